@@ -1,0 +1,149 @@
+"""
+====================================
+A sparse GP at work, on toy problems
+====================================
+
+Three small pictures of how :class:`~sklearn_sgp.SVGPRegressor` learns, after figures 2, 3 and 4 of
+Hensman, Fusi and Lawrence (2013).
+
+- ``sgp_toy_batches.png``: data arrive in batches and are thrown away; q(u), the distribution of the function at the
+  inducing inputs, is all that is kept of them.
+- ``sgp_toy_learning.png``: inducing inputs that start in a bad place find a good one, and what holding
+  kernel and noise fixed for the first epoch does for the objective.
+"""
+
+import argparse
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+
+from sklearn_sgp import SVGPRegressor
+from sklearn_sgp.plotting import PosteriorDisplay
+
+N_EPOCHS = 60
+
+parser = argparse.ArgumentParser(description="How a sparse Gaussian process learns.")
+parser.add_argument("--quick", action="store_true", help="fewer epochs")
+parser.add_argument("--output", type=Path, default=Path(), help="folder of the pictures")
+args = parser.parse_args()
+if args.quick:
+    N_EPOCHS = 4
+args.output.mkdir(parents=True, exist_ok=True)
+
+# %%
+# Batch after batch
+# -----------------
+# A function on a line, ten inducing inputs, and 32 noisy values of it in four batches. Kernel, noise and inducing
+# inputs are given and stay (``optimizer=None``), so ``partial_fit`` only updates q(u).
+
+rng = np.random.default_rng(3)
+x = rng.uniform(0, 4, size=(32, 1))
+y = np.sin(3 * x[:, 0]) * np.exp(-0.2 * x[:, 0]) + 0.15 * rng.standard_normal(32)
+batches = np.array_split(np.arange(32), [4, 10, 18])
+
+line = {
+    "kernel": ConstantKernel(0.5) * RBF(0.45),
+    "noise_variance": 0.15**2,
+    "inducing": np.linspace(0, 4, 10)[:, None],
+    "optimizer": None,
+    "normalize_y": False,
+}
+model = SVGPRegressor(**line)
+figure, panes = plt.subplots(
+    1, 4, figsize=(13, 3.4), sharex=True, sharey=True, layout="constrained"
+)
+for number, (pane, batch) in enumerate(zip(panes, batches, strict=True)):
+    model.partial_fit(x[batch], y[batch])
+
+    PosteriorDisplay.from_estimator(model, np.linspace(-0.3, 4.3, 300)[:, None], ax=pane)
+    Z = model.inducing_points_
+    u_std = model.predict_std(Z, include_noise=False)
+    pane.errorbar(Z[:, 0], model.predict(Z), 2 * u_std, fmt="none", color="C3", lw=1.5, label="q(u)")
+    before = np.concatenate([[], *batches[:number]]).astype(int)
+    pane.plot(x[before], y[before], "o", mfc="none", color="0.4", ms=5, label="seen before")
+    pane.plot(x[batch], y[batch], "o", color="k", ms=5, label="this batch")
+    pane.set(title=f"after batch {number + 1}", xlim=(-0.3, 4.3), ylim=(-2, 2), xlabel="x")
+handles, labels = panes[-1].get_legend_handles_labels()
+figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+figure.savefig(args.output / "sgp_toy_batches.png", dpi=120)
+
+at_once = SVGPRegressor(**line).fit(x, y)
+difference = np.abs(model.predict(x) - at_once.predict(x)).max()
+print(f"four batches against one fit: predictions differ by at most {difference:.1e}")
+
+# %%
+# Red bars are two standard deviations of q(u). Where no batch has brought data they are those of the prior; each batch
+# shortens them. Nothing is lost by throwing the data away: with kernel and inducing inputs fixed, four
+# batches give the model of one fit, to rounding.
+#
+# Two dimensions: stochastic steps by hand
+# ----------------------------------------
+# 1,000 values of a function on a square. The length scale starts too long, the noise too large
+# and all 25 inducing inputs in the middle of the square. With ``total_samples`` rows may come back, epoch after
+# epoch, and every ``partial_fit`` is one step of the paper: a natural gradient step
+# on q(u) and, with ``optimizer="adam"``, a gradient step on kernel, noise and inducing inputs.
+#
+# The paper holds kernel and noise for the first epoch, until q(u) has heard of all the data. We run it
+# both ways; ``optimizer=None`` is what holds them. (The very first batch only makes q(u), in both.)
+
+X = rng.uniform(-3, 3, size=(1000, 2))
+target = np.sin(1.5 * X[:, 0]) + np.cos(1.2 * X[:, 1]) * X[:, 0] / 2
+target += 0.2 * rng.standard_normal(len(X))
+
+square = {
+    "kernel": ConstantKernel(1.0) * RBF([3.0, 3.0]),
+    "noise_variance": 0.5,
+    "inducing": rng.uniform(-1, 1, size=(25, 2)),
+    "normalize_y": False,
+}
+steps = {"total_samples": len(X), "natural_step": 0.1, "learning_rate": 0.02}
+
+
+def run(held_steps):
+    """The fitted model and the objective at every step, in nats a row."""
+    model, objective = SVGPRegressor(**square, **steps), []
+    order = np.random.default_rng(0)
+    for _ in range(N_EPOCHS):
+        for batch in np.array_split(order.permutation(len(X)), 20):
+            model.set_params(optimizer=None if len(objective) < held_steps else "adam")
+            model.partial_fit(X[batch], target[batch])
+            objective.append(model.objective_ / len(X))
+    return model, np.array(objective)
+
+
+start = SVGPRegressor(**square, optimizer=None).fit(X, target)
+learned, with_held = run(held_steps=20)
+_, without = run(held_steps=1)
+full = SVGPRegressor(**square, optimizer="lbfgs", max_iter=500).fit(X, target)
+
+# %%
+# For reference, L-BFGS follows the same objective on all rows at once, with the best q(u) for every kernel it tries.
+
+print(f"\n{'objective, nats a row, last epoch':36}")
+print(f"{'start, best q(u)':36}{start.objective_ / len(X):9.3f}")
+print(f"{'steps, first epoch held':36}{with_held[-20:].mean():9.3f}")
+print(f"{'steps, nothing held':36}{without[-20:].mean():9.3f}")
+print(f"{'L-BFGS on all rows':36}{full.objective_ / len(X):9.3f}")
+print(f"noise standard deviation learned: {np.sqrt(learned.noise_variance_):.3f} (true: 0.2)")
+
+figure, (before, after, curves) = plt.subplots(
+    1, 3, figsize=(13, 4), width_ratios=[1, 1, 1.25], layout="constrained"
+)
+for pane, fitted, title in [
+    (before, start, "before: inducing inputs in the middle"),
+    (after, learned, "after: spread over the data"),
+]:
+    PosteriorDisplay.from_estimator(fitted, X, ax=pane)
+    pane.scatter(*X.T, c=target, s=4, alpha=0.4, zorder=0)
+    pane.set(title=title, aspect="equal")
+
+epoch_means = np.arange(0.5, N_EPOCHS), with_held.reshape(N_EPOCHS, -1).mean(axis=1)
+curves.plot(*epoch_means, color="C0", label="kernel and noise held in epoch 1")
+curves.plot(epoch_means[0], without.reshape(N_EPOCHS, -1).mean(axis=1), color="C1", label="nothing held")
+curves.axhline(full.objective_ / len(X), color="0.4", ls="--", lw=1, label="L-BFGS on all rows")
+curves.set(xlabel="epoch", ylabel="objective (nats a row, mean of 20 steps)", title="Objective")
+curves.legend(loc="lower right", frameon=False)
+figure.savefig(args.output / "sgp_toy_learning.png", dpi=120)
+print(f"\nsaved sgp_toy_batches.png and sgp_toy_learning.png in {args.output.resolve().name}/")

@@ -1,0 +1,97 @@
+"""Builds the extension modules; everything else about the package is in pyproject.toml."""
+
+import os
+import sysconfig
+from pathlib import Path
+
+import Cython
+import scipy
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+CORE = Path("sklearn_sgp", "_core")
+
+# C files that are compiled into the extension of this name.
+C_SOURCES = {"_stationary": ["profiles.c"]}
+
+# One wheel serves CPython 3.11 and all later versions; free-threaded builds have no stable ABI.
+LIMITED_API = not sysconfig.get_config_var("Py_GIL_DISABLED")
+
+DEBUG = os.environ.get("SKLEARN_SGP_DEBUG", "0") not in ("", "0")
+
+# Indices never count from the end: with bounds checked and no wraparound, a negative one is an
+# error in the debug build.
+DIRECTIVES = {
+    "language_level": 3,
+    "boundscheck": DEBUG,
+    "initializedcheck": DEBUG,
+    "wraparound": False,
+    "cdivision": True,
+}
+
+# Without -fno-trapping-math gcc leaves the loops of profiles.c scalar. Neither -ffast-math, which
+# breaks the exponential there, nor -march: profiles.c picks its instruction set at run time.
+# -fopenmp-simd lets the marked sums of profiles_rows.h go over lanes; it needs no OpenMP runtime.
+COMPILE_ARGS = ["-O3", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd", "-g0"]
+COMPILE_ARGS_MSVC = ["/O2"]
+
+
+def write_blas_int():
+    """Write the type of BLAS sizes for `include` in .pyx files; return the file and if it is new.
+
+    scipy exports its own type since 1.18, 64 bits wide in some builds; before, sizes are int. The
+    first line names what else shapes the C that Cython writes, so that a change of any of it
+    compiles everything again.
+    """
+    pxd = Path(scipy.__file__).with_name("linalg") / "cython_blas.pxd"
+    if "blas_int" in pxd.read_text(encoding="utf-8"):
+        declaration = "from scipy.linalg.cython_blas cimport blas_int"
+    else:
+        declaration = "ctypedef int blas_int"
+    build = "debug" if DEBUG else "release"
+    text = f"# Written by setup.py: {build}, Cython {Cython.__version__}\n{declaration}\n"
+    path = CORE / "_blas_int.pxi"
+    is_new = not path.exists() or path.read_text(encoding="utf-8") != text
+    if is_new:
+        path.write_text(text, encoding="utf-8")
+    return path, is_new
+
+
+def extension(pyx, depends):
+    sources = [pyx, *(CORE / name for name in C_SOURCES.get(pyx.stem, []))]
+    return Extension(
+        ".".join(pyx.with_suffix("").parts),
+        [source.as_posix() for source in sources],
+        depends=[path.as_posix() for path in depends],
+        include_dirs=[CORE.as_posix()],
+        define_macros=[("Py_LIMITED_API", "0x030B0000")] if LIMITED_API else [],
+        py_limited_api=LIMITED_API,
+    )
+
+
+class BuildExtensions(build_ext):
+    """Gives each compiler its own flags, and each core an extension to compile."""
+
+    def finalize_options(self):
+        super().finalize_options()
+        self.parallel = self.parallel or os.cpu_count()
+
+    def build_extensions(self):
+        msvc = self.compiler.compiler_type == "msvc"
+        for ext in self.extensions:
+            ext.extra_compile_args = COMPILE_ARGS_MSVC if msvc else COMPILE_ARGS
+        super().build_extensions()
+
+
+blas_int, is_new_build = write_blas_int()
+depends = [blas_int, *sorted(CORE.glob("*.h"))]
+setup(
+    ext_modules=cythonize(
+        [extension(pyx, depends) for pyx in sorted(CORE.glob("*.pyx"))],
+        compiler_directives=DIRECTIVES,
+        force=is_new_build,
+    ),
+    cmdclass={"build_ext": BuildExtensions},
+    options={"bdist_wheel": {"py_limited_api": "cp311"}} if LIMITED_API else {},
+)

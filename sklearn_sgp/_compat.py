@@ -1,0 +1,126 @@
+"""The private and the version-dependent parts of scikit-learn that we use, in one place.
+
+Parameter validation is private in scikit-learn, though the same from 1.6 to 1.9. Callbacks came
+with 1.9, as an experiment: what changes there is changed here and nowhere else.
+"""
+
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Hidden, Interval, StrOptions
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+try:
+    from sklearn.callback import CallbackSupportMixin
+except ImportError:  # scikit-learn < 1.9
+
+    class _SilentContext:
+        """A callback context without callbacks."""
+
+        def subcontext(self, **kwargs):
+            return self
+
+        def call_on_fit_task_begin(self, **kwargs):
+            return self
+
+        def call_on_fit_task_end(self, **kwargs):
+            return False
+
+    class CallbackSupportMixin:
+        """Lets estimators report their progress where nobody can listen: no `set_callbacks`."""
+
+        def _init_callback_context(self, **kwargs):
+            return _SilentContext()
+
+
+__all__ = [
+    "CallbackSupportMixin",
+    "FitProgress",
+    "Hidden",
+    "Interval",
+    "StrOptions",
+    "_fit_context",
+    "check_sample_weight",
+    "validate_data",
+]
+
+
+def check_sample_weight(sample_weight, X, *, dtype=None):
+    """Validate sample weights: non-negative, and not all zero.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_samples,), number or None
+        A number is the weight of every row, None means 1.
+
+    X : array-like of shape (n_samples, n_features)
+        Inputs, already validated.
+
+    dtype : dtype, default=None
+        None keeps float32 and float64.
+
+    Returns
+    -------
+    sample_weight : ndarray of shape (n_samples,)
+    """
+    sample_weight = _check_sample_weight(sample_weight, X, dtype=dtype, ensure_non_negative=True)
+    if not sample_weight.any():  # scikit-learn itself refuses these from 1.9 on
+        raise ValueError("sample_weight must hold a weight above zero. Got zero for every row.")
+    return sample_weight
+
+
+class FitProgress:
+    """What a fit tells scikit-learn's callbacks as it goes.
+
+    For use in methods under `_fit_context`, which tears the callbacks down however the method ends.
+    Before scikit-learn 1.9 there are no callbacks, and no step is ever asked to be the last.
+
+    Parameters
+    ----------
+    estimator : estimator instance
+        The one being fitted.
+
+    X, y : array-like
+        The training data, as callbacks will see it.
+
+    sample_weight : array-like of shape (n_samples,), default=None
+        Reaches callbacks, and through `ScoringMonitor` the scorers, as metadata.
+
+    max_steps : int, default=None
+        Most steps there can be: it scales the progress bar, and one more is an error. None if
+        unknown.
+    """
+
+    def __init__(self, estimator, X, y, *, sample_weight=None, max_steps=None):
+        self.max_steps = max_steps
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        self._arguments = {"estimator": estimator, "X": X, "y": y, "metadata": metadata}
+
+    def begin(self):
+        """Report the beginning of the fit: once, before the first step."""
+        estimator = self._arguments["estimator"]
+        self._context = estimator._init_callback_context(max_subtasks=self.max_steps)
+        self._context.call_on_fit_task_begin(**self._arguments)
+        return self
+
+    def step(self, reconstruction_attributes=None):
+        """Report a step that is over.
+
+        Parameters
+        ----------
+        reconstruction_attributes : callable or dict, default=None
+            The fitted attributes with which the estimator would predict as of now. A callable is
+            called only if some callback wants them.
+
+        Returns
+        -------
+        stop : bool
+            Whether a callback asks to end the fit here.
+        """
+        task = self._context.subcontext(task_name="step")
+        task.call_on_fit_task_begin(**self._arguments)
+        return task.call_on_fit_task_end(
+            **self._arguments, reconstruction_attributes=reconstruction_attributes
+        )
+
+    def end(self):
+        """Report the end of the fit, when the estimator holds its fitted attributes."""
+        self._context.call_on_fit_task_end(**self._arguments, reconstruction_attributes={})

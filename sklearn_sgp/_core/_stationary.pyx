@@ -1,0 +1,173 @@
+"""Blocks K(Z, X) of a stationary covariance and their reverse mode, in one pass, without the GIL.
+
+Blocks are stored (n_inducing, n_rows) in C order, so that a row of the block is contiguous in the
+data and BLAS sees the transpose. Inputs arrive divided by their length scales; the data transposed.
+"""
+import numpy as np
+from cython cimport floating
+from libc.stddef cimport ptrdiff_t
+from scipy.linalg.cython_blas cimport dgemm, sgemm
+
+include "_blas_int.pxi"
+
+cdef extern from "profiles.h" nogil:
+    ctypedef struct sgp_rows_f64:
+        void (*sqdist)(double *, const double *, ptrdiff_t, const double *, ptrdiff_t, ptrdiff_t) noexcept nogil
+        void (*sqdist_from_products)(double *, const double *, double, ptrdiff_t) noexcept nogil
+        void (*value)(int, double *, double, const double *, ptrdiff_t) noexcept nogil
+        void (*vjp)(int, double *, const double *, double, const double *, double *, ptrdiff_t) noexcept nogil
+    ctypedef struct sgp_rows_f32:
+        void (*sqdist)(float *, const float *, ptrdiff_t, const float *, ptrdiff_t, ptrdiff_t) noexcept nogil
+        void (*sqdist_from_products)(float *, const float *, float, ptrdiff_t) noexcept nogil
+        void (*value)(int, float *, double, const double *, ptrdiff_t) noexcept nogil
+        void (*vjp)(int, float *, const float *, double, const double *, double *, ptrdiff_t) noexcept nogil
+    const sgp_rows_f64 *sgp_rows64()
+    const sgp_rows_f32 *sgp_rows32()
+    const char *sgp_simd_level()
+
+# Rows of the block whose distances are formed together by one GEMM.
+cdef enum:
+    TILE = 64
+
+PROFILES = {
+    "squared_exponential": 0,
+    "matern12": 1,
+    "matern32": 2,
+    "matern52": 3,
+    "rational_quadratic": 4,
+    "periodic": 5,
+}
+
+
+def simd_level():
+    """Name of the instruction set in use: "baseline", "avx2" or "avx512"."""
+    return sgp_simd_level().decode()
+
+
+cdef void _sqdist_row(
+    floating *r2,           # OUT (n,)
+    const floating *xt,     # IN (d, n)
+    const floating *z,      # IN (d,)
+    ptrdiff_t d,
+    ptrdiff_t n,
+) noexcept nogil:
+    if floating is double:
+        sgp_rows64().sqdist(r2, xt, n, z, d, n)
+    else:
+        sgp_rows32().sqdist(r2, xt, n, z, d, n)
+
+
+cdef void _products(
+    floating *out,          # OUT (rows, n): -2 Z X^T
+    const floating *z,      # IN (rows, d)
+    const floating *xt,     # IN (d, n)
+    ptrdiff_t rows,
+    ptrdiff_t d,
+    ptrdiff_t n,
+) noexcept nogil:
+    cdef blas_int n_ = <blas_int> n, r_ = <blas_int> rows, d_ = <blas_int> d
+    cdef floating minus_two = -2, zero = 0
+    if floating is double:
+        dgemm("N", "N", &n_, &r_, &d_, &minus_two, <double *> xt, &n_, <double *> z, &d_, &zero, out, &n_)
+    else:
+        sgemm("N", "N", &n_, &r_, &d_, &minus_two, <float *> xt, &n_, <float *> z, &d_, &zero, out, &n_)
+
+
+cdef void _sqdist_tile(
+    floating *r2,           # OUT (rows, n)
+    const floating *xt,     # IN (d, n)
+    const floating *xx,     # IN (n,) squared norms, or NULL for direct differences
+    const floating *z,      # IN (rows, d)
+    ptrdiff_t rows,
+    ptrdiff_t d,
+    ptrdiff_t n,
+) noexcept nogil:
+    cdef ptrdiff_t j, q
+    cdef floating zz
+    if xx == NULL:
+        for j in range(rows):
+            _sqdist_row(r2 + j * n, xt, z + j * d, d, n)
+        return
+    _products(r2, z, xt, rows, d, n)
+    for j in range(rows):
+        zz = 0
+        for q in range(d):
+            zz = zz + z[j * d + q] * z[j * d + q]
+        if floating is double:
+            sgp_rows64().sqdist_from_products(r2 + j * n, xx, zz, n)
+        else:
+            sgp_rows32().sqdist_from_products(r2 + j * n, xx, zz, n)
+
+
+def value_block(
+    int profile,
+    const floating[:, ::1] Z,       # IN (m, d), divided by the length scales
+    const floating[:, ::1] Xt,      # IN (d, n), divided by the length scales
+    double variance,
+    const double[::1] shape,        # IN (2,)
+    floating[:, ::1] out,           # OUT (m, n)
+    bint direct,
+):
+    """out = variance * profile(|z - x|^2).
+
+    ``direct`` takes differences; otherwise squared norms and one GEMM, cheaper for many columns.
+    """
+    cdef ptrdiff_t m = Z.shape[0], d = Z.shape[1], n = Xt.shape[1], j, lo, rows
+    cdef floating[::1] xx
+    cdef const floating *xx_ptr = NULL
+    if Xt.shape[0] != d or out.shape[0] != m or out.shape[1] != n or shape.shape[0] != 2:
+        raise ValueError("value_block: shapes do not agree")
+    if m == 0 or n == 0:
+        return
+    if not direct:
+        xx = np.einsum("qi,qi->i", Xt, Xt)
+        xx_ptr = &xx[0]
+    with nogil:
+        lo = 0
+        while lo < m:
+            rows = min(TILE, m - lo) if xx_ptr != NULL else 1
+            _sqdist_tile(&out[lo, 0], &Xt[0, 0], xx_ptr, &Z[lo, 0], rows, d, n)
+            for j in range(lo, lo + rows):
+                if floating is double:
+                    sgp_rows64().value(profile, &out[j, 0], variance, &shape[0], n)
+                else:
+                    sgp_rows32().value(profile, &out[j, 0], variance, &shape[0], n)
+            lo = lo + rows
+
+
+def vjp_block(
+    int profile,
+    const floating[:, ::1] Z,       # IN (m, d)
+    const floating[:, ::1] Xt,      # IN (d, n)
+    double variance,
+    const double[::1] shape,        # IN (2,)
+    floating[:, ::1] G,             # IN/OUT (m, n): dF/dK on entry, dF/dr2 on exit
+    double[::1] sums,               # OUT (3,): sums of G K, G dK/dshape[0], G dK/dshape[1]
+    bint direct,
+):
+    """Overwrite the cotangent of K by that of the squared distances; add up the rest."""
+    cdef ptrdiff_t m = Z.shape[0], d = Z.shape[1], n = Xt.shape[1], j, lo, rows
+    cdef floating[::1] xx
+    cdef floating[:, ::1] r2
+    cdef const floating *xx_ptr = NULL
+    if (Xt.shape[0] != d or G.shape[0] != m or G.shape[1] != n or shape.shape[0] != 2
+            or sums.shape[0] != 3):
+        raise ValueError("vjp_block: shapes do not agree")
+    sums[0] = sums[1] = sums[2] = 0
+    if m == 0 or n == 0:
+        return
+    if not direct:
+        xx = np.einsum("qi,qi->i", Xt, Xt)
+        xx_ptr = &xx[0]
+    r2 = np.empty((1 if direct else min(TILE, m), n), dtype=np.float64 if floating is double else np.float32)
+    with nogil:
+        lo = 0
+        while lo < m:
+            rows = min(TILE, m - lo) if xx_ptr != NULL else 1
+            _sqdist_tile(&r2[0, 0], &Xt[0, 0], xx_ptr, &Z[lo, 0], rows, d, n)
+            for j in range(rows):
+                if floating is double:
+                    sgp_rows64().vjp(profile, &G[lo + j, 0], &r2[j, 0], variance, &shape[0], &sums[0], n)
+                else:
+                    sgp_rows32().vjp(profile, &G[lo + j, 0], &r2[j, 0], variance, &shape[0], &sums[0], n)
+            lo = lo + rows

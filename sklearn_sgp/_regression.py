@@ -1,0 +1,269 @@
+"""Predictions of sparse GP regressors, in the units of the targets."""
+
+import numpy as np
+from scipy.special import ndtri
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.validation import check_consistent_length
+
+from ._base import BaseSparseGP
+from .linalg import cholesky
+from .pathwise import draw_functions
+
+# Largest number of rows for which sample_y(method="auto") draws jointly.
+_JOINT_ROWS = 2000
+
+
+class BaseSparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
+    """Predicting methods of regressors with Gaussian noise."""
+
+    def predict(self, X, return_std=False, return_cov=False):
+        """Predict new observations.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+
+        return_std : bool, default=False
+            Whether to return the standard deviation of each prediction, noise included.
+
+        return_cov : bool, default=False
+            Whether to return the joint covariance of the predictions, noise included. It takes
+            memory quadratic in ``n_samples``; everything else goes in chunks.
+
+        Returns
+        -------
+        y_mean : ndarray of shape (n_samples,) or (n_samples, n_targets)
+            Predictive mean, in units of y.
+
+        y_std : ndarray of shape (n_samples,) or (n_samples, n_targets)
+            Standard deviation of a new observation, in units of y. Only if ``return_std``.
+
+        y_cov : ndarray of shape (n_samples, n_samples) or (n_samples, n_samples, n_targets)
+            Covariance of new observations. Only if ``return_cov``.
+
+        Raises
+        ------
+        RuntimeError
+            If both ``return_std`` and ``return_cov`` are True.
+        """
+        if return_std and return_cov:
+            raise RuntimeError("At most one of return_std or return_cov can be requested.")
+        X = self._validated_inputs(X)
+        if return_cov:
+            mean, covariance = self._posterior.mean_covariance(X)
+            covariance.flat[:: len(X) + 1] += self._scaled_noise()
+            scale = self._y_scaling()[1]
+            return self._mean_in_units(mean), self._squeezed(covariance[:, :, None] * scale**2)
+        if return_std:
+            mean, std = self._mean_std(X, include_noise=True)
+            return mean, std
+        (mean,) = self._in_chunks(_Mean(self._posterior), X)
+        return self._mean_in_units(mean)
+
+    def predict_std(self, X, include_noise=True):
+        """Standard deviation of the predictions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+
+        include_noise : bool, default=True
+            True for that of a new observation, False for that of the latent function.
+
+        Returns
+        -------
+        std : ndarray of shape (n_samples,) or (n_samples, n_targets)
+            Standard deviation, in units of y.
+        """
+        return self._mean_std(self._validated_inputs(X), include_noise)[1]
+
+    def predict_quantiles(self, X, quantiles=(0.05, 0.5, 0.95)):
+        """Quantiles of new observations.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+
+        quantiles : array-like of float, default=(0.05, 0.5, 0.95)
+            Levels, strictly between 0 and 1.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples, n_quantiles) or (n_samples, n_targets, n_quantiles)
+            Quantiles, in units of y, in the order asked for.
+        """
+        levels = np.atleast_1d(np.asarray(quantiles, dtype=np.float64))
+        if levels.ndim != 1 or not ((levels > 0) & (levels < 1)).all():
+            raise ValueError(
+                "The 'quantiles' parameter must be numbers strictly between 0 and 1. Got "
+                f"{quantiles!r}."
+            )
+        mean, std = self._mean_std(self._validated_inputs(X), include_noise=True)
+        return mean[..., None] + std[..., None] * ndtri(levels)
+
+    def log_density(self, X, y):
+        """Log predictive density of observations.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Observations.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,)
+            In nats, for y in its own units; joint over the outputs of a row.
+        """
+        X = self._validated_inputs(X)
+        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        check_consistent_length(X, y)
+        mean, std = self._mean_std(X, include_noise=True)
+        if y.shape != mean.shape:
+            raise ValueError(f"y must have shape {mean.shape}, as in fit. Got {y.shape}.")
+        z = (y - mean) / std
+        log_p = -0.5 * z**2 - np.log(std) - 0.5 * np.log(2.0 * np.pi)
+        return log_p if log_p.ndim == 1 else log_p.sum(axis=1)
+
+    def sample_y(self, X, n_samples=1, random_state=0, method="auto"):
+        """Draw new observations.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples_X, n_features)
+            Inputs.
+
+        n_samples : int, default=1
+            Number of draws.
+
+        random_state : int, RandomState instance or None, default=0
+            Seed of the draws.
+
+        method : {"auto", "joint", "pathwise"}, default="auto"
+            "joint" draws from the exact joint distribution, cubic in the number of rows.
+            "pathwise" evaluates random functions (see :meth:`sample_functions`), linear in the
+            number of rows. "auto" is joint up to 2,000 rows and pathwise above.
+
+        Returns
+        -------
+        samples : ndarray of shape (n_samples_X, n_samples) or (n_samples_X, n_targets, n_samples)
+            Draws, in units of y, noise included.
+
+        Raises
+        ------
+        ValueError
+            If a pathwise draw is asked of a kernel without a spectral density.
+        """
+        if method not in ("auto", "joint", "pathwise"):
+            raise ValueError(
+                f"The 'method' parameter must be 'auto', 'joint' or 'pathwise'. Got {method!r}."
+            )
+        X = self._validated_inputs(X)
+        rng = check_random_state(random_state)
+        if method == "auto":
+            method = "joint" if len(X) <= _JOINT_ROWS else "pathwise"
+        draw = self._draw_joint if method == "joint" else self._draw_pathwise
+        samples = draw(X, n_samples, rng)
+        mean, scale = self._y_scaling()
+        samples = samples * scale[:, None] + mean[:, None]
+        return samples[:, 0] if self._y_ndim == 1 else samples
+
+    def sample_functions(self, n_samples=1, random_state=0):
+        """Draw latent functions that can be evaluated anywhere (Wilson et al. 2020).
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of functions.
+
+        random_state : int, RandomState instance or None, default=0
+            Seed of the draws.
+
+        Returns
+        -------
+        functions : callable
+            ``functions(X)`` of shape (n_samples_X, n_samples), or
+            (n_samples_X, n_targets, n_samples) for several targets, in units of y, without noise.
+
+        Raises
+        ------
+        ValueError
+            If the kernel has no spectral density.
+        """
+        self._validated_inputs(np.zeros((1, self.n_features_in_)))
+        rng = check_random_state(random_state)
+        paths = draw_functions(self._posterior, n_samples, rng)
+        return _FunctionsInUnits(paths, *self._y_scaling(), self._y_ndim == 1)
+
+    def _draw_joint(self, X, n_samples, rng):
+        mean, covariance = self._posterior.mean_covariance(X)
+        covariance.flat[:: len(X) + 1] += self._scaled_noise()
+        root = cholesky(covariance)
+        normal = rng.standard_normal((len(X), mean.shape[1] * n_samples))
+        return mean[:, :, None] + (root @ normal).reshape(len(X), mean.shape[1], n_samples)
+
+    def _draw_pathwise(self, X, n_samples, rng):
+        paths = draw_functions(self._posterior, n_samples, rng)
+        (draws,) = self._in_chunks(_Single(paths), X)
+        return draws + np.sqrt(self._scaled_noise()) * rng.standard_normal(draws.shape)
+
+    def _mean_std(self, X, include_noise):
+        mean, variance = self._in_chunks(self._posterior.mean_variance, X)
+        if include_noise:
+            variance = variance + self._scaled_noise()
+        std = np.sqrt(variance)[:, None] * self._y_scaling()[1]
+        return self._mean_in_units(mean), self._squeezed(std)
+
+    def _scaled_noise(self):
+        """Noise variance in units of the scaled targets."""
+        return self.noise_variance_
+
+    def _y_scaling(self):
+        """Offset and scale of each output, shapes (t,)."""
+        return np.atleast_1d(self.y_mean_), np.atleast_1d(self.y_scale_)
+
+    def _mean_in_units(self, mean):
+        offset, scale = self._y_scaling()
+        return self._squeezed(mean * scale + offset)
+
+    def _squeezed(self, values):
+        """Drop the axis of the outputs where y had none."""
+        return values[..., 0] if self._y_ndim == 1 else values
+
+
+class _Mean:
+    """The latent mean alone, as a picklable one-tuple function."""
+
+    def __init__(self, posterior):
+        self.posterior = posterior
+
+    def __call__(self, X):
+        return (self.posterior.mean(X),)
+
+
+class _Single:
+    """A function's result as a one-tuple."""
+
+    def __init__(self, function):
+        self.function = function
+
+    def __call__(self, X):
+        return (self.function(X),)
+
+
+class _FunctionsInUnits:
+    """Pathwise draws in units of y."""
+
+    def __init__(self, paths, mean, scale, squeeze):
+        self.paths, self.mean, self.scale, self.squeeze = paths, mean, scale, squeeze
+
+    def __call__(self, X):
+        X = check_array(X, dtype=[np.float64, np.float32])
+        values = self.paths(X) * self.scale[:, None] + self.mean[:, None]
+        return values[:, 0] if self.squeeze else values

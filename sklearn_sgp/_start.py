@@ -1,0 +1,161 @@
+"""From what the user gave to starting values, bounds and scaled rows."""
+
+import numpy as np
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+
+from .kernels import compile_kernel, split_noise
+from .learning import ParameterSpace
+from .rows import Rows
+
+_SUMMARY_ROWS = 50_000
+_START_NOISE = 0.1  # of the variance of the scaled targets
+_LENGTH_SCALE_RANGE = np.array([1e-4, 1e4])  # in units of the inputs' standard deviations
+
+
+def input_summary(X, weight):
+    """Weighted mean and standard deviation of the columns; 1 for a constant column.
+
+    A regular subsample stands in for very many rows.
+    """
+    step = max(1, len(X) // _SUMMARY_ROWS)
+    sample = np.asarray(X[::step], dtype=np.float64)
+    w = None if weight is None else weight[::step]
+    if w is not None and not w.any():
+        w = None
+    mean = np.average(sample, axis=0, weights=w)
+    spread = np.sqrt(np.average((sample - mean) ** 2, axis=0, weights=w))
+    tiny = 1e-12 * np.maximum(np.abs(mean), np.abs(sample).max(axis=0))
+    return mean, np.where(spread > tiny, spread, 1.0)
+
+
+def target_scaling(y, weight, normalize_y):
+    """Offset and scale of each output, shapes (t,).
+
+    Parameters
+    ----------
+    y : ndarray of shape (n, t)
+    weight : ndarray of shape (n,) or None
+    normalize_y : bool or tuple of (mean, scale)
+
+    Returns
+    -------
+    mean, scale : ndarray of shape (t,)
+    """
+    t = y.shape[1]
+    if isinstance(normalize_y, tuple):
+        mean, scale = (np.broadcast_to(np.asarray(v, dtype=np.float64), (t,)) for v in normalize_y)
+        if not (np.isfinite(mean).all() and np.isfinite(scale).all() and (scale > 0).all()):
+            raise ValueError(
+                "The 'normalize_y' parameter must be a bool or a pair of a finite mean and a "
+                f"positive scale. Got {normalize_y!r}."
+            )
+        return mean.copy(), scale.copy()
+    if not normalize_y:
+        return np.zeros(t), np.ones(t)
+    mean = np.average(y, axis=0, weights=weight)
+    scale = np.sqrt(np.average((y - mean) ** 2, axis=0, weights=weight))
+    rounding = 10 * np.finfo(np.float64).eps * np.abs(y).max(axis=0)
+    return mean, np.where(scale > rounding, scale, 1.0)
+
+
+def scaled_rows(X, y, weight, scaling):
+    """Rows of positive weight."""
+    if weight is not None and not weight.all():
+        keep = weight > 0
+        X, y, weight = X[keep], y[keep], weight[keep]
+    return Rows(X, y, weight, *scaling)
+
+
+def default_kernel(spread):
+    """Constant times squared exponential, one length scale for each column, from the data."""
+    length_scale = spread * np.sqrt(len(spread))
+    bounds = length_scale[:, None] * _LENGTH_SCALE_RANGE
+    if len(spread) == 1:
+        return ConstantKernel(1.0, (1e-4, 1e4)) * RBF(float(length_scale[0]), tuple(bounds[0]))
+    return ConstantKernel(1.0, (1e-4, 1e4)) * RBF(length_scale, bounds)
+
+
+def starting_noise(whites, noise_variance, noise_variance_bounds):
+    """Noise variance and its bounds, None if fixed.
+
+    Parameters
+    ----------
+    whites : list of WhiteKernel
+        Terms of the kernel that are noise.
+    noise_variance : float or None
+    noise_variance_bounds : tuple of float or "fixed"
+
+    Returns
+    -------
+    noise_variance : float
+    bounds : tuple of float, or None
+    """
+    if whites:
+        if noise_variance is not None:
+            raise ValueError(
+                "The noise must be given once: the kernel has a WhiteKernel term and "
+                f"noise_variance={noise_variance!r} was given as well. Drop one of the two."
+            )
+        return _noise_from_whites(whites)
+    value = _START_NOISE if noise_variance is None else float(noise_variance)
+    if isinstance(noise_variance_bounds, str):
+        return value, None
+    lower, upper = check_bounds("noise_variance_bounds", noise_variance_bounds)
+    return float(np.clip(value, lower, upper)), (lower, upper)
+
+
+def _noise_from_whites(whites):
+    level = float(sum(white.noise_level for white in whites))
+    if not level > 0:
+        raise ValueError(f"The noise_level of WhiteKernel must be positive. Got {level}.")
+    fixed = [white.hyperparameter_noise_level.fixed for white in whites]
+    if all(fixed):
+        return level, None
+    ends = [
+        [white.noise_level] * 2 if is_fixed else np.ravel(white.noise_level_bounds)
+        for white, is_fixed in zip(whites, fixed, strict=True)
+    ]
+    lower, upper = check_bounds("noise_level_bounds", np.sum(ends, axis=0))
+    return float(np.clip(level, lower, upper)), (lower, upper)
+
+
+def check_bounds(name, bounds):
+    """A pair 0 < lower <= upper as floats, or a ValueError."""
+    pair = np.asarray(bounds, dtype=np.float64).ravel()
+    if pair.shape != (2,) or not (np.isfinite(pair).all() and 0 < pair[0] <= pair[1]):
+        raise ValueError(
+            f"The '{name}' parameter must be a pair 0 < lower <= upper or 'fixed'. Got {bounds!r}."
+        )
+    return float(pair[0]), float(pair[1])
+
+
+def compile_process(kernel, center):
+    """Expression of the kernel without its noise, the noise terms, and the bounds of theta."""
+    process, whites = split_noise(kernel)
+    _check_kernel(process)
+    return compile_kernel(process, center), whites, _theta_bounds(process)
+
+
+def _check_kernel(kernel):
+    theta = np.asarray(kernel.theta, dtype=np.float64)
+    if not np.isfinite(theta).all():
+        raise ValueError(
+            "The hyperparameters of the 'kernel' parameter must be positive and finite. Got "
+            f"{kernel!r}."
+        )
+
+
+def _theta_bounds(kernel):
+    bounds = np.asarray(kernel.bounds, dtype=np.float64).reshape(-1, 2)
+    if np.isnan(bounds).any() or (bounds[:, 0] > bounds[:, 1]).any():
+        raise ValueError(
+            "The bounds of the kernel's hyperparameters must be pairs 0 < lower <= upper. Got "
+            f"{np.exp(bounds).tolist()} for {kernel!r}."
+        )
+    return bounds
+
+
+def parameter_space(theta_bounds, noise_bounds, Z_scale):
+    """Space of the free parameters, bounds in logarithms."""
+    log_noise_bounds = None if noise_bounds is None else tuple(np.log(noise_bounds))
+    return ParameterSpace(theta_bounds, log_noise_bounds, Z_scale)

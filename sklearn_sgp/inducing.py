@@ -1,0 +1,106 @@
+"""Where inducing inputs start."""
+
+import warnings
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+
+# Rows that a choice looks at, for each inducing input.
+_ROWS_PER_CENTRE = 20
+_MIN_ROWS = 8192
+_KMEANS_ITERATIONS = 20
+
+
+def choose_inducing(method, X, weight, n_inducing, kernel, scale, rng):
+    """Inducing inputs from the rows of positive weight.
+
+    The choice is made among the sorted distinct rows with their weights added up, so that weights
+    and repetitions give the same inducing inputs.
+
+    Parameters
+    ----------
+    method : {"kmeans", "greedy", "random"}
+    X : array of shape (n, d)
+    weight : ndarray of shape (n,) or None
+    n_inducing : int
+        An upper bound: fewer distinct rows give fewer.
+    kernel : BoundKernel
+        For the conditional variances of "greedy".
+    scale : ndarray of shape (d,)
+        Distances of "kmeans" are taken in ``X / scale``.
+    rng : numpy.random.RandomState
+
+    Returns
+    -------
+    Z : ndarray of shape (m, d)
+    """
+    candidates, mass = distinct_rows(X, weight, n_inducing, rng)
+    if len(candidates) <= n_inducing:
+        return candidates
+    if method == "random":
+        picked = rng.choice(len(candidates), n_inducing, replace=False, p=mass / mass.sum())
+        return candidates[np.sort(picked)]
+    if method == "greedy":
+        return candidates[greedy_variance(kernel, candidates, mass, n_inducing)]
+    return _kmeans(candidates, mass, n_inducing, scale, rng)
+
+
+def distinct_rows(X, weight, n_inducing, rng):
+    """Sorted distinct rows of a random sample of X, and the weight of each."""
+    index = np.arange(len(X)) if weight is None else np.flatnonzero(weight > 0)
+    size = max(_MIN_ROWS, _ROWS_PER_CENTRE * n_inducing)
+    if len(index) > size:
+        index = np.sort(rng.choice(index, size, replace=False))
+    sample = np.asarray(X[index], dtype=np.float64)
+    rows, inverse = np.unique(sample, axis=0, return_inverse=True)
+    sample_weight = np.ones(len(index)) if weight is None else weight[index]
+    return rows, np.bincount(inverse.ravel(), weights=sample_weight, minlength=len(rows))
+
+
+def _kmeans(candidates, mass, n_inducing, scale, rng):
+    centre = candidates.mean(axis=0)
+    with warnings.catch_warnings():
+        # a start, not a clustering: a few iterations are enough
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = KMeans(n_inducing, n_init=1, max_iter=_KMEANS_ITERATIONS, random_state=rng)
+        model.fit((candidates - centre) / scale, sample_weight=mass)
+    return np.unique(model.cluster_centers_, axis=0) * scale + centre
+
+
+def greedy_variance(kernel, X, mass, n_inducing, *, tol=1e-10):
+    """Rows picked one by one where the conditional variance, times the weight, is largest.
+
+    A partial pivoted Cholesky factorisation of K(X, X) (Burt et al. 2020), O(n m^2).
+
+    Parameters
+    ----------
+    kernel : BoundKernel
+    X : ndarray of shape (n, d)
+    mass : ndarray of shape (n,)
+        Positive weights.
+    n_inducing : int
+    tol : float
+        Picking stops when no conditional variance exceeds this share of the largest variance.
+
+    Returns
+    -------
+    picked : ndarray of int
+        Indices, in the order they were picked.
+    """
+    variance = kernel.diag(X).astype(np.float64)
+    stop = tol * variance.max()
+    rows = np.empty((n_inducing, len(X)))
+    picked = []
+    for k in range(n_inducing):
+        score = np.where(variance > stop, variance * mass, -1.0)
+        best = int(np.argmax(score))
+        if score[best] < 0.0:
+            break
+        column = kernel.block(X[best : best + 1], X)[0]
+        column -= rows[:k, best] @ rows[:k]
+        rows[k] = column / np.sqrt(variance[best])
+        variance -= rows[k] ** 2
+        variance[best] = 0.0
+        picked.append(best)
+    return np.array(picked)

@@ -1,0 +1,419 @@
+"""Scores of predictive distributions, and scorers for model selection.
+
+Nothing here imports the rest of the package: any model that predicts a mean and a standard
+deviation can be scored.
+"""
+
+import numpy as np
+from scipy.special import erf
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_array
+
+__all__ = [
+    "continuous_ranked_probability_score",
+    "interval_coverage",
+    "log_density_scorer",
+    "neg_crps_scorer",
+    "negative_log_predictive_density",
+    "predictive_efficiency",
+    "time_efficiency",
+]
+
+
+def negative_log_predictive_density(y, mean, std, *, sample_weight=None):
+    r"""Mean negative log density of observations under Gaussian predictions.
+
+    Lower is better. The log is natural, so the unit is nats, and the density is that of ``y`` in
+    its own units: for ``a + b * y`` the score is larger by ``log(b)`` for each output.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        Observations.
+
+    mean : array-like of the shape of ``y``
+        Predictive means.
+
+    std : array-like of the shape of ``y``
+        Predictive standard deviations of an observation, noise included. Positive.
+
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows; None means equal weights.
+
+    Returns
+    -------
+    score : float
+        Weighted mean over the rows of the negative log density, joint over the outputs of a row.
+        Where the exact value exceeds the largest float it is ``inf``.
+
+    See Also
+    --------
+    continuous_ranked_probability_score : A score in units of y, less sensitive to outliers.
+    log_density_scorer : The same with its sign turned, for any likelihood, as a scorer.
+
+    Notes
+    -----
+    One output of one row contributes
+
+    .. math:: \tfrac12 \left[ (y - \mu)^2 / \sigma^2 + \log 2 \pi \sigma^2 \right].
+
+    Examples
+    --------
+    >>> from sklearn_sgp.metrics import negative_log_predictive_density
+    >>> score = negative_log_predictive_density([0.0, 1.0], [0.0, 0.0], [1.0, 1.0])
+    >>> round(score, 4)
+    1.1689
+    """
+    y, mean, std = _gaussian_predictions(y, mean, std)
+    with np.errstate(over="ignore", under="ignore"):
+        z = (y - mean) / std
+        return _mean(0.5 * z**2 + np.log(std) + 0.5 * np.log(2.0 * np.pi), sample_weight, np.sum)
+
+
+def continuous_ranked_probability_score(y, mean, std, *, sample_weight=None):
+    r"""Mean continuous ranked probability score of Gaussian predictions.
+
+    Lower is better. It is in units of ``y``, and for a prediction without spread it is the mean
+    absolute error.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        Observations.
+
+    mean : array-like of the shape of ``y``
+        Predictive means.
+
+    std : array-like of the shape of ``y``
+        Predictive standard deviations of an observation, noise included. Positive.
+
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows; None means equal weights.
+
+    Returns
+    -------
+    score : float
+        Weighted mean over the rows of the average over the outputs.
+
+    See Also
+    --------
+    negative_log_predictive_density : The logarithmic score.
+    neg_crps_scorer : The same with its sign turned, as a scorer.
+
+    Notes
+    -----
+    The score of a predictive distribution function F is the integral over t of
+    :math:`(F(t) - 1[y \le t])^2`. For a Gaussian, with :math:`z = (y - \mu) / \sigma` [1]_,
+
+    .. math:: \sigma \left[ z (2 \Phi(z) - 1) + 2 \varphi(z) - 1 / \sqrt\pi \right].
+
+    References
+    ----------
+    .. [1] Gneiting, T. and Raftery, A. E. (2007). `Strictly proper scoring rules, prediction, and
+       estimation <https://doi.org/10.1198/016214506000001437>`_. Journal of the American
+       Statistical Association 102, 359-378.
+
+    Examples
+    --------
+    >>> from sklearn_sgp.metrics import continuous_ranked_probability_score
+    >>> score = continuous_ranked_probability_score([0.0, 1.0], [0.0, 0.0], [1.0, 1.0])
+    >>> round(score, 4)
+    0.4181
+    """
+    y, mean, std = _gaussian_predictions(y, mean, std)
+    with np.errstate(over="ignore", under="ignore"):
+        residual = y - mean
+        z = residual / std
+        # sigma z is the residual, and 2 Phi(z) - 1 = erf(z / sqrt 2): stays finite for tiny sigma
+        height = np.sqrt(2.0 / np.pi) * np.exp(-0.5 * z**2) - 1.0 / np.sqrt(np.pi)
+        return _mean(residual * erf(z / np.sqrt(2.0)) + std * height, sample_weight)
+
+
+def interval_coverage(y, lower, upper, *, sample_weight=None):
+    """Share of observations inside their intervals, ends included.
+
+    Calibrated 90 % intervals cover about 0.9 of the observations.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        Observations.
+
+    lower : array-like of the shape of ``y``
+        Lower ends.
+
+    upper : array-like of the shape of ``y``
+        Upper ends, nowhere below the lower ends.
+
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows; None means equal weights.
+
+    Returns
+    -------
+    coverage : float
+        Between 0 and 1; weighted mean over the rows of the average over the outputs.
+
+    Examples
+    --------
+    >>> from sklearn_sgp.metrics import interval_coverage
+    >>> interval_coverage([0.0, 1.0, 2.0, 9.0], [-1.0] * 4, [3.0] * 4)
+    0.75
+    """
+    y, lower, upper = _arrays_of_one_shape(y=y, lower=lower, upper=upper)
+    _require(
+        lower <= upper,
+        lower,
+        "lower must not exceed upper. Got {value:g} above it at {index}: are they in this order?",
+    )
+    return _mean((lower <= y) & (y <= upper), sample_weight)
+
+
+def time_efficiency(full_seconds, anytime_seconds):
+    """Time of the full computation over that of the anytime variant.
+
+    Parameters
+    ----------
+    full_seconds : float or array-like
+        Seconds that the full computation takes.
+
+    anytime_seconds : float or array-like
+        Seconds that the anytime variant has taken; an array, such as the trace ``fit_times_``,
+        gives the efficiency at each entry.
+
+    Returns
+    -------
+    efficiency : float or ndarray
+        Above 1 where the anytime variant is faster [1]_.
+
+    See Also
+    --------
+    predictive_efficiency : What the time was gained at the cost of.
+
+    References
+    ----------
+    .. [1] Hoang, T. N., Hoang, Q. M. and Low, B. K. H. (2015). `A unifying framework of anytime
+       sparse Gaussian process regression models with stochastic variational inference for big
+       data <https://proceedings.mlr.press/v37/hoang15.html>`_. ICML.
+
+    Examples
+    --------
+    >>> from sklearn_sgp.metrics import time_efficiency
+    >>> time_efficiency(120.0, 8.0)
+    15.0
+    """
+    return _ratio(full_seconds=full_seconds, anytime_seconds=anytime_seconds)
+
+
+def predictive_efficiency(full_rmse, anytime_rmse):
+    """Error of the full computation over that of the anytime variant.
+
+    Parameters
+    ----------
+    full_rmse : float or array-like
+        Root mean squared error of the full computation on held-out rows.
+
+    anytime_rmse : float or array-like
+        Root mean squared error of the anytime variant on the same rows; an array gives the
+        efficiency at each entry.
+
+    Returns
+    -------
+    efficiency : float or ndarray
+        1 where the anytime variant is as accurate, less where it is not (yet) [1]_.
+
+    See Also
+    --------
+    time_efficiency : What the accuracy was paid for.
+
+    References
+    ----------
+    .. [1] Hoang, T. N., Hoang, Q. M. and Low, B. K. H. (2015). `A unifying framework of anytime
+       sparse Gaussian process regression models with stochastic variational inference for big
+       data <https://proceedings.mlr.press/v37/hoang15.html>`_. ICML.
+
+    Examples
+    --------
+    >>> from sklearn_sgp.metrics import predictive_efficiency
+    >>> predictive_efficiency(3.0, [6.0, 4.0, 3.0])
+    array([0.5 , 0.75, 1.  ])
+    """
+    return _ratio(full_rmse=full_rmse, anytime_rmse=anytime_rmse)
+
+
+def log_density_scorer(estimator, X, y):
+    """Mean log predictive density of observations: a scorer for model selection.
+
+    Parameters
+    ----------
+    estimator : estimator instance
+        Fitted, with a ``log_density`` method; or a fitted pipeline or search that ends in one.
+
+    X : array-like of shape (n_samples, n_features)
+        Inputs.
+
+    y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        Observations, or labels for a classifier.
+
+    Returns
+    -------
+    score : float
+        In nats a row; higher is better.
+
+    Examples
+    --------
+    >>> from sklearn.gaussian_process.kernels import RBF, Matern
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from sklearn_sgp import SVGPRegressor
+    >>> from sklearn_sgp.metrics import log_density_scorer
+    >>> search = GridSearchCV(
+    ...     SVGPRegressor(), {"kernel": [RBF(), Matern()]}, scoring=log_density_scorer
+    ... )
+    """
+    model, inputs = final_step(estimator, X)
+    if not hasattr(model, "log_density"):
+        raise TypeError(
+            "log_density_scorer needs an estimator with a log_density method, or a fitted "
+            f"pipeline or search that ends in one. Got {estimator!r}. To scale the targets, use "
+            "the estimator's own normalize_y."
+        )
+    return float(np.mean(model.log_density(inputs, y)))
+
+
+def neg_crps_scorer(estimator, X, y):
+    """Negative mean continuous ranked probability score: a scorer for model selection.
+
+    Parameters
+    ----------
+    estimator : estimator instance
+        Fitted regressor whose ``predict`` takes ``return_std``, such as those of this package and
+        scikit-learn's Gaussian process; or a fitted pipeline or search that ends in one.
+
+    X : array-like of shape (n_samples, n_features)
+        Inputs.
+
+    y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        Observations.
+
+    Returns
+    -------
+    score : float
+        In units of y; higher is better.
+
+    See Also
+    --------
+    continuous_ranked_probability_score : The score itself.
+
+    Examples
+    --------
+    >>> from sklearn.gaussian_process import GaussianProcessRegressor
+    >>> from sklearn_sgp.metrics import neg_crps_scorer
+    >>> prior_at_zero = GaussianProcessRegressor(optimizer=None).fit([[0.0]], [0.0])
+    >>> round(neg_crps_scorer(prior_at_zero, [[99.0]], [0.0]), 4)
+    -0.2337
+    """
+    model, inputs = final_step(estimator, X)
+    mean, std = model.predict(inputs, return_std=True)
+    return -continuous_ranked_probability_score(y, mean, std)
+
+
+def final_step(estimator, X=None):
+    """Model inside fitted searches and pipelines, with the inputs that reach it.
+
+    Neither forwards methods such as ``log_density``, and a search's ``predict`` takes no
+    ``return_std``, so the model itself has to be asked.
+
+    Parameters
+    ----------
+    estimator : estimator instance
+        Fitted.
+
+    X : array-like of shape (n_samples, n_features), default=None
+        Inputs of ``estimator``.
+
+    Returns
+    -------
+    model : estimator instance
+        What remains when searches and pipelines are taken off.
+
+    inputs : array-like or None
+        ``X`` as transformed by the steps before.
+    """
+    while True:
+        if hasattr(estimator, "best_estimator_"):
+            estimator = estimator.best_estimator_
+        elif isinstance(estimator, Pipeline):
+            if X is not None and len(estimator) > 1:
+                X = estimator[:-1].transform(X)
+            estimator = estimator[-1]
+        else:
+            return estimator, X
+
+
+def _gaussian_predictions(y, mean, std):
+    y, mean, std = _arrays_of_one_shape(y=y, mean=mean, std=std)
+    _require(
+        std > 0,
+        std,
+        "std must be positive. Got {value:g} at {index}: a standard deviation that includes the "
+        "noise of an observation never is zero.",
+    )
+    return y, mean, std
+
+
+def _arrays_of_one_shape(**arrays):
+    """Finite float64 arrays, or a ValueError that names the ones that disagree."""
+    arrays = {name: _floats(values, name) for name, values in arrays.items()}
+    if len({array.shape for array in arrays.values()}) > 1:
+        shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+        raise ValueError(
+            f"{', '.join(arrays)} must have the same shape, (n_samples,) or (n_samples, "
+            f"n_targets). Got {shapes}: reshape those that differ."
+        )
+    return arrays.values()
+
+
+def _floats(values, name):
+    if np.ndim(values) == 0:
+        raise ValueError(
+            f"{name} must have one entry for each row. Got the scalar {values!r}: repeat it with "
+            "numpy.full."
+        )
+    return check_array(values, ensure_2d=False, dtype=np.float64, input_name=name)
+
+
+def _require(condition, values, message):
+    """Raise ``message`` with the first value and index where ``condition`` fails."""
+    failing = np.argwhere(~condition)
+    if len(failing):
+        index = tuple(int(i) for i in failing[0])
+        raise ValueError(
+            message.format(value=values[index], index=f"index {', '.join(map(str, index))}")
+        )
+
+
+def _mean(scores, sample_weight, over_outputs=np.mean):
+    """Weighted mean over the rows; rows of weight 0 are absent, whatever their score."""
+    rows = scores if scores.ndim == 1 else over_outputs(scores, axis=1)
+    if sample_weight is None:
+        return float(np.mean(rows))
+    weight = _floats(sample_weight, "sample_weight")
+    if weight.shape != rows.shape:
+        raise ValueError(
+            f"sample_weight must have shape {rows.shape}, one weight for each row. Got "
+            f"{weight.shape}."
+        )
+    _require(weight >= 0, weight, "sample_weight must not be negative. Got {value:g} at {index}.")
+    kept = weight > 0
+    if not kept.any():
+        raise ValueError("sample_weight must be positive for at least one row. Got only zeros.")
+    return float(np.average(rows[kept], weights=weight[kept]))
+
+
+def _ratio(**quantities):
+    for name, values in quantities.items():
+        values = np.asarray(values, dtype=np.float64)
+        if not ((values > 0) & np.isfinite(values)).all():
+            raise ValueError(f"{name} must be positive and finite. Got {quantities[name]!r}.")
+    full, anytime = (np.asarray(values, dtype=np.float64) for values in quantities.values())
+    ratio = full / anytime
+    return float(ratio) if ratio.ndim == 0 else ratio

@@ -1,0 +1,497 @@
+"""SVGPRegressor: stochastic variational sparse GP regression (Hensman, Fusi & Lawrence 2013)."""
+
+import warnings
+from dataclasses import replace
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process.kernels import Kernel
+from sklearn.utils import check_array, check_random_state
+
+from ._base import transactional
+from ._compat import FitProgress, Interval, StrOptions, _fit_context
+from ._online import OnlineState, absorb, new_inducing_inputs, rescaled
+from ._regression import BaseSparseGPRegressor
+from ._stages import Learned, Problem, Settings, learn
+from ._start import (
+    compile_process,
+    default_kernel,
+    input_summary,
+    parameter_space,
+    scaled_rows,
+    starting_noise,
+    target_scaling,
+)
+from .inducing import choose_inducing
+from .kernels._compile import join_noise
+from .learning import Clock, Parameters, Trace
+from .likelihoods import Gaussian
+
+
+class SVGPRegressor(BaseSparseGPRegressor):
+    """Sparse Gaussian process regression for many rows.
+
+    The function is summarised by its values at ``n_inducing`` inducing inputs, whose posterior is
+    kept explicitly. With default settings, kernel, noise and inducing inputs are learned on a
+    subset of the rows by L-BFGS on the variational bound, refined on all rows, and the posterior
+    is then computed exactly from all rows. Cost is linear in the number of rows, memory does not
+    depend on it, and no learning rate needs tuning.
+
+    Parameters
+    ----------
+    kernel : Kernel, default=None
+        Any kernel of :mod:`sklearn.gaussian_process.kernels`, sums, products and powers of them,
+        or :class:`~sklearn_sgp.kernels.Columns`. ``WhiteKernel`` terms of the outermost sum are the
+        noise. None means ``ConstantKernel() * RBF()`` with one length scale for each column, and
+        starting values and bounds from the data. The kernel refers to normalised targets (see
+        ``normalize_y``) and to inputs in their own units.
+
+    likelihood : {"gaussian"}, default="gaussian"
+        Distribution of an observation given the function.
+
+    total_samples : int, default=None
+        Only for ``partial_fit``. None takes all rows as new, so that with fixed kernel and
+        inducing inputs any split of the data gives what ``fit`` gives. A number is the size of the
+        whole data set, of which rows may come again.
+
+    n_inducing : int, default=256
+        Number of inducing inputs. Fewer distinct rows give fewer.
+
+    inducing : {"kmeans", "greedy", "random"} or array-like of shape (n_inducing, n_features), \
+            default="kmeans"
+        How inducing inputs are chosen: k-means centres, rows of greatest conditional variance,
+        random rows, or the given ones.
+
+    optimize_inducing : bool, default=True
+        Whether the inducing inputs are learned with the kernel.
+
+    noise_variance : float, default=None
+        Starting value of the variance of the noise, in units of normalised targets. None starts
+        at 0.1.
+
+    noise_variance_bounds : pair of float or "fixed", default=(1e-6, 1e3)
+        Bounds of the noise variance; "fixed" keeps it where it starts.
+
+    optimizer : {"auto", "lbfgs", "adam"} or None, default="auto"
+        "auto" goes through the stages above; "lbfgs" follows the bound of all rows; "adam" takes
+        stochastic steps only, without a warm start; None leaves kernel, noise and inducing inputs
+        as they are and computes the posterior.
+
+    init_size : int, default=8192
+        Rows of the warm start.
+
+    batch_size : int, default=1024
+        Rows of a stochastic step.
+
+    max_iter : int, default=100
+        Largest number of epochs of the stochastic stage, and of iterations of each L-BFGS stage.
+
+    max_steps : int, default=None
+        Largest number of stochastic steps.
+
+    max_time : float, default=None
+        Seconds after which learning stops; the time of the final pass over the rows is kept free.
+
+    tol : float, default=1e-4
+        Gain of the bound for each row, in nats, below which an epoch or iteration counts as none.
+
+    n_iter_no_change : int, default=5
+        Learning stops after so many epochs or iterations without gain.
+
+    learning_rate : float, default=0.01
+        Step of Adam in kernel, noise and inducing inputs.
+
+    natural_step : float, default=0.1
+        Length of a natural-gradient step, in (0, 1].
+
+    normalize_y : bool or tuple of (mean, scale), default=True
+        Whether targets are centred and scaled to unit variance inside, or the centre and scale to
+        use. Under ``partial_fit`` the first batch decides.
+
+    jitter : float, default=1e-8
+        Smallest value added to the diagonal of the inducing inputs' covariance, relative to its
+        mean. Raised tenfold where that covariance is not positive definite, with a warning.
+
+    warm_start : bool, default=False
+        Whether ``fit`` starts from the kernel, noise and inducing inputs of the last fit.
+
+    n_jobs : int, default=None
+        Number of jobs over blocks of rows. None means 1, in which case BLAS uses its own threads.
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of the choice of rows and inducing inputs.
+
+    verbose : int, default=0
+        Whether to print progress.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The kernel with learned parameters, in the shape it was given.
+
+    noise_variance_ : float
+        Learned variance of the noise, in units of normalised targets.
+
+    inducing_points_ : ndarray of shape (n_inducing, n_features)
+        Inducing inputs, in units of X.
+
+    objective_ : float
+        Variational bound of the log evidence of the training rows, in nats, for y in its own
+        units.
+
+    objectives_ : ndarray
+        The bound, or its estimate, after every epoch or iteration.
+
+    fit_times_ : ndarray
+        Seconds since the start of ``fit`` at each entry of ``objectives_``.
+
+    n_iter_ : int
+        Number of epochs and iterations; the final pass counts as one.
+
+    n_steps_ : int
+        Number of stochastic steps.
+
+    n_samples_seen_ : int
+        Number of rows of positive weight that the posterior rests on.
+
+    y_mean_, y_scale_ : float or ndarray of shape (n_targets,)
+        Centre and scale of the targets.
+
+    jitter_ : float
+        Jitter in use, relative.
+
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if X had names that are all strings.
+
+    See Also
+    --------
+    sklearn.gaussian_process.GaussianProcessRegressor : Exact, for up to a few thousand rows.
+
+    Notes
+    -----
+    The bound is that of Titsias [2]_, for which the posterior of Hensman et al. [1]_ is optimal;
+    ``docs/theory.md`` has the equations. One pass over n rows with m inducing inputs costs
+    O(n m^2), prediction of a mean O(m) a row and of a standard deviation O(m^2).
+
+    References
+    ----------
+    .. [1] J. Hensman, N. Fusi, N. D. Lawrence, "Gaussian Processes for Big Data", UAI 2013.
+       https://arxiv.org/abs/1309.6835
+    .. [2] M. K. Titsias, "Variational Learning of Inducing Variables in Sparse Gaussian
+       Processes", AISTATS 2009.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_sgp import SVGPRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(0, 10, (2000, 1))
+    >>> y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(2000)
+    >>> model = SVGPRegressor(n_inducing=20, random_state=0).fit(X, y)
+    >>> mean, std = model.predict([[1.5], [30.0]], return_std=True)
+    >>> mean.round(1), std.round(1)
+    (array([1., 0.]), array([0.1, 0.7]))
+    """
+
+    _parameter_constraints = {
+        "kernel": [None, Kernel],
+        "likelihood": [StrOptions({"gaussian"})],
+        "total_samples": [None, Interval(Integral, 1, None, closed="left")],
+        "n_inducing": [Interval(Integral, 1, None, closed="left")],
+        "inducing": [StrOptions({"kmeans", "greedy", "random"}), "array-like"],
+        "optimize_inducing": ["boolean"],
+        "noise_variance": [None, Interval(Real, 0, None, closed="neither")],
+        "noise_variance_bounds": [StrOptions({"fixed"}), "array-like"],
+        "optimizer": [None, StrOptions({"auto", "lbfgs", "adam"})],
+        "init_size": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_steps": [None, Interval(Integral, 1, None, closed="left")],
+        "max_time": [None, Interval(Real, 0, None, closed="neither")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "natural_step": [Interval(Real, 0, 1, closed="right")],
+        "normalize_y": ["boolean", tuple],
+        "jitter": [Interval(Real, 0, 1e-3, closed="both")],
+        "warm_start": ["boolean"],
+        "n_jobs": [None, Integral],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        kernel=None,
+        *,
+        likelihood="gaussian",
+        total_samples=None,
+        n_inducing=256,
+        inducing="kmeans",
+        optimize_inducing=True,
+        noise_variance=None,
+        noise_variance_bounds=(1e-6, 1e3),
+        optimizer="auto",
+        init_size=8192,
+        batch_size=1024,
+        max_iter=100,
+        max_steps=None,
+        max_time=None,
+        tol=1e-4,
+        n_iter_no_change=5,
+        learning_rate=0.01,
+        natural_step=0.1,
+        normalize_y=True,
+        jitter=1e-8,
+        warm_start=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.kernel = kernel
+        self.likelihood = likelihood
+        self.total_samples = total_samples
+        self.n_inducing = n_inducing
+        self.inducing = inducing
+        self.optimize_inducing = optimize_inducing
+        self.noise_variance = noise_variance
+        self.noise_variance_bounds = noise_variance_bounds
+        self.optimizer = optimizer
+        self.init_size = init_size
+        self.batch_size = batch_size
+        self.max_iter = max_iter
+        self.max_steps = max_steps
+        self.max_time = max_time
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.learning_rate = learning_rate
+        self.natural_step = natural_step
+        self.normalize_y = normalize_y
+        self.jitter = jitter
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @transactional
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Learn from all rows at once.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs; a float32 array or memory map is never copied whole.
+
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets. Several columns are independent outputs with a shared kernel.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight 2 counts a row twice, weight 0 leaves it out.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If inputs or parameters are not what they must be; the estimator is then as before.
+        """
+        clock = Clock(self.max_time)
+        previous = getattr(self, "_learned", None) if self.warm_start else None
+        X, y, weight = self._validated(
+            X, y, sample_weight, reset=True, multi_output=True, y_numeric=True
+        )
+        self._learn(X, y, weight, clock, previous)
+        return self
+
+    @transactional
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y, sample_weight=None):
+        """Learn from one more batch of rows.
+
+        The first batch decides inducing inputs, starting values and the scaling of the targets;
+        it should be large and mixed enough for that. Each later batch adds its rows to the
+        posterior and, unless ``optimizer=None``, moves kernel, noise and inducing inputs by one
+        stochastic step for every ``batch_size`` rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight 2 counts a row twice, weight 0 leaves it out.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        first = not hasattr(self, "_learned")
+        X, y, weight = self._validated(
+            X, y, sample_weight, reset=first, multi_output=True, y_numeric=True
+        )
+        if first:
+            self._learn(X, y, weight, Clock(self.max_time), None)
+            if self.total_samples is not None:
+                self._count_as(self.total_samples)
+            return self
+        rows = scaled_rows(X, self._targets_like_before(y), weight, self._y_scaling())
+        self._online, learned = absorb(
+            self._online,
+            self._learned,
+            rows,
+            settings=self._settings(),
+            likelihood=Gaussian(),
+            total_samples=self.total_samples,
+            choose=self._more_inducing_inputs,
+        )
+        self._store(learned, rows.y_scale, self._online.weight)
+        self.n_samples_seen_ += len(rows)
+        self.objectives_ = np.append(self.objectives_, self.objective_)
+        self.fit_times_ = np.append(self.fit_times_, self.fit_times_[-1] + self._online.seconds)
+        return self
+
+    def _count_as(self, total):
+        """Let the first batch stand for ``total`` rows."""
+        learned = rescaled(self._learned, total / self._online.weight)
+        learned.posterior.prepare()
+        self._learned, self._posterior = learned, learned.posterior
+
+    def _more_inducing_inputs(self, rows, parameters):
+        count = self.n_inducing - len(parameters.Z)
+        if not isinstance(self.inducing, str) or count <= 0:
+            return parameters.Z[:0]
+        spread = input_summary(rows.X, rows.weight)[1]
+        rng = check_random_state(self.random_state)
+        return new_inducing_inputs(self.inducing, rows, parameters, count, spread, rng)
+
+    def _targets_like_before(self, y):
+        if y.ndim != self._y_ndim or (y.ndim == 2 and y.shape[1] != len(self.y_mean_)):
+            raise ValueError(
+                f"y must have as many columns as in the first batch. Got shape {y.shape}."
+            )
+        return y.reshape(len(y), -1).astype(np.float64, copy=False)
+
+    def _settings(self):
+        names = Settings.__dataclass_fields__
+        return Settings(**{name: getattr(self, name) for name in names})
+
+    def _learn(self, X, y, weight, clock, previous):
+        """Everything of a fit after the validation of its inputs."""
+        progress = FitProgress(self, X, y, sample_weight=weight)
+        progress.begin()
+        self._y_ndim = y.ndim
+        y = y.reshape(len(y), -1).astype(np.float64, copy=False)
+        scaling = target_scaling(y, weight, self.normalize_y)
+        rows = scaled_rows(X, y, weight, scaling)
+        rng = check_random_state(self.random_state)
+        start, space = self._start(rows, rng, previous)
+        self.y_mean_, self.y_scale_ = scaling
+        if self._y_ndim == 1:
+            self.y_mean_, self.y_scale_ = float(scaling[0][0]), float(scaling[1][0])
+        self.n_samples_seen_ = len(rows)
+
+        trace = Trace(clock, self._listener(progress, rows))
+        problem = Problem(rows, start, space, Gaussian(), self._settings(), trace, rng)
+        learned = learn(problem)
+        self._online = OnlineState.from_fit(learned, rows, space)
+        self._store(learned, rows.y_scale, rows.total_weight)
+        offset = rows.total_weight * np.log(rows.y_scale).sum()
+        self.objectives_ = np.array(trace.objectives) - offset
+        self.fit_times_ = np.array(trace.times)
+        progress.end()
+
+    def _start(self, rows, rng, previous):
+        """Starting parameters and the space of those that are free."""
+        center, spread = input_summary(rows.X, rows.weight)
+        kernel = default_kernel(spread) if self.kernel is None else self.kernel
+        expression, whites, theta_bounds = compile_process(kernel, center)
+        noise, noise_bounds = starting_noise(
+            whites, self.noise_variance, self.noise_variance_bounds
+        )
+        self._given_kernel = kernel
+        theta = np.clip(expression.theta, theta_bounds[:, 0], theta_bounds[:, 1])
+        start = Parameters(expression, theta, float(np.log(noise)), None)
+        reusable = previous is not None and previous.parameters.Z.shape[1] == len(center)
+        if reusable and len(previous.parameters.theta) == len(theta):
+            start = replace(previous.parameters, expression=expression)
+        else:
+            start = replace(start, Z=self._inducing_inputs(rows, expression, start, spread, rng))
+        learns_inputs = self.optimize_inducing and expression.differentiable_inputs
+        if self.optimizer is not None and not expression.differentiable_inputs:
+            warnings.warn(
+                f"The kernel {kernel!r} has a part without analytic gradients: its parameters are "
+                "learned by finite differences and the inducing inputs stay where they start.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        space = parameter_space(theta_bounds, noise_bounds, spread if learns_inputs else None)
+        return start, space
+
+    def _inducing_inputs(self, rows, expression, start, spread, rng):
+        if isinstance(self.inducing, str):
+            return choose_inducing(
+                self.inducing, rows.X, rows.weight, self.n_inducing, start.kernel, spread, rng
+            )
+        Z = check_array(self.inducing, dtype=np.float64, input_name="inducing", copy=True)
+        if Z.shape[1] != rows.X.shape[1]:
+            raise ValueError(
+                f"The 'inducing' parameter must have {rows.X.shape[1]} columns, as X. Got an array "
+                f"of shape {Z.shape}."
+            )
+        return np.ascontiguousarray(Z)
+
+    def _store(self, learned: Learned, y_scale, weight):
+        """Fitted attributes from what was learned."""
+        self._learned = learned
+        for name, value in self._fitted_attributes(learned, y_scale, weight).items():
+            setattr(self, name, value)
+
+    def _fitted_attributes(self, learned, y_scale, weight):
+        parameters, posterior = learned.parameters, learned.posterior
+        process = parameters.kernel.sklearn_kernel
+        return {
+            "_posterior": posterior,
+            "kernel_": join_noise(self._given_kernel, process, parameters.noise_variance),
+            "noise_variance_": parameters.noise_variance,
+            "inducing_points_": parameters.Z,
+            "objective_": learned.objective - weight * float(np.log(y_scale).sum()),
+            "jitter_": learned.jitter,
+            "n_iter_": learned.n_iter,
+            "n_steps_": learned.n_steps,
+        }
+
+    def _listener(self, progress, rows):
+        """Prints, and tells callbacks, after every entry of the trace."""
+
+        def listen(trace, snapshot):
+            if self.verbose:
+                offset = rows.total_weight * np.log(rows.y_scale).sum()
+                print(
+                    f"[{type(self).__name__}] entry {len(trace.objectives)}, "
+                    f"{trace.times[-1]:.1f} s: objective {trace.objectives[-1] - offset:.6g}"
+                )
+            return progress.step(lambda: self._snapshot_attributes(snapshot(), rows))
+
+        return listen
+
+    def _snapshot_attributes(self, parameters, rows):
+        """Fitted attributes in the middle of a fit, the posterior from the warm start's rows."""
+        settings = replace(self._settings(), optimizer=None, max_steps=None)
+        sample = rows.select(slice(0, self.init_size))
+        space = parameter_space(np.zeros((len(parameters.theta), 2)), None, None)
+        problem = Problem(
+            sample, parameters, space, Gaussian(), settings, Trace(Clock()), check_random_state(0)
+        )
+        return self._fitted_attributes(learn(problem), rows.y_scale, sample.total_weight)

@@ -1,0 +1,376 @@
+"""Displays of stand-in estimators that have the fitted attributes of the real ones."""
+
+import sys
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.gaussian_process.kernels import (
+    RBF,
+    ConstantKernel,
+    DotProduct,
+    ExpSineSquared,
+    Matern,
+    RationalQuadratic,
+    WhiteKernel,
+)
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.utils.validation import check_array, validate_data
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt  # noqa: E402
+
+from sklearn_sgp.plotting import (  # noqa: E402
+    ConvergenceDisplay,
+    PosteriorDisplay,
+    RelevanceDisplay,
+)
+
+
+class SparseStub(RegressorMixin, BaseEstimator):
+    """Has what displays read: the mean is a sum of sines, the latent spread grows with |x0|."""
+
+    def __init__(self, kernel=None):
+        self.kernel = kernel
+
+    def fit(self, X, y):
+        X, y = validate_data(self, X, y, multi_output=True)
+        self.kernel_ = self.kernel or ConstantKernel() * RBF(np.ones(X.shape[1]))
+        self.inducing_points_ = X[::10]
+        self.objectives_ = [-300.0, -120.0, -90.0]
+        self.fit_times_ = [0.1, 0.2, 0.7]
+        self.n_samples_seen_ = len(X)
+        self._y_shape = y.shape[1:]
+        return self
+
+    def _outputs(self, values):
+        """One output, or several that are multiples of the first."""
+        return values if not self._y_shape else values[:, None] * np.arange(1, self._y_shape[0] + 1)
+
+    def predict(self, X):
+        return self._outputs(np.sin(validate_data(self, X, reset=False)).sum(axis=1))
+
+    def predict_std(self, X, include_noise=True):
+        latent = np.abs(check_array(X)[:, 0])
+        return self._outputs(np.sqrt(latent**2 + 4.0) if include_noise else latent)
+
+    def predict_quantiles(self, X, quantiles):
+        std = self.predict_std(X)[..., None]
+        return self.predict(X)[..., None] + std * norm.ppf(quantiles)
+
+
+class Columns:
+    """Stands in for the kernel on some of the columns."""
+
+    def __init__(self, kernel, columns):
+        self.kernel = kernel
+        self.columns = columns
+
+
+@pytest.fixture(autouse=True)
+def _closed_figures():
+    yield
+    plt.close("all")
+
+
+def fitted(n_features=1, kernel=None, n_targets=None):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3.0, 5.0, (50, n_features))
+    y = rng.normal(size=50 if n_targets is None else (50, n_targets))
+    return SparseStub(kernel).fit(X, y), X, y
+
+
+def relevances(kernel, n_features, **options):
+    display = RelevanceDisplay.from_estimator(fitted(n_features, kernel)[0], **options)
+    return np.asarray(display.relevances)
+
+
+def widths(bars):
+    return np.array([bar.get_width() for bar in bars])
+
+
+def labels(display):
+    return [label.get_text() for label in display.ax_.get_yticklabels()]
+
+
+def test_convergence_draws_the_trace():
+    """The curve holds the objectives at the seconds of the fit, or at the entries."""
+    model, _, _ = fitted()
+    display = ConvergenceDisplay.from_estimator(model)
+    np.testing.assert_array_equal(
+        display.line_.get_xydata(), np.column_stack([model.fit_times_, model.objectives_])
+    )
+    assert display.ax_.get_ylabel() == "objective (nats)"
+    assert display.figure_ is display.ax_.figure
+    entries = ConvergenceDisplay.from_estimator(model, x="entries", per_row=True)
+    np.testing.assert_array_equal(entries.line_.get_xdata(), [1, 2, 3])
+    np.testing.assert_allclose(entries.line_.get_ydata(), np.array(model.objectives_) / 50)
+    assert "per row" in entries.ax_.get_ylabel()
+
+
+def test_convergence_curves_compare():
+    """Curves drawn into the same axes share a legend of their names."""
+    model, _, _ = fitted()
+    first = ConvergenceDisplay.from_estimator(model, name="objective")
+    second = ConvergenceDisplay([0, 1], [-100.0, -50.0], name="score")
+    assert second.plot(first.ax_, line_kwargs={"color": "red"}) is second
+    assert second.line_.get_color() == "red"
+    assert [text.get_text() for text in first.ax_.get_legend().get_texts()] == [
+        "objective",
+        "score",
+    ]
+
+
+def test_convergence_looks_into_pipelines_and_searches():
+    """The trace is that of the last step of a pipeline, also inside a search."""
+    _, X, y = fitted()
+    pipeline = make_pipeline(StandardScaler(), SparseStub())
+    search = GridSearchCV(pipeline, {"standardscaler__with_std": [True]}).fit(X, y)
+    assert len(ConvergenceDisplay.from_estimator(search).values) == 3
+
+
+def test_convergence_refuses_an_unknown_axis():
+    """Another horizontal axis raises a ValueError that lists the two."""
+    with pytest.raises(ValueError, match="'x' parameter must be 'seconds' or 'entries'. Got 'h'"):
+        ConvergenceDisplay.from_estimator(fitted()[0], x="h")
+
+
+@pytest.mark.parametrize(
+    "part", [RBF([0.5, 2.0, 4.0]), Matern([0.5, 2.0, 4.0], nu=1.5), 2.0 * RBF([0.5, 2.0, 4.0]) ** 2]
+)
+def test_relevance_is_the_inverse_length_scale(part):
+    """A part's bars are its inverse length scales, wherever it stands in the kernel."""
+    np.testing.assert_allclose(
+        relevances(part * ConstantKernel(3.0) + WhiteKernel(), 3), [[2.0, 0.5, 0.25]]
+    )
+
+
+def test_relevance_of_several_parts():
+    """Each part with length scales has its own bars; periods, noise and slopes have none."""
+    kernel = RBF([1.0, 2.0]) + Matern(4.0) * RBF(0.5) + ExpSineSquared() + DotProduct()
+    model, _, _ = fitted(2, kernel + RationalQuadratic(8.0))
+    display = RelevanceDisplay.from_estimator(model)
+    expected = [[1.0, 0.5], [0.25, 0.25], [2.0, 2.0], [0.125, 0.125]]
+    np.testing.assert_allclose(display.relevances, expected)
+    assert display.part_names == ["RBF 1", "Matern", "RBF 2", "RationalQuadratic"]
+    legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert legend == display.part_names
+    assert len(display.bars_) == 4
+
+
+def test_relevance_of_columns():
+    """A part on some of the columns is relevant there only, also when such nodes are nested."""
+    place = Columns(RBF([0.5, 0.25]), [3, 1])
+    np.testing.assert_allclose(relevances(place, 4), [[0.0, 4.0, 0.0, 2.0]])
+    np.testing.assert_allclose(
+        relevances(Columns(Columns(Matern(0.5), [1]) * 1.0, [0, 2]), 3)
+        if hasattr(Columns, "__mul__")
+        else relevances(Columns(Columns(Matern(0.5), [1]), [0, 2]), 3),
+        [[0.0, 0.0, 2.0]],
+    )
+
+
+def test_relevance_per_standard_deviation():
+    """Scaled relevances do not change with the units of a feature."""
+    sd = np.array([3.0, 5.0])
+    expected = relevances(RBF([1.0, 2.0]), 2, scale=sd)
+    np.testing.assert_allclose(expected, [[3.0, 2.5]])
+    np.testing.assert_allclose(relevances(RBF([60.0, 2.0]), 2, scale=sd * [60, 1]), expected)
+
+
+def test_relevance_order():
+    """The most relevant feature stands on top, or the features keep their order."""
+    kernel = RBF([2.0, 0.5, 1.0])
+    names = ["weight", "hour", "day"]
+    model, _, _ = fitted(3, kernel)
+    display = RelevanceDisplay.from_estimator(model, feature_names=names)
+    assert labels(display) == ["hour", "day", "weight"]
+    assert display.ax_.yaxis_inverted()
+    np.testing.assert_allclose(widths(display.bars_[0]), [2.0, 1.0, 0.5])
+    display = RelevanceDisplay.from_estimator(model, sort=False, bar_kwargs={"color": "red"})
+    assert labels(display) == ["x0", "x1", "x2"]
+    np.testing.assert_allclose(widths(display.bars_[0]), [0.5, 2.0, 1.0])
+    assert display.bars_[0][0].get_facecolor() == (1.0, 0.0, 0.0, 1.0)
+
+
+def test_relevance_takes_names_from_data_frames():
+    """Names seen in fit label the bars."""
+    pd = pytest.importorskip("pandas")
+    _, X, y = fitted(2)
+    model = SparseStub().fit(pd.DataFrame(X, columns=["east", "north"]), y)
+    assert labels(RelevanceDisplay.from_estimator(model)) == ["east", "north"]
+
+
+@pytest.mark.parametrize(
+    "kernel, options, message",
+    [
+        (DotProduct(), {}, "needs a kernel with a length scale.*Got DotProduct"),
+        (None, {"scale": [1.0]}, "'scale' parameter must hold 2 finite"),
+        (None, {"scale": [1.0, -1.0]}, "'scale' parameter must hold 2 finite"),
+        (None, {"feature_names": ["a"]}, "'feature_names' parameter must hold 2 names. Got 1"),
+        (None, {"ax": [None, None]}, "'ax' parameter must be one matplotlib Axes. Got 2"),
+    ],
+)
+def test_relevance_refuses(kernel, options, message):
+    """Wrong arguments raise a ValueError that names the parameter and what came."""
+    with pytest.raises(ValueError, match=message):
+        RelevanceDisplay.from_estimator(fitted(2, kernel)[0], **options)
+
+
+@pytest.mark.parametrize("include_noise", [True, False])
+def test_posterior_curve(include_noise):
+    """The band holds the given probability at every place, with noise or without."""
+    model, X, _ = fitted()
+    display = PosteriorDisplay.from_estimator(
+        model, confidence=0.8, include_noise=include_noise, grid_resolution=30
+    )
+    (x,) = display.grid
+    assert len(x) == 30 and x[0] < X.min() + 1 and x[-1] > X.max() - 1
+    mean = model.predict(x[:, None])
+    std = model.predict_std(x[:, None], include_noise=include_noise)
+    np.testing.assert_allclose(display.line_.get_ydata(), mean)
+    inside = norm.cdf(display.band.T, mean, std)
+    np.testing.assert_allclose(inside, np.tile([[0.1], [0.9]], 30))
+    assert display.band_.get_label().startswith("80 % band of")
+    np.testing.assert_array_equal(display.inducing_[0].get_xdata(), model.inducing_points_[:, 0])
+    assert display.data_ is None and display.images_ is None
+    assert display.figure_ is display.ax_.figure
+
+
+def test_posterior_draws_observations():
+    """Observations are drawn, at most so many as asked for, and set the range with their X."""
+    model, X, y = fitted()
+    display = PosteriorDisplay.from_estimator(model, X, y)
+    np.testing.assert_array_equal(display.data_.get_xydata(), np.column_stack([X, y]))
+    assert display.grid[0][0] < X.min() and display.grid[0][-1] > X.max()
+    display = PosteriorDisplay.from_estimator(model, X, y, subsample=7, random_state=0)
+    assert len(display.data_.get_xydata()) == 7
+    assert display.grid[0][0] < X.min()
+
+
+def test_posterior_maps():
+    """Two features give a map of the mean and one of the standard deviation, in their order."""
+    model, X, y = fitted(2)
+    display = PosteriorDisplay.from_estimator(model, X, y, grid_resolution=20, include_noise=False)
+    first, second = display.grid
+    mean, std = (image.get_array().reshape(20, 20) for image in display.images_)
+    i, j = 3, 15
+    place = np.array([[first[i], second[j]]])
+    assert display.mean[i, j] == pytest.approx(model.predict(place)[0])
+    assert mean[j, i] == display.mean[i, j]  # images run from bottom to top, then across
+    assert std[j, i] == pytest.approx(model.predict_std(place, include_noise=False)[0])
+    assert [ax.get_title() for ax in display.ax_] == ["mean", "standard deviation"]
+    assert all(ax.get_xlabel() == "x0" and ax.get_ylabel() == "x1" for ax in display.ax_)
+    for dots in display.inducing_:
+        np.testing.assert_array_equal(dots.get_xydata(), model.inducing_points_)
+    np.testing.assert_array_equal(display.data_.get_array(), y)
+    assert display.line_ is None and display.band_ is None
+
+
+@pytest.mark.parametrize("n_features", [1, 2])
+def test_posterior_of_one_of_several_outputs(n_features):
+    """The output asked for is drawn, with its spread and its observations."""
+    model, X, y = fitted(n_features, n_targets=3)
+    drawn = [PosteriorDisplay.from_estimator(model, X, y, target=t) for t in (0, 2)]
+    np.testing.assert_allclose(drawn[1].mean, 3 * drawn[0].mean)
+    spread = "band" if n_features == 1 else "std"
+    np.testing.assert_allclose(getattr(drawn[1], spread), 3 * getattr(drawn[0], spread))
+    np.testing.assert_array_equal(drawn[1].y, y[:, 2])
+
+
+def test_posterior_of_a_pipeline():
+    """Inputs are drawn as the pipeline takes them, inducing inputs included."""
+    _, X, y = fitted()
+    pipeline = make_pipeline(StandardScaler(), SparseStub()).fit(X, y)
+    display = PosteriorDisplay.from_estimator(pipeline)
+    np.testing.assert_allclose(display.inducing_points, X[::10])
+    np.testing.assert_allclose(display.mean, pipeline.predict(display.grid[0][:, None]))
+    search = GridSearchCV(pipeline, {"sparsestub__kernel": [None]}).fit(X, y)
+    np.testing.assert_allclose(PosteriorDisplay.from_estimator(search).mean, display.mean)
+
+
+def test_posterior_behind_a_step_without_inverse():
+    """Inducing inputs that cannot be placed are left out; then X has to give the range."""
+    _, X, y = fitted()
+    pipeline = make_pipeline(FunctionTransformer(np.exp), SparseStub()).fit(X, y)
+    display = PosteriorDisplay.from_estimator(pipeline, X)
+    assert display.inducing_points is None and display.inducing_ == []
+    with pytest.raises(ValueError, match="X must be given: the pipeline's steps"):
+        PosteriorDisplay.from_estimator(pipeline)
+
+
+@pytest.mark.parametrize("wrap", [lambda m: m, lambda m: make_pipeline(StandardScaler(), m)])
+def test_posterior_of_named_features(wrap):
+    """Estimators fitted to data frames are drawn without a warning, with names on the axes."""
+    pd = pytest.importorskip("pandas")
+    _, X, y = fitted(2)
+    frame = pd.DataFrame(X, columns=["east", "north"])
+    display = PosteriorDisplay.from_estimator(wrap(SparseStub()).fit(frame, y), frame)
+    assert display.ax_[0].get_xlabel() == "east" and display.ax_[0].get_ylabel() == "north"
+
+
+def test_posterior_of_a_constant_feature():
+    """A feature with one value has a grid around it."""
+    model = SparseStub().fit(np.full((20, 1), 7.0), np.zeros(20))
+    (x,) = PosteriorDisplay.from_estimator(model).grid
+    assert x[0] < 7.0 < x[-1]
+
+
+def test_displays_draw_into_given_axes():
+    """No new figure is made where axes are given."""
+    figure, axes = plt.subplots(1, 2)
+    model, _, _ = fitted(2)
+    assert ConvergenceDisplay.from_estimator(model, ax=axes[0]).ax_ is axes[0]
+    assert RelevanceDisplay.from_estimator(model, ax=axes[1]).ax_ is axes[1]
+    assert list(PosteriorDisplay.from_estimator(model, ax=axes).ax_) == list(axes)
+    assert plt.get_fignums() == [figure.number]
+
+
+@pytest.mark.parametrize(
+    "n_features, options, message",
+    [
+        (3, {}, "draws one or two features. Got 3"),
+        (1, {"confidence": 1.0}, "'confidence' parameter must be between 0 and 1"),
+        (1, {"y": np.zeros(3)}, "X must be given together with y"),
+        (1, {"X": np.zeros((3, 1)), "y": np.zeros(4)}, "inconsistent numbers of samples"),
+        (2, {"ax": [None]}, "'ax' parameter must be two axes"),
+    ],
+)
+def test_posterior_refuses(n_features, options, message):
+    """Wrong arguments raise a ValueError that says what must hold."""
+    with pytest.raises(ValueError, match=message):
+        PosteriorDisplay.from_estimator(fitted(n_features)[0], **options)
+
+
+@pytest.mark.parametrize("display", [ConvergenceDisplay, RelevanceDisplay, PosteriorDisplay])
+def test_displays_need_a_fitted_sparse_model(display):
+    """Unfitted estimators raise NotFittedError, others a TypeError that names them."""
+    with pytest.raises(NotFittedError):
+        display.from_estimator(SparseStub())
+    with pytest.raises(TypeError, match=rf"{display.__name__}.* needs .* Got LinearRegression"):
+        display.from_estimator(LinearRegression().fit([[0.0], [1.0]], [0.0, 1.0]))
+
+
+@pytest.mark.parametrize("display", [ConvergenceDisplay, RelevanceDisplay, PosteriorDisplay])
+def test_displays_say_that_they_need_matplotlib(display, monkeypatch):
+    """Without matplotlib the error names the method and the command that cures it."""
+    model, _, _ = fitted()
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=rf"{display.__name__}.* needs .*pip install matplotlib"):
+        display.from_estimator(model)
+
+
+@pytest.mark.parametrize("n_features", [1, 2])
+def test_displays_render(n_features):
+    """Every picture can be drawn to the end."""
+    model, X, y = fitted(n_features)
+    ConvergenceDisplay.from_estimator(model, name="trace").figure_.canvas.draw()
+    RelevanceDisplay.from_estimator(model).figure_.canvas.draw()
+    PosteriorDisplay.from_estimator(model, X, y).figure_.canvas.draw()
