@@ -1,5 +1,7 @@
 """Metrics against their definitions, scorers through pipelines and searches."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -65,7 +67,7 @@ def crps_by_quadrature(y, mean, std):
         return (norm.cdf(t, mean, std) - (t >= y)) ** 2
 
     ends = sorted([mean - 12 * std, y, mean + 12 * std])
-    return sum(quad(squared_distance, *piece)[0] for piece in zip(ends, ends[1:], strict=False))
+    return sum(quad(squared_distance, *piece)[0] for piece in pairwise(ends))
 
 
 def test_density_is_that_of_scipy(predictions):
@@ -184,7 +186,7 @@ def test_gaussian_scores_refuse(score, arguments, message):
 
 def test_coverage_refuses_swapped_ends():
     """A lower end above its upper end raises a ValueError that says where."""
-    with pytest.raises(ValueError, match="lower must not exceed upper. Got 3 above it at index 1"):
+    with pytest.raises(ValueError, match=r"lower must not exceed upper. Got 3 above it at index 1"):
         interval_coverage([1, 1], [0, 3], [2, 2])
 
 

@@ -22,6 +22,11 @@ cdef int _shapes_differ(str routine) except -1:
     raise ValueError(f"{routine}: the shapes of the arrays do not agree")
 
 
+cdef int _scale(C, double beta) except -1:
+    """C := beta * C; as in BLAS, beta = 0 also clears entries that were never written."""
+    C[...] = beta * C if beta else 0.0
+
+
 def gemm(
     const double[:, ::1] A,     # IN (p, k), or (k, p) if trans_a
     const double[:, ::1] B,     # IN (k, q), or (q, k) if trans_b
@@ -40,7 +45,7 @@ def gemm(
         _shapes_differ("gemm")
     if p == 0 or q == 0 or k == 0:
         if p and q:
-            np.multiply(C, beta, out=np.asarray(C))
+            _scale(np.asarray(C), beta)
         return
     cdef blas_int p_ = <blas_int> p, q_ = <blas_int> q, k_ = <blas_int> k
     cdef blas_int lda = <blas_int> A.shape[1], ldb = <blas_int> B.shape[1]
@@ -77,9 +82,14 @@ def syrk(
     """Lower triangle of C := alpha * A @ A.T + beta * C."""
     cdef blas_int m = <blas_int> A.shape[0], n = <blas_int> A.shape[1]
     cdef char uplo = b"U", trans = b"T"
+    cdef ptrdiff_t i
     if C.shape[0] != A.shape[0] or C.shape[1] != A.shape[0]:
         _shapes_differ("syrk")
-    if m == 0 or n == 0:
+    if n == 0:
+        for i in range(m):
+            _scale(np.asarray(C[i, : i + 1]), beta)
+        return
+    if m == 0:
         return
     with nogil:
         dsyrk(&uplo, &trans, &m, &n, &alpha, <double *> &A[0, 0], &n, &beta, &C[0, 0], &m)

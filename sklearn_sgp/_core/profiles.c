@@ -23,10 +23,10 @@
 
 /* exp(x) for x <= 0: x = k log 2 + r with |r| <= log(2) / 2, Taylor in r to degree 12 (the
    remainder is below 2e-16), and k put into the exponent bits. Adding 1.5 * 2^52 rounds to an
-   integer and leaves it in the low bits. */
+   integer and leaves it in the low bits. The comparisons are written so that NaN stays NaN. */
 SGP_INLINE double exp_neg64(double x) {
     const double shift = 6755399441055744.0;
-    const double xc = x > -708.0 ? x : -708.0;
+    const double xc = x < -708.0 ? -708.0 : x;
     const double t = xc * 1.4426950408889634074 + shift;
     const double k = t - shift;
     const double r = (xc - k * 6.93147180369123816490e-01) - k * 1.90821492927058770002e-10;
@@ -48,12 +48,12 @@ SGP_INLINE double exp_neg64(double x) {
     memcpy(&bits, &t, sizeof bits);
     bits = (bits + 1023) << 52;
     memcpy(&scale, &bits, sizeof scale);
-    return x > -708.0 ? p * scale : 0.0;
+    return x < -708.0 ? 0.0 : p * scale;
 }
 
 SGP_INLINE float exp_neg32(float x) {
     const float shift = 12582912.0f;
-    const float xc = x > -87.0f ? x : -87.0f;
+    const float xc = x < -87.0f ? -87.0f : x;
     const float t = xc * 1.44269504088896341f + shift;
     const float k = t - shift;
     const float r = (xc - k * 0.693359375f) + k * 2.12194440e-4f;
@@ -70,7 +70,7 @@ SGP_INLINE float exp_neg32(float x) {
     memcpy(&bits, &t, sizeof bits);
     bits = (int32_t)((uint32_t)(bits + 127) << 23);
     memcpy(&scale, &bits, sizeof scale);
-    return x > -87.0f ? p * scale : 0.0f;
+    return x < -87.0f ? 0.0f : p * scale;
 }
 
 #if (defined(__x86_64__) || defined(__i386__)) && (defined(__GNUC__) || defined(__clang__))

@@ -45,7 +45,7 @@ TARGET static void NAME(sqdist_from_products)(REAL *restrict r2, const REAL *res
                                               ptrdiff_t n) {
     for (ptrdiff_t i = 0; i < n; ++i) {
         const REAL t = r2[i] + (xx[i] + zz);
-        r2[i] = t > 0 ? t : 0;
+        r2[i] = t < 0 ? 0 : t; /* NaN stays NaN */
     }
 }
 
@@ -106,7 +106,7 @@ TARGET static void NAME(vjp)(int profile, REAL *restrict g, const REAL *restrict
             const REAL t = g[i] * s2 * EXP_NEG(-r);
             gk += t;
             /* no derivative at r = 0: the subgradient 0 is taken there */
-            g[i] = r > 0 ? (REAL)-0.5 * t / r : 0;
+            g[i] = r == 0 ? 0 : (REAL)-0.5 * t / r;
         }
         break;
     case SGP_MATERN32:

@@ -132,4 +132,4 @@ class Columns(Kernel):
         )
 
     def __repr__(self):
-        return f"Columns({self.kernel!r}, {list(self.columns)})"
+        return f"Columns({self.kernel!r}, {np.asarray(self.columns).tolist()})"

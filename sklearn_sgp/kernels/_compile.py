@@ -20,7 +20,12 @@ from . import _nodes as nodes
 from ._columns import Columns
 from ._expression import KernelExpression
 
-_MATERN_PROFILES = {0.5: "matern12", 1.5: "matern32", 2.5: "matern52", np.inf: "squared_exponential"}
+_MATERN_PROFILES = {
+    0.5: "matern12",
+    1.5: "matern32",
+    2.5: "matern52",
+    np.inf: "squared_exponential",
+}
 
 
 def compile_kernel(kernel, center):
@@ -138,7 +143,7 @@ class _Builder:
         return nodes.Stationary("periodic", center, shape=shape)
 
     def _linear(self, kernel, center):
-        return nodes.Linear(self._slots(kernel, "sigma_0").start)
+        return nodes.Linear(self._slots(kernel, "sigma_0").start, len(center))
 
     def _opaque(self, kernel, center):
         if not isinstance(kernel, Kernel) or isinstance(kernel, CompoundKernel):

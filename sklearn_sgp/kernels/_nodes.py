@@ -28,6 +28,7 @@ class Stationary:
         self.profile = _stationary.PROFILES[profile]
         self.name = profile
         self.center = center
+        self.n_columns = len(center)
         self.length_scale = length_scale  # slice into p, None for the periodic kernel
         self.shape = tuple(shape)  # slots of the profile's own parameters
         self.amplitudes = ()  # slots of constants multiplied in
@@ -93,8 +94,9 @@ class Linear:
     differentiable_inputs = True
     name = "linear"
 
-    def __init__(self, sigma_0):
+    def __init__(self, sigma_0, n_columns):
         self.sigma_0 = sigma_0
+        self.n_columns = n_columns
         self.amplitudes = ()
 
     variance = Stationary.variance
@@ -213,6 +215,9 @@ class Power:
         return self.child.diag(p, X) ** self.exponent
 
     def _slope(self, K):
+        if self.exponent < 1:
+            # far apart K and its derivative are 0, where the slope must not be infinite
+            K = np.where(K == 0.0, np.inf, K)
         return self.exponent * K ** (self.exponent - 1)
 
     def diag_vjp(self, p, X, g, grad):

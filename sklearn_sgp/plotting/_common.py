@@ -1,0 +1,53 @@
+"""What the displays share: axes, names, and a check that there is something to draw."""
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..metrics import final_step
+
+
+def pyplot(caller):
+    """matplotlib.pyplot, or an ImportError that names who needs it."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError(
+            f"{caller} needs matplotlib. Install it with `pip install matplotlib`."
+        ) from error
+    return plt
+
+
+def drawing_axes(ax, caller, n_panels=1):
+    """The given axes, checked, or those of a new figure: an array if there are several."""
+    plt = pyplot(caller)
+    if ax is None:
+        size = (plt.rcParams["figure.figsize"][0] * n_panels, plt.rcParams["figure.figsize"][1])
+        return plt.subplots(1, n_panels, figsize=size, layout="constrained")[1]
+    given = np.ravel(np.asarray(ax, dtype=object))
+    if len(given) != n_panels:
+        wanted = "two axes, from plt.subplots(1, 2)" if n_panels == 2 else "one matplotlib Axes"
+        raise ValueError(f"The 'ax' parameter must be {wanted}. Got {len(given)} instead.")
+    return given if n_panels > 1 else given[0]
+
+
+def checked_names(names, count, template, parameter, first=0):
+    """Given names, checked for their number, or numbered ones."""
+    if names is None:
+        return [template.format(i + first) for i in range(count)]
+    if len(names) != count:
+        raise ValueError(
+            f"The '{parameter}' parameter must hold {count} names. Got {len(names)}: {names!r}."
+        )
+    return [str(name) for name in names]
+
+
+def fitted_model(estimator, attribute, display):
+    """The model inside pipelines and searches; it must be fitted and have ``attribute``."""
+    check_is_fitted(estimator)
+    model, _ = final_step(estimator)
+    if not hasattr(model, attribute):
+        raise TypeError(
+            f"{display}.from_estimator needs an estimator with {attribute}, such as "
+            f"SVGPRegressor, or a pipeline or search that ends in one. Got {estimator!r}."
+        )
+    return model

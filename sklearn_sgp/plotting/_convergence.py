@@ -1,0 +1,141 @@
+"""Objective or score as learning goes on."""
+
+import numpy as np
+
+from ._common import drawing_axes, fitted_model, pyplot
+
+
+class ConvergenceDisplay:
+    """Objective, or a test score, as learning goes on.
+
+    Parameters
+    ----------
+    positions : array-like of shape (n_entries,)
+        Where each value belongs on the horizontal axis, such as seconds or steps.
+
+    values : array-like of shape (n_entries,)
+        Objective or score at each entry.
+
+    xlabel : str, default="steps"
+        What the positions are.
+
+    ylabel : str, default="objective"
+        What the values are.
+
+    name : str, default=None
+        Name of the curve in the legend; None for no legend.
+
+    Attributes
+    ----------
+    line_ : matplotlib Line2D
+        The curve.
+
+    ax_ : matplotlib Axes
+        Axes with the curve.
+
+    figure_ : matplotlib Figure
+        Figure that contains the axes.
+
+    See Also
+    --------
+    ConvergenceDisplay.from_estimator : The trace that an estimator kept.
+
+    Examples
+    --------
+    >>> from sklearn_sgp.plotting import ConvergenceDisplay
+    >>> seconds, rmse = [0.5, 1.0, 2.0], [3.1, 2.4, 2.2]
+    >>> display = ConvergenceDisplay(seconds, rmse, xlabel="seconds", ylabel="test RMSE").plot()
+    >>> display.ax_.get_ylabel()
+    'test RMSE'
+    """
+
+    def __init__(self, positions, values, *, xlabel="steps", ylabel="objective", name=None):
+        self.positions = positions
+        self.values = values
+        self.xlabel = xlabel
+        self.ylabel = ylabel
+        self.name = name
+
+    def plot(self, ax=None, *, line_kwargs=None):
+        """Draw the curve.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw, for instance into the ``ax_`` of another display to compare the two;
+            None makes a new figure.
+
+        line_kwargs : dict, default=None
+            Keywords for matplotlib's ``plot``.
+
+        Returns
+        -------
+        display : ConvergenceDisplay
+            This object.
+        """
+        ax = drawing_axes(ax, "ConvergenceDisplay.plot")
+        style = {"label": self.name, "marker": ".", **(line_kwargs or {})}
+        (self.line_,) = ax.plot(self.positions, self.values, **style)
+        ax.set(xlabel=self.xlabel, ylabel=self.ylabel)
+        if self.name is not None:
+            ax.legend()
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    @classmethod
+    def from_estimator(
+        cls, estimator, *, x="seconds", per_row=False, name=None, ax=None, line_kwargs=None
+    ):
+        """Draw the trace of the objective that a fitted estimator kept.
+
+        Parameters
+        ----------
+        estimator : estimator instance
+            Fitted, with ``objectives_`` and ``fit_times_``; or a pipeline or search that ends in
+            one.
+
+        x : {"seconds", "entries"}, default="seconds"
+            The horizontal axis: seconds since ``fit`` began, or the number of the entry.
+
+        per_row : bool, default=False
+            Whether to divide the objective by ``n_samples_seen_``, so that fits to different
+            numbers of rows compare.
+
+        name : str, default=None
+            Name of the curve in the legend; None for no legend.
+
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure.
+
+        line_kwargs : dict, default=None
+            Keywords for matplotlib's ``plot``.
+
+        Returns
+        -------
+        display : ConvergenceDisplay
+            The display, drawn.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn_sgp import SVGPRegressor
+        >>> from sklearn_sgp.plotting import ConvergenceDisplay
+        >>> X = np.linspace(0, 6, 100)[:, None]
+        >>> model = SVGPRegressor(n_inducing=10, random_state=0).fit(X, np.sin(X[:, 0]))
+        >>> display = ConvergenceDisplay.from_estimator(model, per_row=True)
+        >>> display.ax_.get_ylabel()
+        'objective (nats per row)'
+        """
+        pyplot("ConvergenceDisplay.from_estimator")
+        if x not in ("seconds", "entries"):
+            raise ValueError(f"The 'x' parameter must be 'seconds' or 'entries'. Got {x!r}.")
+        model = fitted_model(estimator, "objectives_", "ConvergenceDisplay")
+        values, ylabel = np.asarray(model.objectives_), "objective (nats)"
+        if per_row:
+            values, ylabel = values / model.n_samples_seen_, "objective (nats per row)"
+        if x == "seconds":
+            positions, xlabel = np.asarray(model.fit_times_), "seconds of fitting"
+        else:
+            positions, xlabel = np.arange(1, len(values) + 1), "entry of the trace"
+        display = cls(positions, values, xlabel=xlabel, ylabel=ylabel, name=name)
+        return display.plot(ax, line_kwargs=line_kwargs)

@@ -1,0 +1,91 @@
+"""Predictions on a grid over the inputs, through pipelines too."""
+
+import warnings
+from contextlib import contextmanager
+
+import numpy as np
+from scipy.special import ndtri
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.validation import check_consistent_length
+
+from ..metrics import final_step
+
+
+def inducing_points_in_inputs(estimator):
+    """Inducing inputs as inputs of ``estimator``; None where a step before has no inverse."""
+    estimator = getattr(estimator, "best_estimator_", estimator)
+    if not isinstance(estimator, Pipeline):
+        return estimator.inducing_points_
+    Z = inducing_points_in_inputs(estimator[-1])
+    if len(estimator) == 1 or Z is None:
+        return Z
+    before = estimator[:-1]
+    if not hasattr(before, "inverse_transform"):
+        return None
+    with nameless_features_allowed():
+        points = before.inverse_transform(Z)
+        # some inverses are the identity by default
+        return points if np.allclose(before.transform(points), Z) else None
+
+
+def input_grid(X, inducing_points, resolution):
+    """Places along each of the one or two features, a little beyond the range of X."""
+    places = inducing_points if X is None else check_array(X)
+    if places is None:
+        raise ValueError("X must be given: the pipeline's steps cannot be inverted.")
+    if places.shape[1] > 2:
+        raise ValueError(
+            f"PosteriorDisplay draws one or two features. Got {places.shape[1]}: use predict on "
+            "a grid of your own, with the other features held."
+        )
+    low, high = places.min(axis=0), places.max(axis=0)
+    margin = np.where(high > low, 0.05 * (high - low), 1.0)
+    return tuple(np.linspace(low - margin, high + margin, resolution).T)
+
+
+def posterior_on_grid(estimator, grid, confidence, include_noise, target):
+    """Mean, and band (one feature) or standard deviation (two), at the places of the grid."""
+    shape = tuple(len(places) for places in grid)
+    X = np.stack(np.meshgrid(*grid, indexing="ij"), axis=-1).reshape(-1, len(grid))
+    with nameless_features_allowed():
+        model, inputs = final_step(estimator, X)
+        mean = model.predict(inputs)
+        if len(grid) == 1:
+            name, spread = "band", band(model, inputs, mean, confidence, include_noise)
+        else:
+            name, spread = "std", model.predict_std(inputs, include_noise=include_noise)
+    if mean.ndim == 2:
+        mean, spread = mean[:, target], spread[:, target]
+    return {"mean": mean.reshape(shape), name: spread.reshape(shape + spread.shape[1:])}
+
+
+def band(model, inputs, mean, confidence, include_noise):
+    """Ends of the central band on a last axis."""
+    tail = (1.0 - confidence) / 2.0
+    if include_noise:
+        return model.predict_quantiles(inputs, quantiles=(tail, 1.0 - tail))
+    half_width = ndtri(1.0 - tail) * model.predict_std(inputs, include_noise=False)
+    return np.stack([mean - half_width, mean + half_width], axis=-1)
+
+
+def checked_observations(X, y, target, subsample, random_state):
+    """At most ``subsample`` rows of X and one output of y to draw; nothing without y."""
+    if y is None:
+        return {}
+    if X is None:
+        raise ValueError("X must be given together with y.")
+    X, y = check_array(X), check_array(y, ensure_2d=False, input_name="y")
+    check_consistent_length(X, y)
+    if subsample is not None and subsample < len(X):
+        rows = check_random_state(random_state).choice(len(X), subsample, replace=False)
+        X, y = X[rows], y[rows]
+    return {"X": X, "y": y[:, target] if y.ndim == 2 else y}
+
+
+@contextmanager
+def nameless_features_allowed():
+    """The grid is a plain array also where the estimator was fitted to named columns."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        yield

@@ -1,0 +1,252 @@
+"""Mean, band and inducing inputs over one or two inputs."""
+
+import numpy as np
+
+from ._common import checked_names, drawing_axes, fitted_model, pyplot
+from ._grid import checked_observations, inducing_points_in_inputs, input_grid, posterior_on_grid
+
+
+class PosteriorDisplay:
+    """Posterior of a regressor over one or two features.
+
+    One feature gives the mean with a central band, and the inducing inputs as marks on the axis;
+    two give maps of the mean and of the standard deviation, with the inducing inputs as dots.
+
+    Parameters
+    ----------
+    grid : tuple of one or two ndarrays
+        Places along each feature.
+
+    mean : ndarray of shape (n_0,) or (n_0, n_1)
+        Predictive mean at the places; the first axis belongs to the first feature.
+
+    band : ndarray of shape (n_0, 2), default=None
+        Lower and upper end of the band. For one feature only.
+
+    std : ndarray of shape (n_0, n_1), default=None
+        Standard deviation. For two features only.
+
+    inducing_points : ndarray of shape (n_inducing, n_features), default=None
+        Inducing inputs.
+
+    X : ndarray of shape (n_samples, n_features), default=None
+        Inputs of observations to draw, together with ``y``.
+
+    y : ndarray of shape (n_samples,), default=None
+        Observations to draw.
+
+    feature_names : sequence of str, default=None
+        Names of the features; None for "x0", "x1".
+
+    band_name : str, default="band"
+        What the band is, for the legend.
+
+    Attributes
+    ----------
+    line_ : matplotlib Line2D or None
+        The mean; None for two features.
+
+    band_ : matplotlib Collection or None
+        The band; None for two features.
+
+    images_ : list of matplotlib QuadMesh or None
+        The two maps; None for one feature.
+
+    data_ : matplotlib Artist or None
+        The observations, if drawn.
+
+    inducing_ : list of matplotlib Line2D
+        The inducing inputs, on each of the axes.
+
+    ax_ : matplotlib Axes, or ndarray of two
+        Axes with the picture: one for one feature, two for two.
+
+    figure_ : matplotlib Figure
+        Figure that contains the axes.
+
+    See Also
+    --------
+    PosteriorDisplay.from_estimator : The posterior of a fitted regressor.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_sgp.plotting import PosteriorDisplay
+    >>> x = np.linspace(0, 6, 50)
+    >>> band = np.sin(x)[:, None] + [-0.2, 0.2]
+    >>> display = PosteriorDisplay((x,), np.sin(x), band=band).plot()
+    >>> display.ax_.get_xlabel()
+    'x0'
+    """
+
+    def __init__(
+        self,
+        grid,
+        mean,
+        *,
+        band=None,
+        std=None,
+        inducing_points=None,
+        X=None,
+        y=None,
+        feature_names=None,
+        band_name="band",
+    ):
+        self.grid = grid
+        self.mean = mean
+        self.band = band
+        self.std = std
+        self.inducing_points = inducing_points
+        self.X = X
+        self.y = y
+        self.feature_names = feature_names
+        self.band_name = band_name
+
+    def plot(self, ax=None):
+        """Draw the posterior.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, or sequence of two for two features, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        display : PosteriorDisplay
+            This object. Its artists are attributes, for a style of your own.
+        """
+        n_panels = len(self.grid)
+        ax = drawing_axes(ax, "PosteriorDisplay.plot", n_panels)
+        names = checked_names(self.feature_names, n_panels, "x{}", "feature_names")
+        self.line_ = self.band_ = self.images_ = self.data_ = None
+        self.inducing_ = []
+        if n_panels == 1:
+            self._draw_curve(ax, *names)
+            self.ax_, self.figure_ = ax, ax.figure
+        else:
+            self._draw_maps(ax, *names)
+            self.ax_, self.figure_ = ax, ax[0].figure
+        return self
+
+    def _draw_curve(self, ax, xlabel):
+        (x,) = self.grid
+        (self.line_,) = ax.plot(x, self.mean, label="mean")
+        color = self.line_.get_color()
+        if self.band is not None:
+            lower, upper = np.asarray(self.band).T
+            style = {"color": color, "alpha": 0.2, "linewidth": 0}
+            self.band_ = ax.fill_between(x, lower, upper, label=self.band_name, **style)
+        if self.y is not None:
+            (self.data_,) = ax.plot(self.X[:, 0], self.y, ".", color="0.4", ms=4, zorder=1)
+            self.data_.set_label("data")
+        if self.inducing_points is not None:
+            places = self.inducing_points[:, 0]
+            style = {"color": "k", "ms": 9, "clip_on": False, "label": "inducing inputs"}
+            # across the axis at the bottom, whatever the limits of y
+            across = ax.get_xaxis_transform()
+            self.inducing_ = ax.plot(places, 0 * places, "|", transform=across, **style)
+        ax.set(xlabel=xlabel, ylabel="y")
+        ax.legend()
+
+    def _draw_maps(self, axes, xlabel, ylabel):
+        self.images_ = []
+        panels = [("mean", self.mean, "viridis"), ("standard deviation", self.std, "magma")]
+        for ax, (title, values, cmap) in zip(axes, panels, strict=True):
+            image = ax.pcolormesh(*self.grid, np.asarray(values).T, cmap=cmap, rasterized=True)
+            ax.figure.colorbar(image, ax=ax)
+            ax.set(title=title, xlabel=xlabel, ylabel=ylabel)
+            self.images_.append(image)
+            if self.inducing_points is not None:
+                style = {"color": "w", "mec": "k", "ms": 4, "mew": 0.7}
+                self.inducing_ += ax.plot(*self.inducing_points.T, "o", **style)
+        if self.y is not None:
+            image = self.images_[0]
+            style = {"cmap": image.cmap, "norm": image.norm, "s": 8, "ec": "k", "lw": 0.2}
+            self.data_ = axes[0].scatter(*self.X.T, c=self.y, **style)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator,
+        X=None,
+        y=None,
+        *,
+        grid_resolution=200,
+        confidence=0.9,
+        include_noise=True,
+        target=0,
+        subsample=1000,
+        random_state=None,
+        ax=None,
+    ):
+        """Draw the posterior of a fitted regressor of one or two features.
+
+        Parameters
+        ----------
+        estimator : estimator instance
+            Fitted sparse GP regressor; or a pipeline or search that ends in one.
+
+        X : array-like of shape (n_samples, n_features), default=None
+            Inputs whose range the picture covers; None for the range of the inducing inputs.
+
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
+            Observations at ``X``, drawn if given: as dots, in colours of the mean's map for two
+            features.
+
+        grid_resolution : int, default=200
+            Number of places along each feature.
+
+        confidence : float, default=0.9
+            Probability of the central band, for one feature.
+
+        include_noise : bool, default=True
+            True for the spread of new observations, False for that of the latent function.
+
+        target : int, default=0
+            Which output to draw, if there are several.
+
+        subsample : int, default=1000
+            Draw so many of the observations at most, chosen at random; None for all.
+
+        random_state : int, RandomState instance or None, default=None
+            Seed of that choice.
+
+        ax : matplotlib Axes, or sequence of two for two features, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        display : PosteriorDisplay
+            The display, drawn.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn_sgp import SVGPRegressor
+        >>> from sklearn_sgp.plotting import PosteriorDisplay
+        >>> X = np.linspace(0, 6, 100)[:, None]
+        >>> y = np.sin(X[:, 0])
+        >>> model = SVGPRegressor(n_inducing=10, random_state=0).fit(X, y)
+        >>> display = PosteriorDisplay.from_estimator(model, X, y, confidence=0.95)
+        >>> display.band_.get_label()
+        '95 % band of observations'
+        """
+        pyplot("PosteriorDisplay.from_estimator")
+        if not 0 < confidence < 1:
+            raise ValueError(
+                f"The 'confidence' parameter must be between 0 and 1, exclusive. Got {confidence}."
+            )
+        fitted_model(estimator, "predict_quantiles", "PosteriorDisplay")
+        inducing_points = inducing_points_in_inputs(estimator)
+        data = checked_observations(X, y, target, subsample, random_state)
+        grid = input_grid(X, inducing_points, grid_resolution)
+        kind = "observations" if include_noise else "the function"
+        display = cls(
+            grid,
+            **posterior_on_grid(estimator, grid, confidence, include_noise, target),
+            **data,
+            inducing_points=inducing_points,
+            feature_names=getattr(estimator, "feature_names_in_", None),
+            band_name=f"{100 * confidence:g} % band of {kind}",
+        )
+        return display.plot(ax)
