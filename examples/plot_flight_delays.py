@@ -45,9 +45,7 @@ args = parser.parse_args()
 # One row is one flight: age of the plane in years, distance in miles, minutes in the air, departure
 # and arrival in minutes after midnight (the actual times, as in the paper), weekday, day and month. The target is the
 # arrival delay in minutes, negative when early. No outlier is removed.
-#
-# Inputs are divided by their standard deviation. The fit does not need this, but it makes the learned length
-# scales comparable between miles and minutes, and they are what the relevance picture shows.
+# Inputs go in as they are: every input has its own length scale.
 
 X, y, is_test = load_flights(args.data)
 X_train, y_train, X_test, y_test = X[~is_test], y[~is_test], X[is_test], y[is_test]
@@ -55,8 +53,6 @@ if args.quick:
     N_INDUCING, FIT_SECONDS = 64, 5
     X_train, y_train, X_test, y_test = X_train[:4000], y_train[:4000], X_test[:2000], y_test[:2000]
 
-center, scale = X_train.mean(axis=0), X_train.std(axis=0)
-U_train, U_test = (X_train - center) / scale, (X_test - center) / scale
 print(
     f"{len(y_train):,} flights to learn from, {len(y_test):,} to predict; "
     f"the delay has mean {y_train.mean():.1f} and standard deviation {y_train.std():.1f} min"
@@ -71,11 +67,11 @@ print(
 start = perf_counter()
 model = SVGPRegressor(
     n_inducing=N_INDUCING, max_time=FIT_SECONDS, n_jobs=-1, random_state=0
-).fit(U_train, y_train)
+).fit(X_train, y_train)
 gp_seconds = perf_counter() - start
 
 start = perf_counter()
-mean, std = model.predict(U_test, return_std=True)
+mean, std = model.predict(X_test, return_std=True)
 print(
     f"fitted in {gp_seconds:.0f} s, predicted {len(y_test):,} flights in {perf_counter() - start:.1f} s; "
     f"standard deviation of the noise {np.sqrt(model.noise_variance_) * model.y_scale_:.1f} min"
@@ -126,7 +122,7 @@ for name, (seconds, prediction, width) in results.items():
 # a single flight is hard to foresee.
 
 flights = np.argsort(mean)[(np.array([0.05, 0.5, 0.95]) * len(mean)).astype(int)]
-average_std = model.predict_std(U_test[flights], include_noise=False)
+average_std = model.predict_std(X_test[flights], include_noise=False)
 weekdays = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 print()
 for i, known_to in zip(flights, average_std):
@@ -142,9 +138,10 @@ for i, known_to in zip(flights, average_std):
 # ---------------------------------------------------------------
 # Left: for the held-out flights of each hour, the average of the predicted means and of the two ends of the predicted
 # 90 % bands, with what was observed (the grey lines after midnight end above the picture). Right: the
-# inverse length scales. An input with a long length scale (short bar) hardly moves the prediction.
+# standard deviation of each input over its length scale. An input with a long length scale, a short bar,
+# hardly moves the prediction.
 
-lower, middle, upper = model.predict_quantiles(U_test, quantiles=(0.05, 0.5, 0.95)).T
+lower, middle, upper = model.predict_quantiles(X_test, quantiles=(0.05, 0.5, 0.95)).T
 hour = (X_test[:, 3].astype(int) // 60 - 3) % 24 + 3  # a day of flights begins at three
 hours = np.array([h for h in range(3, 27) if np.sum(hour == h) >= 20])
 by_hour = {
@@ -172,8 +169,10 @@ left.set(
 left.set_xticks(range(3, 27, 3), labels=[f"{h % 24}:00" for h in range(3, 27, 3)])
 left.legend(loc="upper left", frameon=False)
 
-RelevanceDisplay.from_estimator(model, feature_names=FLIGHT_FEATURES, ax=right)
-right.set_title("Relevance of each input")
+RelevanceDisplay.from_estimator(
+    model, feature_names=FLIGHT_FEATURES, scale=X_train.std(axis=0), ax=right
+)
+right.set(title="Relevance of each input", xlabel="standard deviations per length scale")
 for axes in (left, right):
     axes.spines[["top", "right"]].set_visible(False)
 args.output.mkdir(parents=True, exist_ok=True)

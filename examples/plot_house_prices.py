@@ -31,8 +31,8 @@ from sklearn.neighbors import KDTree
 
 from sklearn_sgp import SVGPRegressor
 
-N_INDUCING, FIT_SECONDS = 800, 75
-SUBSET_SIZES, N_REPEATS = (500, 800, 1000, 1200), 4
+N_INDUCING, FIT_SECONDS = 800, 70
+SUBSET_SIZES, N_REPEATS = (500, 800, 1000, 1200), 3
 GRID_STEP = 0.02  # degrees of latitude between the pixels of the map
 
 parser = argparse.ArgumentParser(description="House prices with a sparse Gaussian process.")

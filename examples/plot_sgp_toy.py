@@ -22,7 +22,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn_sgp import SVGPRegressor
 from sklearn_sgp.plotting import PosteriorDisplay
 
-N_EPOCHS = 60
+N_EPOCHS = 40
 
 parser = argparse.ArgumentParser(description="How a sparse Gaussian process learns.")
 parser.add_argument("--quick", action="store_true", help="fewer epochs")
@@ -57,14 +57,15 @@ figure, panes = plt.subplots(
 for number, (pane, batch) in enumerate(zip(panes, batches, strict=True)):
     model.partial_fit(x[batch], y[batch])
 
-    PosteriorDisplay.from_estimator(model, np.linspace(-0.3, 4.3, 300)[:, None], ax=pane)
+    PosteriorDisplay.from_estimator(model, ax=pane)
+    pane.get_legend().remove()
     Z = model.inducing_points_
     u_std = model.predict_std(Z, include_noise=False)
     pane.errorbar(Z[:, 0], model.predict(Z), 2 * u_std, fmt="none", color="C3", lw=1.5, label="q(u)")
     before = np.concatenate([[], *batches[:number]]).astype(int)
     pane.plot(x[before], y[before], "o", mfc="none", color="0.4", ms=5, label="seen before")
     pane.plot(x[batch], y[batch], "o", color="k", ms=5, label="this batch")
-    pane.set(title=f"after batch {number + 1}", xlim=(-0.3, 4.3), ylim=(-2, 2), xlabel="x")
+    pane.set(title=f"after batch {number + 1}", ylim=(-2, 2), xlabel="x", ylabel="")
 handles, labels = panes[-1].get_legend_handles_labels()
 figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
 figure.savefig(args.output / "sgp_toy_batches.png", dpi=120)
@@ -80,10 +81,9 @@ print(f"four batches against one fit: predictions differ by at most {difference:
 #
 # Two dimensions: stochastic steps by hand
 # ----------------------------------------
-# 1,000 values of a function on a square. The length scale starts too long, the noise too large
-# and all 25 inducing inputs in the middle of the square. With ``total_samples`` rows may come back, epoch after
-# epoch, and every ``partial_fit`` is one step of the paper: a natural gradient step
-# on q(u) and, with ``optimizer="adam"``, a gradient step on kernel, noise and inducing inputs.
+# 1,000 values of a function on a square, and 25 inducing inputs that all start in the middle of it. With
+# ``total_samples`` rows may come back, epoch after epoch, and every ``partial_fit`` is one step of the paper: a
+# natural gradient step on q(u) and, with ``optimizer="adam"``, a gradient step on kernel, noise and inducing inputs.
 #
 # The paper holds kernel and noise for the first epoch, until q(u) has heard of all the data. We run it
 # both ways; ``optimizer=None`` is what holds them. (The very first batch only makes q(u), in both.)
@@ -93,12 +93,12 @@ target = np.sin(1.5 * X[:, 0]) + np.cos(1.2 * X[:, 1]) * X[:, 0] / 2
 target += 0.2 * rng.standard_normal(len(X))
 
 square = {
-    "kernel": ConstantKernel(1.0) * RBF([3.0, 3.0]),
-    "noise_variance": 0.5,
+    "kernel": ConstantKernel(1.0) * RBF([1.0, 1.0]),
+    "noise_variance": 0.1,
     "inducing": rng.uniform(-1, 1, size=(25, 2)),
     "normalize_y": False,
 }
-steps = {"total_samples": len(X), "natural_step": 0.1, "learning_rate": 0.02}
+steps = {"total_samples": len(X), "natural_step": 0.1, "learning_rate": 0.05}
 
 
 def run(held_steps):
@@ -128,22 +128,37 @@ print(f"{'steps, nothing held':36}{without[-20:].mean():9.3f}")
 print(f"{'L-BFGS on all rows':36}{full.objective_ / len(X):9.3f}")
 print(f"noise standard deviation learned: {np.sqrt(learned.noise_variance_):.3f} (true: 0.2)")
 
-figure, (before, after, curves) = plt.subplots(
-    1, 3, figsize=(13, 4), width_ratios=[1, 1, 1.25], layout="constrained"
+figure, panes = plt.subplot_mosaic(
+    [["mean before", "std before", "objective"], ["mean after", "std after", "objective"]],
+    figsize=(13, 6.2),
+    width_ratios=[1, 1, 1.2],
+    layout="constrained",
 )
-for pane, fitted, title in [
-    (before, start, "before: inducing inputs in the middle"),
-    (after, learned, "after: spread over the data"),
-]:
-    PosteriorDisplay.from_estimator(fitted, X, ax=pane)
-    pane.scatter(*X.T, c=target, s=4, alpha=0.4, zorder=0)
-    pane.set(title=title, aspect="equal")
+for when, fitted in [("before", start), ("after", learned)]:
+    maps = [panes[f"mean {when}"], panes[f"std {when}"]]
+    PosteriorDisplay.from_estimator(
+        fitted, X, target, subsample=300, random_state=0, include_noise=False, ax=maps
+    )
+    for pane, name in zip(maps, ["mean", "standard deviation"], strict=True):
+        pane.set(title=f"{name}, {when}", aspect="equal", xlabel="", ylabel="")
 
-epoch_means = np.arange(0.5, N_EPOCHS), with_held.reshape(N_EPOCHS, -1).mean(axis=1)
-curves.plot(*epoch_means, color="C0", label="kernel and noise held in epoch 1")
-curves.plot(epoch_means[0], without.reshape(N_EPOCHS, -1).mean(axis=1), color="C1", label="nothing held")
+curves = panes["objective"]
+for objective, color, name in [
+    (with_held, "C0", "kernel and noise held in epoch 1"),
+    (without, "C1", "nothing held"),
+]:
+    epochs = np.arange(1, len(objective) + 1) / 20
+    curves.plot(epochs[1:], objective[1:], color=color, lw=0.5, alpha=0.35)
+    curves.plot(epochs[9::20], objective.reshape(-1, 20).mean(axis=1), color=color, label=name)
 curves.axhline(full.objective_ / len(X), color="0.4", ls="--", lw=1, label="L-BFGS on all rows")
-curves.set(xlabel="epoch", ylabel="objective (nats a row, mean of 20 steps)", title="Objective")
+curves.set(xlabel="epoch", ylabel="nats a row", title="objective, by step and by epoch", ylim=(-1.5, 0.3))
 curves.legend(loc="lower right", frameon=False)
 figure.savefig(args.output / "sgp_toy_learning.png", dpi=120)
 print(f"\nsaved sgp_toy_batches.png and sgp_toy_learning.png in {args.output.resolve().name}/")
+
+# %%
+# The inducing inputs spread over the square and the uncertain rim recedes. Both runs come close to where
+# L-BFGS ends, by noisy steps. Holding kernel and noise costs an epoch, is made up for within a few more, and
+# matters little here: q(u) is stored as what the data say about it, and adapts by itself
+# when the kernel moves. ``fit(optimizer="adam")`` holds the first epoch, as the paper does; the default
+# ``optimizer="auto"`` begins with L-BFGS on a subset of the rows and has no such start to survive.

@@ -73,6 +73,9 @@ class FitProgress:
     For use in methods under `_fit_context`, which tears the callbacks down however the method ends.
     Before scikit-learn 1.9 there are no callbacks, and no step is ever asked to be the last.
 
+    Sample weights are not passed on: with them, `ScoringMonitor` of 1.9 raises on scorers that are
+    plain functions, as ours are, so its scores are unweighted.
+
     Parameters
     ----------
     estimator : estimator instance
@@ -81,18 +84,14 @@ class FitProgress:
     X, y : array-like
         The training data, as callbacks will see it.
 
-    sample_weight : array-like of shape (n_samples,), default=None
-        Reaches callbacks, and through `ScoringMonitor` the scorers, as metadata.
-
     max_steps : int, default=None
         Most steps there can be: it scales the progress bar, and one more is an error. None if
         unknown.
     """
 
-    def __init__(self, estimator, X, y, *, sample_weight=None, max_steps=None):
+    def __init__(self, estimator, X, y, *, max_steps=None):
         self.max_steps = max_steps
-        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-        self._arguments = {"estimator": estimator, "X": X, "y": y, "metadata": metadata}
+        self._arguments = {"estimator": estimator, "X": X, "y": y}
 
     def begin(self):
         """Report the beginning of the fit: once, before the first step."""

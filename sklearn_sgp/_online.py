@@ -11,8 +11,10 @@ from .factors import Sums, accumulate
 from .inducing import choose_inducing
 from .learning import Adam, ParameterSpace
 from .linalg import NotPositiveDefiniteError
-from .objectives import collapsed_value, minibatch_bound
+from .minibatch import minibatch_bound
+from .objectives import collapsed_value
 from .posterior import Posterior, Prior, settle_jitter, warn_about_jitter
+from .states import WhitenedState
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,7 @@ class _Absorber:
         """Append inducing inputs; whitened, the old information is padded with zeros."""
         if not len(new):
             return
-        m, k = len(self.H), len(new)
+        k = len(new)
         self.parameters = replace(self.parameters, Z=np.vstack([self.parameters.Z, new]))
         self._factorise()
         self.H = np.pad(self.H, (0, k))
@@ -112,11 +114,14 @@ class _Absorber:
         self.adam = None
 
     def _factorise(self):
-        self.prior, jitter = settle_jitter(
-            self.parameters.kernel, self.parameters.Z, self.jitter
-        )
-        warn_about_jitter(jitter, self.jitter)
-        self.jitter = jitter
+        kernel, Z = self.parameters.kernel, self.parameters.Z
+        try:
+            # padding is exact only if the old inducing inputs keep their jitter
+            self.prior = Prior.build(kernel, Z, self.prior.delta)
+        except NotPositiveDefiniteError:
+            self.prior, jitter = settle_jitter(kernel, Z, self.jitter)
+            warn_about_jitter(jitter, self.jitter)
+            self.jitter = jitter
 
     def add(self, rows):
         kernel, Z, s2 = self.prior.kernel, self.prior.Z, self.parameters.noise_variance
@@ -143,12 +148,11 @@ class _Absorber:
             return
         total = self.online.weight if self.total_samples is None else self.total_samples
         terms = minibatch_bound(
-            Posterior(self.prior, self.H, self.h),
+            WhitenedState(self.prior, self.H, self.h),
             self.likelihood,
             self.parameters.noise_variance,
             rows,
             total / rows.total_weight,
-            whitened=True,
             with_inputs=space.learns_inputs,
         )
         if self.adam is None:
@@ -164,11 +168,12 @@ class _Absorber:
             self.parameters = moved
 
     def result(self, seconds):
-        posterior = Posterior(self.prior, self.H, self.h)
+        state = WhitenedState(self.prior, self.H, self.h)
+        posterior = state.posterior
         posterior.prepare()
         online = replace(self.online, adam=self.adam, seconds=seconds)
         sums = Sums(None, None, online.targets, online.diagonal, online.weight)
-        objective = collapsed_value(self.prior, sums, self.parameters.noise_variance, posterior)
+        objective = collapsed_value(state, sums, self.parameters.noise_variance)
         learned = Learned(
             self.parameters,
             posterior,

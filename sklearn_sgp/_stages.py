@@ -5,23 +5,24 @@ The stages hand one another `Parameters`; only the last makes the posterior that
 
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .factors import CHUNK, accumulate
 from .learning import Adam, Parameters, ParameterSpace, Plateau, Trace, ascend_lbfgs
-from .linalg import NotPositiveDefiniteError, product, sandwich
+from .linalg import NotPositiveDefiniteError
+from .minibatch import minibatch_bound
 from .objectives import (
     collapsed_bound,
     collapsed_value,
     information_bound,
-    minibatch_bound,
-    optimal_posterior,
+    optimal_state,
 )
-from .posterior import Posterior, Prior, jitter_scale, settle_jitter, warn_about_jitter
+from .posterior import Posterior, Prior, settle_jitter, warn_about_jitter
 from .rows import Rows
+from .states import DirectState, WhitenedState
 
 # A refinement by L-BFGS on all rows gains more per second than stochastic steps up to so many
 # times the rows of the warm start.
@@ -166,41 +167,30 @@ def _lbfgs(problem, parameters, rows, seconds):
 class StochasticState:
     """q(u) and hyperparameters between stochastic steps.
 
-    The data part of q(u) is held in the coordinates of the form in use: (H, h) whitened, or
-    (L H L^T, L h) direct, so that q(u) follows the kernel when it moves.
+    The data part of q(u) stays fixed, in the coordinates of the form in use, when the
+    hyperparameters move: q(u) follows the kernel at once.
     """
 
-    def __init__(self, parameters, posterior, delta, form_bound):
-        self.parameters, self.delta, self.form_bound = parameters, delta, form_bound
-        self.whitened = not posterior.prior.direct_is_safe(form_bound)
-        self._hold(posterior)
+    def __init__(self, parameters, q, information):
+        self.parameters, self.information = parameters, information
+        self.delta, self.q = q.prior.delta, self._in_form(q)
 
-    def _hold(self, posterior):
-        self.posterior = posterior
-        if self.whitened:
-            self.H, self.h = posterior.H, posterior.h
-        else:
-            L = posterior.prior.L
-            self.H, self.h = sandwich(L, posterior.H), product(L, posterior.h)
+    def _in_form(self, q):
+        safe = q.prior.direct_is_safe(self.information)
+        form = DirectState if safe else WhitenedState
+        return q if isinstance(q, form) else form.hold(q.posterior)
 
     def natural_step(self, terms, rho):
         """(H, h) towards the batch's target: a convex combination, so I + H stays definite."""
-        self.H = (1.0 - rho) * self.H + rho * terms.target_H
-        self.h = (1.0 - rho) * self.h + rho * terms.target_h
+        H = (1.0 - rho) * self.q.H + rho * terms.target_H
+        h = (1.0 - rho) * self.q.h + rho * terms.target_h
+        self.q = replace(self.q, H=H, h=h)
 
     def move(self, parameters):
-        """Refactorise at new hyperparameters; raises NotPositiveDefiniteError."""
+        """To other hyperparameters; raises NotPositiveDefiniteError and stays where it is."""
         prior = Prior.build(parameters.kernel, parameters.Z, self.delta)
-        H, h = self.H, self.h
-        if not self.whitened:
-            H, h = sandwich(prior.L_inv, H), product(prior.L_inv, h)
-        posterior = Posterior(prior, H, h)
-        posterior.prepare()
-        self.parameters, self.posterior = parameters, posterior
-        whitened = not prior.direct_is_safe(self.form_bound)
-        if whitened != self.whitened:
-            self.whitened = whitened
-            self._hold(posterior)
+        self.q = self._in_form(replace(self.q, prior=prior))
+        self.parameters = parameters
 
 
 def _stochastic(problem, parameters, warm_rows, reserve):
@@ -209,8 +199,7 @@ def _stochastic(problem, parameters, warm_rows, reserve):
     prior, _ = settle_jitter(parameters.kernel, parameters.Z, settings.jitter)
     state = StochasticState(
         parameters,
-        _starting_posterior(prior, parameters, rows, warm_rows, settings.n_jobs),
-        prior.delta,
+        _starting_state(prior, parameters, rows, warm_rows, settings.n_jobs),
         information_bound(prior.kernel, rows, parameters.noise_variance),
     )
     stepper = _Stepper(problem, state)
@@ -226,14 +215,15 @@ def _stochastic(problem, parameters, warm_rows, reserve):
     return stepper.parameters(), n_iter, stepper.n_steps
 
 
-def _starting_posterior(prior, parameters, rows, warm_rows, n_jobs):
+def _starting_state(prior, parameters, rows, warm_rows, n_jobs):
     """The prior, or the optimum for the warm start's rows counted as all rows."""
     m, t = len(prior.Z), rows.y.shape[1]
     if warm_rows is None:
-        return Posterior(prior, np.zeros((m, m)), np.zeros((m, t)))
-    sums = accumulate(prior.kernel, prior.Z, prior.L_inv, warm_rows, n_jobs=n_jobs)
+        return WhitenedState(prior, np.zeros((m, m)), np.zeros((m, t)))
+    s2 = parameters.noise_variance
+    _, sums = optimal_state(prior, warm_rows, s2, form=WhitenedState, n_jobs=n_jobs)
     sums = sums.scaled(rows.total_weight / warm_rows.total_weight)
-    return Posterior.from_sums(prior, sums, parameters.noise_variance, whitened=True)
+    return WhitenedState.from_sums(prior, sums, s2)
 
 
 class _Stepper:
@@ -264,19 +254,17 @@ class _Stepper:
     def step(self, batch, move):
         state, settings = self.state, self.problem.settings
         terms = minibatch_bound(
-            state.posterior,
+            state.q,
             self.problem.likelihood,
             state.parameters.noise_variance,
             batch,
             self.problem.rows.total_weight / batch.total_weight,
-            whitened=state.whitened,
             with_inputs=self.space.learns_inputs,
         )
         self.n_steps += 1
         self.values.append(terms.value)
         state.natural_step(terms, settings.natural_step)
         if not move:
-            state.move(state.parameters)
             return
         x = self.adam.step(self.x, self.space.pack_gradient(terms.gradient), self.bounds)
         try:
@@ -284,7 +272,6 @@ class _Stepper:
         except NotPositiveDefiniteError:
             # the hyperparameters stay; a shorter step is tried from the next batch on
             self.adam.learning_rate *= 0.5
-            state.move(state.parameters)
         else:
             self.x = x
 
@@ -310,18 +297,13 @@ def _finish(problem, parameters, n_iter, n_steps):
         parameters.kernel, parameters.Z, _FINAL_JITTER_SHARE * settings.jitter
     )
     warn_about_jitter(jitter, settings.jitter)
+    s2 = parameters.noise_variance
     used = rows if trace.stopped else _affordable(problem, parameters)
-    if used is rows:
-        posterior, objective = optimal_posterior(
-            prior, rows, parameters.noise_variance, n_jobs=settings.n_jobs
-        )
-    else:
-        scale = rows.total_weight / used.total_weight
-        sums = accumulate(prior.kernel, prior.Z, prior.L_inv, used, n_jobs=settings.n_jobs)
-        sums = sums.scaled(scale)
-        s2 = parameters.noise_variance
-        posterior = Posterior.from_sums(prior, sums, s2, whitened=True)
-        objective = collapsed_value(prior, sums, s2, posterior)
+    state, sums = optimal_state(prior, used, s2, n_jobs=settings.n_jobs)
+    if used is not rows:
+        sums = sums.scaled(rows.total_weight / used.total_weight)
+        state = type(state).from_sums(prior, sums, s2)
+    objective, posterior = collapsed_value(state, sums, s2), state.posterior
     posterior.prepare()
     trace.add(objective, lambda: parameters)
     return Learned(parameters, posterior, objective, jitter, n_iter + 1, n_steps)

@@ -40,7 +40,7 @@ def cholesky(A):
     L = np.array(A, dtype=np.float64, order="C")
     with blas_threads(1 if len(L) < _SINGLE_THREAD_POTRF else None):
         info = la.potrf(L)
-    if info or not np.isfinite(L[-1:, -1:]).all():
+    if info or not np.isfinite(np.diagonal(L)).all():
         raise NotPositiveDefiniteError(f"potrf stopped at pivot {info} of {len(L)}")
     return L
 

@@ -19,7 +19,6 @@ from .linalg import (
     cholesky,
     inverse_from_cholesky,
     product,
-    sandwich,
     triangular_inverse,
 )
 
@@ -39,8 +38,8 @@ class Prior:
         Jitter, in units of the kernel: K(Z, Z) + delta I is the model's covariance of u.
     K : ndarray of shape (m, m)
         K(Z, Z) + delta I.
-    L, L_inv : ndarray of shape (m, m)
-        Its lower Cholesky factor and the inverse of that.
+    L : ndarray of shape (m, m)
+        Its lower Cholesky factor.
     """
 
     kernel: BoundKernel
@@ -48,15 +47,25 @@ class Prior:
     delta: float
     K: np.ndarray
     L: np.ndarray
-    L_inv: np.ndarray
 
     @classmethod
     def build(cls, kernel, Z, delta):
         """Factorise, or raise NotPositiveDefiniteError."""
         K = kernel.gram(Z)
         K.flat[:: len(K) + 1] += delta
-        L = cholesky(K)
-        return cls(kernel, Z, delta, K, L, triangular_inverse(L))
+        return cls(kernel, Z, delta, K, cholesky(K))
+
+    @cached_property
+    def L_inv(self):
+        return triangular_inverse(self.L)
+
+    @cached_property
+    def K_inv(self):
+        return inverse_from_cholesky(self.L)
+
+    @cached_property
+    def log_det(self):
+        return 2.0 * float(np.log(np.diagonal(self.L)).sum())
 
     @cached_property
     def condition(self):
@@ -159,16 +168,6 @@ class Posterior:
     H: np.ndarray
     h: np.ndarray
 
-    @classmethod
-    def from_sums(cls, prior, sums, noise_variance, *, whitened):
-        """The optimum of q(u) for Gaussian noise, from `factors.Sums`."""
-        if whitened:
-            return cls(prior, sums.gram / noise_variance, sums.cross / noise_variance)
-        H = sandwich(prior.L_inv, sums.gram)
-        la.mirror(H)
-        H /= noise_variance
-        return cls(prior, H, product(prior.L_inv, sums.cross) / noise_variance)
-
     @cached_property
     def LB(self):
         """Lower Cholesky factor of I + H."""
@@ -203,6 +202,11 @@ class Posterior:
     @cached_property
     def log_det_B(self):
         return 2.0 * float(np.log(np.diagonal(self.LB)).sum())
+
+    def kl(self):
+        """KL(q(u) || p(u)) in nats, summed over outputs."""
+        (m, t), V = self.h.shape, self.v_mean
+        return 0.5 * (t * (float(np.trace(self.B_inv)) - m + self.log_det_B) + float(np.vdot(V, V)))
 
     def prepare(self):
         """Compute once what every prediction needs."""

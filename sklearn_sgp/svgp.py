@@ -389,7 +389,7 @@ class SVGPRegressor(BaseSparseGPRegressor):
 
     def _learn(self, X, y, weight, clock, previous):
         """Everything of a fit after the validation of its inputs."""
-        progress = FitProgress(self, X, y, sample_weight=weight)
+        progress = FitProgress(self, X, y)
         progress.begin()
         self._y_ndim = y.ndim
         y = y.reshape(len(y), -1).astype(np.float64, copy=False)

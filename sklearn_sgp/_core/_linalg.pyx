@@ -213,6 +213,8 @@ def reciprocal_condition(
     cdef blas_int m = <blas_int> L.shape[0], info = 0
     cdef char uplo = b"U"
     cdef double rcond = 0.0
+    if L.shape[1] != L.shape[0]:
+        _shapes_differ("reciprocal_condition")
     cdef double[::1] work = np.empty(3 * m + 1)
     if has_64bit_blas_int():
         iwork = np.empty(m + 1, dtype=np.int64)

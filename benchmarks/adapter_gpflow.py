@@ -1,0 +1,163 @@
+"""GPflow as its documentation uses it.
+
+SVGP: whitened; natural gradient steps of 0.1 on q(u) alternate with Adam steps of 0.01 on all else;
+the step is one ``tf.function``. SGPR: ``gpflow.optimizers.Scipy`` with L-BFGS-B, compiled. Start: the
+problem's inducing inputs, unit variance, length scales sqrt(d), noise 0.1, like ours. float64.
+In GPflow's favour: minibatches are gathered by index inside the compiled step rather than through a
+``tf.data`` pipeline, and the first step, which compiles, is not counted.
+"""
+
+import os
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")  # GPflow needs the optimisers of Keras 2
+
+import gpflow
+import numpy as np
+import tensorflow as tf
+from protocol import Evaluations, batches, emit, main, median_seconds, scores, train
+
+BATCH = 1000
+_EVALUATION_CHUNK = 10_000
+
+
+def _kernel(d):
+    return gpflow.kernels.SquaredExponential(variance=1.0, lengthscales=np.full(d, np.sqrt(d)))
+
+
+def _svgp(problem):
+    likelihood = gpflow.likelihoods.Gaussian(variance=0.1)
+    model = gpflow.models.SVGP(
+        _kernel(problem.X.shape[1]), likelihood, problem.Z, num_data=len(problem.y), whiten=True
+    )
+    gpflow.set_trainable(model.q_mu, False)
+    gpflow.set_trainable(model.q_sqrt, False)
+    return model
+
+
+def _sgpr(problem, rows=None):
+    data = (problem.X[:rows], problem.y[:rows, None])
+    return gpflow.models.SGPR(
+        data, _kernel(problem.X.shape[1]), inducing_variable=problem.Z, noise_variance=0.1
+    )
+
+
+def _svgp_step(problem, model):
+    """Function that takes one stochastic step."""
+    X, y = tf.constant(problem.X), tf.constant(problem.y[:, None])
+    natural = gpflow.optimizers.NaturalGradient(gamma=0.1)
+    adam = tf.optimizers.Adam(0.01)
+
+    @tf.function
+    def compiled(index):
+        batch = tf.gather(X, index), tf.gather(y, index)
+
+        def loss():
+            return model.training_loss(batch)
+
+        adam.minimize(loss, var_list=model.trainable_variables)
+        natural.minimize(loss, var_list=[(model.q_mu, model.q_sqrt)])
+
+    indices = batches(len(problem.y), BATCH)
+    return lambda: compiled(tf.constant(next(indices)))
+
+
+def _evaluated(problem, model):
+    posterior = model.posterior()
+    means, variances = [], []
+    for lo in range(0, len(problem.X_test), _EVALUATION_CHUNK):
+        mean, variance = posterior.predict_f(problem.X_test[lo : lo + _EVALUATION_CHUNK])
+        means.append(mean.numpy()[:, 0])
+        variances.append(variance.numpy()[:, 0])
+    variance = np.concatenate(variances) + float(model.likelihood.variance)
+    return scores(problem.y_test, np.concatenate(means), np.sqrt(variance))
+
+
+class _TimeIsUp(Exception):
+    """Leaves scipy's minimiser."""
+
+
+def _minimise_sgpr(model, max_iter, after_iteration=None):
+    """Whether L-BFGS came to its own end."""
+
+    def callback(step, variables, values):
+        for variable, value in zip(variables, values, strict=True):
+            variable.assign(value)
+        if after_iteration is not None and after_iteration():
+            raise _TimeIsUp
+
+    try:
+        gpflow.optimizers.Scipy().minimize(
+            model.training_loss,
+            model.trainable_variables,
+            method="L-BFGS-B",
+            step_callback=callback,
+            options={"maxiter": max_iter},
+        )
+    except _TimeIsUp:
+        return False
+    return True
+
+
+def curve(problem, *, seconds, model="svgp"):
+    """Test scores at growing intervals of training time; evaluation is not counted.
+
+    SGPR's compilation cannot be told from its first iteration and is counted, a few seconds.
+    """
+    if model == "svgp":
+        model = _svgp(problem)
+        train(_svgp_step(problem, model), lambda: _evaluated(problem, model), seconds)
+        return
+    model = _sgpr(problem)
+    evaluations = Evaluations(lambda: _evaluated(problem, model), seconds)
+    if _minimise_sgpr(model, 10_000, evaluations.over):
+        evaluations.report()
+
+
+def fit(problem, *, max_iter=100):
+    """SGPR by L-BFGS: test scores."""
+    model = _sgpr(problem)
+    _minimise_sgpr(model, max_iter)
+    emit(problem=problem.name, **_evaluated(problem, model))
+
+
+def micro(problem, *, repeats, evaluation_rows):
+    """A stochastic step of SVGP; an SGPR objective with its gradient."""
+    step = _svgp_step(problem, _svgp(problem))
+    emit(part="step", seconds=median_seconds(step, repeats, 10))
+    model = _sgpr(problem, evaluation_rows)
+
+    @tf.function
+    def value_and_gradient():
+        with tf.GradientTape() as tape:
+            loss = model.training_loss()
+        return loss, tape.gradient(loss, model.trainable_variables)
+
+    emit(part="collapsed", seconds=median_seconds(value_and_gradient, max(3, repeats // 10)))
+
+
+def predict(problem, *, rows, chunk):
+    """Rows per second of ``predict_y``, and of the cached posterior (the faster way to call it)."""
+    model = _svgp(problem)
+    X = np.resize(problem.X_test, (rows, problem.X.shape[1]))
+    posterior = model.posterior()
+    compiled = tf.function(posterior.predict_f)
+
+    def rate(function):
+        def in_chunks():
+            for lo in range(0, rows, chunk):
+                mean, variance = function(tf.constant(X[lo : lo + chunk]))
+                mean.numpy(), np.sqrt(variance.numpy())
+
+        return rows / median_seconds(in_chunks, 3, 1)
+
+    emit(way="predict_y", rows_per_second=rate(model.predict_y))
+    emit(way="posterior", rows_per_second=max(rate(posterior.predict_f), rate(compiled)))
+
+
+def versions(_):
+    emit(gpflow=gpflow.__version__, tensorflow=tf.__version__, numpy=np.__version__)
+
+
+if __name__ == "__main__":
+    main([curve, fit, micro, predict, versions])

@@ -1,0 +1,98 @@
+"""`SVGPRegressor` by its public interface: curves, fits, predictions, memory."""
+
+import gc
+import time
+import warnings
+
+import numpy as np
+from protocol import PeakMemory, emit, main, median_seconds, scores
+from sklearn.exceptions import ConvergenceWarning
+
+from sklearn_sgp import SVGPRegressor
+
+# A fit that ends so much before its budget has converged: longer budgets would repeat it.
+_CONVERGED_SHARE = 0.7
+
+
+def fitted(problem, **options):
+    """A fitted model and the seconds it took."""
+    begin = time.perf_counter()
+    with warnings.catch_warnings():
+        # short budgets say that they leave no time for all rows: that is what the curve shows
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = SVGPRegressor(random_state=0, **options).fit(problem.X, problem.y)
+    return model, time.perf_counter() - begin
+
+
+def evaluated(problem, model):
+    return scores(problem.y_test, *model.predict(problem.X_test, return_std=True))
+
+
+def curve(problem, *, budgets, **options):
+    """Test scores after fits with growing ``max_time``, one fit from scratch for each budget."""
+    warm_up(problem)
+    for budget in budgets:
+        model, seconds = fitted(problem, max_time=budget, **options)
+        emit(
+            seconds=seconds,
+            budget=budget,
+            n_steps=model.n_steps_,
+            noise_variance=model.noise_variance_,
+            **evaluated(problem, model),
+        )
+        del model
+        gc.collect()
+        if seconds < _CONVERGED_SHARE * budget:
+            break
+
+
+def warm_up(problem):
+    """Pay for what a process pays once: thread pools, lazy imports."""
+    SVGPRegressor(n_inducing=5, max_iter=2).fit(problem.X[:100], problem.y[:100])
+
+
+def fit(problem, **options):
+    """One fit and its test scores, standardised; RMSE also in the units of the data."""
+    warm_up(problem)
+    model, seconds = fitted(problem, **options)
+    result = evaluated(problem, model)
+    emit(
+        problem=problem.name,
+        seconds=seconds,
+        rmse_in_units=result["rmse"] * problem.y_scale,
+        jitter=model.jitter_,
+        **result,
+    )
+
+
+def predict(problem, *, n_inducing, rows, repeats=5):
+    """Rows per second of ``predict(X, return_std=True)``."""
+    model, _ = fitted(problem, n_inducing=n_inducing, optimizer=None, inducing=problem.Z)
+    X = np.resize(problem.X_test, (rows, problem.X.shape[1]))
+    seconds = median_seconds(lambda: model.predict(X, return_std=True), repeats, warm_up=1)
+    emit(rows_per_second=rows / seconds)
+
+
+def memory(_, *, X, y, shape, predict_rows, **options):
+    """Anonymous memory of a fit and a prediction on memory maps, above that after the imports."""
+    with PeakMemory() as peak:
+        X = np.memmap(X, dtype=np.float32, mode="r", shape=tuple(shape))
+        y = np.memmap(y, dtype=np.float32, mode="r", shape=(shape[0],))
+        begin = time.perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = SVGPRegressor(random_state=0, **options).fit(X, y)
+        fit_seconds = time.perf_counter() - begin
+        begin = time.perf_counter()
+        mean, std = model.predict(X[:predict_rows], return_std=True)
+        predict_seconds = time.perf_counter() - begin
+    emit(
+        megabytes=peak.megabytes,
+        fit_seconds=fit_seconds,
+        predict_seconds=predict_seconds,
+        **scores(np.asarray(y[:predict_rows], dtype=np.float64), mean, std),
+    )
+
+
+if __name__ == "__main__":
+    main([curve, fit, predict, memory])

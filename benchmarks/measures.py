@@ -1,0 +1,202 @@
+"""Every measure: where it comes from, its reference figure, and what is to be reached.
+
+References were measured on such a machine (2 cores of an AMD EPYC, AVX-512) before the package
+existed; the peers of the same run stand beside them in the table.
+"""
+
+from dataclasses import dataclass
+
+import experiments
+import growth
+
+# Names for --only, in the order in which they run.
+EXPERIMENTS = {
+    "startup": experiments.startup,
+    "micro": experiments.micro,
+    "predict": experiments.predict,
+    "synthetic": experiments.synthetic,
+    "kin40k": experiments.kin40k,
+    "airline_speed": experiments.airline_speed,
+    "house_prices": experiments.house_prices,
+    "airline_accuracy": experiments.airline_accuracy,
+    "uci_small": experiments.uci_small,
+    "uci_large": experiments.uci_large,
+    "california": experiments.california,
+    "noise_floor": experiments.noise_floor,
+    "memory": experiments.memory,
+    "growth_n": growth.growth_n,
+    "growth_m": growth.growth_m,
+    "growth_d": growth.growth_d,
+    "figure7": growth.figure7,
+    "figure8": growth.figure8,
+}
+# Run only when named (or in a smoke run): long, and pictures more than measures.
+ON_REQUEST = ("figure7", "figure8")
+NEEDS_DATA = (
+    "kin40k",
+    "airline_speed",
+    "house_prices",
+    "airline_accuracy",
+    "uci_small",
+    "uci_large",
+    "california",
+    "figure7",
+    "figure8",
+)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A row of the table.
+
+    Parameters
+    ----------
+    experiment : str
+        Which experiment has the value.
+    key : str
+        Of the value, and of the peers' in the same run.
+    title : str
+    unit : str
+    low, high : float or None
+        The value is to lie between them; None is open.
+    reference : str
+        What was known before, in the unit of the measure.
+    factor : float
+        From the experiment's unit to the one shown.
+    ratio : bool
+        Whether a ratio to the peers makes sense.
+    """
+
+    experiment: str
+    key: str
+    title: str
+    unit: str = ""
+    low: float | None = None
+    high: float | None = None
+    reference: str = ""
+    factor: float = 1.0
+    ratio: bool = False
+
+    def met(self, value):
+        """Whether the value is what is to be reached; None where there is nothing to reach."""
+        if self.low is None and self.high is None:
+            return None
+        if value is None:
+            return False
+        above = self.low is None or value >= self.low
+        return above and (self.high is None or value <= self.high)
+
+    @property
+    def target(self):
+        if self.low is not None and self.high is not None:
+            return f"{self.low:g} to {self.high:g}"
+        if self.low is not None:
+            return f"at least {self.low:g}"
+        return "" if self.high is None else f"at most {self.high:g}"
+
+
+def _time(experiment, key, title, high, reference, unit="s", factor=1.0):
+    return Measure(
+        experiment, key, title, unit, high=high, reference=reference, factor=factor, ratio=True
+    )
+
+
+ACCURACY = [
+    Measure("airline_accuracy", "rmse", "AIRLINE, m = 1000, max_time = 540: RMSE", "min",
+            high=34.6, reference="boosting 34.46"),
+    Measure("airline_accuracy", "log_density_gain",
+            "AIRLINE: log density above the better boosting's", "nats", low=0.0),
+    Measure("airline_accuracy", "seconds", "AIRLINE: seconds of that fit", "s"),
+    Measure("kin40k", "rmse", "kin40k, m = 512, within 300 s: RMSE", "sd", high=0.16,
+            reference="GPflow SGPR 0.1605"),
+    Measure("kin40k", "nlpd", "kin40k: NLPD", "nats", high=-0.36,
+            reference="GPflow SGPR -0.349"),
+    *[
+        Measure("uci_small", f"{name}_gain",
+                f"{name}, m = 256: log density minus the exact GP's", "nats", low=-0.03)
+        for name in ("concrete", "energy", "wine_red", "yacht")
+    ],
+    *[
+        Measure("uci_large", f"{name}_gain",
+                f"{name}, m = 512: log density minus GPflow SGPR's", "nats", low=0.0)
+        for name in ("power_plant", "kin8nm")
+    ],
+    Measure("uci_large", "power_plant_worst_rmse", "power_plant: RMSE of the worst split", "sd",
+            high=0.3, reference="GPy 1e12 (breaks)"),
+    Measure("noise_floor", "nlpd", "noise sd 1e-6: NLPD", "nats", high=0.0,
+            reference="GPyTorch on such a set 3784"),
+    Measure("kin40k", "coverage", "kin40k: 90 % intervals cover", low=0.87, high=0.93),
+    Measure("uci_large", "power_plant_coverage", "power_plant: 90 % intervals cover",
+            low=0.87, high=0.93),
+    Measure("california", "coverage", "California housing: 90 % intervals cover",
+            low=0.87, high=0.95),
+]  # fmt: skip
+
+SPEED = [
+    _time("synthetic", "to_0.104", "synthetic: to NLPD 0.104 (GPflow SVGP after 240 s)", 12,
+          "GPflow 240"),
+    _time("synthetic", "to_gpflow", "synthetic: to GPflow SVGP's last NLPD of this run", 12, ""),
+    _time("synthetic", "to_0.091", "synthetic: to NLPD 0.091 (GPyTorch SVGP after 240 s)", 24,
+          "GPyTorch 240"),
+    _time("synthetic", "to_gpytorch", "synthetic: to GPyTorch SVGP's last NLPD of this run", 24,
+          ""),
+    _time("kin40k", "to_-0.349", "kin40k, m = 512: to NLPD -0.349 (GPflow SGPR)", 30,
+          "GPflow 181"),
+    _time("kin40k", "to_gpflow", "kin40k: to GPflow SGPR's last NLPD of this run", None, ""),
+    _time("airline_speed", "to_1.334", "AIRLINE, 720,000 rows: to NLPD 1.334", 5,
+          "GPflow, GPyTorch 240"),
+    _time("airline_speed", "to_gpflow", "AIRLINE: to GPflow SVGP's last NLPD of this run", None,
+          ""),
+    _time("airline_speed", "to_gpytorch", "AIRLINE: to GPyTorch SVGP's last NLPD of this run",
+          None, ""),
+    _time("micro", "step direct", "stochastic step, direct", 27,
+          "GPflow 105, GPyTorch 85 (float32 61)", "ms", 1e3),
+    _time("micro", "step whitened", "stochastic step, whitened", 35,
+          "GPflow 105, GPyTorch 85 (float32 61)", "ms", 1e3),
+    _time("micro", "collapsed direct", "collapsed evaluation, 8,000 rows, direct", 100,
+          "NumPy draft 300", "ms", 1e3),
+    _time("micro", "collapsed whitened", "collapsed evaluation, 8,000 rows, whitened", 125,
+          "NumPy draft 300", "ms", 1e3),
+    _time("micro", "pass whitened", "exact pass, a row, whitened", 6.5, "limit 5.5", "µs", 1e6),
+    _time("micro", "pass direct", "exact pass, a row, direct", 3.8, "", "µs", 1e6),
+    _time("micro", "pass, 2 jobs whitened", "the same with 2 jobs, whitened", 6.5, "limit 5.5",
+          "µs", 1e6),
+    _time("micro", "pass, 2 jobs direct", "the same with 2 jobs, direct", 3.8, "", "µs", 1e6),
+    Measure("micro", "peak_gflops", "general product, 1024 x 1024, of this run", "GFLOP/s"),
+    Measure("predict", "rows_per_second", "predict mean and std", "rows/s", ratio=True),
+    Measure("predict", "times_predict_y", "predict: times GPflow's predict_y", low=2.5),
+    Measure("predict", "times_posterior", "predict: times GPflow's cached posterior", low=1.2),
+    Measure("memory", "megabytes", "10 million x 8 memmap, m = 256: anonymous memory", "MB",
+            high=1024.0, reference="peers run out or copy"),
+    Measure("memory", "fit_seconds", "10 million rows: fit, max_time = 120", "s"),
+    Measure("memory", "predict_seconds", "10 million rows: predict 1 million", "s"),
+    Measure("startup", "import_extra", "import, above scikit-learn's exact GP", "s", high=0.3),
+    _time("startup", "first_fit", "300 x 2, m = 30: first fit of a process", None, "", "ms", 1e3),
+    _time("startup", "later_fit", "300 x 2, m = 30: later fits", None, "", "ms", 1e3),
+    Measure("startup", "first_fit_share", "first fit, share of the exact GP's time", high=1.0),
+    Measure("startup", "later_fit_share", "later fits, share of the exact GP's time", high=1.0),
+]  # fmt: skip
+
+GROWTH = [
+    Measure(
+        f"growth_{axis}",
+        f"{quantity} {n_jobs} jobs excess",
+        f"{name} against {axis}, n_jobs = {n_jobs}: slope above the counted one",
+        high=0.1,
+    )
+    for axis in "nmd"
+    for quantity, name in (("fit", "exact fit"), ("evaluation", "evaluation"), ("step", "step"))
+    for n_jobs in (1, 2)
+    if quantity != "step" or (axis != "n" and n_jobs == 1)
+] + [
+    Measure("growth_n", "largest_megabytes", "10 million rows, Z given: anonymous memory", "MB"),
+    Measure("figure7", "rmse", "figure 7, AIRLINE: median RMSE of 10 runs", "min"),
+    Measure("figure7", "rmse_gain", "figure 7: below exact GPs on 1,200 rows by", "min", low=0.0),
+    Measure("figure8", "rmse", "figure 8, AIRLINE: least RMSE", "min"),
+]
+
+TABLES = {
+    "Accuracy with defaults": ACCURACY,
+    "Speed and memory": SPEED,
+    "How cost grows, and the paper's figures": GROWTH,
+}

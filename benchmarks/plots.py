@@ -1,0 +1,126 @@
+"""Pictures from results."""
+
+from pathlib import Path
+
+import numpy as np
+
+CURVES = {
+    "synthetic": "synthetic, 90,000 rows, m = 500",
+    "kin40k": "kin40k, 36,000 rows, m = 512",
+    "airline_speed": "AIRLINE, 720,000 rows, m = 500",
+    "house_prices": "UK house prices, 64,347 rows, m = 500",
+}
+_COLOURS = {
+    "ours": "C0",
+    "GPflow SVGP": "C1",
+    "GPflow SGPR": "C3",
+    "GPyTorch SVGP": "C2",
+}
+
+
+def draw(results, folder):
+    """Draw what the results allow for.
+
+    Parameters
+    ----------
+    results : dict
+    folder : Path
+
+    Returns
+    -------
+    paths : list of Path
+        None without matplotlib.
+    """
+    try:
+        import matplotlib
+    except ImportError:
+        print("no pictures: they need matplotlib (the extra `plot`)")
+        return []
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    found = results["experiments"]
+    paths = []
+    for name, picture in (("density", _density), ("figure7", _figure7), ("figure8", _figure8)):
+        figure = picture(plt, found)
+        if figure is None:
+            continue
+        paths.append(Path(folder) / f"{name}.png")
+        figure.savefig(paths[-1], dpi=120)
+        plt.close(figure)
+    return paths
+
+
+def _density(plt, found):
+    """Test log density against seconds of training, on a logarithmic axis."""
+    names = [name for name in CURVES if name in found and found[name].get("curves")]
+    if not names:
+        return None
+    n_columns = min(2, len(names))
+    n_rows = -(-len(names) // n_columns)
+    figure, axes = plt.subplots(
+        n_rows, n_columns, figsize=(5.5 * n_columns, 3.8 * n_rows), layout="constrained",
+        squeeze=False,
+    )  # fmt: skip
+    for ax in axes.flat[len(names) :]:
+        ax.set_axis_off()
+    for ax, name in zip(axes.flat, names, strict=False):
+        for library, points in found[name]["curves"].items():
+            if points:
+                seconds = [point["seconds"] for point in points]
+                density = [-point["nlpd"] for point in points]
+                style = {"marker": "o", "lw": 2} if library == "ours" else {"lw": 1.5}
+                ax.plot(seconds, density, color=_COLOURS[library], label=library, **style)
+        _limit(ax, found[name]["curves"])
+        ax.set_xscale("log")
+        ax.set(xlabel="seconds of training", ylabel="test log density, nats", title=CURVES[name])
+        ax.grid(alpha=0.3)
+        ax.legend(frameon=False, loc="lower right")
+    return figure
+
+
+def _limit(ax, curves):
+    """Leave out the first moments, whose densities would flatten all the rest."""
+    density = np.array([-p["nlpd"] for points in curves.values() for p in points])
+    density = density[np.isfinite(density)]
+    if len(density):
+        best = density.max()
+        low = max(density.min(), best - 4.0 * (best - np.median(density)) - 0.05)
+        ax.set_ylim(low, best + 0.05 * max(best - low, 0.1))
+
+
+def _figure7(plt, found):
+    """RMSE over iterations for several runs, against GPs on subsets."""
+    if "figure7" not in found:
+        return None
+    details = found["figure7"]["details"]
+    figure, (left, right) = plt.subplots(
+        1, 2, figsize=(10, 4), width_ratios=[2.2, 1], sharey=True, layout="constrained"
+    )
+    runs = details["runs"]
+    for run in sorted({record["run"] for record in runs}):
+        path = [r for r in runs if r["run"] == run and r["step"] is not None]
+        left.plot([r["step"] for r in path], [r["rmse"] for r in path], color="C0", lw=1)
+    final = [r["rmse"] for r in runs if r["step"] is None]
+    left.axhline(float(np.median(final)), color="C3", lw=1, ls="--", label="after the exact finish")
+    left.set(xlabel="stochastic steps", ylabel="test RMSE, min", title="AIRLINE, each run a line")
+    left.legend(frameon=False)
+    sizes = sorted({record["size"] for record in details["subsets"]})
+    boxes = [[r["rmse"] for r in details["subsets"] if r["size"] == size] for size in sizes]
+    right.boxplot(boxes)
+    right.set_xticks(range(1, len(sizes) + 1), labels=[str(size) for size in sizes])
+    right.set(xlabel="rows of an exact GP", title="exact GPs on random rows")
+    return figure
+
+
+def _figure8(plt, found):
+    """RMSE against the number of inducing inputs."""
+    if "figure8" not in found:
+        return None
+    fits = found["figure8"]["details"]["fits"]
+    figure, ax = plt.subplots(figsize=(5.5, 3.8), layout="constrained")
+    ax.plot([fit["m"] for fit in fits], [fit["rmse"] for fit in fits], "o-")
+    ax.set_xscale("log")
+    ax.set(xlabel="inducing inputs", ylabel="test RMSE, min", title="AIRLINE, max_time = 60")
+    ax.grid(alpha=0.3)
+    return figure

@@ -1,0 +1,173 @@
+"""The data sets and their splits, and the file in which a problem reaches every library.
+
+All libraries read the same file: inputs and targets standardised by the training rows, float64, and
+the inducing inputs from which they all start. Reading one needs numpy only.
+"""
+
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+# Of the synthetic problem, for inputs uniform in [-1, 1]; their standard deviation is 1 / sqrt(3).
+LENGTH_SCALES = np.array([0.3, 0.5, 0.8, 1.0, 2.0, 4.0, 10.0, 10.0])
+STANDARDISED_LENGTH_SCALES = LENGTH_SCALES * np.sqrt(3.0)
+NOISE_STD = 0.3
+N_SPLITS = 20
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Training and test rows, standardised by the training rows.
+
+    Parameters
+    ----------
+    name : str
+    X : ndarray of shape (n, d)
+    y : ndarray of shape (n,)
+    X_test : ndarray of shape (n_test, d)
+    y_test : ndarray of shape (n_test,)
+    y_scale : float
+        What one unit of y is in the units of the data set.
+    Z : ndarray of shape (m, d)
+        Inducing inputs to start from; no rows where nobody asked for them.
+    """
+
+    name: str
+    X: np.ndarray
+    y: np.ndarray
+    X_test: np.ndarray
+    y_test: np.ndarray
+    y_scale: float
+    Z: np.ndarray
+
+    def save(self, path):
+        np.savez(path, **asdict(self))
+
+    @classmethod
+    def read(cls, path):
+        with np.load(path) as file:
+            arrays = {key: file[key] for key in file.files}
+        return cls(**{**arrays, "name": str(arrays["name"]), "y_scale": float(arrays["y_scale"])})
+
+
+def standardised(name, X, y, test):
+    """Problem from all rows and the mask of the test rows."""
+    X, y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    mean, scale = X[~test].mean(axis=0), X[~test].std(axis=0)
+    X = (X - mean) / np.where(scale > 0, scale, 1.0)
+    y_scale = float(y[~test].std())
+    y = (y - y[~test].mean()) / y_scale
+    nothing = np.empty((0, X.shape[1]))
+    return Problem(name, X[~test], y[~test], X[test], y[test], y_scale, nothing)
+
+
+def with_inducing(problem, n_inducing):
+    """The problem with the inducing inputs that our default, ``random_state=0``, starts from."""
+    from sklearn_sgp._start import input_summary
+    from sklearn_sgp.inducing import choose_inducing
+
+    spread = input_summary(problem.X, None)[1]
+    rng = np.random.RandomState(0)
+    Z = choose_inducing("kmeans", problem.X, None, n_inducing, None, spread, rng)
+    return replace(problem, Z=Z)
+
+
+def synthetic(n=100_000, seed=0, name="synthetic"):
+    """A draw from an 8-dimensional ARD squared exponential GP plus noise, a tenth for testing.
+
+    2,000 random Fourier features, inputs uniform in [-1, 1], unit variance, noise sd 0.3.
+    """
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1.0, 1.0, (n, len(LENGTH_SCALES)))
+    frequencies = rng.standard_normal((len(LENGTH_SCALES), 2000)) / LENGTH_SCALES[:, None]
+    phases = rng.uniform(0.0, 2.0 * np.pi, 2000)
+    weights = np.sqrt(2.0 / 2000) * rng.standard_normal(2000)
+    f = np.concatenate(
+        [np.cos(X[lo : lo + 2000] @ frequencies + phases) @ weights for lo in range(0, n, 2000)]
+    )
+    y = f + NOISE_STD * rng.standard_normal(n)
+    return standardised(name, X, y, random_tenth(n))
+
+
+def noise_floor(n=2000, seed=0):
+    """A smooth function of two inputs with almost no noise: sd 1e-6."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1.0, 1.0, (n, 2))
+    y = np.sin(3.0 * X[:, 0]) + X[:, 0] * X[:, 1] + 1e-6 * rng.standard_normal(n)
+    return standardised("noise floor", X, y, random_tenth(n))
+
+
+def random_tenth(n):
+    """Mask of a random tenth of the rows; always the same."""
+    test = np.zeros(n, dtype=bool)
+    test[np.random.default_rng(0).permutation(n)[: n // 10]] = True
+    return test
+
+
+def _airline(table, split):
+    """700,000 / 100,000 as in Hensman et al. (2013)."""
+    return table["split"] > 0, table["split"] == 2
+
+
+def _airline_720k(table, split):
+    """The same 800,000 flights, a random tenth for testing."""
+    used = table["split"] > 0
+    test = np.zeros(len(used), dtype=bool)
+    test[np.flatnonzero(used)[random_tenth(used.sum())]] = True
+    return used, test
+
+
+def _fold(table, split):
+    return slice(None), table["fold"] == split
+
+
+def _standard_splits(table, split):
+    return slice(None), table["test_masks"][:, split]
+
+
+def _test_mask(table, split):
+    return slice(None), table["test_mask"]
+
+
+# name: file, and the rule that gives the rows used and the mask of the test rows among all rows
+_FILES = {
+    "airline": ("airline_2008", _airline),
+    "airline_720k": ("airline_2008", _airline_720k),
+    "kin40k": ("kin40k", _fold),
+    "california_housing": ("california_housing", _test_mask),
+    "uk_house_price": ("uk_house_price_2014", _test_mask),
+    **{
+        name: (name, _standard_splits)
+        for name in ("concrete", "energy", "wine_red", "yacht", "power_plant", "kin8nm")
+    },
+}
+
+
+def load(name, data, split=0):
+    """A problem by name.
+
+    Parameters
+    ----------
+    name : str
+        "synthetic", "noise_floor" or a key of ``_FILES``.
+    data : Path or None
+        Folder of the data files; None gives a small synthetic problem whatever the name.
+    split : int
+        Which of the splits, where there are several.
+
+    Returns
+    -------
+    problem : Problem
+    """
+    if name == "noise_floor":
+        return noise_floor(2000 if data else 300)
+    if data is None:
+        return synthetic(700, seed=split, name=name)
+    if name == "synthetic":
+        return synthetic()
+    file, rule = _FILES[name]
+    with np.load(Path(data) / f"{file}.npz") as stored:
+        table = {key: stored[key] for key in stored.files}
+    used, test = rule(table, split)
+    return standardised(name, table["X"][used], table["y"][used], test[used])

@@ -1,0 +1,37 @@
+"""Tiny data for all tests, and matplotlib without a screen."""
+
+import numpy as np
+import pytest
+
+try:
+    import matplotlib
+except ImportError:  # the oldest supported versions are tested without it
+    pass
+else:
+    matplotlib.use("Agg")
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
+def toy(rng):
+    """60 rows of a smooth function of two inputs, with noise: X (60, 2) and y (60,)."""
+    X = rng.uniform(-2.0, 2.0, (60, 2))
+    return X, 5.0 + 3.0 * np.sin(2.0 * X[:, 0]) + X[:, 1] + 0.3 * rng.standard_normal(60)
+
+
+@pytest.fixture
+def toy_outputs(toy):
+    """The inputs of ``toy`` with two outputs of different offset and scale: y (60, 2)."""
+    X, y = toy
+    return X, np.column_stack([y, 100.0 * np.cos(X[:, 0]) - 40.0])
+
+
+@pytest.fixture
+def wave(rng):
+    """600 rows of a sine, with noise: X (600, 1) and y (600,)."""
+    X = rng.uniform(0.0, 6.0, (600, 1))
+    return X, np.sin(2.0 * X[:, 0]) + 0.1 * rng.standard_normal(600)

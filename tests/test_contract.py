@@ -1,0 +1,49 @@
+"""scikit-learn's own checks, on every configuration that takes another path."""
+
+import pytest
+from sklearn.base import clone
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
+from sklearn.utils import estimator_checks
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from sklearn_sgp import SVGPRegressor
+
+QUICK = {"max_iter": 5}
+ESTIMATORS = [
+    SVGPRegressor(),
+    SVGPRegressor(Matern(nu=1.5), **QUICK),
+    SVGPRegressor(ConstantKernel() * RBF() + WhiteKernel(), **QUICK),
+    SVGPRegressor(optimizer=None),
+    SVGPRegressor(optimizer="lbfgs", **QUICK),
+    SVGPRegressor(optimizer="adam", **QUICK),
+    SVGPRegressor(inducing="greedy", n_inducing=10, **QUICK),
+    SVGPRegressor(inducing="random", n_inducing=10, **QUICK),
+    SVGPRegressor(n_inducing=10, **QUICK),
+    SVGPRegressor(optimize_inducing=False, **QUICK),
+    SVGPRegressor(normalize_y=False, **QUICK),
+    SVGPRegressor(n_jobs=2, **QUICK),
+    SVGPRegressor(total_samples=1000, **QUICK),
+    # a warm start, L-BFGS on all rows, and stochastic steps, on the few rows of the checks
+    SVGPRegressor(n_inducing=10, init_size=10, batch_size=16, **QUICK),
+]
+# Not among the checks that scikit-learn asks of every estimator.
+MORE_CHECKS = [
+    "check_param_validation",
+    "check_dataframe_column_names_consistency",
+    "check_inplace_ensure_writeable",
+]
+
+
+@parametrize_with_checks(ESTIMATORS)
+def test_sklearn_contract(estimator, check):
+    """Every check holds that scikit-learn asks of every estimator."""
+    check(estimator)
+
+
+@pytest.mark.parametrize("name", MORE_CHECKS)
+def test_checks_that_are_not_asked_of_every_estimator(name):
+    """The checks hold that scikit-learn applies to its own estimators only."""
+    check = getattr(estimator_checks, name, None)
+    if check is None:
+        pytest.skip(f"this scikit-learn has no {name}")
+    check("SVGPRegressor", clone(ESTIMATORS[0]))

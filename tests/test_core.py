@@ -1,0 +1,425 @@
+"""The compiled core against dense NumPy: linear algebra wrappers and stationary row kernels."""
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from sklearn_sgp._core import _linalg as la
+from sklearn_sgp._core import _stationary
+
+RECTANGLES = [(0, 0), (0, 3), (3, 0), (1, 1), (1, 5), (5, 1), (4, 7), (70, 33)]
+SIZES = [0, 1, 2, 31, 32, 33, 70]
+FALSE_TRUE = [False, True]
+
+
+def read_only(array):
+    array.flags.writeable = False
+    return array
+
+
+def normal(rng, *shape):
+    return read_only(rng.standard_normal(shape))
+
+
+def triangle(rng, m):
+    """A well-conditioned lower triangular matrix."""
+    return read_only(np.tril(rng.standard_normal((m, m)), -1) / max(m, 1) + 2.0 * np.eye(m))
+
+
+def positive_definite(rng, m):
+    L = triangle(rng, m)
+    return L @ L.T
+
+
+# ---- Linear algebra
+
+
+@pytest.mark.parametrize(("alpha", "beta"), [(1.0, 0.0), (-0.5, 2.0)])
+@pytest.mark.parametrize("trans_b", FALSE_TRUE)
+@pytest.mark.parametrize("trans_a", FALSE_TRUE)
+@pytest.mark.parametrize("k", [0, 1, 6])
+@pytest.mark.parametrize(("p", "q"), RECTANGLES)
+def test_gemm(p, q, k, trans_a, trans_b, alpha, beta, rng):
+    """C becomes alpha op(A) op(B) + beta C."""
+    A, B = normal(rng, p, k), normal(rng, k, q)
+    C = rng.standard_normal((p, q))
+    expected = alpha * A @ B + beta * C
+    op_A = np.ascontiguousarray(A.T) if trans_a else A
+    op_B = np.ascontiguousarray(B.T) if trans_b else B
+    la.gemm(op_A, op_B, C, trans_a, trans_b, alpha, beta)
+    assert_allclose(C, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(("alpha", "beta"), [(1.0, 0.0), (-0.5, 2.0)])
+@pytest.mark.parametrize(("m", "n"), RECTANGLES)
+def test_syrk(m, n, alpha, beta, rng):
+    """The lower triangle becomes that of alpha A A^T + beta C, the rest is not touched."""
+    A, C = normal(rng, m, n), rng.standard_normal((m, m))
+    expected = np.tril(alpha * A @ A.T + beta * C) + np.triu(C, 1)
+    la.syrk(A, C, alpha, beta)
+    assert_allclose(C, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("k", [0, 2])
+def test_beta_zero_clears_what_was_never_written(k, rng):
+    """With beta = 0 the output's old entries do not matter, be they NaN."""
+    A, C, S = normal(rng, 3, k), np.full((3, 3), np.nan), np.full((3, 3), np.nan)
+    la.gemm(A, A, C, trans_b=True)
+    la.syrk(A, S)
+    assert_allclose(C, A @ A.T, rtol=1e-12)
+    assert_allclose(np.tril(S), np.tril(A @ A.T), rtol=1e-12)
+
+
+@pytest.mark.parametrize("m", SIZES)
+def test_mirror(m, rng):
+    """The upper triangle becomes exactly the lower one's transpose."""
+    C = rng.standard_normal((m, m))
+    expected = np.tril(C) + np.tril(C, -1).T
+    la.mirror(C)
+    assert_array_equal(C, expected)
+
+
+@pytest.mark.parametrize("trans", FALSE_TRUE)
+@pytest.mark.parametrize(("m", "n"), RECTANGLES)
+def test_triangular_products(m, n, trans, rng):
+    """trmm multiplies from the left, trmm_right from the right, and trsm undoes trmm."""
+    L, B = triangle(rng, m), normal(rng, m, n)
+    op_L = L.T if trans else L
+    left, right = B.copy(), np.array(B.T, order="C")
+    la.trmm(L, left, trans)
+    la.trmm_right(right, L, trans)
+    assert_allclose(left, op_L @ B, rtol=1e-12, atol=1e-12)
+    assert_allclose(right, B.T @ op_L, rtol=1e-12, atol=1e-12)
+    la.trsm(L, left, trans)
+    assert_allclose(left, B, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("wrapper", [la.trmm, la.trsm])
+def test_only_the_lower_triangle_is_read(wrapper, rng):
+    """Whatever stands above the diagonal of a triangular factor does not matter."""
+    L, B = triangle(rng, 5), normal(rng, 5, 3)
+    clean, dirty = B.copy(), B.copy()
+    wrapper(L, clean)
+    wrapper(L + np.triu(np.full((5, 5), np.nan), 1), dirty)
+    assert_array_equal(clean, dirty)
+
+
+@pytest.mark.parametrize("m", SIZES)
+def test_cholesky_routines(m, rng):
+    """potrf factors, trtri inverts the factor, and potri the factored matrix."""
+    A = positive_definite(rng, m)
+    L = A.copy()
+    assert la.potrf(L) == 0
+    assert_allclose(L @ L.T, A, rtol=1e-12, atol=1e-12)
+    assert_array_equal(L, np.tril(L))
+    L_inv, A_inv = L.copy(), L.copy()
+    assert la.trtri(L_inv) == la.potri(A_inv) == 0
+    assert_allclose(L_inv @ L, np.eye(m), atol=1e-10)
+    assert_allclose(np.tril(A_inv), np.tril(np.linalg.inv(A)), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("pivot", [1, 3, 70])
+def test_potrf_reports_the_failing_pivot(pivot, rng):
+    """A matrix that is not positive definite gives the one-based row, not an exception."""
+    A = positive_definite(rng, 70)
+    A[pivot - 1, pivot - 1] = -1.0
+    assert la.potrf(A) == pivot
+
+
+def test_singular_factors_are_reported():
+    """trtri and potri return the row of a zero on the diagonal."""
+    L = np.diag([1.0, 0.0, 2.0])
+    assert la.trtri(L.copy()) == la.potri(L.copy()) == 2
+
+
+@pytest.mark.parametrize("m", [1, 2, 33])
+def test_reciprocal_condition(m, rng):
+    """The estimate is no smaller than 1 / cond(A), and within a factor of three of it."""
+    A = positive_definite(rng, m)
+    rcond = la.reciprocal_condition(np.linalg.cholesky(A), np.linalg.norm(A, 1))
+    exact = 1.0 / np.linalg.cond(A, 1)
+    assert exact * (1.0 - 1e-10) <= rcond <= 3.0 * exact
+
+
+def test_reciprocal_condition_of_nothing():
+    """The empty matrix is perfectly conditioned."""
+    assert la.reciprocal_condition(np.empty((0, 0)), 0.0) == 1.0
+
+
+@pytest.mark.parametrize(("m", "n"), RECTANGLES)
+def test_elementwise_sums(m, n, rng):
+    """column_dots and axpy add to their output, dot sums the elementwise product."""
+    A, B = normal(rng, m, n), normal(rng, m, n)
+    out, Y = rng.standard_normal(n), rng.standard_normal((m, n))
+    expected_out, expected_Y = out - 0.5 * (A * B).sum(axis=0), Y + 3.0 * A
+    la.column_dots(A, B, out, -0.5)
+    la.axpy(3.0, A, Y)
+    assert_allclose(out, expected_out, rtol=1e-12, atol=1e-12)
+    assert_allclose(Y, expected_Y, rtol=1e-12)
+    assert_allclose(la.dot(A, B), (A * B).sum(), rtol=1e-12, atol=1e-12)
+
+
+def z(*shape):
+    return np.zeros(shape)
+
+
+@pytest.mark.parametrize(
+    ("wrapper", "args"),
+    [
+        (la.gemm, (z(2, 3), z(4, 5), z(2, 5))),
+        (la.gemm, (z(2, 3), z(3, 5), z(5, 2))),
+        (la.gemm, (z(2, 3), z(3, 5), z(2, 5), True)),
+        (la.gemm, (z(2, 3), z(3, 5), z(2, 5), False, True)),
+        (la.syrk, (z(2, 3), z(3, 3))),
+        (la.syrk, (z(2, 3), z(2, 3))),
+        (la.mirror, (z(2, 3),)),
+        (la.trmm, (z(3, 3), z(2, 3))),
+        (la.trmm, (z(2, 3), z(2, 3))),
+        (la.trmm_right, (z(2, 3), z(2, 2))),
+        (la.trsm, (z(3, 3), z(2, 3))),
+        (la.trsm, (z(3, 2), z(3, 3))),
+        (la.potrf, (z(2, 3),)),
+        (la.trtri, (z(2, 3),)),
+        (la.potri, (z(2, 3),)),
+        (la.reciprocal_condition, (z(2, 3), 1.0)),
+        (la.column_dots, (z(2, 3), z(3, 2), z(3))),
+        (la.column_dots, (z(2, 3), z(2, 3), z(2))),
+        (la.dot, (z(2, 3), z(3, 2))),
+        (la.axpy, (1.0, z(2, 3), z(3, 2))),
+    ],
+)
+def test_wrong_shapes_are_refused(wrapper, args):
+    """Shapes that do not agree raise before LAPACK sees them, naming the routine."""
+    with pytest.raises(ValueError, match=f"{wrapper.__name__}: the shapes of the arrays"):
+        wrapper(*args)
+
+
+@pytest.mark.parametrize("bad", [np.zeros((3, 3), order="F").T[:, ::-1], np.zeros((3, 3), "f4")])
+def test_wrong_layouts_are_refused(bad):
+    """Arrays that are not C-ordered float64 raise instead of being read wrongly."""
+    with pytest.raises(ValueError, match=r"contiguous|Buffer dtype mismatch"):
+        la.syrk(bad, np.zeros((3, 3)))
+
+
+def test_read_only_outputs_are_refused():
+    """A read-only array cannot be an output."""
+    with pytest.raises(ValueError, match="read-only"):
+        la.potrf(read_only(np.eye(2)))
+
+
+# ---- Stationary covariances
+
+
+def periodic(r2, shape):
+    return np.exp(-2.0 * np.sin(np.pi * np.sqrt(r2) / shape[1]) ** 2 / shape[0] ** 2)
+
+
+FORMULAS = {
+    "squared_exponential": lambda r2, shape: np.exp(-0.5 * r2),
+    "matern12": lambda r2, shape: np.exp(-np.sqrt(r2)),
+    "matern32": lambda r2, shape: (1 + np.sqrt(3 * r2)) * np.exp(-np.sqrt(3 * r2)),
+    "matern52": lambda r2, shape: (1 + np.sqrt(5 * r2) + 5 * r2 / 3) * np.exp(-np.sqrt(5 * r2)),
+    "rational_quadratic": lambda r2, shape: (1 + r2 / (2 * shape[0])) ** -shape[0],
+    "periodic": periodic,
+}
+# relative error of a value and, through r2, of its argument where that is large
+TOLERANCE = {np.float64: 1e-13, np.float32: 1e-5}
+SHAPE = read_only(np.array([0.7, 1.9]))
+dtypes = pytest.mark.parametrize("dtype", TOLERANCE)
+profiles = pytest.mark.parametrize("profile", FORMULAS)
+
+
+def value(profile, Z, X, variance=1.0, direct=True, shape=SHAPE):
+    """The block by the compiled core, in the number type of Z."""
+    out = np.empty((len(Z), len(X)), dtype=Z.dtype)
+    Xt = np.ascontiguousarray(X.T)
+    _stationary.value_block(_stationary.PROFILES[profile], Z, Xt, variance, shape, out, direct)
+    return out
+
+
+def vjp(profile, Z, X, G, variance=1.0, direct=True):
+    """Cotangent of the squared distances, and the three sums."""
+    G, sums, Xt = G.copy(), np.empty(3), np.ascontiguousarray(X.T)
+    _stationary.vjp_block(_stationary.PROFILES[profile], Z, Xt, variance, SHAPE, G, sums, direct)
+    return G, sums
+
+
+def squared_distances(Z, X):
+    return ((Z[:, None, :].astype(float) - X) ** 2).sum(axis=-1)
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "d"), [(3, 1, 1), (1, 9, 2), (5, 16, 4), (70, 37, 7), (66, 8, 13)]
+)
+@pytest.mark.parametrize("direct", FALSE_TRUE)
+@dtypes
+@profiles
+def test_values(profile, dtype, direct, m, n, d, rng):
+    """A block is variance * profile(|z - x|^2), by differences or by products."""
+    Z, X = (read_only(normal(rng, rows, d).astype(dtype)) for rows in (m, n))
+    K = value(profile, Z, X, 1.7, direct)
+    expected = 1.7 * FORMULAS[profile](squared_distances(Z, X), SHAPE)
+    # by products r2 has an absolute error of some eps * |x|^2, r its square root near 0
+    atol = 0.0 if direct else 20 * d * np.finfo(dtype).eps
+    assert_allclose(K, expected, rtol=TOLERANCE[dtype], atol=atol)
+
+
+@pytest.mark.parametrize("direct", FALSE_TRUE)
+@dtypes
+@profiles
+def test_reverse_mode(profile, dtype, direct, rng):
+    """The cotangent of r2 and the sums are those of differences of the formula."""
+    Z, X, G = (read_only(normal(rng, *s).astype(dtype)) for s in ((67, 5), (21, 5), (67, 21)))
+    r2, step = squared_distances(Z, X), 1e-5
+    formula = FORMULAS[profile]
+    slope = (formula(r2 + step, SHAPE) - formula(r2 - step, SHAPE)) / (2 * step)
+    in_shape = [
+        (formula(r2, SHAPE + step * e) - formula(r2, SHAPE - step * e)) / (2 * step)
+        for e in np.eye(2)
+    ]
+    expected = [1.7 * (G * D).sum() for D in (formula(r2, SHAPE), *in_shape)]
+    cotangent, sums = vjp(profile, Z, X, G, 1.7, direct)
+    tolerance = max(TOLERANCE[dtype], 1e-8)
+    assert_allclose(cotangent, 1.7 * G * slope, rtol=100 * tolerance, atol=10 * tolerance)
+    assert_allclose(sums, expected, rtol=10 * tolerance, atol=100 * tolerance)
+
+
+@pytest.mark.parametrize("direct", FALSE_TRUE)
+@profiles
+def test_coincident_points(profile, direct):
+    """At distance 0 the value is the variance and the gradient finite."""
+    X = np.zeros((4, 3))
+    assert_array_equal(value(profile, X, X, 1.7, direct), 1.7)
+    cotangent, sums = vjp(profile, X, X, np.ones((4, 4)), 1.7, direct)
+    assert np.isfinite(cotangent).all() and np.isfinite(sums).all()
+    assert_allclose(sums[0], 16 * 1.7)
+
+
+@pytest.mark.parametrize("direct", FALSE_TRUE)
+@dtypes
+@pytest.mark.parametrize(
+    "profile", [p for p in FORMULAS if p not in ("periodic", "rational_quadratic")]
+)
+def test_far_distances_give_exactly_zero(profile, dtype, direct):
+    """Values too small for normal numbers are exactly 0, and so is their gradient."""
+    Z, X = np.zeros((1, 1), dtype), np.geomspace(1e3, 1e8, 50, dtype=dtype)[:, None]
+    assert_array_equal(value(profile, Z, X, direct=direct), 0.0)
+    cotangent, sums = vjp(profile, Z, X, np.ones((1, 50), dtype), direct=direct)
+    assert_array_equal(cotangent, 0.0)
+    assert_array_equal(sums, 0.0)
+
+
+@dtypes
+@profiles
+def test_no_denormals(profile, dtype):
+    """No distance gives a number between 0 and the smallest normal one."""
+    X = np.linspace(0.0, 800.0, 200_001, dtype=dtype)[:, None]
+    K = value(profile, np.zeros((1, 1), dtype), X)
+    assert not ((K > 0) & (K < np.finfo(dtype).tiny)).any()
+
+
+def test_exponential_is_accurate_to_four_ulp():
+    """Over [-700, 0] the polynomial differs from numpy's exp by less than 4 ulp."""
+    r = np.sqrt(np.concatenate([np.linspace(0.0, 1400.0, 100_001), np.geomspace(1e-20, 1, 1000)]))
+    expected = np.exp(-0.5 * (r * r))
+    K = value("squared_exponential", np.zeros((1, 1)), r[:, None])[0]
+    assert (np.abs(K - expected) / np.spacing(expected)).max() < 4.0
+
+
+def test_single_precision_exponential_is_accurate_to_four_ulp():
+    """Over [-87, 0] the single precision polynomial is as good in its own units."""
+    r = np.linspace(0.0, 13.19, 100_001, dtype=np.float32)
+    expected = np.exp(-0.5 * (r * r).astype(np.float64)).astype(np.float32)
+    K = value("squared_exponential", np.zeros((1, 1), np.float32), r[:, None])[0]
+    assert (np.abs(K - expected) / np.spacing(expected)).max() < 4.0
+
+
+@pytest.mark.parametrize("direct", FALSE_TRUE)
+@dtypes
+@profiles
+def test_nan_stays_nan(profile, dtype, direct):
+    """An input or parameter that is not a number shows in the values, never as 0 or 1."""
+    X = np.array([[0.1], [np.nan], [0.2]], dtype=dtype)
+    K = value(profile, np.zeros((1, 1), dtype), X, direct=direct)
+    assert_array_equal(np.isnan(K), [[False, True, False]])
+    _, sums = vjp(profile, np.zeros((1, 1), dtype), X, np.ones((1, 3), dtype), direct=direct)
+    assert np.isnan(sums[0])
+
+
+@pytest.mark.parametrize(("m", "n"), [(0, 3), (3, 0), (0, 0)])
+@pytest.mark.parametrize("direct", FALSE_TRUE)
+def test_empty_blocks(m, n, direct):
+    """Blocks without rows or columns are fine, and their sums are 0."""
+    Z, X = np.zeros((m, 2)), np.zeros((n, 2))
+    assert value("matern32", Z, X, direct=direct).shape == (m, n)
+    assert_array_equal(vjp("matern32", Z, X, np.empty((m, n)), direct=direct)[1], 0.0)
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        {"Z": (3, 4)},
+        {"Xt": (3, 5)},
+        {"out": (5, 3)},
+        {"shape": (1,)},
+        {"sums": (2,)},
+    ],
+    ids=lambda shapes: next(iter(shapes)),
+)
+def test_wrong_block_shapes_are_refused(shapes):
+    """Shapes that do not agree raise before any memory is read."""
+    right = {"Z": (3, 2), "Xt": (2, 5), "shape": (2,), "out": (3, 5), "sums": (3,)}
+    Z, Xt, shape, out, sums = (np.ones(s) for s in (right | shapes).values())
+    with pytest.raises(ValueError, match="vjp_block: shapes do not agree"):
+        _stationary.vjp_block(0, Z, Xt, 1.0, shape, out, sums, True)
+    if "sums" not in shapes:
+        with pytest.raises(ValueError, match="value_block: shapes do not agree"):
+            _stationary.value_block(0, Z, Xt, 1.0, shape, out, True)
+
+
+def all_blocks():
+    """Values and reverse mode of every profile, type and path, one after the other."""
+    rng = np.random.default_rng(0)
+    Z, X, G = (rng.uniform(-3.0, 3.0, s) for s in ((5, 6), (41, 6), (5, 41)))
+    results = []
+    for profile in FORMULAS:
+        for dtype in TOLERANCE:
+            for direct in FALSE_TRUE:
+                Zd, Xd, Gd = (np.asarray(a, dtype=dtype) for a in (Z, X, G))
+                cotangent, sums = vjp(profile, Zd, Xd, Gd, 1.7, direct)
+                results += [value(profile, Zd, Xd, 1.7, direct), cotangent, sums.astype(dtype)]
+    return results
+
+
+@pytest.mark.parametrize("level", ["0", "1"])
+def test_instruction_sets_agree(level, tmp_path):
+    """Lower instruction sets give the same numbers, to rounding, as the best this machine has."""
+    path = tmp_path / "blocks.npz"
+    code = (
+        "import sys, numpy as np; sys.path.insert(0, sys.argv[1]); import test_core as t; "
+        "np.savez(sys.argv[2], *t.all_blocks()); print(t._stationary.simd_level())"
+    )
+    arguments = [sys.executable, "-c", code, os.path.dirname(__file__), str(path)]
+    environment = os.environ | {"SKLEARN_SGP_SIMD": level}
+    ran = subprocess.run(arguments, env=environment, capture_output=True, text=True, check=True)
+    levels = ["baseline", "avx2", "avx512"]
+    assert levels.index(ran.stdout.strip()) <= int(level)
+    with np.load(path) as blocks:
+        for block, expected in zip(blocks.values(), all_blocks(), strict=True):
+            tolerance = 1e-11 if block.dtype == np.float64 else 1e-4
+            assert_allclose(block, expected, rtol=tolerance, atol=tolerance)
+
+
+def test_threads_agree(rng):
+    """Blocks computed at once in two Python threads are those of one thread, bit for bit."""
+    jobs = [(p, normal(rng, 40, 5), normal(rng, 300, 5), d) for p in FORMULAS for d in FALSE_TRUE]
+    alone = [value(p, Z, X, 1.0, direct) for p, Z, X, direct in jobs]
+    with ThreadPoolExecutor(2) as pool:
+        together = list(pool.map(lambda job: value(*job[:3], 1.0, job[3]), jobs * 3))
+    for block, expected in zip(together, alone * 3, strict=True):
+        assert_array_equal(block, expected)
