@@ -1,10 +1,11 @@
 """GPflow as its documentation uses it.
 
-SVGP: whitened; natural gradient steps of 0.1 on q(u) alternate with Adam steps of 0.01 on all else;
-the step is one ``tf.function``. SGPR: ``gpflow.optimizers.Scipy`` with L-BFGS-B, compiled. Start: the
-problem's inducing inputs, unit variance, length scales sqrt(d), noise 0.1, like ours. float64.
-In GPflow's favour: minibatches are gathered by index inside the compiled step rather than through a
-``tf.data`` pipeline, and the first step, which compiles, is not counted.
+SVGP: whitened; Adam steps of 0.01 on kernel, noise and inducing inputs alternate with natural
+gradient steps of 0.1 on q(u), in one ``tf.function``. SGPR: ``gpflow.optimizers.Scipy`` with
+L-BFGS-B, compiled. Start: the problem's inducing inputs, unit variance, length scales sqrt(d),
+noise 0.1, like ours. float64. In GPflow's favour: minibatches are gathered by index inside the
+compiled step rather than through a ``tf.data`` pipeline, and the first step, which compiles, is not
+counted.
 """
 
 import os
@@ -69,7 +70,7 @@ def _evaluated(problem, model):
         mean, variance = posterior.predict_f(problem.X_test[lo : lo + _EVALUATION_CHUNK])
         means.append(mean.numpy()[:, 0])
         variances.append(variance.numpy()[:, 0])
-    variance = np.concatenate(variances) + float(model.likelihood.variance)
+    variance = np.concatenate(variances) + float(model.likelihood.variance.numpy())
     return scores(problem.y_test, np.concatenate(means), np.sqrt(variance))
 
 

@@ -1,9 +1,9 @@
 """GPyTorch's SVGP as its natural gradient notebook uses it.
 
-``NaturalVariationalDistribution`` with NGD steps of 0.1, Adam steps of 0.01 on kernel, noise and inducing
-inputs, in the same iteration; float32 unless said. Start: the problem's inducing inputs, unit
-variance, length scales sqrt(d), noise 0.1, like ours. In GPyTorch's favour: minibatches are taken by
-index rather than through a ``DataLoader``, and the first step is not counted.
+``NaturalVariationalDistribution`` with NGD steps of 0.1, Adam steps of 0.01 on kernel, noise and
+inducing inputs, in the same iteration; float32 unless said. Start: the problem's inducing inputs,
+unit variance, length scales sqrt(d), noise 0.1, like ours. In GPyTorch's favour: minibatches are
+taken by index rather than through a ``DataLoader``, and the first step is not counted.
 """
 
 import gpytorch

@@ -17,10 +17,11 @@ from sklearn_sgp.factors import accumulate
 from sklearn_sgp.inducing import choose_inducing
 from sklearn_sgp.learning import Clock, Trace
 from sklearn_sgp.likelihoods import Gaussian
-from sklearn_sgp.objectives import collapsed_bound, information_bound, optimal_posterior
-from sklearn_sgp.posterior import Posterior, settle_jitter
+from sklearn_sgp.objectives import collapsed_bound, information_bound
+from sklearn_sgp.posterior import settle_jitter
+from sklearn_sgp.states import DirectState, WhitenedState
 
-FORMS = {"direct": False, "whitened": True}
+FORMS = {"direct": DirectState, "whitened": WhitenedState}
 
 
 class Fit:
@@ -53,14 +54,16 @@ class Fit:
     def direct_is_safe(self):
         return self.prior.direct_is_safe(self.information)
 
-    def stepper(self, whitened=None):
-        """Stochastic steps from the prior; ``whitened`` forces a form, None lets it decide."""
+    def steps(self, form=None, seed=0):
+        """Function that takes one more stochastic step from the prior, and the stepper.
+
+        ``form`` is a state, or None to let the condition number decide; of the function, ``move``
+        says whether kernel, noise and Z move too.
+        """
         # no condition number is safe for infinite information, every one for none
-        bound = {None: self.information, True: np.inf, False: 0.0}[whitened]
-        shape = self.rows.y.shape[1]
-        m = len(self.parameters.Z)
-        start = Posterior(self.prior, np.zeros((m, m)), np.zeros((m, shape)))
-        state = StochasticState(self.parameters, start, self.prior.delta, bound)
+        bound = {None: self.information, WhitenedState: np.inf, DirectState: 0.0}[form]
+        m, t = len(self.parameters.Z), self.rows.y.shape[1]
+        start = WhitenedState(self.prior, np.zeros((m, m)), np.zeros((m, t)))
         problem = FitProblem(
             self.rows,
             self.parameters,
@@ -70,23 +73,24 @@ class Fit:
             Trace(Clock()),
             self.rng,
         )
-        return _Stepper(problem, state)
+        stepper = _Stepper(problem, StochasticState(self.parameters, start, bound))
+        indices = batches(len(self.rows), self.model.batch_size, seed)
 
-    def steps(self, whitened=None):
-        """Function that takes one more stochastic step, and the stepper."""
-        stepper = self.stepper(whitened)
-        indices = batches(len(self.rows), self.model.batch_size)
-        return lambda: stepper.step(self.rows.select(np.sort(next(indices))), True), stepper
+        def step(move=True):
+            stepper.step(self.rows.select(np.sort(next(indices))), move)
 
-    def evaluation(self, rows, whitened=None):
+        return step, stepper
+
+    def evaluation(self, rows, form=None):
         """Function that evaluates the collapsed bound of some rows with all gradients."""
-        return lambda: collapsed_bound(
-            self.parameters,
-            rows,
-            self.prior.delta,
-            n_jobs=self.model.n_jobs,
-            whitened=whitened,
-        )
+        delta, n_jobs = self.prior.delta, self.model.n_jobs
+        return lambda: collapsed_bound(self.parameters, rows, delta, n_jobs=n_jobs, form=form)
+
+    def exact_pass(self, form, n_jobs):
+        """Function that forms the sums of all rows."""
+        L_inv = self.prior.L_inv if form is WhitenedState else None
+        kernel, Z = self.parameters.kernel, self.parameters.Z
+        return lambda: accumulate(kernel, Z, L_inv, self.rows, n_jobs=n_jobs)
 
 
 def peak_gflops(m=1024):
@@ -108,60 +112,67 @@ def micro(problem, *, batch_size, evaluation_rows, repeats, length_scale, noise_
         batch_size=batch_size,
     )
     (m, d), n = fit.parameters.Z.shape, len(fit.rows)
-    emit(peak_gflops=peak_gflops(), direct_is_safe=fit.direct_is_safe, condition=fit.prior.condition)
-    for form, whitened in FORMS.items():
-        step, stepper = fit.steps(whitened)
-        _emit_part("step", form, median_seconds(step, repeats, 10),
-                   counting.step(m, batch_size, d, whitened))
-        assert stepper.state.whitened == whitened, "the form changed on the way"
+    emit(
+        peak_gflops=peak_gflops(),
+        direct_is_safe=bool(fit.direct_is_safe),
+        condition=fit.prior.condition,
+    )
+    for name, form in FORMS.items():
+        whitened = form is WhitenedState
+        step, stepper = fit.steps(form)
+        seconds = median_seconds(step, repeats, 10)
+        assert isinstance(stepper.state.q, form), "the form changed on the way"
+        _emit_part("step", name, seconds, counting.step(m, batch_size, d, whitened))
+
         rows = fit.rows.select(slice(0, evaluation_rows))
-        seconds = median_seconds(fit.evaluation(rows, whitened), max(3, repeats // 10))
-        _emit_part("collapsed", form, seconds, counting.collapsed(m, len(rows), d, whitened))
-        L_inv = fit.prior.L_inv if whitened else None
-        kernel, Z = fit.parameters.kernel, fit.parameters.Z
-        for n_jobs in (1, 2):
-            seconds = median_seconds(
-                lambda L_inv=L_inv, jobs=n_jobs: accumulate(kernel, Z, L_inv, fit.rows, n_jobs=jobs),
-                max(2, repeats // 40),
-                1,
-            )
-            name = "pass" if n_jobs == 1 else "pass, 2 jobs"
-            _emit_part(name, form, seconds, counting.exact_pass(m, n, d, whitened), n)
+        seconds = median_seconds(fit.evaluation(rows, form), max(3, repeats // 10))
+        _emit_part("collapsed", name, seconds, counting.collapsed(m, len(rows), d, whitened))
+
+        counted = counting.exact_pass(m, n, d, whitened)
+        for n_jobs, part in ((1, "pass"), (2, "pass, 2 jobs")):
+            seconds = median_seconds(fit.exact_pass(form, n_jobs), max(2, repeats // 40), 1)
+            _emit_part(part, name, seconds, counted, per=n)
 
 
 def _emit_part(part, form, seconds, counted, per=1):
-    owed, done = counted
-    emit(part=part, form=form, seconds=seconds / per, gflop_owed=owed / per / 1e9,
-         gflop_done=done / per / 1e9)
+    owed, done = (1e-9 * flops / per for flops in counted)
+    emit(part=part, form=form, seconds=seconds / per, gflop_owed=owed, gflop_done=done)
 
 
-def growth(_, *, points, n_jobs, steps, max_evaluation_rows):
-    """Seconds and memory of the parts of a fit at several sizes (n, m, d)."""
-    for n, m, d in points:
-        X, y = _growth_rows(n, d)
-        Z = X[np.random.default_rng(1).permutation(n)[:m]].astype(np.float64)
-        options = {"n_jobs": n_jobs, "batch_size": min(1024, n)}
-        SVGPRegressor(optimizer=None, inducing=Z[:5]).fit(X[:200], y[:200])
-        model = SVGPRegressor(optimizer=None, inducing=Z, **options)
-        with PeakMemory() as peak:
-            begin = time.perf_counter()
-            model.fit(X, y)
-            fit_seconds = time.perf_counter() - begin
-        inside = Fit(X, y, Z, **options)
-        form = not inside.direct_is_safe
-        record = {
-            "fit": fit_seconds,
-            "fit_counted": counting.exact_fit(m, n, d, form),
-            "megabytes": peak.megabytes,
-            "inducing": _kmeans_seconds(X, m),
-        }
-        step, _ = inside.steps()
-        record["step"] = median_seconds(step, steps)
-        record["step_counted"] = counting.step(m, options["batch_size"], d, form)[1]
-        if n <= max_evaluation_rows:
-            record["evaluation"] = median_seconds(inside.evaluation(inside.rows), 3, 1)
-            record["evaluation_counted"] = counting.collapsed(m, n, d, form)[1]
-        emit(n=n, m=m, d=d, n_jobs=n_jobs, whitened=form, **record)
+def growth(_, *, points, jobs, steps, max_evaluation_rows):
+    """Seconds and memory of the parts of a fit at several sizes (n, m, d), jobs by jobs."""
+    for n_jobs in jobs:
+        for n, m, d in points:
+            options = {"n_jobs": n_jobs, "batch_size": min(1024, n)}
+            record = _growth_record(n, m, d, options, steps, n <= max_evaluation_rows)
+            emit(n=n, m=m, d=d, n_jobs=n_jobs, **record)
+
+
+def _growth_record(n, m, d, options, steps, evaluate):
+    X, y = _growth_rows(n, d)
+    Z = X[np.random.default_rng(1).permutation(n)[:m]].astype(np.float64)
+    SVGPRegressor(optimizer=None, inducing=Z[:5]).fit(X[:200], y[:200])
+    model = SVGPRegressor(optimizer=None, inducing=Z, **options)
+    with PeakMemory() as peak:
+        begin = time.perf_counter()
+        model.fit(X, y)
+        fit_seconds = time.perf_counter() - begin
+    inside = Fit(X, y, Z, **options)
+    whitened = not bool(inside.direct_is_safe)
+    step, _ = inside.steps()
+    record = {
+        "whitened": whitened,
+        "megabytes": peak.megabytes,
+        "inducing": _kmeans_seconds(X, m),
+        "fit": fit_seconds,
+        "fit_counted": counting.exact_fit(m, n, d, whitened),
+        "step": median_seconds(step, steps),
+        "step_counted": counting.step(m, options["batch_size"], d, whitened)[1],
+    }
+    if evaluate:
+        record["evaluation"] = median_seconds(inside.evaluation(inside.rows), 3, 1)
+        record["evaluation_counted"] = counting.collapsed(m, n, d, whitened)[1]
+    return record
 
 
 def _growth_rows(n, d):
@@ -184,29 +195,34 @@ def trajectory(problem, *, n_steps, runs, every, n_inducing, batch_size):
     As in the paper the kernel and the noise are held during the first steps, here a tenth of all;
     each run has its own inducing inputs and order of rows.
     """
-    y_test = problem.y_test
     for run in range(runs):
         fit = Fit(
             problem.X, problem.y, n_inducing=n_inducing, batch_size=batch_size, random_state=run
         )
-        stepper, indices = fit.stepper(), batches(len(fit.rows), batch_size, seed=run)
+        step, stepper = fit.steps(seed=run)
         for k in range(n_steps):
-            stepper.step(fit.rows.select(np.sort(next(indices))), k >= n_steps // 10)
+            step(move=k >= n_steps // 10)
             if (k + 1) % every == 0:
-                mean = _mean(stepper.state.posterior, problem.X_test)
-                rmse = np.sqrt(np.mean((y_test - mean) ** 2)) * problem.y_scale
-                emit(run=run, step=k + 1, rmse=rmse)
+                mean = _mean(stepper.state.q.posterior, problem.X_test)
+                emit(run=run, step=k + 1, rmse=_rmse(problem, mean))
         # q(u) at its optimum for what was learned, as every fit of ours ends
         parameters = stepper.parameters()
-        prior, _ = settle_jitter(parameters.kernel, parameters.Z, fit.model.jitter)
-        posterior, _ = optimal_posterior(prior, fit.rows, parameters.noise_variance)
-        mean = _mean(posterior, problem.X_test)
-        emit(run=run, step=None, rmse=np.sqrt(np.mean((y_test - mean) ** 2)) * problem.y_scale)
+        final = SVGPRegressor(
+            parameters.kernel.sklearn_kernel,
+            noise_variance=parameters.noise_variance,
+            inducing=parameters.Z,
+            optimizer=None,
+        ).fit(problem.X, problem.y)
+        emit(run=run, step=None, rmse=_rmse(problem, final.predict(problem.X_test)))
 
 
 def _mean(posterior, X, chunk=1024):
     parts = [posterior.mean(X[lo : lo + chunk])[:, 0] for lo in range(0, len(X), chunk)]
     return np.concatenate(parts)
+
+
+def _rmse(problem, mean):
+    return np.sqrt(np.mean((problem.y_test - mean) ** 2)) * problem.y_scale
 
 
 if __name__ == "__main__":

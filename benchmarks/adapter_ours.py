@@ -32,7 +32,7 @@ def curve(problem, *, budgets, **options):
     """Test scores after fits with growing ``max_time``, one fit from scratch for each budget."""
     warm_up(problem)
     for budget in budgets:
-        model, seconds = fitted(problem, max_time=budget, **options)
+        model, seconds = fitted(problem, **{**options, "max_time": budget})
         emit(
             seconds=seconds,
             budget=budget,
@@ -65,9 +65,9 @@ def fit(problem, **options):
     )
 
 
-def predict(problem, *, n_inducing, rows, repeats=5):
+def predict(problem, *, rows, repeats=5):
     """Rows per second of ``predict(X, return_std=True)``."""
-    model, _ = fitted(problem, n_inducing=n_inducing, optimizer=None, inducing=problem.Z)
+    model, _ = fitted(problem, optimizer=None, inducing=problem.Z)
     X = np.resize(problem.X_test, (rows, problem.X.shape[1]))
     seconds = median_seconds(lambda: model.predict(X, return_std=True), repeats, warm_up=1)
     emit(rows_per_second=rows / seconds)

@@ -1,13 +1,14 @@
 """Floating-point operations, counted by hand from the code, for one output.
 
 A multiplication and an addition are two. Triangular and symmetric products count half of a general
-one, factorisations and triangular inverses m^3 / 3. ``done`` is what the code does. ``owed`` is what
-the form of the method cannot do without: docs/theory.md, eqs. 13 and 14, with 6 m^3 for all m x m work
-of the direct form. What is left of a measured time after ``done / peak`` is overhead: passes over
-memory, threads that wait, Python.
+one, factorisations and triangular inverses m^3 / 3. ``done`` is what the code does. ``owed`` is
+what the form of the method cannot do without: docs/theory.md, eqs. 13 and 14, with 6 m^3 for all
+m x m work of the direct step. What is left of a measured time after ``done / peak`` is overhead:
+passes over memory, threads that wait, Python.
 """
 
 _EXPONENTIAL = 32  # the polynomial of _core/profiles.c
+_GROUPS, _CHUNK = 8, 1024  # parallel.py, factors.py
 
 
 def kernel_block(m, n, d):
@@ -20,10 +21,18 @@ def kernel_reverse(m, n, d):
     return kernel_block(m, n, d) + 2 * m * n * (2 * d + 1)
 
 
-def _common(m, d):
-    """K(Z, Z), its factor and that factor's inverse, and the same for I + H; the gradient back."""
-    factors = 2 * m**3 / 3 + m**3  # potrf and trtri of K; potrf and potri of I + H
-    return factors + kernel_block(m, m, d) + kernel_reverse(m, m, d)
+def _gram(m, d):
+    """K(Z, Z) and the gradient back from its cotangent."""
+    return kernel_block(m, m, d) + kernel_reverse(m, m, d)
+
+
+def _factors(m, whitened):
+    """Factors and inverses of one evaluation.
+
+    Whitened: potrf and trtri of K, potrf and potri of I + H. Direct: potrf and potri of K and of
+    K + H.
+    """
+    return (5 if whitened else 6) * m**3 / 3
 
 
 def step(m, b, d, whitened):
@@ -34,14 +43,10 @@ def step(m, b, d, whitened):
     owed, done : float
     """
     rows = (5 if whitened else 3) * b * m**2 + kernel_block(m, b, d) + kernel_reverse(m, b, d)
-    rows += 10 * m * b
-    # whitened: M G, inv(L)^T phi inv(L). direct: inv(L) H inv(L)^T and M; inv(L) G inv(L)^T;
-    # two products; the cotangent of K
-    square = 4 * m**3 if whitened else 12 * m**3
-    predicting = m**3 / 3  # inv(LB), which only predictions need
-    done = rows + square + _common(m, d) + predicting
-    owed = done - predicting if whitened else rows + 6 * m**3 + 2 * kernel_block(m, m, d)
-    return owed, done
+    rows += 10 * m * b + _gram(m, d)
+    # the cotangent of K(Z, Z): one product and two triangular ones, or three products
+    done = rows + (4 if whitened else 6) * m**3 + _factors(m, whitened)
+    return (done if whitened else rows + 6 * m**3), done
 
 
 def collapsed(m, n, d, whitened):
@@ -51,12 +56,13 @@ def collapsed(m, n, d, whitened):
     -------
     owed, done : float
     """
-    # twice kernel and inv(L) product, symmetric product, general product
-    rows = (5 if whitened else 3) * n * m**2 + kernel_block(m, n, d) + kernel_reverse(m, n, d)
-    rows += kernel_block(m, n, d) + 6 * m * n
-    square = 3 * m**3 if whitened else 6 * m**3
-    done = rows + square + _common(m, d)
-    return done, done
+    # twice the kernel and the product with inv(L), a symmetric and a general product
+    rows = (5 if whitened else 3) * n * m**2 + 2 * kernel_block(m, n, d) + 6 * m * n
+    rows += kernel_reverse(m, n, d) + _gram(m, d)
+    once = rows + (2 if whitened else 4) * m**3 + _factors(m, whitened)
+    groups = min(_GROUPS, -(-n // _CHUNK))
+    owed, done = (1, groups) if whitened else (0, 0)  # inv(L)^T times the cotangent of H
+    return once + owed * m**3, once + done * m**3
 
 
 def exact_pass(m, n, d, whitened):
@@ -72,10 +78,5 @@ def exact_pass(m, n, d, whitened):
 
 def exact_fit(m, n, d, whitened):
     """The exact pass and the factorisations around it."""
-    square = 5 * m**3 / 3 + (0 if whitened else 2 * m**3) + kernel_block(m, m, d)
+    square = (4 if whitened else 15) * m**3 / 3 + kernel_block(m, m, d)
     return exact_pass(m, n, d, whitened)[1] + square
-
-
-def prediction(m, n, d):
-    """Mean and standard deviation of n rows."""
-    return 2 * n * m**2 + kernel_block(m, n, d) + 6 * m * n

@@ -28,13 +28,13 @@ def _slope(sizes, values):
 
 def grow(context, axis):
     """Fit with given kernel and Z, collapsed evaluation and stochastic step, 1 and 2 jobs."""
-    records, values = [], {}
+    records = context.ours(
+        "growth", adapter="inside", points=_points(context, axis), jobs=[1, 2],
+        steps=context.size(20, 2), max_evaluation_rows=1_000_000,
+    )  # fmt: skip
+    values = {}
     for n_jobs in (1, 2):
-        found = context.ours(
-            "growth", adapter="inside", points=_points(context, axis), n_jobs=n_jobs,
-            steps=context.size(20, 2), max_evaluation_rows=1_000_000,
-        )  # fmt: skip
-        records += found
+        found = [record for record in records if record["n_jobs"] == n_jobs]
         for quantity in _QUANTITIES:
             if quantity == "step" and (axis == "n" or n_jobs == 2):
                 continue  # a step knows neither

@@ -163,7 +163,7 @@ def load(name, data, split=0):
     if name == "noise_floor":
         return noise_floor(2000 if data else 300)
     if data is None:
-        return synthetic(700, seed=split, name=name)
+        return synthetic(180, seed=split, name=name)
     if name == "synthetic":
         return synthetic()
     file, rule = _FILES[name]

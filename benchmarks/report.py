@@ -73,6 +73,10 @@ def _number(value):
     return f"{value:,.{digits}f}"
 
 
+def _duration(seconds):
+    return f"{_number(1e3 * seconds)} ms" if seconds > 1e-4 else f"{_number(1e6 * seconds)} µs"
+
+
 def _met(measure, value):
     met = measure.met(value)
     return "" if met is None else "yes" if met else "NO"
@@ -98,6 +102,7 @@ def rows(results, measures):
         if found is None or measure.key not in found.get("values", {}):
             continue
         value, peers = found["values"][measure.key], found["peers"].get(measure.key, {})
+        toy = results.get("toy", False)  # what is to be reached means nothing there
         shown = None if value is None else value * measure.factor
         beside = [
             f"{name} {_number(other if other is None else other * measure.factor)}"
@@ -107,9 +112,9 @@ def rows(results, measures):
         yield (
             title,
             _number(shown),
-            measure.target,
-            _met(measure, shown),
-            measure.reference,
+            "" if toy else measure.target,
+            "" if toy else _met(measure, shown),
+            "" if toy else measure.reference,
             "; ".join(beside),
             _ratios(measure, value, peers),
         )
@@ -124,7 +129,7 @@ def _step_rows(results):
         rate = part["gflop_done"] / part["seconds"]
         yield (
             f"{part['part']}, {part['form']}",
-            f"{_number(1e3 * part['seconds'])} ms",
+            _duration(part["seconds"]),
             f"{part['gflop_owed']:.3g}",
             f"{part['gflop_done']:.3g}",
             f"{rate:.0f} GFLOP/s",
@@ -186,8 +191,8 @@ def as_markdown(results):
         f"{min(results['loads'].values()):.1f} to {max(results['loads'].values()):.1f}.",
     ]
     for title, columns, body in tables(results):
-        lines += ["", f"### {title}", "", _markdown_row(columns), _markdown_row(["---"] * len(columns))]
-        lines += [_markdown_row(row) for row in body]
+        lines += ["", f"### {title}", ""]
+        lines += [_markdown_row(row) for row in [columns, ["---"] * len(columns), *body]]
     if results["notes"]:
         lines += ["", "### What failed", ""]
         lines += [f"- {name}: `{text.splitlines()[-1]}`" for name, text in results["notes"]]

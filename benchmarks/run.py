@@ -80,7 +80,7 @@ def run(names, context, results, path):
             failed = True
             context.notes.append(str(error))
         else:
-            results["experiments"][name] = {"peers": {}, "seconds": context.seconds, **found}
+            results["experiments"][name] = {"peers": {}, "peer_seconds": context.seconds, **found}
         results["notes"] += [[name, note] for note in context.notes]
         print(f"{time.perf_counter() - begin:.1f} s")
         for note in context.notes:
@@ -104,10 +104,13 @@ def main():
         context = Context(args.data, peers, args.seconds, args.splits, args.smoke, Path(folder))
         results = stored(output / "results.json")
         results |= {"date": date.today().isoformat(), "machine": report.hardware()}
+        results["toy"] = args.smoke
         for library, python in peers.items():
             results["peer_versions"][library] = call(python, library, "versions")[0]
         failed = run(chosen(args), context, results, output / "results.json")
         pictures = plots.draw(results, output)
+        if args.smoke:
+            print("\ntoy sizes: whether it runs, not how fast or how well")
         print(f"\n{report.as_text(results)}")
         if not (args.smoke and args.output is None):
             print(f"\nstored in {output}: results.json, {', '.join(p.name for p in pictures)}")

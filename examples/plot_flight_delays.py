@@ -1,20 +1,20 @@
 """
-=========================================
+========================================
 Flight delays: a GP on 700,000 real rows
-=========================================
+========================================
 
 How late will a flight arrive? This example learns it from 700,000 flights within the USA in
-January to April 2008, with the eight inputs of Hensman, Fusi and Lawrence (2013, section 4.3), and
-scores the answer on 100,000 flights it has not seen. An exact Gaussian process would need a
-700,000 x 700,000 matrix, about 4 terabytes. :class:`~sklearn_sgp.SVGPRegressor` summarises the flights
-in 500 inducing inputs and fits on a laptop.
+January to April 2008, with the eight inputs of Hensman, Fusi and Lawrence (2013, section 4.3),
+and scores the answer on 100,000 flights it has not seen. An exact Gaussian process would need
+a 700,000 x 700,000 matrix, about 4 terabytes. :class:`~sklearn_sgp.SVGPRegressor` summarises
+the flights in 500 inducing inputs and fits on a laptop.
 
-You will see a table against a linear model and gradient boosting, three flights with their error
-bars, and ``flight_delays.png``: the delay by hour of departure with its band, and the relevance of
-each input (figure 9 of the paper).
+You will see a table against a linear model and gradient boosting, three flights with their
+error bars, and ``flight_delays.png``: the delay by hour of departure with its band, and the
+relevance of each input (figure 9 of the paper).
 
-``python plot_flight_delays.py --help`` lists the options; ``--data`` takes the table of all 2,055,733
-flights and learns from all but the 100,000 test flights.
+``python plot_flight_delays.py --help`` lists the options; ``--data`` takes the table of all
+2,055,733 flights and learns from all but the 100,000 test flights.
 """
 
 # sphinx_gallery_thumbnail_number = 1
@@ -42,10 +42,10 @@ args = parser.parse_args()
 # %%
 # The flights
 # -----------
-# One row is one flight: age of the plane in years, distance in miles, minutes in the air, departure
-# and arrival in minutes after midnight (the actual times, as in the paper), weekday, day and month. The target is the
-# arrival delay in minutes, negative when early. No outlier is removed.
-# Inputs go in as they are: every input has its own length scale.
+# One row is one flight: age of the plane in years, distance in miles, minutes in the air,
+# departure and arrival in minutes after midnight (the actual times, as in the paper), weekday,
+# day and month. The target is the arrival delay in minutes, negative when early. No outlier is
+# removed. Inputs go in as they are: every input has its own length scale.
 
 X, y, is_test = load_flights(args.data)
 X_train, y_train, X_test, y_test = X[~is_test], y[~is_test], X[is_test], y[is_test]
@@ -61,27 +61,30 @@ print(
 # %%
 # Fit
 # ---
-# The default kernel has one length scale for each input. Kernel, noise and inducing inputs are learned together within
-# ``max_time`` seconds; the pass over all the flights at the end is part of that.
+# The default kernel has one length scale for each input. Kernel, noise and inducing inputs are
+# learned together within ``max_time`` seconds; the pass over all the flights at the end is
+# part of that.
 
 start = perf_counter()
-model = SVGPRegressor(
-    n_inducing=N_INDUCING, max_time=FIT_SECONDS, n_jobs=-1, random_state=0
-).fit(X_train, y_train)
+model = SVGPRegressor(n_inducing=N_INDUCING, max_time=FIT_SECONDS, n_jobs=-1, random_state=0).fit(
+    X_train, y_train
+)
 gp_seconds = perf_counter() - start
 
 start = perf_counter()
 mean, std = model.predict(X_test, return_std=True)
 print(
-    f"fitted in {gp_seconds:.0f} s, predicted {len(y_test):,} flights in {perf_counter() - start:.1f} s; "
-    f"standard deviation of the noise {np.sqrt(model.noise_variance_) * model.y_scale_:.1f} min"
+    f"fitted in {gp_seconds:.0f} s, predicted {len(y_test):,} flights in "
+    f"{perf_counter() - start:.1f} s; standard deviation of the noise "
+    f"{np.sqrt(model.noise_variance_) * model.y_scale_:.1f} min"
 )
 
 # %%
 # Against a linear model and gradient boosting
 # --------------------------------------------
-# These predict a number, not a distribution. To score theirs as well, each gets a Gaussian whose standard deviation is
-# that of its residuals on a tenth of the training flights that it was not fitted to.
+# These predict a number, not a distribution. To score theirs as well, each gets a Gaussian
+# whose standard deviation is that of its residuals on a tenth of the training flights that it
+# was not fitted to.
 
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression
@@ -111,35 +114,36 @@ for name, (seconds, prediction, width) in results.items():
     print(f"{name:40}{seconds:5.1f} s{rmse:7.2f} min{log_density:13.4f}{coverage:13.1%}")
 
 # %%
-# RMSE is in minutes, lower is better; the log density is in nats a flight, higher is better. All the bands hold
-# more than the 90 % they promise, because delays are skewed: a few flights hours late widen a Gaussian
-# beyond what the many ordinary ones need.
+# RMSE is in minutes, lower is better; the log density is in nats a flight, higher is better.
+# All the bands hold more than the 90 % they promise, because delays are skewed: a few flights
+# hours late widen a Gaussian beyond what the many ordinary ones need.
 #
 # Three flights
 # -------------
-# One that the model expects early, one in the middle and one it expects late. The first error bar is for the
-# flight itself, the second for the average of all such flights: the model knows well what to expect, and that
-# a single flight is hard to foresee.
+# One that the model expects early, one in the middle and one it expects late. The first error
+# bar is for the flight itself, the second for the average of all such flights: the model knows
+# well what to expect, and that a single flight is hard to foresee.
 
 flights = np.argsort(mean)[(np.array([0.05, 0.5, 0.95]) * len(mean)).astype(int)]
 average_std = model.predict_std(X_test[flights], include_noise=False)
 weekdays = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 print()
-for i, known_to in zip(flights, average_std):
+for i, known_to in zip(flights, average_std, strict=True):
     _, miles, _, departure, _, weekday, day, month = X_test[i].astype(int)
+    clock = f"{departure // 60:02d}:{departure % 60:02d}"
     print(
-        f"{weekdays[weekday - 1]} {day}/{month}, off at {departure // 60:02d}:{departure % 60:02d}, {miles:,} miles: "
-        f"{mean[i]:+.0f} ± {1.645 * std[i]:.0f} min (average {mean[i]:+.0f} ± {1.645 * known_to:.1f}); "
+        f"{weekdays[weekday - 1]} {day}/{month}, off at {clock}, {miles:,} miles: "
+        f"{mean[i]:+.0f} ± {1.645 * std[i]:.0f} min, on average ± {1.645 * known_to:.1f}; "
         f"it was {y_test[i]:+.0f} min"
     )
 
 # %%
 # The delay by hour of departure, and the relevance of the inputs
 # ---------------------------------------------------------------
-# Left: for the held-out flights of each hour, the average of the predicted means and of the two ends of the predicted
-# 90 % bands, with what was observed (the grey lines after midnight end above the picture). Right: the
-# standard deviation of each input over its length scale. An input with a long length scale, a short bar,
-# hardly moves the prediction.
+# Left: for the held-out flights of each hour, the average of the predicted means and of the
+# two ends of the predicted 90 % bands, with what was observed (the grey lines after midnight
+# end above the picture). Right: the standard deviation of each input over its length scale. An
+# input with a long length scale, a short bar, hardly moves the prediction.
 
 lower, middle, upper = model.predict_quantiles(X_test, quantiles=(0.05, 0.5, 0.95)).T
 hour = (X_test[:, 3].astype(int) // 60 - 3) % 24 + 3  # a day of flights begins at three
@@ -153,9 +157,8 @@ seen_low, seen_high = np.array([np.quantile(y_test[hour == h], [0.05, 0.95]) for
 figure, (left, right) = plt.subplots(
     1, 2, figsize=(11.5, 4.6), width_ratios=[1.9, 1], layout="constrained"
 )
-left.fill_between(
-    hours, by_hour["lower"], by_hour["upper"], color="C0", alpha=0.18, lw=0, label="predicted 90 % band"
-)
+band = {"color": "C0", "alpha": 0.18, "lw": 0, "label": "predicted 90 % band"}
+left.fill_between(hours, by_hour["lower"], by_hour["upper"], **band)
 left.plot(hours, by_hour["mean"], color="C0", lw=2.5, label="predicted mean")
 left.vlines(hours, seen_low, seen_high, color="0.45", lw=1, label="observed, 5 % to 95 %")
 left.plot(hours, by_hour["seen"], "o", color="k", ms=4.5, label="observed mean")
@@ -180,7 +183,8 @@ figure.savefig(args.output / "flight_delays.png", dpi=120)
 print(f"\nsaved {args.output / 'flight_delays.png'}")
 
 # %%
-# Delays build up through the day and are passed on from flight to flight; the few that leave after midnight are mostly
-# those that should have left long before, because the departure time is the actual one. The observed means
-# lie on the predicted curve. The observed 5 % to 95 % ranges show what a
-# Gaussian band cannot: few flights are more than half an hour early, many are hours late.
+# Delays build up through the day and are passed on from flight to flight; the few that leave
+# after midnight are mostly those that should have left long before, because the departure time
+# is the actual one. The observed means lie close to the predicted curve. The observed 5 % to 95 %
+# ranges show what a Gaussian band cannot: few flights are more than half an hour early, many
+# are hours late.

@@ -1,15 +1,16 @@
 """
-===============================================
+==========================================
 House prices of England and Wales on a map
-===============================================
+==========================================
 
-What does a house cost, by latitude and longitude alone? This is the second experiment of Hensman, Fusi
-and Lawrence (2013, section 4.2) on the nearest data that are free to ship: the mean sale price in 74,347
-postcodes of England and Wales around 2014, all kinds of property (the paper: flats sold in 2012).
+What does a house cost, by latitude and longitude alone? This is the second experiment of
+Hensman, Fusi and Lawrence (2013, section 4.2) on the nearest data that are free to ship: the
+mean sale price in 74,347 postcodes of England and Wales around 2014, all kinds of property
+(the paper: flats sold in 2012).
 
-You will see the paper's table 1, that is 800 inducing inputs that have seen all the data against exact
-Gaussian processes that see only a random part, and ``house_prices.png`` after its figures 5 and 6: the
-map of prices, London closer up, and how uncertain the map is.
+You will see the paper's table 1, that is 800 inducing inputs that have seen all the data
+against exact Gaussian processes that see only a random part, and ``house_prices.png`` after
+its figures 5 and 6: the map of prices, London closer up, and how uncertain the map is.
 
 Contains HM Land Registry data and OS data, Crown copyright and database right 2014 (see
 ``data/README.md``).
@@ -46,8 +47,8 @@ if args.quick:
 # %%
 # The data
 # --------
-# As in the paper the target is the logarithm of the price, normalised: a mean squared error of 1
-# is that of predicting the same price everywhere. 10,000 rows are held out.
+# As in the paper the target is the logarithm of the price, normalised: a mean squared error of
+# 1 is that of predicting the same price everywhere. 10,000 rows are held out.
 
 X, log_price, is_test = load_house_prices(args.data)
 if args.quick:
@@ -60,10 +61,10 @@ X_train, y_train, X_test, y_test = X[~is_test], y[~is_test], X[is_test], y[is_te
 # %%
 # The model
 # ---------
-# The paper's covariance: one squared exponential for the country, one for the neighbourhood, a bias and noise.
-# Each squared exponential has a length scale for latitude and one for longitude, in degrees (here a degree
-# of latitude is 111 km, one of longitude 68 km). Inducing inputs start at k-means centres, hence mostly where
-# people live.
+# The paper's covariance: one squared exponential for the country, one for the neighbourhood, a
+# bias and noise. Each squared exponential has a length scale for latitude and one for
+# longitude, in degrees (here a degree of latitude is 111 km, one of longitude 68 km). Inducing
+# inputs start at k-means centres, hence mostly where people live.
 
 
 def paper_kernel():
@@ -89,11 +90,12 @@ print(f"{len(y_train):,} rows fitted in {seconds:.0f} s\nlearned kernel: {model.
 
 # %%
 # Table 1: a sparse GP on all the data, or an exact one on some
-# ------------------------------------------------------------------
-# An exact GP takes time cubic in its rows, so it gets a random subset. We read the paper's baseline as a model of
-# its own: every subset's GP learns kernel and noise from its rows by maximum marginal likelihood, from the
-# same start as ours. The last column removes that handicap and lends it the kernel
-# that the sparse GP learned from everything: what is then left of the gap is due to the rows it has not seen.
+# -------------------------------------------------------------
+# An exact GP takes time cubic in its rows, so it gets a random subset. We read the paper's
+# baseline as a model of its own: every subset's GP learns kernel and noise from its rows by
+# maximum marginal likelihood, from the same start as ours. The last column removes that
+# handicap and lends it the kernel that the sparse GP learned from everything: what is then
+# left of the gap is due to the rows it has not seen.
 
 
 def mean_squared_error(regressor):
@@ -103,7 +105,7 @@ def mean_squared_error(regressor):
 # A subset may want no bias or no noise at all: the optimum is then at a bound, and that is fine.
 warnings.filterwarnings("ignore", ".*close to the specified", ConvergenceWarning)
 rng = np.random.default_rng(0)
-print(f"{'mean squared error, held-out rows':36}{'own kernel':>17}{'sparse GP kernel':>20}{'fit':>10}")
+print(f"{'mean squared error, held out':34}{'own kernel':>17}{'sparse GP kernel':>20}{'fit':>10}")
 for size in SUBSET_SIZES:
     own, lent, start = [], [], perf_counter()
     for _ in range(N_REPEATS):
@@ -114,22 +116,23 @@ for size in SUBSET_SIZES:
         lent.append(mean_squared_error(exact.fit(X_train[rows], y_train[rows])))
     each = (perf_counter() - start) / N_REPEATS
     print(
-        f"{f'exact GP, {size:,} random rows':36}{np.mean(own):9.3f} ± {np.std(own):.3f}"
+        f"{f'exact GP, {size:,} random rows':34}{np.mean(own):9.3f} ± {np.std(own):.3f}"
         f"{np.mean(lent):12.3f} ± {np.std(lent):.3f}{each:8.1f} s"
     )
 error = mean_squared_error(model)
-print(f"{f'sparse GP, {len(model.inducing_points_)} inducing inputs':36}{error:9.3f}{seconds:36.1f} s")
+name = f"sparse GP, {len(model.inducing_points_)} inducing inputs"
+print(f"{name:34}{error:9.3f}{seconds:36.1f} s")
 
 # %%
-# The paper found 0.426 for 800 inducing inputs and 0.522 to 0.502 for subsets of 500 to 1,200 flats. Our
-# data differ (other years, houses of all kinds), so compare the order and the gaps, not the values: doubling
-# the subset helps less than summarising all the rows.
+# The paper found 0.426 for 800 inducing inputs and 0.522 to 0.502 for subsets of 500 to 1,200
+# flats. Our data differ (other years, houses of all kinds), so compare the order and the gaps,
+# not the values: doubling the subset helps less than summarising all the rows.
 #
 # The maps
 # --------
-# Places more than 8 km from any sale stay blank. The map of the mean shows the median price exp(f).
-# The uncertainty is that of the map, one standard deviation of f without the noise of single sales:
-# 10 % means that the price level there is known to about a tenth.
+# Places more than 8 km from any sale stay blank. The map of the mean shows the median price
+# exp(f). The uncertainty is that of the map, one standard deviation of f without the noise of
+# single sales: 10 % means that the price level there is known to about a tenth.
 
 
 def pixels(south, north, west, east, step):
@@ -194,6 +197,7 @@ figure.savefig(args.output / "house_prices.png", dpi=120)
 print(f"\nsaved {args.output / 'house_prices.png'}")
 
 # %%
-# London and its west stand out, with cheap valleys and coasts in Wales and the north, and within London the
-# short length scale tells the expensive centre from its neighbours. The map is surest
-# where many people live and vague over empty hills and at the edge, as in figure 6 of the paper.
+# London and its west stand out, with cheap valleys and coasts in Wales and the north, and
+# within London the short length scale tells the expensive centre from its neighbours. The map
+# is surest where many people live and vague over empty hills and at the edge, as in figure 6
+# of the paper.

@@ -3,13 +3,13 @@
 A sparse GP at work, on toy problems
 ====================================
 
-Three small pictures of how :class:`~sklearn_sgp.SVGPRegressor` learns, after figures 2, 3 and 4 of
-Hensman, Fusi and Lawrence (2013).
+Three small pictures of how :class:`~sklearn_sgp.SVGPRegressor` learns, after figures 2, 3 and
+4 of Hensman, Fusi and Lawrence (2013).
 
-- ``sgp_toy_batches.png``: data arrive in batches and are thrown away; q(u), the distribution of the function at the
-  inducing inputs, is all that is kept of them.
-- ``sgp_toy_learning.png``: inducing inputs that start in a bad place find a good one, and what holding
-  kernel and noise fixed for the first epoch does for the objective.
+- ``sgp_toy_batches.png``: data arrive in batches and are thrown away; q(u), the distribution
+  of the function at the inducing inputs, is all that is kept of them.
+- ``sgp_toy_learning.png``: inducing inputs that start in a bad place find a good one, and what
+  holding kernel and noise fixed for the first epoch does for the objective.
 """
 
 import argparse
@@ -35,8 +35,9 @@ args.output.mkdir(parents=True, exist_ok=True)
 # %%
 # Batch after batch
 # -----------------
-# A function on a line, ten inducing inputs, and 32 noisy values of it in four batches. Kernel, noise and inducing
-# inputs are given and stay (``optimizer=None``), so ``partial_fit`` only updates q(u).
+# A function on a line, ten inducing inputs, and 32 noisy values of it in four batches. Kernel,
+# noise and inducing inputs are given and stay (``optimizer=None``), so ``partial_fit`` only
+# updates q(u).
 
 rng = np.random.default_rng(3)
 x = rng.uniform(0, 4, size=(32, 1))
@@ -61,7 +62,8 @@ for number, (pane, batch) in enumerate(zip(panes, batches, strict=True)):
     pane.get_legend().remove()
     Z = model.inducing_points_
     u_std = model.predict_std(Z, include_noise=False)
-    pane.errorbar(Z[:, 0], model.predict(Z), 2 * u_std, fmt="none", color="C3", lw=1.5, label="q(u)")
+    bars = {"fmt": "none", "color": "C3", "lw": 1.5, "label": "q(u)"}
+    pane.errorbar(Z[:, 0], model.predict(Z), 2 * u_std, **bars)
     before = np.concatenate([[], *batches[:number]]).astype(int)
     pane.plot(x[before], y[before], "o", mfc="none", color="0.4", ms=5, label="seen before")
     pane.plot(x[batch], y[batch], "o", color="k", ms=5, label="this batch")
@@ -75,18 +77,20 @@ difference = np.abs(model.predict(x) - at_once.predict(x)).max()
 print(f"four batches against one fit: predictions differ by at most {difference:.1e}")
 
 # %%
-# Red bars are two standard deviations of q(u). Where no batch has brought data they are those of the prior; each batch
-# shortens them. Nothing is lost by throwing the data away: with kernel and inducing inputs fixed, four
-# batches give the model of one fit, to rounding.
+# Red bars are two standard deviations of q(u). Where no batch has brought data they are those
+# of the prior; each batch shortens them. Nothing is lost by throwing the data away: with
+# kernel and inducing inputs fixed, four batches give the model of one fit, to rounding.
 #
 # Two dimensions: stochastic steps by hand
 # ----------------------------------------
-# 1,000 values of a function on a square, and 25 inducing inputs that all start in the middle of it. With
-# ``total_samples`` rows may come back, epoch after epoch, and every ``partial_fit`` is one step of the paper: a
-# natural gradient step on q(u) and, with ``optimizer="adam"``, a gradient step on kernel, noise and inducing inputs.
+# 1,000 values of a function on a square, and 25 inducing inputs that all start in the middle
+# of it. With ``total_samples`` rows may come back, epoch after epoch, and every
+# ``partial_fit`` is one step of the paper: a natural gradient step on q(u) and, with
+# ``optimizer="adam"``, a gradient step on kernel, noise and inducing inputs.
 #
-# The paper holds kernel and noise for the first epoch, until q(u) has heard of all the data. We run it
-# both ways; ``optimizer=None`` is what holds them. (The very first batch only makes q(u), in both.)
+# The paper holds kernel and noise for the first epoch, until q(u) has heard of all the data.
+# We run it both ways; ``optimizer=None`` is what holds them. (The very first batch only makes
+# q(u), in both.)
 
 X = rng.uniform(-3, 3, size=(1000, 2))
 target = np.sin(1.5 * X[:, 0]) + np.cos(1.2 * X[:, 1]) * X[:, 0] / 2
@@ -119,7 +123,8 @@ _, without = run(held_steps=1)
 full = SVGPRegressor(**square, optimizer="lbfgs", max_iter=500).fit(X, target)
 
 # %%
-# For reference, L-BFGS follows the same objective on all rows at once, with the best q(u) for every kernel it tries.
+# For reference, L-BFGS follows the same objective on all rows at once, with the best q(u) for
+# every kernel it tries.
 
 print(f"\n{'objective, nats a row, last epoch':36}")
 print(f"{'start, best q(u)':36}{start.objective_ / len(X):9.3f}")
@@ -151,14 +156,16 @@ for objective, color, name in [
     curves.plot(epochs[1:], objective[1:], color=color, lw=0.5, alpha=0.35)
     curves.plot(epochs[9::20], objective.reshape(-1, 20).mean(axis=1), color=color, label=name)
 curves.axhline(full.objective_ / len(X), color="0.4", ls="--", lw=1, label="L-BFGS on all rows")
-curves.set(xlabel="epoch", ylabel="nats a row", title="objective, by step and by epoch", ylim=(-1.5, 0.3))
+curves.set(xlabel="epoch", ylabel="nats a row", ylim=(-1.5, 0.3))
+curves.set_title("objective, by step and by epoch")
 curves.legend(loc="lower right", frameon=False)
 figure.savefig(args.output / "sgp_toy_learning.png", dpi=120)
-print(f"\nsaved sgp_toy_batches.png and sgp_toy_learning.png in {args.output.resolve().name}/")
+print(f"\nsaved {args.output / 'sgp_toy_batches.png'} and {args.output / 'sgp_toy_learning.png'}")
 
 # %%
-# The inducing inputs spread over the square and the uncertain rim recedes. Both runs come close to where
-# L-BFGS ends, by noisy steps. Holding kernel and noise costs an epoch, is made up for within a few more, and
-# matters little here: q(u) is stored as what the data say about it, and adapts by itself
-# when the kernel moves. ``fit(optimizer="adam")`` holds the first epoch, as the paper does; the default
-# ``optimizer="auto"`` begins with L-BFGS on a subset of the rows and has no such start to survive.
+# The inducing inputs spread over the square and the uncertain rim recedes. Both runs come
+# close to where L-BFGS ends, by noisy steps. Holding kernel and noise costs an epoch, is made
+# up for within a few more, and matters little here: q(u) is stored as what the data say about
+# it, and adapts by itself when the kernel moves. ``fit(optimizer="adam")`` holds the first
+# epoch, as the paper does; the default ``optimizer="auto"`` begins with L-BFGS on a subset of
+# the rows and has no such start to survive.

@@ -12,6 +12,8 @@ from .parallel import map_groups
 # Rows predicted together, and in one task of a parallel map.
 PREDICT_CHUNK = 1024
 PREDICT_TASK = 16 * PREDICT_CHUNK
+# Squares of larger numbers, over noise variances and times weights, can overflow.
+LARGEST = 1e100
 
 
 def transactional(method):
@@ -43,19 +45,32 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
         X, y = validate_data(
             self, X, y, reset=reset, dtype=[np.float64, np.float32], order=None, **check_y
         )
+        check_size("X", X)
         if sample_weight is not None:
             sample_weight = check_sample_weight(sample_weight, X, dtype=np.float64)
         return X, y, sample_weight
 
     def _validated_inputs(self, X):
         check_is_fitted(self, "_posterior")
-        return validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        check_size("X", X)
+        return X
 
     def _in_chunks(self, predict, X):
         """Concatenated results of ``predict(chunk)``, a tuple of arrays for each chunk."""
         tasks = [(predict, X[lo : lo + PREDICT_TASK]) for lo in range(0, len(X), PREDICT_TASK)]
         parts = map_groups(_predict_task, tasks, self.n_jobs)
         return tuple(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+
+
+def check_size(name, values):
+    """Refuse numbers whose squares could overflow."""
+    largest = float(max(values.max(), -values.min()))
+    if largest > LARGEST:
+        raise ValueError(
+            f"{name} must hold numbers of at most {LARGEST:g} in size, so that their squares are "
+            f"finite. Got {largest:g}: use another unit."
+        )
 
 
 def _predict_task(predict, X):

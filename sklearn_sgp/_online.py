@@ -26,6 +26,9 @@ class OnlineState:
     space : ParameterSpace
     weight, targets, diagonal : float
         Sums over all rows so far: of w, w |y|^2 and w k(x, x), for the objective.
+    exact : bool
+        Whether these sums and the posterior's belong to the hyperparameters of now and count every
+        row once, so that they give the bound itself.
     adam : Adam or None
     seconds : float
         Of the last batch.
@@ -35,6 +38,7 @@ class OnlineState:
     weight: float
     targets: float
     diagonal: float
+    exact: bool = True
     adam: Adam | None = None
     seconds: float = 0.0
 
@@ -80,7 +84,7 @@ def absorb(online, learned, rows, *, settings, likelihood, total_samples, choose
         state.grow(choose(rows, learned.parameters))
     for piece in rows.chunks(settings.batch_size):
         state.add(piece)
-    return state.result(time.perf_counter() - begin)
+    return state.result(piece, time.perf_counter() - begin)
 
 
 def rescaled(learned, factor):
@@ -134,6 +138,7 @@ class _Absorber:
         )
         keep, gain = 1.0, 1.0
         if self.total_samples is not None:
+            self.online = replace(self.online, exact=False)
             gain = self.settings.natural_step * self.total_samples / sums.weight
             keep = 1.0 - self.settings.natural_step
         self.H = keep * self.H + (gain / s2) * sums.gram
@@ -146,15 +151,7 @@ class _Absorber:
         space, x = self.online.space, self.online.space.pack(self.parameters)
         if not len(x):
             return
-        total = self.online.weight if self.total_samples is None else self.total_samples
-        terms = minibatch_bound(
-            WhitenedState(self.prior, self.H, self.h),
-            self.likelihood,
-            self.parameters.noise_variance,
-            rows,
-            total / rows.total_weight,
-            with_inputs=space.learns_inputs,
-        )
+        terms = self._bound(rows, space.learns_inputs)
         if self.adam is None:
             self.adam = Adam(len(x), self.settings.learning_rate)
         x = self.adam.step(x, space.pack_gradient(terms.gradient), space.bounds(self.parameters))
@@ -166,14 +163,31 @@ class _Absorber:
             self.adam.learning_rate *= 0.5
         else:
             self.parameters = moved
+            self.online = replace(self.online, exact=False)
 
-    def result(self, seconds):
+    def _bound(self, rows, with_inputs):
+        """Estimate of the bound for all rows from some."""
+        total = self.online.weight if self.total_samples is None else self.total_samples
+        return minibatch_bound(
+            WhitenedState(self.prior, self.H, self.h),
+            self.likelihood,
+            self.parameters.noise_variance,
+            rows,
+            total / rows.total_weight,
+            with_inputs=with_inputs,
+        )
+
+    def result(self, last_rows, seconds):
+        """State and model; the bound itself, or where it is out of reach its estimate."""
         state = WhitenedState(self.prior, self.H, self.h)
         posterior = state.posterior
         posterior.prepare()
         online = replace(self.online, adam=self.adam, seconds=seconds)
-        sums = Sums(None, None, online.targets, online.diagonal, online.weight)
-        objective = collapsed_value(state, sums, self.parameters.noise_variance)
+        if online.exact:
+            sums = Sums(None, None, online.targets, online.diagonal, online.weight)
+            objective = collapsed_value(state, sums, self.parameters.noise_variance)
+        else:
+            objective = self._bound(last_rows, with_inputs=False).value
         learned = Learned(
             self.parameters,
             posterior,

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.special import ndtri
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils.validation import check_consistent_length
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ._base import BaseSparseGP
 from .linalg import cholesky
@@ -196,7 +196,7 @@ class BaseSparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
         ValueError
             If the kernel has no spectral density.
         """
-        self._validated_inputs(np.zeros((1, self.n_features_in_)))
+        check_is_fitted(self, "_posterior")
         rng = check_random_state(random_state)
         paths = draw_functions(self._posterior, n_samples, rng)
         return _FunctionsInUnits(paths, *self._y_scaling(), self._y_ndim == 1)

@@ -3,11 +3,13 @@
 import numpy as np
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
+from ._base import LARGEST
 from .kernels import compile_kernel, split_noise
 from .learning import ParameterSpace
 from .rows import Rows
 
 _SUMMARY_ROWS = 50_000
+_MERGE_ROWS = 2048
 _START_NOISE = 0.1  # of the variance of the scaled targets
 _LENGTH_SCALE_RANGE = np.array([1e-4, 1e4])  # in units of the inputs' standard deviations
 
@@ -43,13 +45,7 @@ def target_scaling(y, weight, normalize_y):
     """
     t = y.shape[1]
     if isinstance(normalize_y, tuple):
-        mean, scale = (np.broadcast_to(np.asarray(v, dtype=np.float64), (t,)) for v in normalize_y)
-        if not (np.isfinite(mean).all() and np.isfinite(scale).all() and (scale > 0).all()):
-            raise ValueError(
-                "The 'normalize_y' parameter must be a bool or a pair of a finite mean and a "
-                f"positive scale. Got {normalize_y!r}."
-            )
-        return mean.copy(), scale.copy()
+        return _given_scaling(y, normalize_y)
     if not normalize_y:
         return np.zeros(t), np.ones(t)
     mean = np.average(y, axis=0, weights=weight)
@@ -58,17 +54,70 @@ def target_scaling(y, weight, normalize_y):
     return mean, np.where(scale > rounding, scale, 1.0)
 
 
+def _given_scaling(y, normalize_y):
+    """The two entries of ``normalize_y``, or a ValueError."""
+    try:
+        mean, scale = (
+            np.broadcast_to(np.asarray(v, dtype=np.float64), y.shape[1:]).copy()
+            for v in normalize_y
+        )
+        valid = np.isfinite(mean).all() and np.isfinite(scale).all() and (scale > 0).all()
+    except (TypeError, ValueError):
+        valid = False
+    if not valid:
+        raise ValueError(
+            "The 'normalize_y' parameter must be a bool or a pair of a finite mean and a positive "
+            f"scale, numbers or one for each of the {y.shape[1]} outputs. Got {normalize_y!r}."
+        )
+    if (np.abs(y - mean) > LARGEST * scale).any():
+        raise ValueError(
+            f"The scale of the 'normalize_y' parameter must leave targets of at most {LARGEST:g} "
+            f"in size. Got {normalize_y!r}."
+        )
+    return mean, scale
+
+
+def merged_rows(X, y, weight):
+    """Few rows sorted, repeated ones merged into one of their weight; many only of positive weight.
+
+    Weights and repetitions then are one problem to the last bit. Equal to rounding is not enough:
+    where a model can interpolate, L-BFGS amplifies the difference (in 5 of 12 data sets of 15 rows
+    and 30 columns scikit-learn's check failed, predictions differing by up to 0.6).
+    """
+    X, y, weight = _positive_rows(X, y, weight)
+    if len(X) > _MERGE_ROWS:
+        return X, y, weight
+    _, first, inverse = np.unique(
+        np.column_stack([X, y]), axis=0, return_index=True, return_inverse=True
+    )
+    mass = np.bincount(inverse.ravel(), weights=weight)
+    return X[first], y[first], None if (mass == 1.0).all() else mass
+
+
 def scaled_rows(X, y, weight, scaling):
     """Rows of positive weight."""
-    if weight is not None and not weight.all():
-        keep = weight > 0
-        X, y, weight = X[keep], y[keep], weight[keep]
-    return Rows(X, y, weight, *scaling)
+    return Rows(*_positive_rows(X, y, weight), *scaling)
+
+
+def _positive_rows(X, y, weight):
+    if weight is None or weight.all():
+        return X, y, weight
+    keep = weight > 0
+    return X[keep], y[keep], weight[keep]
+
+
+def starting_length_scale(spread):
+    """Length scales with which typical rows are about 2 squared length scales apart.
+
+    Inducing inputs are optimised in these units too: on kin40k that takes L-BFGS to a bound 125
+    nats higher in 60 iterations than units of ``spread`` do.
+    """
+    return spread * np.sqrt(len(spread))
 
 
 def default_kernel(spread):
     """Constant times squared exponential, one length scale for each column, from the data."""
-    length_scale = spread * np.sqrt(len(spread))
+    length_scale = starting_length_scale(spread)
     bounds = length_scale[:, None] * _LENGTH_SCALE_RANGE
     if len(spread) == 1:
         return ConstantKernel(1.0, (1e-4, 1e4)) * RBF(float(length_scale[0]), tuple(bounds[0]))
@@ -121,7 +170,10 @@ def _noise_from_whites(whites):
 
 def check_bounds(name, bounds):
     """A pair 0 < lower <= upper as floats, or a ValueError."""
-    pair = np.asarray(bounds, dtype=np.float64).ravel()
+    try:
+        pair = np.asarray(bounds, dtype=np.float64).ravel()
+    except (TypeError, ValueError):
+        pair = np.empty(0)
     if pair.shape != (2,) or not (np.isfinite(pair).all() and 0 < pair[0] <= pair[1]):
         raise ValueError(
             f"The '{name}' parameter must be a pair 0 < lower <= upper or 'fixed'. Got {bounds!r}."
@@ -136,21 +188,31 @@ def compile_process(kernel, center):
     return compile_kernel(process, center), whites, _theta_bounds(process)
 
 
+@np.errstate(invalid="ignore")  # a kernel with a negative constant prints its root
 def _check_kernel(kernel):
-    theta = np.asarray(kernel.theta, dtype=np.float64)
-    if not np.isfinite(theta).all():
-        raise ValueError(
-            "The hyperparameters of the 'kernel' parameter must be positive and finite. Got "
-            f"{kernel!r}."
-        )
+    values = kernel.get_params()
+    for parameter in kernel.hyperparameters:
+        value = np.asarray(values[parameter.name], dtype=np.float64)
+        # a fixed sigma_0 of 0 is a linear kernel through the origin
+        may_vanish = parameter.fixed and parameter.name.endswith("sigma_0")
+        if not (np.isfinite(value).all() and ((value > 0) | (may_vanish & (value == 0))).all()):
+            raise ValueError(
+                f"The {parameter.name} of the 'kernel' parameter must be positive and finite. Got "
+                f"{value.tolist()} in {kernel!r}."
+            )
 
 
+@np.errstate(divide="ignore", invalid="ignore")  # logarithms of bad bounds
 def _theta_bounds(kernel):
-    bounds = np.asarray(kernel.bounds, dtype=np.float64).reshape(-1, 2)
-    if np.isnan(bounds).any() or (bounds[:, 0] > bounds[:, 1]).any():
+    try:
+        bounds = np.asarray(kernel.bounds, dtype=np.float64).reshape(-1, 2)
+    except TypeError:
+        bounds = np.full((1, 2), np.nan)
+    lower, upper = bounds.T
+    if not ((lower > -np.inf) & (lower <= upper)).all():
         raise ValueError(
-            "The bounds of the kernel's hyperparameters must be pairs 0 < lower <= upper. Got "
-            f"{np.exp(bounds).tolist()} for {kernel!r}."
+            "The bounds of the hyperparameters of the 'kernel' parameter must be pairs 0 < lower "
+            f"<= upper or 'fixed'. Got {[h.bounds for h in kernel.hyperparameters]} for {kernel!r}."
         )
     return bounds
 

@@ -127,13 +127,8 @@ class SumsCotangent:
     diagonal: float
 
 
-def _pull_back_group(kernel, Z, L_inv, rows, cotangent, with_inputs, chunk):
+def _pull_back_group(kernel, Z, L_inv, rows, gram, cross, diagonal, with_inputs, chunk):
     grad_theta, grad_Z = 0.0, 0.0
-    gram, cross = 2.0 * cotangent.gram, np.array(cotangent.cross, order="C")
-    if L_inv is not None:
-        # inv(L)^T once on the m x m factor, not on every block
-        la.trmm(L_inv, gram, True)
-        la.trmm(L_inv, cross, True)
     for piece in rows.chunks(chunk):
         A, y, root = weighted_block(kernel, Z, L_inv, piece)
         G = np.empty_like(A)
@@ -144,7 +139,7 @@ def _pull_back_group(kernel, Z, L_inv, rows, cotangent, with_inputs, chunk):
         weight = np.ones(len(piece)) if piece.weight is None else piece.weight
         theta_part, Z_part = kernel.block_vjp(Z, piece.X, G, with_inputs)
         grad_theta = grad_theta + theta_part
-        grad_theta = grad_theta + kernel.diag_vjp(piece.X, cotangent.diagonal * weight)
+        grad_theta = grad_theta + kernel.diag_vjp(piece.X, diagonal * weight)
         if Z_part is not None:
             grad_Z = grad_Z + Z_part
     return grad_theta, grad_Z
@@ -160,11 +155,15 @@ def pull_back(kernel, Z, L_inv, rows, cotangent, *, with_inputs=True, n_jobs=Non
     grad_theta : ndarray of shape (n_theta,)
     grad_Z : ndarray of shape (m, d), or 0.0 where not asked for
     """
+    gram, cross = 2.0 * cotangent.gram, np.array(cotangent.cross, order="C")
+    if L_inv is not None:
+        # inv(L)^T once on the m x m factor, not on every block
+        la.trmm(L_inv, gram, True)
+        la.trmm(L_inv, cross, True)
+    shared = (gram, cross, cotangent.diagonal, with_inputs, chunk)
     groups = [rows.select(slice(*bounds)) for bounds in group_bounds(len(rows), chunk)]
     parts = map_groups(
-        _pull_back_group,
-        [(kernel, Z, L_inv, group, cotangent, with_inputs, chunk) for group in groups],
-        n_jobs,
+        _pull_back_group, [(kernel, Z, L_inv, group, *shared) for group in groups], n_jobs
     )
     grad_theta, grad_Z = zip(*parts, strict=True)
     return sum(grad_theta), sum(grad_Z)

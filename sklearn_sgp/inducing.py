@@ -3,7 +3,6 @@
 import warnings
 
 import numpy as np
-from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 # Rows that a choice looks at, for each inducing input.
@@ -59,6 +58,8 @@ def distinct_rows(X, weight, n_inducing, rng):
 
 
 def _kmeans(candidates, mass, n_inducing, scale, rng):
+    from sklearn.cluster import KMeans  # 0.16 s of import that "greedy" and given inputs do not need
+
     centre = candidates.mean(axis=0)
     with warnings.catch_warnings():
         # a start, not a clustering: a few iterations are enough

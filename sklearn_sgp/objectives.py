@@ -83,7 +83,7 @@ def information_bound(kernel, rows, noise_variance):
     return float(kernel.diag(sample).max()) * rows.total_weight / noise_variance
 
 
-def suitable_form(prior, rows, noise_variance):
+def suitable_form(rows, prior, noise_variance):
     """DirectState where it is safe, else WhitenedState."""
     information = information_bound(prior.kernel, rows, noise_variance)
     return DirectState if prior.direct_is_safe(information) else WhitenedState
@@ -107,7 +107,7 @@ def optimal_state(prior, rows, noise_variance, *, form=None, n_jobs=None):
     sums : factors.Sums
         In the same form.
     """
-    form = form or suitable_form(prior, rows, noise_variance)
+    form = form or suitable_form(rows, prior, noise_variance)
     L_inv = prior.L_inv if form is WhitenedState else None
     sums = accumulate(prior.kernel, prior.Z, L_inv, rows, n_jobs=n_jobs)
     return form.from_sums(prior, sums, noise_variance), sums

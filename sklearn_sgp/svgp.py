@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils import check_array, check_random_state
 
-from ._base import transactional
+from ._base import check_size, transactional
 from ._compat import FitProgress, Interval, StrOptions, _fit_context
 from ._online import OnlineState, absorb, new_inducing_inputs, rescaled
 from ._regression import BaseSparseGPRegressor
@@ -18,8 +18,10 @@ from ._start import (
     compile_process,
     default_kernel,
     input_summary,
+    merged_rows,
     parameter_space,
     scaled_rows,
+    starting_length_scale,
     starting_noise,
     target_scaling,
 )
@@ -138,7 +140,7 @@ class SVGPRegressor(BaseSparseGPRegressor):
 
     objective_ : float
         Variational bound of the log evidence of the training rows, in nats, for y in its own
-        units.
+        units; after a ``partial_fit`` that moved the kernel, its estimate from the last minibatch.
 
     objectives_ : ndarray
         The bound, or its estimate, after every epoch or iteration.
@@ -356,7 +358,7 @@ class SVGPRegressor(BaseSparseGPRegressor):
             total_samples=self.total_samples,
             choose=self._more_inducing_inputs,
         )
-        self._store(learned, rows.y_scale, self._online.weight)
+        self._store(learned, rows.y_scale, self.total_samples or self._online.weight)
         self.n_samples_seen_ += len(rows)
         self.objectives_ = np.append(self.objectives_, self.objective_)
         self.fit_times_ = np.append(self.fit_times_, self.fit_times_[-1] + self._online.seconds)
@@ -381,7 +383,12 @@ class SVGPRegressor(BaseSparseGPRegressor):
             raise ValueError(
                 f"y must have as many columns as in the first batch. Got shape {y.shape}."
             )
-        return y.reshape(len(y), -1).astype(np.float64, copy=False)
+        return self._target_columns(y)
+
+    def _target_columns(self, y):
+        y = y.reshape(len(y), -1).astype(np.float64, copy=False)
+        check_size("y", y)
+        return y
 
     def _settings(self):
         names = Settings.__dataclass_fields__
@@ -392,7 +399,9 @@ class SVGPRegressor(BaseSparseGPRegressor):
         progress = FitProgress(self, X, y)
         progress.begin()
         self._y_ndim = y.ndim
-        y = y.reshape(len(y), -1).astype(np.float64, copy=False)
+        y = self._target_columns(y)
+        self.n_samples_seen_ = len(X) if weight is None else int(np.count_nonzero(weight))
+        X, y, weight = merged_rows(X, y, weight)
         scaling = target_scaling(y, weight, self.normalize_y)
         rows = scaled_rows(X, y, weight, scaling)
         rng = check_random_state(self.random_state)
@@ -400,7 +409,6 @@ class SVGPRegressor(BaseSparseGPRegressor):
         self.y_mean_, self.y_scale_ = scaling
         if self._y_ndim == 1:
             self.y_mean_, self.y_scale_ = float(scaling[0][0]), float(scaling[1][0])
-        self.n_samples_seen_ = len(rows)
 
         trace = Trace(clock, self._listener(progress, rows))
         problem = Problem(rows, start, space, Gaussian(), self._settings(), trace, rng)
@@ -436,7 +444,8 @@ class SVGPRegressor(BaseSparseGPRegressor):
                 ConvergenceWarning,
                 stacklevel=5,
             )
-        space = parameter_space(theta_bounds, noise_bounds, spread if learns_inputs else None)
+        Z_scale = starting_length_scale(spread) if learns_inputs else None
+        space = parameter_space(theta_bounds, noise_bounds, Z_scale)
         return start, space
 
     def _inducing_inputs(self, rows, expression, start, spread, rng):
@@ -444,13 +453,17 @@ class SVGPRegressor(BaseSparseGPRegressor):
             return choose_inducing(
                 self.inducing, rows.X, rows.weight, self.n_inducing, start.kernel, spread, rng
             )
-        Z = check_array(self.inducing, dtype=np.float64, input_name="inducing", copy=True)
-        if Z.shape[1] != rows.X.shape[1]:
+        try:
+            Z = check_array(self.inducing, dtype=np.float64, order="C", copy=True)
+            valid = Z.shape[1] == rows.X.shape[1]
+        except ValueError:
+            valid = False
+        if not valid:
             raise ValueError(
-                f"The 'inducing' parameter must have {rows.X.shape[1]} columns, as X. Got an array "
-                f"of shape {Z.shape}."
+                "The 'inducing' parameter must be a string or an array of finite numbers of shape "
+                f"(n_inducing, {rows.X.shape[1]}), columns as in X. Got {self.inducing!r}."
             )
-        return np.ascontiguousarray(Z)
+        return Z
 
     def _store(self, learned: Learned, y_scale, weight):
         """Fitted attributes from what was learned."""
@@ -489,7 +502,7 @@ class SVGPRegressor(BaseSparseGPRegressor):
     def _snapshot_attributes(self, parameters, rows):
         """Fitted attributes in the middle of a fit, the posterior from the warm start's rows."""
         settings = replace(self._settings(), optimizer=None, max_steps=None)
-        sample = rows.select(slice(0, self.init_size))
+        sample = rows.select(slice(None, None, -(-len(rows) // self.init_size)))
         space = parameter_space(np.zeros((len(parameters.theta), 2)), None, None)
         problem = Problem(
             sample, parameters, space, Gaussian(), settings, Trace(Clock()), check_random_state(0)

@@ -1,7 +1,8 @@
-"""Tiny data for all tests, and matplotlib without a screen."""
+"""Tiny data for all tests, one BLAS thread, and matplotlib without a screen."""
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 try:
     import matplotlib
@@ -9,6 +10,13 @@ except ImportError:  # the oldest supported versions are tested without it
     pass
 else:
     matplotlib.use("Agg")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_blas_thread():
+    """Two threads wait for each other where other processes run (190 s instead of 45)."""
+    with threadpool_limits(1, user_api="blas"):
+        yield
 
 
 @pytest.fixture

@@ -99,8 +99,10 @@ def test_sums_add_and_scale():
     """Sums of two parts of the rows add up to those of all; scaling scales every field."""
     case = make_case(t=2, weighted=True)
     prior, rows = case.prior, case.rows
-    parts = [accumulate(prior.kernel, prior.Z, None, rows.select(s)) for s in
-             (slice(0, 11), slice(11, None))]
+    parts = [
+        accumulate(prior.kernel, prior.Z, None, rows.select(s))
+        for s in (slice(0, 11), slice(11, None))
+    ]
     total = Sums(np.zeros((5, 5)), np.zeros((5, 2)))
     for part in parts:
         total += part

@@ -115,5 +115,5 @@ def test_blas_threads():
         with linalg.blas_threads(None):
             assert threads() == before
         with linalg.blas_threads(1):
-            assert threads() == {1}
+            assert threads() <= {1}
         assert threads() == before

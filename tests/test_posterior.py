@@ -21,7 +21,6 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 from sklearn_sgp import SVGPRegressor
 from sklearn_sgp._online import OnlineState, absorb, new_inducing_inputs
 from sklearn_sgp._stages import Learned, Settings
-from sklearn_sgp.factors import accumulate
 from sklearn_sgp.kernels import compile_kernel
 from sklearn_sgp.learning import ParameterSpace
 from sklearn_sgp.likelihoods import Gaussian
@@ -39,11 +38,8 @@ from sklearn_sgp.states import DirectState, WhitenedState
 XS = np.random.default_rng(9).uniform(-3.0, 3.0, (8, 2))
 
 
-def _optimum(case, whitened):
-    prior = case.prior
-    sums = accumulate(prior.kernel, prior.Z, prior.L_inv if whitened else None, case.rows)
-    form = WhitenedState if whitened else DirectState
-    return form.from_sums(prior, sums, case.noise).posterior
+def _optimum(case, form=WhitenedState):
+    return optimal_state(case.prior, case.rows, case.noise, form=form)[0].posterior
 
 
 def _optimum_and_bound(prior, case):
@@ -64,6 +60,8 @@ def test_prior_is_its_definition(kernel):
     assert_allclose(prior.K, Kuu, atol=1e-12)
     assert_allclose(prior.L, L, atol=1e-10)
     assert_allclose(prior.L_inv, np.linalg.inv(L), atol=1e-8)
+    assert_allclose(prior.K_inv, np.linalg.inv(Kuu), atol=1e-7)
+    assert_allclose(prior.log_det, np.linalg.slogdet(Kuu)[1])
     assert_allclose(prior.whitened(case.X), np.linalg.solve(L, Kuf), atol=1e-9)
 
 
@@ -96,7 +94,7 @@ def test_where_direct_is_called_unsafe_it_is():
         weight=np.full(200, 1e6),  # as many rows as it takes
         delta=1e-10,
     )
-    direct, whitened = (_optimum(case, form).H for form in (False, True))
+    direct, whitened = (_optimum(case, form).H for form in (DirectState, WhitenedState))
     assert not case.prior.direct_is_safe(200 * 1e6 / case.noise)
     assert np.linalg.eigvalsh(np.eye(15) + direct).min() < 0.0
     assert np.linalg.eigvalsh(np.eye(15) + whitened).min() > 0.99
@@ -120,32 +118,45 @@ def test_first_rung_holds_where_it_can():
     assert_allclose(prior.delta, 1e-8 * case.kernel.diag(case.Z).mean())
 
 
-@pytest.mark.parametrize("start", [0.0, 1e-17])
-def test_ladder_climbs_to_the_first_rung_that_holds(start):
-    """Duplicated inducing inputs need jitter: the smallest power of ten that factorises."""
-    case = replace(make_case(delta=0.0), kernel=ConstantKernel(300.0) * RBF(2.0))
-    kernel, Z = case.parameters.kernel, np.repeat(case.Z, 3, axis=0)
-    prior, rung = settle_jitter(kernel, Z, start)
-    assert rung > start
-    assert_allclose(prior.delta, rung * 300.0)
-    with pytest.raises(NotPositiveDefiniteError):
-        Prior.build(kernel, Z, start * 300.0)
+class Off(RBF):
+    """Covariances of 1 + excess off the diagonal and variances of 1: needs that much jitter."""
 
-
-class Negated(RBF):
-    """Not a covariance: minus one off the diagonal."""
+    excess = 0.0
 
     def __call__(self, X, Y=None, eval_gradient=False):
-        return -np.ones((len(X), len(X if Y is None else Y)))
+        Y = X if Y is None else Y
+        return 1.0 + self.excess * (X[:, :1] != Y[:, 0])
+
+
+@pytest.mark.parametrize("start", [0.0, 1e-8, 1e-5])
+@pytest.mark.parametrize("excess, expected", [(3e-5, 1e-4), (5e-4, MAX_JITTER)])
+def test_ladder_climbs_to_the_first_rung_that_holds(start, excess, expected):
+    """Jitter is raised tenfold until K(Z, Z) factorises, and no further."""
+    kernel = type("Off", (Off,), {"excess": excess})()
+    kernel = compile_kernel(kernel, np.zeros(1)).bind([0.0])
+    prior, rung = settle_jitter(kernel, np.array([[0.0], [1.0]]), start)
+    assert_allclose([rung, prior.delta], expected)
+
+
+def test_duplicated_inducing_inputs():
+    """Duplicates need jitter, a small one, in units of the kernel's variance."""
+    case = replace(make_case(delta=0.0), kernel=ConstantKernel(300.0) * RBF(2.0))
+    kernel, Z = case.parameters.kernel, np.repeat(case.Z, 3, axis=0)
+    with pytest.raises(NotPositiveDefiniteError):
+        Prior.build(kernel, Z, 0.0)
+    prior, rung = settle_jitter(kernel, Z, 0.0)
+    assert 0.0 < rung < 1e-10
+    assert_allclose(prior.delta, 300.0 * rung)
 
 
 def test_top_of_the_ladder():
     """Where no jitter helps, the error names the cause, the kernel and the cure."""
-    kernel = compile_kernel(Negated(), np.zeros(1)).bind([0.0])
+    kernel = type("Indefinite", (Off,), {"excess": 1.0})()
+    kernel = compile_kernel(kernel, np.zeros(1)).bind([0.0])
     Z = np.array([[0.0], [1.0], [1.0]])
     with pytest.raises(ValueError, match="must be positive definite") as error:
         settle_jitter(kernel, Z, 1e-8)
-    parts = ["3 inducing inputs (2 of them distinct)", "Negated(", "1e-08", f"{MAX_JITTER:.0e}"]
+    parts = ["3 inducing inputs (2 of them distinct)", "Indefinite(", "1e-08", f"{MAX_JITTER:.0e}"]
     parts += ["Remove duplicated inducing inputs", "units of X", "lower n_inducing"]
     assert [part for part in parts if part not in str(error.value)] == []
 
@@ -183,14 +194,14 @@ def test_one_warning_in_a_fit():
 # q(u)
 
 
-@pytest.mark.parametrize("whitened", [False, True])
+@pytest.mark.parametrize("form", [DirectState, WhitenedState])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("t", [1, 2])
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_optimum_predicts_as_defined(kernel, t, weighted, whitened):
+def test_optimum_predicts_as_defined(kernel, t, weighted, form):
     """Means, variances and covariances at the optimum are the dense ones, in both forms."""
     case = make_case(kernel, t=t, weighted=weighted)
-    posterior = _optimum(case, whitened)
+    posterior = _optimum(case, form)
     Kuu, Kuf, _ = case.matrices()
     q = optimal_q(Kuu, Kuf, case.y, case.noise, case.weight)
     mean, covariance = predict(*case.test_matrices(XS), *q)
@@ -227,7 +238,7 @@ def test_no_information_is_the_prior():
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_variance_is_the_diagonal_of_the_covariance(kernel):
     """Squared standard deviations and the diagonal of the joint covariance are the same."""
-    posterior = _optimum(make_case(kernel, noise=1e-3), whitened=True)
+    posterior = _optimum(make_case(kernel, noise=1e-3))
     X = np.vstack([XS, posterior.prior.Z])
     covariance = posterior.mean_covariance(X)[1]
     assert_allclose(posterior.mean_variance(X)[1], np.diagonal(covariance), rtol=1e-9, atol=1e-12)
@@ -236,12 +247,16 @@ def test_variance_is_the_diagonal_of_the_covariance(kernel):
 
 def test_variance_is_never_negative():
     """Where Z and the data leave nothing open, rounding does not make a variance negative."""
-    case = replace(make_case(n=60, noise=1e-12, delta=1e-12), kernel=ConstantKernel(1e3) * RBF(9.0))
-    case = replace(case, Z=case.X[:15], delta=1e-9)
-    posterior = _optimum(case, whitened=True)
-    X = np.vstack([case.X, XS])
-    assert posterior.mean_variance(X)[1].min() > 0.0
-    assert np.diagonal(posterior.mean_covariance(X)[1]).min() > 0.0
+    unclipped = []
+    for scale in np.linspace(1.0, 2.0, 20):
+        case = replace(make_case(m=1, delta=0.0), kernel=ConstantKernel(scale) * RBF(1.0))
+        posterior = case.posterior(np.full((1, 1), 1e40), np.zeros((1, 1)))
+        unclipped.append(
+            posterior.prior.kernel.diag(case.Z) - posterior.prior.whitened(case.Z) ** 2
+        )
+        assert posterior.mean_variance(case.Z)[1] > 0.0
+        assert posterior.mean_covariance(case.Z)[1] > 0.0
+    assert np.min(unclipped) < 0.0
 
 
 @pytest.mark.parametrize("t", [1, 2])
@@ -304,7 +319,8 @@ def test_growing_changes_no_prediction(kernel, far):
     case = make_case(kernel, t=2)
     learned, online = _learned(case)
     new = far * XS[:3]
-    _, grown = _absorb(case, learned, online, case.rows.select(slice(0, 0)), new)
+    nothing = replace(case.rows.select(slice(0, 1)), weight=np.zeros(1))
+    _, grown = _absorb(case, learned, online, nothing, new)
     assert_array_equal(grown.posterior.H, np.pad(learned.posterior.H, (0, 3)))
     assert_array_equal(grown.posterior.h, np.pad(learned.posterior.h, ((0, 3), (0, 0))))
     assert_array_equal(grown.parameters.Z, np.vstack([case.Z, new]))

@@ -1,5 +1,6 @@
 """SVGPRegressor keeps what its interface promises: shapes, units, scikit-learn, exactness."""
 
+import copy
 import pickle
 import tracemalloc
 import warnings
@@ -60,6 +61,10 @@ WAYS = {
 }
 
 
+class OwnKernel(RBF):
+    """A kernel of the user's own, which happens to be RBF."""
+
+
 def fixed(**parameters):
     """A regressor that learns nothing but the posterior, for inputs of two columns."""
     Z = np.random.default_rng(1).uniform(-2.0, 2.0, (12, 2))
@@ -67,7 +72,7 @@ def fixed(**parameters):
     return SVGPRegressor(**(defaults | parameters))
 
 
-def assert_same_model(one, other, X, rtol=1e-9):
+def assert_same_model(one, other, X, rtol=1e-7):
     """Predictions and objective agree."""
     assert_allclose(one.predict(X), other.predict(X), rtol=rtol, atol=rtol)
     assert_allclose(one.predict_std(X), other.predict_std(X), rtol=rtol)
@@ -202,27 +207,31 @@ def test_draws_have_the_predictive_moments(toy_outputs, method):
     model, n_draws = fixed().fit(X, y), 4000
     X_new = np.array([[0.0, 0.0], [0.3, -0.2], [1.5, 1.5], [6.0, 6.0]])
     mean, cov = model.predict(X_new, return_cov=True)
-    draws = model.sample_y(X_new, n_draws, random_state=1, method=method)
+    # a call's features are shared by its draws: only the mean over calls is that of the prior
+    rng, calls = np.random.RandomState(1), 100
+    draws = [model.sample_y(X_new, n_draws // calls, rng, method=method) for _ in range(calls)]
+    draws = np.concatenate(draws, axis=-1)
     for output in range(2):
         unit = np.sqrt(np.diagonal(cov[..., output]))
         error = (draws[:, output].mean(axis=1) - mean[:, output]) / unit
         assert np.abs(error).max() < 5.0 / np.sqrt(n_draws)
         measured = np.cov(draws[:, output]) / np.outer(unit, unit)
-        assert_allclose(measured, cov[..., output] / np.outer(unit, unit), atol=0.12)
+        assert_allclose(measured, cov[..., output] / np.outer(unit, unit), atol=0.08)
 
 
 def test_functions_have_the_latent_moments(toy):
     """Functions of sample_functions have the latent mean and standard deviation, without noise."""
     model = fixed().fit(*toy)
     X_new = np.array([[0.0, 0.0], [1.5, 1.5], [6.0, 6.0]])
-    values = model.sample_functions(4000, random_state=0)(X_new)
+    rng = np.random.RandomState(0)
+    values = np.hstack([model.sample_functions(40, rng)(X_new) for _ in range(100)])
     std = model.predict_std(X_new, include_noise=False)
     assert np.abs((values.mean(axis=1) - model.predict(X_new)) / std).max() < 5.0 / np.sqrt(4000)
-    assert_allclose(values.std(axis=1), std, rtol=0.1)
+    assert_allclose(values.std(axis=1), std, rtol=0.06)
 
 
 def test_functions_are_functions(toy):
-    """A drawn function gives the same value at the same input, wherever it is asked, pickled too."""
+    """A drawn function has one value at each input, whatever is asked beside it, pickled too."""
     model = fixed().fit(*toy)
     functions, X = model.sample_functions(3, random_state=0), toy[0]
     values = functions(X)
@@ -258,8 +267,8 @@ def test_sampling_follows_the_seed(toy):
     ],
 )
 def test_no_pathwise_draws_without_a_spectral_density(toy, draw):
-    """A kernel without a spectral density raises ValueError with the cure; joint draws still work."""
-    model = fixed(kernel=DotProduct() ** 2 + RBF()).fit(*toy)
+    """A kernel without a spectral density raises ValueError with the cure: joint draws."""
+    model = fixed(kernel=PairwiseKernel(metric="rbf")).fit(*toy)
     with pytest.raises(ValueError, match="joint"):
         draw(model, toy[0])
     assert np.isfinite(model.sample_y(toy[0])).all()
@@ -293,9 +302,10 @@ def test_exact_gp_where_every_row_is_an_inducing_input(toy, kernel, noise):
     X_new = np.random.default_rng(2).uniform(-3.0, 3.0, (25, 2))
     mean, std = exact.predict(X_new, return_std=True)
     cov = exact.predict(X_new, return_cov=True)[1]
-    assert_allclose(model.predict(X_new), mean, rtol=1e-6)
+    # a mean may cross zero and a covariance vanish: there the unit of y is the measure
+    assert_allclose(model.predict(X_new), mean, rtol=1e-6, atol=1e-7 * y.std())
     assert_allclose(model.predict_std(X_new), std, rtol=1e-6)
-    assert_allclose(model.predict(X_new, return_cov=True)[1], cov, rtol=1e-6, atol=1e-6 * y.var())
+    assert_allclose(model.predict(X_new, return_cov=True)[1], cov, rtol=1e-6, atol=1e-7 * y.var())
     evidence = exact.log_marginal_likelihood_value_ - len(y) * np.log(y.std())
     assert_allclose(model.objective_, evidence, rtol=1e-6)
 
@@ -361,6 +371,14 @@ def test_every_way_of_learning_ends_in_a_good_model(wave, way):
     assert (model.n_steps_ > 0) == (way in ("auto, stochastic steps", "adam"))
 
 
+def test_released_hyperparameters_do_not_throw_the_bound_down(wave):
+    """No epoch of stochastic steps has a bound below that of the first, hyperparameters held."""
+    for seed in range(3):
+        model = SVGPRegressor(n_inducing=10, optimizer="adam", batch_size=100, random_state=seed)
+        epochs = model.set_params(learning_rate=0.05).fit(*wave).objectives_[:-1]
+        assert epochs[1:].min() > epochs[0]
+
+
 def test_default_learning_raises_the_objective(wave):
     """Learning ends above the objective of the starting values, and finds the noise."""
     X, y = wave
@@ -404,7 +422,7 @@ def test_given_kernel_is_never_changed(toy):
     ("kernel", "kept"),
     [
         (ConstantKernel(2.0, "fixed") * RBF(1.0), lambda k: k.k1.constant_value == 2.0),
-        (RBF(0.5, (0.45, 0.55)), lambda k: 0.45 <= k.length_scale <= 0.55),
+        (RBF(0.5, (0.45, 0.55)), lambda k: 0.45 < k.length_scale < 0.55 + 1e-9),
         (RBF(1.0) + WhiteKernel(0.3, "fixed"), lambda k: k.k2.noise_level == 0.3),
         (RBF(1.0) + WhiteKernel(0.3, (0.2, 0.4)), lambda k: 0.2 <= k.k2.noise_level <= 0.4),
     ],
@@ -466,16 +484,15 @@ def test_default_kernel(wave):
 def test_unknown_kernels_work_and_say_so_once(wave):
     """A kernel without gradients of ours is learned by differences, Z held, with one warning."""
     X, y = wave
-    kernel = PairwiseKernel(metric="rbf", gamma=1.0) * ConstantKernel()
-    model = SVGPRegressor(kernel, n_inducing=15, inducing="greedy", max_iter=15, random_state=0)
+    model = SVGPRegressor(2.0 * OwnKernel(1.0), n_inducing=15, inducing="greedy", random_state=0)
     with pytest.warns(ConvergenceWarning, match="finite differences") as caught:
-        model.fit(X, y)
+        model.set_params(max_iter=15).fit(X, y)
     assert len(caught) == 1
-    assert model.score(X, y) > 0.97
+    assert isinstance(model.kernel_.k2, OwnKernel) and model.kernel_.k2.length_scale != 1.0
     assert all(z in X for z in model.inducing_points_)
-    own = SVGPRegressor(RBF(np.sqrt(0.5)) * ConstantKernel(), optimizer=None, inducing=X[:20])
-    unknown = clone(own).set_params(kernel=kernel)
-    assert_same_model(own.fit(X, y), unknown.fit(X, y), X, rtol=1e-6)
+    known = SVGPRegressor(2.0 * RBF(1.0), optimize_inducing=False, inducing="greedy")
+    known.set_params(**{"n_inducing": 15, "random_state": 0, "max_iter": 15}).fit(X, y)
+    assert_same_model(known, model, X, rtol=1e-3)
 
 
 def test_warm_start(wave):
@@ -581,10 +598,16 @@ def test_a_callback_can_stop_the_fit(wave, way):
 
 
 @needs_callbacks
-@pytest.mark.parametrize("way", ["auto, few rows", "adam"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_scoring_monitor(wave, way, weighted):
-    """ScoringMonitor scores every step by our scorers and by scikit-learn's, and learning shows."""
+@pytest.mark.parametrize(
+    ("way", "tolerance"),
+    [("auto, few rows", 1e-6), ("lbfgs", 1e-6), ("auto, stochastic steps", 0.2)],
+)
+def test_scoring_monitor(wave, way, tolerance, weighted):
+    """ScoringMonitor scores every step by our scorers and by scikit-learn's, and learning shows.
+
+    Amid a fit the posterior rests on ``init_size`` rows only, hence the last tolerance.
+    """
     X, y = wave
     monitor = ScoringMonitor(scoring={"log_p": log_density_scorer, "r2": "r2"})
     model = SVGPRegressor(n_inducing=10, random_state=0).set_params(**WAYS[way])
@@ -594,8 +617,8 @@ def test_scoring_monitor(wave, way, weighted):
     steps = [row for row in log if row["task_name"] == "step"]
     assert len(steps) == len(model.objectives_)
     assert steps[-1]["log_p"] > steps[0]["log_p"]
-    assert_allclose(steps[-1]["log_p"], model.log_density(X, y).mean(), rtol=1e-6)
-    assert_allclose(steps[-1]["r2"], model.score(X, y), rtol=1e-6)
+    assert_allclose(steps[-1]["log_p"], model.log_density(X, y).mean(), rtol=tolerance)
+    assert_allclose(steps[-1]["r2"], model.score(X, y), rtol=tolerance)
 
 
 @needs_callbacks
@@ -623,6 +646,19 @@ def test_progress_bar(wave, capsys):
 
 
 # partial_fit
+
+
+def test_objective_after_partial_fit_is_no_fiction(wave):
+    """Where kernel and Z have moved, objective_ still is near the bound of the rows so far."""
+    X, y = wave
+    model = SVGPRegressor(n_inducing=15, batch_size=100, max_iter=20, random_state=0)
+    for lo in range(0, 600, 200):
+        model.partial_fit(X[lo : lo + 200], y[lo : lo + 200])
+    again = SVGPRegressor(model.kernel_, inducing=model.inducing_points_, optimizer=None)
+    again.set_params(
+        noise_variance=model.noise_variance_, normalize_y=(model.y_mean_, model.y_scale_)
+    )
+    assert abs(model.objective_ - again.fit(X, y).objective_) < 0.2 * len(X)
 
 
 @pytest.mark.parametrize("cuts", [[30], [1, 2, 59], [10, 11, 25, 40]])
@@ -673,7 +709,7 @@ def test_partial_fit_learns(wave):
     for lo in range(50, 500, 50):
         model.partial_fit(X[lo : lo + 50], y[lo : lo + 50])
         scores.append(model.log_density(X[500:], y[500:]).mean())
-    assert scores[-1] > scores[0] and scores[-1] > 0.6
+    assert scores[-1] > scores[0] + 0.1
     assert np.all(model.kernel_.theta != start)
     assert len(model.objectives_) == len(model.fit_times_) and (np.diff(model.fit_times_) > 0).all()
     assert model.n_samples_seen_ == 500
@@ -709,6 +745,18 @@ def test_inducing_inputs_grow_after_a_small_first_batch(wave, inducing):
     assert len(model.inducing_points_) == 12
     assert np.isfinite(model.objective_)
     assert model.score(X[408:], y[408:]) > 0.5
+
+
+def test_new_inducing_inputs_change_nothing_by_themselves(wave):
+    """Rows of hardly any weight add inducing inputs and leave the predictions alone."""
+    X, y = wave
+    model = SVGPRegressor(RBF(0.5), optimizer=None, n_inducing=15, random_state=0)
+    mean, std = model.partial_fit(X[:8], y[:8]).predict(X, return_std=True)
+    model.partial_fit(X[8:100], y[8:100], np.full(92, 1e-12))
+    assert len(model.inducing_points_) == 15
+    again, again_std = model.predict(X, return_std=True)
+    assert_allclose(again, mean, atol=1e-6)
+    assert_allclose(again_std, std, rtol=1e-6)
 
 
 def test_given_inducing_inputs_do_not_grow(toy):
@@ -777,11 +825,14 @@ def test_far_off_inputs_lose_no_digits(rng, kernel):
     X = rng.integers(-2048, 2048, (60, 2)) / 1024.0  # so that X + 1e6 is exact
     y = np.sin(2.0 * X[:, 0]) + X[:, 1]
     model = SVGPRegressor(kernel, n_inducing=10, max_iter=5, inducing="greedy", random_state=0)
-    near, far = clone(model).fit(X, y), clone(model).fit(X + 1e6, y)
-    mean, std = near.predict(X, return_std=True)
-    far_mean, far_std = far.predict(X + 1e6, return_std=True)
-    assert_allclose(far_mean, mean, rtol=1e-6, atol=1e-6)
-    assert_allclose(far_std, std, rtol=1e-6)
+    # learning amplifies rounding, and inducing inputs have one of 1e-10 at 1e6
+    for optimizer, rtol in [(None, 1e-9), ("auto", 1e-3)]:
+        model.set_params(optimizer=optimizer)
+        near, far = clone(model).fit(X, y), clone(model).fit(X + 1e6, y)
+        mean, std = near.predict(X, return_std=True)
+        far_mean, far_std = far.predict(X + 1e6, return_std=True)
+        assert_allclose(far_mean, mean, rtol=rtol, atol=rtol)
+        assert_allclose(far_std, std, rtol=rtol)
 
 
 def test_float32_is_close_to_float64(toy):
@@ -855,7 +906,7 @@ def test_data_frames(toy, library):
 def test_same_seed_same_model(wave, way):
     """The same random_state gives the same model to the last bit."""
     X, y = wave
-    model = SVGPRegressor(n_inducing=8, random_state=3).set_params(**WAYS[way], max_iter=3)
+    model = SVGPRegressor(n_inducing=8, random_state=3).set_params(**WAYS[way] | {"max_iter": 3})
     one, other = clone(model).fit(X, y), clone(model).fit(X, y)
     assert_array_equal(one.predict(X), other.predict(X))
     assert one.objective_ == other.objective_
@@ -868,12 +919,12 @@ def test_any_number_of_jobs_agrees(rng, way):
     """n_jobs=1, 2 and processes give the same model to rounding; so do predictions."""
     X = rng.uniform(0.0, 6.0, (2500, 1))
     y = np.sin(2.0 * X[:, 0]) + 0.1 * rng.standard_normal(2500)
-    model = SVGPRegressor(n_inducing=8, random_state=0).set_params(**WAYS[way], max_iter=2)
-    model.set_params(batch_size=1200)
+    model = SVGPRegressor(n_inducing=8, random_state=0).set_params(**WAYS[way])
+    model.set_params(max_iter=2, batch_size=1200)
     one, two = clone(model).set_params(n_jobs=1).fit(X, y), clone(model).set_params(n_jobs=2)
-    assert_same_model(one, two.fit(X, y), X)
+    assert_same_model(one, two.fit(X, y), X, rtol=1e-9)
     with joblib.parallel_config("loky", n_jobs=2):
-        assert_same_model(one, clone(model).fit(X, y), X)
+        assert_same_model(one, clone(model).fit(X, y), X, rtol=1e-9)
 
 
 def test_jobs_share_predictions(toy, monkeypatch):
@@ -895,14 +946,12 @@ def test_pickle_and_joblib_round_trips(toy_outputs, tmp_path, fitted_by):
     model = getattr(SVGPRegressor(n_inducing=10, max_iter=3, random_state=0), fitted_by)(X, y)
     joblib.dump(model, tmp_path / "model")
     for loaded in (pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "model")):
-        assert_array_equal(loaded.predict(X, return_cov=True)[1], model.predict(X, return_cov=True)[1])
         assert_array_equal(loaded.predict(X), model.predict(X))
+        assert_array_equal(loaded.predict_std(X), model.predict_std(X))
         assert_array_equal(loaded.sample_y(X, 2), model.sample_y(X, 2))
-        again = clone(model)
-        again.__dict__.update(pickle.loads(pickle.dumps(model)).__dict__)
-        assert_array_equal(
-            loaded.partial_fit(X, y).predict(X), again.partial_fit(X, y).predict(X)
-        )
+        assert_array_equal(loaded.sample_functions(2)(X), model.sample_functions(2)(X))
+        learned_on = copy.deepcopy(model).partial_fit(X, y)
+        assert_array_equal(loaded.partial_fit(X, y).predict(X), learned_on.predict(X))
 
 
 # Company
@@ -912,7 +961,7 @@ def test_grid_search_over_kernel_parameters(toy):
     """kernel__ parameters are searched, scored by log_density_scorer, and used."""
     X, y = toy
     search = GridSearchCV(
-        fixed(kernel=1.0 * RBF(1.0)),
+        fixed(kernel=1.0 * RBF(1.0), inducing=X),
         {"kernel__k2__length_scale": [0.01, 1.0, 100.0], "noise_variance": [0.01, 10.0]},
         scoring=log_density_scorer,
         cv=3,
@@ -924,11 +973,11 @@ def test_grid_search_over_kernel_parameters(toy):
 def test_clone_has_the_parameters_and_nothing_learned(toy):
     """clone copies the parameters, arrays and kernels included, and nothing fitted."""
     model = fixed(max_iter=7).fit(*toy)
-    copy = clone(model)
-    assert copy.kernel == model.kernel and copy.max_iter == 7
-    assert_array_equal(copy.inducing, model.inducing)
-    assert not [name for name in vars(copy) if name.endswith("_")]
-    assert_array_equal(copy.fit(*toy).predict(toy[0]), model.predict(toy[0]))
+    again = clone(model)
+    assert again.kernel == model.kernel and again.max_iter == 7
+    assert_array_equal(again.inducing, model.inducing)
+    assert set(vars(again)) == set(model.get_params(deep=False))
+    assert_array_equal(again.fit(*toy).predict(toy[0]), model.predict(toy[0]))
 
 
 def test_pipeline_and_cross_validation(toy):

@@ -224,7 +224,8 @@ def reciprocal_condition(
     if m == 0:
         return 1.0
     with nogil:
-        dpocon(&uplo, &m, <double *> &L[0, 0], &m, &norm, &rcond, &work[0], <blas_int *> &raw[0], &info)
+        dpocon(&uplo, &m, <double *> &L[0, 0], &m, &norm, &rcond, &work[0],
+               <blas_int *> &raw[0], &info)
     return rcond
 
 

@@ -10,17 +10,22 @@ from scipy.linalg.cython_blas cimport dgemm, sgemm
 
 include "_blas_int.pxi"
 
+ctypedef const double *In64
+ctypedef const float *In32
+
 cdef extern from "profiles.h" nogil:
     ctypedef struct sgp_rows_f64:
-        void (*sqdist)(double *, const double *, ptrdiff_t, const double *, ptrdiff_t, ptrdiff_t) noexcept nogil
-        void (*sqdist_from_products)(double *, const double *, double, ptrdiff_t) noexcept nogil
-        void (*value)(int, double *, double, const double *, ptrdiff_t) noexcept nogil
-        void (*vjp)(int, double *, const double *, double, const double *, double *, ptrdiff_t) noexcept nogil
+        void (*sqdist)(
+            double *, In64, ptrdiff_t, In64, ptrdiff_t, ptrdiff_t) noexcept nogil
+        void (*sqdist_from_products)(double *, In64, double, ptrdiff_t) noexcept nogil
+        void (*value)(int, double *, double, In64, ptrdiff_t) noexcept nogil
+        void (*vjp)(int, double *, In64, double, In64, double *, ptrdiff_t) noexcept nogil
     ctypedef struct sgp_rows_f32:
-        void (*sqdist)(float *, const float *, ptrdiff_t, const float *, ptrdiff_t, ptrdiff_t) noexcept nogil
-        void (*sqdist_from_products)(float *, const float *, float, ptrdiff_t) noexcept nogil
-        void (*value)(int, float *, double, const double *, ptrdiff_t) noexcept nogil
-        void (*vjp)(int, float *, const float *, double, const double *, double *, ptrdiff_t) noexcept nogil
+        void (*sqdist)(
+            float *, In32, ptrdiff_t, In32, ptrdiff_t, ptrdiff_t) noexcept nogil
+        void (*sqdist_from_products)(float *, In32, float, ptrdiff_t) noexcept nogil
+        void (*value)(int, float *, double, In64, ptrdiff_t) noexcept nogil
+        void (*vjp)(int, float *, In32, double, In64, double *, ptrdiff_t) noexcept nogil
     const sgp_rows_f64 *sgp_rows64()
     const sgp_rows_f32 *sgp_rows32()
     const char *sgp_simd_level()
@@ -68,9 +73,11 @@ cdef void _products(
     cdef blas_int n_ = <blas_int> n, r_ = <blas_int> rows, d_ = <blas_int> d
     cdef floating minus_two = -2, zero = 0
     if floating is double:
-        dgemm("N", "N", &n_, &r_, &d_, &minus_two, <double *> xt, &n_, <double *> z, &d_, &zero, out, &n_)
+        dgemm("N", "N", &n_, &r_, &d_, &minus_two, <double *> xt, &n_, <double *> z, &d_, &zero,
+              out, &n_)
     else:
-        sgemm("N", "N", &n_, &r_, &d_, &minus_two, <float *> xt, &n_, <float *> z, &d_, &zero, out, &n_)
+        sgemm("N", "N", &n_, &r_, &d_, &minus_two, <float *> xt, &n_, <float *> z, &d_, &zero,
+              out, &n_)
 
 
 cdef void _sqdist_tile(
@@ -159,7 +166,8 @@ def vjp_block(
     if not direct:
         xx = np.einsum("qi,qi->i", Xt, Xt)
         xx_ptr = &xx[0]
-    r2 = np.empty((1 if direct else min(TILE, m), n), dtype=np.float64 if floating is double else np.float32)
+    dtype = np.float64 if floating is double else np.float32
+    r2 = np.empty((1 if direct else min(TILE, m), n), dtype=dtype)
     with nogil:
         lo = 0
         while lo < m:
@@ -167,7 +175,9 @@ def vjp_block(
             _sqdist_tile(&r2[0, 0], &Xt[0, 0], xx_ptr, &Z[lo, 0], rows, d, n)
             for j in range(rows):
                 if floating is double:
-                    sgp_rows64().vjp(profile, &G[lo + j, 0], &r2[j, 0], variance, &shape[0], &sums[0], n)
+                    sgp_rows64().vjp(
+                        profile, &G[lo + j, 0], &r2[j, 0], variance, &shape[0], &sums[0], n)
                 else:
-                    sgp_rows32().vjp(profile, &G[lo + j, 0], &r2[j, 0], variance, &shape[0], &sums[0], n)
+                    sgp_rows32().vjp(
+                        profile, &G[lo + j, 0], &r2[j, 0], variance, &shape[0], &sums[0], n)
             lo = lo + rows

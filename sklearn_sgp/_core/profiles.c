@@ -1,5 +1,5 @@
-/* Instantiates profiles_rows.h for float and double and for three x86-64 instruction sets, and
-   chooses among them at run time. The environment variable SKLEARN_SGP_SIMD=0|1|2 lowers the choice.
+/* Instantiates profiles_rows.h for float and double and three x86-64 instruction sets, chosen at
+   run time. The environment variable SKLEARN_SGP_SIMD=0|1|2 lowers the choice.
 
    No -ffast-math (it would drop the rounding trick below, and at link time flush denormals for the
    whole process), no ifunc, no vector maths library: the exponential is a polynomial that every
@@ -77,7 +77,8 @@ SGP_INLINE float exp_neg32(float x) {
 #define SGP_X86 1
 #define TARGET_AVX2 __attribute__((target("avx2,fma")))
 #if defined(__clang__)
-#define TARGET_AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma"), min_vector_width(512)))
+#define TARGET_AVX512 \
+    __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma"), min_vector_width(512)))
 #else
 #define TARGET_AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")))
 #endif
