@@ -44,9 +44,7 @@ class Fit:
         self.rows = scaled_rows(X, y, None, target_scaling(y, None, True))
         self.rng = check_random_state(self.model.random_state)
         self.parameters, self.space = self.model._start(self.rows, self.rng, None)
-        self.prior, _ = settle_jitter(
-            self.parameters.kernel, self.parameters.Z, self.model.jitter
-        )
+        self.prior, _ = settle_jitter(self.parameters.kernel, self.parameters.Z, self.model.jitter)
         noise = self.parameters.noise_variance
         self.information = information_bound(self.parameters.kernel, self.rows, noise)
 

@@ -44,8 +44,12 @@ def boosting(problem, *, trees=(100, 200)):
         seconds = time.perf_counter() - begin
         mean = model.predict(problem.X_test)
         result = scores(problem.y_test, mean, np.full(len(mean), std))
-        emit(trees=max_iter, seconds=seconds, rmse_in_units=result["rmse"] * problem.y_scale,
-             **result)
+        emit(
+            trees=max_iter,
+            seconds=seconds,
+            rmse_in_units=result["rmse"] * problem.y_scale,
+            **result,
+        )
 
 
 def subsets(problem, *, sizes, repeats):

@@ -101,8 +101,11 @@ def _curves(context, name, n_inducing, rivals, thresholds, last_budget=None):
     last = last_budget or context.seconds
     budgets = context.size([b for b in BUDGETS if b < last] + [last], [0.1, 0.3])
     path = context.problem(name, n_inducing=n_inducing)
-    curves = {"ours": context.ours("curve", path, budgets=budgets,
-                                   **context.options(n_inducing=n_inducing))}
+    curves = {
+        "ours": context.ours(
+            "curve", path, budgets=budgets, **context.options(n_inducing=n_inducing)
+        )
+    }
     for rival, (library, options) in rivals.items():
         curves[rival] = context.peer(library, "curve", path, seconds=context.seconds, **options)
     values, peers = dict(curves["ours"][-1]), defaultdict(dict)
@@ -164,8 +167,7 @@ def airline_accuracy(context):
     path = context.problem("airline")
     options = context.options(n_inducing=1000, max_time=540)
     (ours,) = context.ours("fit", path, **options)
-    boosted = context.ours("boosting", path, adapter="sklearn",
-                           trees=context.size([100, 200], [5]))
+    boosted = context.ours("boosting", path, adapter="sklearn", trees=context.size([100, 200], [5]))
     best = min(boosted, key=lambda record: record["nlpd"])
     values = {
         "rmse": ours["rmse_in_units"],

@@ -210,9 +210,7 @@ def rewrite(readme, results, pictures):
     _, found, after = rest.partition(END)
     if not found:
         raise SystemExit(f"{readme} must have the markers {BEGIN} and {END}.")
-    shown = [
-        f"![{path.stem}]({os.path.relpath(path, Path(readme).parent)})" for path in pictures
-    ]
+    shown = [f"![{path.stem}]({os.path.relpath(path, Path(readme).parent)})" for path in pictures]
     body = "\n\n".join([as_markdown(results), *shown])
     Path(readme).write_text(f"{before}{BEGIN}\n\n{body}\n\n{END}{after}")
 

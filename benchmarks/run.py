@@ -21,16 +21,29 @@ HERE = Path(__file__).resolve().parent
 def arguments():
     parser = argparse.ArgumentParser(description="Benchmarks of sklearn_sgp and its peers.")
     parser.add_argument("--data", type=Path, help="folder of the .npz data sets")
-    parser.add_argument("--only", nargs="+", metavar="NAME", choices=EXPERIMENTS,
-                        help="experiments to run: %(choices)s")
-    parser.add_argument("--peers", nargs="+", default=[], metavar="NAME=PYTHON",
-                        help="gpflow and gpytorch: the interpreter of each one's environment")
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        metavar="NAME",
+        choices=EXPERIMENTS,
+        help="experiments to run: %(choices)s",
+    )
+    parser.add_argument(
+        "--peers",
+        nargs="+",
+        default=[],
+        metavar="NAME=PYTHON",
+        help="gpflow and gpytorch: the interpreter of each one's environment",
+    )
     parser.add_argument("--seconds", type=float, default=240.0, help="of training, on the curves")
     parser.add_argument("--splits", type=int, default=20, help="of the UCI sets")
     parser.add_argument("--output", type=Path, help="folder for results.json and pictures")
     parser.add_argument("--smoke", action="store_true", help="everything of ours at toy size")
-    parser.add_argument("--report", action="store_true",
-                        help="only rewrite README.md and the pictures from the stored results")
+    parser.add_argument(
+        "--report",
+        action="store_true",
+        help="only rewrite README.md and the pictures from the stored results",
+    )
     return parser.parse_args()  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ._compat import CallbackSupportMixin, check_sample_weight, validate_data
-from .parallel import map_groups
+from .parallel import map_groups, resolved_jobs
 
 # Rows predicted together, and in one task of a parallel map.
 PREDICT_CHUNK = 1024
@@ -59,7 +59,7 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
     def _in_chunks(self, predict, X):
         """Concatenated results of ``predict(chunk)``, a tuple of arrays for each chunk."""
         tasks = [(predict, X[lo : lo + PREDICT_TASK]) for lo in range(0, len(X), PREDICT_TASK)]
-        parts = map_groups(_predict_task, tasks, self.n_jobs)
+        parts = map_groups(_predict_task, tasks, resolved_jobs(self.n_jobs))
         return tuple(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
 
 

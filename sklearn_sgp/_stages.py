@@ -11,6 +11,8 @@ from functools import partial
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from ._core import _linalg as la
+from ._core._memory import empty
 from .factors import CHUNK, accumulate
 from .learning import Adam, Parameters, ParameterSpace, Plateau, Trace, ascend_lbfgs
 from .linalg import NotPositiveDefiniteError
@@ -21,7 +23,8 @@ from .objectives import (
     optimal_state,
     suitable_form,
 )
-from .posterior import Posterior, Prior, settle_jitter, warn_about_jitter
+from .parallel import one_blas_thread_each
+from .posterior import DIRECT_GRADIENT_LIMIT, Posterior, Prior, settle_jitter, warn_about_jitter
 from .rows import Rows
 from .states import WhitenedState
 
@@ -154,15 +157,16 @@ def _lbfgs(problem, parameters, rows, seconds):
         )
         return scale * value, type(gradient)(*(scale * part for part in gradient))
 
-    parameters, _, n_iter = ascend_lbfgs(
-        objective,
-        problem.space,
-        parameters,
-        max_iter=settings.max_iter,
-        plateau=problem.plateau(problem.rows.total_weight),
-        trace=trace,
-        time_left=max(seconds, _MIN_SECONDS),
-    )
+    with one_blas_thread_each(settings.n_jobs):
+        parameters, _, n_iter = ascend_lbfgs(
+            objective,
+            problem.space,
+            parameters,
+            max_iter=settings.max_iter,
+            plateau=problem.plateau(problem.rows.total_weight),
+            trace=trace,
+            time_left=max(seconds, _MIN_SECONDS),
+        )
     return parameters, n_iter
 
 
@@ -184,7 +188,8 @@ class StochasticState:
 
     def natural_step(self, terms, rho):
         """(H, h) towards the batch's target: a convex combination, so I + H stays definite."""
-        H = (1.0 - rho) * self.q.H + rho * terms.target_H
+        H = np.multiply(self.q.H, 1.0 - rho, out=empty(self.q.H.shape))
+        la.axpy(rho, terms.target_H, H)
         h = (1.0 - rho) * self.q.h + rho * terms.target_h
         self.q = replace(self.q, H=H, h=h)
 
@@ -225,7 +230,7 @@ def _stochastic_form(rows, learning_rate, prior, noise_variance):
     """
     if learning_rate * prior.condition > 1.0:
         return WhitenedState
-    return suitable_form(rows, prior, noise_variance)
+    return suitable_form(rows, prior, noise_variance, DIRECT_GRADIENT_LIMIT)
 
 
 def _starting_state(prior, parameters, rows, warm_rows, n_jobs):

@@ -13,9 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ._core import _linalg as la
-from .parallel import group_bounds, map_groups
+from ._core._memory import empty
+from .parallel import group_bounds, map_groups, shares_memory
 
 CHUNK = 1024
+# Largest size of the blocks that a first pass may keep for the second.
+_STORE_BYTES = 128 << 20
 
 
 @dataclass
@@ -70,11 +73,15 @@ def weighted_block(kernel, Z, L_inv, rows):
     return A, np.ascontiguousarray(y), root
 
 
-def _accumulate_group(kernel, Z, L_inv, rows, chunk):
+def _accumulate_group(kernel, Z, L_inv, rows, chunk, blocks):
     m, t = len(Z), rows.y.shape[1]
-    total = Sums(np.zeros((m, m)), np.zeros((m, t)))
+    total = Sums(empty((m, m)), np.zeros((m, t)))
+    total.gram.fill(0.0)
     for piece in rows.chunks(chunk):
-        A, y, _ = weighted_block(kernel, Z, L_inv, piece)
+        block = weighted_block(kernel, Z, L_inv, piece)
+        if blocks is not None:
+            blocks.append(block)
+        A, y, _ = block
         diagonal = kernel.diag(piece.X)
         la.syrk(A, total.gram, 1.0, 1.0)
         la.gemm(A, y, total.cross, False, False, 1.0, 1.0)
@@ -86,7 +93,17 @@ def _accumulate_group(kernel, Z, L_inv, rows, chunk):
     return total
 
 
-def accumulate(kernel, Z, L_inv, rows, *, n_jobs=None, chunk=CHUNK):
+def block_store(m, rows, chunk=CHUNK):
+    """A list for each group in which a pass may leave its blocks to the next, or None.
+
+    None where they would be large, or workers are other processes.
+    """
+    if 8 * m * len(rows) > _STORE_BYTES or not shares_memory():
+        return None
+    return [[] for _ in group_bounds(len(rows), chunk)]
+
+
+def accumulate(kernel, Z, L_inv, rows, *, n_jobs=None, chunk=CHUNK, store=None):
     """Sums over all rows.
 
     Parameters
@@ -99,14 +116,22 @@ def accumulate(kernel, Z, L_inv, rows, *, n_jobs=None, chunk=CHUNK):
     n_jobs : int or None
     chunk : int
         Rows in one block.
+    store : list or None
+        From `block_store`; is filled.
 
     Returns
     -------
     sums : Sums
     """
     groups = [rows.select(slice(*bounds)) for bounds in group_bounds(len(rows), chunk)]
+    stores = store or [None] * len(groups)
     parts = map_groups(
-        _accumulate_group, [(kernel, Z, L_inv, group, chunk) for group in groups], n_jobs
+        _accumulate_group,
+        [
+            (kernel, Z, L_inv, group, chunk, blocks)
+            for group, blocks in zip(groups, stores, strict=True)
+        ],
+        n_jobs,
     )
     total = parts[0]
     for part in parts[1:]:
@@ -127,11 +152,11 @@ class SumsCotangent:
     diagonal: float
 
 
-def _pull_back_group(kernel, Z, L_inv, rows, gram, cross, diagonal, with_inputs, chunk):
+def _pull_back_group(kernel, Z, L_inv, rows, blocks, gram, cross, diagonal, with_inputs, chunk):
     grad_theta, grad_Z = 0.0, 0.0
-    for piece in rows.chunks(chunk):
-        A, y, root = weighted_block(kernel, Z, L_inv, piece)
-        G = np.empty_like(A)
+    for i, piece in enumerate(rows.chunks(chunk)):
+        A, y, root = blocks[i] if blocks else weighted_block(kernel, Z, L_inv, piece)
+        G = empty(A.shape)
         la.gemm(gram, A, G)
         la.gemm(cross, y, G, False, True, 1.0, 1.0)
         if root is not None:
@@ -145,10 +170,22 @@ def _pull_back_group(kernel, Z, L_inv, rows, gram, cross, diagonal, with_inputs,
     return grad_theta, grad_Z
 
 
-def pull_back(kernel, Z, L_inv, rows, cotangent, *, with_inputs=True, n_jobs=None, chunk=CHUNK):
+def pull_back(
+    kernel,
+    Z,
+    L_inv,
+    rows,
+    cotangent,
+    *,
+    with_inputs=True,
+    n_jobs=None,
+    chunk=CHUNK,
+    store=None,
+):
     """Gradient of <cotangent, sums> in the kernel's log parameters and in Z, at fixed L.
 
-    Parameters are those of `accumulate`, and the cotangents of its result.
+    Parameters are those of `accumulate`, which may have filled the ``store``, and the cotangents of
+    its result.
 
     Returns
     -------
@@ -162,8 +199,14 @@ def pull_back(kernel, Z, L_inv, rows, cotangent, *, with_inputs=True, n_jobs=Non
         la.trmm(L_inv, cross, True)
     shared = (gram, cross, cotangent.diagonal, with_inputs, chunk)
     groups = [rows.select(slice(*bounds)) for bounds in group_bounds(len(rows), chunk)]
+    stores = store or [None] * len(groups)
     parts = map_groups(
-        _pull_back_group, [(kernel, Z, L_inv, group, *shared) for group in groups], n_jobs
+        _pull_back_group,
+        [
+            (kernel, Z, L_inv, group, blocks, *shared)
+            for group, blocks in zip(groups, stores, strict=True)
+        ],
+        n_jobs,
     )
     grad_theta, grad_Z = zip(*parts, strict=True)
     return sum(grad_theta), sum(grad_Z)

@@ -58,7 +58,7 @@ def distinct_rows(X, weight, n_inducing, rng):
 
 
 def _kmeans(candidates, mass, n_inducing, scale, rng):
-    from sklearn.cluster import KMeans  # 0.16 s of import that "greedy" and given inputs do not need
+    from sklearn.cluster import KMeans  # 0.16 s of the package's import, not always needed
 
     centre = candidates.mean(axis=0)
     with warnings.catch_warnings():

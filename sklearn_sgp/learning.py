@@ -193,12 +193,15 @@ def ascend_lbfgs(objective, space, start, *, max_iter, plateau, trace, time_left
     """
     deadline = time.perf_counter() + time_left
     best = {"value": -np.inf, "x": None, "worst": np.inf}
+    seconds = 0.0  # of the last evaluation: one that would end too late is not begun
     n_iter = 0
     bounds = space.bounds(start)
     x0 = np.clip(space.pack(start), bounds[:, 0], bounds[:, 1])
 
     def negated(x):
-        if time.perf_counter() > deadline and best["x"] is not None:
+        nonlocal seconds
+        begin = time.perf_counter()
+        if begin + seconds > deadline and best["x"] is not None:
             raise _Finished
         try:
             value, gradient = objective(space.unpack(x, start))
@@ -207,6 +210,7 @@ def ascend_lbfgs(objective, space, start, *, max_iter, plateau, trace, time_left
                 raise
             spread = max(best["value"] - best["worst"], abs(best["value"]), 1.0)
             return 10.0 * spread - best["worst"], np.zeros_like(x)
+        seconds = time.perf_counter() - begin
         best["worst"] = min(best["worst"], value)
         if value > best["value"]:
             best.update(value=value, x=x.copy())

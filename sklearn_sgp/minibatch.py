@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ._core import _linalg as la
+from ._core._memory import empty
 from .linalg import product
 from .objectives import Gradient
 
@@ -77,12 +78,14 @@ def minibatch_bound(state, likelihood, noise_variance, rows, scale, *, with_inpu
         0.0 if grad_Z is None else grad_Z + Z_K,
     )
     value = float(np.dot(weight, expected.value)) - state.kl()
-    return MinibatchTerms(value, gradient, G * (-2.0 / t), target_h)
+    G *= -2.0 / t
+    return MinibatchTerms(value, gradient, G, target_h)
 
 
 def _weighted_gram(A, gamma):
     """A diag(gamma) A^T for gamma <= 0."""
-    G = np.empty((len(A), len(A)))
-    la.syrk(A * np.sqrt(np.maximum(-gamma, 0.0)), G, -1.0)
+    G = empty((len(A), len(A)))
+    weighted = np.multiply(A, np.sqrt(np.maximum(-gamma, 0.0)), out=empty(A.shape))
+    la.syrk(weighted, G, -1.0)
     la.mirror(G)
     return G

@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .factors import SumsCotangent, accumulate, pull_back
+from ._core._memory import empty
+from .factors import SumsCotangent, accumulate, block_store, pull_back
 from .linalg import NotPositiveDefiniteError
-from .posterior import Prior
+from .posterior import DIRECT_GRADIENT_LIMIT, DIRECT_LIMIT, Prior
 from .states import DirectState, WhitenedState
 
 
@@ -64,11 +65,12 @@ def collapsed_terms(state, sums, noise_variance):
     """Value and cotangents of the collapsed bound; parameters as in `collapsed_value`."""
     s2, t = noise_variance, state.h.shape[1]
     H_cotangent = state.information_cotangent()
+    scaled = np.divide(H_cotangent, s2, out=empty(H_cotangent.shape))
     informed = float(np.vdot(H_cotangent, state.H)) + state.fit
     log_noise = 0.5 * (sums.targets / s2 + t * sums.diagonal / s2 - t * sums.weight) - informed
     return CollapsedTerms(
         collapsed_value(state, sums, s2),
-        SumsCotangent(H_cotangent / s2, state.coefficients / s2, -0.5 * t / s2),
+        SumsCotangent(scaled, state.coefficients / s2, -0.5 * t / s2),
         state.collapsed_gram_cotangent(H_cotangent),
         log_noise,
     )
@@ -83,13 +85,13 @@ def information_bound(kernel, rows, noise_variance):
     return float(kernel.diag(sample).max()) * rows.total_weight / noise_variance
 
 
-def suitable_form(rows, prior, noise_variance):
+def suitable_form(rows, prior, noise_variance, limit=DIRECT_LIMIT):
     """DirectState where it is safe, else WhitenedState."""
     information = information_bound(prior.kernel, rows, noise_variance)
-    return DirectState if prior.direct_is_safe(information) else WhitenedState
+    return DirectState if prior.direct_is_safe(information, limit) else WhitenedState
 
 
-def optimal_state(prior, rows, noise_variance, *, form=None, n_jobs=None):
+def optimal_state(prior, rows, noise_variance, *, form=None, n_jobs=None, store=None):
     """The optimal q(u), by one pass over the rows.
 
     Parameters
@@ -100,6 +102,8 @@ def optimal_state(prior, rows, noise_variance, *, form=None, n_jobs=None):
     form : type or None
         WhitenedState or DirectState; None takes what is safe.
     n_jobs : int or None
+    store : list or None
+        From `factors.block_store`.
 
     Returns
     -------
@@ -109,7 +113,7 @@ def optimal_state(prior, rows, noise_variance, *, form=None, n_jobs=None):
     """
     form = form or suitable_form(rows, prior, noise_variance)
     L_inv = prior.L_inv if form is WhitenedState else None
-    sums = accumulate(prior.kernel, prior.Z, L_inv, rows, n_jobs=n_jobs)
+    sums = accumulate(prior.kernel, prior.Z, L_inv, rows, n_jobs=n_jobs, store=store)
     return form.from_sums(prior, sums, noise_variance), sums
 
 
@@ -127,7 +131,7 @@ def collapsed_bound(parameters, rows, delta, *, with_inputs=True, n_jobs=None, f
         Whether the gradient in Z is wanted.
     n_jobs : int or None
     form : type or None
-        As in `optimal_state`.
+        WhitenedState or DirectState; None takes what is safe for gradients.
 
     Returns
     -------
@@ -141,12 +145,21 @@ def collapsed_bound(parameters, rows, delta, *, with_inputs=True, n_jobs=None, f
     """
     kernel, Z, s2 = parameters.kernel, parameters.Z, parameters.noise_variance
     prior = Prior.build(kernel, Z, delta)
-    state, sums = optimal_state(prior, rows, s2, form=form, n_jobs=n_jobs)
+    form = form or suitable_form(rows, prior, s2, DIRECT_GRADIENT_LIMIT)
+    store = block_store(len(Z), rows)
+    state, sums = optimal_state(prior, rows, s2, form=form, n_jobs=n_jobs, store=store)
     terms = collapsed_terms(state, sums, s2)
     if not np.isfinite(terms.value):
         raise NotPositiveDefiniteError("the bound is not finite")
     theta, grad_Z = pull_back(
-        kernel, Z, state.block_factor, rows, terms.sums, with_inputs=with_inputs, n_jobs=n_jobs
+        kernel,
+        Z,
+        state.block_factor,
+        rows,
+        terms.sums,
+        with_inputs=with_inputs,
+        n_jobs=n_jobs,
+        store=store,
     )
     theta_K, Z_K = kernel.gram_vjp(Z, terms.K, with_inputs)
     return terms.value, Gradient(

@@ -17,7 +17,8 @@ from functools import cached_property
 import numpy as np
 
 from ._core import _linalg as la
-from .linalg import cholesky, inverse_from_cholesky, product, sandwich
+from ._core._memory import empty
+from .linalg import cholesky, copy_of, inverse_from_cholesky, product, sandwich
 from .posterior import Posterior, Prior
 
 
@@ -27,12 +28,13 @@ class _State:
     @classmethod
     def from_sums(cls, prior, sums, noise_variance):
         """The optimum for Gaussian noise, from `factors.Sums` in the same form."""
-        return cls(prior, sums.gram / noise_variance, sums.cross / noise_variance)
+        H = np.divide(sums.gram, noise_variance, out=empty(sums.gram.shape))
+        return cls(prior, H, sums.cross / noise_variance)
 
     def information_cotangent(self):
         """Derivative in H of t (tr H - log |I + H|) / 2 + h^T (I + H)^-1 h / 2 (eq. 11)."""
         c = self.coefficients
-        cotangent = (-0.5 * c.shape[1]) * self.middle
+        cotangent = np.multiply(-0.5 * c.shape[1], self.middle, out=empty(self.middle.shape))
         la.gemm(c, c, cotangent, False, True, -0.5, 1.0)
         return cotangent
 
@@ -77,7 +79,7 @@ class WhitenedState(_State):
     @cached_property
     def middle(self):
         """(I + H)^-1 - I."""
-        M = self.posterior.B_inv.copy()
+        M = copy_of(self.posterior.B_inv)
         M.flat[:: len(M) + 1] -= 1.0
         return M
 
@@ -104,7 +106,8 @@ class WhitenedState(_State):
 
     def collapsed_gram_cotangent(self, information_cotangent):
         """Cotangent of K(Z, Z) in the collapsed bound (docs/theory.md, eq. 11)."""
-        inner = information_cotangent - (0.5 * self.h.shape[1]) * self.H
+        inner = copy_of(information_cotangent)
+        la.axpy(-0.5 * self.h.shape[1], self.H, inner)
         return sandwich(self.prior.L_inv, inner, trans=True)
 
     def gram_cotangent(self, G, Ag):
@@ -114,10 +117,11 @@ class WhitenedState(_State):
         """
         AAt = product(self.coefficients, Ag, trans_b=True)  # cotangent of A, times A^T
         la.gemm(self.middle, G, AAt, False, False, 2.0, 1.0)
-        phi = np.tril(AAt)
-        phi.flat[:: len(phi) + 1] *= 0.5
-        inner = sandwich(self.prior.L_inv, phi, trans=True)
-        return -0.5 * (inner + inner.T)
+        AAt.flat[:: len(AAt) + 1] *= 0.5
+        la.clear_upper(AAt)
+        inner = sandwich(self.prior.L_inv, AAt, trans=True)
+        la.symmetrize(inner, -1.0)
+        return inner
 
 
 @dataclass(frozen=True)
@@ -151,7 +155,7 @@ class DirectState(_State):
 
     @cached_property
     def _factor(self):
-        return cholesky(self.prior.K + self.H)
+        return cholesky(np.add(self.prior.K, self.H, out=empty(self.H.shape)))
 
     @cached_property
     def C(self):
@@ -166,7 +170,7 @@ class DirectState(_State):
     @cached_property
     def middle(self):
         """C - K^-1."""
-        return self.C - self.prior.K_inv
+        return np.subtract(self.C, self.prior.K_inv, out=empty(self.C.shape))
 
     @cached_property
     def log_det(self):
@@ -194,9 +198,10 @@ class DirectState(_State):
         """Cotangent of K(Z, Z) in the collapsed bound (docs/theory.md, eq. 11)."""
         K_inv = self.prior.K_inv
         half = product(K_inv, self.H)
-        cotangent = information_cotangent.copy()
+        cotangent = copy_of(information_cotangent)
         la.gemm(half, K_inv, cotangent, False, False, -0.5 * self.h.shape[1], 1.0)
-        return 0.5 * (cotangent + cotangent.T)
+        la.symmetrize(cotangent)
+        return cotangent
 
     def gram_cotangent(self, G, Ag):
         """Cotangent of K(Z, Z), that of the divergence included (docs/theory.md, eq. 14).
@@ -206,9 +211,12 @@ class DirectState(_State):
         """
         K, C, a, t = self.prior.K, self.C, self.coefficients, self.h.shape[1]
         right = product(G, self.prior.K_inv)
-        la.gemm(G + (0.5 * t) * self.H, C, right, False, False, 1.0, 1.0)
+        shifted = copy_of(G)
+        la.axpy(0.5 * t, self.H, shifted)
+        la.gemm(shifted, C, right, False, False, 1.0, 1.0)
         inner = product(self.middle, right)
         spread = product(C, Ag - product(K, a))
         la.gemm(spread, a, inner, False, True, -1.0, -1.0)
         la.gemm(a, a, inner, False, True, -0.5, 1.0)
-        return 0.5 * (inner + inner.T)
+        la.symmetrize(inner)
+        return inner

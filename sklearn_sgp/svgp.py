@@ -29,6 +29,7 @@ from .inducing import choose_inducing
 from .kernels._compile import join_noise
 from .learning import Clock, Parameters, Trace
 from .likelihoods import Gaussian
+from .parallel import resolved_jobs
 
 
 class SVGPRegressor(BaseSparseGPRegressor):
@@ -119,7 +120,8 @@ class SVGPRegressor(BaseSparseGPRegressor):
         Whether ``fit`` starts from the kernel, noise and inducing inputs of the last fit.
 
     n_jobs : int, default=None
-        Number of jobs over blocks of rows. None means 1, in which case BLAS uses its own threads.
+        Number of jobs over blocks of rows. None means as many threads as BLAS would use; a backend
+        of ``joblib.parallel_config`` is respected.
 
     random_state : int, RandomState instance or None, default=None
         Seed of the choice of rows and inducing inputs.
@@ -194,9 +196,9 @@ class SVGPRegressor(BaseSparseGPRegressor):
     >>> X = rng.uniform(0, 10, (2000, 1))
     >>> y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(2000)
     >>> model = SVGPRegressor(n_inducing=20, random_state=0).fit(X, y)
-    >>> mean, std = model.predict([[1.5], [30.0]], return_std=True)
+    >>> mean, std = model.predict([[1.5], [4.5]], return_std=True)
     >>> mean.round(1), std.round(1)
-    (array([1., 0.]), array([0.1, 0.7]))
+    (array([ 1., -1.]), array([0.1, 0.1]))
     """
 
     _parameter_constraints = {
@@ -392,7 +394,8 @@ class SVGPRegressor(BaseSparseGPRegressor):
 
     def _settings(self):
         names = Settings.__dataclass_fields__
-        return Settings(**{name: getattr(self, name) for name in names})
+        chosen = {name: getattr(self, name) for name in names}
+        return Settings(**{**chosen, "n_jobs": resolved_jobs(self.n_jobs)})
 
     def _learn(self, X, y, weight, clock, previous):
         """Everything of a fit after the validation of its inputs."""

@@ -108,6 +108,33 @@ def mirror(double[:, ::1] C):   # IN/OUT (m, m)
                         C[j, i] = C[i, j]
 
 
+def symmetrize(double[:, ::1] C, double alpha=1.0):     # IN/OUT (m, m)
+    """C := alpha * (C + C.T) / 2."""
+    cdef ptrdiff_t m = C.shape[0], tiles = (m + TILE - 1) // TILE, ti, tj, i, j
+    cdef double half = 0.5 * alpha, value
+    if C.shape[1] != m:
+        _shapes_differ("symmetrize")
+    with nogil:
+        for ti in range(tiles):
+            for tj in range(ti + 1):
+                for i in range(ti * TILE, min(m, (ti + 1) * TILE)):
+                    for j in range(tj * TILE, min(i + 1, (tj + 1) * TILE)):
+                        value = half * (C[i, j] + C[j, i])
+                        C[i, j] = value
+                        C[j, i] = value
+
+
+def clear_upper(double[:, ::1] C):  # IN/OUT (m, m)
+    """Set what is above the diagonal of C to zero."""
+    cdef ptrdiff_t m = C.shape[0], i, j
+    if C.shape[1] != m:
+        _shapes_differ("clear_upper")
+    with nogil:
+        for i in range(m):
+            for j in range(i + 1, m):
+                C[i, j] = 0.0
+
+
 def trmm(
     const double[:, ::1] L,     # IN (m, m), lower triangular
     double[:, ::1] B,           # IN/OUT (m, n)
@@ -166,16 +193,13 @@ def potrf(double[:, ::1] A):    # IN/OUT (m, m)
     """Lower triangle of A := its Cholesky factor; returns LAPACK's info (0 is success)."""
     cdef blas_int m = <blas_int> A.shape[0], info = 0
     cdef char uplo = b"U"
-    cdef ptrdiff_t i, j
     if A.shape[1] != A.shape[0]:
         _shapes_differ("potrf")
     if m == 0:
         return 0
     with nogil:
         dpotrf(&uplo, &m, &A[0, 0], &m, &info)
-        for i in range(m):
-            for j in range(i + 1, m):
-                A[i, j] = 0.0
+    clear_upper(A)
     return info
 
 

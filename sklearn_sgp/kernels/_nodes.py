@@ -12,6 +12,7 @@ import numpy as np
 
 from .._core import _linalg as la
 from .._core import _stationary
+from .._core._memory import empty
 
 # Squared distances by differences cost about 3 d flops an entry, by GEMM 2 d and two more passes:
 # measured to meet at d = 10 (AVX-512) to 15 (baseline).
@@ -51,7 +52,7 @@ class Stationary:
 
     def block(self, p, Z, X, direct=False):
         Zs, _, Xt, variance, shape = self._arguments(p, Z, X)
-        out = np.empty((len(Zs), Xt.shape[1]))
+        out = empty((len(Zs), Xt.shape[1]))
         direct = direct or Zs.shape[1] <= DIRECT_MAX_FEATURES
         _stationary.value_block(self.profile, Zs, Xt, variance, shape, out, direct)
         return out
