@@ -11,13 +11,14 @@ from sklearn.utils import check_random_state
 from sklearn_sgp import SVGPRegressor
 from sklearn_sgp._core import _linalg as la
 from sklearn_sgp._stages import Problem as FitProblem
-from sklearn_sgp._stages import StochasticState, _Stepper
 from sklearn_sgp._start import scaled_rows, target_scaling
+from sklearn_sgp._stochastic import StochasticState, _Stepper
 from sklearn_sgp.factors import accumulate
 from sklearn_sgp.inducing import choose_inducing
 from sklearn_sgp.learning import Clock, Trace
 from sklearn_sgp.likelihoods import Gaussian
-from sklearn_sgp.objectives import collapsed_bound, information_bound
+from sklearn_sgp.objectives import collapsed_bound, information_bound, suitable_form
+from sklearn_sgp.parallel import resolved_jobs
 from sklearn_sgp.posterior import settle_jitter
 from sklearn_sgp.states import DirectState, WhitenedState
 
@@ -58,8 +59,10 @@ class Fit:
         ``form`` is a state, or None to let the condition number decide; of the function, ``move``
         says whether kernel, noise and Z move too.
         """
-        # no condition number is safe for infinite information, every one for none
-        bound = {None: self.information, WhitenedState: np.inf, DirectState: 0.0}[form]
+
+        def choose(prior, noise_variance):
+            return form or suitable_form(self.rows, prior, noise_variance)
+
         m, t = len(self.parameters.Z), self.rows.y.shape[1]
         start = WhitenedState(self.prior, np.zeros((m, m)), np.zeros((m, t)))
         problem = FitProblem(
@@ -71,7 +74,7 @@ class Fit:
             Trace(Clock()),
             self.rng,
         )
-        stepper = _Stepper(problem, StochasticState(self.parameters, start, bound))
+        stepper = _Stepper(problem, StochasticState(self.parameters, start, choose))
         indices = batches(len(self.rows), self.model.batch_size, seed)
 
         def step(move=True):
@@ -81,7 +84,7 @@ class Fit:
 
     def evaluation(self, rows, form=None):
         """Function that evaluates the collapsed bound of some rows with all gradients."""
-        delta, n_jobs = self.prior.delta, self.model.n_jobs
+        delta, n_jobs = self.prior.delta, resolved_jobs(self.model.n_jobs)
         return lambda: collapsed_bound(self.parameters, rows, delta, n_jobs=n_jobs, form=form)
 
     def exact_pass(self, form, n_jobs):

@@ -520,8 +520,8 @@ def interrupt(patch, target, count, error):
 STAGES = {
     "warm start": ("_stages.collapsed_bound", {}),
     "L-BFGS on all rows": ("_stages.collapsed_bound", {"init_size": 20, "max_iter": 1}),
-    "stochastic steps": ("_stages.minibatch_bound", {"init_size": 8, "batch_size": 16}),
-    "adam": ("_stages.minibatch_bound", {"optimizer": "adam", "batch_size": 16}),
+    "growing subsets": ("_stages.collapsed_bound", {"init_size": 4}),
+    "adam": ("_stochastic.minibatch_bound", {"optimizer": "adam", "batch_size": 16}),
     "sums over rows": ("objectives.accumulate", {}),
     "way back": ("objectives.pull_back", {}),
     "store": ("svgp.join_noise", {}),

@@ -22,7 +22,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 from sklearn.gaussian_process.kernels import Sum as SumKernel
 
-from sklearn_sgp._stages import StochasticState
+from sklearn_sgp._stochastic import StochasticState
 from sklearn_sgp.kernels import compile_kernel
 from sklearn_sgp.learning import Parameters, ParameterSpace
 from sklearn_sgp.likelihoods import ExpectedLogDensity, Gaussian
