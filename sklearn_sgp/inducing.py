@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.random import sample_without_replacement
 
 # Rows that a choice looks at, for each inducing input.
 _ROWS_PER_CENTRE = 20
@@ -47,10 +48,14 @@ def choose_inducing(method, X, weight, n_inducing, kernel, scale, rng):
 
 def distinct_rows(X, weight, n_inducing, rng):
     """Sorted distinct rows of a random sample of X, and the weight of each."""
-    index = np.arange(len(X)) if weight is None else np.flatnonzero(weight > 0)
     size = max(_MIN_ROWS, _ROWS_PER_CENTRE * n_inducing)
-    if len(index) > size:
-        index = np.sort(rng.choice(index, size, replace=False))
+    index = None if weight is None else np.flatnonzero(weight > 0)
+    count = len(X) if index is None else len(index)
+    if count > size:
+        picked = np.sort(sample_without_replacement(count, size, random_state=rng))
+        index = picked if index is None else index[picked]
+    elif index is None:
+        index = np.arange(count)
     sample = np.asarray(X[index], dtype=np.float64)
     rows, inverse = np.unique(sample, axis=0, return_inverse=True)
     sample_weight = np.ones(len(index)) if weight is None else weight[index]

@@ -27,6 +27,7 @@ from ._start import (
 )
 from .inducing import choose_inducing
 from .kernels._compile import join_noise
+from .kernels._scales import input_scales
 from .learning import Clock, Parameters, Trace
 from .likelihoods import Gaussian
 from .parallel import resolved_jobs
@@ -438,7 +439,7 @@ class SVGPRegressor(BaseSparseGPRegressor):
         if reusable and len(previous.parameters.theta) == len(theta):
             start = replace(previous.parameters, expression=expression)
         else:
-            start = replace(start, Z=self._inducing_inputs(rows, expression, start, spread, rng))
+            start = replace(start, Z=self._inducing_inputs(rows, start, spread, rng))
         learns_inputs = self.optimize_inducing and expression.differentiable_inputs
         if self.optimizer is not None and not expression.differentiable_inputs:
             warnings.warn(
@@ -451,10 +452,16 @@ class SVGPRegressor(BaseSparseGPRegressor):
         space = parameter_space(theta_bounds, noise_bounds, Z_scale)
         return start, space
 
-    def _inducing_inputs(self, rows, expression, start, spread, rng):
+    def _inducing_inputs(self, rows, start, spread, rng):
         if isinstance(self.inducing, str):
             return choose_inducing(
-                self.inducing, rows.X, rows.weight, self.n_inducing, start.kernel, spread, rng
+                self.inducing,
+                rows.X,
+                rows.weight,
+                self.n_inducing,
+                start.kernel,
+                input_scales(start.kernel, spread),
+                rng,
             )
         try:
             Z = check_array(self.inducing, dtype=np.float64, order="C", copy=True)

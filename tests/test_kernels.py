@@ -25,6 +25,7 @@ from sklearn.gaussian_process.kernels import (
 
 from sklearn_sgp.kernels import Columns, compile_kernel, split_noise
 from sklearn_sgp.kernels._compile import join_noise
+from sklearn_sgp.kernels._scales import input_scales
 
 
 class Cauchy(StationaryKernelMixin, NormalizedKernelMixin, Kernel):
@@ -473,3 +474,13 @@ def test_bad_columns_are_refused(columns):
     """The error names columns, the range and what came."""
     with pytest.raises(ValueError, match=r"'columns' of Columns must be .* = 2\. Got "):
         compile_kernel(Columns(RBF(), columns), np.zeros(3))
+
+
+def test_input_scales_are_the_shortest_of_each_column():
+    """Each column has its shortest length scale, and the fallback where there is none."""
+    kernel = Columns(RBF([1.0, 2.0]), [2, 0]) * RBF(3.0, "fixed") + Columns(DotProduct(), [1])
+    bound = compile_kernel(kernel, np.zeros(4))
+    scales = input_scales(bound.bind(bound.theta), np.full(4, 9.0))
+    assert_allclose(scales, [2.0, 3.0, 1.0, 3.0])
+    periodic = compile_kernel(Columns(ExpSineSquared(5.0), [0]), np.zeros(2))
+    assert_allclose(input_scales(periodic.bind(periodic.theta), np.array([7.0, 8.0])), [7.0, 8.0])
