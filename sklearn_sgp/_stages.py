@@ -12,9 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.random import sample_without_replacement
 
 from ._stochastic import ascend_stochastic
-from .factors import CHUNK, accumulate
+from .factors import CHUNK
 from .learning import Parameters, ParameterSpace, Plateau, Trace, ascend_lbfgs
-from .objectives import collapsed_bound, collapsed_value, optimal_state
+from .objectives import collapsed_bound, collapsed_value, optimal_state, suitable_form
 from .parallel import one_blas_thread_each
 from .posterior import Posterior, settle_jitter, warn_about_jitter
 from .rows import Rows
@@ -179,14 +179,15 @@ def _finish_seconds(problem, parameters):
     """Measured time of the exact finish, a little more to be safe; 0 without a budget."""
     if not np.isfinite(problem.trace.clock.max_time):
         return 0.0
-    sample = problem.rows.select(slice(0, 4 * CHUNK))
+    rows, n_jobs, s2 = problem.rows, problem.settings.n_jobs, parameters.noise_variance
+    sample = rows.select(slice(0, 4 * CHUNK))
     prior, _ = settle_jitter(parameters.kernel, parameters.Z, problem.settings.jitter)
-    seconds = np.inf
+    form, seconds = suitable_form(rows, prior, s2), np.inf
     for _ in range(2):  # the first may pay for cold caches
         begin = time.perf_counter()
-        accumulate(prior.kernel, prior.Z, prior.L_inv, sample, n_jobs=problem.settings.n_jobs)
+        optimal_state(prior, sample, s2, form=form, n_jobs=n_jobs)
         seconds = min(seconds, time.perf_counter() - begin)
-    return 1.1 * seconds * len(problem.rows) / len(sample) + _MIN_SECONDS
+    return 1.1 * seconds * len(rows) / len(sample) + _MIN_SECONDS
 
 
 def _finish(problem, parameters, n_iter, n_steps):
