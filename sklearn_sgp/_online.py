@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ._core import _linalg as la
 from ._stages import Learned
 from .factors import Sums, accumulate
 from .inducing import choose_inducing
 from .learning import Adam, ParameterSpace
-from .linalg import NotPositiveDefiniteError
+from .linalg import NotPositiveDefiniteError, product
 from .minibatch import minibatch_bound
 from .objectives import collapsed_value
 from .posterior import Posterior, Prior, settle_jitter, warn_about_jitter
@@ -157,13 +158,31 @@ class _Absorber:
         x = self.adam.step(x, space.pack_gradient(terms.gradient), space.bounds(self.parameters))
         moved = space.unpack(x, self.parameters)
         try:
-            self.prior = Prior.build(moved.kernel, moved.Z, self.prior.delta)
+            prior = Prior.build(moved.kernel, moved.Z, self.prior.delta)
         except NotPositiveDefiniteError:
             # the hyperparameters stay; a shorter step is tried from the next minibatch on
             self.adam.learning_rate *= 0.5
         else:
+            self._project(prior)
             self.parameters = moved
             self.online = replace(self.online, exact=False)
+
+    def _project(self, prior):
+        """Carry the information over to other inducing values (docs/theory.md, eq. 22).
+
+        Held as they are, (H, h) would turn with the Cholesky factor, which no later row corrects:
+        on power_plant one step took the RMSE from 4.4 to 6.7.
+        """
+        old = self.prior
+        W = prior.kernel.block(prior.Z, old.Z)
+        if np.array_equal(prior.Z, old.Z):
+            W.flat[:: len(W) + 1] += prior.delta  # the same inducing values, jitter included
+        la.trmm(prior.L_inv, W)
+        la.trmm_right(W, old.L_inv, True)
+        self.H = product(product(W, self.H), W, trans_b=True)
+        la.symmetrize(self.H)
+        self.h = product(W, self.h)
+        self.prior = prior
 
     def _bound(self, rows, with_inputs):
         """Estimate of the bound for all rows from some."""

@@ -1027,3 +1027,18 @@ def test_iterative_imputer_draws_from_the_posterior(toy):
         filled = imputer.set_params(random_state=0).fit_transform(holes)
     assert_array_equal(filled[~np.isnan(holes)], data[~np.isnan(holes)])
     assert np.abs(filled[::6, 1] - data[::6, 1]).max() < 0.5
+
+
+@pytest.mark.parametrize("optimize_inducing", [False, True])
+def test_partial_fit_that_learns_does_no_harm(optimize_inducing):
+    """Batches that move kernel, noise and Z predict new rows no worse than the first one did."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (1800, 2))
+    y = np.sin(5.0 * X[:, 0]) + X[:, 1] ** 2 + 0.2 * rng.standard_normal(1800)
+    model = SVGPRegressor(n_inducing=40, optimize_inducing=optimize_inducing, random_state=0)
+    densities = []
+    for lo in range(0, 1500, 300):
+        model.partial_fit(X[lo : lo + 300], y[lo : lo + 300])
+        densities.append(model.log_density(X[1500:], y[1500:]).mean())
+    assert min(densities[1:]) > densities[0] - 0.02
+    assert densities[-1] > densities[0]
