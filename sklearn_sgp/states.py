@@ -22,8 +22,20 @@ from .linalg import cholesky, copy_of, inverse_from_cholesky, product, sandwich
 from .posterior import Posterior, Prior
 
 
+@dataclass(frozen=True)
 class _State:
-    """What is the same in both coordinates."""
+    """What is the same in both coordinates.
+
+    Parameters
+    ----------
+    prior : Prior
+    H : ndarray of shape (m, m)
+    h : ndarray of shape (m, t)
+    """
+
+    prior: Prior
+    H: np.ndarray
+    h: np.ndarray
 
     @classmethod
     def from_sums(cls, prior, sums, noise_variance):
@@ -44,20 +56,8 @@ class _State:
         return float(np.vdot(self.h, self.coefficients))
 
 
-@dataclass(frozen=True)
 class WhitenedState(_State):
-    """q(u) held as (H, h).
-
-    Parameters
-    ----------
-    prior : Prior
-    H : ndarray of shape (m, m)
-    h : ndarray of shape (m, t)
-    """
-
-    prior: Prior
-    H: np.ndarray
-    h: np.ndarray
+    """q(u) held as (H, h)."""
 
     @classmethod
     def hold(cls, posterior):
@@ -124,22 +124,11 @@ class WhitenedState(_State):
         return inner
 
 
-@dataclass(frozen=True)
 class DirectState(_State):
     """q(u) held as L H L^T, with the letter H here, and L h.
 
     With K = K(Z, Z) and C = (K + H)^-1, q(u) has covariance K C K and mean K C h.
-
-    Parameters
-    ----------
-    prior : Prior
-    H : ndarray of shape (m, m)
-    h : ndarray of shape (m, t)
     """
-
-    prior: Prior
-    H: np.ndarray
-    h: np.ndarray
 
     @classmethod
     def hold(cls, posterior):

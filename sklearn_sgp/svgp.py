@@ -38,9 +38,9 @@ class SVGPRegressor(BaseSparseGPRegressor):
 
     The function is summarised by its values at ``n_inducing`` inducing inputs, whose posterior is
     kept explicitly. With default settings, kernel, noise and inducing inputs are learned on a
-    subset of the rows by L-BFGS on the variational bound, refined on all rows, and the posterior
-    is then computed exactly from all rows. Cost is linear in the number of rows, memory does not
-    depend on it, and no learning rate needs tuning.
+    subset of the rows by L-BFGS on the variational bound, refined on larger subsets, and the
+    posterior is then computed exactly from all rows. Cost is linear in the number of rows, memory
+    does not depend on it, and no learning rate needs tuning.
 
     Parameters
     ----------
