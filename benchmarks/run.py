@@ -114,7 +114,15 @@ def main():
         if args.smoke and args.output is None:
             output = Path(folder) / "results"
         output.mkdir(parents=True, exist_ok=True)
-        context = Context(args.data, peers, args.seconds, args.splits, args.smoke, Path(folder))
+        context = Context(
+            args.data,
+            peers,
+            args.seconds,
+            args.splits,
+            args.smoke,
+            Path(folder),
+            None if args.smoke else output / "rivals.json",
+        )
         results = stored(output / "results.json")
         results |= {"date": date.today().isoformat(), "machine": report.hardware()}
         results["toy"] = args.smoke

@@ -18,7 +18,7 @@ from .parallel import group_bounds, map_groups, shares_memory
 
 CHUNK = 1024
 # Largest size of the blocks that a first pass may keep for the second.
-_STORE_BYTES = 128 << 20
+_STORE_BYTES = 256 << 20
 
 
 @dataclass

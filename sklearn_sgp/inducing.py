@@ -4,7 +4,8 @@ import warnings
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.random import sample_without_replacement
+
+from .rows import random_index
 
 # Rows that a choice looks at, for each inducing input.
 _ROWS_PER_CENTRE = 20
@@ -52,7 +53,7 @@ def distinct_rows(X, weight, n_inducing, rng):
     index = None if weight is None else np.flatnonzero(weight > 0)
     count = len(X) if index is None else len(index)
     if count > size:
-        picked = np.sort(sample_without_replacement(count, size, random_state=rng))
+        picked = np.sort(random_index(count, size, rng))
         index = picked if index is None else index[picked]
     elif index is None:
         index = np.arange(count)

@@ -61,7 +61,7 @@ class ParameterSpace:
         Natural logarithms.
     noise_bounds : tuple of float, or None
         Natural logarithms; None keeps the noise where it is.
-    Z_scale : ndarray of shape (d,), or None
+    Z_scale : ndarray of shape (d,) or (m, d), or None
         None keeps the inducing inputs where they are.
     """
 

@@ -117,7 +117,16 @@ def optimal_state(prior, rows, noise_variance, *, form=None, n_jobs=None, store=
     return form.from_sums(prior, sums, noise_variance), sums
 
 
-def collapsed_bound(parameters, rows, delta, *, with_inputs=True, n_jobs=None, form=None):
+def collapsed_bound(
+    parameters,
+    rows,
+    delta,
+    *,
+    with_inputs=True,
+    n_jobs=None,
+    form=None,
+    limit=DIRECT_GRADIENT_LIMIT,
+):
     """Collapsed bound and its gradient, by two passes over the rows.
 
     Parameters
@@ -131,7 +140,9 @@ def collapsed_bound(parameters, rows, delta, *, with_inputs=True, n_jobs=None, f
         Whether the gradient in Z is wanted.
     n_jobs : int or None
     form : type or None
-        WhitenedState or DirectState; None takes what is safe for gradients.
+        WhitenedState or DirectState; None takes what ``limit`` says.
+    limit : float
+        Largest amplification of rounding with which the direct form is taken.
 
     Returns
     -------
@@ -145,7 +156,7 @@ def collapsed_bound(parameters, rows, delta, *, with_inputs=True, n_jobs=None, f
     """
     kernel, Z, s2 = parameters.kernel, parameters.Z, parameters.noise_variance
     prior = Prior.build(kernel, Z, delta)
-    form = form or suitable_form(rows, prior, s2, DIRECT_GRADIENT_LIMIT)
+    form = form or suitable_form(rows, prior, s2, limit)
     store = block_store(len(Z), rows)
     state, sums = optimal_state(prior, rows, s2, form=form, n_jobs=n_jobs, store=store)
     terms = collapsed_terms(state, sums, s2)
