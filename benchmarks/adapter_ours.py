@@ -10,8 +10,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_sgp import SVGPRegressor
 
-# A fit that ends so much before its budget has converged: longer budgets would repeat it.
-_CONVERGED_SHARE = 0.7
+# A fit that ends so much before its budget has converged: longer budgets would repeat it. Short
+# budgets may end early for other reasons.
+_CONVERGED_SHARE, _LEAST_BUDGET = 0.7, 20
 
 
 def fitted(problem, **options):
@@ -42,7 +43,7 @@ def curve(problem, *, budgets, **options):
         )
         del model
         gc.collect()
-        if seconds < _CONVERGED_SHARE * budget:
+        if budget > _LEAST_BUDGET and seconds < _CONVERGED_SHARE * budget:
             break
 
 

@@ -8,7 +8,7 @@ passes over memory, threads that wait, Python.
 """
 
 _EXPONENTIAL = 32  # the polynomial of _core/profiles.c
-_GROUPS, _CHUNK = 8, 1024  # parallel.py, factors.py
+_STORED = 256 << 20  # bytes, factors.py
 
 
 def kernel_block(m, n, d):
@@ -60,9 +60,13 @@ def collapsed(m, n, d, whitened):
     rows = (5 if whitened else 3) * n * m**2 + 2 * kernel_block(m, n, d) + 6 * m * n
     rows += kernel_reverse(m, n, d) + _gram(m, d)
     once = rows + (2 if whitened else 4) * m**3 + _factors(m, whitened)
-    groups = min(_GROUPS, -(-n // _CHUNK))
-    owed, done = (1, groups) if whitened else (0, 0)  # inv(L)^T times the cotangent of H
-    return once + owed * m**3, once + done * m**3
+    if whitened:
+        once += m**3  # inv(L)^T times the cotangent of H
+        if 8 * m * n <= _STORED:
+            once -= n * m**2 + kernel_block(m, n, d)  # blocks are kept for the second pass
+    elif 8 * m * n <= _STORED:
+        once -= kernel_block(m, n, d)
+    return once, once
 
 
 def exact_pass(m, n, d, whitened):

@@ -4,14 +4,13 @@ The stages hand one another `Parameters`; only the last makes the posterior that
 """
 
 import time
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from ._conditioning import gradient_limit, input_units
 from ._stochastic import ascend_stochastic
+from ._warnings import warn_caller
 from .factors import CHUNK
 from .learning import Parameters, ParameterSpace, Plateau, Trace, ascend_lbfgs
 from .objectives import collapsed_bound, collapsed_value, optimal_state, suitable_form
@@ -111,40 +110,42 @@ def learn(problem):
 
 def _auto(problem, parameters, reserve):
     """L-BFGS on nested random subsets that grow."""
-    rows, init_size, n_iter = problem.rows, problem.settings.init_size, 0
-    budget = problem.trace.clock.left() - reserve
-    plan = _stage_sizes(len(rows), init_size, _affordable_rows(len(rows), budget, reserve))
-    order = random_index(len(rows), plan[-1], problem.rng)
-    for stage, size in enumerate(plan):
-        share = 1.0 if stage == len(plan) - 1 else _STAGE_SHARE
-        seconds = share * (problem.trace.clock.left() - reserve)
-        used = rows if size == len(rows) else rows.select(np.sort(order[:size]))
-        if stage == 0:
-            parameters, more = _warm_start(problem, parameters, used, seconds)
-        else:
-            factor = min(len(rows) / size, _LARGEST_WEIGHT)
-            used = used if factor == 1.0 else used.weighted(factor)
-            parameters, more = _lbfgs(problem, parameters, used, seconds)
-        n_iter += more
+    rows, init_size, clock = problem.rows, problem.settings.init_size, problem.trace.clock
+    if len(rows) <= init_size:
+        parameters, n_iter = _warm_start(problem, parameters, rows, clock.left() - reserve)
+        return parameters, n_iter, 0
+    largest = _refinements(len(rows), init_size)[-1]
+    order = random_index(len(rows), largest, problem.rng)
+    used = rows.select(np.sort(order[:init_size]))
+    seconds = _STAGE_SHARE * (clock.left() - reserve)
+    parameters, n_iter = _warm_start(problem, parameters, used, seconds)
+    # a pass may take half the time with the kernel that was found
+    reserve = min(_finish_seconds(problem, parameters), reserve)
+    affordable = _affordable_rows(len(rows), clock.left() - reserve, reserve)
+    sizes = _refinements(len(rows), init_size, affordable)
+    for size in sizes:
         if problem.trace.stopped:
             break
+        share = 1.0 if size == sizes[-1] else _STAGE_SHARE
+        used = rows if size == len(rows) else rows.select(np.sort(order[:size]))
+        factor = min(len(rows) / size, _LARGEST_WEIGHT if 2 * affordable >= size else 1.0)
+        used = used if factor == 1.0 else used.weighted(factor)
+        parameters, more = _lbfgs(problem, parameters, used, share * (clock.left() - reserve))
+        n_iter += more
     return parameters, n_iter, 0
 
 
-def _stage_sizes(n_rows, init_size, affordable=np.inf):
-    """Rows of each stage; a last stage that would be nearly everything takes everything.
+def _refinements(n_rows, init_size, affordable=np.inf):
+    """Rows of each refinement; a last one that would be nearly everything takes everything.
 
-    Where the time is too short for more rows, those of the warm start may be taken again, for
-    their weights.
+    Where the time is too short for more rows, those of the warm start are taken again.
     """
-    sizes = [min(init_size, n_rows)]
+    sizes = []
     for multiple in _REFINEMENTS:
         size = n_rows if 1.5 * multiple * init_size > n_rows else multiple * init_size
-        if sizes[-1] < size <= affordable:
+        if size <= affordable and size not in sizes:
             sizes.append(size)
-    if len(sizes) == 1 and init_size < n_rows and init_size <= 2 * affordable:
-        sizes.append(init_size)
-    return sizes
+    return sizes or [init_size]
 
 
 def _affordable_rows(n_rows, budget, reserve):
@@ -260,11 +261,9 @@ def _affordable(problem, parameters):
     size = max(4 * CHUNK, int(len(rows) * max(left, 0.0) / needed))
     if size >= len(rows):
         return rows
-    warnings.warn(
+    warn_caller(
         f"max_time={problem.trace.clock.max_time:g} seconds leave no time for a pass over all "
         f"{len(rows)} rows: the posterior rests on {size} of them, weighted up. Raise max_time or "
         "lower n_inducing.",
-        ConvergenceWarning,
-        stacklevel=2,
     )
     return subset(rows, size, problem.rng)

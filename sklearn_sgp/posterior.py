@@ -5,14 +5,13 @@ two sums, H (m, m) and h (m, t): q(v) = N((I + H)^-1 h, (I + H)^-1). Eigenvalues
 least 1, so its Cholesky factor always exists.
 """
 
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from ._core import _linalg as la
+from ._warnings import warn_caller
 from .kernels import BoundKernel
 from .linalg import (
     NotPositiveDefiniteError,
@@ -136,13 +135,11 @@ def settle_jitter(kernel, Z, jitter):
 def warn_about_jitter(jitter, start):
     """Say once per fit that the jitter had to be raised."""
     if jitter > start:
-        warnings.warn(
+        warn_caller(
             f"The covariance of the inducing inputs needed a jitter of {jitter:.0e} of its mean "
             f"diagonal to be positive definite (jitter={start:.0e} was asked for). Nearly "
             "duplicated inducing inputs or very long length scales are the usual causes; fewer "
             "inducing inputs or a rougher kernel such as Matern avoid it.",
-            ConvergenceWarning,
-            stacklevel=4,
         )
 
 

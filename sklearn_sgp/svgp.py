@@ -1,11 +1,9 @@
 """SVGPRegressor: stochastic variational sparse GP regression (Hensman, Fusi & Lawrence 2013)."""
 
-import warnings
 from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils import check_array, check_random_state
 
@@ -25,6 +23,7 @@ from ._start import (
     starting_noise,
     target_scaling,
 )
+from ._warnings import warn_caller
 from .inducing import choose_inducing
 from .kernels._compile import join_noise
 from .kernels._scales import input_scales
@@ -442,11 +441,9 @@ class SVGPRegressor(BaseSparseGPRegressor):
             start = replace(start, Z=self._inducing_inputs(rows, start, spread, rng))
         learns_inputs = self.optimize_inducing and expression.differentiable_inputs
         if self.optimizer is not None and not expression.differentiable_inputs:
-            warnings.warn(
+            warn_caller(
                 f"The kernel {kernel!r} has a part without analytic gradients: its parameters are "
                 "learned by finite differences and the inducing inputs stay where they start.",
-                ConvergenceWarning,
-                stacklevel=5,
             )
         Z_scale = starting_length_scale(spread) if learns_inputs else None
         space = parameter_space(theta_bounds, noise_bounds, Z_scale)
@@ -465,13 +462,13 @@ class SVGPRegressor(BaseSparseGPRegressor):
             )
         try:
             Z = check_array(self.inducing, dtype=np.float64, order="C", copy=True)
-            valid = Z.shape[1] == rows.X.shape[1]
-        except ValueError:
-            valid = False
-        if not valid:
+            got = None if Z.shape[1] == rows.X.shape[1] else f"shape {Z.shape}"
+        except ValueError as error:
+            got = f"{type(self.inducing).__name__}: {error}"
+        if got is not None:
             raise ValueError(
                 "The 'inducing' parameter must be a string or an array of finite numbers of shape "
-                f"(n_inducing, {rows.X.shape[1]}), columns as in X. Got {self.inducing!r}."
+                f"(n_inducing, {rows.X.shape[1]}), columns as in X. Got {got}"
             )
         return Z
 

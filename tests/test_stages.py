@@ -35,23 +35,20 @@ SPACE = ParameterSpace(np.tile([-10.0, 10.0], (3, 1)), (-10.0, 10.0), np.array([
 
 
 @pytest.mark.parametrize(
-    "n_rows, init_size, affordable, sizes",
+    "n_rows, affordable, sizes",
     [
-        (50, 100, np.inf, [50]),
-        (100, 100, np.inf, [100]),
-        (101, 100, np.inf, [100, 101]),
-        (250, 100, np.inf, [100, 250]),
-        (301, 100, np.inf, [100, 200, 301]),
-        (2000, 100, np.inf, [100, 200, 2000]),
-        (2500, 100, np.inf, [100, 200, 1600]),
-        (2500, 100, 1000, [100, 200]),
-        (2500, 100, 150, [100, 100]),
-        (2500, 100, 40, [100]),
-        (100, 100, 40, [100]),
+        (101, np.inf, [101]),
+        (250, np.inf, [250]),
+        (301, np.inf, [200, 301]),
+        (2000, np.inf, [200, 2000]),
+        (2500, np.inf, [200, 1600]),
+        (2500, 1000, [200]),
+        (2500, 150, [100]),
+        (2500, 10, [100]),
     ],
 )
-def test_stages_grow_to_all_rows_or_what_is_affordable(n_rows, init_size, affordable, sizes):
-    assert _stages._stage_sizes(n_rows, init_size, affordable) == sizes
+def test_refinements_grow_to_all_rows_or_what_is_affordable(n_rows, affordable, sizes):
+    assert _stages._refinements(n_rows, 100, affordable) == sizes
 
 
 def test_without_a_budget_any_size_is_affordable():
