@@ -1,38 +1,29 @@
 """SVGPRegressor: stochastic variational sparse GP regression (Hensman, Fusi & Lawrence 2013)."""
 
 from dataclasses import replace
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
-from sklearn.gaussian_process.kernels import Kernel
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 
-from ._base import check_size, transactional
+from ._base import transactional
 from ._compat import FitProgress, Interval, StrOptions, _fit_context
+from ._learned import SHARED_CONSTRAINTS, BaseLearnedRegressor
 from ._online import OnlineState, absorb, new_inducing_inputs, rescaled
-from ._regression import BaseSparseGPRegressor
-from ._stages import Learned, Problem, Settings, learn
+from ._stages import Learned, Problem, learn
 from ._start import (
-    compile_process,
-    default_kernel,
     input_summary,
     merged_rows,
     parameter_space,
     scaled_rows,
-    starting_length_scale,
-    starting_noise,
     target_scaling,
 )
-from ._warnings import warn_caller
-from .inducing import choose_inducing
 from .kernels._compile import join_noise
-from .kernels._scales import input_scales
-from .learning import Clock, Parameters, Trace
+from .learning import Clock, Trace
 from .likelihoods import Gaussian
-from .parallel import resolved_jobs
 
 
-class SVGPRegressor(BaseSparseGPRegressor):
+class SVGPRegressor(BaseLearnedRegressor):
     """Sparse Gaussian process regression for many rows.
 
     The function is summarised by its values at ``n_inducing`` inducing inputs, whose posterior is
@@ -201,31 +192,9 @@ class SVGPRegressor(BaseSparseGPRegressor):
     (array([ 1., -1.]), array([0.1, 0.1]))
     """
 
-    _parameter_constraints = {
-        "kernel": [None, Kernel],
+    _parameter_constraints = SHARED_CONSTRAINTS | {
         "likelihood": [StrOptions({"gaussian"})],
         "total_samples": [None, Interval(Integral, 1, None, closed="left")],
-        "n_inducing": [Interval(Integral, 1, None, closed="left")],
-        "inducing": [StrOptions({"kmeans", "greedy", "random"}), "array-like"],
-        "optimize_inducing": ["boolean"],
-        "noise_variance": [None, Interval(Real, 0, None, closed="neither")],
-        "noise_variance_bounds": [StrOptions({"fixed"}), "array-like"],
-        "optimizer": [None, StrOptions({"auto", "lbfgs", "adam"})],
-        "init_size": [Interval(Integral, 1, None, closed="left")],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "max_steps": [None, Interval(Integral, 1, None, closed="left")],
-        "max_time": [None, Interval(Real, 0, None, closed="neither")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "natural_step": [Interval(Real, 0, 1, closed="right")],
-        "normalize_y": ["boolean", tuple],
-        "jitter": [Interval(Real, 0, 1e-3, closed="both")],
-        "warm_start": ["boolean"],
-        "n_jobs": [None, Integral],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -380,23 +349,6 @@ class SVGPRegressor(BaseSparseGPRegressor):
         rng = check_random_state(self.random_state)
         return new_inducing_inputs(self.inducing, rows, parameters, count, spread, rng)
 
-    def _targets_like_before(self, y):
-        if y.ndim != self._y_ndim or (y.ndim == 2 and y.shape[1] != len(self.y_mean_)):
-            raise ValueError(
-                f"y must have as many columns as in the first batch. Got shape {y.shape}."
-            )
-        return self._target_columns(y)
-
-    def _target_columns(self, y):
-        y = y.reshape(len(y), -1).astype(np.float64, copy=False)
-        check_size("y", y)
-        return y
-
-    def _settings(self):
-        names = Settings.__dataclass_fields__
-        chosen = {name: getattr(self, name) for name in names}
-        return Settings(**{**chosen, "n_jobs": resolved_jobs(self.n_jobs)})
-
     def _learn(self, X, y, weight, clock, previous):
         """Everything of a fit after the validation of its inputs."""
         progress = FitProgress(self, X, y)
@@ -422,55 +374,6 @@ class SVGPRegressor(BaseSparseGPRegressor):
         self.objectives_ = np.array(trace.objectives) - offset
         self.fit_times_ = np.array(trace.times)
         progress.end()
-
-    def _start(self, rows, rng, previous):
-        """Starting parameters and the space of those that are free."""
-        center, spread = input_summary(rows.X, rows.weight)
-        kernel = default_kernel(spread) if self.kernel is None else self.kernel
-        expression, whites, theta_bounds = compile_process(kernel, center)
-        noise, noise_bounds = starting_noise(
-            whites, self.noise_variance, self.noise_variance_bounds
-        )
-        self._given_kernel = kernel
-        theta = np.clip(expression.theta, theta_bounds[:, 0], theta_bounds[:, 1])
-        start = Parameters(expression, theta, float(np.log(noise)), None)
-        reusable = previous is not None and previous.parameters.Z.shape[1] == len(center)
-        if reusable and len(previous.parameters.theta) == len(theta):
-            start = replace(previous.parameters, expression=expression)
-        else:
-            start = replace(start, Z=self._inducing_inputs(rows, start, spread, rng))
-        learns_inputs = self.optimize_inducing and expression.differentiable_inputs
-        if self.optimizer is not None and not expression.differentiable_inputs:
-            warn_caller(
-                f"The kernel {kernel!r} has a part without analytic gradients: its parameters are "
-                "learned by finite differences and the inducing inputs stay where they start.",
-            )
-        Z_scale = starting_length_scale(spread) if learns_inputs else None
-        space = parameter_space(theta_bounds, noise_bounds, Z_scale)
-        return start, space
-
-    def _inducing_inputs(self, rows, start, spread, rng):
-        if isinstance(self.inducing, str):
-            return choose_inducing(
-                self.inducing,
-                rows.X,
-                rows.weight,
-                self.n_inducing,
-                start.kernel,
-                input_scales(start.kernel, spread),
-                rng,
-            )
-        try:
-            Z = check_array(self.inducing, dtype=np.float64, order="C", copy=True)
-            got = None if Z.shape[1] == rows.X.shape[1] else f"shape {Z.shape}"
-        except ValueError as error:
-            got = f"{type(self.inducing).__name__}: {error}"
-        if got is not None:
-            raise ValueError(
-                "The 'inducing' parameter must be a string or an array of finite numbers of shape "
-                f"(n_inducing, {rows.X.shape[1]}), columns as in X. Got {got}"
-            )
-        return Z
 
     def _store(self, learned: Learned, y_scale, weight):
         """Fitted attributes from what was learned."""
