@@ -36,17 +36,6 @@ class Model:
     alpha: float = 1.0
 
 
-class Information(NamedTuple):
-    """Sums of blocks: H (m, m) lower triangle, h (m, t), and the logarithm of what is left.
-
-    log Z = constant - t log|I + H| / 2 + h^T (I + H)^-1 h / 2 (theory, eq. 2).
-    """
-
-    H: np.ndarray
-    h: np.ndarray
-    constant: float
-
-
 class BlockGradient(NamedTuple):
     """E_q[log t_B] and its derivatives, q held in v.
 
@@ -204,12 +193,11 @@ class WholeBlock:
         return BlockGradient(value, A_bar, gamma, self.s2 * noise)
 
 
-def make_block(kernel, prior, rows, noise_variance, model):
+def make_block(prior, rows, noise_variance, model):
     """The factor of some rows.
 
     Parameters
     ----------
-    kernel : BoundKernel
     prior : posterior.Prior
     rows : rows.Rows
         Of positive weight.
@@ -224,11 +212,11 @@ def make_block(kernel, prior, rows, noise_variance, model):
     y = np.ascontiguousarray(rows.targets)
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight.astype(np.float64)
     if model.part == "block" and model.alpha > 0.0:
-        return WholeBlock(A, y, weight, kernel.gram(rows.X), noise_variance, model)
-    return RowBlock(A, y, weight, kernel.diag(rows.X), noise_variance, model)
+        return WholeBlock(A, y, weight, prior.kernel.gram(rows.X), noise_variance, model)
+    return RowBlock(A, y, weight, prior.kernel.diag(rows.X), noise_variance, model)
 
 
-def pull_back(kernel, prior, X, block, gradient, with_inputs=True):
+def pull_back(prior, X, block, gradient, with_inputs=True):
     """Gradient of a block's value at fixed L; the gradient's arrays are overwritten.
 
     Returns
@@ -238,7 +226,7 @@ def pull_back(kernel, prior, X, block, gradient, with_inputs=True):
     AAt : ndarray of shape (m, m)
         Cotangent of A times A^T; summed over blocks, it gives that of K(Z, Z) by `gram_cotangent`.
     """
-    AAt = product(gradient.A, block.A, trans_b=True)
+    kernel, AAt = prior.kernel, product(gradient.A, block.A, trans_b=True)
     la.trmm(prior.L_inv, gradient.A, True)
     grad_theta, grad_Z = kernel.block_vjp(prior.Z, X, gradient.A, with_inputs)
     if gradient.K_XX is None:

@@ -8,7 +8,9 @@ import pytest
 from dense import KERNELS, central_difference, exact_gp, log_normal, make_case
 from numpy.testing import assert_allclose
 
+from sklearn_sgp.block_objectives import block_evidence
 from sklearn_sgp.blocks import Model, gram_cotangent, make_block, pull_back
+from sklearn_sgp.objectives import collapsed_bound
 from sklearn_sgp.posterior import Prior
 
 MODELS = {
@@ -70,11 +72,10 @@ def block_diagonal(parts):
 
 
 def blocks_of(case, model, parameters, n_blocks=3):
-    kernel = parameters.kernel
-    prior = Prior.build(kernel, parameters.Z, case.delta)
+    prior = Prior.build(parameters.kernel, parameters.Z, case.delta)
     noise = parameters.noise_variance
     some = split(case, n_blocks)
-    return prior, [(rows, make_block(kernel, prior, rows, noise, model)) for rows in some]
+    return prior, [(rows, make_block(prior, rows, noise, model)) for rows in some]
 
 
 def evidence(case, model, n_blocks=3):
@@ -143,7 +144,7 @@ def test_gradients_are_those_of_the_value(name, weighted, kernel):
     for rows, block in blocks:
         gradient = block.gradient(mean, covariance)
         log_noise += gradient.log_noise
-        parts = pull_back(start.kernel, prior, rows.X, block, gradient)
+        parts = pull_back(prior, rows.X, block, gradient)
         theta, Z, AAt = theta + parts[0], Z + parts[1], AAt + parts[2]
     theta_K, Z_K = start.kernel.gram_vjp(case.Z, gram_cotangent(prior, AAt))
     ours = np.concatenate([theta + theta_K, [log_noise], (Z + Z_K).ravel()])
@@ -183,3 +184,32 @@ def test_evidence_grows_with_alpha_to_that_of_the_whole():
     path = [evidence(case, Model("block", alpha)) for alpha in (0.0, 1e-7, 0.3, 0.7, 1.0)]
     assert_allclose(path[0], path[1], rtol=1e-5)
     assert (np.diff(path[1:]) > 0).all()
+
+
+@EVERY_MODEL
+@WEIGHTED
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_gradient_of_the_evidence(name, weighted, n_jobs):
+    case, model = make_case(t=2, weighted=weighted), MODELS[name]
+    start, m = case.parameters, len(case.Z)
+    blocks = split(case)
+
+    def at(x):
+        theta, log_noise, Z = x[: len(start.theta)], x[len(start.theta)], x[len(start.theta) + 1 :]
+        return replace(start, theta=theta, log_noise=log_noise, Z=Z.reshape(m, -1))
+
+    x = np.concatenate([start.theta, [start.log_noise], start.Z.ravel()])
+    value, parts = block_evidence(start, blocks, case.delta, model, n_jobs=n_jobs)
+    assert_allclose(value, evidence(case, model), rtol=1e-10)
+    ours = np.concatenate([parts.theta, [parts.log_noise], parts.Z.ravel()])
+    expected = central_difference(lambda x: block_evidence(at(x), blocks, case.delta, model)[0], x)
+    assert_allclose(ours, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_the_variational_evidence_is_the_collapsed_bound():
+    case = make_case(t=2, weighted=True)
+    value, gradient = block_evidence(case.parameters, split(case), case.delta, MODELS["vfe"])
+    bound, expected = collapsed_bound(case.parameters, case.rows, case.delta)
+    assert_allclose(value, bound, rtol=1e-10)
+    for ours, other in zip(gradient, expected, strict=True):
+        assert_allclose(ours, other, rtol=1e-7, atol=1e-8)
