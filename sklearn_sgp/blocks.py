@@ -135,22 +135,22 @@ class WholeBlock:
     def __init__(self, A, y, weight, prior_covariance, noise_variance, model):
         self.A, self.y, self.weight = A, y, weight
         self.s2, self.alpha = noise_variance, model.alpha
-        R = prior_covariance
-        la.gemm(A, A, R, True, False, -self.alpha, self.alpha)
+        R, self._At = prior_covariance, copy_of(A.T)
+        la.syrk(self._At, R, -self.alpha, self.alpha)
         R.flat[:: len(R) + 1] += noise_variance / weight
         self.C = cholesky(R)
 
     @cached_property
-    def _scaled(self):
+    def scaled(self):
         """inv(C) A^T (n, m) and inv(C) y (n, t)."""
-        At, y = copy_of(self.A.T), copy_of(self.y)
+        At, y = self._At, copy_of(self.y)
         la.trsm(self.C, At)
         la.trsm(self.C, y)
         return At, y
 
     def add_to(self, H, h):
         """Add the information; returns the constant."""
-        At, y = self._scaled
+        At, y = self.scaled
         la.gemm(At, At, H, True, False, 1.0, 1.0)
         la.gemm(At, y, h, True, False, 1.0, 1.0)
         return -0.5 * float(np.vdot(y, y)) - self.y.shape[1] * self._normaliser()

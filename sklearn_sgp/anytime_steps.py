@@ -1,0 +1,101 @@
+"""Stochastic natural gradient ascent on q(u), block by block (Hoang et al. 2015).
+
+q(u) is held by its data part (H, h), the natural parameters without those of the prior, so that
+
+    (H, h) <- (1 - rho) (H, h) + rho n_blocks / |S| sum_{B in S} (H_B, h_B)
+
+is the paper's eqs. 24 to 26 where they start at the prior (docs/theory.md, eq. 15). Every step is a
+convex combination of positive semidefinite matrices: any step of any sequence gives a q(u).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._core import _linalg as la
+from .block_objectives import factor_sums
+from .posterior import Posterior
+
+
+@dataclass(frozen=True)
+class RobbinsMonro:
+    """rho_t = size / (1 + decay size t)^power, blocks drawn with replacement: the paper's steps.
+
+    Parameters
+    ----------
+    size, decay, power : float
+    """
+
+    size: float
+    decay: float
+    power: float
+
+    def draw(self, n_blocks, count, rng):
+        """Endless sequence of sets of blocks."""
+        while True:
+            yield rng.randint(n_blocks, size=count)
+
+    def rho(self, step, taken, seen):
+        return self.size / (1.0 + self.decay * self.size * step) ** self.power
+
+
+@dataclass(frozen=True)
+class Average:
+    """rho_t = |S_t| / sum of |S_s| up to t, each epoch in a new random order.
+
+    The average of all targets so far: unbiased at any time, and after whole epochs the optimum.
+    """
+
+    def draw(self, n_blocks, count, rng):
+        """Endless sequence of sets of blocks; an epoch's last may be smaller."""
+        while True:
+            order = rng.permutation(n_blocks)
+            for lo in range(0, n_blocks, count):
+                yield order[lo : lo + count]
+
+    def rho(self, step, taken, seen):
+        return taken / seen
+
+
+class Ascent:
+    """q(u) between steps at fixed kernel, noise and inducing inputs.
+
+    Parameters
+    ----------
+    prior : posterior.Prior
+    noise_variance : float
+    model : blocks.Model
+    block : callable
+        ``block(k)``: the rows.Rows of block k.
+    n_blocks : int
+    schedule : RobbinsMonro or Average
+    n_outputs : int
+    """
+
+    def __init__(self, prior, noise_variance, model, block, n_blocks, schedule, n_outputs=1):
+        self.prior, self.noise_variance, self.model = prior, noise_variance, model
+        self.block, self.n_blocks, self.schedule = block, n_blocks, schedule
+        m = len(prior.Z)
+        self.H, self.h, self.constant = np.zeros((m, m)), np.zeros((m, n_outputs)), 0.0
+        self.n_steps = self.n_seen = 0
+
+    def step(self, chosen, n_jobs=None):
+        """Move towards the target of some blocks."""
+        rows = [self.block(k) for k in chosen]
+        sums = factor_sums(self.prior, rows, self.noise_variance, self.model, n_jobs)
+        self.n_seen += len(chosen)
+        rho = self.schedule.rho(self.n_steps, len(chosen), self.n_seen)
+        gain = rho * self.n_blocks / len(chosen)
+        self.n_steps += 1
+        self.H *= 1.0 - rho
+        la.axpy(gain, sums.H, self.H)
+        self.h = (1.0 - rho) * self.h + gain * sums.h
+        self.constant = (1.0 - rho) * self.constant + gain * sums.constant
+
+    @property
+    def epochs(self):
+        return self.n_seen / self.n_blocks
+
+    def posterior(self):
+        """q(u) as it stands; later steps leave it as it is."""
+        return Posterior(self.prior, self.H.copy(), self.h)
