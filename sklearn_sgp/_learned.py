@@ -5,24 +5,29 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
-from sklearn.utils import check_array
+from sklearn.utils import check_array, check_random_state
 
 from ._base import check_size
-from ._compat import Interval, StrOptions
+from ._compat import FitProgress, Interval, StrOptions
 from ._regression import BaseSparseGPRegressor
-from ._stages import Settings
+from ._stages import Learned, Problem, Settings
 from ._start import (
     compile_process,
     default_kernel,
     input_summary,
+    merged_rows,
     parameter_space,
+    scaled_rows,
     starting_length_scale,
     starting_noise,
+    target_scaling,
 )
 from ._warnings import warn_caller
 from .inducing import choose_inducing
+from .kernels._compile import join_noise
 from .kernels._scales import input_scales
-from .learning import Parameters
+from .learning import Clock, Parameters, Trace
+from .likelihoods import Gaussian
 from .parallel import resolved_jobs
 
 SHARED_CONSTRAINTS = {
@@ -52,7 +57,11 @@ SHARED_CONSTRAINTS = {
 
 
 class BaseLearnedRegressor(BaseSparseGPRegressor):
-    """Regressors with the shared constructor parameters."""
+    """Regressors with the shared constructor parameters.
+
+    A subclass says how a fit goes: ``_course(problem)`` and ``_posterior_at(problem)``, which
+    learns nothing, return a `Learned`.
+    """
 
     def _targets_like_before(self, y):
         if y.ndim != self._y_ndim or (y.ndim == 2 and y.shape[1] != len(self.y_mean_)):
@@ -119,3 +128,75 @@ class BaseLearnedRegressor(BaseSparseGPRegressor):
                 f"(n_inducing, {rows.X.shape[1]}), columns as in X. Got {got}"
             )
         return Z
+
+    def _learn(self, X, y, weight, clock, previous, merge=True):
+        """Everything of a fit after the validation of its inputs."""
+        progress = FitProgress(self, X, y)
+        progress.begin()
+        self._y_ndim = y.ndim
+        y = self._target_columns(y)
+        self.n_samples_seen_ = len(X) if weight is None else int(np.count_nonzero(weight))
+        if merge:
+            X, y, weight = merged_rows(X, y, weight)
+        scaling = target_scaling(y, weight, self.normalize_y)
+        rows = scaled_rows(X, y, weight, scaling)
+        rng = check_random_state(self.random_state)
+        start, space = self._start(rows, rng, previous)
+        self.y_mean_, self.y_scale_ = scaling
+        if self._y_ndim == 1:
+            self.y_mean_, self.y_scale_ = float(scaling[0][0]), float(scaling[1][0])
+
+        trace = Trace(clock, self._listener(progress, rows))
+        problem = Problem(rows, start, space, Gaussian(), self._settings(), trace, rng)
+        learned = self._course(problem)
+        self._store(learned, rows.y_scale, rows.total_weight)
+        offset = rows.total_weight * np.log(rows.y_scale).sum()
+        self.objectives_ = np.array(trace.objectives) - offset
+        self.fit_times_ = np.array(trace.times)
+        progress.end()
+
+    def _store(self, learned: Learned, y_scale, weight):
+        """Fitted attributes from what was learned."""
+        self._learned = learned
+        for name, value in self._fitted_attributes(learned, y_scale, weight).items():
+            setattr(self, name, value)
+
+    def _fitted_attributes(self, learned, y_scale, weight):
+        parameters, posterior = learned.parameters, learned.posterior
+        process = parameters.kernel.sklearn_kernel
+        return {
+            "_posterior": posterior,
+            "kernel_": join_noise(self._given_kernel, process, parameters.noise_variance),
+            "noise_variance_": parameters.noise_variance,
+            "inducing_points_": parameters.Z,
+            "objective_": learned.objective - weight * float(np.log(y_scale).sum()),
+            "jitter_": learned.jitter,
+            "n_iter_": learned.n_iter,
+            "n_steps_": learned.n_steps,
+        }
+
+    def _listener(self, progress, rows):
+        """Prints, and tells callbacks, after every entry of the trace."""
+
+        def listen(trace, snapshot):
+            if self.verbose:
+                offset = rows.total_weight * np.log(rows.y_scale).sum()
+                print(
+                    f"[{type(self).__name__}] entry {len(trace.objectives)}, "
+                    f"{trace.times[-1]:.1f} s: objective {trace.objectives[-1] - offset:.6g}"
+                )
+            return progress.step(lambda: self._snapshot_attributes(snapshot(), rows))
+
+        return listen
+
+    def _snapshot_attributes(self, parameters, rows):
+        """Fitted attributes in the middle of a fit, the posterior from the warm start's rows."""
+        settings = replace(self._settings(), optimizer=None, max_steps=None)
+        sample = rows.select(slice(None, None, -(-len(rows) // self.init_size)))
+        space = parameter_space(np.zeros((len(parameters.theta), 2)), None, None)
+        problem = Problem(
+            sample, parameters, space, Gaussian(), settings, Trace(Clock()), check_random_state(0)
+        )
+        return self._fitted_attributes(
+            self._posterior_at(problem), rows.y_scale, sample.total_weight
+        )
