@@ -48,19 +48,7 @@ class BaseSparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
         RuntimeError
             If both ``return_std`` and ``return_cov`` are True.
         """
-        if return_std and return_cov:
-            raise RuntimeError("At most one of return_std or return_cov can be requested.")
-        X = self._validated_inputs(X)
-        if return_cov:
-            mean, covariance = self._posterior.mean_covariance(X)
-            covariance.flat[:: len(X) + 1] += self._scaled_noise()
-            scale = self._y_scaling()[1]
-            return self._mean_in_units(mean), self._squeezed(covariance[:, :, None] * scale**2)
-        if return_std:
-            mean, std = self._mean_std(X, include_noise=True)
-            return mean, std
-        (mean,) = self._in_chunks(_Mean(self._posterior), X)
-        return self._mean_in_units(mean)
+        return self._predict(X, return_std, return_cov)
 
     def predict_std(self, X, include_noise=True):
         """Standard deviation of the predictions.
@@ -78,7 +66,7 @@ class BaseSparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
         std : ndarray of shape (n_samples,) or (n_samples, n_targets)
             Standard deviation, in units of y.
         """
-        return self._mean_std(self._validated_inputs(X), include_noise)[1]
+        return self._predict_std(X, include_noise)
 
     def predict_quantiles(self, X, quantiles=(0.05, 0.5, 0.95)):
         """Quantiles of new observations.
@@ -96,14 +84,7 @@ class BaseSparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
         values : ndarray of shape (n_samples, n_quantiles) or (n_samples, n_targets, n_quantiles)
             Quantiles, in units of y, in the order asked for.
         """
-        levels = np.atleast_1d(np.asarray(quantiles, dtype=np.float64))
-        if levels.ndim != 1 or not ((levels > 0) & (levels < 1)).all():
-            raise ValueError(
-                "The 'quantiles' parameter must be numbers strictly between 0 and 1. Got "
-                f"{quantiles!r}."
-            )
-        mean, std = self._mean_std(self._validated_inputs(X), include_noise=True)
-        return mean[..., None] + std[..., None] * ndtri(levels)
+        return self._predict_quantiles(X, quantiles)
 
     def log_density(self, X, y):
         """Log predictive density of observations.
@@ -121,15 +102,7 @@ class BaseSparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
         log_density : ndarray of shape (n_samples,)
             In nats, for y in its own units; joint over the outputs of a row.
         """
-        X = self._validated_inputs(X)
-        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-        check_consistent_length(X, y)
-        mean, std = self._mean_std(X, include_noise=True)
-        if y.shape != mean.shape:
-            raise ValueError(f"y must have shape {mean.shape}, as in fit. Got {y.shape}.")
-        z = (y - mean) / std
-        log_p = -0.5 * z**2 - np.log(std) - 0.5 * np.log(2.0 * np.pi)
-        return log_p if log_p.ndim == 1 else log_p.sum(axis=1)
+        return self._log_density(X, y)
 
     def sample_y(self, X, n_samples=1, random_state=0, method="auto"):
         """Draw new observations.
@@ -160,19 +133,7 @@ class BaseSparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
         ValueError
             If a pathwise draw is asked of a kernel without a spectral density.
         """
-        if method not in ("auto", "joint", "pathwise"):
-            raise ValueError(
-                f"The 'method' parameter must be 'auto', 'joint' or 'pathwise'. Got {method!r}."
-            )
-        X = self._validated_inputs(X)
-        rng = check_random_state(random_state)
-        if method == "auto":
-            method = "joint" if len(X) <= _JOINT_ROWS else "pathwise"
-        draw = self._draw_joint if method == "joint" else self._draw_pathwise
-        samples = draw(X, n_samples, rng)
-        mean, scale = self._y_scaling()
-        samples = samples * scale[:, None] + mean[:, None]
-        return samples[:, 0] if self._y_ndim == 1 else samples
+        return self._sample_y(X, n_samples, random_state, method)
 
     def sample_functions(self, n_samples=1, random_state=0):
         """Draw latent functions that can be evaluated anywhere (Wilson et al. 2020).
@@ -201,8 +162,77 @@ class BaseSparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
         paths = draw_functions(self._posterior, n_samples, rng)
         return _FunctionsInUnits(paths, *self._y_scaling(), self._y_ndim == 1)
 
-    def _draw_joint(self, X, n_samples, rng):
-        mean, covariance = self._posterior.mean_covariance(X)
+    # The same with the blocks that the rows belong to, for models to which they matter.
+
+    def _predict(self, X, return_std, return_cov, blocks=None):
+        if return_std and return_cov:
+            raise RuntimeError("At most one of return_std or return_cov can be requested.")
+        X, blocks = self._placed(X, blocks)
+        if return_cov:
+            mean, covariance = self._latent_mean_covariance(X, blocks)
+            covariance.flat[:: len(X) + 1] += self._scaled_noise()
+            scale = self._y_scaling()[1]
+            return self._mean_in_units(mean), self._squeezed(covariance[:, :, None] * scale**2)
+        if return_std:
+            return self._mean_std(X, blocks, include_noise=True)
+        return self._mean_in_units(self._latent_mean(X, blocks))
+
+    def _predict_std(self, X, include_noise, blocks=None):
+        return self._mean_std(*self._placed(X, blocks), include_noise=include_noise)[1]
+
+    def _predict_quantiles(self, X, quantiles, blocks=None):
+        levels = np.atleast_1d(np.asarray(quantiles, dtype=np.float64))
+        if levels.ndim != 1 or not ((levels > 0) & (levels < 1)).all():
+            raise ValueError(
+                "The 'quantiles' parameter must be numbers strictly between 0 and 1. Got "
+                f"{quantiles!r}."
+            )
+        mean, std = self._mean_std(*self._placed(X, blocks), include_noise=True)
+        return mean[..., None] + std[..., None] * ndtri(levels)
+
+    def _log_density(self, X, y, blocks=None):
+        X, blocks = self._placed(X, blocks)
+        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        check_consistent_length(X, y)
+        mean, std = self._mean_std(X, blocks, include_noise=True)
+        if y.shape != mean.shape:
+            raise ValueError(f"y must have shape {mean.shape}, as in fit. Got {y.shape}.")
+        z = (y - mean) / std
+        log_p = -0.5 * z**2 - np.log(std) - 0.5 * np.log(2.0 * np.pi)
+        return log_p if log_p.ndim == 1 else log_p.sum(axis=1)
+
+    def _sample_y(self, X, n_samples, random_state, method, blocks=None):
+        if method not in ("auto", "joint", "pathwise"):
+            raise ValueError(
+                f"The 'method' parameter must be 'auto', 'joint' or 'pathwise'. Got {method!r}."
+            )
+        X, blocks = self._placed(X, blocks)
+        rng = check_random_state(random_state)
+        if method == "auto":
+            method = "joint" if len(X) <= _JOINT_ROWS else "pathwise"
+        if method == "joint":
+            samples = self._draw_joint(X, blocks, n_samples, rng)
+        else:
+            samples = self._draw_pathwise(X, n_samples, rng)
+        mean, scale = self._y_scaling()
+        samples = samples * scale[:, None] + mean[:, None]
+        return samples[:, 0] if self._y_ndim == 1 else samples
+
+    def _placed(self, X, blocks):
+        """Validated inputs, and the numbers of their blocks where blocks matter."""
+        return self._validated_inputs(X), None
+
+    def _latent_mean(self, X, blocks):
+        return self._in_chunks(_Mean(self._posterior), X)[0]
+
+    def _latent_mean_variance(self, X, blocks):
+        return self._in_chunks(self._posterior.mean_variance, X)
+
+    def _latent_mean_covariance(self, X, blocks):
+        return self._posterior.mean_covariance(X)
+
+    def _draw_joint(self, X, blocks, n_samples, rng):
+        mean, covariance = self._latent_mean_covariance(X, blocks)
         covariance.flat[:: len(X) + 1] += self._scaled_noise()
         root = cholesky(covariance)
         normal = rng.standard_normal((len(X), mean.shape[1] * n_samples))
@@ -213,8 +243,8 @@ class BaseSparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
         (draws,) = self._in_chunks(_Single(paths), X)
         return draws + np.sqrt(self._scaled_noise()) * rng.standard_normal(draws.shape)
 
-    def _mean_std(self, X, include_noise):
-        mean, variance = self._in_chunks(self._posterior.mean_variance, X)
+    def _mean_std(self, X, blocks, *, include_noise):
+        mean, variance = self._latent_mean_variance(X, blocks)
         if include_noise:
             variance = variance + self._scaled_noise()
         std = np.sqrt(variance)[:, None] * self._y_scaling()[1]
