@@ -5,7 +5,7 @@ with 1.9, as an experiment: what changes there is changed here and nowhere else.
 """
 
 from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Hidden, Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Hidden, Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 try:
@@ -34,6 +34,7 @@ except ImportError:  # scikit-learn < 1.9
 __all__ = [
     "CallbackSupportMixin",
     "FitProgress",
+    "HasMethods",
     "Hidden",
     "Interval",
     "StrOptions",

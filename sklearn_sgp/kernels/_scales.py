@@ -35,3 +35,34 @@ def _parts(node, values, columns):
         yield from _parts(node.child, values, columns[node.columns])
     elif isinstance(node, nodes.Power):
         yield from _parts(node.child, values, columns)
+
+
+def with_shorter_scales(expression, theta, share):
+    """Free log parameters with every free length scale multiplied by ``share``.
+
+    Parameters
+    ----------
+    expression : KernelExpression
+    theta : ndarray of shape (n_theta,)
+    share : float
+
+    Returns
+    -------
+    theta : ndarray of shape (n_theta,)
+    """
+    is_scale = np.zeros(len(expression.values), dtype=bool)
+    for leaf in _leaves(expression.node):
+        if leaf.length_scale is not None:
+            is_scale[leaf.length_scale] = True
+    return theta + np.log(share) * is_scale[expression.free]
+
+
+def _leaves(node):
+    """Every stationary leaf."""
+    if isinstance(node, nodes.Stationary):
+        yield node
+    elif isinstance(node, nodes.Sum | nodes.Product):
+        yield from _leaves(node.left)
+        yield from _leaves(node.right)
+    elif isinstance(node, nodes.Selection | nodes.Power):
+        yield from _leaves(node.child)
