@@ -9,10 +9,12 @@ from functools import partial
 
 import numpy as np
 
+from ._blocks_stochastic import learn_stochastic
+from ._core import _linalg as la
 from ._stages import Learned
 from .anytime_steps import Ascent, Average
 from .block_objectives import block_evidence, evidence, factor_sums
-from .blocks import Model
+from .blocks import Mixture, Model
 from .kernels._scales import input_scales, with_shorter_scales
 from .learning import ascend_lbfgs
 from .parallel import one_blas_thread_each
@@ -20,12 +22,14 @@ from .partition import position_of
 from .posterior import Posterior, settle_jitter, warn_about_jitter
 
 # Rows of a block of a model whose factors are rows: any number gives the same sums.
-_ROW_BLOCK = 1024
+ROW_BLOCK = 1024
 # Starting length scales of blocks, as shares of those of the inducing inputs: local data can use
 # short ones that inducing inputs cannot, and the evidence has an optimum near each.
 _STARTS = (1.0, 0.2)
 # Iterations after which only the better start goes on.
 _TRIAL_ITERATIONS = 12
+# Inputs whose length scales are so many standard deviations play no role in a partition.
+_LARGEST_SCALE = 100.0
 _FINAL_JITTER_SHARE = 1e-5
 _MIN_SECONDS = 0.05
 
@@ -36,9 +40,9 @@ class Plan:
 
     Parameters
     ----------
-    model : blocks.Model
+    model : blocks.Model or blocks.Mixture
         Of the posterior.
-    objective : blocks.Model
+    objective : blocks.Model or blocks.Mixture
         Whose evidence is followed: another one for SoR and DTC.
     schedule : anytime_steps.RobbinsMonro, anytime_steps.Average or None
         None visits every block once, in parallel.
@@ -49,17 +53,12 @@ class Plan:
         The user's own blocks.
     """
 
-    model: Model
-    objective: Model
+    model: Model | Mixture
+    objective: Model | Mixture
     schedule: object
     blocks_per_step: int
     make_partition: object
     labels: np.ndarray | None = None
-
-    @property
-    def whole(self):
-        """Whether rows of a block belong together."""
-        return self.model.part == "block" and self.model.alpha > 0.0
 
 
 class Blocks:
@@ -84,8 +83,22 @@ class Blocks:
         """Rows of block k."""
         return self.rows.select(self.order[self.bounds[k] : self.bounds[k + 1]])
 
-    def size(self, k):
-        return int(self.bounds[k + 1] - self.bounds[k])
+    def extended(self, rows, labels):
+        """These blocks and more rows; labels beyond the last block begin new ones.
+
+        Parameters
+        ----------
+        rows : rows.Rows
+            Targets scaled as before.
+        labels : ndarray of int, shape (n,)
+
+        Returns
+        -------
+        blocks : Blocks
+        """
+        own = np.empty(len(self.rows), dtype=np.intp)
+        own[self.order] = np.repeat(np.arange(len(self)), np.diff(self.bounds))
+        return Blocks(self.rows.joined(rows), np.concatenate([own, labels]))
 
 
 @dataclass(frozen=True)
@@ -93,6 +106,7 @@ class Outcome:
     """What a fit in blocks leaves behind besides `Learned`."""
 
     learned: Learned
+    constant: float
     blocks: Blocks
     partition: object
     classes: np.ndarray | None
@@ -110,37 +124,79 @@ def learn_in_blocks(problem, plan):
     -------
     outcome : Outcome
     """
-    parameters, n_iter = problem.start, 0
+    parameters, n_iter, n_steps = problem.start, 0, 0
     if problem.settings.optimizer is not None and len(problem.space.pack(parameters)):
-        parameters, n_iter = _learn(problem, plan)
+        learn = learn_stochastic if problem.settings.optimizer == "adam" else _learn
+        parameters, n_iter, n_steps = learn(problem, plan, _make_blocks(problem, plan)[0])
     blocks, partition, classes = _make_blocks(problem, plan, parameters)
-    learned = _finish(problem, plan, parameters, blocks, n_iter)
-    return Outcome(learned, blocks, partition, classes)
+    learned, constant = _finish(problem, plan, parameters, blocks, n_iter, n_steps)
+    return Outcome(learned, constant, blocks, partition, classes)
 
 
-def _make_blocks(problem, plan, parameters):
-    """Blocks at the length scales of the kernel as it stands."""
+def absorb(learned, constant, blocks, rows, labels, model, n_jobs=None):
+    """Add rows to blocks, at fixed kernel, noise and inducing inputs: only what changes is redone.
+
+    Parameters
+    ----------
+    learned : Learned
+    constant : float
+        Of the evidence.
+    blocks : Blocks
+    rows : rows.Rows
+        Of positive weight.
+    labels : ndarray of int, shape (n,)
+        Block of each; beyond the last, new ones.
+    model : blocks.Model or blocks.Mixture
+    n_jobs : int or None
+
+    Returns
+    -------
+    learned : Learned
+    constant : float
+    blocks : Blocks
+    """
+    prior, s2 = learned.posterior.prior, learned.parameters.noise_variance
+    extended, changed = blocks.extended(rows, labels), np.unique(labels)
+    H, h = learned.posterior.H.copy(), learned.posterior.h.copy()
+    old = [blocks(k) for k in changed if k < len(blocks)]
+    new = [extended(k) for k in changed]
+    for sign, some in ((-1.0, old), (1.0, new)):
+        if some:
+            sums = factor_sums(prior, some, s2, model, n_jobs)
+            la.axpy(sign, sums.H, H)
+            h += sign * sums.h
+            constant += sign * sums.constant
+    posterior = Posterior(prior, H, h)
+    posterior.prepare()
+    objective = evidence(posterior, constant)
+    return replace(learned, posterior=posterior, objective=objective), constant, extended
+
+
+def _make_blocks(problem, plan, parameters=None):
+    """Blocks, partition and labels: at the inputs' scales, or at learned length scales."""
     rows = problem.rows
     if plan.labels is not None:
         classes = np.unique(plan.labels)
         return Blocks(rows, position_of(plan.labels, classes)), None, classes
-    if not plan.whole:
-        return Blocks(rows, np.arange(len(rows)) // _ROW_BLOCK), None, None
+    if not plan.model.whole:
+        return Blocks(rows, np.arange(len(rows)) // ROW_BLOCK), None, None
     spread = np.asarray(rows.X[:: max(1, len(rows) // 50_000)], dtype=np.float64).std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
-    scale = np.minimum(input_scales(parameters.kernel, spread), 100.0 * spread)
+    scale = spread
+    if parameters is not None:
+        scale = np.minimum(input_scales(parameters.kernel, spread), _LARGEST_SCALE * spread)
     partition = plan.make_partition(scale)
     return Blocks(rows, partition.fit(rows.X, problem.rng)), partition, None
 
 
-def _learn(problem, plan):
+def _learn(problem, plan, blocks):
     """L-BFGS on the evidence of sampled blocks, from the better of two starts."""
     settings, trace = problem.settings, problem.trace
-    blocks, _, _ = _make_blocks(problem, plan, problem.start)
-    sample = _sampled(blocks, settings.init_size, problem.rng)
+    n_rows = len(problem.rows) if settings.optimizer == "lbfgs" else settings.init_size
+    sample = _sampled(blocks, n_rows, problem.rng)
     seconds = trace.clock.left() / 2
     starts = [problem.start]
-    if plan.whole:
+    if plan.model.whole:
         starts = [_shortened(problem, share) for share in _STARTS]
     trials, n_iter = [], 0
     for start in starts:
@@ -152,7 +208,7 @@ def _learn(problem, plan):
     if left and not trace.stopped:
         parameters, _, more = _ascend(problem, plan, sample, parameters, left, seconds / 2)
         n_iter += more
-    return parameters, n_iter
+    return parameters, n_iter, 0
 
 
 def _sampled(blocks, n_rows, rng):
@@ -202,14 +258,14 @@ def _ascend(problem, plan, sample, start, max_iter, seconds):
         )
 
 
-def _finish(problem, plan, parameters, blocks, n_iter):
+def _finish(problem, plan, parameters, blocks, n_iter, n_steps):
     """q(u) from all blocks, in one pass or step by step while time and epochs last."""
     settings, trace = problem.settings, problem.trace
     prior, jitter = settle_jitter(
         parameters.kernel, parameters.Z, _FINAL_JITTER_SHARE * settings.jitter
     )
     warn_about_jitter(jitter, settings.jitter)
-    s2, n_steps = parameters.noise_variance, 0
+    s2 = parameters.noise_variance
     if plan.schedule is None:
         every = [blocks(k) for k in range(len(blocks))]
         sums = factor_sums(prior, every, s2, plan.model, settings.n_jobs)
@@ -217,12 +273,14 @@ def _finish(problem, plan, parameters, blocks, n_iter):
         epochs = 1
     else:
         ascent = _ascent(problem, plan, prior, s2, blocks)
-        posterior, constant, n_steps = ascent.posterior(), ascent.constant, ascent.n_steps
+        posterior, constant = ascent.posterior(), ascent.constant
+        n_steps += ascent.n_steps
         epochs = max(1, round(ascent.epochs))
     posterior.prepare()
     objective = evidence(posterior, constant)
     trace.add(objective, lambda: parameters)
-    return Learned(parameters, posterior, objective, jitter, n_iter + epochs, n_steps)
+    learned = Learned(parameters, posterior, objective, jitter, n_iter + epochs, n_steps)
+    return learned, constant
 
 
 def _ascent(problem, plan, prior, s2, blocks):

@@ -240,7 +240,7 @@ class BaseSparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
 
     def _draw_pathwise(self, X, n_samples, rng):
         paths = draw_functions(self._posterior, n_samples, rng)
-        (draws,) = self._in_chunks(_Single(paths), X)
+        (draws,) = self._in_chunks(Single(paths), X)
         return draws + np.sqrt(self._scaled_noise()) * rng.standard_normal(draws.shape)
 
     def _mean_std(self, X, blocks, *, include_noise):
@@ -277,7 +277,7 @@ class _Mean:
         return (self.posterior.mean(X),)
 
 
-class _Single:
+class Single:
     """A function's result as a one-tuple."""
 
     def __init__(self, function):

@@ -35,6 +35,27 @@ class Model:
     part: str
     alpha: float = 1.0
 
+    @property
+    def whole(self):
+        """Whether the rows of a block belong together."""
+        return self.part == "block" and self.alpha > 0.0
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Models whose log factors are added with weights that sum to 1 (Hoang et al., remark 2).
+
+    Parameters
+    ----------
+    components : tuple of (Model, float)
+    """
+
+    components: tuple
+
+    @property
+    def whole(self):
+        return any(model.whole for model, _ in self.components)
+
 
 class BlockGradient(NamedTuple):
     """E_q[log t_B] and its derivatives, q held in v.
@@ -193,6 +214,41 @@ class WholeBlock:
         return BlockGradient(value, A_bar, gamma, self.s2 * noise)
 
 
+class MixedBlock:
+    """The factors of a mixture's models on the same rows.
+
+    Parameters
+    ----------
+    parts : list of (float, RowBlock or WholeBlock)
+    """
+
+    def __init__(self, parts):
+        self.parts, self.A = parts, parts[0][1].A
+
+    def add_to(self, H, h):
+        """Add the information; returns the constant."""
+        constant = 0.0
+        for share, block in self.parts:
+            own_H, own_h = np.zeros_like(H), np.zeros_like(h)
+            constant += share * block.add_to(own_H, own_h)
+            la.axpy(share, own_H, H)
+            h += share * own_h
+        return constant
+
+    def gradient(self, mean, covariance):
+        """As of a single model, the weighted sum."""
+        found = [(share, block.gradient(mean, covariance)) for share, block in self.parts]
+        K_XX = [share * g.K_XX for share, g in found if g.K_XX is not None]
+        if any(part.ndim == 2 for part in K_XX):
+            K_XX = [np.diag(part) if part.ndim == 1 else part for part in K_XX]
+        return BlockGradient(
+            sum(share * g.value for share, g in found),
+            np.ascontiguousarray(sum(share * g.A for share, g in found)),
+            sum(K_XX) if K_XX else None,
+            sum(share * g.log_noise for share, g in found),
+        )
+
+
 def make_block(prior, rows, noise_variance, model):
     """The factor of some rows.
 
@@ -202,18 +258,24 @@ def make_block(prior, rows, noise_variance, model):
     rows : rows.Rows
         Of positive weight.
     noise_variance : float
-    model : Model
+    model : Model or Mixture
 
     Returns
     -------
-    block : RowBlock or WholeBlock
+    block : RowBlock, WholeBlock or MixedBlock
     """
     A = prior.whitened(rows.X)
     y = np.ascontiguousarray(rows.targets)
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight.astype(np.float64)
-    if model.part == "block" and model.alpha > 0.0:
-        return WholeBlock(A, y, weight, prior.kernel.gram(rows.X), noise_variance, model)
-    return RowBlock(A, y, weight, prior.kernel.diag(rows.X), noise_variance, model)
+
+    def single(model):
+        if model.whole:
+            return WholeBlock(A, y, weight, prior.kernel.gram(rows.X), noise_variance, model)
+        return RowBlock(A, y, weight, prior.kernel.diag(rows.X), noise_variance, model)
+
+    if isinstance(model, Mixture):
+        return MixedBlock([(share, single(part)) for part, share in model.components])
+    return single(model)
 
 
 def pull_back(prior, X, block, gradient, with_inputs=True):

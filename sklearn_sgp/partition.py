@@ -9,7 +9,6 @@ import warnings
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances_argmin
-from sklearn.utils.multiclass import type_of_target
 
 from .rows import random_index
 
@@ -187,18 +186,30 @@ class Clusterer:
 
 
 def position_of(labels, classes):
-    """Position of each label among sorted classes, -1 for one that is not there."""
-    place = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+    """Position of each label among distinct classes, -1 for one that is not there."""
+    order = np.argsort(classes)
+    place = order[np.minimum(np.searchsorted(classes, labels, sorter=order), len(classes) - 1)]
     return np.where(classes[place] == labels, place, -1)
 
 
-def check_labels(labels, n_rows):
-    """Labels of blocks as an array of shape (n_rows,), or a ValueError."""
+def check_labels(labels, n_rows, classes=None):
+    """Labels of blocks as an array of shape (n_rows,), or a ValueError.
+
+    With ``classes``, they must be of the same kind: numbers or strings.
+    """
     labels = np.asarray(labels)
     if labels.shape != (n_rows,):
         raise ValueError(
             f"blocks must hold one label for each of the {n_rows} rows. Got shape {labels.shape}."
         )
-    if labels.dtype.kind not in "iubUSO" and type_of_target(labels) == "continuous":
-        raise ValueError(f"blocks must hold integers or strings. Got {labels[:3]!r} and more.")
+    if labels.dtype.kind == "O":
+        labels = labels.astype(str)
+    if labels.dtype.kind not in "iubUS":
+        raise ValueError(
+            f"blocks must hold integers or strings. Got {labels.dtype} such as {labels[0]!r}."
+        )
+    if classes is not None and (classes.dtype.kind in "US") != (labels.dtype.kind in "US"):
+        raise ValueError(
+            f"blocks must hold labels like those of fit, such as {classes[0]!r}. Got {labels[0]!r}."
+        )
     return labels

@@ -62,6 +62,15 @@ class Rows:
         weight = np.ones(len(self)) if self.weight is None else self.weight
         return Rows(self.X, self.y, factor * weight, self.y_mean, self.y_scale)
 
+    def joined(self, other):
+        """These rows and more, targets scaled alike."""
+        weight = None
+        if self.weight is not None or other.weight is not None:
+            parts = [np.ones(len(r)) if r.weight is None else r.weight for r in (self, other)]
+            weight = np.concatenate(parts)
+        X, y = (np.concatenate(pair) for pair in ((self.X, other.X), (self.y, other.y)))
+        return Rows(X, y, weight, self.y_mean, self.y_scale)
+
     def chunks(self, size):
         """Successive pieces of at most ``size`` rows."""
         for lo in range(0, len(self), size):
