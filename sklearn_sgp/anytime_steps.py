@@ -4,7 +4,7 @@ q(u) is held by its data part (H, h), the natural parameters without those of th
 
     (H, h) <- (1 - rho) (H, h) + rho n_blocks / |S| sum_{B in S} (H_B, h_B)
 
-is the paper's eqs. 24 to 26 where they start at the prior (docs/theory.md, eq. 15). Every step is a
+is the paper's eqs. 24 to 26 where they start at the prior (docs/theory.md, eq. 33). Every step is a
 convex combination of positive semidefinite matrices: any step of any sequence gives a q(u).
 """
 

@@ -2,7 +2,7 @@
 
 Two maps over blocks and a little algebra in m x m matrices between them (Gal et al. 2014): forward
 for (H, h) and the constant, backward for the gradient at the optimal q(u), which by the envelope
-theorem is that of log Z (docs/theory.md, section 9). A task gets its blocks, the kernel and m x m
+theorem is that of log Z (docs/theory.md, eq. 27). A task gets its blocks, the kernel and m x m
 matrices, and returns sums.
 """
 

@@ -1,4 +1,4 @@
-"""Gaussian factors of blocks of rows on u, for every model (docs/theory.md, section 9).
+"""Gaussian factors of blocks of rows on u, for every model (docs/theory.md, eqs. 18 to 30).
 
 Each model is a choice of the part of T = K_BB - Q_BB that a block keeps, and of the power alpha:
 
@@ -60,8 +60,8 @@ class Mixture:
 class BlockGradient(NamedTuple):
     """E_q[log t_B] and its derivatives, q held in v.
 
-    ``K_ZX`` (m, n); ``AAt`` (m, m), the cotangent of A times A^T, from which that of K(Z, Z)
-    follows; ``K_XX`` (n, n), or its diagonal (n,), or None; ``log_noise``, a number.
+    ``A`` (m, n) is the cotangent of A, ``K_XX`` that of K(X, X) (n, n), of its diagonal (n,), or
+    None, and ``log_noise`` a number.
     """
 
     value: float
@@ -119,7 +119,7 @@ class RowBlock:
         return float(self.weight @ each)
 
     def gradient(self, mean, covariance):
-        """E_q[log t_B] for v ~ N(mean, covariance) and its derivatives (theory, eq. 10)."""
+        """E_q[log t_B] for v ~ N(mean, covariance) and its derivatives (theory, eq. 28)."""
         A, R, w, t = self.A, self.R, self.weight, self.y.shape[1]
         error = self.y - product(A, mean, trans_a=True)
         CA = product(covariance, A)
@@ -188,7 +188,7 @@ class WholeBlock:
         return half_log_det + 0.5 * n * _LOG_2PI + penalty - repeats
 
     def gradient(self, mean, covariance):
-        """E_q[log t_B] for v ~ N(mean, covariance) and its derivatives (theory, eq. 10)."""
+        """E_q[log t_B] for v ~ N(mean, covariance) and its derivatives (theory, eq. 29)."""
         A, t, n = self.A, self.y.shape[1], len(self.weight)
         W = inverse_from_cholesky(self.C)
         error = self.y - product(A, mean, trans_a=True)
@@ -301,7 +301,7 @@ def pull_back(prior, X, block, gradient, with_inputs=True):
 
 
 def gram_cotangent(prior, AAt):
-    """Cotangent of K(Z, Z) from that of A, times A^T, summed over blocks (theory, eq. 13)."""
+    """Cotangent of K(Z, Z) from that of A, times A^T, summed over blocks (theory, eq. 30)."""
     inner = copy_of(AAt)
     inner.flat[:: len(inner) + 1] *= 0.5
     la.clear_upper(inner)

@@ -134,7 +134,7 @@ def _local(posterior, X, rows, noise_variance, model):
     """(a, root of the part through u), c and the mean, for test rows of one block.
 
     With c = inv(C) (k_B* - A^T a) and b = a - A inv(C)^T c, the mean is b^T m + c^T inv(C) y and
-    the variance k** - |a|^2 - |c|^2 + b^T S b (theory, section 9).
+    the variance k** - |a|^2 - |c|^2 + b^T S b (theory, eq. 32).
     """
     a = posterior.prior.whitened(X)
     b, c, local = copy_of(a), None, 0.0
