@@ -143,7 +143,8 @@ def _refinements(n_rows, init_size, affordable=np.inf):
     sizes = []
     for multiple in _REFINEMENTS:
         size = n_rows if 1.5 * multiple * init_size > n_rows else multiple * init_size
-        if size <= affordable and size not in sizes:
+        size = int(min(size, affordable))
+        if size >= (1.5 * sizes[-1] if sizes else init_size):
             sizes.append(size)
     return sizes or [init_size]
 
