@@ -1,0 +1,596 @@
+"""AnytimeSGPRegressor keeps what its interface promises: definitions, identities, blocks."""
+
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+from dense import log_normal
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.exceptions import NotFittedError
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from sklearn_sgp.anytime import AnytimeSGPRegressor
+
+try:
+    from sklearn.callback import ScoringMonitor
+except ImportError:
+    ScoringMonitor = None
+
+NAMES = ("sor", "dtc", "vfe", "fitc", "fic", "pitc", "pic")
+MODELS = pytest.mark.parametrize("model", NAMES)
+PARTITIONS = pytest.mark.parametrize("partition", ["kmeans", "contiguous", "random"])
+KERNEL = 2.0 * RBF([1.0, 2.0])
+NOISE = 0.1
+LABELS = np.random.default_rng(7).integers(0, 4, 60)  # of the rows of `toy`
+X_TEST = np.random.default_rng(5).uniform(-2.0, 2.0, (9, 2))
+TEST_LABELS = np.array([1, 0, 0, 9, 2, 2, 3, 9, 1])  # 9 is not among LABELS
+
+
+def inducing(m=8):
+    """Well apart, so that no digit is lost in their covariance."""
+    angle = 2.0 * np.pi * np.arange(m) / m
+    return 1.4 * np.column_stack([np.cos(angle), np.sin(angle)])
+
+
+def fixed(model="pic", **parameters):
+    """A regressor that learns nothing but the posterior, for inputs of two columns."""
+    defaults = {
+        "kernel": KERNEL,
+        "optimizer": None,
+        "inducing": inducing(),
+        "noise_variance": NOISE,
+        "solver": "exact",
+        "random_state": 0,
+    }
+    return AnytimeSGPRegressor(model=model, **(defaults | parameters))
+
+
+def definition(model, X, y, labels, alpha=1.0, X_new=X_TEST, new_labels=TEST_LABELS):
+    """Objective, mean (s, t), covariance (s, s, t), dense, as MATH section 1 and 2 have them."""
+    Y, n, Z = y.reshape(len(y), -1), len(X), inducing()
+    offset, scale = Y.mean(axis=0), Y.std(axis=0)
+    Y = (Y - offset) / scale
+    both = np.vstack([X, X_new])
+    labels = np.concatenate([labels, new_labels])
+    K, cross = KERNEL(both), KERNEL(Z, both)
+    Q = cross.T @ np.linalg.solve(KERNEL(Z), cross)
+    same = labels[:, None] == labels
+    keep = {"sor": 0.0, "dtc": 0.0, "vfe": 0.0, "pitc": same, "pic": same}
+    prior = Q + alpha * keep.get(model, np.eye(len(both))) * (K - Q)
+    Kff = prior[:n, :n] + NOISE * np.eye(n)
+    Kfs = (prior if model == "pic" else Q)[:n, n:]
+    Kss = {"sor": Q, "fic": prior, "pic": prior}.get(model, K)[n:, n:]
+    objective = log_normal(Y, Kff) - n * np.log(scale).sum()
+    T = (keep.get(model, np.eye(len(both))) * (K - Q))[:n, :n]
+    if model == "vfe":
+        objective -= Y.shape[1] * np.trace((K - Q)[:n, :n]) / (2.0 * NOISE)
+    elif alpha < 1.0:
+        log_det = np.linalg.slogdet(np.eye(n) + alpha * T / NOISE)[1]
+        objective -= Y.shape[1] * (1.0 - alpha) / (2.0 * alpha) * log_det
+    mean = Kfs.T @ np.linalg.solve(Kff, Y) * scale + offset
+    cov = Kss - Kfs.T @ np.linalg.solve(Kff, Kfs) + NOISE * np.eye(len(X_new))
+    return objective, mean.reshape(-1, *y.shape[1:]), cov[:, :, None] * scale**2
+
+
+def assert_same_model(one, other, rtol=1e-9, blocks=None, other_blocks=None):
+    """Predictions, joint ones too, and objective agree."""
+    other_blocks = blocks if other_blocks is None else other_blocks
+    mean, cov = one.predict(X_TEST, return_cov=True, blocks=blocks)
+    other_mean, other_cov = other.predict(X_TEST, return_cov=True, blocks=other_blocks)
+    assert_allclose(other_mean, mean, rtol=rtol, atol=rtol)
+    assert_allclose(other_cov, cov, rtol=rtol, atol=rtol)
+    std = one.predict_std(X_TEST, blocks=blocks)
+    assert_allclose(other.predict_std(X_TEST, blocks=other_blocks), std, rtol=rtol)
+    assert_allclose(other.objective_, one.objective_, rtol=rtol)
+
+
+def exact_predictions(X, y):
+    """Mean, std and covariance of scikit-learn's exact GP with the fixed kernel."""
+    exact = GaussianProcessRegressor(KERNEL + WhiteKernel(NOISE), optimizer=None, normalize_y=True)
+    mean, std = exact.fit(X, y).predict(X_TEST, return_std=True)
+    evidence = exact.log_marginal_likelihood_value_ - len(y) * np.log(y.std())
+    return mean, std, exact.predict(X_TEST, return_cov=True)[1], evidence
+
+
+# Definitions
+
+
+@MODELS
+@pytest.mark.parametrize("solver", ["exact", "anytime"])
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_predictions_and_objective_are_the_definitions(toy_outputs, model, solver, outputs):
+    """Mean, std, joint covariance and objective are the dense formulas for given labels."""
+    X, y = toy_outputs
+    y = y[:, 0] if outputs == 1 else y
+    objective, mean, cov = definition(model, X, y, LABELS)
+    ours = fixed(model, solver=solver).fit(X, y, blocks=LABELS)
+    assert_allclose(ours.objective_, objective, rtol=1e-8)
+    assert_allclose(ours.predict(X_TEST, blocks=TEST_LABELS), mean, rtol=1e-7)
+    got_mean, got_cov = ours.predict(X_TEST, return_cov=True, blocks=TEST_LABELS)
+    assert_allclose(got_mean, mean, rtol=1e-7)
+    cov = cov if outputs == 2 else cov[..., 0]
+    assert_allclose(got_cov, cov, rtol=1e-7, atol=1e-9 * np.abs(cov).max())
+    std = np.sqrt(np.diagonal(cov).T)
+    assert_allclose(ours.predict(X_TEST, return_std=True, blocks=TEST_LABELS)[1], std, rtol=1e-7)
+    assert_allclose(ours.predict_std(X_TEST, blocks=TEST_LABELS), std, rtol=1e-7)
+    latent = ours.predict_std(X_TEST, include_noise=False, blocks=TEST_LABELS)
+    noise = NOISE * np.asarray(ours.y_scale_) ** 2
+    assert_allclose(latent**2, std**2 - noise, rtol=1e-6, atol=1e-9 * std.max() ** 2)
+
+
+@pytest.mark.parametrize("model", ["fitc", "fic", "pitc"])
+@pytest.mark.parametrize("alpha", [0.3, 0.9])
+def test_powers_between_are_power_ep(toy, model, alpha):
+    """alpha_divergence is the power of the factors, and objective_ the Power-EP energy."""
+    ours = fixed(model, alpha_divergence=alpha).fit(*toy, blocks=LABELS)
+    objective, mean, cov = definition(model, *toy, LABELS, alpha)
+    if model == "fic":  # only the factors take the power, not the test conditional
+        cov = np.einsum("ii...->i...", definition("fitc", *toy, LABELS, alpha)[2])
+        std = np.sqrt(cov[..., 0])
+    else:
+        std = np.sqrt(np.diagonal(cov[..., 0]))
+    assert_allclose(ours.objective_, objective, rtol=1e-8)
+    assert_allclose(ours.predict(X_TEST), mean, rtol=1e-7)
+    assert_allclose(ours.predict_std(X_TEST), std, rtol=1e-7)
+
+
+@pytest.mark.parametrize("model", ["fitc", "pitc"])
+def test_power_zero_is_vfe(toy, model):
+    """With alpha_divergence=0 the blocks drop out and the model is VFE."""
+    zero = fixed(model, alpha_divergence=0.0).fit(*toy, blocks=LABELS)
+    assert_same_model(fixed("vfe").fit(*toy), zero)
+
+
+def test_objective_increases_with_the_power(toy):
+    """Power-EP energies lie in order between VFE and PITC."""
+    values = [
+        fixed("pitc", alpha_divergence=alpha).fit(*toy, blocks=LABELS).objective_
+        for alpha in (0.0, 0.25, 0.5, 0.75, 1.0)
+    ]
+    assert (np.diff(values) > 0).all()
+
+
+# Identities
+
+
+@pytest.mark.parametrize("m", [1, 3, 12])
+@pytest.mark.parametrize("solver", ["exact", "anytime"])
+@PARTITIONS
+def test_pic_with_one_block_is_the_exact_gp(toy, m, solver, partition):
+    """With one block Z plays no role: scikit-learn's GaussianProcessRegressor comes out."""
+    mean, std, cov, evidence = exact_predictions(*toy)
+    model = fixed(inducing=inducing(m), n_blocks=1, solver=solver, partition=partition).fit(*toy)
+    assert model.n_blocks_ == 1
+    assert_allclose(model.predict(X_TEST), mean, rtol=1e-6)
+    assert_allclose(model.predict_std(X_TEST), std, rtol=1e-6)
+    got = model.predict(X_TEST, return_cov=True)[1]
+    assert_allclose(got, cov, rtol=1e-6, atol=1e-8 * cov.max())
+    assert_allclose(model.objective_, evidence, rtol=1e-6)
+
+
+@MODELS
+@pytest.mark.parametrize("per_step", [1, 3])
+def test_an_epoch_of_average_is_the_closed_form(toy, model, per_step):
+    """The anytime solver with schedule="average" ends at what the exact solver gives."""
+    exact = fixed(model).fit(*toy, blocks=LABELS)
+    anytime = fixed(model, solver="anytime", blocks_per_step=per_step).fit(*toy, blocks=LABELS)
+    assert anytime.n_steps_ == -(-4 // per_step) and exact.n_steps_ == 0
+    assert anytime.n_iter_ == exact.n_iter_ == 1
+    assert_same_model(exact, anytime, blocks=TEST_LABELS)
+
+
+def test_pitc_of_single_rows_is_fitc(toy):
+    """With more blocks than rows every row is a block, and PITC is FITC."""
+    for partition in ("kmeans", "contiguous", "random"):
+        pitc = fixed("pitc", n_blocks=1000, partition=partition).fit(*toy)
+        assert pitc.n_blocks_ == 60
+        assert_same_model(fixed("fitc").fit(*toy), pitc)
+
+
+@pytest.mark.parametrize(("one", "other"), [("sor", "dtc"), ("fitc", "fic"), ("pitc", "pic")])
+def test_models_that_share_their_training(toy, one, other):
+    """SoR and DTC, FITC and FIC, PITC and PIC have one objective."""
+    one, other = (fixed(name).fit(*toy, blocks=LABELS) for name in (one, other))
+    assert_allclose(one.objective_, other.objective_, rtol=1e-12)
+
+
+def test_a_mixture_adds_log_factors(toy):
+    """With halves of DTC and FITC the information about u is the mean of theirs."""
+    X, y = toy
+    Z, scaled = inducing(), (y - y.mean()) / y.std()
+    Kuu, Kuf = KERNEL(Z), KERNEL(Z, X)
+    T = KERNEL.diag(X) - np.sum(Kuf * np.linalg.solve(Kuu, Kuf), axis=0)
+    precision = 0.5 / NOISE + 0.5 / (NOISE + T)
+    u = Kuu @ np.linalg.solve(Kuu + Kuf * precision @ Kuf.T, Kuf @ (precision * scaled))
+    mean = y.mean() + y.std() * KERNEL(X_TEST, Z) @ np.linalg.solve(Kuu, u)
+    mixture = fixed([("dtc", 0.5), ("fitc", 0.5)]).fit(X, y)
+    assert_allclose(mixture.predict(X_TEST), mean, rtol=1e-7)
+
+
+# Labels
+
+
+@PARTITIONS
+@pytest.mark.parametrize("model", ["pitc", "pic"])
+def test_labels_of_the_partition_give_the_same(toy, model, partition):
+    """Labels that equal the partition's own give the same model."""
+    X, y = toy
+    own = fixed(model, n_blocks=4, partition=partition).fit(X, y)
+    blocks, where = own._blocks, {tuple(row): i for i, row in enumerate(X)}
+    labels = np.empty(len(X), dtype=int)
+    for k in range(len(blocks)):
+        labels[[where[tuple(row)] for row in blocks(k).X]] = k
+    given = fixed(model).fit(X, y, blocks=labels)
+    assert own.n_blocks_ == given.n_blocks_ == labels.max() + 1 > 1
+    test_labels = own._partition.assign(X_TEST)
+    mean, std = own.predict(X_TEST, return_std=True)
+    again, again_std = given.predict(X_TEST, return_std=True, blocks=test_labels)
+    assert_allclose(again, mean, rtol=1e-9)
+    assert_allclose(again_std, std, rtol=1e-9)
+    assert_allclose(given.objective_, own.objective_, rtol=1e-9)
+
+
+def test_a_clusterer_is_a_partition(toy):
+    """A clusterer puts training and test rows into blocks by its predict, on scaled inputs."""
+    X, y = toy
+    own = fixed(partition=KMeans(3, n_init=1, random_state=0)).fit(X, y)
+    assert own.n_blocks_ == 3
+    rows = {tuple(row): k for k in range(3) for row in own._blocks(k).X}
+    labels = np.array([rows[tuple(row)] for row in X])
+    assert_array_equal(own._partition.assign(X), labels)
+    given = fixed().fit(X, y, blocks=labels)
+    test_labels = own._partition.assign(X_TEST)
+    assert_allclose(given.predict(X_TEST, blocks=test_labels), own.predict(X_TEST), rtol=1e-9)
+
+
+@PARTITIONS
+@pytest.mark.parametrize("block_size", [1, 7, 25])
+def test_no_block_is_too_large(toy, partition, block_size):
+    """No block has more than 1.5 times block_size rows, and all rows are in one."""
+    ours = fixed(block_size=block_size, partition=partition).fit(*toy)
+    sizes = [len(ours._blocks(k)) for k in range(ours.n_blocks_)]
+    assert sum(sizes) == 60 and max(sizes) <= 1.5 * block_size
+
+
+@pytest.mark.parametrize("names", [["south", "n", "east", "w"], [-5, 1000, 7, 12], [3, 2, 1, 0]])
+@pytest.mark.parametrize("kind", [np.array, list, lambda a: np.array(a, dtype=object)])
+@MODELS
+def test_names_of_labels_do_not_matter(toy, model, names, kind):
+    """Strings, objects and integers with gaps, in any order, are labels as good as 0 to 3."""
+    plain = fixed(model).fit(*toy, blocks=LABELS)
+    named = fixed(model).fit(*toy, blocks=kind([names[k] for k in LABELS]))
+    assert named.n_blocks_ == plain.n_blocks_
+    unseen = "a label that is longer" if isinstance(names[0], str) else 99
+    test = kind([names[k] if k < 4 else unseen for k in TEST_LABELS])
+    assert_same_model(plain, named, blocks=TEST_LABELS, other_blocks=test)
+
+
+def test_an_unseen_label_is_pitc(toy):
+    """Test rows of a block without training rows, or of none, have PITC's prediction."""
+    pitc, pic = (fixed(name).fit(*toy, blocks=LABELS) for name in ("pitc", "pic"))
+    mean, cov = pitc.predict(X_TEST, return_cov=True)
+    for blocks in (np.full(9, 77), None):
+        got, got_cov = pic.predict(X_TEST, return_cov=True, blocks=blocks)
+        assert_allclose(got, mean, rtol=1e-12)
+        assert_allclose(got_cov, cov, rtol=1e-9, atol=1e-12)
+        std = pic.predict_std(X_TEST, blocks=blocks)
+        assert_allclose(std, pitc.predict_std(X_TEST), rtol=1e-12)
+
+
+def test_every_predicting_method_takes_blocks(toy):
+    """Quantiles, densities, draws and score rest on the prediction for the same blocks."""
+    X, y = toy
+    model = fixed().fit(X, y, blocks=LABELS)
+    mean, std = model.predict(X, return_std=True, blocks=LABELS)
+    quantiles = model.predict_quantiles(X, [0.5], blocks=LABELS)
+    assert_allclose(quantiles[:, 0], mean, rtol=1e-12)
+    density = -0.5 * ((y - mean) / std) ** 2 - np.log(std) - 0.5 * np.log(2.0 * np.pi)
+    assert_allclose(model.log_density(X, y, blocks=LABELS), density, rtol=1e-9)
+    r2 = 1.0 - np.sum((y - mean) ** 2) / np.sum((y - y.mean()) ** 2)
+    assert_allclose(model.score(X, y, blocks=LABELS), r2, rtol=1e-9)
+    draws = model.sample_y(X, 2000, blocks=LABELS)
+    assert np.abs((draws.mean(axis=1) - mean) / std).max() < 5.0 / np.sqrt(2000)
+    assert_allclose(draws.std(axis=1), std, rtol=0.1)
+    for draw in (lambda: model.sample_y(X, method="pathwise"), model.sample_functions):
+        with pytest.raises(ValueError, match="joint"):
+            draw()
+
+
+# Robbins-Monro
+
+
+@MODELS
+def test_robbins_monro_ends_near_the_closed_form(toy, model):
+    """Ten epochs of the paper's steps end with finite results that fit the data."""
+    X, y = toy
+    ours = fixed(model, solver="anytime", schedule="robbins-monro", step_size=0.5, max_iter=10)
+    ours.fit(X, y, blocks=LABELS)
+    assert ours.n_steps_ == 40 and ours.n_iter_ == 10
+    mean, std = ours.predict(X, return_std=True, blocks=LABELS)
+    assert np.isfinite(mean).all() and (std > 0).all() and np.isfinite(ours.objective_)
+    assert ours.score(X, y, blocks=LABELS) > 0.8
+
+
+@pytest.mark.parametrize("schedule", ["average", "robbins-monro"])
+@pytest.mark.parametrize("max_steps", [1, 3])
+def test_max_steps(toy, schedule, max_steps):
+    """The anytime solver stops after so many steps, with a posterior that predicts."""
+    ours = fixed(solver="anytime", schedule=schedule, max_steps=max_steps).fit(*toy, blocks=LABELS)
+    assert ours.n_steps_ == max_steps and ours.n_iter_ >= 1
+    mean, std = ours.predict(X_TEST, return_std=True, blocks=TEST_LABELS)
+    assert np.isfinite(mean).all() and np.isfinite(std).all() and (std > 0).all()
+
+
+def test_a_full_step_over_one_block_is_the_closed_form(toy):
+    """With step_size=1, no decay and one block, Robbins-Monro is exact at once."""
+    ours = fixed("pitc", solver="anytime", schedule="robbins-monro", n_blocks=1, max_iter=2)
+    ours.set_params(step_size=1.0, step_decay=0.0, step_power=1.0).fit(*toy)
+    assert_same_model(fixed("pitc", n_blocks=1).fit(*toy), ours)
+
+
+# Weights and outputs
+
+
+@MODELS
+@pytest.mark.parametrize("labelled", [False, True])
+@pytest.mark.parametrize("solver", ["exact", "anytime"])
+def test_weights_are_repetitions(toy, model, labelled, solver):
+    """Weight 2 is the row twice in its block, and weight 0 no row."""
+    X, y = toy
+    weight = np.random.default_rng(4).integers(0, 4, 60)
+    some = LABELS if labelled else None
+    again = LABELS.repeat(weight) if labelled else None
+    test = TEST_LABELS if labelled else None
+    ours = fixed(model, solver=solver, n_blocks=3)
+    weighted = clone(ours).fit(X, y, sample_weight=weight, blocks=some)
+    repeated = clone(ours).fit(X.repeat(weight, axis=0), y.repeat(weight), blocks=again)
+    assert_same_model(repeated, weighted, rtol=1e-7, blocks=test)
+    assert weighted.n_samples_seen_ == np.count_nonzero(weight)
+    keep = weight > 0
+    kept = clone(ours).fit(
+        X[keep], y[keep], weight[keep], blocks=LABELS[keep] if labelled else None
+    )
+    assert_same_model(kept, weighted, blocks=test)
+
+
+def test_a_block_of_weight_zero_is_no_block(toy):
+    """A label whose rows all weigh nothing was never seen."""
+    weight = (LABELS != 2).astype(float)
+    model = fixed().fit(*toy, weight, blocks=LABELS)
+    assert model.n_blocks_ == 3
+    got = model.predict(X_TEST, blocks=np.full(9, 2))
+    assert_allclose(got, model.predict(X_TEST), rtol=1e-12)
+
+
+@MODELS
+def test_each_output_is_a_model_of_its_own(toy_outputs, model):
+    """With a fixed kernel several outputs are as many independent models, objectives summed."""
+    X, y = toy_outputs
+    both = fixed(model).fit(X, y, blocks=LABELS)
+    apart = [fixed(model).fit(X, column, blocks=LABELS) for column in y.T]
+    for predict in ("predict", "predict_std"):
+        columns = [getattr(m, predict)(X_TEST, blocks=TEST_LABELS) for m in apart]
+        ours = getattr(both, predict)(X_TEST, blocks=TEST_LABELS)
+        assert_allclose(ours, np.column_stack(columns), rtol=1e-9)
+    assert_allclose(both.objective_, sum(m.objective_ for m in apart), rtol=1e-9)
+    assert both.predict(X_TEST, return_cov=True)[1].shape == (9, 9, 2)
+    assert both.predict_quantiles(X_TEST).shape == (9, 2, 3)
+    assert both.sample_y(X_TEST, 4).shape == (9, 2, 4)
+
+
+# Repeatability and representations
+
+
+@MODELS
+@pytest.mark.parametrize("solver", ["exact", "anytime"])
+def test_any_number_of_jobs_agrees(toy, model, solver):
+    """n_jobs=1 and 2 give the same model, and the same predictions."""
+    ours = fixed(model, solver=solver, blocks_per_step=2)
+    one, two = (clone(ours).set_params(n_jobs=n).fit(*toy, blocks=LABELS) for n in (1, 2))
+    assert_same_model(one, two, rtol=1e-12, blocks=TEST_LABELS)
+
+
+def test_same_seed_same_model(toy):
+    """The same random_state gives the same bits, through learning as well."""
+    model = AnytimeSGPRegressor(n_inducing=5, n_blocks=3, max_iter=2, random_state=3)
+    one, other = clone(model).fit(*toy), clone(model).fit(*toy)
+    assert_array_equal(one.predict(X_TEST), other.predict(X_TEST))
+    assert one.objective_ == other.objective_
+
+
+@MODELS
+def test_float32_and_layout(toy, model):
+    """float32 and Fortran-ordered inputs, in fit, in predict or both, give the same model."""
+    X, y = toy
+    X32, test32 = X.astype(np.float32), X_TEST.astype(np.float32)
+    X64, test64 = X32.astype(np.float64), test32.astype(np.float64)
+    reference = fixed(model, n_blocks=3).fit(X64, y)
+    mean, std = reference.predict(test64, return_std=True)
+    cov = reference.predict(test64, return_cov=True)[1]
+    layouts = (X32, X64, np.asfortranarray(X64))
+    tests = (test32, test64, np.asfortranarray(test64))
+    for rows, test in itertools.product(layouts, tests):
+        ours = fixed(model, n_blocks=3).fit(rows, y)
+        got, got_std = ours.predict(test, return_std=True)
+        assert got.dtype == got_std.dtype == np.float64
+        # the kernel between two float32 arrays may be taken in float32
+        assert_allclose(got, mean, rtol=1e-6)
+        assert_allclose(got_std, std, rtol=1e-6)
+        got_cov = ours.predict(test, return_cov=True)[1]
+        assert_allclose(got_cov, cov, rtol=1e-5, atol=1e-6 * cov.max())
+
+
+@pytest.mark.parametrize("model", ["vfe", "pic"])
+def test_memory_maps(toy, tmp_path, model):
+    """A read-only float32 memory map gives what the same numbers give in memory."""
+    X = np.memmap(tmp_path / "X", dtype=np.float32, mode="w+", shape=(60, 2))
+    X[:] = toy[0]
+    X.flush()
+    X = np.memmap(tmp_path / "X", dtype=np.float32, mode="r", shape=(60, 2))
+    for blocks in (None, LABELS):
+        mapped = fixed(model, n_blocks=3).fit(X, toy[1], blocks=blocks)
+        plain = fixed(model, n_blocks=3).fit(np.array(X), toy[1], blocks=blocks)
+        assert_array_equal(mapped.predict(X, blocks=blocks), plain.predict(X, blocks=blocks))
+        loaded = pickle.loads(pickle.dumps(mapped))
+        assert_array_equal(loaded.predict(X, blocks=blocks), plain.predict(X, blocks=blocks))
+
+
+# Learning
+
+
+@pytest.fixture
+def local(rng):
+    """300 rows of a smooth function with a fast wave on it: X (300, 1) and y (300,)."""
+    X = rng.uniform(0.0, 10.0, (300, 1))
+    wave = 0.7 * np.sin(15.0 * X[:, 0])
+    return X, np.sin(0.6 * X[:, 0]) + wave + 0.1 * rng.standard_normal(300)
+
+
+@MODELS
+def test_learning_raises_the_objective(wave, model):
+    """Learning ends above the objective of the starting values, and its trace is complete."""
+    X, y = wave[0][:150], wave[1][:150]
+    start = AnytimeSGPRegressor(model=model, optimizer=None, n_inducing=8, n_blocks=4)
+    start.set_params(random_state=0, max_iter=10).fit(X, y)
+    ours = clone(start).set_params(optimizer="auto").fit(X, y)
+    assert ours.objective_ > start.objective_ + 10.0
+    assert ours.objectives_[-1] == ours.objective_
+    assert len(ours.objectives_) == len(ours.fit_times_)
+    assert (np.diff(ours.fit_times_) > 0).all()
+    assert ours.score(X, y) > 0.9
+
+
+# Errors
+
+
+def interrupt(patch, target, count, error):
+    """Let a function or method of the package raise at the call number ``count``."""
+    import importlib
+
+    module, *path, name = target.split(".")
+    owner = importlib.import_module(f"sklearn_sgp.{module}")
+    for part in path:
+        owner = getattr(owner, part)
+    function, calls = getattr(owner, name), itertools.count(1)
+
+    def interrupted(*args, **kwargs):
+        if next(calls) == count:
+            raise error
+        return function(*args, **kwargs)
+
+    patch.setattr(owner, name, interrupted)
+
+
+def assert_unchanged(model, before):
+    now = vars(model)
+    assert set(now) == set(before)
+    assert all(now[name] is before[name] for name in before)
+
+
+STAGES = [
+    ("_blocks_course.block_evidence", 2, {"optimizer": "auto"}),
+    ("_blocks_course.factor_sums", 1, {}),
+    ("_blocks_course.evidence", 1, {}),
+    ("_learned.choose_inducing", 1, {}),
+    ("_learned.join_noise", 1, {}),
+]
+ANYTIME = [
+    ("anytime_steps.Ascent.step", 2, {"solver": "anytime"}),
+    ("_blocks_stochastic.factor_gradient", 2, {"solver": "anytime", "optimizer": "adam"}),
+]
+
+
+@pytest.mark.parametrize(
+    ("error", "stage"),
+    [*itertools.product((KeyboardInterrupt, ValueError), STAGES)]
+    + [*itertools.product((ValueError, MemoryError), ANYTIME)],
+    ids=lambda value: value.__name__ if isinstance(value, type) else value[0],
+)
+@pytest.mark.parametrize("labels", [None, LABELS], ids=["partition", "labels"])
+def test_a_fit_that_fails_leaves_the_estimator(toy, monkeypatch, error, stage, labels):
+    """An error anywhere leaves a fresh estimator unfitted and a fitted one as it was."""
+    target, count, parameters = stage
+    model = fixed(inducing="random", n_inducing=5, n_blocks=4, max_iter=3)
+    model.set_params(**parameters)
+    fresh, fitted = clone(model), clone(model).fit(*toy, blocks=labels)
+    mean = fitted.predict(X_TEST)
+    for ours in (fresh, fitted):
+        before = vars(ours).copy()
+        with monkeypatch.context() as patch:
+            interrupt(patch, target, count, error)
+            with pytest.raises(error):
+                ours.fit(toy[0][:50], toy[1][:50], blocks=None if labels is None else labels[:50])
+        assert_unchanged(ours, before)
+    assert_array_equal(fitted.predict(X_TEST), mean)
+    assert_array_equal(fresh.fit(*toy, blocks=labels).predict(X_TEST), mean)
+
+
+def test_labels_of_another_kind_than_in_fit(toy):
+    """Strings where fit had integers are refused, and the other way round."""
+    names = LABELS.astype(str)
+    for labels, other in [(LABELS, names), (names, LABELS)]:
+        with pytest.raises(ValueError, match="blocks must hold labels like those of fit"):
+            fixed().fit(*toy, blocks=labels).predict(toy[0], blocks=other)
+
+
+@MODELS
+def test_blocks_only_where_fit_had_them(toy, model):
+    """Labels for predict or partial_fit are refused if fit had none, and missed if it had."""
+    ours = fixed(model, n_blocks=3).fit(*toy)
+    for method in (ours.predict, ours.predict_std, ours.predict_quantiles):
+        with pytest.raises(ValueError, match="blocks must be given to fit"):
+            method(toy[0], blocks=LABELS)
+    with pytest.raises(ValueError, match="blocks must be given to fit"):
+        ours.partial_fit(*toy, blocks=LABELS)
+    with pytest.raises(ValueError, match="blocks must be given, as they were"):
+        fixed(model).fit(*toy, blocks=LABELS).partial_fit(*toy)
+
+
+@MODELS
+def test_one_enormous_block(toy, model):
+    """block_size and blocks_per_step far beyond the rows mean one block of all."""
+    ours = fixed(model, block_size=10**9, blocks_per_step=10**6, solver="anytime").fit(*toy)
+    assert ours.n_blocks_ == ours.n_steps_ == 1
+    assert_same_model(fixed(model, n_blocks=1).fit(*toy), ours)
+
+
+@pytest.mark.parametrize("model", ["pitc", "pic"])
+@PARTITIONS
+def test_degenerate_data(model, partition):
+    """One row, equal rows and constant y work, with finite predictions."""
+    X = np.tile([[0.5, -1.0]], (12, 1))
+    for rows, y in [(X[:1], [3.0]), (X, np.arange(12.0)), (X_TEST, np.ones(9))]:
+        ours = fixed(model, block_size=4, partition=partition).fit(rows, y)
+        mean, std = ours.predict(X_TEST, return_std=True)
+        assert np.isfinite(mean).all() and np.isfinite(std).all() and (std > 0).all()
+
+
+def test_nothing_predicts_before_fit():
+    """Every predicting method says that the estimator is not fitted."""
+    model = AnytimeSGPRegressor()
+    for method in (model.predict, model.predict_std, model.predict_quantiles, model.sample_y):
+        with pytest.raises(NotFittedError):
+            method(X_TEST, blocks=TEST_LABELS)
+    with pytest.raises(NotFittedError):
+        model.sample_functions()
+
+
+# scikit-learn's own checks; with SCIPY_ARRAY_API=1, as .ci/run has it, none is skipped
+
+ESTIMATORS = [
+    AnytimeSGPRegressor(model=model, optimizer=None, n_inducing=100, block_size=20)
+    for model in NAMES
+] + [
+    AnytimeSGPRegressor(model="fitc", n_inducing=10, max_iter=1, solver="exact"),
+]
+
+
+@parametrize_with_checks(ESTIMATORS)
+def test_sklearn_contract(estimator, check):
+    """Every check holds that scikit-learn asks of every estimator."""
+    check(estimator)
