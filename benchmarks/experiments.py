@@ -396,7 +396,12 @@ def startup(context):
 
 
 def _interpreter(code):
+    # elsewhere than in the project's folder, which would hide an installed package
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True
+        [sys.executable, "-W", "ignore", "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parent,
     )
     return json.loads(done.stdout.splitlines()[-1])

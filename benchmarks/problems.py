@@ -118,6 +118,14 @@ def _airline_720k(table, split):
     return used, test
 
 
+def _random_twentieth(table, split):
+    """5 % of all rows for testing, another random choice for each split."""
+    n = len(table["y"])
+    test = np.zeros(n, dtype=bool)
+    test[np.random.default_rng(split).permutation(n)[: n // 20]] = True
+    return slice(None), test
+
+
 def _fold(table, split):
     return slice(None), table["fold"] == split
 
@@ -134,6 +142,8 @@ def _test_mask(table, split):
 _FILES = {
     "airline": ("airline_2008", _airline),
     "airline_720k": ("airline_2008", _airline_720k),
+    "airline_all": ("airline_2008", _random_twentieth),
+    "sea_level_pressure": ("slp_natl_2001_2010", _random_twentieth),
     "kin40k": ("kin40k", _fold),
     "california_housing": ("california_housing", _test_mask),
     "uk_house_price": ("uk_house_price_2014", _test_mask),

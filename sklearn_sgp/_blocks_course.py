@@ -9,29 +9,30 @@ from functools import partial
 
 import numpy as np
 
+from ._blocks_learning import learn_on_sample
 from ._blocks_stochastic import learn_stochastic
 from ._core import _linalg as la
-from ._stages import Learned
+from ._stages import MAX_RESERVE_SHARE, Learned
+from ._warnings import warn_caller
 from .anytime_steps import Ascent, Average
-from .block_objectives import block_evidence, evidence, factor_sums
-from .blocks import Mixture, Model
-from .kernels._scales import input_scales, with_shorter_scales
-from .learning import ascend_lbfgs
-from .parallel import one_blas_thread_each
+from .block_models import Specification
+from .block_objectives import FactorSums, evidence, factor_sums
+from .kernels._scales import input_scales
+from .linalg import NotPositiveDefiniteError
 from .partition import position_of
 from .posterior import Posterior, settle_jitter, warn_about_jitter
 
 # Rows of a block of a model whose factors are rows: any number gives the same sums.
 ROW_BLOCK = 1024
-# Starting length scales of blocks, as shares of those of the inducing inputs: local data can use
-# short ones that inducing inputs cannot, and the evidence has an optimum near each.
-_STARTS = (1.0, 0.2)
-# Iterations after which only the better start goes on.
-_TRIAL_ITERATIONS = 12
+# Largest block of a model whose blocks are whole: its matrices take 3 GB each.
+LARGEST_BLOCK = 20_000
+# Blocks that a pass over all is timed with.
+_TIMED_BLOCKS = 4
+# By which a fit may be late rather than leave blocks out.
+_SLACK_SECONDS = 0.5
 # Inputs whose length scales are so many standard deviations play no role in a partition.
 _LARGEST_SCALE = 100.0
 _FINAL_JITTER_SHARE = 1e-5
-_MIN_SECONDS = 0.05
 
 
 @dataclass(frozen=True)
@@ -40,10 +41,7 @@ class Plan:
 
     Parameters
     ----------
-    model : blocks.Model or blocks.Mixture
-        Of the posterior.
-    objective : blocks.Model or blocks.Mixture
-        Whose evidence is followed: another one for SoR and DTC.
+    specified : block_models.Specification
     schedule : anytime_steps.RobbinsMonro, anytime_steps.Average or None
         None visits every block once, in parallel.
     blocks_per_step : int
@@ -53,12 +51,21 @@ class Plan:
         The user's own blocks.
     """
 
-    model: Model | Mixture
-    objective: Model | Mixture
+    specified: Specification
     schedule: object
     blocks_per_step: int
     make_partition: object
     labels: np.ndarray | None = None
+
+    @property
+    def model(self):
+        """Of the posterior."""
+        return self.specified.model
+
+    @property
+    def objective(self):
+        """The model whose evidence is followed."""
+        return self.specified.objective
 
 
 class Blocks:
@@ -103,10 +110,14 @@ class Blocks:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a fit in blocks leaves behind besides `Learned`."""
+    """What a fit in blocks leaves behind besides `Learned`.
+
+    ``interrupted`` says that Ctrl-C ended it after some step.
+    """
 
     learned: Learned
     constant: float
+    interrupted: bool
     blocks: Blocks
     partition: object
     classes: np.ndarray | None
@@ -123,14 +134,36 @@ def learn_in_blocks(problem, plan):
     Returns
     -------
     outcome : Outcome
+
+    Raises
+    ------
+    ValueError
+        If a block is too large.
     """
     parameters, n_iter, n_steps = problem.start, 0, 0
     if problem.settings.optimizer is not None and len(problem.space.pack(parameters)):
-        learn = learn_stochastic if problem.settings.optimizer == "adam" else _learn
-        parameters, n_iter, n_steps = learn(problem, plan, _make_blocks(problem, plan)[0])
+        begin = time.perf_counter()
+        blocks = _make_blocks(problem, plan)[0]
+        partition_seconds = time.perf_counter() - begin
+        reserve = _pass_seconds(problem, plan, parameters, blocks) + partition_seconds
+        learn = learn_stochastic if problem.settings.optimizer == "adam" else learn_on_sample
+        parameters, n_iter, n_steps = learn(problem, plan, blocks, reserve)
     blocks, partition, classes = _make_blocks(problem, plan, parameters)
-    learned, constant = _finish(problem, plan, parameters, blocks, n_iter, n_steps)
-    return Outcome(learned, constant, blocks, partition, classes)
+    found = _finish(problem, plan, parameters, blocks, n_iter, n_steps)
+    return Outcome(*found, blocks, partition, classes)
+
+
+def _pass_seconds(problem, plan, parameters, blocks):
+    """Measured time of a pass over all blocks, at most half of the budget; 0 without one."""
+    clock, count = problem.trace.clock, min(_TIMED_BLOCKS, len(blocks))
+    if not np.isfinite(clock.max_time):
+        return 0.0
+    prior, _ = settle_jitter(parameters.kernel, parameters.Z, problem.settings.jitter)
+    some = [blocks(k) for k in np.linspace(0, len(blocks) - 1, count).astype(int)]
+    begin = time.perf_counter()
+    factor_sums(prior, some, parameters.noise_variance, plan.model, problem.settings.n_jobs)
+    seconds = 1.1 * (time.perf_counter() - begin) * len(blocks) / count
+    return min(seconds, MAX_RESERVE_SHARE * clock.max_time)
 
 
 def absorb(learned, constant, blocks, rows, labels, model, n_jobs=None):
@@ -166,8 +199,13 @@ def absorb(learned, constant, blocks, rows, labels, model, n_jobs=None):
             la.axpy(sign, sums.H, H)
             h += sign * sums.h
             constant += sign * sums.constant
-    posterior = Posterior(prior, H, h)
-    posterior.prepare()
+    try:
+        posterior = Posterior(prior, H, h)
+        posterior.prepare()
+    except NotPositiveDefiniteError:  # a block was taken out that a partial epoch had never seen
+        sums = factor_sums(prior, [extended(k) for k in range(len(extended))], s2, model, n_jobs)
+        posterior, constant = Posterior(prior, sums.H, sums.h), sums.constant
+        posterior.prepare()
     objective = evidence(posterior, constant)
     return replace(learned, posterior=posterior, objective=objective), constant, extended
 
@@ -177,85 +215,27 @@ def _make_blocks(problem, plan, parameters=None):
     rows = problem.rows
     if plan.labels is not None:
         classes = np.unique(plan.labels)
-        return Blocks(rows, position_of(plan.labels, classes)), None, classes
+        blocks = Blocks(rows, position_of(plan.labels, classes))
+        return _checked(blocks, plan), None, classes
     if not plan.model.whole:
-        return Blocks(rows, np.arange(len(rows)) // ROW_BLOCK), None, None
+        return Blocks(rows, problem.rng.permutation(len(rows)) // ROW_BLOCK), None, None
     spread = np.asarray(rows.X[:: max(1, len(rows) // 50_000)], dtype=np.float64).std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
     scale = spread
     if parameters is not None:
         scale = np.minimum(input_scales(parameters.kernel, spread), _LARGEST_SCALE * spread)
     partition = plan.make_partition(scale)
-    return Blocks(rows, partition.fit(rows.X, problem.rng)), partition, None
+    return _checked(Blocks(rows, partition.fit(rows.X, problem.rng)), plan), partition, None
 
 
-def _learn(problem, plan, blocks):
-    """L-BFGS on the evidence of sampled blocks, from the better of two starts."""
-    settings, trace = problem.settings, problem.trace
-    n_rows = len(problem.rows) if settings.optimizer == "lbfgs" else settings.init_size
-    sample = _sampled(blocks, n_rows, problem.rng)
-    seconds = trace.clock.left() / 2
-    starts = [problem.start]
-    if plan.model.whole:
-        starts = [_shortened(problem, share) for share in _STARTS]
-    trials, n_iter = [], 0
-    for start in starts:
-        run = _ascend(problem, plan, sample, start, _TRIAL_ITERATIONS, seconds / (2 * len(starts)))
-        trials.append(run)
-        n_iter += run[2]
-    parameters, _, _ = max(trials, key=lambda run: run[1])
-    left = settings.max_iter - min(n_iter, settings.max_iter)
-    if left and not trace.stopped:
-        parameters, _, more = _ascend(problem, plan, sample, parameters, left, seconds / 2)
-        n_iter += more
-    return parameters, n_iter, 0
-
-
-def _sampled(blocks, n_rows, rng):
-    """Random whole blocks with about so many rows, at least one."""
-    chosen, total = [], 0
-    for k in rng.permutation(len(blocks)):
-        chosen.append(blocks(k))
-        total += len(chosen[-1])
-        if total >= n_rows:
-            break
-    return chosen
-
-
-def _shortened(problem, share):
-    """The start with length scales multiplied by a share, within their bounds."""
-    start, space = problem.start, problem.space
-    theta = with_shorter_scales(start.expression, start.theta, share)
-    x = space.pack(replace(start, theta=theta))
-    return space.unpack(np.clip(x, *space.bounds(start).T), start)
-
-
-def _ascend(problem, plan, sample, start, max_iter, seconds):
-    settings = problem.settings
-    delta = settle_jitter(start.kernel, start.Z, settings.jitter)[0].delta
-    scale = problem.rows.total_weight / sum(rows.total_weight for rows in sample)
-
-    def objective(candidate):
-        value, gradient = block_evidence(
-            candidate,
-            sample,
-            delta,
-            plan.objective,
-            with_inputs=problem.space.learns_inputs,
-            n_jobs=settings.n_jobs,
+def _checked(blocks, plan):
+    largest = int(np.diff(blocks.bounds).max())
+    if plan.model.whole and largest > LARGEST_BLOCK:
+        raise ValueError(
+            f"A block must have at most {LARGEST_BLOCK} rows, as it takes memory quadratic in "
+            f"them. Got one of {largest}: split it, or use a model of independent rows, 'fitc'."
         )
-        return scale * value, type(gradient)(*(scale * part for part in gradient))
-
-    with one_blas_thread_each(settings.n_jobs):
-        return ascend_lbfgs(
-            objective,
-            problem.space,
-            start,
-            max_iter=max_iter,
-            plateau=problem.plateau(problem.rows.total_weight),
-            trace=problem.trace,
-            time_left=max(seconds, _MIN_SECONDS),
-        )
+    return blocks
 
 
 def _finish(problem, plan, parameters, blocks, n_iter, n_steps):
@@ -265,14 +245,13 @@ def _finish(problem, plan, parameters, blocks, n_iter, n_steps):
         parameters.kernel, parameters.Z, _FINAL_JITTER_SHARE * settings.jitter
     )
     warn_about_jitter(jitter, settings.jitter)
-    s2 = parameters.noise_variance
+    s2, interrupted = parameters.noise_variance, False
     if plan.schedule is None:
-        every = [blocks(k) for k in range(len(blocks))]
-        sums = factor_sums(prior, every, s2, plan.model, settings.n_jobs)
+        sums = _affordable_sums(problem, plan, prior, s2, blocks)
         posterior, constant = Posterior(prior, sums.H, sums.h), sums.constant
         epochs = 1
     else:
-        ascent = _ascent(problem, plan, prior, s2, blocks)
+        ascent, interrupted = _ascent(problem, plan, prior, s2, blocks)
         posterior, constant = ascent.posterior(), ascent.constant
         n_steps += ascent.n_steps
         epochs = max(1, round(ascent.epochs))
@@ -280,10 +259,36 @@ def _finish(problem, plan, parameters, blocks, n_iter, n_steps):
     objective = evidence(posterior, constant)
     trace.add(objective, lambda: parameters)
     learned = Learned(parameters, posterior, objective, jitter, n_iter + epochs, n_steps)
-    return learned, constant
+    return learned, constant, interrupted
+
+
+def _affordable_sums(problem, plan, prior, s2, blocks):
+    """Sums over all blocks, or over as many as the time left allows for, scaled to all."""
+    order, count = problem.rng.permutation(len(blocks)), len(blocks)
+    clock, n_jobs, timed = problem.trace.clock, problem.settings.n_jobs, _TIMED_BLOCKS
+    if not np.isfinite(clock.max_time) or problem.trace.stopped or count <= timed:
+        return factor_sums(prior, [blocks(k) for k in range(count)], s2, plan.model, n_jobs)
+    begin = time.perf_counter()
+    first = factor_sums(prior, [blocks(k) for k in order[:timed]], s2, plan.model, n_jobs)
+    seconds = (time.perf_counter() - begin) / timed
+    more = int(max(clock.left(), 0.0) / seconds)
+    if 1.2 * more + _SLACK_SECONDS / seconds >= count - timed:
+        more = count - timed
+    chosen = order[timed : timed + more]
+    if len(chosen):
+        rest = factor_sums(prior, [blocks(k) for k in chosen], s2, plan.model, n_jobs)
+        first = FactorSums(*(a + b for a, b in zip(first, rest, strict=True)))
+    if timed + more == count:
+        return first
+    warn_caller(
+        f"max_time={clock.max_time:g} seconds leave no time for all {count} blocks: q(u) rests on "
+        f"{timed + more} of them, scaled up. Raise max_time or lower block_size.",
+    )
+    return first.scaled(count / (timed + more))
 
 
 def _ascent(problem, plan, prior, s2, blocks):
+    """Steps until time or epochs are over, and whether Ctrl-C ended them."""
     settings, clock = problem.settings, problem.trace.clock
     t = problem.rows.y.shape[1]
     ascent = Ascent(prior, s2, plan.model, blocks, len(blocks), plan.schedule, t)
@@ -291,9 +296,14 @@ def _ascent(problem, plan, prior, s2, blocks):
     step = partial(ascent.step, n_jobs=settings.n_jobs)
     for chosen in plan.schedule.draw(len(blocks), plan.blocks_per_step, problem.rng):
         begin = time.perf_counter()
-        step(chosen)
+        try:
+            step(chosen)
+        except KeyboardInterrupt:
+            if not ascent.n_steps:
+                raise
+            return ascent, True
         spent = settings.max_steps is not None and ascent.n_steps >= settings.max_steps
         late = clock.left() < time.perf_counter() - begin
         if spent or late or problem.trace.stopped or ascent.epochs >= epochs:
-            return ascent
+            return ascent, False
     raise AssertionError("schedules do not end")

@@ -34,7 +34,7 @@ class Constant:
         return self.size
 
 
-def learn_stochastic(problem, plan, blocks):
+def learn_stochastic(problem, plan, blocks, reserve):
     """Epochs over all blocks until the smoothed objective is flat.
 
     Parameters
@@ -42,6 +42,8 @@ def learn_stochastic(problem, plan, blocks):
     problem : _stages.Problem
     plan : _blocks_course.Plan
     blocks : _blocks_course.Blocks
+    reserve : float
+        Seconds to be left over.
 
     Returns
     -------
@@ -79,7 +81,7 @@ def learn_stochastic(problem, plan, blocks):
                 x, parameters = moved, candidate
                 ascent.noise_variance = parameters.noise_variance
         spent = settings.max_steps is not None and ascent.n_steps >= settings.max_steps
-        if spent or trace.clock.left() < 0.5 * trace.clock.elapsed():
+        if spent or trace.clock.left() < reserve:
             break
         if ascent.n_seen >= epoch * len(blocks):
             mean, values, epoch = np.mean(values), [], epoch + 1

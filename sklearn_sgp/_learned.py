@@ -59,8 +59,8 @@ SHARED_CONSTRAINTS = {
 class BaseLearnedRegressor(BaseSparseGPRegressor):
     """Regressors with the shared constructor parameters.
 
-    A subclass says how a fit goes: ``_course(problem)`` and ``_posterior_at(problem)``, which
-    learns nothing, return a `Learned`.
+    A subclass says how a fit goes, and ``_midway(problem)``, which learns nothing, returns a
+    `Learned` and a dict of further fitted attributes for callbacks in the middle of a fit.
     """
 
     def _targets_like_before(self, y):
@@ -129,8 +129,11 @@ class BaseLearnedRegressor(BaseSparseGPRegressor):
             )
         return Z
 
-    def _learn(self, X, y, weight, clock, previous, merge=True):
-        """Everything of a fit after the validation of its inputs."""
+    def _learn(self, X, y, weight, clock, previous, course, merge=True):
+        """Everything of a fit after the validation of its inputs.
+
+        ``course(problem)`` returns a `Learned`.
+        """
         progress = FitProgress(self, X, y)
         progress.begin()
         self._y_ndim = y.ndim
@@ -148,7 +151,7 @@ class BaseLearnedRegressor(BaseSparseGPRegressor):
 
         trace = Trace(clock, self._listener(progress, rows))
         problem = Problem(rows, start, space, Gaussian(), self._settings(), trace, rng)
-        learned = self._course(problem)
+        learned = course(problem)
         self._store(learned, rows.y_scale, rows.total_weight)
         offset = rows.total_weight * np.log(rows.y_scale).sum()
         self.objectives_ = np.array(trace.objectives) - offset
@@ -197,6 +200,5 @@ class BaseLearnedRegressor(BaseSparseGPRegressor):
         problem = Problem(
             sample, parameters, space, Gaussian(), settings, Trace(Clock()), check_random_state(0)
         )
-        return self._fitted_attributes(
-            self._posterior_at(problem), rows.y_scale, sample.total_weight
-        )
+        learned, more = self._midway(problem)
+        return more | self._fitted_attributes(learned, rows.y_scale, sample.total_weight)

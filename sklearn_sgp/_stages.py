@@ -25,16 +25,16 @@ _REFINEMENTS = (2, 16)
 # density is -0.345 with refinement on 16,384 such rows and -0.281 on all rows as they are; on the
 # synthetic problem 0.070 and 0.082, on California housing 0.575 and 0.584. The warm start counts
 # rows once: with 4 from the beginning irrelevant inputs of flights stay in (1.356 against 1.349).
-_LARGEST_WEIGHT = 4.0
+LARGEST_WEIGHT = 4.0
 # Iterations of the warm start after which the units of its variables are taken anew.
 _FIRST_ITERATIONS = 20
 # Share of the time left that a stage may use where another follows.
-_STAGE_SHARE = 0.3
+STAGE_SHARE = 0.3
 # A refinement is left out where it could not make so many evaluations, each the work of so many
 # exact passes, in such a share of the budget.
 _LEAST_EVALUATIONS, _PASSES, _REFINEMENT_SHARE = 25, 3, 0.6
 # Largest share of a time budget that is kept for the exact finish.
-_MAX_RESERVE_SHARE = 0.5
+MAX_RESERVE_SHARE = 0.5
 _MIN_SECONDS = 0.05
 # No line search has to succeed any more: the last factorisation first tries so much less jitter,
 # which brings Z = X with noise 1e-3 within 1e-6 of the exact GP (7e-5 with 1e-3 of the jitter; with
@@ -100,7 +100,7 @@ def learn(problem):
     """
     settings, parameters = problem.settings, problem.start
     budget = problem.trace.clock.max_time
-    reserve = min(_finish_seconds(problem, parameters), _MAX_RESERVE_SHARE * budget)
+    reserve = min(_finish_seconds(problem, parameters), MAX_RESERVE_SHARE * budget)
     n_iter = n_steps = 0
     if settings.optimizer is not None and len(problem.space.pack(parameters)):
         stages = {"auto": _auto, "lbfgs": _full_lbfgs, "adam": ascend_stochastic}
@@ -114,28 +114,28 @@ def _auto(problem, parameters, reserve):
     if len(rows) <= init_size:
         parameters, n_iter = _warm_start(problem, parameters, rows, clock.left() - reserve)
         return parameters, n_iter, 0
-    largest = _refinements(len(rows), init_size)[-1]
+    largest = refinements(len(rows), init_size)[-1]
     order = random_index(len(rows), largest, problem.rng)
     used = rows.select(np.sort(order[:init_size]))
-    seconds = _STAGE_SHARE * (clock.left() - reserve)
+    seconds = STAGE_SHARE * (clock.left() - reserve)
     parameters, n_iter = _warm_start(problem, parameters, used, seconds)
     # a pass may take half the time with the kernel that was found
     reserve = min(_finish_seconds(problem, parameters), reserve)
     affordable = _affordable_rows(len(rows), clock.left() - reserve, reserve)
-    sizes = _refinements(len(rows), init_size, affordable)
+    sizes = refinements(len(rows), init_size, affordable)
     for size in sizes:
         if problem.trace.stopped:
             break
-        share = 1.0 if size == sizes[-1] else _STAGE_SHARE
+        share = 1.0 if size == sizes[-1] else STAGE_SHARE
         used = rows if size == len(rows) else rows.select(np.sort(order[:size]))
-        factor = min(len(rows) / size, _LARGEST_WEIGHT if 2 * affordable >= size else 1.0)
+        factor = min(len(rows) / size, LARGEST_WEIGHT if 2 * affordable >= size else 1.0)
         used = used if factor == 1.0 else used.weighted(factor)
         parameters, more = _lbfgs(problem, parameters, used, share * (clock.left() - reserve))
         n_iter += more
     return parameters, n_iter, 0
 
 
-def _refinements(n_rows, init_size, affordable=np.inf):
+def refinements(n_rows, init_size, affordable=np.inf):
     """Rows of each refinement; a last one that would be nearly everything takes everything.
 
     Where the time is too short for more rows, those of the warm start are taken again.

@@ -1,43 +1,28 @@
 """AnytimeSGPRegressor: sparse GP regression in blocks, at any time (Hoang, Hoang & Low 2015)."""
 
-from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.metrics import r2_score
-from sklearn.utils.validation import check_is_fitted
 
 from ._base import transactional
+from ._block_regression import BaseBlockRegressor
 from ._blocks_course import ROW_BLOCK, Plan, absorb, learn_in_blocks
 from ._compat import HasMethods, Interval, StrOptions, _fit_context
-from ._learned import SHARED_CONSTRAINTS, BaseLearnedRegressor
-from ._regression import Single
+from ._learned import SHARED_CONSTRAINTS
 from ._start import scaled_rows
 from .anytime_steps import Average, RobbinsMonro
-from .blocks import Mixture, Model
+from .block_models import NAMES, specification
+from .blocks import Mixture
 from .learning import Clock
-from .parallel import resolved_jobs
+from .linalg import NotPositiveDefiniteError
 from .partition import Clusterer, KMeansTree, Ordered, check_labels, position_of
-from .predictive import Conditional, Deterministic, InBlocks, Independent
 
-_VARIATIONAL = Model("diagonal", 0.0)
-# Name: part of the unexplained variance that a factor keeps, and the test conditional.
-_MODELS = {
-    "sor": ("nothing", Deterministic),
-    "dtc": ("nothing", Conditional),
-    "vfe": ("diagonal", Conditional),
-    "fitc": ("diagonal", Conditional),
-    "fic": ("diagonal", Independent),
-    "pitc": ("block", Conditional),
-    "pic": ("block", InBlocks),
-}
-_POWERS = {"fitc", "fic", "pitc"}
 _PARTITIONS = {"kmeans", "contiguous", "random"}
 
 
-class AnytimeSGPRegressor(BaseLearnedRegressor):
+class AnytimeSGPRegressor(BaseBlockRegressor):
     """Sparse Gaussian process regression in blocks of rows, at any time.
 
     One estimator for the sparse models SoR, DTC, VFE, FITC, FIC, PITC, PIC and those between them.
@@ -228,7 +213,7 @@ class AnytimeSGPRegressor(BaseLearnedRegressor):
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn_sgp.anytime import AnytimeSGPRegressor
+    >>> from sklearn_sgp import AnytimeSGPRegressor
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(0, 10, (2000, 1))
     >>> y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(2000)
@@ -239,7 +224,7 @@ class AnytimeSGPRegressor(BaseLearnedRegressor):
     """
 
     _parameter_constraints = SHARED_CONSTRAINTS | {
-        "model": [StrOptions(set(_MODELS)), list, tuple],
+        "model": [StrOptions(NAMES), list, tuple],
         "alpha_divergence": [Interval(Real, 0, 1, closed="both")],
         "solver": [StrOptions({"exact", "anytime"})],
         "n_blocks": [None, Interval(Integral, 1, None, closed="left")],
@@ -323,7 +308,6 @@ class AnytimeSGPRegressor(BaseLearnedRegressor):
         self.random_state = random_state
         self.verbose = verbose
 
-    @transactional
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None, blocks=None):
         """Learn from all rows at once.
@@ -351,22 +335,32 @@ class AnytimeSGPRegressor(BaseLearnedRegressor):
         ------
         ValueError
             If inputs or parameters are not what they must be; the estimator is then as before.
+
+        KeyboardInterrupt
+            If Ctrl-C comes. Once the anytime solver has made a step the estimator is fitted, and
+            has the q(u) of its last step; else it is as before.
         """
+        self._fit(X, y, sample_weight, blocks)
+        if self._interrupted:
+            raise KeyboardInterrupt
+        return self
+
+    @transactional
+    def _fit(self, X, y, sample_weight, blocks):
         clock = Clock(self.max_time)
         previous = getattr(self, "_learned", None) if self.warm_start else None
         X, y, weight = self._validated(
             X, y, sample_weight, reset=True, multi_output=True, y_numeric=True
         )
-        self._specification()
-        self._labels = None if blocks is None else check_labels(blocks, len(X))
-        if blocks is not None and weight is not None:
+        labels = None if blocks is None else check_labels(blocks, len(X))
+        ordered = labels is not None or self.partition == "contiguous"
+        if ordered and weight is not None:
             keep = weight > 0
-            X, y, weight, self._labels = X[keep], y[keep], weight[keep], self._labels[keep]
-        self._learn(X, y, weight, clock, previous, merge=blocks is None)
-        del self._labels
-        return self
+            X, y, weight = X[keep], y[keep], weight[keep]
+            labels = None if labels is None else labels[keep]
+        course = partial(self._course, labels)
+        self._learn(X, y, weight, clock, previous, course, merge=not ordered)
 
-    @transactional
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, sample_weight=None, blocks=None):
         """Add rows to blocks: a later batch changes q(u) only, and only by the blocks it hits.
@@ -394,301 +388,89 @@ class AnytimeSGPRegressor(BaseLearnedRegressor):
         """
         if not hasattr(self, "_learned"):
             return self.fit(X, y, sample_weight, blocks)
+        self._add(X, y, sample_weight, blocks)
+        return self
+
+    @transactional
+    def _add(self, X, y, sample_weight, blocks):
         X, y, weight = self._validated(
             X, y, sample_weight, reset=False, multi_output=True, y_numeric=True
         )
         y = self._targets_like_before(y)
+        labels = None if blocks is None else self._checked_labels(blocks, len(X))
         keep = slice(None) if weight is None else weight > 0
         weight = None if weight is None else weight[keep]
         rows = scaled_rows(X[keep], y[keep], weight, self._y_scaling())
-        numbers = self._numbers_of(rows.X, None if blocks is None else np.asarray(blocks)[keep])
-        learned, self._constant, self._blocks = absorb(
+        numbers = self._numbers_of(rows.X, None if labels is None else labels[keep])
+        learned, self._constant, blocks = absorb(
             self._learned,
             self._constant,
             self._blocks,
             rows,
             numbers,
-            self._specification()[0],
+            self._specified.model,
             self.n_jobs,
         )
-        self._store(learned, rows.y_scale, self._blocks.rows.total_weight)
-        self.n_blocks_ = len(self._blocks)
+        self._store(learned, rows.y_scale, blocks.rows.total_weight)
+        attributes = self._block_attributes(self._specified, blocks, self._partition, self._classes)
+        for name, value in attributes.items():
+            setattr(self, name, value)
         self.n_samples_seen_ += len(rows)
-        return self
 
     def _numbers_of(self, X, labels):
         """Blocks of more training rows; unknown labels, or rows without blocks, begin new ones."""
         if labels is None and self._classes is not None:
             raise ValueError("blocks must be given, as they were in the first batch. Got None.")
         if labels is not None:
-            labels = self._checked_labels(labels, len(X))
             self._classes = np.concatenate([self._classes, np.setdiff1d(labels, self._classes)])
             return position_of(labels, self._classes)
         if self._partition is not None:
             return self._partition.assign(X)
         return len(self._blocks) + np.arange(len(X)) // ROW_BLOCK
 
-    def _checked_labels(self, labels, n_rows):
-        if self._classes is None:
-            raise ValueError(
-                "blocks must be given to fit for other methods to take them. Got them here only."
-            )
-        return check_labels(labels, n_rows, self._classes)
-
-    def _specification(self):
-        """The model of the factors, and the test conditional."""
-        if isinstance(self.model, str):
-            part, conditional = _MODELS[self.model]
-            if self.alpha_divergence != 1.0 and self.model not in _POWERS:
-                raise ValueError(
-                    "The 'alpha_divergence' parameter must be 1 unless the model is one of "
-                    f"{sorted(_POWERS)}. Got {self.alpha_divergence!r} for {self.model!r}."
-                )
-            alpha = 0.0 if self.model == "vfe" else float(self.alpha_divergence)
-            return Model(part, alpha), conditional
-        return _mixture(self.model, self.alpha_divergence)
-
-    def _plan(self, n_rows):
-        model, _ = self._specification()
-        schedule = None
+    def _plan(self, labels, n_rows):
+        specified, schedule = specification(self.model, self.alpha_divergence), None
         if self.solver == "anytime":
             schedule = Average()
             if self.schedule == "robbins-monro":
                 schedule = RobbinsMonro(self.step_size, self.step_decay, self.step_power)
         size = self.block_size if self.n_blocks is None else -(-n_rows // self.n_blocks)
         return Plan(
-            model=model,
-            objective=_objective(model),
+            specified=specified,
             schedule=schedule,
             blocks_per_step=self.blocks_per_step,
             make_partition=partial(_make_partition, self.partition, size),
-            labels=self._labels,
+            labels=labels,
         )
 
-    def _course(self, problem):
-        outcome = learn_in_blocks(problem, self._plan(len(problem.rows)))
-        self._blocks, self._partition = outcome.blocks, outcome.partition
-        self._classes, self._constant = outcome.classes, outcome.constant
-        self.n_blocks_ = len(outcome.blocks)
-        return outcome.learned
+    def _course(self, labels, problem):
+        learned, attributes = self._run(problem, labels)
+        for name, value in attributes.items():
+            setattr(self, name, value)
+        return learned
 
-    def _posterior_at(self, problem):
-        plan = replace(self._plan(len(problem.rows)), labels=None)
-        return learn_in_blocks(problem, plan).learned
+    def _midway(self, problem):
+        return self._run(problem, None)
 
-    def predict(self, X, return_std=False, return_cov=False, blocks=None):
-        """Predict new observations.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs.
-
-        return_std : bool, default=False
-            Whether to return the standard deviation of each prediction, noise included.
-
-        return_cov : bool, default=False
-            Whether to return the joint covariance of the predictions, noise included.
-
-        blocks : array-like of shape (n_samples,), default=None
-            Labels of blocks, if ``fit`` had them. A row without label, or with one never seen,
-            belongs to an empty block.
-
-        Returns
-        -------
-        y_mean : ndarray of shape (n_samples,) or (n_samples, n_targets)
-            Predictive mean, in units of y.
-
-        y_std : ndarray of shape (n_samples,) or (n_samples, n_targets)
-            Only if ``return_std``.
-
-        y_cov : ndarray of shape (n_samples, n_samples) or (n_samples, n_samples, n_targets)
-            Only if ``return_cov``.
-        """
-        return self._predict(X, return_std, return_cov, blocks)
-
-    def predict_std(self, X, include_noise=True, blocks=None):
-        """Standard deviation of the predictions; see `predict`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs.
-
-        include_noise : bool, default=True
-            True for that of a new observation, False for that of the latent function.
-
-        blocks : array-like of shape (n_samples,), default=None
-            As in `predict`.
-
-        Returns
-        -------
-        std : ndarray of shape (n_samples,) or (n_samples, n_targets)
-            Standard deviation, in units of y.
-        """
-        return self._predict_std(X, include_noise, blocks)
-
-    def predict_quantiles(self, X, quantiles=(0.05, 0.5, 0.95), blocks=None):
-        """Quantiles of new observations.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs.
-
-        quantiles : array-like of float, default=(0.05, 0.5, 0.95)
-            Levels, strictly between 0 and 1.
-
-        blocks : array-like of shape (n_samples,), default=None
-            As in `predict`.
-
-        Returns
-        -------
-        values : ndarray of shape (n_samples, n_quantiles) or (n_samples, n_targets, n_quantiles)
-            Quantiles, in units of y, in the order asked for.
-        """
-        return self._predict_quantiles(X, quantiles, blocks)
-
-    def log_density(self, X, y, blocks=None):
-        """Log predictive density of observations.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs.
-
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Observations.
-
-        blocks : array-like of shape (n_samples,), default=None
-            As in `predict`.
-
-        Returns
-        -------
-        log_density : ndarray of shape (n_samples,)
-            In nats, for y in its own units; joint over the outputs of a row.
-        """
-        return self._log_density(X, y, blocks)
-
-    def sample_y(self, X, n_samples=1, random_state=0, method="auto", blocks=None):
-        """Draw new observations.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples_X, n_features)
-            Inputs.
-
-        n_samples : int, default=1
-            Number of draws.
-
-        random_state : int, RandomState instance or None, default=0
-            Seed of the draws.
-
-        method : {"auto", "joint", "pathwise"}, default="auto"
-            "joint" draws from the exact joint distribution. "pathwise" is linear in the number of
-            rows, for models whose test conditional is the prior's own: not SoR, FIC and PIC.
-
-        blocks : array-like of shape (n_samples_X,), default=None
-            As in `predict`.
-
-        Returns
-        -------
-        samples : ndarray of shape (n_samples_X, n_samples) or (n_samples_X, n_targets, n_samples)
-            Draws, in units of y, noise included.
-        """
-        return self._sample_y(X, n_samples, random_state, method, blocks)
-
-    def sample_functions(self, n_samples=1, random_state=0):
-        """Draw latent functions that can be evaluated anywhere.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-            Number of functions.
-
-        random_state : int, RandomState instance or None, default=0
-            Seed of the draws.
-
-        Returns
-        -------
-        functions : callable
-            ``functions(X)`` of shape (n_samples_X, n_samples), in units of y, without noise.
-
-        Raises
-        ------
-        ValueError
-            For SoR, FIC and PIC, and for kernels without a spectral density.
-        """
-        check_is_fitted(self, "_posterior")
-        self._refuse_paths()
-        return super().sample_functions(n_samples, random_state)
-
-    def score(self, X, y, sample_weight=None, blocks=None):
-        """Coefficient of determination of the predictive mean.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs.
-
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Observations.
-
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights.
-
-        blocks : array-like of shape (n_samples,), default=None
-            As in `predict`.
-
-        Returns
-        -------
-        score : float
-            At most 1.
-        """
-        return r2_score(y, self.predict(X, blocks=blocks), sample_weight=sample_weight)
-
-    def _draw_pathwise(self, X, n_samples, rng):
-        self._refuse_paths()
-        return super()._draw_pathwise(X, n_samples, rng)
-
-    def _refuse_paths(self):
-        if self._specification()[1] is not Conditional:
+    def _run(self, problem, labels):
+        """What was learned, and further fitted attributes."""
+        plan = self._plan(labels, len(problem.rows))
+        try:
+            outcome = learn_in_blocks(problem, plan)
+        except NotPositiveDefiniteError as error:
+            if not isinstance(plan.specified.model, Mixture):
+                raise
             raise ValueError(
-                "Functions can be drawn only where the test conditional is the prior's own. Got "
-                f"model={self.model!r}: use sample_y with method='joint', in pieces if need be."
-            )
-
-    def _placed(self, X, blocks):
-        X = self._validated_inputs(X)
-        if blocks is not None:
-            return X, position_of(self._checked_labels(blocks, len(X)), self._classes)
-        if self._partition is None:
-            return X, np.full(len(X), -1)
-        return X, self._partition.assign(X)
-
-    @property
-    def _latent(self):
-        model, conditional = self._specification()
-        if conditional is InBlocks:
-            n_jobs, s2 = resolved_jobs(self.n_jobs), self.noise_variance_
-            return InBlocks(self._posterior, s2, model, self._blocks, n_jobs)
-        return conditional(self._posterior)
-
-    def _latent_mean(self, X, blocks):
-        return self._moments(self._latent.mean, X, blocks, 1)[0]
-
-    def _latent_mean_variance(self, X, blocks):
-        return self._moments(self._latent.mean_variance, X, blocks, 2)
-
-    def _latent_mean_covariance(self, X, blocks):
-        return self._latent.mean_covariance(X, blocks)
-
-    def _moments(self, function, X, blocks, count):
-        """In chunks of rows, but for PIC, which goes block by block."""
-        if isinstance(function.__self__, InBlocks):
-            found = function(X, blocks)
-            return (found,) if count == 1 else found
-        return self._in_chunks(Single(function) if count == 1 else function, X)
+                "The weights of the 'model' parameter must leave the precision of q(u) positive "
+                f"definite on these rows. Got {self.model!r}: raise the negative weights."
+            ) from error
+        attributes = self._block_attributes(
+            plan.specified, outcome.blocks, outcome.partition, outcome.classes
+        )
+        return outcome.learned, attributes | {
+            "_constant": outcome.constant,
+            "_interrupted": outcome.interrupted,
+        }
 
 
 def _make_partition(partition, size, scale):
@@ -697,30 +479,3 @@ def _make_partition(partition, size, scale):
     if isinstance(partition, str):
         return Ordered(size, scale, shuffle=partition == "random")
     return Clusterer(clone(partition), scale)
-
-
-def _objective(model):
-    """What a model learns under: the variational bound in place of the marginal of SoR and DTC."""
-    if isinstance(model, Mixture):
-        return Mixture(tuple((_objective(part), share) for part, share in model.components))
-    return _VARIATIONAL if model.part == "nothing" else model
-
-
-def _mixture(model, alpha):
-    """Mixture and test conditional of a list of names and weights, or a ValueError."""
-    try:
-        components = tuple((_MODELS[name], name, float(share)) for name, share in model)
-    except (TypeError, ValueError, KeyError):
-        components = ()
-    total = sum(share for _, _, share in components)
-    conditionals = {conditional for (_, conditional), _, _ in components}
-    if len(conditionals) != 1 or not np.isclose(total, 1.0) or alpha != 1.0:
-        raise ValueError(
-            f"The 'model' parameter must be one of {sorted(_MODELS)}, or pairs of a name and a "
-            "weight with one test conditional and weights that sum to 1, with alpha_divergence=1. "
-            f"Got {model!r}."
-        )
-    parts = tuple(
-        (Model(part, 0.0 if name == "vfe" else 1.0), share) for (part, _), name, share in components
-    )
-    return Mixture(parts), conditionals.pop()

@@ -80,17 +80,19 @@ class Ascent:
         self.n_steps = self.n_seen = 0
 
     def step(self, chosen, n_jobs=None):
-        """Move towards the target of some blocks."""
+        """Move towards the target of some blocks; interrupted at any moment, stay or be there."""
         rows = [self.block(k) for k in chosen]
         sums = factor_sums(self.prior, rows, self.noise_variance, self.model, n_jobs)
-        self.n_seen += len(chosen)
-        rho = self.schedule.rho(self.n_steps, len(chosen), self.n_seen)
-        gain = rho * self.n_blocks / len(chosen)
-        self.n_steps += 1
-        self.H *= 1.0 - rho
-        la.axpy(gain, sums.H, self.H)
-        self.h = (1.0 - rho) * self.h + gain * sums.h
-        self.constant = (1.0 - rho) * self.constant + gain * sums.constant
+        seen = self.n_seen + len(chosen)
+        rho = self.schedule.rho(self.n_steps, len(chosen), seen)
+        keep, gain = 1.0 - rho, rho * self.n_blocks / len(chosen)
+        H = keep * self.H
+        la.axpy(gain, sums.H, H)
+        h = keep * self.h + gain * sums.h
+        constant = keep * self.constant + gain * sums.constant
+        steps = self.n_steps + 1
+        # no call between these assignments, so that no signal is handled there
+        self.H, self.h, self.constant, self.n_steps, self.n_seen = H, h, constant, steps, seen
 
     @property
     def epochs(self):
@@ -98,4 +100,4 @@ class Ascent:
 
     def posterior(self):
         """q(u) as it stands; later steps leave it as it is."""
-        return Posterior(self.prior, self.H.copy(), self.h)
+        return Posterior(self.prior, self.H, self.h)

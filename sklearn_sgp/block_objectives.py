@@ -25,6 +25,10 @@ class FactorSums(NamedTuple):
     h: np.ndarray
     constant: float
 
+    def scaled(self, factor):
+        """The sums if every block came ``factor`` times."""
+        return FactorSums(*(factor * part for part in self))
+
 
 class FactorGradient(NamedTuple):
     """Sums over blocks of E_q[log t_B] and its derivatives; ``Z`` is 0.0 where not asked for."""
@@ -91,7 +95,7 @@ def _gradient_group(prior, blocks, noise_variance, model, mean, covariance, with
         gradient = block.gradient(mean, covariance)
         value += gradient.value
         log_noise += gradient.log_noise
-        theta_part, Z_part, AAt_part = pull_back(prior, rows.X, block, gradient, with_inputs)
+        theta_part, Z_part, AAt_part = pull_back(prior, rows.X, block.A, gradient, with_inputs)
         theta = theta + theta_part
         la.axpy(1.0, AAt_part, AAt)
         if Z_part is not None:
@@ -128,7 +132,7 @@ def factor_gradient(
     return FactorGradient(value, theta + theta_K, log_noise, grad_Z + (0.0 if Z_K is None else Z_K))
 
 
-def block_evidence(parameters, blocks, delta, model, *, with_inputs=True, n_jobs=None):
+def block_evidence(parameters, blocks, delta, model, *, copies=1.0, with_inputs=True, n_jobs=None):
     """log Z of a model and its gradient, by two passes over the blocks.
 
     Parameters
@@ -138,12 +142,15 @@ def block_evidence(parameters, blocks, delta, model, *, with_inputs=True, n_jobs
     delta : float
         Jitter in units of the kernel.
     model : blocks.Model
+    copies : float
+        How many blocks each of these stands for.
     with_inputs : bool
     n_jobs : int or None
 
     Returns
     -------
     value : float
+        Of all the blocks stood for.
     gradient : objectives.Gradient
 
     Raises
@@ -153,7 +160,7 @@ def block_evidence(parameters, blocks, delta, model, *, with_inputs=True, n_jobs
     """
     prior = Prior.build(parameters.kernel, parameters.Z, delta)
     s2 = parameters.noise_variance
-    sums = factor_sums(prior, blocks, s2, model, n_jobs)
+    sums = factor_sums(prior, blocks, s2, model, n_jobs).scaled(copies)
     posterior = Posterior(prior, sums.H, sums.h)
     value = evidence(posterior, sums.constant)
     if not np.isfinite(value):
@@ -168,4 +175,5 @@ def block_evidence(parameters, blocks, delta, model, *, with_inputs=True, n_jobs
         with_inputs=with_inputs,
         n_jobs=n_jobs,
     )
-    return value, Gradient(gradient.theta, gradient.log_noise, gradient.Z)
+    parts = (gradient.theta, gradient.log_noise, gradient.Z)
+    return value, Gradient(*(copies * part for part in parts))

@@ -278,7 +278,7 @@ def make_block(prior, rows, noise_variance, model):
     return single(model)
 
 
-def pull_back(prior, X, block, gradient, with_inputs=True):
+def pull_back(prior, X, A, gradient, with_inputs=True):
     """Gradient of a block's value at fixed L; the gradient's arrays are overwritten.
 
     Returns
@@ -288,7 +288,7 @@ def pull_back(prior, X, block, gradient, with_inputs=True):
     AAt : ndarray of shape (m, m)
         Cotangent of A times A^T; summed over blocks, it gives that of K(Z, Z) by `gram_cotangent`.
     """
-    kernel, AAt = prior.kernel, product(gradient.A, block.A, trans_b=True)
+    kernel, AAt = prior.kernel, product(gradient.A, A, trans_b=True)
     la.trmm(prior.L_inv, gradient.A, True)
     grad_theta, grad_Z = kernel.block_vjp(prior.Z, X, gradient.A, with_inputs)
     if gradient.K_XX is None:

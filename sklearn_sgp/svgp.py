@@ -276,7 +276,7 @@ class SVGPRegressor(BaseLearnedRegressor):
         X, y, weight = self._validated(
             X, y, sample_weight, reset=True, multi_output=True, y_numeric=True
         )
-        self._learn(X, y, weight, clock, previous)
+        self._learn(X, y, weight, clock, previous, self._course)
         return self
 
     @transactional
@@ -310,7 +310,7 @@ class SVGPRegressor(BaseLearnedRegressor):
             X, y, sample_weight, reset=first, multi_output=True, y_numeric=True
         )
         if first:
-            self._learn(X, y, weight, Clock(self.max_time), None)
+            self._learn(X, y, weight, Clock(self.max_time), None, self._course)
             if self.total_samples is not None:
                 self._count_as(self.total_samples)
             return self
@@ -349,5 +349,5 @@ class SVGPRegressor(BaseLearnedRegressor):
         self._online = OnlineState.from_fit(learned, problem.rows, problem.space)
         return learned
 
-    def _posterior_at(self, problem):
-        return learn(problem)
+    def _midway(self, problem):
+        return learn(problem), {}

@@ -9,12 +9,11 @@ from dense import log_normal
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.cluster import KMeans
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sklearn_sgp.anytime import AnytimeSGPRegressor
+from sklearn_sgp import AnytimeSGPRegressor
 
 try:
     from sklearn.callback import ScoringMonitor
@@ -493,7 +492,7 @@ def assert_unchanged(model, before):
 
 
 STAGES = [
-    ("_blocks_course.block_evidence", 2, {"optimizer": "auto"}),
+    ("_blocks_learning.block_evidence", 2, {"optimizer": "auto"}),
     ("_blocks_course.factor_sums", 1, {}),
     ("_blocks_course.evidence", 1, {}),
     ("_learned.choose_inducing", 1, {}),
@@ -580,17 +579,289 @@ def test_nothing_predicts_before_fit():
         model.sample_functions()
 
 
-# scikit-learn's own checks; with SCIPY_ARRAY_API=1, as .ci/run has it, none is skipped
-
-ESTIMATORS = [
-    AnytimeSGPRegressor(model=model, optimizer=None, n_inducing=100, block_size=20)
-    for model in NAMES
-] + [
-    AnytimeSGPRegressor(model="fitc", n_inducing=10, max_iter=1, solver="exact"),
-]
+# More rows
 
 
-@parametrize_with_checks(ESTIMATORS)
-def test_sklearn_contract(estimator, check):
-    """Every check holds that scikit-learn asks of every estimator."""
-    check(estimator)
+@MODELS
+@pytest.mark.parametrize("splits", [(30,), (20, 21, 50)])
+def test_partial_fit_in_any_split_equals_fit(toy, model, splits):
+    """Batches give what one fit of all rows gives, where nothing is learned."""
+    X, y = toy
+    ours = fixed(model, normalize_y=(0.3, 2.0), noise_variance=NOISE)
+    whole = clone(ours).fit(X, y, blocks=LABELS)
+    order = np.random.default_rng(2).permutation(60)
+    for part in np.split(order, splits):
+        ours.partial_fit(X[part], y[part], blocks=LABELS[part])
+    assert ours.n_samples_seen_ == 60
+    assert_same_model(whole, ours, rtol=1e-7, blocks=TEST_LABELS)
+
+
+@MODELS
+def test_partial_fit_weighs_rows(toy, model):
+    """Weights of a later batch count as in fit, weight 0 as no row."""
+    X, y = toy
+    weight = np.random.default_rng(4).integers(0, 4, 60).astype(float)
+    ours = fixed(model, normalize_y=(0.3, 2.0))
+    whole = clone(ours).fit(X, y, weight, blocks=LABELS)
+    for part in (slice(25), slice(25, None)):
+        ours.partial_fit(X[part], y[part], weight[part], blocks=LABELS[part])
+    assert_same_model(whole, ours, rtol=1e-7, blocks=TEST_LABELS)
+
+
+@PARTITIONS
+def test_partial_fit_puts_rows_where_the_partition_does(toy, partition):
+    """Later rows join the blocks that the first batch's partition finds for them."""
+    X, y = toy
+    ours = fixed(n_blocks=3, partition=partition, normalize_y=(0.0, 1.0)).fit(X[:40], y[:40])
+    labels = np.concatenate([ours._partition.assign(X[:40]), ours._partition.assign(X[40:])])
+    where = {tuple(row): k for k in range(3) for row in ours._blocks(k).X}
+    labels[:40] = [where[tuple(row)] for row in X[:40]]
+    test_labels = ours._partition.assign(X_TEST)
+    ours.partial_fit(X[40:], y[40:])
+    given = fixed(normalize_y=(0.0, 1.0)).fit(X, y, blocks=labels)
+    got = ours.predict(X_TEST, return_std=True)
+    expected = given.predict(X_TEST, return_std=True, blocks=test_labels)
+    assert_allclose(got, expected, rtol=1e-7)
+
+
+def test_partial_fit_after_part_of_an_epoch(toy):
+    """A few steps, then more rows of any block: the posterior stays one."""
+    X, y = toy
+    for seed in range(5):
+        ours = fixed("pitc", solver="anytime", max_steps=1, random_state=seed)
+        ours.fit(X[:40], y[:40], blocks=LABELS[:40]).partial_fit(X[40:], y[40:], blocks=LABELS[40:])
+        mean, std = ours.predict(X_TEST, return_std=True, blocks=TEST_LABELS)
+        assert np.isfinite(mean).all() and np.isfinite(std).all() and (std > 0).all()
+
+
+def test_a_partial_fit_that_fails_leaves_the_estimator(toy, monkeypatch):
+    """An error in a later batch changes nothing, and the next batch is as if it had not been."""
+    X, y = toy
+    ours = fixed().fit(X[:40], y[:40], blocks=LABELS[:40])
+    again = pickle.loads(pickle.dumps(ours))
+    before = vars(ours).copy()
+    for count, error in itertools.product((1, 2), (KeyboardInterrupt, MemoryError)):
+        with monkeypatch.context() as patch:
+            interrupt(patch, "_blocks_course.factor_sums", count, error)
+            with pytest.raises(error):
+                ours.partial_fit(X[40:], y[40:], blocks=LABELS[40:])
+        assert_unchanged(ours, before)
+    with pytest.raises(ValueError, match="NaN"):
+        ours.partial_fit(np.full((2, 2), np.nan), y[:2], blocks=LABELS[:2])
+    assert_unchanged(ours, before)
+    for model in (ours, again):
+        model.partial_fit(X[40:], y[40:], blocks=LABELS[40:])
+    assert_same_model(ours, again, blocks=TEST_LABELS)
+
+
+def test_an_interrupted_anytime_fit_keeps_its_last_step(toy, monkeypatch):
+    """Ctrl-C in the third step leaves, and raises, with the posterior after two steps."""
+    model = fixed(solver="anytime")
+    two = clone(model).set_params(max_steps=2).fit(*toy, blocks=LABELS)
+    for ours in (clone(model), clone(model).fit(*toy)):
+        with monkeypatch.context() as patch:
+            interrupt(patch, "anytime_steps.factor_sums", 3, KeyboardInterrupt)
+            with pytest.raises(KeyboardInterrupt):
+                ours.fit(*toy, blocks=LABELS)
+        assert ours.n_steps_ == 2
+        assert_same_model(two, ours, blocks=TEST_LABELS)
+
+
+def test_a_budget_too_short_for_all_blocks_warns(toy, monkeypatch):
+    """The exact solver then scales up the blocks that it had time for."""
+    monkeypatch.setattr("sklearn_sgp._blocks_course._SLACK_SECONDS", 0.0)
+    X, y = np.tile(toy[0], (40, 1)), np.tile(toy[1], 40)
+    labels = np.arange(len(X)) // 4
+    ours = fixed("fitc", max_time=1e-6)
+    with pytest.warns(ConvergenceWarning, match="no time for all 600 blocks"):
+        ours.fit(X, y, blocks=labels)
+    whole = fixed("fitc").fit(X, y, blocks=labels)
+    assert_allclose(ours.predict(X_TEST), whole.predict(X_TEST), atol=0.5 * y.std())
+
+
+# Pickles and caches
+
+
+@MODELS
+@pytest.mark.parametrize("labels", [None, LABELS], ids=["partition", "labels"])
+def test_pickle_and_clone(toy, model, labels):
+    """A pickle predicts the same bits and goes on alike; a clone is not fitted."""
+    ours = fixed(model, n_blocks=3).fit(*toy, blocks=labels)
+    blocks = None if labels is None else TEST_LABELS
+    mean, std = ours.predict(X_TEST, return_std=True, blocks=blocks)
+    again = pickle.loads(pickle.dumps(ours))
+    got, got_std = again.predict(X_TEST, return_std=True, blocks=blocks)
+    assert_array_equal(got, mean)
+    assert_array_equal(got_std, std)
+    more = None if labels is None else TEST_LABELS
+    for one in (ours, again):
+        one.partial_fit(X_TEST, np.sin(X_TEST[:, 0]), blocks=more)
+    assert_array_equal(again.predict(X_TEST, blocks=blocks), ours.predict(X_TEST, blocks=blocks))
+    assert not hasattr(clone(ours), "kernel_")
+
+
+def test_predictions_twice_are_from_the_cache(toy, monkeypatch):
+    """A block that was predicted in is not factorised again, until its rows change."""
+    X, y = toy
+    ours = fixed().fit(X, y, blocks=LABELS)
+    first = ours.predict(X_TEST, blocks=TEST_LABELS)
+    with monkeypatch.context() as patch:
+        interrupt(patch, "predictive.make_block", 1, AssertionError)
+        assert_array_equal(ours.predict(X_TEST, blocks=TEST_LABELS), first)
+    ours.partial_fit(X_TEST, first + 1.0, blocks=TEST_LABELS)
+    assert (ours.predict(X_TEST, blocks=TEST_LABELS) > first).all()
+
+
+@pytest.mark.parametrize("model", ["sor", "dtc", "vfe", "fitc", "fic"])
+def test_only_models_of_whole_blocks_need_their_rows(toy, model):
+    """Predictions of the others do not change if the rows are gone."""
+    ours = fixed(model).fit(*toy)
+    mean, std = ours.predict(X_TEST, return_std=True)
+    ours._blocks.rows.X[:], ours._blocks.rows.y[:] = np.nan, np.nan
+    assert_array_equal(ours.predict(X_TEST, return_std=True), (mean, std))
+
+
+# Mixtures
+
+
+@MODELS
+def test_a_mixture_of_one_is_the_model(toy, model):
+    """Weight 1, or weights of one model that sum to 1, change nothing."""
+    plain = fixed(model).fit(*toy, blocks=LABELS)
+    for pairs in ([(model, 1.0)], [(model, 0.25), (model, 0.75)]):
+        mixed = fixed(pairs).fit(*toy, blocks=LABELS)
+        assert_same_model(plain, mixed, blocks=TEST_LABELS)
+
+
+def test_weights_may_be_negative_as_long_as_there_is_a_posterior(toy):
+    """2 DTC - FITC has a posterior, since DTC's information is the larger; 6 FITC - 5 DTC none."""
+    ours = fixed([("dtc", 2.0), ("fitc", -1.0)]).fit(*toy)
+    mean, std = ours.predict(X_TEST, return_std=True)
+    assert np.isfinite(mean).all() and (std > 0).all()
+    for solver in ("exact", "anytime"):
+        worse = fixed([("fitc", 6.0), ("dtc", -5.0)], solver=solver, inducing=inducing(3))
+        with pytest.raises(ValueError, match="positive definite"):
+            worse.fit(*toy)
+        assert not hasattr(worse, "kernel_")
+
+
+# Parameters
+
+
+@pytest.mark.parametrize(
+    ("parameters", "match"),
+    [
+        ({"model": "svgp"}, "'model' parameter"),
+        ({"model": [("dtc", 0.5), ("fitc", 0.4)]}, "weights that sum to 1"),
+        ({"model": [("dtc", 0.5), ("pic", 0.5)]}, "one test conditional"),
+        ({"model": [("dtc", "half"), ("fitc", 0.5)]}, "'model' parameter"),
+        ({"model": []}, "'model' parameter"),
+        ({"model": "vfe", "alpha_divergence": 0.5}, "'alpha_divergence' parameter"),
+        ({"alpha_divergence": 0.5}, "'alpha_divergence' parameter"),
+        ({"alpha_divergence": 1.5, "model": "fitc"}, "'alpha_divergence' parameter"),
+        ({"solver": "newton"}, "'solver' parameter"),
+        ({"n_blocks": 0}, "'n_blocks' parameter"),
+        ({"block_size": 0}, "'block_size' parameter"),
+        ({"partition": "ward"}, "'partition' parameter"),
+        ({"blocks_per_step": 0}, "'blocks_per_step' parameter"),
+        ({"schedule": "adam"}, "'schedule' parameter"),
+        ({"step_size": 0.0}, "'step_size' parameter"),
+        ({"step_power": 0.4}, "'step_power' parameter"),
+        ({"step_decay": -1.0}, "'step_decay' parameter"),
+    ],
+)
+def test_parameters_that_cannot_be(toy, parameters, match):
+    """The message names the parameter, and nothing was fitted."""
+    ours = fixed(**({"model": "pic"} | parameters))
+    with pytest.raises(ValueError, match=match):
+        ours.fit(*toy)
+    assert not hasattr(ours, "kernel_")
+
+
+@pytest.mark.parametrize(
+    ("labels", "match"),
+    [
+        (LABELS[:50], "one label for each of the 60 rows"),
+        (np.column_stack([LABELS, LABELS]), "one label for each of the 60 rows"),
+        (LABELS + 0.5, "integers or strings"),
+        (np.full(60, np.nan), "integers or strings"),
+        (LABELS.astype("M8[D]"), "integers or strings"),
+        (7, "one label for each of the 60 rows"),
+    ],
+)
+def test_labels_that_cannot_be(toy, labels, match):
+    """Labels of the wrong length or kind are refused by fit, partial_fit and predict."""
+    with pytest.raises(ValueError, match=match):
+        fixed().fit(*toy, blocks=labels)
+    ours = fixed().fit(*toy, blocks=LABELS)
+    for method in (ours.predict, ours.predict_std, ours.predict_quantiles):
+        with pytest.raises(ValueError, match=match):
+            method(toy[0], blocks=labels)
+    with pytest.raises(ValueError, match=match):
+        ours.partial_fit(*toy, blocks=labels)
+
+
+def test_a_block_that_is_too_large_is_refused(toy, monkeypatch):
+    """A block whose covariance would not fit into memory ends with a clear error."""
+    monkeypatch.setattr("sklearn_sgp._blocks_course.LARGEST_BLOCK", 20)
+    for model in ("pitc", "pic"):
+        with pytest.raises(ValueError, match="Got one of 60: split it"):
+            fixed(model).fit(*toy, blocks=np.zeros(60, dtype=int))
+    fixed("fitc").fit(*toy, blocks=np.zeros(60, dtype=int))
+
+
+def test_contiguous_blocks_are_runs_of_rows_as_given(toy):
+    """The order of the rows is theirs, repeated rows and weights of zero or not."""
+    X, y = np.tile(toy[0], (2, 1)), np.tile(toy[1], 2)
+    weight = np.ones(120)
+    weight[::10] = 0.0
+    ours = fixed(partition="contiguous", n_blocks=6).fit(X, y, weight)
+    kept = weight > 0
+    labels = np.arange(kept.sum()) * 6 // kept.sum()
+    for k in range(6):
+        assert_array_equal(ours._blocks(k).X, X[kept][labels == k])
+
+
+@pytest.mark.parametrize("n_blocks", [1, 3, 7, 20, 60, 1000])
+def test_about_as_many_blocks_as_asked_for(toy, n_blocks):
+    """Exactly so many for runs of rows, and from two thirds to twice as many for k-means."""
+    count = min(n_blocks, 60)
+    for partition in ("contiguous", "random"):
+        assert fixed(partition=partition, n_blocks=n_blocks).fit(*toy).n_blocks_ == count
+    made = fixed(partition="kmeans", n_blocks=n_blocks).fit(*toy).n_blocks_
+    assert count / 1.5 <= made <= 2 * count
+
+
+def test_an_inducing_input_at_every_row_is_the_exact_gp(toy):
+    """With Z = X the inducing inputs explain everything, and every model is the exact GP."""
+    mean, std, _, evidence = exact_predictions(*toy)
+    for model in ("dtc", "vfe", "fitc", "pitc", "pic"):
+        ours = fixed(model, inducing=toy[0], jitter=0.0).fit(*toy, blocks=LABELS)
+        assert_allclose(ours.predict(X_TEST, blocks=TEST_LABELS), mean, rtol=1e-5)
+        assert_allclose(ours.predict_std(X_TEST, blocks=TEST_LABELS), std, rtol=1e-5)
+        assert_allclose(ours.objective_, evidence, rtol=1e-5)
+
+
+def test_pic_beats_fitc_where_structure_is_local(local):
+    """A wave that four inducing inputs cannot follow is seen by the data of a block."""
+    X, y = local
+    new = np.linspace(0.2, 9.8, 200)[:, None]
+    truth = np.sin(0.6 * new[:, 0]) + 0.7 * np.sin(15.0 * new[:, 0])
+    errors = {}
+    for model in ("fitc", "pic"):
+        ours = AnytimeSGPRegressor(model=model, n_inducing=4, block_size=75, random_state=0)
+        errors[model] = np.sqrt(np.mean((ours.fit(X, y).predict(new) - truth) ** 2))
+    assert errors["pic"] < 0.3 * errors["fitc"]
+
+
+@pytest.mark.skipif(ScoringMonitor is None, reason="scikit-learn before 1.9 has no callbacks")
+@pytest.mark.parametrize("model", ["pic", "fitc"])
+@pytest.mark.parametrize("labels", [None, LABELS], ids=["partition", "labels"])
+def test_callbacks_can_score_in_the_middle(toy, model, labels):
+    """ScoringMonitor sees an estimator that predicts at every iteration."""
+    ours = AnytimeSGPRegressor(model=model, n_inducing=5, n_blocks=3, max_iter=3, random_state=0)
+    monitor = ScoringMonitor(scoring={"r2": "r2"})
+    ours.set_callbacks(monitor).fit(*toy, blocks=labels)
+    steps = [row for row in monitor.get_logs().data if row["task_name"] == "step"]
+    assert len(steps) == len(ours.objectives_)
+    assert np.isfinite([row["r2"] for row in steps]).all()

@@ -144,7 +144,7 @@ def test_gradients_are_those_of_the_value(name, weighted, kernel):
     for rows, block in blocks:
         gradient = block.gradient(mean, covariance)
         log_noise += gradient.log_noise
-        parts = pull_back(prior, rows.X, block, gradient)
+        parts = pull_back(prior, rows.X, block.A, gradient)
         theta, Z, AAt = theta + parts[0], Z + parts[1], AAt + parts[2]
     theta_K, Z_K = start.kernel.gram_vjp(case.Z, gram_cotangent(prior, AAt))
     ours = np.concatenate([theta + theta_K, [log_noise], (Z + Z_K).ravel()])

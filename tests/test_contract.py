@@ -1,12 +1,11 @@
 """scikit-learn's own checks, on every configuration that takes another path."""
 
 import pytest
-from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sklearn_sgp import SVGPRegressor
+from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
 
 QUICK = {"max_iter": 5}
 ESTIMATORS = [
@@ -25,6 +24,14 @@ ESTIMATORS = [
     SVGPRegressor(total_samples=1000, **QUICK),
     # a warm start, L-BFGS on all rows, and stochastic steps, on the few rows of the checks
     SVGPRegressor(n_inducing=10, init_size=10, batch_size=16, **QUICK),
+    AnytimeSGPRegressor(),
+    AnytimeSGPRegressor(solver="exact", n_blocks=4, **QUICK),
+    AnytimeSGPRegressor(optimizer="adam", block_size=20, **QUICK),
+    AnytimeSGPRegressor(schedule="robbins-monro", block_size=20, **QUICK),
+    AnytimeSGPRegressor(model=[("dtc", 0.5), ("fitc", 0.5)], **QUICK),
+] + [
+    AnytimeSGPRegressor(model=model, optimizer=None, n_inducing=100, block_size=20)
+    for model in ("sor", "dtc", "vfe", "fitc", "fic", "pitc", "pic")
 ]
 # Not among the checks that scikit-learn asks of every estimator.
 MORE_CHECKS = [
@@ -46,4 +53,5 @@ def test_checks_that_are_not_asked_of_every_estimator(name):
     check = getattr(estimator_checks, name, None)
     if check is None:
         pytest.skip(f"this scikit-learn has no {name}")
-    check("SVGPRegressor", clone(ESTIMATORS[0]))
+    for estimator in (SVGPRegressor(), AnytimeSGPRegressor()):
+        check(type(estimator).__name__, estimator)

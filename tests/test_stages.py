@@ -50,7 +50,7 @@ SPACE = ParameterSpace(np.tile([-10.0, 10.0], (3, 1)), (-10.0, 10.0), np.array([
     ],
 )
 def test_refinements_grow_to_all_rows_or_what_is_affordable(n_rows, affordable, sizes):
-    assert _stages._refinements(n_rows, 100, affordable) == sizes
+    assert _stages.refinements(n_rows, 100, affordable) == sizes
 
 
 def test_without_a_budget_any_size_is_affordable():

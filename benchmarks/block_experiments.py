@@ -1,0 +1,89 @@
+"""Experiments with `AnytimeSGPRegressor`: accuracy, anytime behaviour, speed of its parts."""
+
+import numpy as np
+
+# Hoang et al. (2015): 100 inducing inputs and 2,000 blocks on AIRLINE, 512 and 1,000 on EMSLP.
+_AIRLINE = {"n_inducing": 100, "n_blocks": 2000}
+_PRESSURE = {"n_inducing": 512, "n_blocks": 1000}
+_SPLITS = 5
+
+
+def block_steps(context):
+    """One anytime step, m = 512, blocks of 1,200 rows, against the arithmetic it owes."""
+    records = context.ours(
+        "steps", adapter="anytime", d=8, n_inducing=context.size(512, 20),
+        block_size=context.size(1200, 40), repeats=context.size(100, 3),
+    )  # fmt: skip
+    values = {record["model"]: record["seconds"] for record in records}
+    for record in records:
+        values[f"{record['model']} gflops"] = record["gflop_owed"] / record["seconds"]
+    return {"values": values, "details": {"steps": records}}
+
+
+def airline_blocks(context):
+    """AIRLINE, all rows, 5 % for testing: PIC on five splits, FITC and DTC on the first."""
+    options = _options(context, **_AIRLINE)
+    paths = [context.problem("airline_all", split) for split in range(context.size(_SPLITS, 1))]
+    kept = str(context.folder / "pic.pickle")
+    pic = context.ours("fit", paths[0], adapter="anytime", keep=kept, **options)
+    for path in paths[1:]:
+        pic += context.ours("fit", path, adapter="anytime", **options)
+    others = {
+        name: context.ours("fit", paths[0], adapter="anytime", **options, model=name)[0]
+        for name in ("fitc", "dtc")
+    }
+    runs = context.ours(
+        "instances", paths[0], adapter="anytime", kept=kept,
+        count=context.size(5, 2), max_steps=context.size(60, 2),
+    )  # fmt: skip
+    parts = context.ours(
+        "passes", paths[0], adapter="anytime", kept=kept,
+        predict_rows=context.size(100_000, 100),
+    )  # fmt: skip
+    exact, part = runs[0], [run for run in runs if run["way"] == "part"]
+    epoch = next(run for run in runs if run["way"] == "epoch")
+    one, two, predicted = parts
+    errors = np.array([record["rmse_in_units"] for record in pic])
+    values = {
+        "pic_rmse": errors[0],
+        "pic_rmse_mean": errors.mean(),
+        "pic_rmse_sd": errors.std(),
+        "pic_nlpd": pic[0]["nlpd_in_units"],
+        "pic_seconds": pic[0]["seconds"],
+        "pic_coverage": pic[0]["coverage"],
+        "fitc_rmse": others["fitc"]["rmse_in_units"],
+        "dtc_rmse": others["dtc"]["rmse_in_units"],
+        "part_rmse": 100 * max(abs(run["rmse"] / exact["rmse"] - 1) for run in part),
+        "part_nlpd": 100
+        * max(abs(run["nlpd_in_units"] / exact["nlpd_in_units"] - 1) for run in part),
+        "epoch_rmse": abs(epoch["rmse"] / exact["rmse"] - 1),
+        "pass_seconds": two["seconds"],
+        "pass_megabytes": two["megabytes"],
+        "pass_speed_up": one["seconds"] / two["seconds"],
+        "predict_seconds": predicted["seconds"],
+    }
+    details = {"pic": pic, "others": others, "runs": runs, "parts": parts}
+    return {"values": values, "details": details}
+
+
+def sea_level_pressure(context):
+    """PIC against FITC with the same inducing inputs, over five splits."""
+    values, details = {}, []
+    for split in range(context.size(_SPLITS, 1)):
+        path = context.problem("sea_level_pressure", split)
+        options = _options(context, **_PRESSURE)
+        details.append(context.ours("against_fitc", path, adapter="anytime", **options))
+    ratios = [
+        1 - records[0]["rmse"] / min(record["rmse"] for record in records[1:])
+        for records in details
+    ]
+    values["gain"], values["gain_sd"] = 100 * float(np.mean(ratios)), 100 * float(np.std(ratios))
+    values["pic_rmse"] = float(np.mean([records[0]["rmse_in_units"] for records in details]))
+    return {"values": values, "details": {"splits": details}}
+
+
+def _options(context, **full):
+    full["solver"] = "exact"
+    if not context.smoke:
+        return full
+    return {**full, "n_inducing": 10, "n_blocks": 5, "init_size": 60, "max_iter": 3}

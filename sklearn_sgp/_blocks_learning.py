@@ -1,0 +1,131 @@
+"""Hyperparameters of models in blocks: L-BFGS on the evidence of sampled whole blocks, then more.
+
+The evidence of PITC has an optimum where length scales are as long as inducing inputs can follow,
+and one where they are as short as only data of the same block can use. Both are tried.
+"""
+
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from ._stages import LARGEST_WEIGHT, STAGE_SHARE, refinements
+from .block_objectives import block_evidence
+from .kernels._scales import with_shorter_scales
+from .learning import ascend_lbfgs
+from .parallel import one_blas_thread_each
+from .posterior import settle_jitter
+
+# Starting length scales, as shares of those that inducing inputs can follow.
+_STARTS = (1.0, 0.3, 0.1)
+# Iterations after which only the better start goes on.
+_TRIAL_ITERATIONS = 12
+_MIN_SECONDS = 0.05
+
+
+def learn_on_sample(problem, plan, blocks, reserve):
+    """L-BFGS on the evidence of sampled blocks: two starts on few, the better one on more.
+
+    Parameters
+    ----------
+    problem : _stages.Problem
+    plan : _blocks_course.Plan
+    blocks : _blocks_course.Blocks
+    reserve : float
+        Seconds to be left over.
+
+    Returns
+    -------
+    parameters : Parameters
+    n_iter, n_steps : int
+    """
+    settings, trace, n_rows = problem.settings, problem.trace, len(problem.rows)
+    order = problem.rng.permutation(len(blocks))
+    init_size = n_rows if settings.optimizer == "lbfgs" else settings.init_size
+    sample = _whole_blocks(blocks, order, init_size)
+    parameters, n_iter = _warm_start(
+        problem, plan, sample, STAGE_SHARE * (trace.clock.left() - reserve)
+    )
+    if len(sample) == len(blocks):
+        return parameters, n_iter, 0
+    sizes = refinements(n_rows, init_size)
+    for size in sizes:
+        if trace.stopped:
+            break
+        share = 1.0 if size == sizes[-1] else STAGE_SHARE
+        seconds = share * (trace.clock.left() - reserve)
+        sample = _whole_blocks(blocks, order, size)
+        copies = min(len(blocks) / len(sample), LARGEST_WEIGHT)
+        parameters, _, more = _ascend(
+            problem, plan, sample, parameters, settings.max_iter, seconds, copies
+        )
+        n_iter += more
+    return parameters, n_iter, 0
+
+
+def _warm_start(problem, plan, sample, seconds):
+    deadline, max_iter = time.perf_counter() + seconds, problem.settings.max_iter
+    starts = [problem.start]
+    if plan.objective.whole:
+        starts = [_shortened(problem, share) for share in _STARTS]
+    trial = min(_TRIAL_ITERATIONS, max_iter)
+    trials = [
+        _ascend(problem, plan, sample, start, trial, seconds / (2 * len(starts)))
+        for start in starts
+    ]
+    parameters, _, _ = max(trials, key=lambda run: run[1])
+    n_iter = sum(run[2] for run in trials)
+    if max_iter > trial and not problem.trace.stopped:
+        left = deadline - time.perf_counter()
+        parameters, _, more = _ascend(problem, plan, sample, parameters, max_iter - trial, left)
+        n_iter += more
+    return parameters, n_iter
+
+
+def _whole_blocks(blocks, order, n_rows):
+    """The first blocks of an order with about so many rows, at least one."""
+    chosen, total = [], 0
+    for k in order:
+        chosen.append(blocks(k))
+        total += len(chosen[-1])
+        if total >= n_rows:
+            break
+    return chosen
+
+
+def _shortened(problem, share):
+    """The start with length scales multiplied by a share, within their bounds."""
+    start, space = problem.start, problem.space
+    theta = with_shorter_scales(start.expression, start.theta, share)
+    x = space.pack(replace(start, theta=theta))
+    return space.unpack(np.clip(x, *space.bounds(start).T), start)
+
+
+def _ascend(problem, plan, sample, start, max_iter, seconds, copies=1.0):
+    """Follow the evidence of some blocks; the trace is scaled to all rows."""
+    settings = problem.settings
+    delta = settle_jitter(start.kernel, start.Z, settings.jitter)[0].delta
+    scale = problem.rows.total_weight / (copies * sum(rows.total_weight for rows in sample))
+
+    def objective(candidate):
+        value, gradient = block_evidence(
+            candidate,
+            sample,
+            delta,
+            plan.objective,
+            copies=copies,
+            with_inputs=problem.space.learns_inputs,
+            n_jobs=settings.n_jobs,
+        )
+        return scale * value, type(gradient)(*(scale * part for part in gradient))
+
+    with one_blas_thread_each(settings.n_jobs):
+        return ascend_lbfgs(
+            objective,
+            problem.space,
+            start,
+            max_iter=max_iter,
+            plateau=problem.plateau(problem.rows.total_weight),
+            trace=problem.trace,
+            time_left=max(seconds, _MIN_SECONDS),
+        )
