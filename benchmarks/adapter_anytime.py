@@ -3,6 +3,7 @@
 import pickle
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,12 +20,29 @@ from sklearn_sgp.parallel import one_blas_thread_each
 from sklearn_sgp.rows import Rows
 
 
-def _fitted(problem, **options):
+def _fitted(problem, labels=None, **options):
     begin = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model = AnytimeSGPRegressor(**options).fit(problem.X, problem.y)
+        model = AnytimeSGPRegressor(**options).fit(problem.X, problem.y, blocks=labels)
     return model, time.perf_counter() - begin
+
+
+def runs_of(columns, size, X, X_test):
+    """Blocks of rows that follow one another in the order of some columns, the first one first.
+
+    Flights of one distance are nearly those of one route, which local data know best.
+    """
+    ranks = [
+        (np.searchsorted(values, part[:, j]) / len(values) for part in (X, X_test))
+        for j in columns
+        for values in [np.unique(X[:, j])]
+    ]
+    key, test_key = 0.0, 0.0
+    for place, (rank, test_rank) in enumerate(ranks):
+        key, test_key = key + rank * 1e-4**place, test_key + test_rank * 1e-4**place
+    edges = np.quantile(key, np.arange(1, round(len(X) / size)) * size / len(X))
+    return np.searchsorted(edges, key, "right"), np.searchsorted(edges, test_key, "right")
 
 
 def _scored(problem, predict):
@@ -36,10 +54,17 @@ def _scored(problem, predict):
     return {**found, "rmse_in_units": rmse, "nlpd_in_units": nlpd, "predict_seconds": seconds}
 
 
-def fit(problem, *, keep=None, **options):
-    """A fit from raw rows and its test scores; ``keep`` names a file for the model."""
+def fit(problem, *, keep=None, sort_by=None, **options):
+    """A fit from raw rows and its test scores; ``keep`` names a file for the model.
+
+    With ``sort_by``, blocks are runs of rows in the order of these columns.
+    """
+    labels = test_labels = None
+    if sort_by is not None:
+        size = len(problem.X) / options["n_blocks"]
+        labels, test_labels = runs_of(sort_by, size, problem.X, problem.X_test)
     with PeakMemory() as peak:
-        model, seconds = _fitted(problem, **{"random_state": 0, **options})
+        model, seconds = _fitted(problem, labels, **{"random_state": 0, **options})
     emit(
         problem=problem.name,
         seconds=seconds,
@@ -47,21 +72,23 @@ def fit(problem, *, keep=None, **options):
         n_blocks=model.n_blocks_,
         noise_variance=model.noise_variance_,
         kernel=str(model.kernel_),
-        **_scored(problem, model.predict),
+        **_scored(problem, partial(model.predict, blocks=test_labels)),
     )
     if keep is not None:
         Path(keep).write_bytes(pickle.dumps(model))
 
 
-def _fixed(model, **options):
+def _fixed(fitted, **options):
     """A regressor with a fitted one's kernel, noise and inducing inputs, and no learning."""
     return AnytimeSGPRegressor(
-        kernel=model.kernel_,
-        noise_variance=model.noise_variance_,
-        inducing=model.inducing_points_,
-        normalize_y=(model.y_mean_, model.y_scale_),
-        optimizer=None,
-        **options,
+        **{
+            "kernel": fitted.kernel_,
+            "noise_variance": fitted.noise_variance_,
+            "inducing": fitted.inducing_points_,
+            "normalize_y": (fitted.y_mean_, fitted.y_scale_),
+            "optimizer": None,
+            **options,
+        }
     )
 
 
@@ -76,14 +103,8 @@ def instances(problem, *, kept, count, max_steps):
     def run(**options):
         ours = _fixed(model, **options).fit(problem.X, problem.y, blocks=labels)
 
-        def predict(X, **asked):
-            return ours.predict(X, blocks=test_labels, **asked)
-
-        return {
-            **_scored(problem, predict),
-            "n_steps": ours.n_steps_,
-            "seconds": ours.fit_times_[-1],
-        }
+        found = _scored(problem, partial(ours.predict, blocks=test_labels))
+        return {**found, "n_steps": ours.n_steps_, "seconds": ours.fit_times_[-1]}
 
     emit(way="exact", **run(solver="exact"))
     for seed in range(count):
@@ -116,7 +137,7 @@ def steps(_, *, n_inducing, block_size, d, repeats):
     X = rng.standard_normal((8 * block_size, d))
     y = np.sin(X[:, :1]) + 0.3 * rng.standard_normal((len(X), 1))
     rows = Rows(X, y, None, np.zeros(1), np.ones(1))
-    expression = compile_kernel(ConstantKernel(1.0) * RBF(np.full(d, 2.0)))
+    expression = compile_kernel(ConstantKernel(1.0) * RBF(np.full(d, 2.0)), np.zeros(d))
     prior, _ = settle_jitter(expression.bind(expression.theta), X[:n_inducing], 1e-8)
     blocks = [rows.select(slice(k * block_size, (k + 1) * block_size)) for k in range(8)]
     m, b = n_inducing, block_size
