@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 
 from sklearn_sgp import SVGPRegressor
 from sklearn_sgp._core import _linalg as la
+from sklearn_sgp._followed import Collapsed
 from sklearn_sgp._stages import Problem as FitProblem
 from sklearn_sgp._start import scaled_rows, target_scaling
 from sklearn_sgp._stochastic import StochasticState, _Stepper
@@ -70,6 +71,7 @@ class Fit:
             self.parameters,
             self.space,
             Gaussian(),
+            Collapsed(),
             self.model._settings(),
             Trace(Clock()),
             self.rng,

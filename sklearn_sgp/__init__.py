@@ -2,6 +2,7 @@
 
 from .anytime import AnytimeSGPRegressor
 from .svgp import SVGPRegressor
+from .svgp_classifier import SVGPClassifier
 
-__all__ = ["AnytimeSGPRegressor", "SVGPRegressor"]
+__all__ = ["AnytimeSGPRegressor", "SVGPClassifier", "SVGPRegressor"]
 __version__ = "0.1.0"

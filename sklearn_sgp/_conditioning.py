@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from .linalg import NotPositiveDefiniteError
-from .objectives import collapsed_bound, information_bound, optimal_state
+from .objectives import collapsed_bound, information_bound
 from .posterior import DIRECT_GRADIENT_LIMIT, Prior
 from .states import DirectState, WhitenedState
 
@@ -33,7 +33,7 @@ def sample_of(rows, size):
     return sample.weighted(rows.total_weight / sample.total_weight)
 
 
-def input_units(space, parameters=None, rows=None, delta=0.0, n_jobs=None):
+def input_units(space, squares=None):
     """The space with units in which the bound bends more evenly in all inducing inputs.
 
     The mean is a sum of kernels at the inducing inputs, so an inducing input is the more sensitive
@@ -46,13 +46,9 @@ def input_units(space, parameters=None, rows=None, delta=0.0, n_jobs=None):
     ----------
     space : learning.ParameterSpace
         ``Z_scale`` of shape (d,), typical length scales.
-    parameters : learning.Parameters or None
-        Where the run begins; None where nothing has been learned yet, for equal units.
-    rows : Rows or None
-        Of the run.
-    delta : float
-        Jitter in units of the kernel.
-    n_jobs : int or None
+    squares : ndarray of shape (m,) or None
+        Squared coefficients, summed over latent functions, where the run begins; None where nothing
+        has been learned yet, for equal units.
 
     Returns
     -------
@@ -62,14 +58,8 @@ def input_units(space, parameters=None, rows=None, delta=0.0, n_jobs=None):
     if not space.learns_inputs:
         return space
     units = _TYPICAL_SCALES * space.Z_scale
-    if parameters is not None:
-        prior = Prior.build(parameters.kernel, parameters.Z, delta)
-        sample = sample_of(rows, 4 * _SAMPLE_ROWS)
-        state, _ = optimal_state(prior, sample, parameters.noise_variance, n_jobs=n_jobs)
-        squares = (state.posterior.coefficients**2).sum(axis=1)
-        typical = np.median(squares)
-        if typical > 0:
-            units = units * ((1.0 + squares / typical) ** -0.25)[:, None]
+    if squares is not None and np.median(squares) > 0:
+        units = units * ((1.0 + squares / np.median(squares)) ** -0.25)[:, None]
     return replace(space, Z_scale=units)
 
 
@@ -81,8 +71,14 @@ def gradient_limit(parameters, rows, delta, space, n_jobs=None):
 
     Parameters
     ----------
-    parameters, rows, delta, space, n_jobs
-        As in `input_units`.
+    parameters : learning.Parameters
+        Where the run begins.
+    rows : Rows
+        Of the run.
+    delta : float
+        Jitter in units of the kernel.
+    space : learning.ParameterSpace
+    n_jobs : int or None
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What regressors that learn kernel, noise and inducing inputs share: parameters and a start."""
+"""What estimators that learn kernel, noise and inducing inputs share: parameters and a start."""
 
 from dataclasses import replace
 from numbers import Integral, Real
@@ -7,8 +7,9 @@ import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils import check_array, check_random_state
 
-from ._base import check_size
+from ._base import BaseSparseGP, check_size
 from ._compat import FitProgress, Interval, StrOptions
+from ._followed import Collapsed
 from ._regression import BaseSparseGPRegressor
 from ._stages import Learned, Problem, Settings
 from ._start import (
@@ -56,24 +57,14 @@ SHARED_CONSTRAINTS = {
 }
 
 
-class BaseLearnedRegressor(BaseSparseGPRegressor):
-    """Regressors with the shared constructor parameters.
+class BaseLearned(BaseSparseGP):
+    """Estimators that learn kernel, noise and inducing inputs, whatever they predict.
 
-    A subclass says how a fit goes, and ``_midway(problem)``, which learns nothing, returns a
-    `Learned` and a dict of further fitted attributes for callbacks in the middle of a fit.
+    A subclass says how a fit goes. ``_observed()`` returns the likelihood and the bound that is
+    followed (_followed.py), ``_noise_start(whites)`` the noise variance to start from and its
+    bounds, and ``_midway(problem)``, which learns nothing, a `Learned` and a dict of further fitted
+    attributes for callbacks in the middle of a fit.
     """
-
-    def _targets_like_before(self, y):
-        if y.ndim != self._y_ndim or (y.ndim == 2 and y.shape[1] != len(self.y_mean_)):
-            raise ValueError(
-                f"y must have as many columns as in the first batch. Got shape {y.shape}."
-            )
-        return self._target_columns(y)
-
-    def _target_columns(self, y):
-        y = y.reshape(len(y), -1).astype(np.float64, copy=False)
-        check_size("y", y)
-        return y
 
     def _settings(self):
         names = Settings.__dataclass_fields__
@@ -85,9 +76,7 @@ class BaseLearnedRegressor(BaseSparseGPRegressor):
         center, spread = input_summary(rows.X, rows.weight)
         kernel = default_kernel(spread) if self.kernel is None else self.kernel
         expression, whites, theta_bounds = compile_process(kernel, center)
-        noise, noise_bounds = starting_noise(
-            whites, self.noise_variance, self.noise_variance_bounds
-        )
+        noise, noise_bounds = self._noise_start(whites)
         self._given_kernel = kernel
         theta = np.clip(expression.theta, theta_bounds[:, 0], theta_bounds[:, 1])
         start = Parameters(expression, theta, float(np.log(noise)), None)
@@ -129,34 +118,19 @@ class BaseLearnedRegressor(BaseSparseGPRegressor):
             )
         return Z
 
-    def _learn(self, X, y, weight, clock, previous, course, merge=True):
-        """Everything of a fit after the validation of its inputs.
+    def _learn_rows(self, rows, rng, progress, clock, previous, course):
+        """Learn from validated rows, and store what was learned.
 
         ``course(problem)`` returns a `Learned`.
         """
-        progress = FitProgress(self, X, y)
-        progress.begin()
-        self._y_ndim = y.ndim
-        y = self._target_columns(y)
-        self.n_samples_seen_ = len(X) if weight is None else int(np.count_nonzero(weight))
-        if merge:
-            X, y, weight = merged_rows(X, y, weight)
-        scaling = target_scaling(y, weight, self.normalize_y)
-        rows = scaled_rows(X, y, weight, scaling)
-        rng = check_random_state(self.random_state)
         start, space = self._start(rows, rng, previous)
-        self.y_mean_, self.y_scale_ = scaling
-        if self._y_ndim == 1:
-            self.y_mean_, self.y_scale_ = float(scaling[0][0]), float(scaling[1][0])
-
         trace = Trace(clock, self._listener(progress, rows))
-        problem = Problem(rows, start, space, Gaussian(), self._settings(), trace, rng)
+        problem = Problem(rows, start, space, *self._observed(), self._settings(), trace, rng)
         learned = course(problem)
         self._store(learned, rows.y_scale, rows.total_weight)
         offset = rows.total_weight * np.log(rows.y_scale).sum()
         self.objectives_ = np.array(trace.objectives) - offset
         self.fit_times_ = np.array(trace.times)
-        progress.end()
 
     def _store(self, learned: Learned, y_scale, weight):
         """Fitted attributes from what was learned."""
@@ -165,12 +139,10 @@ class BaseLearnedRegressor(BaseSparseGPRegressor):
             setattr(self, name, value)
 
     def _fitted_attributes(self, learned, y_scale, weight):
-        parameters, posterior = learned.parameters, learned.posterior
-        process = parameters.kernel.sklearn_kernel
+        parameters = learned.parameters
         return {
-            "_posterior": posterior,
-            "kernel_": join_noise(self._given_kernel, process, parameters.noise_variance),
-            "noise_variance_": parameters.noise_variance,
+            "_posterior": learned.posterior,
+            "kernel_": parameters.kernel.sklearn_kernel,
             "inducing_points_": parameters.Z,
             "objective_": learned.objective - weight * float(np.log(y_scale).sum()),
             "jitter_": learned.jitter,
@@ -197,8 +169,52 @@ class BaseLearnedRegressor(BaseSparseGPRegressor):
         settings = replace(self._settings(), optimizer=None, max_steps=None)
         sample = rows.select(slice(None, None, -(-len(rows) // self.init_size)))
         space = parameter_space(np.zeros((len(parameters.theta), 2)), None, None)
-        problem = Problem(
-            sample, parameters, space, Gaussian(), settings, Trace(Clock()), check_random_state(0)
-        )
+        trace, rng = Trace(Clock()), check_random_state(0)
+        problem = Problem(sample, parameters, space, Gaussian(), Collapsed(), settings, trace, rng)
         learned, more = self._midway(problem)
         return more | self._fitted_attributes(learned, rows.y_scale, sample.total_weight)
+
+
+class BaseLearnedRegressor(BaseLearned, BaseSparseGPRegressor):
+    """Regressors with the shared constructor parameters and Gaussian noise."""
+
+    def _observed(self):
+        return Gaussian(), Collapsed()
+
+    def _noise_start(self, whites):
+        return starting_noise(whites, self.noise_variance, self.noise_variance_bounds)
+
+    def _targets_like_before(self, y):
+        if y.ndim != self._y_ndim or (y.ndim == 2 and y.shape[1] != len(self.y_mean_)):
+            raise ValueError(
+                f"y must have as many columns as in the first batch. Got shape {y.shape}."
+            )
+        return self._target_columns(y)
+
+    def _target_columns(self, y):
+        y = y.reshape(len(y), -1).astype(np.float64, copy=False)
+        check_size("y", y)
+        return y
+
+    def _learn(self, X, y, weight, clock, previous, course, merge=True):
+        """Everything of a fit after the validation of its inputs."""
+        progress = FitProgress(self, X, y)
+        progress.begin()
+        self._y_ndim = y.ndim
+        y = self._target_columns(y)
+        self.n_samples_seen_ = len(X) if weight is None else int(np.count_nonzero(weight))
+        if merge:
+            X, y, weight = merged_rows(X, y, weight)
+        scaling = target_scaling(y, weight, self.normalize_y)
+        self.y_mean_, self.y_scale_ = scaling
+        if self._y_ndim == 1:
+            self.y_mean_, self.y_scale_ = float(scaling[0][0]), float(scaling[1][0])
+        rows, rng = scaled_rows(X, y, weight, scaling), check_random_state(self.random_state)
+        self._learn_rows(rows, rng, progress, clock, previous, course)
+        progress.end()
+
+    def _fitted_attributes(self, learned, y_scale, weight):
+        found = super()._fitted_attributes(learned, y_scale, weight)
+        noise = learned.parameters.noise_variance
+        found["kernel_"] = join_noise(self._given_kernel, found["kernel_"], noise)
+        return found | {"noise_variance_": noise}

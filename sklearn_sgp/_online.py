@@ -14,7 +14,7 @@ from .learning import Adam, ParameterSpace
 from .linalg import NotPositiveDefiniteError, product
 from .minibatch import minibatch_bound
 from .objectives import collapsed_value
-from .posterior import Posterior, Prior, settle_jitter, warn_about_jitter
+from .posterior import Posterior, Prior, projection, settle_jitter, warn_about_jitter
 from .states import WhitenedState
 
 
@@ -173,12 +173,7 @@ class _Absorber:
         Held as they are, (H, h) would turn with the Cholesky factor, which no later row corrects:
         on power_plant one step took the RMSE from 4.4 to 6.7.
         """
-        old = self.prior
-        W = prior.kernel.block(prior.Z, old.Z)
-        if np.array_equal(prior.Z, old.Z):
-            W.flat[:: len(W) + 1] += prior.delta  # the same inducing values, jitter included
-        la.trmm(prior.L_inv, W)
-        la.trmm_right(W, old.L_inv, True)
+        W = projection(self.prior, prior)
         self.H = product(product(W, self.H), W, trans_b=True)
         la.symmetrize(self.H)
         self.h = product(W, self.h)

@@ -8,12 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._conditioning import gradient_limit, input_units
-from ._stochastic import ascend_stochastic
 from ._warnings import warn_caller
 from .factors import CHUNK
 from .learning import Parameters, ParameterSpace, Plateau, Trace, ascend_lbfgs
-from .objectives import collapsed_bound, collapsed_value, optimal_state, suitable_form
 from .parallel import one_blas_thread_each
 from .posterior import Posterior, settle_jitter, warn_about_jitter
 from .rows import Rows, random_index
@@ -61,12 +58,16 @@ class Settings:
 
 @dataclass(frozen=True)
 class Problem:
-    """Everything a fit needs to know; nothing in it changes."""
+    """Everything a fit needs to know.
+
+    ``followed`` is the bound that is followed: one of _followed.py.
+    """
 
     rows: Rows
     start: Parameters
     space: ParameterSpace
     likelihood: object
+    followed: object
     settings: Settings
     trace: Trace
     rng: np.random.RandomState
@@ -103,7 +104,7 @@ def learn(problem):
     reserve = min(_finish_seconds(problem, parameters), MAX_RESERVE_SHARE * budget)
     n_iter = n_steps = 0
     if settings.optimizer is not None and len(problem.space.pack(parameters)):
-        stages = {"auto": _auto, "lbfgs": _full_lbfgs, "adam": ascend_stochastic}
+        stages = {"auto": _auto, "lbfgs": _full_lbfgs, "adam": problem.followed.stochastic}
         parameters, n_iter, n_steps = stages[settings.optimizer](problem, parameters, reserve)
     return _finish(problem, parameters, n_iter, n_steps)
 
@@ -188,20 +189,12 @@ def _lbfgs(problem, parameters, rows, seconds, max_iter=None):
     deadline = time.perf_counter() + max(seconds, _MIN_SECONDS)
     delta = settle_jitter(parameters.kernel, parameters.Z, settings.jitter)[0].delta
     scale = problem.rows.total_weight / rows.total_weight
-    begun = parameters is not problem.start
-    start = parameters if begun else None
-    space = input_units(problem.space, start, rows, delta, settings.n_jobs)
-    limit = gradient_limit(parameters, rows, delta, space, settings.n_jobs)
+    space, bound = problem.followed.run(
+        problem.space, parameters, rows, delta, parameters is not problem.start, settings.n_jobs
+    )
 
     def objective(candidate):
-        value, gradient = collapsed_bound(
-            candidate,
-            rows,
-            delta,
-            with_inputs=space.learns_inputs,
-            n_jobs=settings.n_jobs,
-            limit=limit,
-        )
+        value, gradient = bound(candidate)
         return scale * value, type(gradient)(*(scale * part for part in gradient))
 
     with one_blas_thread_each(settings.n_jobs):
@@ -221,15 +214,11 @@ def _finish_seconds(problem, parameters):
     """Measured time of the exact finish, a little more to be safe; 0 without a budget."""
     if not np.isfinite(problem.trace.clock.max_time):
         return 0.0
-    rows, n_jobs, s2 = problem.rows, problem.settings.n_jobs, parameters.noise_variance
-    sample = rows.select(slice(0, 4 * CHUNK))
     prior, _ = settle_jitter(parameters.kernel, parameters.Z, problem.settings.jitter)
-    form, seconds = suitable_form(rows, prior, s2), np.inf
-    for _ in range(2):  # the first may pay for cold caches
-        begin = time.perf_counter()
-        optimal_state(prior, sample, s2, form=form, n_jobs=n_jobs)
-        seconds = min(seconds, time.perf_counter() - begin)
-    return 1.1 * seconds * len(rows) / len(sample) + _MIN_SECONDS
+    seconds = problem.followed.seconds(
+        prior, parameters.noise_variance, problem.rows, problem.settings.n_jobs
+    )
+    return 1.1 * seconds + _MIN_SECONDS
 
 
 def _finish(problem, parameters, n_iter, n_steps):
@@ -239,13 +228,12 @@ def _finish(problem, parameters, n_iter, n_steps):
         parameters.kernel, parameters.Z, _FINAL_JITTER_SHARE * settings.jitter
     )
     warn_about_jitter(jitter, settings.jitter)
-    s2 = parameters.noise_variance
     used = rows if trace.stopped else _affordable(problem, parameters)
-    state, sums = optimal_state(prior, used, s2, n_jobs=settings.n_jobs)
     if used is not rows:
-        sums = sums.scaled(rows.total_weight / used.total_weight)
-        state = type(state).from_sums(prior, sums, s2)
-    objective, posterior = collapsed_value(state, sums, s2), state.posterior
+        used = used.weighted(rows.total_weight / used.total_weight)
+    posterior, objective = problem.followed.last(
+        prior, parameters.noise_variance, used, settings.n_jobs, trace.clock.left()
+    )
     posterior.prepare()
     trace.add(objective, lambda: parameters)
     return Learned(parameters, posterior, objective, jitter, n_iter + 1, n_steps)

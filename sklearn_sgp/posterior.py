@@ -96,6 +96,16 @@ class Prior:
         return np.finfo(float).eps * self.condition * information_bound < limit
 
 
+def projection(old, new):
+    """inv(L) K(Z, Z_old) inv(L_old)^T, from whitened old inducing values to new ones."""
+    W = new.kernel.block(new.Z, old.Z)
+    if np.array_equal(new.Z, old.Z):
+        W.flat[:: len(W) + 1] += new.delta  # the same inducing values, jitter included
+    la.trmm(new.L_inv, W)
+    la.trmm_right(W, old.L_inv, True)
+    return W
+
+
 def jitter_scale(kernel, Z):
     """What a relative jitter of 1 means in units of the kernel: its mean variance at Z."""
     return float(kernel.diag(Z).mean())

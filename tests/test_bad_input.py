@@ -518,9 +518,9 @@ def interrupt(patch, target, count, error):
 
 
 STAGES = {
-    "warm start": ("_stages.collapsed_bound", {}),
-    "L-BFGS on all rows": ("_stages.collapsed_bound", {"init_size": 20, "max_iter": 1}),
-    "growing subsets": ("_stages.collapsed_bound", {"init_size": 4}),
+    "warm start": ("_followed.collapsed_bound", {}),
+    "L-BFGS on all rows": ("_followed.collapsed_bound", {"init_size": 20, "max_iter": 1}),
+    "growing subsets": ("_followed.collapsed_bound", {"init_size": 4}),
     "adam": ("_stochastic.minibatch_bound", {"optimizer": "adam", "batch_size": 16}),
     "sums over rows": ("objectives.accumulate", {}),
     "way back": ("objectives.pull_back", {}),

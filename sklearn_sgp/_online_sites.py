@@ -1,0 +1,105 @@
+"""One more batch of rows into a classifier: what its `partial_fit` does."""
+
+import copy
+import time
+from dataclasses import dataclass, replace
+
+from ._core import _linalg as la
+from ._stages import Learned
+from .latents import Latents
+from .learning import Adam, ParameterSpace
+from .linalg import NotPositiveDefiniteError, product
+from .posterior import Prior, projection
+from .sites import SiteProblem
+
+_INNER_TOL = 1e-6  # nats a row
+
+
+@dataclass(frozen=True)
+class OnlineSites:
+    """What `partial_fit` carries beside the model.
+
+    Parameters
+    ----------
+    space : ParameterSpace
+    weight : float
+        Of all rows so far.
+    adam : Adam or None
+    seconds : float
+        Of the last batch.
+    """
+
+    space: ParameterSpace
+    weight: float
+    adam: Adam | None = None
+    seconds: float = 0.0
+
+
+def absorb_sites(online, learned, rows, settings, likelihood, total_samples):
+    """Add a batch of rows, minibatch by minibatch.
+
+    With ``total_samples=None`` the rows' sites are added to those of the rows before, which stay;
+    with a number, (H, h) move towards the minibatch's by ``natural_step``, as if it stood for all
+    rows. Then kernel and inducing inputs take one step of Adam.
+
+    Parameters
+    ----------
+    online : OnlineSites
+    learned : Learned
+    rows : Rows
+    settings : Settings
+    likelihood : object
+    total_samples : int or None
+
+    Returns
+    -------
+    online : OnlineSites
+    learned : Learned
+    """
+    begin, space = time.perf_counter(), online.space
+    latents, parameters = learned.posterior, learned.parameters
+    weight, adam, n_steps = online.weight, copy.deepcopy(online.adam), learned.n_steps
+    for piece in rows.chunks(settings.batch_size):
+        weight += piece.total_weight
+        total = weight if total_samples is None else total_samples
+        s2, n_jobs = parameters.noise_variance, settings.n_jobs
+        if total_samples is None:
+            problem = SiteProblem(latents.prior, piece, likelihood, s2, n_jobs)
+            tol = _INNER_TOL * piece.total_weight
+            latents, _, _ = problem.ascend(latents, tol, base=latents)
+        whole = piece.weighted(total / piece.total_weight)
+        problem = SiteProblem(latents.prior, whole, likelihood, s2, n_jobs)
+        found = problem.visit(latents)
+        bound = found.value - latents.kl()
+        before = latents
+        if total_samples is not None:
+            latents = latents.towards(found.target, settings.natural_step)
+        n_steps += 1
+        x = space.pack(parameters)
+        if settings.optimizer is None or not len(x):
+            continue
+        adam = Adam(len(x), settings.learning_rate) if adam is None else adam
+        gradient = space.pack_gradient(problem.gradient(before, found, space.learns_inputs))
+        moved = space.unpack(adam.step(x, gradient, space.bounds(parameters)), parameters)
+        try:
+            prior = Prior.build(moved.kernel, moved.Z, latents.prior.delta)
+        except NotPositiveDefiniteError:
+            # the hyperparameters stay; a shorter step is tried from the next minibatch on
+            adam.learning_rate *= 0.5
+        else:
+            latents, parameters = projected(latents, prior), moved
+    latents.prepare()
+    learned = Learned(parameters, latents, bound, learned.jitter, learned.n_iter, n_steps)
+    seconds = time.perf_counter() - begin
+    return replace(online, weight=weight, adam=adam, seconds=seconds), learned
+
+
+def projected(latents, prior):
+    """The information carried over to other inducing values (docs/theory.md, eq. 22)."""
+    W = projection(latents.prior, prior)
+    H = []
+    for old in latents.H:
+        new = product(product(W, old), W, trans_b=True)
+        la.symmetrize(new)
+        H.append(new)
+    return Latents(prior, tuple(H), product(W, latents.h))

@@ -1,0 +1,37 @@
+"""Gaussian noise."""
+
+import numpy as np
+
+from ._base import ExpectedLogDensity
+
+
+class Gaussian:
+    """Gaussian noise of one variance, the same for every row and output."""
+
+    n_noise = 1
+
+    def expected_log_density(self, y, mean, variance, noise_variance):
+        """E[log N(y; f, noise_variance)] for f ~ N(mean, variance).
+
+        Parameters
+        ----------
+        y, mean : ndarray of shape (n, t)
+            Targets and latent means.
+        variance : ndarray of shape (n,) or (n, t)
+            Latent variances; of one axis where the outputs share them.
+        noise_variance : float
+            Variance of the noise.
+
+        Returns
+        -------
+        expected : ExpectedLogDensity
+        """
+        residual = y - mean
+        quadratic = (residual**2 + variance.reshape(len(y), -1)) / noise_variance
+        value = -0.5 * (np.log(2.0 * np.pi * noise_variance) + quadratic)
+        return ExpectedLogDensity(
+            value=value.sum(axis=1),
+            d_mean=residual / noise_variance,
+            d_variance=np.full_like(residual, -0.5 / noise_variance),
+            d_log_noise=0.5 * (quadratic - 1.0).sum(axis=1),
+        )
