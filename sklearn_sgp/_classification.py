@@ -26,7 +26,8 @@ class BaseSparseGPClassifier(ClassifierMixin, BaseSparseGP):
         y : ndarray of shape (n_samples,)
             Labels, from ``classes_``.
         """
-        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        probability = self.predict_proba(X)
+        return self.classes_[np.argmax(probability, axis=1)]
 
     def predict_proba(self, X):
         """Probability of each class, the uncertainty of the latent functions averaged over.

@@ -10,6 +10,7 @@ from sklearn.utils import check_array, check_random_state
 from ._base import BaseSparseGP, check_size
 from ._compat import FitProgress, Interval, StrOptions
 from ._followed import Collapsed
+from ._online import new_inducing_inputs, rescaled
 from ._regression import BaseSparseGPRegressor
 from ._stages import Learned, Problem, Settings
 from ._start import (
@@ -17,6 +18,7 @@ from ._start import (
     default_kernel,
     input_summary,
     merged_rows,
+    no_noise,
     parameter_space,
     scaled_rows,
     starting_length_scale,
@@ -28,7 +30,7 @@ from .inducing import choose_inducing
 from .kernels._compile import join_noise
 from .kernels._scales import input_scales
 from .learning import Clock, Parameters, Trace
-from .likelihoods import Gaussian
+from .likelihoods import Gaussian, Poisson
 from .parallel import resolved_jobs
 
 SHARED_CONSTRAINTS = {
@@ -118,6 +120,20 @@ class BaseLearned(BaseSparseGP):
             )
         return Z
 
+    def _count_as(self, total):
+        """Let the first batch stand for ``total`` rows."""
+        learned = rescaled(self._learned, total / self._online.weight)
+        learned.posterior.prepare()
+        self._learned, self._posterior = learned, learned.posterior
+
+    def _more_inducing_inputs(self, rows, parameters):
+        count = self.n_inducing - len(parameters.Z)
+        if not isinstance(self.inducing, str) or count <= 0:
+            return parameters.Z[:0]
+        spread = input_summary(rows.X, rows.weight)[1]
+        rng = check_random_state(self.random_state)
+        return new_inducing_inputs(self.inducing, rows, parameters, count, spread, rng)
+
     def _learn_rows(self, rows, rng, progress, clock, previous, course):
         """Learn from validated rows, and store what was learned.
 
@@ -178,10 +194,15 @@ class BaseLearned(BaseSparseGP):
 class BaseLearnedRegressor(BaseLearned, BaseSparseGPRegressor):
     """Regressors with the shared constructor parameters and Gaussian noise."""
 
+    def _likelihood_for(self, y, weight):
+        return Gaussian()
+
     def _observed(self):
-        return Gaussian(), Collapsed()
+        return self._likelihood, Collapsed()
 
     def _noise_start(self, whites):
+        if not self._likelihood.n_noise:
+            return no_noise(whites, self.kernel, self._likelihood)
         return starting_noise(whites, self.noise_variance, self.noise_variance_bounds)
 
     def _targets_like_before(self, y):
@@ -205,7 +226,9 @@ class BaseLearnedRegressor(BaseLearned, BaseSparseGPRegressor):
         self.n_samples_seen_ = len(X) if weight is None else int(np.count_nonzero(weight))
         if merge:
             X, y, weight = merged_rows(X, y, weight)
-        scaling = target_scaling(y, weight, self.normalize_y)
+        self._likelihood = self._likelihood_for(y, weight)
+        counts = isinstance(self._likelihood, Poisson)
+        scaling = target_scaling(y, weight, False if counts else self.normalize_y)
         self.y_mean_, self.y_scale_ = scaling
         if self._y_ndim == 1:
             self.y_mean_, self.y_scale_ = float(scaling[0][0]), float(scaling[1][0])
@@ -215,6 +238,8 @@ class BaseLearnedRegressor(BaseLearned, BaseSparseGPRegressor):
 
     def _fitted_attributes(self, learned, y_scale, weight):
         found = super()._fitted_attributes(learned, y_scale, weight)
+        if not self._likelihood.n_noise:
+            return found
         noise = learned.parameters.noise_variance
         found["kernel_"] = join_noise(self._given_kernel, found["kernel_"], noise)
         return found | {"noise_variance_": noise}

@@ -14,7 +14,7 @@ from .learning import Adam, ParameterSpace
 from .linalg import NotPositiveDefiniteError, product
 from .minibatch import minibatch_bound
 from .objectives import collapsed_value
-from .posterior import Posterior, Prior, projection, settle_jitter, warn_about_jitter
+from .posterior import Prior, projection, settle_jitter, warn_about_jitter
 from .states import WhitenedState
 
 
@@ -90,9 +90,7 @@ def absorb(online, learned, rows, *, settings, likelihood, total_samples, choose
 
 def rescaled(learned, factor):
     """The same model with the information of the data multiplied by ``factor``."""
-    posterior = learned.posterior
-    posterior = Posterior(posterior.prior, posterior.H * factor, posterior.h * factor)
-    return replace(learned, posterior=posterior)
+    return replace(learned, posterior=learned.posterior.scaled(factor))
 
 
 class _Absorber:

@@ -4,12 +4,14 @@ import copy
 import time
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from ._core import _linalg as la
 from ._stages import Learned
 from .latents import Latents
 from .learning import Adam, ParameterSpace
 from .linalg import NotPositiveDefiniteError, product
-from .posterior import Prior, projection
+from .posterior import Prior, projection, settle_jitter, warn_about_jitter
 from .sites import SiteProblem
 
 _INNER_TOL = 1e-6  # nats a row
@@ -35,7 +37,7 @@ class OnlineSites:
     seconds: float = 0.0
 
 
-def absorb_sites(online, learned, rows, settings, likelihood, total_samples):
+def absorb_sites(online, learned, rows, *, settings, likelihood, total_samples, choose=None):
     """Add a batch of rows, minibatch by minibatch.
 
     With ``total_samples=None`` the rows' sites are added to those of the rows before, which stay;
@@ -50,6 +52,8 @@ def absorb_sites(online, learned, rows, settings, likelihood, total_samples):
     settings : Settings
     likelihood : object
     total_samples : int or None
+    choose : callable or None
+        ``choose(rows, parameters)``: more inducing inputs.
 
     Returns
     -------
@@ -57,8 +61,12 @@ def absorb_sites(online, learned, rows, settings, likelihood, total_samples):
     learned : Learned
     """
     begin, space = time.perf_counter(), online.space
-    latents, parameters = learned.posterior, learned.parameters
+    latents, parameters, jitter = learned.posterior, learned.parameters, learned.jitter
     weight, adam, n_steps = online.weight, copy.deepcopy(online.adam), learned.n_steps
+    new = parameters.Z[:0] if choose is None else choose(rows, parameters)
+    if len(new):
+        parameters = replace(parameters, Z=np.vstack([parameters.Z, new]))
+        latents, jitter, adam = *_grown(latents, parameters, jitter), None
     for piece in rows.chunks(settings.batch_size):
         weight += piece.total_weight
         total = weight if total_samples is None else total_samples
@@ -89,9 +97,22 @@ def absorb_sites(online, learned, rows, settings, likelihood, total_samples):
         else:
             latents, parameters = projected(latents, prior), moved
     latents.prepare()
-    learned = Learned(parameters, latents, bound, learned.jitter, learned.n_iter, n_steps)
+    learned = Learned(parameters, latents, bound, jitter, learned.n_iter, n_steps)
     seconds = time.perf_counter() - begin
     return replace(online, weight=weight, adam=adam, seconds=seconds), learned
+
+
+def _grown(latents, parameters, jitter):
+    """With inducing inputs appended, of which nothing is known yet."""
+    try:
+        prior = Prior.build(parameters.kernel, parameters.Z, latents.prior.delta)
+    except NotPositiveDefiniteError:
+        start = jitter
+        prior, jitter = settle_jitter(parameters.kernel, parameters.Z, jitter)
+        warn_about_jitter(jitter, start)
+    more = len(parameters.Z) - len(latents.h)
+    H = tuple(np.pad(H, (0, more)) for H in latents.H)
+    return Latents(prior, H, np.pad(latents.h, ((0, more), (0, 0)))), jitter
 
 
 def projected(latents, prior):

@@ -1,13 +1,13 @@
 """Predictions of sparse GP regressors, in the units of the targets."""
 
 import numpy as np
-from scipy.special import ndtri
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ._base import BaseSparseGP
-from .linalg import cholesky
+from .likelihoods import Gaussian, Poisson
+from .linalg import NotPositiveDefiniteError, cholesky
 from .pathwise import draw_functions
 
 # Largest number of rows for which sample_y(method="auto") draws jointly.
@@ -15,7 +15,9 @@ _JOINT_ROWS = 2000
 
 
 class BaseSparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
-    """Predicting methods of regressors with Gaussian noise."""
+    """Predicting methods of regressors."""
+
+    _likelihood = Gaussian()
 
     def predict(self, X, return_std=False, return_cov=False):
         """Predict new observations.
@@ -169,12 +171,15 @@ class BaseSparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
             raise RuntimeError("At most one of return_std or return_cov can be requested.")
         X, blocks = self._placed(X, blocks)
         if return_cov:
-            mean, covariance = self._latent_mean_covariance(X, blocks)
-            covariance.flat[:: len(X) + 1] += self._scaled_noise()
+            mean, covariance = self._likelihood.covariance(
+                *self._latent_covariances(X, blocks), self._scaled_noise()
+            )
             scale = self._y_scaling()[1]
-            return self._mean_in_units(mean), self._squeezed(covariance[:, :, None] * scale**2)
+            return self._mean_in_units(mean), self._squeezed(covariance * scale**2)
         if return_std:
             return self._mean_std(X, blocks, include_noise=True)
+        if isinstance(self._likelihood, Poisson):  # its mean depends on the latent variance
+            return self._mean_std(X, blocks, include_noise=True)[0]
         return self._mean_in_units(self._latent_mean(X, blocks))
 
     def _predict_std(self, X, include_noise, blocks=None):
@@ -187,19 +192,24 @@ class BaseSparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
                 "The 'quantiles' parameter must be numbers strictly between 0 and 1. Got "
                 f"{quantiles!r}."
             )
-        mean, std = self._mean_std(*self._placed(X, blocks), include_noise=True)
-        return mean[..., None] + std[..., None] * ndtri(levels)
+        moments = self._latent_moments(*self._placed(X, blocks))
+        values = self._likelihood.quantiles(*moments, self._scaled_noise(), levels)
+        offset, scale = self._y_scaling()
+        values = values * scale[:, None] + offset[:, None]
+        return values[:, 0] if self._y_ndim == 1 else values
 
     def _log_density(self, X, y, blocks=None):
         X, blocks = self._placed(X, blocks)
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         check_consistent_length(X, y)
-        mean, std = self._mean_std(X, blocks, include_noise=True)
-        if y.shape != mean.shape:
-            raise ValueError(f"y must have shape {mean.shape}, as in fit. Got {y.shape}.")
-        z = (y - mean) / std
-        log_p = -0.5 * z**2 - np.log(std) - 0.5 * np.log(2.0 * np.pi)
-        return log_p if log_p.ndim == 1 else log_p.sum(axis=1)
+        offset, scale = self._y_scaling()
+        shape = (len(X),) if self._y_ndim == 1 else (len(X), len(scale))
+        if y.shape != shape:
+            raise ValueError(f"y must have shape {shape}, as in fit. Got {y.shape}.")
+        scaled = (y.reshape(len(X), -1) - offset) / scale
+        moments = self._latent_moments(X, blocks)
+        found = self._likelihood.log_predictive_density(scaled, *moments, self._scaled_noise())
+        return found - np.log(scale).sum()
 
     def _sample_y(self, X, n_samples, random_state, method, blocks=None):
         if method not in ("auto", "joint", "pathwise"):
@@ -232,27 +242,43 @@ class BaseSparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
         return self._posterior.mean_covariance(X)
 
     def _draw_joint(self, X, blocks, n_samples, rng):
-        mean, covariance = self._latent_mean_covariance(X, blocks)
-        covariance.flat[:: len(X) + 1] += self._scaled_noise()
-        root = cholesky(covariance)
-        normal = rng.standard_normal((len(X), mean.shape[1] * n_samples))
-        return mean[:, :, None] + (root @ normal).reshape(len(X), mean.shape[1], n_samples)
+        noise = self._scaled_noise()
+        mean, covariance = self._latent_covariances(X, blocks)
+        gaussian = isinstance(self._likelihood, Gaussian)
+        if gaussian:  # with the noise the covariance is well conditioned
+            mean, covariance = self._likelihood.covariance(mean, covariance, noise)
+        draws = np.empty((*mean.shape, n_samples))
+        normal = rng.standard_normal((len(X), mean.shape[1], n_samples))
+        roots = [_root(covariance[:, :, c]) for c in range(covariance.shape[2])]
+        for c in range(mean.shape[1]):
+            draws[:, c] = mean[:, c, None] + roots[min(c, len(roots) - 1)] @ normal[:, c]
+        return draws if gaussian else self._likelihood.draw(draws, noise, rng)
 
     def _draw_pathwise(self, X, n_samples, rng):
         paths = draw_functions(self._posterior, n_samples, rng)
         (draws,) = self._in_chunks(Single(paths), X)
-        return draws + np.sqrt(self._scaled_noise()) * rng.standard_normal(draws.shape)
+        return self._likelihood.draw(draws, self._scaled_noise(), rng)
 
     def _mean_std(self, X, blocks, *, include_noise):
-        mean, variance = self._latent_mean_variance(X, blocks)
+        mean, variance = self._latent_moments(X, blocks)
         if include_noise:
-            variance = variance + self._scaled_noise()
-        std = np.sqrt(variance)[:, None] * self._y_scaling()[1]
-        return self._mean_in_units(mean), self._squeezed(std)
+            mean, variance = self._likelihood.moments(mean, variance, self._scaled_noise())
+        std = np.sqrt(variance) * self._y_scaling()[1]
+        return self._mean_in_units(mean), self._squeezed(np.broadcast_to(std, mean.shape).copy())
+
+    def _latent_moments(self, X, blocks):
+        """Latent means and variances, both (n, t)."""
+        mean, variance = self._latent_mean_variance(X, blocks)
+        return mean, np.broadcast_to(variance.reshape(len(X), -1), mean.shape)
+
+    def _latent_covariances(self, X, blocks):
+        """Latent means (n, t) and covariances (n, n, t), or (n, n, 1) where outputs share them."""
+        mean, covariance = self._latent_mean_covariance(X, blocks)
+        return mean, covariance.reshape(len(X), len(X), -1)
 
     def _scaled_noise(self):
-        """Noise variance in units of the scaled targets."""
-        return self.noise_variance_
+        """Noise variance in units of the scaled targets; None for a likelihood without one."""
+        return self.noise_variance_ if self._likelihood.n_noise else None
 
     def _y_scaling(self):
         """Offset and scale of each output, shapes (t,)."""
@@ -265,6 +291,21 @@ class BaseSparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
     def _squeezed(self, values):
         """Drop the axis of the outputs where y had none."""
         return values[..., 0] if self._y_ndim == 1 else values
+
+
+def _root(covariance):
+    """Lower Cholesky factor, with a little on the diagonal where rounding asks for it."""
+    covariance = np.array(covariance, order="C")
+    size = np.diagonal(covariance).mean()
+    for jitter in (0.0, 1e-12, 1e-10, 1e-8):
+        try:
+            return cholesky(covariance + jitter * size * np.eye(len(covariance)))
+        except NotPositiveDefiniteError:
+            continue
+    raise ValueError(
+        f"The joint covariance of {len(covariance)} predictions must be positive definite to draw "
+        "from it. Got one that is not, to rounding: draw fewer rows at a time."
+    )
 
 
 class _Mean:

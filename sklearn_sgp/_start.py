@@ -221,3 +221,23 @@ def parameter_space(theta_bounds, noise_bounds, Z_scale):
     """Space of the free parameters, bounds in logarithms."""
     log_noise_bounds = None if noise_bounds is None else tuple(np.log(noise_bounds))
     return ParameterSpace(theta_bounds, log_noise_bounds, Z_scale)
+
+
+def no_noise(whites, kernel, likelihood):
+    """Start and bounds of the noise of a likelihood without one: 1, fixed, and of no effect."""
+    if whites:
+        raise ValueError(
+            f"The 'kernel' parameter must have no WhiteKernel with the likelihood {likelihood!r}, "
+            f"as no noise is added there. Got {kernel!r}."
+        )
+    return 1.0, None
+
+
+def check_counts(y):
+    """Refuse targets that are not counts."""
+    bad = y[(y < 0) | (y != np.floor(y))]
+    if len(bad):
+        raise ValueError(
+            "y must hold counts, 0, 1, 2 and so on, with likelihood='poisson'. Got "
+            f"{len(bad)} other values such as {bad[0]:g}: numbers take 'gaussian' or 'student_t'."
+        )

@@ -7,6 +7,7 @@ docs/theory.md, eq. 9.
 import numpy as np
 
 from .kernels._spectral import sample_features
+from .latents import Latents
 from .linalg import product
 
 N_FEATURES = 2048
@@ -17,7 +18,7 @@ def draw_functions(posterior, n_samples, rng, n_features=N_FEATURES):
 
     Parameters
     ----------
-    posterior : Posterior
+    posterior : Posterior or Latents
     n_samples : int
     rng : numpy.random.RandomState
     n_features : int
@@ -27,6 +28,8 @@ def draw_functions(posterior, n_samples, rng, n_features=N_FEATURES):
     -------
     paths : PathwiseDraws
     """
+    if isinstance(posterior, Latents):
+        return _Apart([draw_functions(each, n_samples, rng) for each in posterior.posteriors])
     prior, (m, t) = posterior.prior, posterior.h.shape
     features = sample_features(prior.kernel, n_features, rng)
     at_Z = features(prior.Z)
@@ -50,3 +53,13 @@ class PathwiseDraws:
         values = self.features(X) @ self.weights
         values += product(self.kernel.block(self.Z, X), self.update, trans_a=True)
         return values.reshape(len(X), *self.shape)
+
+
+class _Apart:
+    """Draws of latent functions one by one, result (n, C, n_samples)."""
+
+    def __init__(self, draws):
+        self.draws = draws
+
+    def __call__(self, X):
+        return np.concatenate([draw(X) for draw in self.draws], axis=1)

@@ -216,6 +216,10 @@ class Posterior:
     def log_det_B(self):
         return 2.0 * float(np.log(np.diagonal(self.LB)).sum())
 
+    def scaled(self, factor):
+        """The information of the data multiplied by a factor."""
+        return Posterior(self.prior, factor * self.H, factor * self.h)
+
     def kl(self):
         """KL(q(u) || p(u)) in nats, summed over outputs."""
         (m, t), V = self.h.shape, self.v_mean

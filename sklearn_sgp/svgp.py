@@ -3,19 +3,19 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from ._base import transactional
-from ._compat import Interval, StrOptions, _fit_context
+from ._compat import HasMethods, Interval, StrOptions, _fit_context
+from ._followed import BySites
 from ._learned import SHARED_CONSTRAINTS, BaseLearnedRegressor
-from ._online import OnlineState, absorb, new_inducing_inputs, rescaled
+from ._online import OnlineState, absorb
+from ._online_sites import OnlineSites, absorb_sites
 from ._stages import learn
-from ._start import (
-    input_summary,
-    scaled_rows,
-)
+from ._start import check_counts, scaled_rows
 from .learning import Clock
-from .likelihoods import Gaussian
+from .likelihoods import Gaussian, Poisson, StudentT
+
+LIKELIHOODS = {"gaussian": Gaussian, "student_t": StudentT, "poisson": Poisson}
 
 
 class SVGPRegressor(BaseLearnedRegressor):
@@ -36,8 +36,11 @@ class SVGPRegressor(BaseLearnedRegressor):
         starting values and bounds from the data. The kernel refers to normalised targets (see
         ``normalize_y``) and to inputs in their own units.
 
-    likelihood : {"gaussian"}, default="gaussian"
-        Distribution of an observation given the function.
+    likelihood : {"gaussian", "student_t", "poisson"} or instance, default="gaussian"
+        Distribution of an observation given the function: Gaussian noise; Student-t noise with 4
+        degrees of freedom, whose squared scale is the noise variance, for targets with outliers
+        (``StudentT(df=...)`` for others); or counts whose logarithmic rate is the function, about
+        that of the mean count. Counts are never normalised and have no noise variance.
 
     total_samples : int, default=None
         Only for ``partial_fit``. None takes all rows as new, so that with fixed kernel and
@@ -188,7 +191,10 @@ class SVGPRegressor(BaseLearnedRegressor):
     """
 
     _parameter_constraints = SHARED_CONSTRAINTS | {
-        "likelihood": [StrOptions({"gaussian"})],
+        "likelihood": [
+            StrOptions(set(LIKELIHOODS)),
+            HasMethods(["expected_log_density", "moments"]),
+        ],
         "total_samples": [None, Interval(Integral, 1, None, closed="left")],
     }
 
@@ -315,12 +321,13 @@ class SVGPRegressor(BaseLearnedRegressor):
                 self._count_as(self.total_samples)
             return self
         rows = scaled_rows(X, self._targets_like_before(y), weight, self._y_scaling())
-        self._online, learned = absorb(
+        add = absorb if isinstance(self._online, OnlineState) else absorb_sites
+        self._online, learned = add(
             self._online,
             self._learned,
             rows,
             settings=self._settings(),
-            likelihood=Gaussian(),
+            likelihood=self._likelihood,
             total_samples=self.total_samples,
             choose=self._more_inducing_inputs,
         )
@@ -330,23 +337,29 @@ class SVGPRegressor(BaseLearnedRegressor):
         self.fit_times_ = np.append(self.fit_times_, self.fit_times_[-1] + self._online.seconds)
         return self
 
-    def _count_as(self, total):
-        """Let the first batch stand for ``total`` rows."""
-        learned = rescaled(self._learned, total / self._online.weight)
-        learned.posterior.prepare()
-        self._learned, self._posterior = learned, learned.posterior
+    def _likelihood_for(self, y, weight):
+        """Instance of the likelihood, or a ValueError where the targets do not fit."""
+        if not isinstance(self.likelihood, str):
+            return self.likelihood
+        if self.likelihood != "poisson":
+            return LIKELIHOODS[self.likelihood]()
+        check_counts(y)
+        total = len(y) if weight is None else weight.sum()
+        # half a count keeps the logarithm finite where all counts are zero
+        return Poisson(np.log((np.average(y, axis=0, weights=weight) * total + 0.5) / total))
 
-    def _more_inducing_inputs(self, rows, parameters):
-        count = self.n_inducing - len(parameters.Z)
-        if not isinstance(self.inducing, str) or count <= 0:
-            return parameters.Z[:0]
-        spread = input_summary(rows.X, rows.weight)[1]
-        rng = check_random_state(self.random_state)
-        return new_inducing_inputs(self.inducing, rows, parameters, count, spread, rng)
+    def _observed(self):
+        if isinstance(self._likelihood, Gaussian):
+            return super()._observed()
+        n_outputs = np.size(self.y_mean_)
+        return self._likelihood, BySites(self._likelihood, n_outputs)
 
     def _course(self, problem):
         learned = learn(problem)
-        self._online = OnlineState.from_fit(learned, problem.rows, problem.space)
+        if isinstance(self._likelihood, Gaussian):
+            self._online = OnlineState.from_fit(learned, problem.rows, problem.space)
+        else:
+            self._online = OnlineSites(problem.space, problem.rows.total_weight)
         return learned
 
     def _midway(self, problem):

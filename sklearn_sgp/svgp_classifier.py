@@ -15,7 +15,7 @@ from ._followed import BySites
 from ._learned import SHARED_CONSTRAINTS, BaseLearned
 from ._online_sites import OnlineSites, absorb_sites
 from ._stages import learn
-from ._start import merged_rows, scaled_rows
+from ._start import merged_rows, no_noise, scaled_rows
 from .learning import Clock
 from .likelihoods import Softmax
 from .rows import Rows
@@ -310,6 +310,8 @@ class SVGPClassifier(BaseLearned, BaseSparseGPClassifier):
         if first:
             known = np.unique(y) if classes is None else np.unique(column_or_1d(classes))
             self._learn(X, y, weight, known, Clock(self.max_time), None)
+            if self.total_samples is not None:
+                self._count_as(self.total_samples)
             return self
         if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(
@@ -321,9 +323,10 @@ class SVGPClassifier(BaseLearned, BaseSparseGPClassifier):
             self._online,
             self._learned,
             rows,
-            self._settings(),
-            self._likelihood,
-            self.total_samples,
+            settings=self._settings(),
+            likelihood=self._likelihood,
+            total_samples=self.total_samples,
+            choose=self._more_inducing_inputs,
         )
         self._store(learned, rows.y_scale, self._online.weight)
         self.n_samples_seen_ += len(rows)
@@ -363,12 +366,7 @@ class SVGPClassifier(BaseLearned, BaseSparseGPClassifier):
         return len(self.classes_) if isinstance(self._likelihood, Softmax) else 1
 
     def _noise_start(self, whites):
-        if whites:
-            raise ValueError(
-                "The 'kernel' parameter of a classifier must have no WhiteKernel, as nothing is "
-                f"added to labels. Got {self.kernel!r}."
-            )
-        return 1.0, None
+        return no_noise(whites, self.kernel, self._likelihood)
 
     def _observed(self):
         return self._likelihood, BySites(self._likelihood, self._n_latent())

@@ -5,7 +5,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteK
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
+from sklearn_sgp import AnytimeSGPRegressor, SVGPClassifier, SVGPRegressor
 
 QUICK = {"max_iter": 5}
 ESTIMATORS = [
@@ -29,6 +29,11 @@ ESTIMATORS = [
     AnytimeSGPRegressor(optimizer="adam", block_size=20, **QUICK),
     AnytimeSGPRegressor(schedule="robbins-monro", block_size=20, **QUICK),
     AnytimeSGPRegressor(model=[("dtc", 0.5), ("fitc", 0.5)], **QUICK),
+    SVGPClassifier(),
+    SVGPClassifier(likelihood="softmax", n_inducing=10, **QUICK),
+    SVGPClassifier(optimizer="adam", n_inducing=10, **QUICK),
+    SVGPClassifier(optimizer=None, total_samples=1000),
+    SVGPClassifier(n_inducing=10, init_size=10, batch_size=16, **QUICK),
 ] + [
     AnytimeSGPRegressor(model=model, optimizer=None, n_inducing=100, block_size=20)
     for model in ("sor", "dtc", "vfe", "fitc", "fic", "pitc", "pic")
@@ -53,5 +58,5 @@ def test_checks_that_are_not_asked_of_every_estimator(name):
     check = getattr(estimator_checks, name, None)
     if check is None:
         pytest.skip(f"this scikit-learn has no {name}")
-    for estimator in (SVGPRegressor(), AnytimeSGPRegressor()):
+    for estimator in (SVGPRegressor(), AnytimeSGPRegressor(), SVGPClassifier()):
         check(type(estimator).__name__, estimator)

@@ -14,6 +14,9 @@ class _Bernoulli:
 
     n_noise = 0
 
+    def __repr__(self):
+        return f"{type(self).__name__}()"
+
     def expected_log_density(self, y, mean, variance, noise_variance=None):
         """E[log link(y f)] for f ~ N(mean, variance), and its derivatives.
 

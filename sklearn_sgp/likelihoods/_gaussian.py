@@ -1,6 +1,7 @@
 """Gaussian noise."""
 
 import numpy as np
+from scipy.special import ndtri
 
 from ._base import ExpectedLogDensity
 
@@ -35,3 +36,25 @@ class Gaussian:
             d_variance=np.full_like(residual, -0.5 / noise_variance),
             d_log_noise=0.5 * (quadratic - 1.0).sum(axis=1),
         )
+
+    def moments(self, mean, variance, noise_variance):
+        """Mean and variance of y, shape (n, t)."""
+        return mean, variance + noise_variance
+
+    def covariance(self, mean, covariance, noise_variance):
+        """Mean (n, t) and joint covariance (n, n, t) of y, from those of f; changes the latter."""
+        covariance[np.diag_indices(len(mean))] += noise_variance
+        return mean, covariance
+
+    def quantiles(self, mean, variance, noise_variance, levels):
+        """Quantiles of y, shape (n, t, n_levels)."""
+        return mean[..., None] + np.sqrt(variance + noise_variance)[..., None] * ndtri(levels)
+
+    def log_predictive_density(self, y, mean, variance, noise_variance):
+        """log p(y), summed over outputs, shape (n,)."""
+        total = variance + noise_variance
+        return -0.5 * ((y - mean) ** 2 / total + np.log(2.0 * np.pi * total)).sum(axis=1)
+
+    def draw(self, f, noise_variance, rng):
+        """Observations for latent values of any shape."""
+        return f + np.sqrt(noise_variance) * rng.standard_normal(f.shape)

@@ -1,10 +1,12 @@
 """Student-t noise: a few large errors do not move the function."""
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import gammaln, ndtri, stdtr, stdtrit
 
 from ._base import ExpectedLogDensity
 from ._quadrature import gaussian_expectations
+
+_BISECTIONS = 40
 
 
 class StudentT:
@@ -82,5 +84,38 @@ class StudentT:
         return np.log(density).reshape(y.shape).sum(axis=1)
 
     def moments(self, mean, variance, noise_variance):
-        """Mean and variance of y."""
-        return mean, variance + noise_variance * self.df / (self.df - 2.0)
+        """Mean and variance of y, shape (n, t)."""
+        return mean, variance + self._spread(noise_variance)
+
+    def _spread(self, noise_variance):
+        return noise_variance * self.df / (self.df - 2.0)
+
+    def covariance(self, mean, covariance, noise_variance):
+        """Mean (n, t) and joint covariance (n, n, t) of y, from those of f; changes the latter."""
+        covariance[np.diag_indices(len(mean))] += self._spread(noise_variance)
+        return mean, covariance
+
+    def quantiles(self, mean, variance, noise_variance, levels):
+        """Quantiles of y, shape (n, t, n_levels), by bisection of the distribution function."""
+        scale, width = np.sqrt(noise_variance), self._width(noise_variance)
+        center, v = (np.repeat(part.ravel(), len(levels)) for part in (mean, variance))
+        level = np.tile(levels, mean.size)
+        # y is beyond x only if f or the noise is beyond half of it
+        half = 0.5 * np.minimum(level, 1.0 - level)
+        reach = np.sqrt(v) * np.abs(ndtri(half)) + scale * np.abs(stdtrit(self.df, half))
+        low, high = center - reach, center + reach
+        for _ in range(_BISECTIONS):
+            x = 0.5 * (low + high)
+            (cdf,) = gaussian_expectations(
+                lambda f, rows, x=x: (stdtr(self.df, (x[rows, None] - f) / scale),),
+                center,
+                v,
+                width,
+            )
+            below = cdf < level
+            low, high = np.where(below, x, low), np.where(below, high, x)
+        return (0.5 * (low + high)).reshape(*mean.shape, len(levels))
+
+    def draw(self, f, noise_variance, rng):
+        """Observations for latent values of any shape."""
+        return f + np.sqrt(noise_variance) * rng.standard_t(self.df, f.shape)

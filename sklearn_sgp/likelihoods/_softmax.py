@@ -31,6 +31,9 @@ class Softmax:
 
     n_noise = 0
 
+    def __repr__(self):
+        return f"{type(self).__name__}()"
+
     def expected_log_density(self, y, mean, variance, noise_variance=None):
         """E[log p_y] for f_c ~ N(mean_c, variance_c), and its derivatives.
 
