@@ -33,14 +33,12 @@ def runs_of(columns, size, X, X_test):
 
     Flights of one distance are nearly those of one route, which local data know best.
     """
-    ranks = [
-        (np.searchsorted(values, part[:, j]) / len(values) for part in (X, X_test))
-        for j in columns
-        for values in [np.unique(X[:, j])]
-    ]
-    key, test_key = 0.0, 0.0
-    for place, (rank, test_rank) in enumerate(ranks):
-        key, test_key = key + rank * 1e-4**place, test_key + test_rank * 1e-4**place
+    key, test_key, unit = 0.0, 0.0, 1.0
+    for j in columns:
+        values = np.unique(X[:, j])
+        key = key + unit * np.searchsorted(values, X[:, j]) / len(values)
+        test_key = test_key + unit * np.searchsorted(values, X_test[:, j]) / len(values)
+        unit *= 1e-4  # ties in one column are told apart by the next
     edges = np.quantile(key, np.arange(1, round(len(X) / size)) * size / len(X))
     return np.searchsorted(edges, key, "right"), np.searchsorted(edges, test_key, "right")
 

@@ -1,4 +1,4 @@
-"""Load the two data sets that ship with the examples (see ``data/README.md``)."""
+"""Load the data sets that ship with the examples (see ``data/README.md``)."""
 
 from pathlib import Path
 
@@ -57,3 +57,10 @@ def load_house_prices(path=None):
     """Latitude and longitude in degrees, log price in GBP and the mask of the test rows."""
     with np.load(HERE / "house_prices.npz" if path is None else path) as table:
         return table["X"].astype(float), table["y"].astype(float), table["test_mask"]
+
+
+def load_small(name):
+    """Inputs, targets and, for "banana", the mask of the test rows, else None."""
+    with np.load(HERE / f"{name}.npz") as table:
+        test = table["test_mask"] if "test_mask" in table.files else None
+        return table["X"].astype(float), table["y"].astype(float), test

@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from .anytime_steps import Ascent, Average
+from .anytime_steps import Ascent, epochs
 from .block_objectives import factor_gradient
 from .learning import Adam
 from .linalg import NotPositiveDefiniteError
@@ -28,7 +28,8 @@ class Constant:
     def __init__(self, size):
         self.size = size
 
-    draw = Average.draw
+    def draw(self, n_blocks, count, rng):
+        return epochs(n_blocks, count, lambda: rng.permutation(n_blocks))
 
     def rho(self, step, taken, seen):
         return self.size

@@ -39,19 +39,46 @@ class RobbinsMonro:
         return self.size / (1.0 + self.decay * self.size * step) ** self.power
 
 
+def epochs(n_blocks, count, order):
+    """Endless sequence of sets of blocks; an epoch's last may be smaller.
+
+    Parameters
+    ----------
+    n_blocks, count : int
+        Blocks in all, and in a set.
+    order : callable
+        ``order()``: a permutation for the next epoch.
+    """
+    while True:
+        sequence = order()
+        for lo in range(0, n_blocks, count):
+            yield sequence[lo : lo + count]
+
+
+def spread_order(n_blocks, rng):
+    """Permutation in which the first few blocks, however many, are spread evenly over all.
+
+    Bit reversal from a random start. Blocks of a partition are numbered so that neighbours have
+    near numbers; with blocks in random order some region would by chance come late, and the error
+    there is what a partial epoch is judged by. Each place in the sequence is uniform over blocks.
+    """
+    index, reverse = np.arange(n_blocks), np.zeros(n_blocks, dtype=np.intp)
+    bits = max(1, int(n_blocks - 1).bit_length())
+    for bit in range(bits):
+        reverse |= ((index >> bit) & 1) << (bits - 1 - bit)
+    return (np.argsort(reverse) + rng.randint(n_blocks)) % n_blocks
+
+
 @dataclass(frozen=True)
 class Average:
-    """rho_t = |S_t| / sum of |S_s| up to t, each epoch in a new random order.
+    """rho_t = |S_t| / sum of |S_s| up to t, each epoch in a new order.
 
     The average of all targets so far: unbiased at any time, and after whole epochs the optimum.
     """
 
     def draw(self, n_blocks, count, rng):
-        """Endless sequence of sets of blocks; an epoch's last may be smaller."""
-        while True:
-            order = rng.permutation(n_blocks)
-            for lo in range(0, n_blocks, count):
-                yield order[lo : lo + count]
+        """Endless sequence of sets of blocks, as `epochs`."""
+        return epochs(n_blocks, count, lambda: spread_order(n_blocks, rng))
 
     def rho(self, step, taken, seen):
         return taken / seen

@@ -7,7 +7,7 @@ import pytest
 from dense import make_case
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_sgp.anytime_steps import Ascent, Average, RobbinsMonro
+from sklearn_sgp.anytime_steps import Ascent, Average, RobbinsMonro, spread_order
 from sklearn_sgp.block_objectives import factor_sums
 from sklearn_sgp.blocks import Model, make_block
 
@@ -133,3 +133,22 @@ def test_every_iterate_is_a_posterior():
     for _ in range(20):
         ours.step(rng.randint(5, size=1))
         assert np.linalg.eigvalsh(np.eye(len(case.Z)) + ours.H).min() >= 1.0 - 1e-9
+
+
+@pytest.mark.parametrize("n_blocks", [1, 2, 5, 8, 13, 100])
+def test_the_order_is_a_permutation_spread_over_all_blocks(n_blocks):
+    """Any number of first blocks leaves no gap much longer than evenly placed ones would."""
+    for seed in range(5):
+        order = spread_order(n_blocks, np.random.RandomState(seed))
+        assert_array_equal(np.sort(order), np.arange(n_blocks))
+        for count in range(1, n_blocks + 1):
+            seen = np.sort(order[:count])
+            gaps = np.diff(np.append(seen, seen[0] + n_blocks))
+            assert gaps.max() <= 4 * n_blocks / count
+
+
+def test_every_place_of_the_order_is_uniform_over_blocks():
+    firsts = [spread_order(6, np.random.RandomState(seed))[:3] for seed in range(3000)]
+    for place in range(3):
+        counts = np.bincount([first[place] for first in firsts], minlength=6)
+        assert np.abs(counts - 500).max() < 5 * np.sqrt(500)
