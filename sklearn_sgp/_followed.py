@@ -22,7 +22,7 @@ _UNIT_ROWS = 8192
 _PASSES = 4
 # Gains of the bound, in nats a row, with which iterations for q(u) end: during learning, where the
 # gradient is off by the root of it, and at last.
-_INNER_TOL, _FINAL_TOL = 1e-7, 1e-9
+_INNER_TOL, _FINAL_TOL = 1e-6, 1e-9
 
 
 class Collapsed:

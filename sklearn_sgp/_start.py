@@ -8,7 +8,7 @@ from .kernels import compile_kernel, split_noise
 from .learning import ParameterSpace
 from .rows import Rows
 
-_SUMMARY_ROWS = 50_000
+_SUMMARY_ROWS = 10_000
 _MERGE_ROWS = 2048
 _START_NOISE = 0.1  # of the variance of the scaled targets
 _LENGTH_SCALE_RANGE = np.array([1e-4, 1e4])  # in units of the inputs' standard deviations

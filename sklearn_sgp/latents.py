@@ -61,6 +61,12 @@ class Latents:
             total -= 0.5 * la.dot(H, posterior.B_inv)
         return total
 
+    def centred(self):
+        """The same covariances, and means less their mean over the functions."""
+        shift = self.v_mean.mean(axis=1)
+        moved = [H @ shift + shift for H in self.H]
+        return Latents(self.prior, self.H, self.h - np.column_stack(moved))
+
     def kl(self):
         return sum(state.kl() for state in self.states)
 

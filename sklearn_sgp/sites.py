@@ -24,6 +24,8 @@ from .posterior import Prior
 
 _MAX_INNER = 30
 _MIN_STEP = 1e-3
+# A step that fails costs a pass, and a length that was right stays nearly so.
+_SHORTER, _LONGER = 0.6, 1.1
 
 
 class SitePass(NamedTuple):
@@ -114,14 +116,17 @@ class SiteProblem:
     n_jobs : int or None
     store : list or None
         From `factors.block_store`.
+    rho : float
+        Length of the first step of `ascend`; afterwards that of the next.
     """
 
-    def __init__(self, prior, rows, likelihood, noise_variance, n_jobs=None, store=None):
+    def __init__(self, prior, rows, likelihood, noise_variance, n_jobs=None, store=None, rho=1.0):
         self.prior, self.rows, self.likelihood = prior, rows, likelihood
         self.noise_variance, self.n_jobs = noise_variance, n_jobs
         self.bounds = group_bounds(len(rows), CHUNK)
         self.groups = [rows.select(slice(*bounds)) for bounds in self.bounds]
         self.stores = store or [None] * len(self.groups)
+        self.rho = min(rho, likelihood.natural_step)
         prior.L_inv  # noqa: B018  (once, not in every task)
 
     def _summed(self, parts):
@@ -156,7 +161,7 @@ class SiteProblem:
         )
 
     def ascend(self, latents, tol, max_iter=_MAX_INNER, deadline=np.inf, base=None):
-        """Natural-gradient steps until one gains less than ``tol``; halved where the bound falls.
+        """Natural-gradient steps until one gains less than ``tol``; shorter where the bound falls.
 
         Parameters
         ----------
@@ -179,23 +184,25 @@ class SiteProblem:
         """
         begin = time.perf_counter()
         found = self.visit(latents)
-        bound, rho = self._bound(latents, found, base), 1.0
+        bound = self._bound(latents, found, base)
         seconds = time.perf_counter() - begin
         for _ in range(max_iter):
             if time.perf_counter() - begin + seconds > deadline:
                 break
             target = found.target if base is None else found.target.joined(base)
-            candidate = latents.towards(target, rho)
+            candidate = latents.towards(target, self.rho)
+            if base is None and self.likelihood.shift_invariant:
+                candidate = candidate.centred()
             there = self.visit(candidate)
             value = self._bound(candidate, there, base)
             if not value >= bound - tol:
-                rho *= 0.5
-                if rho < _MIN_STEP:
+                self.rho *= _SHORTER
+                if self.rho < _MIN_STEP:
                     break
                 continue
             gain = value - bound
             latents, found, bound = candidate, there, value
-            rho = min(1.0, 2.0 * rho)
+            self.rho = min(self.likelihood.natural_step, _LONGER * self.rho)
             if gain < tol:
                 break
         return latents, found, bound
@@ -263,6 +270,7 @@ class SiteBound:
         self.rows, self.likelihood, self.n_latent = rows, likelihood, n_latent
         self.delta, self.tol, self.with_inputs, self.n_jobs = delta, tol, with_inputs, n_jobs
         self.sites = self.latents = None
+        self.rho = 1.0
 
     def begin(self, latents):
         """Let the first evaluation start from some q(u)."""
@@ -278,6 +286,7 @@ class SiteBound:
             parameters.noise_variance,
             self.n_jobs,
             block_store(len(prior.Z), self.rows),
+            self.rho,
         )
         if self.sites is not None:
             latents = problem.from_sites(*self.sites)
@@ -289,6 +298,7 @@ class SiteBound:
         if not np.isfinite(bound):
             raise NotPositiveDefiniteError("the bound is not finite")
         self.sites, self.latents = (found.first, found.second), latents
+        self.rho = problem.rho
         return problem, latents, found, bound
 
     def __call__(self, parameters):

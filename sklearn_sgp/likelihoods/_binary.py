@@ -13,6 +13,8 @@ class _Bernoulli:
     """p(y | f) = link(y f); a subclass has its logarithm with two derivatives, in y f."""
 
     n_noise = 0
+    natural_step = 1.0
+    shift_invariant = False
 
     def __repr__(self):
         return f"{type(self).__name__}()"

@@ -20,6 +20,8 @@ class Poisson:
     """
 
     n_noise = 0
+    natural_step = 1.0
+    shift_invariant = False
 
     def __init__(self, offset=0.0):
         self.offset = offset

@@ -10,6 +10,8 @@ class Gaussian:
     """Gaussian noise of one variance, the same for every row and output."""
 
     n_noise = 1
+    natural_step = 1.0
+    shift_invariant = False
 
     def expected_log_density(self, y, mean, variance, noise_variance):
         """E[log N(y; f, noise_variance)] for f ~ N(mean, variance).

@@ -25,6 +25,8 @@ class StudentT:
     """
 
     n_noise = 1
+    natural_step = 1.0
+    shift_invariant = False
 
     def __init__(self, df=4.0):
         self.df = df
