@@ -8,7 +8,7 @@ from dense import make_case
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_sgp.anytime_steps import Ascent, Average, RobbinsMonro, spread_order
-from sklearn_sgp.block_objectives import factor_sums
+from sklearn_sgp.block_objectives import factor_gradient, factor_sums
 from sklearn_sgp.blocks import Model, make_block
 
 MODELS = pytest.mark.parametrize(
@@ -100,6 +100,44 @@ def test_mean_and_variance_over_random_sequences(schedule):
     error = np.abs(np.mean(finals, axis=0) - np.sum(weights) * mean)
     assert (error < 5.0 * np.sqrt(predicted / 400) + 1e-12).all()
     assert_allclose(np.var(finals, axis=0).sum(), predicted.sum(), rtol=0.25)
+
+
+@MODELS
+def test_the_plain_gradient_of_a_block_is_unbiased(model):
+    """The paper's eqs. 14, 17 and 18, in mean and covariance, which the package does not offer.
+
+    The mean over blocks is the gradient of the objective, by differences; a fixed point of the
+    natural steps is where it is zero.
+    """
+    case = make_case()
+    m, blocks, rng = len(case.Z), [block_of(case)(k) for k in range(5)], np.random.default_rng(0)
+    root = np.tril(rng.standard_normal((m, m))) + 2.0 * np.eye(m)
+    mean, covariance = rng.standard_normal((m, 1)), root @ root.T
+
+    def objective(mean, covariance):
+        found = factor_gradient(case.prior, blocks, case.noise, model, mean, covariance)
+        log_det = np.linalg.slogdet(covariance)[1]
+        return found.value - 0.5 * (np.trace(covariance) + mean[:, 0] @ mean[:, 0] - m - log_det)
+
+    def plain(H, h, mean, covariance):
+        return h - H @ mean - mean, 0.5 * (np.linalg.inv(covariance) - H - np.eye(m))
+
+    parts = [plain(H, h, mean, covariance) for H, h, _ in targets(case, model)]
+    in_mean, in_covariance = (np.mean(some, axis=0) for some in zip(*parts, strict=True))
+    step = 1e-6
+    for i in range(m):
+        e = np.eye(m)[:, [i]] * step
+        difference = objective(mean + e, covariance) - objective(mean - e, covariance)
+        assert_allclose(in_mean[i, 0], difference / (2 * step), rtol=1e-5, atol=1e-5)
+        E = e @ np.eye(m)[[i]] * 1.0
+        difference = objective(mean, covariance + E) - objective(mean, covariance - E)
+        assert_allclose(in_covariance[i, i], difference / (2 * step), rtol=1e-5, atol=1e-5)
+    best = ascent(case, model, Average())
+    best.step(range(5))
+    best = best.posterior()
+    at_best = [plain(H, h, best.v_mean, best.B_inv) for H, h, _ in targets(case, model)]
+    for some in zip(*at_best, strict=True):
+        assert_allclose(np.mean(some, axis=0), 0.0, atol=1e-7)
 
 
 def test_robbins_monro_draws_with_replacement():
