@@ -65,7 +65,7 @@ def figure7(context):
     """AIRLINE: test RMSE over iterations of 10 runs, against exact GPs on random rows."""
     path = context.problem("airline")
     runs = context.ours(
-        "trajectory", path, adapter="inside", n_steps=context.size(2000, 20),
+        "trajectory", path, adapter="inside", n_steps=context.size(1000, 20),
         runs=context.size(10, 2), every=context.size(100, 5),
         n_inducing=context.size(500, 10), batch_size=context.size(1024, 64),
     )  # fmt: skip
