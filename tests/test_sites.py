@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
+from scipy.stats import norm
 from sklearn.gaussian_process.kernels import RBF
 
 from sklearn_sgp.kernels import compile_kernel
@@ -194,3 +195,15 @@ def test_any_number_of_jobs_agrees(name, n_jobs):
     found, reference = problem.visit(latents), problem_for(name)[0].visit(latents)
     assert_allclose(found.value, reference.value, rtol=1e-12)
     assert_allclose(found.target.h, reference.target.h, rtol=1e-12)
+
+
+def test_the_bound_of_the_noisy_function_is_looser(rng):
+    """Hensman et al. (2013), section 3.4, with probit, against the bound of its own likelihood."""
+    mean, variance = rng.normal(0.0, 2.0, (200, 1)), rng.uniform(0.01, 4.0, (200, 1))
+    y = np.sign(rng.standard_normal((200, 1)))
+    for noise in (0.1, 1.0, 5.0):
+        root = np.sqrt(1.0 + noise)
+        # log Phi(y f / root) is probit's with f / root
+        ours = Probit().expected_log_density(y, mean / root, variance / root**2).value
+        theirs = norm.logcdf(y * mean / root)[:, 0] - variance[:, 0] / (2.0 * noise)
+        assert (theirs <= ours + 1e-12).all() and (theirs < ours - 1e-3).any()
