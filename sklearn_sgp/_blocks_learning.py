@@ -1,7 +1,7 @@
 """Hyperparameters of models in blocks: L-BFGS on the evidence of sampled whole blocks, then more.
 
 The evidence of PITC has an optimum where length scales are as long as inducing inputs can follow,
-and one where they are as short as only data of the same block can use. Both are tried.
+and one where they are as short as only data of the same block can use. Several starts are tried.
 """
 
 import time
@@ -18,13 +18,13 @@ from .posterior import settle_jitter
 
 # Starting length scales, as shares of those that inducing inputs can follow.
 _STARTS = (1.0, 0.3, 0.1)
-# Iterations after which only the better start goes on.
+# Iterations after which only the best start goes on.
 _TRIAL_ITERATIONS = 12
 _MIN_SECONDS = 0.05
 
 
 def learn_on_sample(problem, plan, blocks, reserve):
-    """L-BFGS on the evidence of sampled blocks: two starts on few, the better one on more.
+    """L-BFGS on the evidence of sampled blocks: several starts on few, the best one on more.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def _ascend(problem, plan, sample, start, max_iter, seconds, copies=1.0):
             with_inputs=problem.space.learns_inputs,
             n_jobs=settings.n_jobs,
         )
-        return scale * value, type(gradient)(*(scale * part for part in gradient))
+        return scale * value, gradient.scaled(scale)
 
     with one_blas_thread_each(settings.n_jobs):
         return ascend_lbfgs(

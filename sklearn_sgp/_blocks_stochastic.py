@@ -109,5 +109,5 @@ def _gradient(ascent, chosen, with_inputs, n_jobs):
         with_inputs=with_inputs,
         n_jobs=n_jobs,
     )
-    gradient = Gradient(share * found.theta, share * found.log_noise, share * found.Z)
+    gradient = Gradient(found.theta, found.log_noise, found.Z).scaled(share)
     return share * found.value - posterior.kl(), gradient

@@ -42,8 +42,7 @@ class BaseSparseGPClassifier(ClassifierMixin, BaseSparseGP):
         probability : ndarray of shape (n_samples, n_classes)
             Rows sum to 1; columns as in ``classes_``.
         """
-        X = self._validated_inputs(X)
-        return self._in_chunks(_Probabilities(self._posterior, self._likelihood), X)[0]
+        return self._probabilities(self._validated_inputs(X))
 
     def decision_function(self, X):
         """How much speaks for the second of two classes, or for each of several.
@@ -63,8 +62,7 @@ class BaseSparseGPClassifier(ClassifierMixin, BaseSparseGP):
         if isinstance(self._likelihood, Probit):
             mean, variance = self._in_chunks(self._posterior.mean_variance, X)
             return mean[:, 0] / np.sqrt(1.0 + variance[:, 0])
-        probability = self._in_chunks(_Probabilities(self._posterior, self._likelihood), X)[0]
-        log_p = np.log(np.maximum(probability, np.finfo(np.float64).tiny))
+        log_p = _log(self._probabilities(X))
         return log_p[:, 1] - log_p[:, 0] if len(self.classes_) == 2 else log_p
 
     def predict_std(self, X):
@@ -109,9 +107,11 @@ class BaseSparseGPClassifier(ClassifierMixin, BaseSparseGP):
         y = column_or_1d(y)
         check_consistent_length(X, y)
         place = self._places(y)
-        probability = self._in_chunks(_Probabilities(self._posterior, self._likelihood), X)[0]
-        chosen = probability[np.arange(len(y)), place]
-        return np.log(np.maximum(chosen, np.finfo(np.float64).tiny))
+        return _log(self._probabilities(X)[np.arange(len(y)), place])
+
+    def _probabilities(self, X):
+        """Class probabilities at validated inputs, shape (n, n_classes)."""
+        return self._in_chunks(_Probabilities(self._posterior, self._likelihood), X)[0]
 
     def _places(self, y):
         """Position of each label in ``classes_``, or a ValueError."""
@@ -129,6 +129,11 @@ class BaseSparseGPClassifier(ClassifierMixin, BaseSparseGP):
         if not isinstance(self._likelihood, Softmax):
             place = 2.0 * place - 1.0
         return place[:, None]
+
+
+def _log(probability):
+    """Logarithm, finite where the probability underflowed."""
+    return np.log(np.maximum(probability, np.finfo(np.float64).tiny))
 
 
 class _Probabilities:

@@ -151,7 +151,10 @@ class BaseLearned(BaseSparseGP):
     def _store(self, learned: Learned, y_scale, weight):
         """Fitted attributes from what was learned."""
         self._learned = learned
-        for name, value in self._fitted_attributes(learned, y_scale, weight).items():
+        self._set(self._fitted_attributes(learned, y_scale, weight))
+
+    def _set(self, attributes):
+        for name, value in attributes.items():
             setattr(self, name, value)
 
     def _fitted_attributes(self, learned, y_scale, weight):

@@ -195,7 +195,7 @@ def _lbfgs(problem, parameters, rows, seconds, max_iter=None):
 
     def objective(candidate):
         value, gradient = bound(candidate)
-        return scale * value, type(gradient)(*(scale * part for part in gradient))
+        return scale * value, gradient.scaled(scale)
 
     with one_blas_thread_each(settings.n_jobs):
         parameters, _, n_iter = ascend_lbfgs(

@@ -418,8 +418,7 @@ class AnytimeSGPRegressor(BaseBlockRegressor):
         )
         self._store(learned, rows.y_scale, blocks.rows.total_weight)
         attributes = self._block_attributes(self._specified, blocks, self._partition, self._classes)
-        for name, value in attributes.items():
-            setattr(self, name, value)
+        self._set(attributes)
         self.n_samples_seen_ += len(rows)
 
     def _numbers_of(self, X, labels):
@@ -450,8 +449,7 @@ class AnytimeSGPRegressor(BaseBlockRegressor):
 
     def _course(self, labels, problem):
         learned, attributes = self._run(problem, labels)
-        for name, value in attributes.items():
-            setattr(self, name, value)
+        self._set(attributes)
         return learned
 
     def _midway(self, problem):

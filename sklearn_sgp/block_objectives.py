@@ -175,5 +175,4 @@ def block_evidence(parameters, blocks, delta, model, *, copies=1.0, with_inputs=
         with_inputs=with_inputs,
         n_jobs=n_jobs,
     )
-    parts = (gradient.theta, gradient.log_noise, gradient.Z)
-    return value, Gradient(*(copies * part for part in parts))
+    return value, Gradient(gradient.theta, gradient.log_noise, gradient.Z).scaled(copies)

@@ -25,6 +25,10 @@ class Gradient(NamedTuple):
     log_noise: float
     Z: np.ndarray
 
+    def scaled(self, factor):
+        """The gradient of ``factor`` times the objective."""
+        return Gradient(*(factor * part for part in self))
+
 
 class CollapsedTerms(NamedTuple):
     """Value of the collapsed bound and the cotangents of what it was made from."""
