@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ._core import _linalg as la
+from ._moves import move_by_adam
 from ._stages import Learned
 from .factors import Sums, accumulate
 from .inducing import choose_inducing
@@ -147,22 +148,16 @@ class _Absorber:
             self._move(rows)
 
     def _move(self, rows):
-        space, x = self.online.space, self.online.space.pack(self.parameters)
-        if not len(x):
+        space, size = self.online.space, len(self.online.space.pack(self.parameters))
+        if not size:
             return
         terms = self._bound(rows, space.learns_inputs)
         if self.adam is None:
-            self.adam = Adam(len(x), self.settings.learning_rate)
-        x = self.adam.step(x, space.pack_gradient(terms.gradient), space.bounds(self.parameters))
-        moved = space.unpack(x, self.parameters)
-        try:
-            prior = Prior.build(moved.kernel, moved.Z, self.prior.delta)
-        except NotPositiveDefiniteError:
-            # the hyperparameters stay; a shorter step is tried from the next minibatch on
-            self.adam.learning_rate *= 0.5
-        else:
+            self.adam = Adam(size, self.settings.learning_rate)
+        moved = move_by_adam(self.adam, space, self.parameters, terms.gradient, self.prior.delta)
+        if moved is not None:
+            self.parameters, prior = moved
             self._project(prior)
-            self.parameters = moved
             self.online = replace(self.online, exact=False)
 
     def _project(self, prior):

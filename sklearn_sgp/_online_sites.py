@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ._core import _linalg as la
+from ._moves import move_by_adam
 from ._stages import Learned
 from .latents import Latents
 from .learning import Adam, ParameterSpace
@@ -83,19 +84,15 @@ def absorb_sites(online, learned, rows, *, settings, likelihood, total_samples, 
         if total_samples is not None:
             latents = latents.towards(found.target, settings.natural_step)
         n_steps += 1
-        x = space.pack(parameters)
-        if settings.optimizer is None or not len(x):
+        size = len(space.pack(parameters))
+        if settings.optimizer is None or not size:
             continue
-        adam = Adam(len(x), settings.learning_rate) if adam is None else adam
-        gradient = space.pack_gradient(problem.gradient(before, found, space.learns_inputs))
-        moved = space.unpack(adam.step(x, gradient, space.bounds(parameters)), parameters)
-        try:
-            prior = Prior.build(moved.kernel, moved.Z, latents.prior.delta)
-        except NotPositiveDefiniteError:
-            # the hyperparameters stay; a shorter step is tried from the next minibatch on
-            adam.learning_rate *= 0.5
-        else:
-            latents, parameters = projected(latents, prior), moved
+        adam = Adam(size, settings.learning_rate) if adam is None else adam
+        gradient = problem.gradient(before, found, space.learns_inputs)
+        moved = move_by_adam(adam, space, parameters, gradient, latents.prior.delta)
+        if moved is not None:
+            parameters, prior = moved
+            latents = projected(latents, prior)
     latents.prepare()
     learned = Learned(parameters, latents, bound, jitter, learned.n_iter, n_steps)
     seconds = time.perf_counter() - begin

@@ -4,10 +4,10 @@ from functools import partial
 
 import numpy as np
 
+from ._moves import move_by_adam
 from .latents import Latents
 from .learning import Adam
-from .linalg import NotPositiveDefiniteError
-from .posterior import Prior, settle_jitter
+from .posterior import settle_jitter
 from .sites import SiteProblem
 
 
@@ -78,18 +78,8 @@ class SiteStep:
         if adam is None:
             return value
         gradient = problem.gradient(before, found, self.space.learns_inputs)
-        moved = adam.step(
-            self.space.pack(parameters),
-            self.space.pack_gradient(gradient),
-            self.space.bounds(parameters),
-        )
-        candidate = self.space.unpack(moved, parameters)
-        try:
-            prior = Prior.build(candidate.kernel, candidate.Z, before.prior.delta)
-        except NotPositiveDefiniteError:
-            # the hyperparameters stay; a shorter step is tried from the next batch on
-            adam.learning_rate *= 0.5
-        else:
-            self.parameters = candidate
+        moved = move_by_adam(adam, self.space, parameters, gradient, before.prior.delta)
+        if moved is not None:
+            self.parameters, prior = moved
             self.latents = Latents(prior, self.latents.H, self.latents.h)
         return value

@@ -1,0 +1,30 @@
+"""A step of Adam in kernel, noise and inducing inputs, taken only where K(Z, Z) factorises."""
+
+from .linalg import NotPositiveDefiniteError
+from .posterior import Prior
+
+
+def move_by_adam(adam, space, parameters, gradient, delta):
+    """Parameters after one step up a gradient, and the prior there.
+
+    Parameters
+    ----------
+    adam : learning.Adam
+    space : learning.ParameterSpace
+    parameters : learning.Parameters
+    gradient : objectives.Gradient
+    delta : float
+        Jitter in units of the kernel.
+
+    Returns
+    -------
+    moved : (learning.Parameters, posterior.Prior) or None
+        None where K(Z, Z) is not positive definite: steps are half as long from then on.
+    """
+    x = adam.step(space.pack(parameters), space.pack_gradient(gradient), space.bounds(parameters))
+    moved = space.unpack(x, parameters)
+    try:
+        return moved, Prior.build(moved.kernel, moved.Z, delta)
+    except NotPositiveDefiniteError:
+        adam.learning_rate *= 0.5
+        return None
