@@ -76,7 +76,7 @@ class SVGPRegressor(BaseLearnedRegressor):
     batch_size : int, default=1024
         Rows of a stochastic step.
 
-    max_iter : int, default=100
+    max_iter : int, default=200
         Largest number of epochs of the stochastic stage, and of iterations of each L-BFGS stage.
 
     max_steps : int, default=None
@@ -85,8 +85,9 @@ class SVGPRegressor(BaseLearnedRegressor):
     max_time : float, default=None
         Seconds after which learning stops; the time of the final pass over the rows is kept free.
 
-    tol : float, default=1e-4
-        Gain of the bound for each row, in nats, below which an epoch or iteration counts as none.
+    tol : float, default=1e-5
+        Gain of the bound for each row, in nats, below which an epoch or iteration counts as none;
+        ten times that where a larger subset of the rows follows.
 
     n_iter_no_change : int, default=5
         Learning stops after so many epochs or iterations without gain.
@@ -212,10 +213,10 @@ class SVGPRegressor(BaseLearnedRegressor):
         optimizer="auto",
         init_size=8192,
         batch_size=1024,
-        max_iter=100,
+        max_iter=200,
         max_steps=None,
         max_time=None,
-        tol=1e-4,
+        tol=1e-5,
         n_iter_no_change=5,
         learning_rate=0.01,
         natural_step=0.1,

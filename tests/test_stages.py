@@ -68,18 +68,20 @@ def test_what_is_affordable_grows_with_the_budget_and_shrinks_with_the_cost_of_a
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_refinements_count_rows_for_those_they_stand_for(weighted, monkeypatch):
-    seen = []
+    seen, interim = [], []
     run = _stages._lbfgs
 
-    def spy(problem, parameters, rows, *args):
+    def spy(problem, parameters, rows, *args, **options):
         seen.append(rows)
-        return run(problem, parameters, rows, *args)
+        interim.append(options.get("interim", args[-1]))
+        return run(problem, parameters, rows, *args, **options)
 
     monkeypatch.setattr(_stages, "_lbfgs", spy)
     rows = make_rows(2000, weighted)
     model = SVGPRegressor(n_inducing=5, init_size=50, max_iter=1, random_state=0)
     model.fit(rows.X, rows.y, sample_weight=rows.weight)
     assert [len(used) for used in seen] == [50, 100, 800]
+    assert interim == [True, True, False]
     own = [np.ones(len(used)) if not weighted else None for used in seen]
     for used, factor, ones in zip(seen, (1.0, 4.0, 2.5), own, strict=True):
         if weighted:
