@@ -28,7 +28,7 @@ def _fitted(problem, labels=None, **options):
     return model, time.perf_counter() - begin
 
 
-def runs_of(columns, size, X, X_test):
+def runs_of(columns, n_blocks, X, X_test):
     """Blocks of rows that follow one another in the order of some columns, the first one first.
 
     Flights of one distance are nearly those of one route, which local data know best.
@@ -39,7 +39,7 @@ def runs_of(columns, size, X, X_test):
         key = key + unit * np.searchsorted(values, X[:, j]) / len(values)
         test_key = test_key + unit * np.searchsorted(values, X_test[:, j]) / len(values)
         unit *= 1e-4  # ties in one column are told apart by the next
-    edges = np.quantile(key, np.arange(1, round(len(X) / size)) * size / len(X))
+    edges = np.quantile(key, np.arange(1, n_blocks) / n_blocks)
     return np.searchsorted(edges, key, "right"), np.searchsorted(edges, test_key, "right")
 
 
@@ -59,8 +59,7 @@ def fit(problem, *, keep=None, sort_by=None, **options):
     """
     labels = test_labels = None
     if sort_by is not None:
-        size = len(problem.X) / options["n_blocks"]
-        labels, test_labels = runs_of(sort_by, size, problem.X, problem.X_test)
+        labels, test_labels = runs_of(sort_by, options["n_blocks"], problem.X, problem.X_test)
     with PeakMemory() as peak:
         model, seconds = _fitted(problem, labels, **{"random_state": 0, **options})
     emit(
@@ -90,13 +89,16 @@ def _fixed(fitted, **options):
     )
 
 
-def instances(problem, *, kept, count, max_steps):
+def instances(problem, *, kept, count, max_steps, sort_by=None):
     """Exact PIC against ``count`` anytime runs after ``max_steps`` blocks and after one epoch."""
     model = pickle.loads(Path(kept).read_bytes())
-    labels = np.empty(len(problem.X), dtype=np.intp)
-    order = model._blocks.order
-    labels[order] = np.repeat(np.arange(len(model._blocks)), np.diff(model._blocks.bounds))
-    test_labels = model._partition.assign(problem.X_test)
+    if sort_by is not None:
+        labels, test_labels = runs_of(sort_by, len(model._blocks), problem.X, problem.X_test)
+    else:
+        labels = np.empty(len(problem.X), dtype=np.intp)
+        order = model._blocks.order
+        labels[order] = np.repeat(np.arange(len(model._blocks)), np.diff(model._blocks.bounds))
+        test_labels = model._partition.assign(problem.X_test)
 
     def run(**options):
         ours = _fixed(model, **options).fit(problem.X, problem.y, blocks=labels)
