@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
-from ._learned import BaseLearnedRegressor
+from ._learned_regression import BaseLearnedRegressor
 from ._regression import Single
 from .parallel import resolved_jobs
 from .partition import check_labels, position_of

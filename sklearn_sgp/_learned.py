@@ -7,30 +7,23 @@ import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils import check_array, check_random_state
 
-from ._base import BaseSparseGP, check_size
-from ._compat import FitProgress, Interval, StrOptions
+from ._base import BaseSparseGP
+from ._compat import Interval, StrOptions
 from ._followed import Collapsed
 from ._online import new_inducing_inputs, rescaled
-from ._regression import BaseSparseGPRegressor
 from ._stages import Learned, Problem, Settings
 from ._start import (
     compile_process,
     default_kernel,
     input_summary,
-    merged_rows,
-    no_noise,
     parameter_space,
-    scaled_rows,
     starting_length_scale,
-    starting_noise,
-    target_scaling,
 )
 from ._warnings import warn_caller
 from .inducing import choose_inducing
-from .kernels._compile import join_noise
 from .kernels._scales import input_scales
 from .learning import Clock, Parameters, Trace
-from .likelihoods import Gaussian, Poisson
+from .likelihoods import Gaussian
 from .parallel import resolved_jobs
 
 SHARED_CONSTRAINTS = {
@@ -192,57 +185,3 @@ class BaseLearned(BaseSparseGP):
         problem = Problem(sample, parameters, space, Gaussian(), Collapsed(), settings, trace, rng)
         learned, more = self._midway(problem)
         return more | self._fitted_attributes(learned, rows.y_scale, sample.total_weight)
-
-
-class BaseLearnedRegressor(BaseLearned, BaseSparseGPRegressor):
-    """Regressors with the shared constructor parameters and Gaussian noise."""
-
-    def _likelihood_for(self, y, weight):
-        return Gaussian()
-
-    def _observed(self):
-        return self._likelihood, Collapsed()
-
-    def _noise_start(self, whites):
-        if not self._likelihood.n_noise:
-            return no_noise(whites, self.kernel, self._likelihood)
-        return starting_noise(whites, self.noise_variance, self.noise_variance_bounds)
-
-    def _targets_like_before(self, y):
-        if y.ndim != self._y_ndim or (y.ndim == 2 and y.shape[1] != len(self.y_mean_)):
-            raise ValueError(
-                f"y must have as many columns as in the first batch. Got shape {y.shape}."
-            )
-        return self._target_columns(y)
-
-    def _target_columns(self, y):
-        y = y.reshape(len(y), -1).astype(np.float64, copy=False)
-        check_size("y", y)
-        return y
-
-    def _learn(self, X, y, weight, clock, previous, course, merge=True):
-        """Everything of a fit after the validation of its inputs."""
-        progress = FitProgress(self, X, y)
-        progress.begin()
-        self._y_ndim = y.ndim
-        y = self._target_columns(y)
-        self.n_samples_seen_ = len(X) if weight is None else int(np.count_nonzero(weight))
-        if merge:
-            X, y, weight = merged_rows(X, y, weight)
-        self._likelihood = self._likelihood_for(y, weight)
-        counts = isinstance(self._likelihood, Poisson)
-        scaling = target_scaling(y, weight, False if counts else self.normalize_y)
-        self.y_mean_, self.y_scale_ = scaling
-        if self._y_ndim == 1:
-            self.y_mean_, self.y_scale_ = float(scaling[0][0]), float(scaling[1][0])
-        rows, rng = scaled_rows(X, y, weight, scaling), check_random_state(self.random_state)
-        self._learn_rows(rows, rng, progress, clock, previous, course)
-        progress.end()
-
-    def _fitted_attributes(self, learned, y_scale, weight):
-        found = super()._fitted_attributes(learned, y_scale, weight)
-        if not self._likelihood.n_noise:
-            return found
-        noise = learned.parameters.noise_variance
-        found["kernel_"] = join_noise(self._given_kernel, found["kernel_"], noise)
-        return found | {"noise_variance_": noise}

@@ -181,6 +181,11 @@ class Posterior:
     H: np.ndarray
     h: np.ndarray
 
+    @property
+    def posteriors(self):
+        """As of several latent functions."""
+        return [self]
+
     @cached_property
     def LB(self):
         """Lower Cholesky factor of I + H."""

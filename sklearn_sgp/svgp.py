@@ -5,20 +5,18 @@ from numbers import Integral
 import numpy as np
 
 from ._base import transactional
-from ._compat import HasMethods, Interval, StrOptions, _fit_context
-from ._followed import BySites
-from ._learned import SHARED_CONSTRAINTS, BaseLearnedRegressor
+from ._compat import Interval, _fit_context
+from ._learned import SHARED_CONSTRAINTS
+from ._learned_regression import LIKELIHOOD_CONSTRAINT, AnyLikelihoodRegressor
 from ._online import OnlineState, absorb
 from ._online_sites import OnlineSites, absorb_sites
 from ._stages import learn
-from ._start import check_counts, scaled_rows
+from ._start import scaled_rows
 from .learning import Clock
-from .likelihoods import Gaussian, Poisson, StudentT
-
-LIKELIHOODS = {"gaussian": Gaussian, "student_t": StudentT, "poisson": Poisson}
+from .likelihoods import Gaussian
 
 
-class SVGPRegressor(BaseLearnedRegressor):
+class SVGPRegressor(AnyLikelihoodRegressor):
     """Sparse Gaussian process regression for many rows.
 
     The function is summarised by its values at ``n_inducing`` inducing inputs, whose posterior is
@@ -192,10 +190,7 @@ class SVGPRegressor(BaseLearnedRegressor):
     """
 
     _parameter_constraints = SHARED_CONSTRAINTS | {
-        "likelihood": [
-            StrOptions(set(LIKELIHOODS)),
-            HasMethods(["expected_log_density", "moments"]),
-        ],
+        "likelihood": LIKELIHOOD_CONSTRAINT,
         "total_samples": [None, Interval(Integral, 1, None, closed="left")],
     }
 
@@ -337,23 +332,6 @@ class SVGPRegressor(BaseLearnedRegressor):
         self.objectives_ = np.append(self.objectives_, self.objective_)
         self.fit_times_ = np.append(self.fit_times_, self.fit_times_[-1] + self._online.seconds)
         return self
-
-    def _likelihood_for(self, y, weight):
-        """Instance of the likelihood, or a ValueError where the targets do not fit."""
-        if not isinstance(self.likelihood, str):
-            return self.likelihood
-        if self.likelihood != "poisson":
-            return LIKELIHOODS[self.likelihood]()
-        check_counts(y)
-        total = len(y) if weight is None else weight.sum()
-        # half a count keeps the logarithm finite where all counts are zero
-        return Poisson(np.log((np.average(y, axis=0, weights=weight) * total + 0.5) / total))
-
-    def _observed(self):
-        if isinstance(self._likelihood, Gaussian):
-            return super()._observed()
-        n_outputs = np.size(self.y_mean_)
-        return self._likelihood, BySites(self._likelihood, n_outputs)
 
     def _course(self, problem):
         learned = learn(problem)

@@ -3,25 +3,18 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils import check_random_state
-from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from ._base import transactional
-from ._classification import LIKELIHOODS, BaseSparseGPClassifier, chosen_likelihood
-from ._compat import FitProgress, HasMethods, Interval, StrOptions, _fit_context
-from ._followed import BySites
-from ._learned import SHARED_CONSTRAINTS, BaseLearned
+from ._compat import Interval, StrOptions, _fit_context
+from ._learned import SHARED_CONSTRAINTS
+from ._learned_classification import LIKELIHOOD_CONSTRAINT, BaseLearnedClassifier
 from ._online_sites import OnlineSites, absorb_sites
 from ._stages import learn
-from ._start import merged_rows, no_noise, scaled_rows
 from .learning import Clock
-from .likelihoods import Softmax
-from .rows import Rows
 
 
-class SVGPClassifier(BaseLearned, BaseSparseGPClassifier):
+class SVGPClassifier(BaseLearnedClassifier):
     """Sparse Gaussian process classification for many rows.
 
     Latent functions, one for two classes and one for each of more, are summarised by their values
@@ -181,10 +174,7 @@ class SVGPClassifier(BaseLearned, BaseSparseGPClassifier):
         for name, value in SHARED_CONSTRAINTS.items()
         if name not in ("noise_variance", "noise_variance_bounds", "normalize_y")
     } | {
-        "likelihood": [
-            StrOptions({"auto", *LIKELIHOODS}),
-            HasMethods(["expected_log_density", "probabilities"]),
-        ],
+        "likelihood": LIKELIHOOD_CONSTRAINT,
         "class_weight": [None, StrOptions({"balanced"}), dict],
         "total_samples": [None, Interval(Integral, 1, None, closed="left")],
     }
@@ -300,11 +290,7 @@ class SVGPClassifier(BaseLearned, BaseSparseGPClassifier):
             If a label comes that is not among the classes, or other inputs or parameters are not
             what they must be; the estimator is then as before.
         """
-        if isinstance(self.class_weight, str):
-            raise ValueError(
-                "class_weight='balanced' is not supported for partial_fit, which does not know how "
-                "many rows of each class will come: give a dict."
-            )
+        self._refuse_balanced()
         first = not hasattr(self, "_learned")
         X, y, weight = self._checked(X, y, sample_weight, reset=first)
         if first:
@@ -313,11 +299,7 @@ class SVGPClassifier(BaseLearned, BaseSparseGPClassifier):
             if self.total_samples is not None:
                 self._count_as(self.total_samples)
             return self
-        if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-            raise ValueError(
-                f"classes must be as in the first call, {self.classes_.tolist()}. Got "
-                f"{np.unique(classes).tolist()}."
-            )
+        self._check_same_classes(classes)
         rows = self._coded_rows(X, y, weight)
         self._online, learned = absorb_sites(
             self._online,
@@ -333,43 +315,6 @@ class SVGPClassifier(BaseLearned, BaseSparseGPClassifier):
         self.objectives_ = np.append(self.objectives_, self.objective_)
         self.fit_times_ = np.append(self.fit_times_, self.fit_times_[-1] + self._online.seconds)
         return self
-
-    def _checked(self, X, y, sample_weight, *, reset):
-        """Validated inputs, labels, and weights times those of classes; rows of weight 0 gone."""
-        X, y, weight = self._validated(X, y, sample_weight, reset=reset, multi_output=False)
-        check_classification_targets(y)
-        if self.class_weight is not None:
-            of_class = compute_sample_weight(self.class_weight, y)
-            weight = of_class if weight is None else weight * of_class
-        if weight is not None and not weight.all():
-            keep = weight > 0
-            X, y, weight = X[keep], y[keep], weight[keep]
-        return X, y, weight
-
-    def _coded_rows(self, X, y, weight):
-        return scaled_rows(X, self._codes(y), weight, (np.zeros(1), np.ones(1)))
-
-    def _learn(self, X, y, weight, classes, clock, previous):
-        progress = FitProgress(self, X, y)
-        progress.begin()
-        self._likelihood = chosen_likelihood(self.likelihood, classes)
-        self.classes_ = classes
-        self.n_samples_seen_ = len(X)
-        coded = merged_rows(X, self._codes(y), weight)
-        rows = Rows(*coded, np.zeros(1), np.ones(1))
-        self._learn_rows(
-            rows, check_random_state(self.random_state), progress, clock, previous, self._course
-        )
-        progress.end()
-
-    def _n_latent(self):
-        return len(self.classes_) if isinstance(self._likelihood, Softmax) else 1
-
-    def _noise_start(self, whites):
-        return no_noise(whites, self.kernel, self._likelihood)
-
-    def _observed(self):
-        return self._likelihood, BySites(self._likelihood, self._n_latent())
 
     def _course(self, problem):
         learned = learn(problem)

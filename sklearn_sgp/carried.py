@@ -1,0 +1,258 @@
+"""What a stream keeps of the rows that are gone: one more block (docs/theory.md, eqs. 38 to 42).
+
+The old posterior over old inducing values, divided by their old prior, is a Gaussian factor
+r(a) = exp(h^T v - v^T H v / 2 + constant), v = inv(L_old) a. It is fixed from then on. Under a new
+kernel and new inducing inputs it meets the new inducing values b as a block of rows would: through
+A = inv(L) K(Z, Z_old), and through what b leaves unexplained of a,
+
+    V = K(Z_old, Z_old) - A^T A.
+
+Jitter is part of the model: each inducing value is the function plus its own small noise, which an
+inducing input that is kept takes along. Where nothing changed, A and V then change nothing.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ._core import _linalg as la
+from .blocks import BlockGradient, gram_cotangent, pull_back
+from .linalg import cholesky, product, sandwich, triangular_inverse
+from .objectives import Gradient
+from .posterior import Prior
+
+
+@dataclass(frozen=True)
+class Factor:
+    """exp(h^T v - v^T H v / 2), for each column of h.
+
+    Parameters
+    ----------
+    H : ndarray of shape (m, m)
+        Positive semidefinite.
+    h : ndarray of shape (m, t)
+    """
+
+    H: np.ndarray
+    h: np.ndarray
+
+    @cached_property
+    def root(self):
+        """R with R^T R = H, which may be singular."""
+        values, vectors = np.linalg.eigh(self.H)
+        return np.ascontiguousarray((vectors * np.sqrt(np.maximum(values, 0.0))).T)
+
+    def scaled(self, share):
+        return Factor(share * self.H, share * self.h)
+
+
+@dataclass(frozen=True)
+class Carried:
+    """The factor r(a) of a posterior.
+
+    Parameters
+    ----------
+    prior : posterior.Prior
+        The old one.
+    factors : tuple of Factor
+        One where outputs share H, else one for each latent function.
+    constant : float
+    """
+
+    prior: Prior
+    factors: tuple
+    constant: float
+
+    @classmethod
+    def of(cls, posterior):
+        """From a `posterior.Posterior` or `latents.Latents`."""
+        posteriors, constant = posterior.posteriors, 0.0
+        for part in posteriors:
+            fit = float(np.vdot(part.h, part.v_mean))
+            constant += 0.5 * (part.h.shape[1] * part.log_det_B - fit)
+        factors = tuple(Factor(part.H, part.h) for part in posteriors)
+        return cls(posterior.prior, factors, constant)
+
+    def tempered(self, share):
+        """The factor to some power: what is remembered of it."""
+        if share == 1.0:
+            return self
+        factors = tuple(factor.scaled(share) for factor in self.factors)
+        return Carried(self.prior, factors, share * self.constant)
+
+
+class Link:
+    """Old inducing values given the new ones.
+
+    Parameters
+    ----------
+    prior : posterior.Prior
+        Of the new inducing values.
+    old : posterior.Prior
+        Of the old ones, at the old kernel.
+    kept : ndarray of int, shape (n_kept, 2)
+        Pairs (new, old) of inducing inputs that are the same variable, moved or not.
+    """
+
+    def __init__(self, prior, old, kept):
+        self.prior, self.old = prior, old
+        self.same = prior is old
+        if self.same:
+            return
+        Z, Z_old, new, gone = prior.Z, old.Z, kept[:, 0], kept[:, 1]
+        self.A = prior.kernel.block(Z, Z_old)
+        self.A[new, gone] += prior.delta
+        la.trmm(prior.L_inv, self.A)
+        # what has not moved is known exactly
+        fixed = (Z[new] == Z_old[gone]).all(axis=1)
+        self.A[:, gone[fixed]] = prior.L.T[:, new[fixed]]
+        self.moved = np.ones(len(Z_old), dtype=bool)
+        self.moved[gone[fixed]] = False
+
+    @cached_property
+    def B(self):
+        """A in old whitened coordinates: W = inv(L) K(Z, Z_old) inv(L_old)^T."""
+        if self.same:
+            return np.eye(len(self.old.Z))
+        B = self.A.copy()
+        la.trmm_right(B, self.old.L_inv, True)
+        return B
+
+    @cached_property
+    def V(self):
+        """V in old whitened coordinates."""
+        if self.same or not self.moved.any():
+            return np.zeros((len(self.old.Z),) * 2)
+        moved = self.moved
+        A = np.ascontiguousarray(self.A[:, moved])
+        part = self.prior.kernel.gram(np.ascontiguousarray(self.old.Z[moved]))
+        part.flat[:: len(part) + 1] += self.prior.delta
+        la.gemm(A, A, part, True, False, -1.0, 1.0)
+        V = np.zeros((len(moved),) * 2)
+        V[np.ix_(moved, moved)] = part
+        V = sandwich(self.old.L_inv, V)
+        la.symmetrize(V)
+        return V
+
+
+class CarriedBlock:
+    """An old factor seen from new inducing values; interface as of blocks.RowBlock.
+
+    Parameters
+    ----------
+    link : Link
+    factor : Factor
+    alpha : float
+        Power in [0, 1].
+    """
+
+    def __init__(self, link, factor, alpha):
+        self.link, self.factor, self.alpha = link, factor, alpha
+
+    @cached_property
+    def _inner(self):
+        """Factor of I + alpha R V R^T, and R^T times its inverse root."""
+        R = self.factor.root
+        G = product(product(R, self.link.V), R, trans_b=True)
+        G *= self.alpha
+        la.symmetrize(G)
+        G.flat[:: len(G) + 1] += 1.0
+        C = cholesky(G)
+        return C, product(triangular_inverse(C), R)
+
+    @cached_property
+    def H(self):
+        """(I + alpha H V)^-1 H."""
+        if self.alpha == 0.0:
+            return self.factor.H
+        S = self._inner[1]
+        return product(S, S, trans_a=True)
+
+    @cached_property
+    def h(self):
+        """(I + alpha H V)^-1 h."""
+        h = self.factor.h
+        if self.alpha == 0.0:
+            return h
+        return h - self.alpha * product(self.H, product(self.link.V, h))
+
+    @cached_property
+    def constant(self):
+        """What the factor loses to V."""
+        t, V = self.factor.h.shape[1], self.link.V
+        if self.alpha == 0.0:
+            return -0.5 * t * la.dot(self.factor.H, V)
+        log_det = 2.0 * float(np.log(np.diagonal(self._inner[0])).sum())
+        gain = float(np.vdot(self.factor.h, product(V, self.h)))
+        return 0.5 * self.alpha * gain - 0.5 * t * log_det / self.alpha
+
+    def add_to(self, H, h):
+        """Add the information about the new inducing values; returns the constant."""
+        if self.link.same:
+            H += self.H
+            h += self.h
+        else:
+            part = product(product(self.link.B, self.H), self.link.B, trans_b=True)
+            la.symmetrize(part)
+            H += part
+            h += product(self.link.B, self.h)
+        return self.constant
+
+    def gradient(self, mean, covariance):
+        """E_q[log factor] for v ~ N(mean, covariance) and its derivatives in A and K(Z_old, Z_old).
+
+        The derivatives are with respect to the new kernel: the factor itself is fixed.
+        """
+        link, t = self.link, self.factor.h.shape[1]
+        R_old = link.old.L_inv
+        Bm = product(link.B, mean, trans_a=True)
+        HBm = product(self.H, Bm)
+        CB = product(covariance, link.B)
+        CBH = product(CB, self.H)
+        value = self.constant + float(np.vdot(Bm, self.h)) - 0.5 * float(np.vdot(Bm, HBm))
+        value -= 0.5 * t * la.dot(link.B, CBH)
+        w = self.h - HBm
+        B_bar = product(mean, w, trans_b=True)
+        la.axpy(-t, CBH, B_bar)
+        gamma = -0.5 * t * self.H
+        if self.alpha > 0.0:
+            gamma += 0.5 * self.alpha * product(w, w, trans_b=True)
+            half = product(link.B, self.H)
+            gamma += 0.5 * self.alpha * t * product(half, CBH, trans_a=True)
+            la.symmetrize(gamma)
+        gamma = sandwich(R_old, gamma, trans=True)
+        la.symmetrize(gamma)
+        la.trmm_right(B_bar, R_old, False)
+        A = link.prior.L.T if link.same else link.A
+        la.gemm(np.ascontiguousarray(A), gamma, B_bar, False, False, -2.0, 1.0)
+        return BlockGradient(value, B_bar, gamma, 0.0)
+
+
+def carried_gradient(link, blocks, means, covariances, with_inputs=True):
+    """Derivatives of the expected log factors in kernel and new inducing inputs.
+
+    Parameters
+    ----------
+    link : Link
+    blocks : list of CarriedBlock
+    means, covariances : list of ndarray
+        Of v, for each block.
+    with_inputs : bool
+
+    Returns
+    -------
+    gradient : objectives.Gradient
+        With q held in whitened coordinates.
+    """
+    prior, old = link.prior, link.old
+    parts = [
+        block.gradient(mean, covariance)
+        for block, mean, covariance in zip(blocks, means, covariances, strict=True)
+    ]
+    total = BlockGradient(0.0, sum(part.A for part in parts), sum(part.K_XX for part in parts), 0.0)
+    A = np.ascontiguousarray(prior.L.T) if link.same else link.A
+    theta, grad_Z, AAt = pull_back(prior, old.Z, A, total, with_inputs)
+    theta_K, Z_K = prior.kernel.gram_vjp(prior.Z, gram_cotangent(prior, AAt), with_inputs)
+    Z_bar = 0.0 if grad_Z is None else grad_Z + (0.0 if Z_K is None else Z_K)
+    return Gradient(theta + theta_K, 0.0, Z_bar)

@@ -1,0 +1,178 @@
+"""The online bound of a batch and the carried factor, and the posterior at its optimum.
+
+Gaussian noise is collapsed: q is the product of the factors (docs/theory.md, eq. 41). Any other
+likelihood has its q found by natural-gradient iterations, the carried factor held. Either way the
+gradient in kernel, noise and inducing inputs is the partial one at that q.
+"""
+
+import numpy as np
+
+from .block_objectives import evidence, factor_gradient, factor_sums
+from .blocks import Model
+from .carried import CarriedBlock, Link, carried_gradient
+from .factors import CHUNK, block_store
+from .latents import Latents
+from .linalg import NotPositiveDefiniteError
+from .objectives import Gradient
+from .posterior import Posterior, Prior
+from .sites import SiteProblem
+
+_INNER_TOL = 1e-6  # nats a row
+
+
+class _Bound:
+    """What both kinds share.
+
+    Parameters
+    ----------
+    rows : rows.Rows
+        The batch.
+    carried : carried.Carried or None
+    kept : ndarray of int, shape (n_kept, 2)
+        See `carried.Link`.
+    delta : float
+        Jitter in units of the kernel.
+    with_inputs : bool
+    n_jobs : int or None
+    """
+
+    def __init__(self, rows, carried, kept, delta, with_inputs=True, n_jobs=None):
+        self.rows, self.carried, self.kept, self.delta = rows, carried, kept, delta
+        self.with_inputs, self.n_jobs = with_inputs, n_jobs
+
+    def prior(self, parameters):
+        """Prior of the inducing values; the old one itself where nothing changed."""
+        kernel, Z = parameters.kernel, parameters.Z
+        if self.carried is not None:
+            old = self.carried.prior
+            unchanged = np.array_equal(old.kernel.theta, parameters.theta)
+            if unchanged and old.delta == self.delta and np.array_equal(old.Z, Z):
+                return old
+        return Prior.build(kernel, Z, self.delta)
+
+    def _blocks(self, prior, alpha):
+        if self.carried is None:
+            return None, []
+        link = Link(prior, self.carried.prior, self.kept)
+        return link, [CarriedBlock(link, factor, alpha) for factor in self.carried.factors]
+
+    def _joined(self, gradient, link, blocks, posterior):
+        if link is None:
+            return gradient
+        means = [part.v_mean for part in posterior.posteriors]
+        covariances = [part.B_inv for part in posterior.posteriors]
+        more = carried_gradient(link, blocks, means, covariances, self.with_inputs)
+        return Gradient(*(a + b for a, b in zip(gradient, more, strict=True)))
+
+
+class GaussianBound(_Bound):
+    """Gaussian noise.
+
+    Parameters
+    ----------
+    alpha : float
+        0 for the variational bound, 1 for expectation propagation, between for Power-EP.
+    """
+
+    def __init__(self, *args, alpha=0.0, **options):
+        super().__init__(*args, **options)
+        self.alpha, self.model = alpha, Model("diagonal", alpha)
+        self.pieces = list(self.rows.chunks(CHUNK))
+
+    def last(self, parameters):
+        """Optimal q(u) and the bound."""
+        return self._at(parameters)[:2]
+
+    def _at(self, parameters):
+        prior, s2 = self.prior(parameters), parameters.noise_variance
+        H, h, constant = factor_sums(prior, self.pieces, s2, self.model, self.n_jobs)
+        link, blocks = self._blocks(prior, self.alpha)
+        for block in blocks:
+            constant += block.add_to(H, h)
+        constant += self.carried.constant if blocks else 0.0
+        posterior = Posterior(prior, H, h)
+        value = evidence(posterior, constant)
+        if not np.isfinite(value):
+            raise NotPositiveDefiniteError("the online bound is not finite")
+        return posterior, value, link, blocks
+
+    def __call__(self, parameters):
+        """Value and gradient."""
+        posterior, value, link, blocks = self._at(parameters)
+        found = factor_gradient(
+            posterior.prior,
+            self.pieces,
+            parameters.noise_variance,
+            self.model,
+            posterior.v_mean,
+            posterior.B_inv,
+            with_inputs=self.with_inputs,
+            n_jobs=self.n_jobs,
+        )
+        gradient = Gradient(found.theta, found.log_noise, found.Z)
+        return value, self._joined(gradient, link, blocks, posterior)
+
+
+class SitesBound(_Bound):
+    """Any likelihood, variational.
+
+    Parameters
+    ----------
+    likelihood : object
+        See likelihoods/.
+    n_latent : int
+    """
+
+    def __init__(self, *args, likelihood, n_latent, **options):
+        super().__init__(*args, **options)
+        self.likelihood, self.n_latent = likelihood, n_latent
+        self.sites, self.rho = None, 1.0
+        self.tol = _INNER_TOL * self.rows.total_weight
+
+    def last(self, parameters):
+        """Optimal q(u) of all latent functions, and the bound."""
+        _, latents, _, bound, _, _ = self._at(parameters)
+        return latents, bound
+
+    def _at(self, parameters):
+        prior = self.prior(parameters)
+        problem = SiteProblem(
+            prior,
+            self.rows,
+            self.likelihood,
+            parameters.noise_variance,
+            self.n_jobs,
+            block_store(len(prior.Z), self.rows),
+            self.rho,
+        )
+        link, blocks = self._blocks(prior, 0.0)
+        base, constant = self._base(prior, blocks)
+        start = Latents.at_prior(prior, self.n_latent) if base is None else base
+        if self.sites is not None:
+            start = problem.from_sites(*self.sites)
+            start = start if base is None else start.joined(base)
+        latents, found, bound = problem.ascend(start, self.tol, base=base)
+        bound += constant
+        if not np.isfinite(bound):
+            raise NotPositiveDefiniteError("the online bound is not finite")
+        self.sites, self.rho = (found.first, found.second), problem.rho
+        return problem, latents, found, bound, link, blocks
+
+    def _base(self, prior, blocks):
+        """The carried factor in the new coordinates, and its constant."""
+        if not blocks:
+            return None, 0.0
+        m, constant, parts = len(prior.Z), self.carried.constant, []
+        for block in blocks:
+            H, h = np.zeros((m, m)), np.zeros((m, block.factor.h.shape[1]))
+            constant += block.add_to(H, h)
+            parts.append((H, h))
+        return Latents(
+            prior, tuple(H for H, _ in parts), np.hstack([h for _, h in parts])
+        ), constant
+
+    def __call__(self, parameters):
+        """Value and gradient."""
+        problem, latents, found, bound, link, blocks = self._at(parameters)
+        gradient = problem.gradient(latents, found, self.with_inputs)
+        return bound, self._joined(gradient, link, blocks, latents)
