@@ -20,7 +20,9 @@ LIKELIHOOD_CONSTRAINT = [
 
 
 class BaseLearnedClassifier(BaseLearned, BaseSparseGPClassifier):
-    """Classifiers with ``likelihood`` and ``class_weight`` parameters."""
+    """Classifiers with a ``likelihood`` parameter, and ``class_weight`` where it is one."""
+
+    class_weight = None
 
     def _checked(self, X, y, sample_weight, *, reset):
         """Validated inputs, labels, and weights times those of classes; rows of weight 0 gone."""

@@ -44,7 +44,7 @@ def choose_inducing(method, X, weight, n_inducing, kernel, scale, rng):
         return candidates[np.sort(picked)]
     if method == "greedy":
         return candidates[greedy_variance(kernel, candidates, mass, n_inducing)]
-    return _kmeans(candidates, mass, n_inducing, scale, rng)
+    return kmeans_centres(candidates, mass, n_inducing, scale, rng)
 
 
 def distinct_rows(X, weight, n_inducing, rng):
@@ -63,7 +63,7 @@ def distinct_rows(X, weight, n_inducing, rng):
     return rows, np.bincount(inverse.ravel(), weights=sample_weight, minlength=len(rows))
 
 
-def _kmeans(candidates, mass, n_inducing, scale, rng):
+def kmeans_centres(candidates, mass, n_inducing, scale, rng):
     from sklearn.cluster import KMeans  # 0.16 s of the package's import, not always needed
 
     centre = candidates.mean(axis=0)
@@ -75,7 +75,7 @@ def _kmeans(candidates, mass, n_inducing, scale, rng):
     return np.unique(model.cluster_centers_, axis=0) * scale + centre
 
 
-def greedy_variance(kernel, X, mass, n_inducing, *, tol=1e-10):
+def greedy_variance(kernel, X, mass, n_inducing, *, tol=1e-10, enough=0.0, least=0):
     """Rows picked one by one where the conditional variance, times the weight, is largest.
 
     A partial pivoted Cholesky factorisation of K(X, X) (Burt et al. 2020), O(n m^2).
@@ -89,6 +89,9 @@ def greedy_variance(kernel, X, mass, n_inducing, *, tol=1e-10):
     n_inducing : int
     tol : float
         Picking stops when no conditional variance exceeds this share of the largest variance.
+    enough : float
+        After ``least`` picks it also stops when none exceeds this, in units of the kernel.
+    least : int
 
     Returns
     -------
@@ -100,7 +103,8 @@ def greedy_variance(kernel, X, mass, n_inducing, *, tol=1e-10):
     rows = np.empty((n_inducing, len(X)))
     picked = []
     for k in range(n_inducing):
-        score = np.where(variance > stop, variance * mass, -1.0)
+        limit = stop if k < least else max(stop, enough)
+        score = np.where(variance > limit, variance * mass, -1.0)
         best = int(np.argmax(score))
         if score[best] < 0.0:
             break

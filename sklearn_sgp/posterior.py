@@ -30,6 +30,10 @@ DIRECT_LIMIT = 1e-3
 DIRECT_GRADIENT_LIMIT = 1e-7
 
 
+class SingularCovarianceError(NotPositiveDefiniteError, ValueError):
+    """No jitter that is allowed makes the covariance of the inducing inputs positive definite."""
+
+
 @dataclass(frozen=True)
 class Prior:
     """p(u) at given inducing inputs, factorised.
@@ -129,8 +133,8 @@ def settle_jitter(kernel, Z, jitter):
 
     Raises
     ------
-    ValueError
-        If not even ``MAX_JITTER`` helps; names cause and cure.
+    SingularCovarianceError
+        A ValueError: not even ``MAX_JITTER`` helps. Names cause and cure.
     """
     scale, rung = jitter_scale(kernel, Z), jitter
     while True:
@@ -138,7 +142,7 @@ def settle_jitter(kernel, Z, jitter):
             return Prior.build(kernel, Z, rung * scale), rung
         except NotPositiveDefiniteError:
             if not np.isfinite(scale) or rung >= MAX_JITTER:
-                raise ValueError(_ladder_message(kernel, Z, jitter)) from None
+                raise SingularCovarianceError(_ladder_message(kernel, Z, jitter)) from None
             rung = min(max(10.0 * rung, 1e-12), MAX_JITTER)
 
 

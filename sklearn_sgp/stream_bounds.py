@@ -121,12 +121,14 @@ class SitesBound(_Bound):
     likelihood : object
         See likelihoods/.
     n_latent : int
+    rho : float
+        Length of the first inner step.
     """
 
-    def __init__(self, *args, likelihood, n_latent, **options):
+    def __init__(self, *args, likelihood, n_latent, rho=1.0, **options):
         super().__init__(*args, **options)
         self.likelihood, self.n_latent = likelihood, n_latent
-        self.sites, self.rho = None, 1.0
+        self.sites, self.rho = None, rho
         self.tol = _INNER_TOL * self.rows.total_weight
 
     def last(self, parameters):

@@ -1,0 +1,210 @@
+"""One batch of a stream: new inducing inputs, hyperparameters on the online bound, posterior."""
+
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ._moves import move_by_adam
+from ._stages import Learned, Settings
+from ._warnings import warn_caller
+from .carried import Carried
+from .learning import Adam, Parameters, ParameterSpace, Plateau, Trace, ascend_lbfgs
+from .linalg import NotPositiveDefiniteError
+from .parallel import one_blas_thread_each
+from .posterior import settle_jitter, warn_about_jitter
+
+# The first batch is learned twice, as its inducing inputs are first chosen by a kernel that is only
+# a guess; nothing holds its parameters near where they start.
+_FIRST_ROUNDS = 2
+_NOTHING_KEPT = np.empty((0, 2), dtype=np.intp)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How batches are taken.
+
+    Parameters
+    ----------
+    settings : Settings
+    space : ParameterSpace
+    make_bound : callable
+        ``make_bound(rows, carried, kept, delta, with_inputs, n_jobs)``: one of stream_bounds.py.
+    choose : callable
+        ``choose(rows, parameters, old, seen)``: inducing inputs and which are kept.
+    forget_factor, trust_region : float
+    learns : bool
+    trace : Trace
+    """
+
+    settings: Settings
+    space: ParameterSpace
+    make_bound: object
+    choose: object
+    forget_factor: float
+    trust_region: float
+    learns: bool
+    trace: Trace
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """Inducing inputs and hyperparameters for a batch, and the bound they are judged by."""
+
+    parameters: Parameters
+    kept: np.ndarray
+    delta: float
+    jitter: float
+
+
+def first_batch(rows, start, plan):
+    """Learn from the rows with which a stream begins.
+
+    Parameters
+    ----------
+    rows : rows.Rows
+    start : Parameters
+        With inducing inputs.
+    plan : Plan
+
+    Returns
+    -------
+    learned : Learned
+    """
+    best, n_iter = None, 0
+    with one_blas_thread_each(plan.settings.n_jobs):
+        for k in range(_FIRST_ROUNDS if plan.learns else 1):
+            if k:
+                Z, _ = plan.choose(rows, best[0].parameters, best[0].parameters.Z[:0], 0.0)
+                start = replace(best[0].parameters, Z=Z)
+            proposal = _settled(start, _NOTHING_KEPT, plan)
+            found, more = _learned(proposal, rows, None, plan, np.inf)
+            n_iter += more
+            if best is None or found[2] > best[2]:
+                best = found
+    proposal, posterior, value = best
+    warn_about_jitter(proposal.jitter, plan.settings.jitter)
+    return _result(proposal, posterior, value, n_iter, 1)
+
+
+def next_batch(learned, rows, seen, plan):
+    """Learn from one more batch.
+
+    Parameters
+    ----------
+    learned : Learned
+    rows : rows.Rows
+    seen : float
+        Weight of all rows so far.
+    plan : Plan
+
+    Returns
+    -------
+    learned : Learned
+    """
+    old = learned.parameters
+    carried = Carried.of(learned.posterior).tempered(plan.forget_factor)
+    with one_blas_thread_each(plan.settings.n_jobs):
+        try:
+            Z, kept = plan.choose(rows, old, old.Z, seen)
+            proposal = _settled(replace(old, Z=Z), kept, plan)
+            found, n_iter = _learned(proposal, rows, carried, plan, plan.trust_region)
+        except (NotPositiveDefiniteError, np.linalg.LinAlgError) as error:
+            # with the old kernel and inducing inputs information is only added
+            everything = np.column_stack([np.arange(len(old.Z))] * 2)
+            proposal = Proposal(old, everything, carried.prior.delta, learned.jitter)
+            found, n_iter = _updated(proposal, rows, carried, plan), 0
+            warn_caller(
+                "Kernel, noise and inducing inputs must have a positive definite covariance to "
+                f"learn from this batch. Got: {error}. They stay as they were, and the batch was "
+                "added to the posterior."
+            )
+    proposal, posterior, value = found
+    warn_about_jitter(proposal.jitter, max(learned.jitter, plan.settings.jitter))
+    return _result(proposal, posterior, value, learned.n_iter + n_iter, learned.n_steps + 1)
+
+
+def _result(proposal, posterior, value, n_iter, n_steps):
+    posterior.prepare()
+    return Learned(proposal.parameters, posterior, value, proposal.jitter, max(n_iter, 1), n_steps)
+
+
+def _settled(parameters, kept, plan):
+    prior, jitter = settle_jitter(parameters.kernel, parameters.Z, plan.settings.jitter)
+    return Proposal(parameters, kept, prior.delta, jitter)
+
+
+def _bound(proposal, rows, carried, plan):
+    return plan.make_bound(
+        rows, carried, proposal.kept, proposal.delta, plan.space.learns_inputs, plan.settings.n_jobs
+    )
+
+
+def _updated(proposal, rows, carried, plan):
+    """Proposal, posterior and bound without learning."""
+    posterior, value = _bound(proposal, rows, carried, plan).last(proposal.parameters)
+    plan.trace.add(value, lambda: proposal.parameters)
+    return proposal, posterior, value
+
+
+def _learned(proposal, rows, carried, plan, trust_region):
+    """Proposal, posterior and bound, and the number of iterations."""
+    settings = plan.settings
+    space = trusted(plan.space, proposal.parameters, trust_region)
+    if not plan.learns or not len(space.pack(proposal.parameters)):
+        return _updated(proposal, rows, carried, plan), 0
+    bound = _bound(proposal, rows, carried, plan)
+    begin, weight = time.perf_counter(), rows.total_weight
+    if settings.optimizer == "adam":
+        parameters, n_iter = _by_adam(bound, space, proposal, plan)
+    else:
+        parameters, _, n_iter = ascend_lbfgs(
+            bound,
+            space,
+            proposal.parameters,
+            max_iter=settings.max_iter,
+            plateau=Plateau(settings.tol * weight, settings.n_iter_no_change),
+            trace=plan.trace,
+            time_left=plan.trace.clock.left() - (time.perf_counter() - begin),
+        )
+    posterior, value = bound.last(parameters)
+    return (replace(proposal, parameters=parameters), posterior, value), n_iter
+
+
+def _by_adam(bound, space, proposal, plan):
+    parameters, settings = proposal.parameters, plan.settings
+    adam = Adam(len(space.pack(parameters)), settings.learning_rate)
+    for _ in range(settings.max_iter):
+        value, gradient = bound(parameters)
+        moved = move_by_adam(adam, space, parameters, gradient, proposal.delta)
+        if moved is not None:
+            parameters = moved[0]
+        if plan.trace.add(value, lambda: proposal.parameters) or plan.trace.clock.left() < 0:
+            break
+    return parameters, settings.max_iter
+
+
+def trusted(space, parameters, radius):
+    """The space with log parameters bound to within ``radius`` of where they are.
+
+    Parameters
+    ----------
+    space : ParameterSpace
+    parameters : Parameters
+    radius : float
+
+    Returns
+    -------
+    space : ParameterSpace
+    """
+    if np.isinf(radius):
+        return space
+    theta, noise_bounds = parameters.theta, space.noise_bounds
+    lower, upper = space.theta_bounds.reshape(-1, 2).T
+    bounds = np.column_stack(
+        [np.clip(theta - radius, lower, upper), np.clip(theta + radius, lower, upper)]
+    )
+    if noise_bounds is not None:
+        ends = parameters.log_noise - radius, parameters.log_noise + radius
+        noise_bounds = tuple(np.clip(ends, *noise_bounds))
+    return replace(space, theta_bounds=bounds, noise_bounds=noise_bounds)

@@ -1,0 +1,115 @@
+"""What both streaming estimators share: parameters, batches, and what is carried between them."""
+
+from itertools import pairwise
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from ._compat import FitProgress, Interval
+from ._learned import SHARED_CONSTRAINTS, BaseLearned
+from ._start import input_summary
+from ._stream import Plan, first_batch, next_batch
+from .kernels._scales import input_scales
+from .learning import Clock, Trace
+from .stream_inducing import Chooser
+
+STREAM_CONSTRAINTS = SHARED_CONSTRAINTS | {
+    "forget_factor": [Interval(Real, 0, 1, closed="right")],
+    "trust_region": [Interval(Real, 0, None, closed="neither")],
+    "min_inducing": [None, Interval(Integral, 1, None, closed="left")],
+}
+
+
+class BaseStreaming(BaseLearned):
+    """Estimators that take one batch after another.
+
+    A subclass has ``_begin(X, y, weight, clock, previous)``, which learns from the first batch, and
+    ``_batch_rows(X, y, weight)``, rows of a later one as the model has them.
+    """
+
+    def _pass(self, X, y, weight, previous):
+        """One pass over validated rows, in batches; the estimator is as after `partial_fit`."""
+        clock, progress = Clock(self.max_time), FitProgress(self, X, y)
+        progress.begin()
+        self.__dict__.pop("_learned", None)
+        edges = [0, *range(min(self.init_size, len(X)), len(X), self.batch_size), len(X)]
+        for lo, hi in pairwise(edges):
+            part = None if weight is None else weight[lo:hi]
+            self._take(X[lo:hi], y[lo:hi], part, clock, previous)
+            if progress.step(self._now):
+                break
+        progress.end()
+
+    def _take(self, X, y, weight, clock, previous=None):
+        """Learn from a validated batch."""
+        if not hasattr(self, "_learned"):
+            self._seen, self.n_samples_seen_, self.log_evidence_ = 0.0, 0, 0.0
+            self._begin(X, y, weight, clock, previous)
+        else:
+            rows = self._batch_rows(X, y, weight)
+            trace = Trace(clock, self._listener(None, rows))
+            learned = next_batch(self._learned, rows, self._seen, self._plan(self._space, trace))
+            self._store(learned, rows.y_scale, rows.total_weight)
+            offset = rows.total_weight * np.log(rows.y_scale).sum()
+            self.objectives_ = np.array(trace.objectives) - offset
+            self.fit_times_ = np.array(trace.times)
+            self._seen += rows.total_weight
+            self.n_samples_seen_ += len(X) if weight is None else int(np.count_nonzero(weight))
+        self.log_evidence_ += self.objective_
+        if self.verbose:
+            print(
+                f"[{type(self).__name__}] batch {self.n_steps_}: {self.n_samples_seen_} rows, "
+                f"{len(self.inducing_points_)} inducing inputs, objective {self.objective_:.6g}"
+            )
+
+    def _course(self, problem):
+        """The first batch."""
+        self._space, self._seen = problem.space, problem.rows.total_weight
+        return first_batch(problem.rows, problem.start, self._plan(problem.space, problem.trace))
+
+    def _plan(self, space, trace):
+        spent = self.max_steps is not None and self._steps() >= self.max_steps
+        return Plan(
+            settings=self._settings(),
+            space=space,
+            make_bound=self._make_bound,
+            choose=self._chosen_inducing,
+            forget_factor=float(self.forget_factor),
+            trust_region=float(self.trust_region),
+            learns=self.optimizer is not None and not spent and trace.clock.left() > 0,
+            trace=trace,
+        )
+
+    def _chosen_inducing(self, rows, parameters, old, seen):
+        if not isinstance(self.inducing, str):
+            return parameters.Z, np.column_stack([np.arange(len(parameters.Z))] * 2)
+        chooser = Chooser(self.inducing, self.n_inducing, self.min_inducing)
+        kernel = parameters.kernel
+        scale = input_scales(kernel, input_summary(rows.X, rows.weight)[1])
+        noise = parameters.noise_variance if self._likelihood.n_noise else 1.0
+        return chooser.choose(rows, kernel, noise, old, seen, scale, self._draws())
+
+    def _inducing_inputs(self, rows, start, spread, rng):
+        if not isinstance(self.inducing, str):
+            return super()._inducing_inputs(rows, start, spread, rng)
+        chooser = Chooser(self.inducing, self.n_inducing, self.min_inducing)
+        scale, none = input_scales(start.kernel, spread), rows.X[:0].astype(np.float64)
+        return chooser.choose(rows, start.kernel, start.noise_variance, none, 0.0, scale, rng)[0]
+
+    def _draws(self):
+        """Random numbers for a batch: others for every batch, the same after a restart."""
+        if isinstance(self.random_state, Integral):
+            return np.random.RandomState((int(self.random_state) + self._steps()) % 2**32)
+        return check_random_state(self.random_state)
+
+    def _steps(self):
+        return self._learned.n_steps if hasattr(self, "_learned") else 0
+
+    def _listener(self, progress, rows):
+        """Iterations within a batch are told to nobody."""
+
+    def _now(self):
+        """Fitted attributes after the batches so far."""
+        given = self.get_params(deep=False)
+        return {name: value for name, value in vars(self).items() if name not in given}

@@ -1,0 +1,86 @@
+"""New inducing inputs for a stream: from the old ones and the rows of a batch."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .inducing import distinct_rows, greedy_variance, kmeans_centres
+
+# A candidate that the others explain but for less than this share of the variance tells nothing
+# that the jitter would not hide.
+_TOL = 1e-8
+# An unexplained variance below this share of the noise costs the bound at most 0.05 nats a row.
+_ENOUGH = 0.1
+
+
+@dataclass(frozen=True)
+class Chooser:
+    """How inducing inputs are chosen.
+
+    Parameters
+    ----------
+    method : {"greedy", "kmeans", "random"}
+    n_inducing : int
+        Most of them.
+    min_inducing : int or None
+        With a number, no more than these are taken while they explain the rows but for a tenth of
+        the noise variance. None takes as many as there may be.
+    """
+
+    method: str
+    n_inducing: int
+    min_inducing: int | None
+
+    def choose(self, rows, kernel, noise_variance, old, seen, scale, rng):
+        """Inducing inputs, and which of the old ones are among them.
+
+        Parameters
+        ----------
+        rows : rows.Rows
+            The batch.
+        kernel : kernels.BoundKernel
+        noise_variance : float
+        old : ndarray of shape (m, d)
+            Present inducing inputs, none at first.
+        seen : float
+            Weight of the rows that the old ones stand for.
+        scale : ndarray of shape (d,)
+            Units of distances between rows.
+        rng : numpy.random.RandomState
+
+        Returns
+        -------
+        Z : ndarray of shape (m_new, d)
+        kept : ndarray of int, shape (n_kept, 2)
+            Pairs (new, old).
+        """
+        X, mass = distinct_rows(rows.X, rows.weight, self.n_inducing, rng)
+        known = {row.tobytes() for row in old}
+        fresh = np.array([row.tobytes() not in known for row in X])
+        candidates = np.vstack([old, X[fresh]])
+        if self.method == "greedy":
+            return _among(candidates, self._greedy(candidates, kernel, noise_variance), len(old))
+        if len(candidates) <= self.n_inducing:
+            return _among(candidates, np.arange(len(candidates)), len(old))
+        mass = np.concatenate([np.full(len(old), seen / max(len(old), 1)), mass[fresh]])
+        if self.method == "kmeans":
+            centres = kmeans_centres(candidates, mass, self.n_inducing, scale, rng)
+            return centres, np.empty((0, 2), dtype=np.intp)
+        share = mass / mass.sum()
+        picked = rng.choice(len(candidates), self.n_inducing, replace=False, p=share)
+        return _among(candidates, np.sort(picked), len(old))
+
+    def _greedy(self, candidates, kernel, noise_variance):
+        enough, least = 0.0, 0
+        if self.min_inducing is not None:
+            enough, least = _ENOUGH * noise_variance, self.min_inducing
+        ones = np.ones(len(candidates))
+        limit = min(self.n_inducing, len(candidates))
+        return greedy_variance(
+            kernel, candidates, ones, limit, tol=_TOL, enough=enough, least=least
+        )
+
+
+def _among(candidates, picked, n_old):
+    new = np.flatnonzero(picked < n_old)
+    return candidates[picked], np.column_stack([new, picked[new]])
