@@ -1,5 +1,6 @@
 """What both streaming estimators share: parameters, batches, and what is carried between them."""
 
+from functools import partial
 from itertools import pairwise
 from numbers import Integral, Real
 
@@ -13,6 +14,12 @@ from ._stream import Plan, first_batch, next_batch
 from .kernels._scales import input_scales
 from .learning import Clock, Trace
 from .stream_inducing import Chooser
+
+# Least power of the carried factor. With 0 what is known of an old inducing value counts in full
+# even where the new ones do not determine it, and a posterior that has to drop some contradicts
+# itself: on a noise-free series with 100 inducing inputs and room for 150 the RMSE went up to 0.3
+# from 0.04, with 0.5 it ends at 0.02. Nothing changes where old inducing inputs are kept.
+_LEAST_POWER = 0.5
 
 STREAM_CONSTRAINTS = SHARED_CONSTRAINTS | {
     "forget_factor": [Interval(Real, 0, 1, closed="right")],
@@ -73,7 +80,7 @@ class BaseStreaming(BaseLearned):
         return Plan(
             settings=self._settings(),
             space=space,
-            make_bound=self._make_bound,
+            make_bound=partial(self._make_bound, power=max(self._power(), _LEAST_POWER)),
             choose=self._chosen_inducing,
             forget_factor=float(self.forget_factor),
             trust_region=float(self.trust_region),
@@ -96,6 +103,9 @@ class BaseStreaming(BaseLearned):
         chooser = Chooser(self.inducing, self.n_inducing, self.min_inducing)
         scale, none = input_scales(start.kernel, spread), rows.X[:0].astype(np.float64)
         return chooser.choose(rows, start.kernel, start.noise_variance, none, 0.0, scale, rng)[0]
+
+    def _power(self):
+        return 0.0
 
     def _draws(self):
         """Random numbers for a batch: others for every batch, the same after a restart."""

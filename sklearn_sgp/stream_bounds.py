@@ -34,11 +34,13 @@ class _Bound:
         Jitter in units of the kernel.
     with_inputs : bool
     n_jobs : int or None
+    power : float
+        In [0, 1], of the carried factor.
     """
 
-    def __init__(self, rows, carried, kept, delta, with_inputs=True, n_jobs=None):
+    def __init__(self, rows, carried, kept, delta, with_inputs=True, n_jobs=None, *, power=0.0):
         self.rows, self.carried, self.kept, self.delta = rows, carried, kept, delta
-        self.with_inputs, self.n_jobs = with_inputs, n_jobs
+        self.with_inputs, self.n_jobs, self.power = with_inputs, n_jobs, power
 
     def prior(self, parameters):
         """Prior of the inducing values; the old one itself where nothing changed."""
@@ -50,11 +52,11 @@ class _Bound:
                 return old
         return Prior.build(kernel, Z, self.delta)
 
-    def _blocks(self, prior, alpha):
+    def _blocks(self, prior):
         if self.carried is None:
             return None, []
         link = Link(prior, self.carried.prior, self.kept)
-        return link, [CarriedBlock(link, factor, alpha) for factor in self.carried.factors]
+        return link, [CarriedBlock(link, factor, self.power) for factor in self.carried.factors]
 
     def _joined(self, gradient, link, blocks, posterior):
         if link is None:
@@ -71,12 +73,12 @@ class GaussianBound(_Bound):
     Parameters
     ----------
     alpha : float
-        0 for the variational bound, 1 for expectation propagation, between for Power-EP.
+        In [0, 1], of the rows: 0 is variational, 1 expectation propagation, between is Power-EP.
     """
 
     def __init__(self, *args, alpha=0.0, **options):
         super().__init__(*args, **options)
-        self.alpha, self.model = alpha, Model("diagonal", alpha)
+        self.model = Model("diagonal", alpha)
         self.pieces = list(self.rows.chunks(CHUNK))
 
     def last(self, parameters):
@@ -86,7 +88,7 @@ class GaussianBound(_Bound):
     def _at(self, parameters):
         prior, s2 = self.prior(parameters), parameters.noise_variance
         H, h, constant = factor_sums(prior, self.pieces, s2, self.model, self.n_jobs)
-        link, blocks = self._blocks(prior, self.alpha)
+        link, blocks = self._blocks(prior)
         for block in blocks:
             constant += block.add_to(H, h)
         constant += self.carried.constant if blocks else 0.0
@@ -147,7 +149,7 @@ class SitesBound(_Bound):
             block_store(len(prior.Z), self.rows),
             self.rho,
         )
-        link, blocks = self._blocks(prior, 0.0)
+        link, blocks = self._blocks(prior)
         base, constant = self._base(prior, blocks)
         start = Latents.at_prior(prior, self.n_latent) if base is None else base
         if self.sites is not None:

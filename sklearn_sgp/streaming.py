@@ -343,10 +343,13 @@ class StreamingSGPRegressor(BaseStreaming, AnyLikelihoodRegressor):
             )
         return likelihood
 
+    def _power(self):
+        return float(self.alpha_divergence)
+
     @property
     def _make_bound(self):
         if isinstance(self._likelihood, Gaussian):
-            return partial(GaussianBound, alpha=float(self.alpha_divergence))
+            return partial(GaussianBound, alpha=self._power())
         return partial(
             SitesBound,
             likelihood=self._likelihood,

@@ -43,7 +43,7 @@ def all_kept(m):
 
 
 def bound_of(rows, carried=None, kept=NOTHING_KEPT, alpha=0.0, delta=DELTA):
-    return GaussianBound(rows, carried, kept, delta, alpha=alpha)
+    return GaussianBound(rows, carried, kept, delta, alpha=alpha, power=alpha)
 
 
 def run(batches, Zs, kepts, alpha=0.0, **kernel):
@@ -255,12 +255,14 @@ def labels(rows, likelihood):
 @pytest.mark.parametrize(
     "likelihood", [Probit(), Poisson(np.zeros(1)), StudentT(), Gaussian()], ids=repr
 )
-def test_gradient_of_the_bound_by_sites(likelihood):
+@pytest.mark.parametrize("power", [0.0, 0.5])
+def test_gradient_of_the_bound_by_sites(likelihood, power):
     old, rows, kept, new, _ = two_steps(0.0)
     rows = labels(rows, likelihood)
     noise = new.log_noise if likelihood.n_noise else 0.0
     new = Parameters(new.expression, new.theta, noise, new.Z)
-    bound = SitesBound(rows, Carried.of(old), kept, 1e-6, likelihood=likelihood, n_latent=1)
+    options = {"likelihood": likelihood, "n_latent": 1, "power": power}
+    bound = SitesBound(rows, Carried.of(old), kept, 1e-6, **options)
     bound.tol = 0.0
     check_gradient(bound, new, rtol=1e-4)
 
