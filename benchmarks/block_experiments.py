@@ -79,7 +79,7 @@ def airline_blocks(context):
 
 
 def _apart(runs, prefix):
-    """How far anytime runs are from the closed form: per cent after some blocks, share after all."""
+    """How far anytime runs are from the closed form: per cent after some blocks, share at last."""
     exact, found = runs[0], {}
     for key, score in (("rmse", "rmse"), ("nlpd", "nlpd_in_units")):
         part = [abs(run[score] / exact[score] - 1) for run in runs if run["way"] == "part"]
