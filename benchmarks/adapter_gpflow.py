@@ -22,29 +22,38 @@ BATCH = 1000
 _EVALUATION_CHUNK = 10_000
 
 
-def _kernel(d):
+def starting_kernel(d):
     return gpflow.kernels.SquaredExponential(variance=1.0, lengthscales=np.full(d, np.sqrt(d)))
+
+
+def svgp(problem, likelihood, n_latent=1):
+    """Whitened; latent functions share kernel and inducing inputs."""
+    return gpflow.models.SVGP(
+        starting_kernel(problem.X.shape[1]),
+        likelihood,
+        problem.Z,
+        num_latent_gps=n_latent,
+        num_data=len(problem.y),
+        whiten=True,
+    )
 
 
 def _svgp(problem):
     likelihood = gpflow.likelihoods.Gaussian(variance=0.1)
-    model = gpflow.models.SVGP(
-        _kernel(problem.X.shape[1]), likelihood, problem.Z, num_data=len(problem.y), whiten=True
-    )
-    gpflow.set_trainable(model.q_mu, False)
-    gpflow.set_trainable(model.q_sqrt, False)
-    return model
+    return svgp(problem, likelihood)
 
 
 def _sgpr(problem, rows=None):
     data = (problem.X[:rows], problem.y[:rows, None])
     return gpflow.models.SGPR(
-        data, _kernel(problem.X.shape[1]), inducing_variable=problem.Z, noise_variance=0.1
+        data, starting_kernel(problem.X.shape[1]), inducing_variable=problem.Z, noise_variance=0.1
     )
 
 
-def _svgp_step(problem, model):
-    """Function that takes one stochastic step."""
+def svgp_step(problem, model, natural_gradients=True):
+    """Function that takes one stochastic step; without natural gradients Adam moves q(u) too."""
+    for parameter in (model.q_mu, model.q_sqrt):
+        gpflow.set_trainable(parameter, not natural_gradients)
     X, y = tf.constant(problem.X), tf.constant(problem.y[:, None])
     natural = gpflow.optimizers.NaturalGradient(gamma=0.1)
     adam = tf.optimizers.Adam(0.01)
@@ -57,7 +66,8 @@ def _svgp_step(problem, model):
             return model.training_loss(batch)
 
         adam.minimize(loss, var_list=model.trainable_variables)
-        natural.minimize(loss, var_list=[(model.q_mu, model.q_sqrt)])
+        if natural_gradients:
+            natural.minimize(loss, var_list=[(model.q_mu, model.q_sqrt)])
 
     indices = batches(len(problem.y), BATCH)
     return lambda: compiled(tf.constant(next(indices)))
@@ -78,8 +88,8 @@ class _TimeIsUp(Exception):
     """Leaves scipy's minimiser."""
 
 
-def _minimise_sgpr(model, max_iter, after_iteration=None):
-    """Whether L-BFGS came to its own end."""
+def minimise(model, loss, max_iter, after_iteration=None):
+    """Whether L-BFGS came to its own end; ``after_iteration`` says whether to leave before."""
 
     def callback(step, variables, values):
         for variable, value in zip(variables, values, strict=True):
@@ -89,7 +99,7 @@ def _minimise_sgpr(model, max_iter, after_iteration=None):
 
     try:
         gpflow.optimizers.Scipy().minimize(
-            model.training_loss,
+            loss,
             model.trainable_variables,
             method="L-BFGS-B",
             step_callback=callback,
@@ -107,24 +117,24 @@ def curve(problem, *, seconds, model="svgp"):
     """
     if model == "svgp":
         model = _svgp(problem)
-        train(_svgp_step(problem, model), lambda: _evaluated(problem, model), seconds)
+        train(svgp_step(problem, model), lambda: _evaluated(problem, model), seconds)
         return
     model = _sgpr(problem)
     evaluations = Evaluations(lambda: _evaluated(problem, model), seconds)
-    if _minimise_sgpr(model, 10_000, evaluations.over):
+    if minimise(model, model.training_loss, 10_000, evaluations.over):
         evaluations.report()
 
 
 def fit(problem, *, max_iter=100):
     """SGPR by L-BFGS: test scores."""
     model = _sgpr(problem)
-    _minimise_sgpr(model, max_iter)
+    minimise(model, model.training_loss, max_iter)
     emit(problem=problem.name, **_evaluated(problem, model))
 
 
 def micro(problem, *, repeats, evaluation_rows):
     """A stochastic step of SVGP; an SGPR objective with its gradient."""
-    step = _svgp_step(problem, _svgp(problem))
+    step = svgp_step(problem, _svgp(problem))
     emit(part="step", seconds=median_seconds(step, repeats, 10))
     model = _sgpr(problem, evaluation_rows)
 

@@ -8,15 +8,18 @@ from protocol import PeakMemory, batches, emit, main, median_seconds
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.utils import check_random_state
 
-from sklearn_sgp import SVGPRegressor
+from sklearn_sgp import SVGPClassifier, SVGPRegressor
+from sklearn_sgp._classification import chosen_likelihood
 from sklearn_sgp._core import _linalg as la
 from sklearn_sgp._followed import Collapsed
 from sklearn_sgp._stages import Problem as FitProblem
 from sklearn_sgp._start import scaled_rows, target_scaling
 from sklearn_sgp._stochastic import StochasticState, _Stepper
+from sklearn_sgp._stochastic_sites import SiteStep
 from sklearn_sgp.factors import accumulate
 from sklearn_sgp.inducing import choose_inducing
-from sklearn_sgp.learning import Clock, Trace
+from sklearn_sgp.latents import Latents
+from sklearn_sgp.learning import Adam, Clock, Trace
 from sklearn_sgp.likelihoods import Gaussian
 from sklearn_sgp.objectives import collapsed_bound, information_bound, suitable_form
 from sklearn_sgp.parallel import one_blas_thread_each, resolved_jobs
@@ -144,6 +147,27 @@ def micro(problem, *, batch_size, evaluation_rows, repeats, length_scale, noise_
             _emit_part(part, name, seconds, counted, per=n)
 
 
+def class_step(problem, *, batch_size, repeats):
+    """A stochastic step of a classifier that moves q(u), kernel and inducing inputs."""
+    model = SVGPClassifier(inducing=problem.Z, batch_size=batch_size, random_state=0)
+    model.classes_ = np.unique(problem.y)
+    model._likelihood = chosen_likelihood(model.likelihood, model.classes_)
+    rows = model._coded_rows(problem.X, problem.y, None)
+    parameters, space = model._start(rows, check_random_state(0), None)
+    prior, _ = settle_jitter(parameters.kernel, parameters.Z, model.jitter)
+    latents, settings = Latents.at_prior(prior, model._n_latent()), model._settings()
+    stepper = SiteStep(latents, parameters, space, model._likelihood)
+    adam = Adam(len(space.pack(parameters)), settings.learning_rate)
+    indices = batches(len(rows), batch_size)
+
+    def step():
+        batch = rows.select(np.sort(next(indices)))
+        batch = batch.weighted(rows.total_weight / batch.total_weight)
+        stepper.take(batch, settings.natural_step, adam, settings.n_jobs)
+
+    emit(seconds=median_seconds(step, repeats, 10), n_latent=len(latents.states))
+
+
 def _emit_part(part, form, seconds, counted, per=1):
     owed, done = (1e-9 * flops / per for flops in counted)
     emit(part=part, form=form, seconds=seconds / per, gflop_owed=owed, gflop_done=done)
@@ -237,4 +261,4 @@ def _rmse(problem, mean):
 
 
 if __name__ == "__main__":
-    main([micro, growth, trajectory])
+    main([micro, class_step, growth, trajectory])

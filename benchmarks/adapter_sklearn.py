@@ -1,4 +1,4 @@
-"""scikit-learn's exact GP where it can, and its gradient boosting."""
+"""scikit-learn's exact GP where it can, its gradient boosting, and its support vector machine."""
 
 import time
 import warnings
@@ -9,6 +9,8 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+from sklearn.model_selection import GridSearchCV
+from sklearn.svm import SVC
 
 
 def exact_gp(d):
@@ -68,5 +70,16 @@ def subsets(problem, *, sizes, repeats):
             emit(size=size, repeat=repeat, rmse=rmse * problem.y_scale)
 
 
+def svm(problem, *, grid):
+    """RBF support vector machines: a usual one, and the best of a grid by cross-validation."""
+    usual = SVC(C=10, gamma="scale")
+    for way, model in (("usual", usual), ("grid", GridSearchCV(SVC(), grid, cv=3))):
+        begin = time.perf_counter()
+        model.fit(problem.X, problem.y)
+        seconds = time.perf_counter() - begin
+        error = np.mean(model.predict(problem.X_test) != problem.y_test)
+        emit(way=way, seconds=seconds, error=error, best=getattr(model, "best_params_", None))
+
+
 if __name__ == "__main__":
-    main([fit, boosting, subsets])
+    main([fit, boosting, subsets, svm])

@@ -67,7 +67,7 @@ class Context:
         """File of a problem, written at its first use."""
         path = self.folder / f"{name}-{split}-{n_inducing}.npz"
         if not path.exists():
-            problem = problems.load(name, None if self.smoke else self.data, split)
+            problem = problems.load(name, self.data, split, self.smoke)
             if n_inducing is not None:
                 problem = problems.with_inducing(problem, self.size(n_inducing, 20))
             problem.save(path)
@@ -76,12 +76,12 @@ class Context:
     def ours(self, task, *paths, adapter="ours", **options):
         return call(sys.executable, adapter, task, paths, **options)
 
-    def peer(self, library, task, *paths, **options):
-        """Records of a peer; none, and a note, where it is absent or breaks."""
+    def peer(self, library, task, *paths, adapter=None, **options):
+        """Records of a peer; none where it is absent, and a note where it breaks."""
         if library not in self.peers:
             return []
         try:
-            return call(self.peers[library], library, task, paths, **options)
+            return call(self.peers[library], adapter or library, task, paths, **options)
         except AdapterError as error:
             self.notes.append(str(error))
             return []
@@ -231,7 +231,7 @@ def _paired(context, names, options, rival, rival_name, n_inducing=None):
         ]
         ours = context.ours("fit", *paths, **options)
         theirs = [
-            context.kept(f"{rival_name}, {name}, split {split}", partial(_only, rival, path))
+            context.kept(f"{rival_name}, {name}, split {split}", partial(only, rival, path))
             for split, path in enumerate(paths)
         ]
         theirs = theirs if all(theirs) else []
@@ -247,7 +247,7 @@ def _paired(context, names, options, rival, rival_name, n_inducing=None):
     return {"values": values, "peers": dict(peers), "details": details}
 
 
-def _only(rival, path):
+def only(rival, path):
     """The rival's record for one problem, or None."""
     return next(iter(rival(path)), None)
 

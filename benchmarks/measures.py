@@ -7,6 +7,7 @@ existed; the peers of the same run stand beside them in the table.
 from dataclasses import dataclass
 
 import block_experiments
+import classification_experiments as classes
 import experiments
 import growth
 
@@ -28,6 +29,12 @@ EXPERIMENTS = {
     "block_steps": block_experiments.block_steps,
     "airline_blocks": block_experiments.airline_blocks,
     "sea_level_pressure": block_experiments.sea_level_pressure,
+    "pendigits": classes.pendigits,
+    "elec2": classes.elec2,
+    "small_classes": classes.small_classes,
+    "banana": classes.banana,
+    "classifier_steps": classes.classifier_steps,
+    "counts": classes.counts,
     "growth_n": growth.growth_n,
     "growth_m": growth.growth_m,
     "growth_d": growth.growth_d,
@@ -46,6 +53,11 @@ NEEDS_DATA = (
     "california",
     "airline_blocks",
     "sea_level_pressure",
+    "pendigits",
+    "elec2",
+    "small_classes",
+    "banana",
+    "counts",
     "figure7",
     "figure8",
 )
@@ -71,6 +83,8 @@ class Measure:
         From the experiment's unit to the one shown.
     ratio : bool
         Whether a ratio to the peers makes sense.
+    rival : str
+        Peer without which there is no value.
     """
 
     experiment: str
@@ -82,6 +96,7 @@ class Measure:
     reference: str = ""
     factor: float = 1.0
     ratio: bool = False
+    rival: str = ""
 
     def met(self, value):
         """Whether the value is what is to be reached; None where there is nothing to reach."""
@@ -238,6 +253,54 @@ BLOCKS = [
             high=40.0),
 ]  # fmt: skip
 
+CLASSES = [
+    Measure("pendigits", "error", "pendigits, m = 300, max_time = 60: error", high=0.02),
+    Measure("pendigits", "ece", "pendigits: expected calibration error, 15 bins", high=0.02),
+    Measure("pendigits", "nlpd", "pendigits: mean negative log probability", "nats"),
+    Measure("pendigits", "to_gpflow", "pendigits: to GPflow's log probability after 120 s", "s",
+            high=12.0, ratio=True, rival="GPflow"),
+    Measure("pendigits", "seconds", "pendigits: seconds of the longest fit", "s"),
+    Measure("pendigits", "overrun", "pendigits: largest excess over max_time", "s"),
+    Measure("elec2", "gain", "elec2, m = 300, max_time = 30: log probability above GPflow's after "
+            "120 s", "nats", low=0.0, rival="GPflow"),
+    Measure("elec2", "to_gpflow", "elec2: to GPflow's log probability after 120 s", "s", high=12.0,
+            ratio=True, rival="GPflow"),
+    Measure("elec2", "nlpd", "elec2: mean negative log probability", "nats"),
+    Measure("elec2", "error", "elec2: error"),
+    Measure("elec2", "overrun", "elec2: largest excess over max_time", "s"),
+    *[
+        row
+        for name in ("ionosphere", "sonar")
+        for row in (
+            Measure("small_classes", f"{name}_gain", f"{name}, m = 100: log probability minus "
+                    "GPflow's", "nats", low=0.0, rival="GPflow"),
+            Measure("small_classes", f"{name}_bound_gain", f"{name}: bound minus GPflow's", "nats",
+                    rival="GPflow"),
+            Measure("small_classes", f"{name}_nlpd", f"{name}: mean negative log probability",
+                    "nats"),
+            Measure("small_classes", f"{name}_error", f"{name}: error"),
+        )
+    ],
+    Measure("banana", "error", "banana, m = 30: error", high=0.105,
+            reference="Bui et al. 2017 0.10"),
+    Measure("banana", "nlpd", "banana: mean negative log probability", "nats", high=0.26),
+    _time("classifier_steps", "binary", "stochastic step, two classes, m = 500, whitened", 38, "",
+          "ms", 1e3),
+    _time("classifier_steps", "binary 300", "the same, m = 300", None, "", "ms", 1e3),
+    _time("classifier_steps", "softmax 300", "ten classes, m = 300", None, "", "ms", 1e3),
+    Measure("classifier_steps", "ratio", "ten classes: times two classes", high=7.0),
+    *[
+        row
+        for name, title in (("coal_mining", "coal mining, Poisson"),
+                            ("mcycle", "motorcycle, Student-t"))
+        for row in (
+            Measure("counts", f"{name}_gain", f"{title}: log density minus the Gaussian's", "nats",
+                    low=0.0),
+            Measure("counts", name, f"{title}: log density", "nats"),
+        )
+    ],
+]  # fmt: skip
+
 GROWTH = [
     Measure(
         f"growth_{axis}",
@@ -260,5 +323,6 @@ TABLES = {
     "Accuracy with defaults": ACCURACY,
     "Speed and memory": SPEED,
     "Models in blocks": BLOCKS,
+    "Classes, counts and outliers": CLASSES,
     "How cost grows, and the paper's figures": GROWTH,
 }

@@ -9,6 +9,8 @@ CURVES = {
     "kin40k": "kin40k, 36,000 rows, m = 512",
     "airline_speed": "AIRLINE, 720,000 rows, m = 500",
     "house_prices": "UK house prices, 64,347 rows, m = 500",
+    "pendigits": "pendigits, 7,494 rows, ten classes, m = 300",
+    "elec2": "elec2, 30,000 rows, two classes, m = 300",
 }
 _COLOURS = {
     "ours": "C0",
@@ -73,7 +75,8 @@ def _density(plt, found):
                 ax.plot(seconds, density, color=_COLOURS[library], label=library, **style)
         _limit(ax, found[name]["curves"])
         ax.set_xscale("log")
-        ax.set(xlabel="seconds of training", ylabel="test log density, nats", title=CURVES[name])
+        ax.set(xlabel="seconds of training", title=CURVES[name])
+        ax.set_ylabel("test log density or probability")
         ax.grid(alpha=0.3)
         ax.legend(frameon=False, loc="lower right")
     return figure

@@ -25,6 +25,7 @@ class Problem:
     name : str
     X : ndarray of shape (n, d)
     y : ndarray of shape (n,)
+        Standardised too; labels are numbers from 0, and counts stay what they are.
     X_test : ndarray of shape (n_test, d)
     y_test : ndarray of shape (n_test,)
     y_scale : float
@@ -51,13 +52,32 @@ class Problem:
         return cls(**{**arrays, "name": str(arrays["name"]), "y_scale": float(arrays["y_scale"])})
 
 
+def _numbers(y, train):
+    scale = float(y[train].std())
+    return (y - y[train].mean()) / scale, scale
+
+
+def _classes(y, train):
+    return np.unique(y, return_inverse=True)[1], 1.0
+
+
+def _counts(y, train):
+    return y, 1.0
+
+
+# What is done to targets that are not standardised
+_TARGETS = {
+    **dict.fromkeys(("pendigits", "elec2", "ionosphere", "sonar", "banana"), _classes),
+    "coal_mining": _counts,
+}
+
+
 def standardised(name, X, y, test):
     """Problem from all rows and the mask of the test rows."""
     X, y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
     mean, scale = X[~test].mean(axis=0), X[~test].std(axis=0)
     X = (X - mean) / np.where(scale > 0, scale, 1.0)
-    y_scale = float(y[~test].std())
-    y = (y - y[~test].mean()) / y_scale
+    y, y_scale = _TARGETS.get(name, _numbers)(y, ~test)
     nothing = np.empty((0, X.shape[1]))
     return Problem(name, X[~test], y[~test], X[test], y[test], y_scale, nothing)
 
@@ -88,6 +108,13 @@ def synthetic(n=100_000, seed=0, name="synthetic"):
     )
     y = f + NOISE_STD * rng.standard_normal(n)
     return standardised(name, X, y, random_tenth(n))
+
+
+def in_classes(problem, n_classes):
+    """The problem with targets cut into equally frequent classes."""
+    edges = np.quantile(problem.y, np.arange(1, n_classes) / n_classes)
+    y, y_test = (np.searchsorted(edges, part) for part in (problem.y, problem.y_test))
+    return replace(problem, y=y, y_test=y_test, y_scale=1.0)
 
 
 def noise_floor(n=2000, seed=0):
@@ -126,6 +153,19 @@ def _random_twentieth(table, split):
     return slice(None), test
 
 
+def _first_30000(table, split):
+    """A stream: what comes later is for testing."""
+    return slice(None), np.arange(len(table["y"])) >= 30_000
+
+
+def _random_tenths(table, split):
+    """Another random tenth for each split; the first is the `test_mask` of files that have one."""
+    n = len(table["y"])
+    test = np.zeros(n, dtype=bool)
+    test[np.random.default_rng(split).permutation(n)[: round(0.1 * n)]] = True
+    return slice(None), test
+
+
 def _fold(table, split):
     return slice(None), table["fold"] == split
 
@@ -147,6 +187,10 @@ _FILES = {
     "kin40k": ("kin40k", _fold),
     "california_housing": ("california_housing", _test_mask),
     "uk_house_price": ("uk_house_price_2014", _test_mask),
+    "pendigits": ("pendigits", _test_mask),
+    "elec2": ("elec2_stream", _first_30000),
+    "banana": ("banana", _test_mask),
+    **{name: (name, _random_tenths) for name in ("ionosphere", "sonar", "coal_mining", "mcycle")},
     **{
         name: (name, _standard_splits)
         for name in ("concrete", "energy", "wine_red", "yacht", "power_plant", "kin8nm")
@@ -154,30 +198,45 @@ _FILES = {
 }
 
 
-def load(name, data, split=0):
+# Synthetic problems whose targets are cut into so many classes
+_SYNTHETIC = {"synthetic": None, "synthetic_2": 2, "synthetic_10": 10}
+
+
+def load(name, data, split=0, toy=False):
     """A problem by name.
 
     Parameters
     ----------
     name : str
-        "synthetic", "noise_floor" or a key of ``_FILES``.
+        "noise_floor", a key of ``_SYNTHETIC`` or one of ``_FILES``.
     data : Path or None
-        Folder of the data files; None gives a small synthetic problem whatever the name.
+        Folder of the data files, for a key of ``_FILES``.
     split : int
         Which of the splits, where there are several.
+    toy : bool
+        Whether a small synthetic problem with targets of the same kind will do.
 
     Returns
     -------
     problem : Problem
     """
     if name == "noise_floor":
-        return noise_floor(2000 if data else 300)
-    if data is None:
-        return synthetic(180, seed=split, name=name)
-    if name == "synthetic":
-        return synthetic()
+        return noise_floor(300 if toy else 2000)
+    if toy:
+        return _toy(name, split)
+    if name in _SYNTHETIC:
+        n_classes = _SYNTHETIC[name]
+        return synthetic() if n_classes is None else in_classes(synthetic(name=name), n_classes)
     file, rule = _FILES[name]
     with np.load(Path(data) / f"{file}.npz") as stored:
         table = {key: stored[key] for key in stored.files}
     used, test = rule(table, split)
     return standardised(name, table["X"][used], table["y"][used], test[used])
+
+
+def _toy(name, split):
+    problem = replace(synthetic(180, seed=split), name=name)
+    targets = _TARGETS.get(name)
+    if targets is None and _SYNTHETIC.get(name) is None:
+        return problem
+    return in_classes(problem, _SYNTHETIC.get(name) or (10 if name == "pendigits" else 2))

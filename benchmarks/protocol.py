@@ -91,6 +91,23 @@ def scores(y, mean, std):
     }
 
 
+def class_scores(y, probability, n_bins=15):
+    """Error, mean negative log probability and expected calibration error.
+
+    The last is the mean distance of the greatest probability from how often it is right, over bins
+    of equal width, weighted by their rows.
+    """
+    top, right = probability.max(axis=1), probability.argmax(axis=1) == y
+    place = np.minimum((n_bins * top).astype(int), n_bins - 1)
+    gaps = np.bincount(place, right - top, minlength=n_bins)
+    given = np.maximum(probability[np.arange(len(y)), y], np.finfo(np.float64).tiny)
+    return {
+        "error": float(np.mean(~right)),
+        "nlpd": float(-np.mean(np.log(given))),
+        "ece": float(np.abs(gaps).sum() / len(y)),
+    }
+
+
 def median_seconds(function, repeats, warm_up=2):
     """Median time of a call; the first few calls are not counted."""
     for _ in range(warm_up):

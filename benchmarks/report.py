@@ -99,7 +99,12 @@ def rows(results, measures):
     """Cells of a table, only for experiments that have run."""
     for measure in measures:
         found = results["experiments"].get(measure.experiment)
-        if found is None or measure.key not in found.get("values", {}):
+        if found is None:
+            continue
+        title = f"{measure.title} [{measure.unit}]" if measure.unit else measure.title
+        if measure.key not in found.get("values", {}):
+            if measure.rival:
+                yield (title, f"needs {measure.rival}", *[""] * (len(_COLUMNS) - 2))
             continue
         value, peers = found["values"][measure.key], found["peers"].get(measure.key, {})
         toy = results.get("toy", False)  # what is to be reached means nothing there
@@ -108,7 +113,6 @@ def rows(results, measures):
             f"{name} {_number(other if other is None else other * measure.factor)}"
             for name, other in peers.items()
         ]
-        title = f"{measure.title} [{measure.unit}]" if measure.unit else measure.title
         yield (
             title,
             _number(shown),

@@ -36,7 +36,7 @@ def arguments():
         help="gpflow and gpytorch: the interpreter of each one's environment",
     )
     parser.add_argument("--seconds", type=float, default=240.0, help="of training, on the curves")
-    parser.add_argument("--splits", type=int, default=20, help="of the UCI sets")
+    parser.add_argument("--splits", type=int, default=20, help="of the small sets")
     parser.add_argument("--output", type=Path, help="folder for results.json and pictures")
     parser.add_argument("--smoke", action="store_true", help="everything of ours at toy size")
     parser.add_argument(
