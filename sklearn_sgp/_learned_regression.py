@@ -68,12 +68,15 @@ class BaseLearnedRegressor(BaseLearned, BaseSparseGPRegressor):
             X, y, weight = merged_rows(X, y, weight)
         self._likelihood = self._likelihood_for(y, weight)
         counts = isinstance(self._likelihood, Poisson)
-        scaling = target_scaling(y, weight, False if counts else self.normalize_y)
+        scaling = self._scaling_of(y, weight, False if counts else self.normalize_y)
         self.y_mean_, self.y_scale_ = scaling
         if self._y_ndim == 1:
             self.y_mean_, self.y_scale_ = float(scaling[0][0]), float(scaling[1][0])
         rows, rng = scaled_rows(X, y, weight, scaling), check_random_state(self.random_state)
         self._learn_rows(rows, rng, progress, clock, previous, course)
+
+    def _scaling_of(self, y, weight, normalize_y):
+        return target_scaling(y, weight, normalize_y)
 
     def _fitted_attributes(self, learned, y_scale, weight):
         found = super()._fitted_attributes(learned, y_scale, weight)

@@ -14,8 +14,8 @@ from .linalg import NotPositiveDefiniteError
 from .parallel import one_blas_thread_each
 from .posterior import settle_jitter, warn_about_jitter
 
-# The first batch is learned twice, as its inducing inputs are first chosen by a kernel that is only
-# a guess; nothing holds its parameters near where they start.
+# The first batch to learn from is learned from twice, as its inducing inputs are first chosen by a
+# kernel that is only a guess; nothing holds its parameters near where they start.
 _FIRST_ROUNDS = 2
 _NOTHING_KEPT = np.empty((0, 2), dtype=np.intp)
 
@@ -33,6 +33,8 @@ class Plan:
     choose : callable
         ``choose(rows, parameters, old, seen)``: inducing inputs and which are kept.
     forget_factor, trust_region : float
+    taught : float
+        Weight of the rows that kernel and noise were learned from so far.
     learns : bool
     trace : Trace
     """
@@ -43,6 +45,7 @@ class Plan:
     choose: object
     forget_factor: float
     trust_region: float
+    taught: float
     learns: bool
     trace: Trace
 
@@ -71,18 +74,8 @@ def first_batch(rows, start, plan):
     -------
     learned : Learned
     """
-    best, n_iter = None, 0
     with one_blas_thread_each(plan.settings.n_jobs):
-        for k in range(_FIRST_ROUNDS if plan.learns else 1):
-            if k:
-                Z, _ = plan.choose(rows, best[0].parameters, best[0].parameters.Z[:0], 0.0)
-                start = replace(best[0].parameters, Z=Z)
-            proposal = _settled(start, _NOTHING_KEPT, plan)
-            found, more = _learned(proposal, rows, None, plan, np.inf)
-            n_iter += more
-            if best is None or found[2] > best[2]:
-                best = found
-    proposal, posterior, value = best
+        (proposal, posterior, value), n_iter = _best_of_rounds(start, rows, None, 0.0, plan)
     warn_about_jitter(proposal.jitter, plan.settings.jitter)
     return _result(proposal, posterior, value, n_iter, 1)
 
@@ -106,9 +99,7 @@ def next_batch(learned, rows, seen, plan):
     carried = Carried.of(learned.posterior).tempered(plan.forget_factor)
     with one_blas_thread_each(plan.settings.n_jobs):
         try:
-            Z, kept = plan.choose(rows, old, old.Z, seen)
-            proposal = _settled(replace(old, Z=Z), kept, plan)
-            found, n_iter = _learned(proposal, rows, carried, plan, plan.trust_region)
+            found, n_iter = _best_of_rounds(old, rows, carried, seen, plan)
         except (NotPositiveDefiniteError, np.linalg.LinAlgError) as error:
             # with the old kernel and inducing inputs information is only added
             everything = np.column_stack([np.arange(len(old.Z))] * 2)
@@ -122,6 +113,29 @@ def next_batch(learned, rows, seen, plan):
     proposal, posterior, value = found
     warn_about_jitter(proposal.jitter, max(learned.jitter, plan.settings.jitter))
     return _result(proposal, posterior, value, learned.n_iter + n_iter, learned.n_steps + 1)
+
+
+def _best_of_rounds(parameters, rows, carried, seen, plan):
+    """Proposal, posterior and bound, and the number of iterations.
+
+    Without a carried factor the given inducing inputs are those of the first round.
+    """
+    best, n_iter = None, 0
+    old = parameters.Z[:0] if carried is None else carried.prior.Z
+    first = plan.taught == 0.0
+    # parameters that rest on fewer rows than now come are no more than a start
+    radius = np.inf if first else plan.trust_region * max(1.0, rows.total_weight / plan.taught)
+    for k in range(_FIRST_ROUNDS if first and plan.learns else 1):
+        Z, kept = parameters.Z, _NOTHING_KEPT
+        if k or carried is not None:
+            Z, kept = plan.choose(rows, parameters, old, seen)
+        proposal = _settled(replace(parameters, Z=Z), kept, plan)
+        found, more = _learned(proposal, rows, carried, plan, radius)
+        n_iter += more
+        if best is None or found[2] > best[2]:
+            best = found
+        parameters = best[0].parameters
+    return best, n_iter
 
 
 def _result(proposal, posterior, value, n_iter, n_steps):

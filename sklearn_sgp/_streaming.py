@@ -51,12 +51,14 @@ class BaseStreaming(BaseLearned):
     def _take(self, X, y, weight, clock, previous=None):
         """Learn from a validated batch."""
         if not hasattr(self, "_learned"):
-            self._seen, self.n_samples_seen_, self.log_evidence_ = 0.0, 0, 0.0
+            self._seen = self._taught = self.log_evidence_ = 0.0
             self._begin(X, y, weight, clock, previous)
         else:
             rows = self._batch_rows(X, y, weight)
             trace = Trace(clock, self._listener(None, rows))
-            learned = next_batch(self._learned, rows, self._seen, self._plan(self._space, trace))
+            plan = self._plan(rows, self._space, trace)
+            learned = next_batch(self._learned, rows, self._seen, plan)
+            self._taught += plan.learns * rows.total_weight
             self._store(learned, rows.y_scale, rows.total_weight)
             offset = rows.total_weight * np.log(rows.y_scale).sum()
             self.objectives_ = np.array(trace.objectives) - offset
@@ -73,9 +75,11 @@ class BaseStreaming(BaseLearned):
     def _course(self, problem):
         """The first batch."""
         self._space, self._seen = problem.space, problem.rows.total_weight
-        return first_batch(problem.rows, problem.start, self._plan(problem.space, problem.trace))
+        plan = self._plan(problem.rows, problem.space, problem.trace)
+        self._taught = plan.learns * self._seen
+        return first_batch(problem.rows, problem.start, plan)
 
-    def _plan(self, space, trace):
+    def _plan(self, rows, space, trace):
         spent = self.max_steps is not None and self._steps() >= self.max_steps
         return Plan(
             settings=self._settings(),
@@ -84,7 +88,13 @@ class BaseStreaming(BaseLearned):
             choose=self._chosen_inducing,
             forget_factor=float(self.forget_factor),
             trust_region=float(self.trust_region),
-            learns=self.optimizer is not None and not spent and trace.clock.left() > 0,
+            taught=self._taught,
+            learns=(
+                self.optimizer is not None
+                and not spent
+                and trace.clock.left() > 0
+                and self._teaches(rows)
+            ),
             trace=trace,
         )
 
@@ -106,6 +116,10 @@ class BaseStreaming(BaseLearned):
 
     def _power(self):
         return 0.0
+
+    def _teaches(self, rows):
+        """Whether a batch can say anything about the kernel."""
+        return True
 
     def _draws(self):
         """Random numbers for a batch: others for every batch, the same after a restart."""

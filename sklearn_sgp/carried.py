@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.linalg.lapack import dpstrf
 
 from ._core import _linalg as la
 from .blocks import BlockGradient, gram_cotangent, pull_back
@@ -40,8 +41,10 @@ class Factor:
     @cached_property
     def root(self):
         """R with R^T R = H, which may be singular."""
-        values, vectors = np.linalg.eigh(self.H)
-        return np.ascontiguousarray((vectors * np.sqrt(np.maximum(values, 0.0))).T)
+        L, pivot, rank, _ = dpstrf(self.H, lower=1)
+        R = np.zeros((max(rank, 1), len(self.H)))
+        R[:rank, pivot - 1] = np.tril(L)[:, :rank].T
+        return R
 
     def scaled(self, share):
         return Factor(share * self.H, share * self.h)

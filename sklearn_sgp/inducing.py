@@ -11,6 +11,8 @@ from .rows import random_index
 _ROWS_PER_CENTRE = 20
 _MIN_ROWS = 8192
 _KMEANS_ITERATIONS = 20
+_GRAM_ROWS = 1500
+_TIE = 1e-10
 
 
 def choose_inducing(method, X, weight, n_inducing, kernel, scale, rng):
@@ -100,6 +102,11 @@ def greedy_variance(kernel, X, mass, n_inducing, *, tol=1e-10, enough=0.0, least
     """
     variance = kernel.diag(X).astype(np.float64)
     stop = tol * variance.max()
+    # Ties, as at first with a stationary kernel, go to the row nearest the centre, so that neither
+    # units nor order of rows and columns decide.
+    closeness = kernel.block(X.mean(axis=0, keepdims=True), X)[0]
+    # one call for all columns is quicker than one for each
+    gram = kernel.gram(X) if len(X) <= _GRAM_ROWS else None
     rows = np.empty((n_inducing, len(X)))
     picked = []
     for k in range(n_inducing):
@@ -108,8 +115,11 @@ def greedy_variance(kernel, X, mass, n_inducing, *, tol=1e-10, enough=0.0, least
         best = int(np.argmax(score))
         if score[best] < 0.0:
             break
-        column = kernel.block(X[best : best + 1], X)[0]
-        column -= rows[:k, best] @ rows[:k]
+        tied = np.flatnonzero(score >= (1.0 - _TIE) * score[best])
+        if len(tied) > 1:
+            best = int(tied[np.argmax(closeness[tied])])
+        column = kernel.block(X[best : best + 1], X)[0] if gram is None else gram[best]
+        column = column - rows[:k, best] @ rows[:k]
         rows[k] = column / np.sqrt(variance[best])
         variance -= rows[k] ** 2
         variance[best] = 0.0

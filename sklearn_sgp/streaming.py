@@ -3,6 +3,8 @@
 from functools import partial
 from numbers import Real
 
+import numpy as np
+
 from ._base import transactional
 from ._compat import Interval, _fit_context
 from ._learned_regression import LIKELIHOOD_CONSTRAINT, AnyLikelihoodRegressor
@@ -43,7 +45,8 @@ class StreamingSGPRegressor(BaseStreaming, AnyLikelihoodRegressor):
 
     trust_region : float, default=1.0
         Farthest that one batch may move the natural logarithm of a kernel parameter or of the noise
-        variance. The first batch may move them anywhere.
+        variance, times as many rows as it has for each row seen before where that is more than
+        one. The first batch may move them anywhere.
 
     min_inducing : int, default=None
         With a number, a stream begins with as few inducing inputs and takes more, up to
@@ -333,6 +336,14 @@ class StreamingSGPRegressor(BaseStreaming, AnyLikelihoodRegressor):
     def _batch_rows(self, X, y, weight):
         merged = merged_rows(X, self._targets_like_before(y), weight)
         return scaled_rows(*merged, self._y_scaling())
+
+    def _scaling_of(self, y, weight, normalize_y):
+        mean, scale = super()._scaling_of(y, weight, normalize_y)
+        if normalize_y is True and not np.ptp(y, axis=0).all():
+            # one value says nothing about the spread to come, but its size has the right unit
+            size = np.abs(y).max(axis=0)
+            scale = np.where((np.ptp(y, axis=0) == 0.0) & (size > 0.0), size, scale)
+        return mean, scale
 
     def _likelihood_for(self, y, weight):
         likelihood = super()._likelihood_for(y, weight)

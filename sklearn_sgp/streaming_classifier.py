@@ -39,8 +39,9 @@ class StreamingSGPClassifier(BaseStreaming, BaseLearnedClassifier):
         function that drifts.
 
     trust_region : float, default=1.0
-        Farthest that one batch may move the natural logarithm of a kernel parameter. The first
-        batch may move them anywhere.
+        Farthest that one batch may move the natural logarithm of a kernel parameter, times as many
+        rows as it has for each row seen before where that is more than one. The first batch may
+        move them anywhere.
 
     min_inducing : int, default=None
         With a number, a stream begins with as few inducing inputs and takes more, up to
@@ -270,7 +271,7 @@ class StreamingSGPClassifier(BaseStreaming, BaseLearnedClassifier):
         """Learn from one more batch.
 
         The first batch decides starting values; it should have a few hundred rows. Later ones may
-        be of any size.
+        be of any size. A batch of one class updates the posterior and leaves the kernel.
 
         Parameters
         ----------
@@ -311,6 +312,10 @@ class StreamingSGPClassifier(BaseStreaming, BaseLearnedClassifier):
 
     def _batch_rows(self, X, y, weight):
         return Rows(*merged_rows(X, self._codes(y), weight), np.zeros(1), np.ones(1))
+
+    def _teaches(self, rows):
+        # labels that are all the same are best explained by a function that never changes
+        return np.ptp(rows.y) > 0.0
 
     @property
     def _make_bound(self):

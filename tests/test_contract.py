@@ -5,7 +5,13 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteK
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sklearn_sgp import AnytimeSGPRegressor, SVGPClassifier, SVGPRegressor
+from sklearn_sgp import (
+    AnytimeSGPRegressor,
+    StreamingSGPClassifier,
+    StreamingSGPRegressor,
+    SVGPClassifier,
+    SVGPRegressor,
+)
 
 QUICK = {"max_iter": 5}
 ESTIMATORS = [
@@ -34,6 +40,14 @@ ESTIMATORS = [
     SVGPClassifier(optimizer="adam", n_inducing=10, **QUICK),
     SVGPClassifier(optimizer=None, total_samples=1000),
     SVGPClassifier(n_inducing=10, init_size=10, batch_size=16, **QUICK),
+    StreamingSGPRegressor(),
+    # one batch: several would depend on the order of the rows, as a stream does
+    StreamingSGPRegressor(alpha_divergence=0.5, n_inducing=10, **QUICK),
+    StreamingSGPRegressor(inducing="kmeans", min_inducing=3, forget_factor=0.9, **QUICK),
+    StreamingSGPRegressor(inducing="random", n_inducing=10, optimizer="adam", **QUICK),
+    StreamingSGPRegressor(optimizer=None),
+    StreamingSGPClassifier(),
+    StreamingSGPClassifier(likelihood="softmax", n_inducing=10, **QUICK),
 ] + [
     AnytimeSGPRegressor(model=model, optimizer=None, n_inducing=100, block_size=20)
     for model in ("sor", "dtc", "vfe", "fitc", "fic", "pitc", "pic")
@@ -58,5 +72,6 @@ def test_checks_that_are_not_asked_of_every_estimator(name):
     check = getattr(estimator_checks, name, None)
     if check is None:
         pytest.skip(f"this scikit-learn has no {name}")
-    for estimator in (SVGPRegressor(), AnytimeSGPRegressor(), SVGPClassifier()):
+    every = (SVGPRegressor, AnytimeSGPRegressor, SVGPClassifier)
+    for estimator in (kind() for kind in (*every, StreamingSGPRegressor, StreamingSGPClassifier)):
         check(type(estimator).__name__, estimator)
