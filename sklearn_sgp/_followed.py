@@ -28,9 +28,10 @@ _INNER_TOL, _FINAL_TOL = 1e-6, 1e-9
 class Collapsed:
     """Gaussian noise."""
 
+    n_latent = 1  # as all outputs share their covariance
     stochastic = staticmethod(ascend_stochastic)
 
-    def run(self, space, parameters, rows, delta, begun, n_jobs):
+    def run(self, space, parameters, rows, delta, begun, n_jobs, deadline):
         """Space with units for a run of L-BFGS, and its objective.
 
         Parameters
@@ -44,6 +45,8 @@ class Collapsed:
         begun : bool
             Whether something has been learned before.
         n_jobs : int or None
+        deadline : float
+            Reading of time.perf_counter() at which the run should be over.
 
         Returns
         -------
@@ -110,9 +113,9 @@ class BySites:
         latents, weight = self.held
         return Latents(prior, latents.H, latents.h).scaled(rows.total_weight / weight)
 
-    def run(self, space, parameters, rows, delta, begun, n_jobs):
+    def run(self, space, parameters, rows, delta, begun, n_jobs, deadline):
         tol, weight = _INNER_TOL * rows.total_weight, rows.total_weight
-        options = {"with_inputs": space.learns_inputs, "n_jobs": n_jobs}
+        options = {"with_inputs": space.learns_inputs, "n_jobs": n_jobs, "deadline": deadline}
         bound = SiteBound(rows, self.likelihood, self.n_latent, delta, tol, **options)
         prior = Prior.build(parameters.kernel, parameters.Z, delta)
         bound.begin(self._start(prior, rows))

@@ -114,7 +114,9 @@ def learn(problem):
 
 def _auto(problem, parameters, reserve):
     """L-BFGS on nested random subsets that grow."""
-    rows, init_size, clock = problem.rows, problem.settings.init_size, problem.trace.clock
+    rows, clock = problem.rows, problem.trace.clock
+    # a row costs as many times as there are latent functions
+    init_size = -(-problem.settings.init_size // problem.followed.n_latent)
     if len(rows) <= init_size:
         parameters, n_iter = _warm_start(problem, parameters, rows, clock.left() - reserve)
         return parameters, n_iter, 0
@@ -194,7 +196,13 @@ def _lbfgs(problem, parameters, rows, seconds, max_iter=None, interim=False):
     delta = settle_jitter(parameters.kernel, parameters.Z, settings.jitter)[0].delta
     scale = problem.rows.total_weight / rows.total_weight
     space, bound = problem.followed.run(
-        problem.space, parameters, rows, delta, parameters is not problem.start, settings.n_jobs
+        problem.space,
+        parameters,
+        rows,
+        delta,
+        parameters is not problem.start,
+        settings.n_jobs,
+        deadline,
     )
 
     def objective(candidate):

@@ -1,4 +1,4 @@
-"""What a stream keeps of the rows that are gone: one more block (docs/theory.md, eqs. 38 to 42).
+"""What a stream keeps of the rows that are gone: one more block (docs/theory.md, eqs. 38 to 41).
 
 The old posterior over old inducing values, divided by their old prior, is a Gaussian factor
 r(a) = exp(h^T v - v^T H v / 2 + constant), v = inv(L_old) a. It is fixed from then on. Under a new

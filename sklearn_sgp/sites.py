@@ -17,7 +17,7 @@ from ._core._memory import empty
 from .blocks import BlockGradient, gram_cotangent, pull_back
 from .factors import CHUNK, block_store
 from .latents import Latents
-from .linalg import NotPositiveDefiniteError, product
+from .linalg import NotPositiveDefiniteError, copy_of, product
 from .objectives import Gradient
 from .parallel import group_bounds, map_groups
 from .posterior import Prior
@@ -82,12 +82,14 @@ def _pass_group(states, likelihood, noise_variance, rows, blocks):
     value, log_noise, found = 0.0, 0.0, []
     for A, piece in _with_blocks(prior, rows, blocks):
         mean = product(A, coefficients, trans_a=True)
-        variance = np.repeat(prior.kernel.diag(piece.X)[:, None], n_latent, axis=1)
-        MA = empty(A.shape)
+        unexplained = prior.kernel.diag(piece.X)
+        la.column_dots(A, A, unexplained, -1.0)
+        np.maximum(unexplained, 0.0, out=unexplained)  # never negative but for rounding
+        variance = np.empty((len(piece), n_latent))
         for c, state in enumerate(states):
-            la.gemm(state.middle, A, MA)
-            column = np.ascontiguousarray(variance[:, c])
-            la.column_dots(A, MA, column)
+            root, column = copy_of(A), unexplained.copy()
+            la.trmm(state.posterior.LB_inv, root)
+            la.column_dots(root, root, column)
             variance[:, c] = column
         expected = likelihood.expected_log_density(
             piece.targets, mean, np.maximum(variance, 1e-300), noise_variance
@@ -146,7 +148,7 @@ class SiteProblem:
     def visit(self, latents):
         """A pass over all rows at some q(u)."""
         for state in latents.states:
-            state.middle, state.coefficients  # noqa: B018  (once, not in every task)
+            state.posterior.LB_inv, state.coefficients  # noqa: B018  (once, not in every task)
         tasks = [
             (latents.states, self.likelihood, self.noise_variance, group, blocks)
             for group, blocks in zip(self.groups, self.stores, strict=True)
@@ -214,6 +216,8 @@ class SiteProblem:
 
     def gradient(self, latents, found, with_inputs=True):
         """Derivatives of the bound in kernel, noise and Z, q(u) held in whitened coordinates."""
+        for state in latents.states:
+            state.middle  # noqa: B018  (once, not in every task)
         tasks = [
             (latents.states, group, found.g[lo:hi], found.gamma[lo:hi], blocks, with_inputs)
             for group, (lo, hi), blocks in zip(self.groups, self.bounds, self.stores, strict=True)
@@ -264,11 +268,25 @@ class SiteBound:
         Gain of the bound, in nats, with which inner iterations end.
     with_inputs : bool
     n_jobs : int or None
+    deadline : float
+        Reading of time.perf_counter() after which no inner iteration is begun; the bound is then
+        one at a q(u) that is not the best.
     """
 
-    def __init__(self, rows, likelihood, n_latent, delta, tol, with_inputs=True, n_jobs=None):
+    def __init__(
+        self,
+        rows,
+        likelihood,
+        n_latent,
+        delta,
+        tol,
+        with_inputs=True,
+        n_jobs=None,
+        deadline=np.inf,
+    ):
         self.rows, self.likelihood, self.n_latent = rows, likelihood, n_latent
         self.delta, self.tol, self.with_inputs, self.n_jobs = delta, tol, with_inputs, n_jobs
+        self.deadline = deadline
         self.sites = self.latents = None
         self.rho = 1.0
 
@@ -294,7 +312,8 @@ class SiteBound:
             latents = Latents(prior, self.latents.H, self.latents.h)
         else:
             latents = Latents.at_prior(prior, self.n_latent)
-        latents, found, bound = problem.ascend(latents, self.tol)
+        left = self.deadline - time.perf_counter()
+        latents, found, bound = problem.ascend(latents, self.tol, deadline=left)
         if not np.isfinite(bound):
             raise NotPositiveDefiniteError("the bound is not finite")
         self.sites, self.latents = (found.first, found.second), latents

@@ -1,6 +1,6 @@
 """The online bound of a batch and the carried factor, and the posterior at its optimum.
 
-Gaussian noise is collapsed: q is the product of the factors (docs/theory.md, eq. 41). Any other
+Gaussian noise is collapsed: q is the product of the factors (docs/theory.md, eq. 40). Any other
 likelihood has its q found by natural-gradient iterations, the carried factor held. Either way the
 gradient in kernel, noise and inducing inputs is the partial one at that q.
 """

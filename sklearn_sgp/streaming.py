@@ -174,7 +174,7 @@ class StreamingSGPRegressor(BaseStreaming, AnyLikelihoodRegressor):
 
     Notes
     -----
-    ``docs/theory.md``, section 14, has the equations. A batch of n rows costs O((n + m) m^2) for
+    ``docs/theory.md``, section 11, has the equations. A batch of n rows costs O((n + m) m^2) for
     each iteration, O(m^2) memory is carried.
 
     References

@@ -155,7 +155,7 @@ class StreamingSGPClassifier(BaseStreaming, BaseLearnedClassifier):
 
     Notes
     -----
-    ``docs/theory.md``, section 14, has the equations.
+    ``docs/theory.md``, section 11, has the equations.
 
     References
     ----------

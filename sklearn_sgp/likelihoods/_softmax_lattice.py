@@ -18,7 +18,7 @@ _TABLE_SD = STEP / 0.6
 FIRST = 0.779
 _REACH = 7.2  # standard deviations
 _LEFT, _RIGHT = -27.0, 3.6  # x exp(-x) is negligible outside, for x = exp of it
-_UNDERFLOW = -745.0  # exp is 0 to the left
+_UNDERFLOW, _OVERFLOW = -745.0, 709.0  # exp is 0 to the left, infinite to the right
 # Largest sd for Gauss-Hermite with 1, 2, ... nodes.
 _HERMITE = [6e-6, 0.0024, 0.017, 0.045, 0.078, 0.11, 0.14, 0.17, 0.2, 0.22, 0.26, 0.45]
 
@@ -36,7 +36,7 @@ def lattice(doublings, n_levels):
     return SimpleNamespace(
         step=step,
         doublings=doublings,
-        powers=np.exp(np.arange(-n_powers, 32) * step),
+        powers=np.exp(np.minimum(np.arange(-n_powers, 32) * step, _OVERFLOW)),
         n_powers=n_powers,
         nodes=np.concatenate([nodes for nodes, _ in rules]),
         weights=np.concatenate([weights / weights.sum() for _, weights in rules]),
