@@ -66,10 +66,10 @@ def save(model, path):
 # %%
 # The loop
 # --------
-# ``forget_factor=0.97`` halves the weight of the past every 23 batches. A reading more than five
+# ``forget_factor=0.85`` halves the weight of the past every four batches. A reading more than five
 # standard deviations from what was predicted for it is flagged, and not learned from.
 
-model = StreamingSGPRegressor(n_inducing=25, forget_factor=0.97, max_iter=3, random_state=0)
+model = StreamingSGPRegressor(n_inducing=25, forget_factor=0.85, max_iter=3, random_state=0)
 history, killed_at = [], n_batches // 2 + 5
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "model.pickle"
