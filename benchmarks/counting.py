@@ -7,7 +7,7 @@ m x m work of the direct step. What is left of a measured time after ``done / pe
 passes over memory, threads that wait, Python.
 """
 
-_EXPONENTIAL = 32  # the polynomial of _core/profiles.c
+_EXPONENTIAL = 32  # the polynomial of _core/simd.h
 _STORED = 256 << 20  # bytes, factors.py
 
 

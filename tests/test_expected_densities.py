@@ -140,6 +140,58 @@ def test_softmax_moments_are_those_of_draws(n_classes, spread, rng):
         assert (np.abs(got - some.mean(axis=0)) < 5 * error + 1e-10).all()
 
 
+def dense_softmax_moments(mean, sd):
+    """(37) for one row, by sums far finer and wider than they need be."""
+    step = 0.14
+    lo = np.floor((-34.0 - (mean + np.minimum(0.5 * sd**2, 8.5 * sd)).max()) / step)
+    hi = np.ceil((6.0 + 8.5 * sd - mean).min() / step)
+    s = np.arange(lo, hi + 1) * step
+    values = np.zeros((3, len(mean), len(s)))
+    for c in range(len(mean)):
+        z = np.linspace(-8.5, 8.5, 1 + 2 * int(np.ceil(34 * max(0.7, sd[c]))))
+        weight = np.exp(-0.5 * z * z) / np.exp(-0.5 * z * z).sum()
+        for node, times in zip(mean[c] + sd[c] * z, weight, strict=True):
+            x = np.exp(np.minimum(s + node, 7.0))
+            F = times * np.exp(-x)
+            values[:, c] += F, x * F, x * x * F
+    G, D, D2 = values
+    others = np.stack([np.delete(G, c, axis=0).prod(axis=0) for c in range(len(mean))])
+    log_sum = step * ((1.0 - G.prod(axis=0)).sum() - hi - 0.5) - np.euler_gamma
+    return log_sum, step * (D * others).sum(axis=1), step * (D2 * others).sum(axis=1)
+
+
+# On both sides of each change: of the number of nodes, from nodes to tables, of the table.
+@pytest.mark.parametrize(
+    "at", [6e-6, 0.0024, 0.017, 0.045, 0.11, 0.2, 0.26, 0.45, 0.779, 1.558, 3.116, 6.232, 12.464]
+)
+@pytest.mark.parametrize("n_classes", [1, 2, 5])
+def test_softmax_moments_are_those_of_dense_sums(n_classes, at, rng):
+    spread = np.linspace(0.0, 1.0, n_classes)
+    # alike, so that steps are long, and with a class so narrow that they are not
+    for sd in (at * (0.998 - spread / 8), at * (1.002 + spread / 8), at * 0.02**spread):
+        mean = np.append(0.0, -rng.uniform(0.0, 6.0 + at, n_classes - 1))
+        found = softmax_moments(3.0 + mean[None], sd[None] ** 2)
+        for got, expected in zip(found, dense_softmax_moments(mean, sd), strict=True):
+            shift = 3.0 if got.ndim == 1 else 0.0
+            assert_allclose(got[0] - shift, expected, rtol=1e-9, atol=3e-10)
+
+
+def test_softmax_probability_of_a_far_class():
+    """Of order exp(-60), and yet with all its digits."""
+    p = softmax_moments(np.array([[0.0, -60.0]]), np.array([[1e-4, 0.09]]))[1]
+    assert_allclose(p[0, 1], np.exp(-60.0 + 0.5 * 0.0901), rtol=1e-8)
+
+
+def test_softmax_moments_without_sense_are_nan():
+    """They stay in their rows."""
+    mean, variance = np.zeros((4, 3)), np.ones((4, 3))
+    mean[0, 1], mean[1, 2], variance[2, 0] = np.nan, -np.inf, np.inf
+    good = softmax_moments(mean[3:], variance[3:])
+    for some, expected in zip(softmax_moments(mean, variance), good, strict=True):
+        assert np.isnan(some[:3]).all()
+        assert_allclose(some[3:], expected, rtol=1e-13)
+
+
 @pytest.mark.parametrize(("mean", "variance"), EXTREMES)
 def test_softmax_of_two_is_logit(mean, variance):
     """The difference of two latent functions is one, with the sum of their variances."""
