@@ -226,3 +226,10 @@ def test_softmax_derivatives(rng):
             )
             assert_allclose(got[:, c], (up - down) / 2e-4, rtol=1e-5, atol=1e-8)
     assert_allclose(found.d_mean.sum(axis=1), 0.0, atol=1e-10)
+
+
+@pytest.mark.parametrize("sd", [100.0, 300.0, 3000.0])
+def test_softmax_of_very_wide_functions(sd):
+    """Steps so long that powers of them overflow warn of nothing; equals share the probability."""
+    p = Softmax().probabilities(np.zeros((2, 3)), np.full((2, 3), sd**2))
+    assert_allclose(p, 1.0 / 3.0, rtol=1e-8)

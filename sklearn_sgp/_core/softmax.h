@@ -13,13 +13,13 @@ enum { SGP_SOFTMAX_LANES = 8 };
 
 typedef struct {
     double step;
-    int doublings;           /* step = sgp_softmax_step * 2^doublings */
+    int doublings;           /* step = 0.35 * 2^doublings */
     const double *powers;    /* exp(n step) for n >= -n_powers, powers[0] = 1 */
     ptrdiff_t n_powers;
     const double *nodes, *weights; /* Gauss-Hermite with 1, 2, ... nodes, one after another */
     const double *reaches;   /* largest sd for each of these */
-    /* Tables of G, and width[level] further on of D, at n * step. Level 0 has sd 0, level l the sd
-       0.6^-1 sgp_softmax_step 2^(l-1). */
+    /* Tables of G, and width[level] further on of D, at n * step: level 0 for sd 0, level l for
+       sd 0.35 / 0.6 * 2^(l - 1). */
     const double *tables;
     const ptrdiff_t *origin; /* of n = 0 */
     const ptrdiff_t *width;
