@@ -27,6 +27,8 @@ LARGEST_WEIGHT = 4.0
 _INTERIM_TOL = 10.0
 # Iterations of the warm start after which the units of its variables are taken anew.
 _FIRST_ITERATIONS = 20
+# Labels of fewer rows may be explained by nothing at all, an optimum that L-BFGS does not leave.
+_LEAST_START = 2048
 # Share of the time left that a stage may use where another follows.
 STAGE_SHARE = 0.3
 # A refinement is left out where it could not make so many evaluations, each the work of so many
@@ -115,8 +117,7 @@ def learn(problem):
 def _auto(problem, parameters, reserve):
     """L-BFGS on nested random subsets that grow."""
     rows, clock = problem.rows, problem.trace.clock
-    # a row costs as many times as there are latent functions
-    init_size = -(-problem.settings.init_size // problem.followed.n_latent)
+    init_size = _warm_start_rows(problem)
     if len(rows) <= init_size:
         parameters, n_iter = _warm_start(problem, parameters, rows, clock.left() - reserve)
         return parameters, n_iter, 0
@@ -140,6 +141,12 @@ def _auto(problem, parameters, reserve):
         parameters, more = _lbfgs(problem, parameters, used, seconds, interim=size != sizes[-1])
         n_iter += more
     return parameters, n_iter, 0
+
+
+def _warm_start_rows(problem):
+    """A row costs as many times as there are latent functions."""
+    size = problem.settings.init_size
+    return max(-(-size // problem.followed.n_latent), min(size, _LEAST_START))
 
 
 def refinements(n_rows, init_size, affordable=np.inf):

@@ -123,7 +123,7 @@ def test_units_are_equal_where_nothing_has_been_learned():
 
 def test_units_shrink_with_the_coefficient_of_an_inducing_input():
     rows, parameters = make_rows(200), make_parameters(0.7)
-    units = Collapsed().run(SPACE, parameters, rows, 1e-8, True, None)[0].Z_scale
+    units = Collapsed().run(SPACE, parameters, rows, 1e-8, True, None, np.inf)[0].Z_scale
     Z = parameters.Z
     kernel = RBF([0.7, 0.7])
     K, Kx = kernel(Z), kernel(Z, rows.X)
@@ -136,7 +136,7 @@ def test_units_shrink_with_the_coefficient_of_an_inducing_input():
 def test_units_are_equal_where_the_mean_is_zero():
     rows = make_rows(50)
     rows = replace(rows, y=np.zeros_like(rows.y))
-    units = Collapsed().run(SPACE, make_parameters(0.7), rows, 1e-8, True, None)[0].Z_scale
+    units = Collapsed().run(SPACE, make_parameters(0.7), rows, 1e-8, True, None, np.inf)[0].Z_scale
     assert_array_equal(units, input_units(SPACE).Z_scale)
 
 
