@@ -11,7 +11,7 @@ import numpy as np
 from ._conditioning import gradient_limit, input_units, sample_of
 from ._stochastic import ascend_stochastic
 from ._stochastic_sites import ascend_sites
-from .factors import CHUNK
+from .factors import CHUNK, block_store
 from .latents import Latents
 from .objectives import collapsed_bound, collapsed_value, optimal_state, suitable_form
 from .posterior import Prior
@@ -142,7 +142,8 @@ class BySites:
         return _PASSES * seconds * len(rows) / len(sample)
 
     def last(self, prior, noise_variance, rows, n_jobs, deadline):
-        problem = SiteProblem(prior, rows, self.likelihood, noise_variance, n_jobs)
+        store = block_store(len(prior.Z), rows)
+        problem = SiteProblem(prior, rows, self.likelihood, noise_variance, n_jobs, store)
         latents, _, bound = problem.ascend(
             self._start(prior, rows), _FINAL_TOL * rows.total_weight, deadline=deadline
         )

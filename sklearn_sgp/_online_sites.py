@@ -9,6 +9,7 @@ import numpy as np
 from ._core import _linalg as la
 from ._moves import move_by_adam
 from ._stages import Learned
+from .factors import block_store
 from .latents import Latents
 from .learning import Adam, ParameterSpace
 from .linalg import NotPositiveDefiniteError, product
@@ -73,11 +74,13 @@ def absorb_sites(online, learned, rows, *, settings, likelihood, total_samples, 
         total = weight if total_samples is None else total_samples
         s2, n_jobs = parameters.noise_variance, settings.n_jobs
         if total_samples is None:
-            problem = SiteProblem(latents.prior, piece, likelihood, s2, n_jobs)
+            store = block_store(len(latents.prior.Z), piece)
+            problem = SiteProblem(latents.prior, piece, likelihood, s2, n_jobs, store)
             tol = _INNER_TOL * piece.total_weight
             latents, _, _ = problem.ascend(latents, tol, base=latents)
         whole = piece.weighted(total / piece.total_weight)
-        problem = SiteProblem(latents.prior, whole, likelihood, s2, n_jobs)
+        store = block_store(len(latents.prior.Z), whole)
+        problem = SiteProblem(latents.prior, whole, likelihood, s2, n_jobs, store)
         found = problem.visit(latents)
         bound = found.value - latents.kl()
         before = latents

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 
 from ._moves import move_by_adam
+from .factors import block_store
 from .latents import Latents
 from .learning import Adam
 from .posterior import settle_jitter
@@ -69,9 +70,9 @@ class SiteStep:
         While kernel and inducing inputs move, (H, h) stay in whitened coordinates.
         """
         parameters = self.parameters
-        problem = SiteProblem(
-            self.latents.prior, batch, self.likelihood, parameters.noise_variance, n_jobs
-        )
+        prior, s2 = self.latents.prior, parameters.noise_variance
+        store = block_store(len(prior.Z), batch)
+        problem = SiteProblem(prior, batch, self.likelihood, s2, n_jobs, store)
         found = problem.visit(self.latents)
         value = found.value - self.latents.kl()
         before, self.latents = self.latents, self.latents.towards(found.target, natural_step)

@@ -232,7 +232,8 @@ class Posterior:
     def kl(self):
         """KL(q(u) || p(u)) in nats, summed over outputs."""
         (m, t), V = self.h.shape, self.v_mean
-        return 0.5 * (t * (float(np.trace(self.B_inv)) - m + self.log_det_B) + float(np.vdot(V, V)))
+        trace = la.dot(self.LB_inv, self.LB_inv)  # of (I + H)^-1
+        return 0.5 * (t * (trace - m + self.log_det_B) + float(np.vdot(V, V)))
 
     def prepare(self):
         """Compute once what every prediction needs."""

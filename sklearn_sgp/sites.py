@@ -19,7 +19,7 @@ from .factors import CHUNK, block_store
 from .latents import Latents
 from .linalg import NotPositiveDefiniteError, copy_of, product
 from .objectives import Gradient
-from .parallel import group_bounds, map_groups
+from .parallel import group_bounds, map_groups, shares_memory
 from .posterior import Prior
 
 _MAX_INNER = 30
@@ -106,6 +106,22 @@ def _pass_group(states, likelihood, noise_variance, rows, blocks):
     return value, log_noise, arrays, H, h
 
 
+def _factorised(state):
+    return state.posterior.LB_inv, state.coefficients
+
+
+def _inverted(state):
+    return state.middle
+
+
+def _once(prepare, latents, n_jobs):
+    """Let every q(u) keep what all tasks ask for; in parallel where that reaches the caller."""
+    if shares_memory():
+        map_groups(prepare, [(state,) for state in latents.states], n_jobs)
+    for state in latents.states:
+        prepare(state)
+
+
 class SiteProblem:
     """The bound as a function of q(u), at fixed kernel, noise and inducing inputs.
 
@@ -147,8 +163,7 @@ class SiteProblem:
 
     def visit(self, latents):
         """A pass over all rows at some q(u)."""
-        for state in latents.states:
-            state.posterior.LB_inv, state.coefficients  # noqa: B018  (once, not in every task)
+        _once(_factorised, latents, self.n_jobs)
         tasks = [
             (latents.states, self.likelihood, self.noise_variance, group, blocks)
             for group, blocks in zip(self.groups, self.stores, strict=True)
@@ -216,8 +231,7 @@ class SiteProblem:
 
     def gradient(self, latents, found, with_inputs=True):
         """Derivatives of the bound in kernel, noise and Z, q(u) held in whitened coordinates."""
-        for state in latents.states:
-            state.middle  # noqa: B018  (once, not in every task)
+        _once(_inverted, latents, self.n_jobs)
         tasks = [
             (latents.states, group, found.g[lo:hi], found.gamma[lo:hi], blocks, with_inputs)
             for group, (lo, hi), blocks in zip(self.groups, self.bounds, self.stores, strict=True)
