@@ -40,6 +40,9 @@ class BaseStreaming(BaseLearned):
         clock, progress = Clock(self.max_time), FitProgress(self, X, y)
         progress.begin()
         self.__dict__.pop("_learned", None)
+        if weight is not None and not weight.all():
+            keep = weight > 0
+            X, y, weight = X[keep], y[keep], weight[keep]
         edges = [0, *range(min(self.init_size, len(X)), len(X), self.batch_size), len(X)]
         for lo, hi in pairwise(edges):
             part = None if weight is None else weight[lo:hi]

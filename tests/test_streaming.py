@@ -98,6 +98,17 @@ def test_fit_is_one_pass_in_batches(line):
     assert_array_equal(again.predict(X), parts.predict(X))
 
 
+def test_rows_of_no_weight_are_no_batches(line):
+    X, y = line
+    weight = np.r_[np.ones(300), np.zeros(300), np.full(300, 2.0)]
+    options = {"n_inducing": 10, "max_iter": 3, "init_size": 100, "batch_size": 100}
+    weighted = StreamingSGPRegressor(**options).fit(X, y, sample_weight=weight)
+    kept = weight > 0
+    left_out = StreamingSGPRegressor(**options).fit(X[kept], y[kept], sample_weight=weight[kept])
+    assert_array_equal(weighted.predict(X), left_out.predict(X))
+    assert weighted.n_samples_seen_ == 600
+
+
 @pytest.mark.parametrize("inducing", ["greedy", "kmeans", "random"])
 @pytest.mark.parametrize("kind", [StreamingSGPRegressor, StreamingSGPClassifier])
 def test_a_saved_stream_goes_on_bit_for_bit(kind, inducing, line):
