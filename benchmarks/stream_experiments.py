@@ -194,13 +194,13 @@ def stream_speed(context):
     }
     learned, updated = context.ours("speed", adapter="stream_cost", **sizes)
     values = {"learned": learned["seconds"], "updated": updated["seconds"]}
-    details, peers = {"ours": [learned, updated]}, {}
+    details, peers = {"ours": [learned, updated]}, defaultdict(dict)
     for record in context.peer("gpflow", "speed", adapter="gpflow_stream", **sizes):
-        details[_PEER] = record
-        peers["learned"] = {_PEER: record.get("seconds")}
+        way = f"{_PEER}, {record['way']}"
+        details[way], peers["learned"][way] = record, record.get("seconds")
         if "seconds" in record:
-            values["times"] = record["seconds"] / learned["seconds"]
-    return {"values": values, "peers": peers, "details": details}
+            values[f"times {record['way']}"] = record["seconds"] / learned["seconds"]
+    return {"values": values, "peers": dict(peers), "details": details}
 
 
 def stream_soak(context):
