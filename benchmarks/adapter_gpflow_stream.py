@@ -6,10 +6,10 @@ all observations (the paper's 6 to 9). D itself cancels, only its inverse is nee
 inversion. Of the inducing inputs a random 70 % stay with each batch, random rows replace the rest;
 then L-BFGS moves them, kernel and noise.
 
-Two ways to learn: "compiled once", in its favour, for batches of any size, the first batch, which
-compiles it, not timed; and "compiled anew" with each batch, as ``gpflow.optimizers.Scipy`` does with
-the loss of a new batch. Also in its favour: where a Cholesky factorisation fails the whole stream is run again with
-ten times the jitter. Inputs and targets are standardised by the first batch; start as in
+Two ways to learn: "compiled once" for batches of any size, in its favour, the first batch, which
+compiles it, not timed; and "compiled anew", as ``gpflow.optimizers.Scipy`` does with the loss of
+each new batch. Also in its favour: where a Cholesky factorisation fails the whole stream is run
+again with ten times the jitter. Inputs and targets are standardised by the first batch; start as in
 adapter_gpflow.py. float64.
 """
 
