@@ -11,6 +11,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
+from stream_problems import gp_draw
 
 
 def exact_gp(d):
@@ -31,6 +32,16 @@ def fit(problem):
     seconds = time.perf_counter() - begin
     result = scores(problem.y_test, *model.predict(problem.X_test, return_std=True))
     emit(problem=problem.name, seconds=seconds, **result)
+
+
+def draw(_, *, n, seed):
+    """Exact GP on a draw from a known one: what it learned."""
+    X, y = gp_draw(n, seed)
+    kernel = exact_gp(X.shape[1]).fit(X, y).kernel_
+    emit(
+        length_scale=np.max(kernel.k1.k2.length_scale),
+        noise_std=np.sqrt(kernel.k2.noise_level) * y.std(),
+    )
 
 
 def boosting(problem, *, trees=(100, 200)):
@@ -82,4 +93,4 @@ def svm(problem, *, grid):
 
 
 if __name__ == "__main__":
-    main([fit, boosting, subsets, svm])
+    main([fit, draw, boosting, subsets, svm])

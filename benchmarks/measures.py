@@ -4,12 +4,13 @@ References were measured on such a machine (2 cores of an AMD EPYC, AVX-512) bef
 existed; the peers of the same run stand beside them in the table.
 """
 
-from dataclasses import dataclass
-
 import block_experiments
 import classification_experiments as classes
 import experiments
 import growth
+import stream_experiments as streams
+from measure import Measure, timed
+from stream_measures import STREAMS
 
 # Names for --only, in the order in which they run.
 EXPERIMENTS = {
@@ -41,9 +42,18 @@ EXPERIMENTS = {
     "growth_d": growth.growth_d,
     "figure7": growth.figure7,
     "figure8": growth.figure8,
+    "stream_line": streams.stream_line,
+    "stream_banana": streams.stream_banana,
+    "stream_draws": streams.stream_draws,
+    "stream_series": streams.stream_series,
+    "stream_space": streams.stream_space,
+    "stream_elec2": streams.stream_elec2,
+    "stream_speed": streams.stream_speed,
+    "stream_robust": streams.stream_robust,
+    "stream_soak": streams.stream_soak,
 }
-# Run only when named (or in a smoke run): long, and pictures more than measures.
-ON_REQUEST = ("figure7", "figure8")
+# Run only when named (or in a smoke run): long, and the figures are pictures more than measures.
+ON_REQUEST = ("figure7", "figure8", "stream_soak")
 NEEDS_DATA = (
     "kin40k",
     "airline_speed",
@@ -62,67 +72,11 @@ NEEDS_DATA = (
     "counts",
     "figure7",
     "figure8",
+    "stream_banana",
+    "stream_series",
+    "stream_space",
+    "stream_elec2",
 )
-
-
-@dataclass(frozen=True)
-class Measure:
-    """A row of the table.
-
-    Parameters
-    ----------
-    experiment : str
-        Which experiment has the value.
-    key : str
-        Of the value, and of the peers' in the same run.
-    title : str
-    unit : str
-    low, high : float or None
-        The value is to lie between them; None is open.
-    reference : str
-        What was known before, in the unit of the measure.
-    factor : float
-        From the experiment's unit to the one shown.
-    ratio : bool
-        Whether a ratio to the peers makes sense.
-    rival : str
-        Peer without which there is no value.
-    """
-
-    experiment: str
-    key: str
-    title: str
-    unit: str = ""
-    low: float | None = None
-    high: float | None = None
-    reference: str = ""
-    factor: float = 1.0
-    ratio: bool = False
-    rival: str = ""
-
-    def met(self, value):
-        """Whether the value is what is to be reached; None where there is nothing to reach."""
-        if self.low is None and self.high is None:
-            return None
-        if value is None:
-            return False
-        above = self.low is None or value >= self.low
-        return above and (self.high is None or value <= self.high)
-
-    @property
-    def target(self):
-        if self.low is not None and self.high is not None:
-            return f"{self.low:g} to {self.high:g}"
-        if self.low is not None:
-            return f"at least {self.low:g}"
-        return "" if self.high is None else f"at most {self.high:g}"
-
-
-def _time(experiment, key, title, high, reference, unit="s", factor=1.0):
-    return Measure(
-        experiment, key, title, unit, high=high, reference=reference, factor=factor, ratio=True
-    )
-
 
 ACCURACY = [
     Measure("airline_accuracy", "rmse", "AIRLINE, m = 1000, max_time = 540: RMSE", "min",
@@ -156,35 +110,35 @@ ACCURACY = [
 ]  # fmt: skip
 
 SPEED = [
-    _time("synthetic", "to_0.104", "synthetic: to NLPD 0.104 (GPflow SVGP after 240 s)", 12,
+    timed("synthetic", "to_0.104", "synthetic: to NLPD 0.104 (GPflow SVGP after 240 s)", 12,
           "GPflow 240"),
-    _time("synthetic", "to_gpflow", "synthetic: to GPflow SVGP's last NLPD of this run", 12, ""),
-    _time("synthetic", "to_0.091", "synthetic: to NLPD 0.091 (GPyTorch SVGP after 240 s)", 24,
+    timed("synthetic", "to_gpflow", "synthetic: to GPflow SVGP's last NLPD of this run", 12, ""),
+    timed("synthetic", "to_0.091", "synthetic: to NLPD 0.091 (GPyTorch SVGP after 240 s)", 24,
           "GPyTorch 240"),
-    _time("synthetic", "to_gpytorch", "synthetic: to GPyTorch SVGP's last NLPD of this run", 24,
+    timed("synthetic", "to_gpytorch", "synthetic: to GPyTorch SVGP's last NLPD of this run", 24,
           ""),
-    _time("kin40k", "to_-0.349", "kin40k, m = 512: to NLPD -0.349 (GPflow SGPR)", 30,
+    timed("kin40k", "to_-0.349", "kin40k, m = 512: to NLPD -0.349 (GPflow SGPR)", 30,
           "GPflow 181"),
-    _time("kin40k", "to_gpflow", "kin40k: to GPflow SGPR's last NLPD of this run", None, ""),
-    _time("airline_speed", "to_1.334", "AIRLINE, 720,000 rows: to NLPD 1.334", 5,
+    timed("kin40k", "to_gpflow", "kin40k: to GPflow SGPR's last NLPD of this run", None, ""),
+    timed("airline_speed", "to_1.334", "AIRLINE, 720,000 rows: to NLPD 1.334", 5,
           "GPflow, GPyTorch 240"),
-    _time("airline_speed", "to_gpflow", "AIRLINE: to GPflow SVGP's last NLPD of this run", None,
+    timed("airline_speed", "to_gpflow", "AIRLINE: to GPflow SVGP's last NLPD of this run", None,
           ""),
-    _time("airline_speed", "to_gpytorch", "AIRLINE: to GPyTorch SVGP's last NLPD of this run",
+    timed("airline_speed", "to_gpytorch", "AIRLINE: to GPyTorch SVGP's last NLPD of this run",
           None, ""),
-    _time("micro", "step direct", "stochastic step, direct", 27,
+    timed("micro", "step direct", "stochastic step, direct", 27,
           "GPflow 105, GPyTorch 85 (float32 61)", "ms", 1e3),
-    _time("micro", "step whitened", "stochastic step, whitened", 35,
+    timed("micro", "step whitened", "stochastic step, whitened", 35,
           "GPflow 105, GPyTorch 85 (float32 61)", "ms", 1e3),
-    _time("micro", "collapsed direct", "collapsed evaluation, 8,000 rows, direct", 100,
+    timed("micro", "collapsed direct", "collapsed evaluation, 8,000 rows, direct", 100,
           "NumPy draft 300", "ms", 1e3),
-    _time("micro", "collapsed whitened", "collapsed evaluation, 8,000 rows, whitened", 125,
+    timed("micro", "collapsed whitened", "collapsed evaluation, 8,000 rows, whitened", 125,
           "NumPy draft 300", "ms", 1e3),
-    _time("micro", "pass whitened", "exact pass, a row, whitened", 6.5, "limit 5.5", "µs", 1e6),
-    _time("micro", "pass direct", "exact pass, a row, direct", 3.8, "", "µs", 1e6),
-    _time("micro", "pass, 2 jobs whitened", "the same with 2 jobs, whitened", 6.5, "limit 5.5",
+    timed("micro", "pass whitened", "exact pass, a row, whitened", 6.5, "limit 5.5", "µs", 1e6),
+    timed("micro", "pass direct", "exact pass, a row, direct", 3.8, "", "µs", 1e6),
+    timed("micro", "pass, 2 jobs whitened", "the same with 2 jobs, whitened", 6.5, "limit 5.5",
           "µs", 1e6),
-    _time("micro", "pass, 2 jobs direct", "the same with 2 jobs, direct", 3.8, "", "µs", 1e6),
+    timed("micro", "pass, 2 jobs direct", "the same with 2 jobs, direct", 3.8, "", "µs", 1e6),
     Measure("micro", "peak_gflops", "general product, 1024 x 1024, of this run", "GFLOP/s"),
     Measure("predict", "rows_per_second", "predict mean and std", "rows/s", ratio=True),
     Measure("predict", "times_predict_y", "predict: times GPflow's predict_y", low=2.5),
@@ -194,8 +148,8 @@ SPEED = [
     Measure("memory", "fit_seconds", "10 million rows: fit, max_time = 120", "s"),
     Measure("memory", "predict_seconds", "10 million rows: predict 1 million", "s"),
     Measure("startup", "import_extra", "import, above scikit-learn's exact GP", "s", high=0.3),
-    _time("startup", "first_fit", "300 x 2, m = 30: first fit of a process", None, "", "ms", 1e3),
-    _time("startup", "later_fit", "300 x 2, m = 30: later fits", None, "", "ms", 1e3),
+    timed("startup", "first_fit", "300 x 2, m = 30: first fit of a process", None, "", "ms", 1e3),
+    timed("startup", "later_fit", "300 x 2, m = 30: later fits", None, "", "ms", 1e3),
     Measure("startup", "first_fit_share", "first fit, share of the exact GP's time", high=1.0),
     Measure("startup", "later_fit_share", "later fits, share of the exact GP's time", high=1.0),
 ]  # fmt: skip
@@ -286,10 +240,10 @@ CLASSES = [
     Measure("banana", "error", "banana, m = 30: error", high=0.105,
             reference="Bui et al. 2017 0.10"),
     Measure("banana", "nlpd", "banana: mean negative log probability", "nats", high=0.26),
-    _time("classifier_steps", "binary", "stochastic step, two classes, m = 500, whitened", 38, "",
+    timed("classifier_steps", "binary", "stochastic step, two classes, m = 500, whitened", 38, "",
           "ms", 1e3),
-    _time("classifier_steps", "binary 300", "the same, m = 300", None, "", "ms", 1e3),
-    _time("classifier_steps", "softmax 300", "ten classes, m = 300", None, "", "ms", 1e3),
+    timed("classifier_steps", "binary 300", "the same, m = 300", None, "", "ms", 1e3),
+    timed("classifier_steps", "softmax 300", "ten classes, m = 300", None, "", "ms", 1e3),
     Measure("classifier_steps", "ratio", "ten classes: times two classes", high=7.0),
     *[
         row
@@ -326,5 +280,6 @@ TABLES = {
     "Speed and memory": SPEED,
     "Models in blocks": BLOCKS,
     "Classes, counts and outliers": CLASSES,
+    "Streams": STREAMS,
     "How cost grows, and the paper's figures": GROWTH,
 }

@@ -43,7 +43,10 @@ def draw(results, folder):
 
     found = results["experiments"]
     paths = []
-    for name, picture in (("density", _density), ("figure7", _figure7), ("figure8", _figure8)):
+    pictures = {
+        "density": _density, "streams": _streams, "figure7": _figure7, "figure8": _figure8,
+    }  # fmt: skip
+    for name, picture in pictures.items():
         figure = picture(plt, found)
         if figure is None:
             continue
@@ -79,6 +82,32 @@ def _density(plt, found):
         ax.set_ylabel("test log density or probability")
         ax.grid(alpha=0.3)
         ax.legend(frameon=False, loc="lower right")
+    return figure
+
+
+def _streams(plt, found):
+    """RMSE and log density against seconds of learning, a row for each stream."""
+    streams = {}
+    for name in ("stream_series", "stream_space"):
+        streams |= found.get(name, {}).get("details", {}).get("streams", {})
+    if not streams:
+        return None
+    figure, axes = plt.subplots(
+        len(streams), 2, figsize=(11, 3.4 * len(streams)), layout="constrained", squeeze=False
+    )
+    for (left, right), (title, curves) in zip(axes, streams.items(), strict=True):
+        for k, (way, points) in enumerate(curves.items()):
+            seconds = [point["seconds"] for point in points]
+            style = {"marker": "o", "ms": 3, "color": f"C{k}", "label": way}
+            left.plot(seconds, [point["rmse"] for point in points], **style)
+            right.plot(seconds, [-point["nlpd"] for point in points], **style)
+        _limit(right, curves)
+        left.set(title=title, ylabel="test RMSE, sd", yscale="log")
+        right.set(title=title, ylabel="test log density")
+        for ax in (left, right):
+            ax.set(xlabel="seconds of learning", xscale="log")
+            ax.grid(alpha=0.3)
+        left.legend(frameon=False, fontsize="small")
     return figure
 
 

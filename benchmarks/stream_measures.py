@@ -1,0 +1,85 @@
+"""Measures of the streaming estimators."""
+
+from measure import Measure, timed
+
+_ROBUST = "stream_robust"
+
+
+def _against_memory(experiment, name, m, batch, title, unit, low=None):
+    """Rows of one stream beside rivals that keep 3,000 rows."""
+    key = f"{name} {m}"
+    return [
+        Measure(experiment, f"{key} gain", f"{title}, batches of {batch}, m = {m}: log density "
+                "above the best rival's, worst in the second half", "nats", low=low),
+        Measure(experiment, f"{key} rmse_in_units", "the same, RMSE at the end", unit, ratio=True),
+        Measure(experiment, f"{key} nlpd", "the same, NLPD at the end", "nats"),
+        Measure(experiment, f"{key} seconds", "the same, seconds of learning", "s", ratio=True),
+        Measure(experiment, f"{key} bytes", "the same, pickled", "kB", factor=1e-3),
+    ]  # fmt: skip
+
+
+STREAMS = [
+    Measure("stream_line", "worst 50", "left to right, 500 + 10 x 100 rows, m = 50: RMSE to the "
+            "truth, worst of 20", high=0.03),
+    Measure("stream_line", "mean 50", "the same, mean", high=0.03),
+    Measure("stream_line", "failures 50", "the same, failures", high=0.0),
+    Measure("stream_line", "worst 20", "the same with m = 20, worst", ratio=True),
+    Measure("stream_line", "mean 20", "the same with m = 20, mean", ratio=True),
+    Measure("stream_line", "failures 20", "the same with m = 20, failures"),
+    *[
+        Measure("stream_banana", f"worst {k}", f"banana, sorted, m = 30: error after batch {k} "
+                "of 3, worst of 5", high=high, reference=f"paper {paper}")
+        for k, high, paper in ((1, 0.30, 0.28), (2, 0.17, 0.15), (3, 0.105, 0.10))
+    ],
+    *[
+        row
+        for key, name in (("length_scale", "length scale"), ("noise_std", "noise sd"))
+        for row in (
+            Measure("stream_draws", key, f"GP draws, alpha = 0: {name} against the exact GP's, "
+                    "relative difference, median of 5", high=0.20),
+            Measure("stream_draws", f"{key} any", f"the same, {name}, largest over all alphas"),
+        )
+    ],
+    *[
+        row
+        for name, title in (("pseudo_periodic", "pseudo-periodic"), ("speech_subband", "speech"))
+        for batch, m in ((300, 100), (500, 200))
+        for row in _against_memory("stream_series", name, m, batch, title, "", low=0.0)
+    ],
+    *[
+        row
+        for batch, m in ((750, 400), (1000, 600))
+        for row in _against_memory("stream_space", "terrain50_ny20", m, batch, "terrain", "m")
+    ],
+    *[
+        row
+        for factor in ("1", "0.9")
+        for row in (
+            Measure("stream_elec2", f"error_gain {factor}", "elec2, test then train, m = 50, "
+                    f"forget_factor {factor}: error below the best rival's", low=0.0),
+            Measure("stream_elec2", f"gain {factor}", "the same, log probability above "
+                    "SGDClassifier's", "nats", low=0.0),
+            Measure("stream_elec2", f"error {factor}", "the same, error"),
+            Measure("stream_elec2", f"nlpd {factor}", "the same, NLPD", "nats"),
+            Measure("stream_elec2", f"seconds {factor}", "the same, seconds", "s"),
+        )
+    ],
+    timed("stream_speed", "learned", "batch of 300, d = 2, m = 100, 20 iterations", 150, "", "ms",
+          1e3),
+    timed("stream_speed", "updated", "the same with optimizer=None", 5, "", "ms", 1e3),
+    *[
+        Measure("stream_speed", f"times {way}", "20 iterations: times the paper's algorithm on "
+                f"GPflow, {way}{when}", low=10.0, rival="GPflow")
+        for way, when in (("compiled once", " for all batches"), ("compiled anew", " with each"))
+    ],
+    Measure(_ROBUST, "failures", "300 random streams: errors or not finite", high=0.0),
+    Measure(_ROBUST, "bad", "mean squared standardised residual above 4", high=0.0),
+    Measure(_ROBUST, "percentile", "its 95th percentile"),
+    Measure("stream_soak", "seconds", "100,000 batches of 10 rows, m = 50", "s", high=1200.0),
+    Measure("stream_soak", "megabytes", "memory at the end above that after a tenth", "MB",
+            high=1.0),
+    Measure("stream_soak", "ratio", "seconds of a batch, last tenth over second", low=0.8,
+            high=1.25),
+    Measure("stream_soak", "not_finite", "predictions that are not finite", high=0.0),
+    Measure("stream_soak", "rmse", "RMSE to the truth at the end"),
+]  # fmt: skip
