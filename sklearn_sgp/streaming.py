@@ -45,8 +45,9 @@ class StreamingSGPRegressor(BaseStreaming, AnyLikelihoodRegressor):
 
     trust_region : float, default=1.0
         Farthest that one batch may move the natural logarithm of a kernel parameter or of the noise
-        variance, times as many rows as it has for each row seen before where that is more than
-        one. The first batch may move them anywhere.
+        variance; five times as far for noise that rises. Both times as many rows as the batch has
+        for each row learned from before where that is more than one. The first batch may move them
+        anywhere.
 
     min_inducing : int, default=None
         With a number, a stream begins with as few inducing inputs and takes more, up to

@@ -496,7 +496,7 @@ STAGES = [
     ("_blocks_course.factor_sums", 1, {}),
     ("_blocks_course.evidence", 1, {}),
     ("_learned.choose_inducing", 1, {}),
-    ("_learned.join_noise", 1, {}),
+    ("_learned_regression.join_noise", 1, {}),
 ]
 ANYTIME = [
     ("anytime_steps.Ascent.step", 2, {"solver": "anytime"}),

@@ -524,7 +524,7 @@ STAGES = {
     "adam": ("_stochastic.minibatch_bound", {"optimizer": "adam", "batch_size": 16}),
     "sums over rows": ("objectives.accumulate", {}),
     "way back": ("objectives.pull_back", {}),
-    "store": ("_learned.join_noise", {}),
+    "store": ("_learned_regression.join_noise", {}),
     "inducing inputs": ("_learned.choose_inducing", {}),
 }
 
@@ -582,7 +582,7 @@ def test_interrupt_in_a_worker_leaves_the_model(rng, monkeypatch):
         ("_online.minibatch_bound", 3),
         ("_online.collapsed_value", 1),
         ("_online.choose_inducing", 1),
-        ("_learned.join_noise", 1),
+        ("_learned_regression.join_noise", 1),
     ],
 )
 def test_partial_fit_that_fails_leaves_the_model(toy, monkeypatch, error, target, count):
