@@ -124,9 +124,13 @@ class BySites:
             latents = bound.at(parameters)[1]
             squares = (latents.coefficients**2).sum(axis=1)
 
+        best = -np.inf
+
         def objective(candidate):
+            nonlocal best
             value, gradient = bound(candidate)
-            self.held = bound.latents, weight
+            if value > best:  # that of a trial point may be far off where the run ends
+                best, self.held = value, (bound.latents, weight)
             return value, gradient
 
         return input_units(space, squares), objective

@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,12 +12,16 @@ from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import VotingClassifier
 from sklearn.gaussian_process import GaussianProcessClassifier
-from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.multiclass import OneVsRestClassifier
 
 from sklearn_sgp import SVGPClassifier
-from sklearn_sgp.likelihoods import Logit
+from sklearn_sgp._followed import BySites
+from sklearn_sgp.kernels import compile_kernel
+from sklearn_sgp.learning import Parameters, ParameterSpace
+from sklearn_sgp.likelihoods import Logit, Softmax
+from sklearn_sgp.rows import Rows
 
 KERNEL = 3.0 * RBF([1.0, 1.0])
 LIKELIHOODS = pytest.mark.parametrize("likelihood", ["probit", "logit", "softmax"])
@@ -262,3 +267,18 @@ def test_a_fit_that_fails_leaves_the_estimator(two, monkeypatch, method, target)
                 getattr(model, method)(X, y)
         assert set(vars(model)) == set(before)
         assert all(vars(model)[key] is before[key] for key in before)
+
+
+def test_the_last_posterior_starts_from_the_best_parameters(three):
+    """Not from those of the last trial point, whose coordinates may be far off."""
+    X, y = three
+    rows = Rows(X, y[:, None].astype(float), None, np.zeros(1), np.ones(1))
+    expression = compile_kernel(ConstantKernel() * RBF([1.0] * X.shape[1]), np.zeros(X.shape[1]))
+    start = Parameters(expression, expression.theta, 0.0, X[:10])
+    space = ParameterSpace(np.tile([-9.0, 9.0], (len(start.theta), 1)), None, None)
+    followed = BySites(Softmax(), 3)
+    _, objective = followed.run(space, start, rows, 1e-8, False, None, np.inf)
+    good = objective(start)[0]
+    held = followed.held[0]
+    assert objective(replace(start, theta=start.theta + 6.0))[0] < good
+    assert followed.held[0] is held
