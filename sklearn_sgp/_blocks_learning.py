@@ -9,8 +9,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from ._stages import LARGEST_WEIGHT, STAGE_SHARE, refinements
+from ._stages import LARGEST_WEIGHT, STAGE_SHARE, refinements, subset
+from ._warnings import warn_caller
 from .block_objectives import block_evidence
+from .blocks import Model
+from .factors import CHUNK
 from .kernels._scales import with_shorter_scales
 from .learning import ascend_lbfgs
 from .parallel import one_blas_thread_each
@@ -20,6 +23,9 @@ from .posterior import settle_jitter
 _STARTS = (1.0, 0.3, 0.1)
 # Iterations after which only the best start goes on.
 _TRIAL_ITERATIONS = 12
+# Fewer blocks, or fewer evaluations of them, teach less than the variational bound of rows does,
+# which gets this share of a budget that is short.
+_LEAST_BLOCKS, _LEAST_EVALUATIONS, _ROWS_SHARE = 8, 25, 0.4
 _MIN_SECONDS = 0.05
 
 
@@ -43,10 +49,15 @@ def learn_on_sample(problem, plan, blocks, reserve):
     order = problem.rng.permutation(len(blocks))
     init_size = n_rows if settings.optimizer == "lbfgs" else settings.init_size
     sample = _whole_blocks(blocks, order, init_size)
-    parameters, n_iter = _warm_start(
-        problem, plan, sample, STAGE_SHARE * (trace.clock.left() - reserve)
-    )
-    if len(sample) == len(blocks):
+    left = trace.clock.left() - reserve
+    evaluation = _block_seconds(problem, plan.objective, sample)
+    enough = min(_LEAST_BLOCKS, len(sample)) * evaluation
+    if STAGE_SHARE * left < len(_STARTS) * _TRIAL_ITERATIONS * enough:
+        return _from_rows(problem, plan.objective, sample, left, evaluation)
+    seconds = STAGE_SHARE * left
+    few = _affordable(sample, seconds, len(_STARTS) * _TRIAL_ITERATIONS * evaluation)
+    parameters, n_iter = _warm_start(problem, plan.objective, few, seconds)
+    if len(few) == len(blocks):
         return parameters, n_iter, 0
     sizes = refinements(n_rows, init_size)
     for size in sizes:
@@ -54,30 +65,73 @@ def learn_on_sample(problem, plan, blocks, reserve):
             break
         share = 1.0 if size == sizes[-1] else STAGE_SHARE
         seconds = share * (trace.clock.left() - reserve)
-        sample = _whole_blocks(blocks, order, size)
-        copies = min(len(blocks) / len(sample), LARGEST_WEIGHT)
+        more_blocks = _whole_blocks(blocks, order, size)
+        few = max(few, _affordable(more_blocks, seconds, _LEAST_EVALUATIONS * evaluation), key=len)
+        copies = min(len(blocks) / len(few), LARGEST_WEIGHT)
         parameters, _, more = _ascend(
-            problem, plan, sample, parameters, settings.max_iter, seconds, copies
+            problem, plan.objective, few, parameters, settings.max_iter, seconds, copies
         )
         n_iter += more
     return parameters, n_iter, 0
 
 
-def _warm_start(problem, plan, sample, seconds):
+def _block_seconds(problem, objective, sample):
+    """Measured time of an evaluation, a block; 0 without a budget."""
+    if not np.isfinite(problem.trace.clock.max_time):
+        return 0.0
+    some, start = sample[:2], problem.start
+    delta = settle_jitter(start.kernel, start.Z, problem.settings.jitter)[0].delta
+    begin = time.perf_counter()
+    block_evidence(start, some, delta, objective, n_jobs=problem.settings.n_jobs)
+    return (time.perf_counter() - begin) / len(some)
+
+
+def _affordable(sample, seconds, a_block):
+    """As many blocks as there is time for, at least one."""
+    if a_block == 0.0:
+        return sample
+    return sample[: max(1, int(seconds / a_block))]
+
+
+def _from_rows(problem, objective, sample, seconds, evaluation):
+    """Where time is short: the variational bound of some rows, then of blocks if there is time."""
+    deadline = time.perf_counter() + seconds
+    few = _affordable(sample, (1.0 - _ROWS_SHARE) * seconds, _LEAST_EVALUATIONS * evaluation)
+    enough = len(few) >= min(_LEAST_BLOCKS, len(sample))
+    rows = subset(problem.rows, problem.settings.init_size, problem.rng)
+    pieces, limit = list(rows.chunks(CHUNK)), problem.settings.max_iter
+    bound = Model("diagonal", 0.0)
+    seconds *= _ROWS_SHARE if enough else 1.0
+    parameters, _, n_iter = _ascend(problem, bound, pieces, problem.start, limit, seconds)
+    if not enough:
+        warn_caller(
+            f"max_time={problem.trace.clock.max_time:g} seconds leave no time to learn from whole "
+            "blocks: kernel, noise and inducing inputs are learned by the variational bound, which "
+            "finds no structure within blocks. Raise max_time or lower block_size."
+        )
+        return parameters, n_iter, 0
+    left = deadline - time.perf_counter()
+    parameters, _, more = _ascend(problem, objective, few, parameters, limit, left)
+    return parameters, n_iter + more, 0
+
+
+def _warm_start(problem, objective, sample, seconds):
     deadline, max_iter = time.perf_counter() + seconds, problem.settings.max_iter
     starts = [problem.start]
-    if plan.objective.whole:
+    if objective.whole:
         starts = [_shortened(problem, share) for share in _STARTS]
     trial = min(_TRIAL_ITERATIONS, max_iter)
     trials = [
-        _ascend(problem, plan, sample, start, trial, seconds / (2 * len(starts)))
+        _ascend(problem, objective, sample, start, trial, seconds / (2 * len(starts)))
         for start in starts
     ]
     parameters, _, _ = max(trials, key=lambda run: run[1])
     n_iter = sum(run[2] for run in trials)
     if max_iter > trial and not problem.trace.stopped:
         left = deadline - time.perf_counter()
-        parameters, _, more = _ascend(problem, plan, sample, parameters, max_iter - trial, left)
+        parameters, _, more = _ascend(
+            problem, objective, sample, parameters, max_iter - trial, left
+        )
         n_iter += more
     return parameters, n_iter
 
@@ -101,18 +155,18 @@ def _shortened(problem, share):
     return space.unpack(np.clip(x, *space.bounds(start).T), start)
 
 
-def _ascend(problem, plan, sample, start, max_iter, seconds, copies=1.0):
+def _ascend(problem, objective, sample, start, max_iter, seconds, copies=1.0):
     """Follow the evidence of some blocks; the trace is scaled to all rows."""
     settings = problem.settings
     delta = settle_jitter(start.kernel, start.Z, settings.jitter)[0].delta
     scale = problem.rows.total_weight / (copies * sum(rows.total_weight for rows in sample))
 
-    def objective(candidate):
+    def evidence(candidate):
         value, gradient = block_evidence(
             candidate,
             sample,
             delta,
-            plan.objective,
+            objective,
             copies=copies,
             with_inputs=problem.space.learns_inputs,
             n_jobs=settings.n_jobs,
@@ -121,7 +175,7 @@ def _ascend(problem, plan, sample, start, max_iter, seconds, copies=1.0):
 
     with one_blas_thread_each(settings.n_jobs):
         return ascend_lbfgs(
-            objective,
+            evidence,
             problem.space,
             start,
             max_iter=max_iter,

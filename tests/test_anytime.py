@@ -865,3 +865,11 @@ def test_callbacks_can_score_in_the_middle(toy, model, labels):
     steps = [row for row in monitor.get_logs().data if row["task_name"] == "step"]
     assert len(steps) == len(ours.objectives_)
     assert np.isfinite([row["r2"] for row in steps]).all()
+
+
+def test_too_little_time_for_blocks_is_said_and_spent_on_rows(wave):
+    X, y = wave
+    model = AnytimeSGPRegressor(n_inducing=10, block_size=100, max_time=1e-3, solver="exact")
+    with pytest.warns(ConvergenceWarning, match="whole blocks"):
+        model.fit(X, y)
+    assert np.isfinite(model.predict(X)).all()
