@@ -36,9 +36,9 @@ class StreamingSGPRegressor(BaseStreaming, AnyLikelihoodRegressor):
         As for :class:`~sklearn_sgp.SVGPRegressor`.
 
     alpha_divergence : float, default=0.0
-        Of the rows of a batch: 0 is the variational bound, 1 is expectation propagation, and what is
-        between is Power-EP. The old posterior enters with at least 0.5, which matters where inducing
-        inputs are dropped. Likelihoods other than Gaussian noise take 0.
+        Of the rows of a batch: 0 is the variational bound, 1 is expectation propagation, and what
+        is between is Power-EP. The old posterior enters with at least 0.5, which matters where
+        inducing inputs are dropped. Likelihoods other than Gaussian noise take 0.
 
     forget_factor : float, default=1.0
         Power of the old posterior's information in each batch: below 1 the past fades, as in a
