@@ -203,8 +203,8 @@ class AnytimeSGPRegressor(BaseBlockRegressor):
     flights of one route or readings of one sensor, are better blocks than those of k-means on all
     inputs: give them as ``blocks``. On 1.95 million flights PIC predicts delays with a root mean
     squared error of 34 minutes with k-means, and of 31 with 2,000 blocks of flights of like
-    distance and time of departure. Learning from whole blocks wants time: with a ``max_time`` of a few
-    seconds the hyperparameters are those of the variational bound, and a warning says so.
+    distance and time of departure. Learning from whole blocks wants time: with a ``max_time`` of a
+    few seconds the hyperparameters are those of the variational bound, and a warning says so.
 
     PITC and PIC keep their training rows: a prediction needs those of its block. A block of b rows
     costs O(b^3 + b^2 m + b m^2), a prediction in a block that was hit the same once and
