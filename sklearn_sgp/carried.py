@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 
 from ._core import _linalg as la
@@ -40,11 +41,15 @@ class Factor:
 
     @cached_property
     def root(self):
-        """R with R^T R = H, which may be singular."""
+        """R and g with R^T R = H, which may be singular, and R^T g = h."""
         L, pivot, rank, _ = dpstrf(self.H, lower=1)
-        R = np.zeros((max(rank, 1), len(self.H)))
-        R[:rank, pivot - 1] = np.tril(L)[:, :rank].T
-        return R
+        rank, order = max(rank, 1), pivot - 1
+        L = np.tril(L)[:, :rank]
+        R = np.zeros((rank, len(self.H)))
+        R[:, order] = L.T
+        if not L[0, 0] > 0.0:  # nothing is known
+            return R, np.zeros((rank, self.h.shape[1]))
+        return R, solve_triangular(L[:rank], self.h[order[:rank]], lower=True)
 
     def scaled(self, share):
         return Factor(share * self.H, share * self.h)
@@ -155,14 +160,15 @@ class CarriedBlock:
 
     @cached_property
     def _inner(self):
-        """Factor of I + alpha R V R^T, and R^T times its inverse root."""
-        R = self.factor.root
+        """Factor C of G = I + alpha R V R^T, and inv(C) R and inv(C) g."""
+        R, g = self.factor.root
         G = product(product(R, self.link.V), R, trans_b=True)
         G *= self.alpha
         la.symmetrize(G)
         G.flat[:: len(G) + 1] += 1.0
         C = cholesky(G)
-        return C, product(triangular_inverse(C), R)
+        C_inv = triangular_inverse(C)
+        return C, product(C_inv, R), product(C_inv, np.ascontiguousarray(g))
 
     @cached_property
     def H(self):
@@ -174,11 +180,11 @@ class CarriedBlock:
 
     @cached_property
     def h(self):
-        """(I + alpha H V)^-1 h."""
-        h = self.factor.h
+        """(I + alpha H V)^-1 h, as R^T inv(G) g: h less what it loses would cancel."""
         if self.alpha == 0.0:
-            return h
-        return h - self.alpha * product(self.H, product(self.link.V, h))
+            return self.factor.h
+        _, S, s = self._inner
+        return product(S, s, trans_a=True)
 
     @cached_property
     def constant(self):
