@@ -9,7 +9,7 @@ from ._classification import LIKELIHOODS, BaseSparseGPClassifier, chosen_likelih
 from ._compat import FitProgress, HasMethods, StrOptions
 from ._followed import BySites
 from ._learned import BaseLearned
-from ._start import merged_rows, no_noise, scaled_rows
+from ._start import merged_rows, no_noise, positive_rows, scaled_rows
 from .likelihoods import Softmax
 from .rows import Rows
 
@@ -31,10 +31,7 @@ class BaseLearnedClassifier(BaseLearned, BaseSparseGPClassifier):
         if self.class_weight is not None:
             of_class = compute_sample_weight(self.class_weight, y)
             weight = of_class if weight is None else weight * of_class
-        if weight is not None and not weight.all():
-            keep = weight > 0
-            X, y, weight = X[keep], y[keep], weight[keep]
-        return X, y, weight
+        return positive_rows(X, y, weight)
 
     def _coded_rows(self, X, y, weight):
         return scaled_rows(X, self._codes(y), weight, (np.zeros(1), np.ones(1)))

@@ -10,7 +10,7 @@ from ._core import _linalg as la
 from ._moves import move_by_adam
 from ._stages import Learned
 from .factors import Sums, accumulate
-from .inducing import choose_inducing
+from .inducing import choose_inducing, not_among
 from .learning import Adam, ParameterSpace
 from .linalg import NotPositiveDefiniteError, product
 from .minibatch import minibatch_bound
@@ -208,9 +208,8 @@ class _Absorber:
 
 def new_inducing_inputs(method, rows, parameters, count, spread, rng):
     """Up to ``count`` inducing inputs among the rows that are not inducing inputs yet."""
-    known = {row.tobytes() for row in parameters.Z}
     X = np.asarray(rows.X, dtype=np.float64)
-    fresh = np.array([row.tobytes() not in known for row in X])
+    fresh = not_among(X, parameters.Z)
     if not fresh.any():
         return parameters.Z[:0]
     weight = None if rows.weight is None else rows.weight[fresh]

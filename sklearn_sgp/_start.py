@@ -84,7 +84,7 @@ def merged_rows(X, y, weight):
     where a model can interpolate, L-BFGS amplifies the difference (in 5 of 12 data sets of 15 rows
     and 30 columns scikit-learn's check failed, predictions differing by up to 0.6).
     """
-    X, y, weight = _positive_rows(X, y, weight)
+    X, y, weight = positive_rows(X, y, weight)
     if len(X) > _MERGE_ROWS:
         return X, y, weight
     _, first, inverse = np.unique(
@@ -96,10 +96,11 @@ def merged_rows(X, y, weight):
 
 def scaled_rows(X, y, weight, scaling):
     """Rows of positive weight."""
-    return Rows(*_positive_rows(X, y, weight), *scaling)
+    return Rows(*positive_rows(X, y, weight), *scaling)
 
 
-def _positive_rows(X, y, weight):
+def positive_rows(X, y, weight):
+    """Inputs, targets and weights without rows of weight zero."""
     if weight is None or weight.all():
         return X, y, weight
     keep = weight > 0

@@ -13,6 +13,7 @@ from .learning import Adam, Parameters, ParameterSpace, Plateau, Trace, ascend_l
 from .linalg import NotPositiveDefiniteError
 from .parallel import one_blas_thread_each
 from .posterior import settle_jitter, warn_about_jitter
+from .stream_inducing import NOTHING_KEPT, all_kept
 
 # The first batch to learn from is learned from twice, as its inducing inputs are first chosen by a
 # kernel that is only a guess; nothing holds its parameters near where they start.
@@ -21,7 +22,6 @@ _FIRST_ROUNDS = 2
 # believed, batch after batch (of 180 random streams 7 ended with bands half as wide as the errors
 # or less, now 2; on terrain the RMSE fell from 36 m to 29).
 _NOISE_RISE = 5.0
-_NOTHING_KEPT = np.empty((0, 2), dtype=np.intp)
 
 
 @dataclass(frozen=True)
@@ -106,8 +106,7 @@ def next_batch(learned, rows, seen, plan):
             found, n_iter = _best_of_rounds(old, rows, carried, seen, plan)
         except (NotPositiveDefiniteError, np.linalg.LinAlgError) as error:
             # with the old kernel and inducing inputs information is only added
-            everything = np.column_stack([np.arange(len(old.Z))] * 2)
-            proposal = Proposal(old, everything, carried.prior.delta, learned.jitter)
+            proposal = Proposal(old, all_kept(old.Z), carried.prior.delta, learned.jitter)
             found, n_iter = _updated(proposal, rows, carried, plan), 0
             warn_caller(
                 "Kernel, noise and inducing inputs must have a positive definite covariance to "
@@ -130,7 +129,7 @@ def _best_of_rounds(parameters, rows, carried, seen, plan):
     # parameters that rest on fewer rows than now come are no more than a start
     radius = np.inf if first else plan.trust_region * max(1.0, rows.total_weight / plan.taught)
     for k in range(_FIRST_ROUNDS if first and plan.learns else 1):
-        Z, kept = parameters.Z, _NOTHING_KEPT
+        Z, kept = parameters.Z, NOTHING_KEPT
         if k or carried is not None:
             Z, kept = plan.choose(rows, parameters, old, seen)
         proposal = _settled(replace(parameters, Z=Z), kept, plan)

@@ -9,11 +9,11 @@ from sklearn.utils import check_random_state
 
 from ._compat import FitProgress, Interval
 from ._learned import SHARED_CONSTRAINTS, BaseLearned
-from ._start import input_summary
+from ._start import input_summary, positive_rows
 from ._stream import Plan, first_batch, next_batch
 from .kernels._scales import input_scales
 from .learning import Clock, Trace
-from .stream_inducing import Chooser
+from .stream_inducing import Chooser, all_kept
 
 # Least power of the carried factor. With 0 what is known of an old inducing value counts in full
 # even where the new ones do not determine it, and a posterior that has to drop some contradicts
@@ -40,9 +40,7 @@ class BaseStreaming(BaseLearned):
         clock, progress = Clock(self.max_time), FitProgress(self, X, y)
         progress.begin()
         self.__dict__.pop("_learned", None)
-        if weight is not None and not weight.all():
-            keep = weight > 0
-            X, y, weight = X[keep], y[keep], weight[keep]
+        X, y, weight = positive_rows(X, y, weight)
         edges = [0, *range(min(self.init_size, len(X)), len(X), self.batch_size), len(X)]
         for lo, hi in pairwise(edges):
             part = None if weight is None else weight[lo:hi]
@@ -103,7 +101,7 @@ class BaseStreaming(BaseLearned):
 
     def _chosen_inducing(self, rows, parameters, old, seen):
         if not isinstance(self.inducing, str):
-            return parameters.Z, np.column_stack([np.arange(len(parameters.Z))] * 2)
+            return parameters.Z, all_kept(parameters.Z)
         chooser = Chooser(self.inducing, self.n_inducing, self.min_inducing)
         kernel = parameters.kernel
         scale = input_scales(kernel, input_summary(rows.X, rows.weight)[1])

@@ -19,6 +19,7 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 
 from ._core import _linalg as la
+from .block_objectives import evidence
 from .blocks import BlockGradient, gram_cotangent, pull_back
 from .linalg import cholesky, product, sandwich, triangular_inverse
 from .objectives import Gradient
@@ -75,10 +76,8 @@ class Carried:
     @classmethod
     def of(cls, posterior):
         """From a `posterior.Posterior` or `latents.Latents`."""
-        posteriors, constant = posterior.posteriors, 0.0
-        for part in posteriors:
-            fit = float(np.vdot(part.h, part.v_mean))
-            constant += 0.5 * (part.h.shape[1] * part.log_det_B - fit)
+        posteriors = posterior.posteriors
+        constant = -sum(evidence(part, 0.0) for part in posteriors)
         factors = tuple(Factor(part.H, part.h) for part in posteriors)
         return cls(posterior.prior, factors, constant)
 
@@ -106,7 +105,9 @@ class Link:
     def __init__(self, prior, old, kept):
         self.prior, self.old = prior, old
         self.same = prior is old
+        self.moved = np.zeros(len(old.Z), dtype=bool)
         if self.same:
+            self.A = np.ascontiguousarray(prior.L.T)
             return
         Z, Z_old, new, gone = prior.Z, old.Z, kept[:, 0], kept[:, 1]
         self.A = prior.kernel.block(Z, Z_old)
@@ -115,7 +116,7 @@ class Link:
         # what has not moved is known exactly
         fixed = (Z[new] == Z_old[gone]).all(axis=1)
         self.A[:, gone[fixed]] = prior.L.T[:, new[fixed]]
-        self.moved = np.ones(len(Z_old), dtype=bool)
+        self.moved[:] = True
         self.moved[gone[fixed]] = False
 
     @cached_property
@@ -130,7 +131,7 @@ class Link:
     @cached_property
     def V(self):
         """V in old whitened coordinates."""
-        if self.same or not self.moved.any():
+        if not self.moved.any():
             return np.zeros((len(self.old.Z),) * 2)
         moved = self.moved
         A = np.ascontiguousarray(self.A[:, moved])
@@ -233,8 +234,7 @@ class CarriedBlock:
         gamma = sandwich(R_old, gamma, trans=True)
         la.symmetrize(gamma)
         la.trmm_right(B_bar, R_old, False)
-        A = link.prior.L.T if link.same else link.A
-        la.gemm(np.ascontiguousarray(A), gamma, B_bar, False, False, -2.0, 1.0)
+        la.gemm(link.A, gamma, B_bar, False, False, -2.0, 1.0)
         return BlockGradient(value, B_bar, gamma, 0.0)
 
 
@@ -260,8 +260,7 @@ def carried_gradient(link, blocks, means, covariances, with_inputs=True):
         for block, mean, covariance in zip(blocks, means, covariances, strict=True)
     ]
     total = BlockGradient(0.0, sum(part.A for part in parts), sum(part.K_XX for part in parts), 0.0)
-    A = np.ascontiguousarray(prior.L.T) if link.same else link.A
-    theta, grad_Z, AAt = pull_back(prior, old.Z, A, total, with_inputs)
+    theta, grad_Z, AAt = pull_back(prior, old.Z, link.A, total, with_inputs)
     theta_K, Z_K = prior.kernel.gram_vjp(prior.Z, gram_cotangent(prior, AAt), with_inputs)
     Z_bar = 0.0 if grad_Z is None else grad_Z + (0.0 if Z_K is None else Z_K)
     return Gradient(theta + theta_K, 0.0, Z_bar)

@@ -65,6 +65,12 @@ def distinct_rows(X, weight, n_inducing, rng):
     return rows, np.bincount(inverse.ravel(), weights=sample_weight, minlength=len(rows))
 
 
+def not_among(X, Z):
+    """Mask of the rows of X that are not rows of Z, to the last bit."""
+    known = {row.tobytes() for row in Z}
+    return np.array([row.tobytes() not in known for row in X])
+
+
 def kmeans_centres(candidates, mass, n_inducing, scale, rng):
     from sklearn.cluster import KMeans  # 0.16 s of the package's import, not always needed
 

@@ -4,13 +4,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .inducing import distinct_rows, greedy_variance, kmeans_centres
+from .inducing import distinct_rows, greedy_variance, kmeans_centres, not_among
 
 # A candidate that the others explain but for less than this share of the variance tells nothing
 # that the jitter would not hide.
 _TOL = 1e-8
 # An unexplained variance below this share of the noise costs the bound at most 0.05 nats a row.
 _ENOUGH = 0.1
+# Pairs (new, old) of inducing inputs that are the same.
+NOTHING_KEPT = np.empty((0, 2), dtype=np.intp)
+
+
+def all_kept(Z):
+    """Pairs where the new inducing inputs are the old ones, in their order."""
+    return np.column_stack([np.arange(len(Z))] * 2)
 
 
 @dataclass(frozen=True)
@@ -55,8 +62,7 @@ class Chooser:
             Pairs (new, old).
         """
         X, mass = distinct_rows(rows.X, rows.weight, self.n_inducing, rng)
-        known = {row.tobytes() for row in old}
-        fresh = np.array([row.tobytes() not in known for row in X])
+        fresh = not_among(X, old)
         candidates = np.vstack([old, X[fresh]])
         if self.method == "greedy":
             return _among(candidates, self._greedy(candidates, kernel, noise_variance), len(old))
@@ -65,7 +71,7 @@ class Chooser:
         mass = np.concatenate([np.full(len(old), seen / max(len(old), 1)), mass[fresh]])
         if self.method == "kmeans":
             centres = kmeans_centres(candidates, mass, self.n_inducing, scale, rng)
-            return centres, np.empty((0, 2), dtype=np.intp)
+            return centres, NOTHING_KEPT
         share = mass / mass.sum()
         picked = rng.choice(len(candidates), self.n_inducing, replace=False, p=share)
         return _among(candidates, np.sort(picked), len(old))

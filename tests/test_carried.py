@@ -253,7 +253,9 @@ def labels(rows, likelihood):
 
 
 @pytest.mark.parametrize(
-    "likelihood", [Probit(), Poisson(np.zeros(1)), StudentT(), Gaussian()], ids=repr
+    "likelihood",
+    [Probit(), Poisson(np.zeros(1)), StudentT(), Gaussian()],
+    ids=lambda likelihood: type(likelihood).__name__,
 )
 @pytest.mark.parametrize("power", [0.0, 0.5])
 def test_gradient_of_the_bound_by_sites(likelihood, power):
