@@ -13,7 +13,6 @@ from .anytime_steps import Ascent, epochs
 from .block_objectives import factor_gradient
 from .learning import Adam
 from .linalg import NotPositiveDefiniteError
-from .objectives import Gradient
 from .posterior import Prior, settle_jitter
 
 
@@ -109,5 +108,5 @@ def _gradient(ascent, chosen, with_inputs, n_jobs):
         with_inputs=with_inputs,
         n_jobs=n_jobs,
     )
-    gradient = Gradient(found.theta, found.log_noise, found.Z).scaled(share)
+    gradient = found.gradient(ascent.prior, with_inputs).scaled(share)
     return share * found.value - posterior.kl(), gradient

@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ._core import _linalg as la
-from .blocks import gram_cotangent, make_block, pull_back
+from .blocks import PulledBack, make_block, pull_back
+from .factors import STORE_BYTES
 from .linalg import NotPositiveDefiniteError
-from .objectives import Gradient
-from .parallel import group_bounds, map_groups
+from .parallel import group_bounds, map_groups, shares_memory
 from .posterior import Posterior, Prior
 
 
@@ -30,29 +30,38 @@ class FactorSums(NamedTuple):
         return FactorSums(*(factor * part for part in self))
 
 
-class FactorGradient(NamedTuple):
-    """Sums over blocks of E_q[log t_B] and its derivatives; ``Z`` is 0.0 where not asked for."""
-
-    value: float
-    theta: np.ndarray
-    log_noise: float
-    Z: np.ndarray
-
-
 def _groups(blocks):
     """Runs of blocks, as many whatever the number of jobs, so that sums repeat."""
     return [blocks[slice(*bounds)] for bounds in group_bounds(len(blocks), 1)]
 
 
-def _sum_group(prior, blocks, noise_variance, model):
+def _stores(store, groups):
+    return store or [None] * len(groups)
+
+
+def factor_store(m, blocks, model):
+    """A list for each group in which the forward map may leave its factors to the backward one.
+
+    None where they would be large, or workers are other processes.
+    """
+    size = sum(len(rows) * (2 * m + model.n_whole * len(rows)) for rows in blocks)
+    if 8 * size > STORE_BYTES or not shares_memory():
+        return None
+    return [[] for _ in _groups(blocks)]
+
+
+def _sum_group(prior, blocks, noise_variance, model, made):
     m, t = len(prior.Z), blocks[0].y.shape[1]
     H, h, constant = np.zeros((m, m)), np.zeros((m, t)), 0.0
     for rows in blocks:
-        constant += make_block(prior, rows, noise_variance, model).add_to(H, h)
+        block = make_block(prior, rows, noise_variance, model)
+        constant += block.add_to(H, h)
+        if made is not None:
+            made.append(block)
     return H, h, constant
 
 
-def factor_sums(prior, blocks, noise_variance, model, n_jobs=None):
+def factor_sums(prior, blocks, noise_variance, model, n_jobs=None, store=None):
     """Information of all blocks.
 
     Parameters
@@ -63,13 +72,19 @@ def factor_sums(prior, blocks, noise_variance, model, n_jobs=None):
     noise_variance : float
     model : blocks.Model
     n_jobs : int or None
+    store : list or None
+        From `factor_store`; is filled.
 
     Returns
     -------
     sums : FactorSums
     """
     prior.L_inv  # noqa: B018  (once, not in every task)
-    tasks = [(prior, group, noise_variance, model) for group in _groups(blocks)]
+    groups = _groups(blocks)
+    tasks = [
+        (prior, group, noise_variance, model, made)
+        for group, made in zip(groups, _stores(store, groups), strict=True)
+    ]
     parts = map_groups(_sum_group, tasks, n_jobs)
     H, h, constant = parts[0]
     for part in parts[1:]:
@@ -87,31 +102,35 @@ def evidence(posterior, constant):
     return constant + 0.5 * (fit - t * posterior.log_det_B)
 
 
-def _gradient_group(prior, blocks, noise_variance, model, mean, covariance, with_inputs):
-    m = len(prior.Z)
-    AAt, value, theta, log_noise, grad_Z = np.zeros((m, m)), 0.0, 0.0, 0.0, 0.0
-    for rows in blocks:
-        block = make_block(prior, rows, noise_variance, model)
+def _pull_back_group(*task):
+    return PulledBack.total(_pulled_back(*task))
+
+
+def _pulled_back(prior, blocks, made, noise_variance, model, mean, covariance, with_inputs):
+    for i, rows in enumerate(blocks):
+        block = made[i] if made else make_block(prior, rows, noise_variance, model)
         gradient = block.gradient(mean, covariance)
-        value += gradient.value
-        log_noise += gradient.log_noise
-        theta_part, Z_part, AAt_part = pull_back(prior, rows.X, block.A, gradient, with_inputs)
-        theta = theta + theta_part
-        la.axpy(1.0, AAt_part, AAt)
-        if Z_part is not None:
-            grad_Z = grad_Z + Z_part
-    return value, theta, log_noise, grad_Z, AAt
+        yield pull_back(prior, rows.X, block.A, gradient, with_inputs)
 
 
 def factor_gradient(
-    prior, blocks, noise_variance, model, mean, covariance, *, with_inputs=True, n_jobs=None
+    prior,
+    blocks,
+    noise_variance,
+    model,
+    mean,
+    covariance,
+    *,
+    with_inputs=True,
+    n_jobs=None,
+    store=None,
 ):
     """Sum of E_q[log t_B] for q = N(mean, covariance) in whitened coordinates, and derivatives.
 
     Parameters
     ----------
     prior, blocks, noise_variance, model, n_jobs
-        As in `factor_sums`.
+        As in `factor_sums`, which may have filled the ``store``.
     mean : ndarray of shape (m, t)
     covariance : ndarray of shape (m, m)
     with_inputs : bool
@@ -119,17 +138,16 @@ def factor_gradient(
 
     Returns
     -------
-    gradient : FactorGradient
-        With q held in whitened coordinates.
+    pulled : blocks.PulledBack
+        Its gradient is that with q held in whitened coordinates.
     """
     prior.L_inv  # noqa: B018  (once, not in every task)
-    shared = (noise_variance, model, mean, covariance, with_inputs)
-    parts = map_groups(
-        _gradient_group, [(prior, group, *shared) for group in _groups(blocks)], n_jobs
-    )
-    value, theta, log_noise, grad_Z, AAt = (sum(some) for some in zip(*parts, strict=True))
-    theta_K, Z_K = prior.kernel.gram_vjp(prior.Z, gram_cotangent(prior, AAt), with_inputs)
-    return FactorGradient(value, theta + theta_K, log_noise, grad_Z + (0.0 if Z_K is None else Z_K))
+    shared, groups = (noise_variance, model, mean, covariance, with_inputs), _groups(blocks)
+    tasks = [
+        (prior, group, made, *shared)
+        for group, made in zip(groups, _stores(store, groups), strict=True)
+    ]
+    return PulledBack.total(map_groups(_pull_back_group, tasks, n_jobs))
 
 
 def block_evidence(parameters, blocks, delta, model, *, copies=1.0, with_inputs=True, n_jobs=None):
@@ -160,12 +178,13 @@ def block_evidence(parameters, blocks, delta, model, *, copies=1.0, with_inputs=
     """
     prior = Prior.build(parameters.kernel, parameters.Z, delta)
     s2 = parameters.noise_variance
-    sums = factor_sums(prior, blocks, s2, model, n_jobs).scaled(copies)
+    store = factor_store(len(prior.Z), blocks, model)
+    sums = factor_sums(prior, blocks, s2, model, n_jobs, store).scaled(copies)
     posterior = Posterior(prior, sums.H, sums.h)
     value = evidence(posterior, sums.constant)
     if not np.isfinite(value):
         raise NotPositiveDefiniteError("the evidence is not finite")
-    gradient = factor_gradient(
+    pulled = factor_gradient(
         prior,
         blocks,
         s2,
@@ -174,5 +193,6 @@ def block_evidence(parameters, blocks, delta, model, *, copies=1.0, with_inputs=
         posterior.B_inv,
         with_inputs=with_inputs,
         n_jobs=n_jobs,
+        store=store,
     )
-    return value, Gradient(gradient.theta, gradient.log_noise, gradient.Z).scaled(copies)
+    return value, pulled.gradient(prior, with_inputs).scaled(copies)

@@ -8,7 +8,8 @@ All in whitened coordinates: A = inv(L) K(Z, X_B), shape (m, n), so that P_B u =
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import iadd
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 from ._core import _linalg as la
 from ._core._memory import empty
 from .linalg import cholesky, copy_of, inverse_from_cholesky, product, sandwich
+from .objectives import Gradient
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
 
@@ -40,6 +42,11 @@ class Model:
         """Whether the rows of a block belong together."""
         return self.part == "block" and self.alpha > 0.0
 
+    @property
+    def n_whole(self):
+        """How many factors of a block's own covariance it takes."""
+        return int(self.whole)
+
 
 @dataclass(frozen=True)
 class Mixture:
@@ -55,6 +62,10 @@ class Mixture:
     @property
     def whole(self):
         return any(model.whole for model, _ in self.components)
+
+    @property
+    def n_whole(self):
+        return sum(model.n_whole for model, _ in self.components)
 
 
 class BlockGradient(NamedTuple):
@@ -278,26 +289,64 @@ def make_block(prior, rows, noise_variance, model):
     return single(model)
 
 
+@dataclass
+class PulledBack:
+    """What blocks contribute to a gradient, with L held, and what goes by way of L; they add up.
+
+    ``Z`` is 0.0 where not asked for, ``AAt`` (m, m) the cotangent of A times A^T.
+    """
+
+    value: float
+    theta: np.ndarray
+    log_noise: float
+    Z: np.ndarray
+    AAt: np.ndarray
+
+    def __iadd__(self, other):
+        la.axpy(1.0, other.AAt, self.AAt)
+        self.value += other.value
+        self.theta = self.theta + other.theta
+        self.log_noise += other.log_noise
+        self.Z = self.Z + other.Z
+        return self
+
+    @classmethod
+    def total(cls, parts):
+        """The sum of some, into the first of them."""
+        return reduce(iadd, parts)
+
+    def gradient(self, prior, with_inputs=True):
+        """An `objectives.Gradient`, with what goes by way of L."""
+        cotangent = gram_cotangent(prior, self.AAt)
+        theta, Z = prior.kernel.gram_vjp(prior.Z, cotangent, with_inputs)
+        return Gradient(self.theta + theta, self.log_noise, self.Z + (0.0 if Z is None else Z))
+
+
 def pull_back(prior, X, A, gradient, with_inputs=True):
-    """Gradient of a block's value at fixed L; the gradient's arrays are overwritten.
+    """Carry the cotangents of a block to kernel and inducing inputs, overwriting them.
+
+    Parameters
+    ----------
+    prior : posterior.Prior
+    X : ndarray of shape (n, d)
+    A : ndarray of shape (m, n)
+    gradient : BlockGradient
+    with_inputs : bool
+        Whether the gradient in Z is wanted.
 
     Returns
     -------
-    grad_theta : ndarray of shape (n_theta,)
-    grad_Z : ndarray of shape (m, d) or None
-    AAt : ndarray of shape (m, m)
-        Cotangent of A times A^T; summed over blocks, it gives that of K(Z, Z) by `gram_cotangent`.
+    pulled : PulledBack
     """
     kernel, AAt = prior.kernel, product(gradient.A, A, trans_b=True)
     la.trmm(prior.L_inv, gradient.A, True)
-    grad_theta, grad_Z = kernel.block_vjp(prior.Z, X, gradient.A, with_inputs)
-    if gradient.K_XX is None:
-        return grad_theta, grad_Z, AAt
-    if gradient.K_XX.ndim == 1:
-        own = kernel.diag_vjp(X, gradient.K_XX)
-    else:
-        own, _ = kernel.gram_vjp(X, gradient.K_XX, False)
-    return grad_theta + own, grad_Z, AAt
+    theta, Z = kernel.block_vjp(prior.Z, X, gradient.A, with_inputs)
+    if gradient.K_XX is not None:
+        if gradient.K_XX.ndim == 1:
+            theta = theta + kernel.diag_vjp(X, gradient.K_XX)
+        else:
+            theta = theta + kernel.gram_vjp(X, gradient.K_XX, False)[0]
+    return PulledBack(gradient.value, theta, gradient.log_noise, 0.0 if Z is None else Z, AAt)
 
 
 def gram_cotangent(prior, AAt):

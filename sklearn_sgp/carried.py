@@ -20,9 +20,8 @@ from scipy.linalg.lapack import dpstrf
 
 from ._core import _linalg as la
 from .block_objectives import evidence
-from .blocks import BlockGradient, gram_cotangent, pull_back
-from .linalg import cholesky, product, sandwich, triangular_inverse
-from .objectives import Gradient
+from .blocks import BlockGradient, pull_back
+from .linalg import cholesky, copy_of, product, sandwich, triangular_inverse
 from .posterior import Prior
 
 
@@ -168,8 +167,10 @@ class CarriedBlock:
         la.symmetrize(G)
         G.flat[:: len(G) + 1] += 1.0
         C = cholesky(G)
-        C_inv = triangular_inverse(C)
-        return C, product(C_inv, R), product(C_inv, np.ascontiguousarray(g))
+        C_inv, S, s = triangular_inverse(C), copy_of(R), copy_of(g)
+        la.trmm(C_inv, S)
+        la.trmm(C_inv, s)
+        return C, S, s
 
     @cached_property
     def H(self):
@@ -178,6 +179,10 @@ class CarriedBlock:
             return self.factor.H
         S = self._inner[1]
         return product(S, S, trans_a=True)
+
+    @cached_property
+    def _BH(self):
+        return product(self.link.B, self.H)
 
     @cached_property
     def h(self):
@@ -203,7 +208,7 @@ class CarriedBlock:
             H += self.H
             h += self.h
         else:
-            part = product(product(self.link.B, self.H), self.link.B, trans_b=True)
+            part = product(self._BH, self.link.B, trans_b=True)
             la.symmetrize(part)
             H += part
             h += product(self.link.B, self.h)
@@ -218,8 +223,7 @@ class CarriedBlock:
         R_old = link.old.L_inv
         Bm = product(link.B, mean, trans_a=True)
         HBm = product(self.H, Bm)
-        CB = product(covariance, link.B)
-        CBH = product(CB, self.H)
+        CBH = product(covariance, self._BH)
         value = self.constant + float(np.vdot(Bm, self.h)) - 0.5 * float(np.vdot(Bm, HBm))
         value -= 0.5 * t * la.dot(link.B, CBH)
         w = self.h - HBm
@@ -228,8 +232,7 @@ class CarriedBlock:
         gamma = -0.5 * t * self.H
         if self.alpha > 0.0:
             gamma += 0.5 * self.alpha * product(w, w, trans_b=True)
-            half = product(link.B, self.H)
-            gamma += 0.5 * self.alpha * t * product(half, CBH, trans_a=True)
+            la.gemm(self._BH, CBH, gamma, True, False, 0.5 * self.alpha * t, 1.0)
             la.symmetrize(gamma)
         gamma = sandwich(R_old, gamma, trans=True)
         la.symmetrize(gamma)
@@ -251,16 +254,12 @@ def carried_gradient(link, blocks, means, covariances, with_inputs=True):
 
     Returns
     -------
-    gradient : objectives.Gradient
-        With q held in whitened coordinates.
+    pulled : blocks.PulledBack
     """
-    prior, old = link.prior, link.old
     parts = [
         block.gradient(mean, covariance)
         for block, mean, covariance in zip(blocks, means, covariances, strict=True)
     ]
-    total = BlockGradient(0.0, sum(part.A for part in parts), sum(part.K_XX for part in parts), 0.0)
-    theta, grad_Z, AAt = pull_back(prior, old.Z, link.A, total, with_inputs)
-    theta_K, Z_K = prior.kernel.gram_vjp(prior.Z, gram_cotangent(prior, AAt), with_inputs)
-    Z_bar = 0.0 if grad_Z is None else grad_Z + (0.0 if Z_K is None else Z_K)
-    return Gradient(theta + theta_K, 0.0, Z_bar)
+    value, A, K_XX = (sum(some) for some in list(zip(*parts, strict=True))[:3])
+    total = BlockGradient(value, A, K_XX, 0.0)
+    return pull_back(link.prior, link.old.Z, link.A, total, with_inputs)

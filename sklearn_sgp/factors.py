@@ -18,7 +18,7 @@ from .parallel import group_bounds, map_groups, shares_memory
 
 CHUNK = 1024
 # Largest size of the blocks that a first pass may keep for the second.
-_STORE_BYTES = 256 << 20
+STORE_BYTES = 256 << 20
 
 
 @dataclass
@@ -98,7 +98,7 @@ def block_store(m, rows, chunk=CHUNK):
 
     None where they would be large, or workers are other processes.
     """
-    if 8 * m * len(rows) > _STORE_BYTES or not shares_memory():
+    if 8 * m * len(rows) > STORE_BYTES or not shares_memory():
         return None
     return [[] for _ in group_bounds(len(rows), chunk)]
 

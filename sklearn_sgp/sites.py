@@ -14,11 +14,10 @@ import numpy as np
 
 from ._core import _linalg as la
 from ._core._memory import empty
-from .blocks import BlockGradient, gram_cotangent, pull_back
+from .blocks import BlockGradient, PulledBack, pull_back
 from .factors import CHUNK, block_store
 from .latents import Latents
 from .linalg import NotPositiveDefiniteError, copy_of, product
-from .objectives import Gradient
 from .parallel import group_bounds, map_groups, shares_memory
 from .posterior import Prior
 
@@ -231,23 +230,27 @@ class SiteProblem:
 
     def gradient(self, latents, found, with_inputs=True):
         """Derivatives of the bound in kernel, noise and Z, q(u) held in whitened coordinates."""
+        return self.pulled_back(latents, found, with_inputs).gradient(self.prior, with_inputs)
+
+    def pulled_back(self, latents, found, with_inputs=True):
+        """What the rows contribute to the gradient, a `blocks.PulledBack`."""
         _once(_inverted, latents, self.n_jobs)
         tasks = [
             (latents.states, group, found.g[lo:hi], found.gamma[lo:hi], blocks, with_inputs)
             for group, (lo, hi), blocks in zip(self.groups, self.bounds, self.stores, strict=True)
         ]
-        parts = map_groups(_gradient_group, tasks, self.n_jobs)
-        theta, grad_Z, AAt = (sum(some) for some in zip(*parts, strict=True))
-        kernel, Z = self.prior.kernel, self.prior.Z
-        theta_K, Z_K = kernel.gram_vjp(Z, gram_cotangent(self.prior, AAt), with_inputs)
-        return Gradient(theta + theta_K, found.log_noise, grad_Z + (0.0 if Z_K is None else Z_K))
+        pulled = PulledBack.total(map_groups(_pull_back_group, tasks, self.n_jobs))
+        pulled.log_noise = found.log_noise
+        return pulled
 
 
-def _gradient_group(states, rows, g, gamma, blocks, with_inputs):
-    prior = states[0].prior
+def _pull_back_group(*task):
+    return PulledBack.total(_pulled_back(*task))
+
+
+def _pulled_back(states, rows, g, gamma, blocks, with_inputs):
+    prior, lo = states[0].prior, 0
     coefficients = np.hstack([state.coefficients for state in states])
-    m = len(prior.Z)
-    theta, grad_Z, AAt, lo = 0.0, 0.0, np.zeros((m, m)), 0
     for A, piece in _with_blocks(prior, rows, blocks):
         own = slice(lo, lo + len(piece))
         lo += len(piece)
@@ -258,12 +261,7 @@ def _gradient_group(states, rows, g, gamma, blocks, with_inputs):
             MA *= 2.0 * gamma[own, c]
             A_bar += MA
         cotangent = BlockGradient(0.0, A_bar, gamma[own].sum(axis=1), 0.0)
-        theta_part, Z_part, AAt_part = pull_back(prior, piece.X, A, cotangent, with_inputs)
-        theta = theta + theta_part
-        la.axpy(1.0, AAt_part, AAt)
-        if Z_part is not None:
-            grad_Z = grad_Z + Z_part
-    return theta, grad_Z, AAt
+        yield pull_back(prior, piece.X, A, cotangent, with_inputs)
 
 
 class SiteBound:

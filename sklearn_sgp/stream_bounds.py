@@ -7,13 +7,12 @@ gradient in kernel, noise and inducing inputs is the partial one at that q.
 
 import numpy as np
 
-from .block_objectives import evidence, factor_gradient, factor_sums
+from .block_objectives import evidence, factor_gradient, factor_store, factor_sums
 from .blocks import Model
 from .carried import CarriedBlock, Link, carried_gradient
 from .factors import CHUNK, block_store
 from .latents import Latents
 from .linalg import NotPositiveDefiniteError
-from .objectives import Gradient
 from .posterior import Posterior, Prior
 from .sites import SiteProblem
 
@@ -58,13 +57,13 @@ class _Bound:
         link = Link(prior, self.carried.prior, self.kept)
         return link, [CarriedBlock(link, factor, self.power) for factor in self.carried.factors]
 
-    def _joined(self, gradient, link, blocks, posterior):
-        if link is None:
-            return gradient
-        means = [part.v_mean for part in posterior.posteriors]
-        covariances = [part.B_inv for part in posterior.posteriors]
-        more = carried_gradient(link, blocks, means, covariances, self.with_inputs)
-        return Gradient(*(a + b for a, b in zip(gradient, more, strict=True)))
+    def _gradient(self, pulled, link, blocks, posterior):
+        """From what the rows contribute."""
+        if link is not None:
+            means = [part.v_mean for part in posterior.posteriors]
+            covariances = [part.B_inv for part in posterior.posteriors]
+            pulled += carried_gradient(link, blocks, means, covariances, self.with_inputs)
+        return pulled.gradient(posterior.prior, self.with_inputs)
 
 
 class GaussianBound(_Bound):
@@ -85,9 +84,9 @@ class GaussianBound(_Bound):
         """Optimal q(u) and the bound."""
         return self._at(parameters)[:2]
 
-    def _at(self, parameters):
+    def _at(self, parameters, store=None):
         prior, s2 = self.prior(parameters), parameters.noise_variance
-        H, h, constant = factor_sums(prior, self.pieces, s2, self.model, self.n_jobs)
+        H, h, constant = factor_sums(prior, self.pieces, s2, self.model, self.n_jobs, store)
         link, blocks = self._blocks(prior)
         for block in blocks:
             constant += block.add_to(H, h)
@@ -100,8 +99,9 @@ class GaussianBound(_Bound):
 
     def __call__(self, parameters):
         """Value and gradient."""
-        posterior, value, link, blocks = self._at(parameters)
-        found = factor_gradient(
+        store = factor_store(len(parameters.Z), self.pieces, self.model)
+        posterior, value, link, blocks = self._at(parameters, store)
+        pulled = factor_gradient(
             posterior.prior,
             self.pieces,
             parameters.noise_variance,
@@ -110,9 +110,9 @@ class GaussianBound(_Bound):
             posterior.B_inv,
             with_inputs=self.with_inputs,
             n_jobs=self.n_jobs,
+            store=store,
         )
-        gradient = Gradient(found.theta, found.log_noise, found.Z)
-        return value, self._joined(gradient, link, blocks, posterior)
+        return value, self._gradient(pulled, link, blocks, posterior)
 
 
 class SitesBound(_Bound):
@@ -178,5 +178,5 @@ class SitesBound(_Bound):
     def __call__(self, parameters):
         """Value and gradient."""
         problem, latents, found, bound, link, blocks = self._at(parameters)
-        gradient = problem.gradient(latents, found, self.with_inputs)
-        return bound, self._joined(gradient, link, blocks, latents)
+        pulled = problem.pulled_back(latents, found, self.with_inputs)
+        return bound, self._gradient(pulled, link, blocks, latents)

@@ -6,10 +6,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from dense import KERNELS, central_difference, exact_gp, log_normal, make_case
+from joblib import parallel_config
 from numpy.testing import assert_allclose
 
-from sklearn_sgp.block_objectives import block_evidence
-from sklearn_sgp.blocks import Model, gram_cotangent, make_block, pull_back
+from sklearn_sgp import block_objectives
+from sklearn_sgp.block_objectives import block_evidence, factor_store
+from sklearn_sgp.blocks import Model, PulledBack, make_block, pull_back
 from sklearn_sgp.objectives import collapsed_bound
 from sklearn_sgp.posterior import Prior
 
@@ -140,14 +142,12 @@ def test_gradients_are_those_of_the_value(name, weighted, kernel):
 
     x = np.concatenate([start.theta, [start.log_noise], start.Z.ravel()])
     prior, blocks = blocks_of(case, model, start)
-    theta, Z, log_noise, AAt = 0.0, 0.0, 0.0, np.zeros((m, m))
-    for rows, block in blocks:
-        gradient = block.gradient(mean, covariance)
-        log_noise += gradient.log_noise
-        parts = pull_back(prior, rows.X, block.A, gradient)
-        theta, Z, AAt = theta + parts[0], Z + parts[1], AAt + parts[2]
-    theta_K, Z_K = start.kernel.gram_vjp(case.Z, gram_cotangent(prior, AAt))
-    ours = np.concatenate([theta + theta_K, [log_noise], (Z + Z_K).ravel()])
+    pulled = PulledBack.total(
+        pull_back(prior, rows.X, block.A, block.gradient(mean, covariance))
+        for rows, block in blocks
+    )
+    theta, log_noise, Z = pulled.gradient(prior)
+    ours = np.concatenate([theta, [log_noise], Z.ravel()])
     assert_allclose(ours, central_difference(value, x), rtol=1e-5, atol=1e-5)
 
 
@@ -213,3 +213,34 @@ def test_the_variational_evidence_is_the_collapsed_bound():
     assert_allclose(value, bound, rtol=1e-10)
     for ours, other in zip(gradient, expected, strict=True):
         assert_allclose(ours, other, rtol=1e-7, atol=1e-8)
+
+
+@EVERY_MODEL
+def test_factors_that_are_too_large_to_keep_are_made_again(name, monkeypatch):
+    """The gradient is the same, and nothing is kept for workers of other processes either."""
+    case = make_case(n=24, t=2)
+    args = case.parameters, split(case, 6), case.delta, MODELS[name]
+    made = count_calls(monkeypatch, "make_block")
+    value, gradient = block_evidence(*args)
+    assert len(made) == 6
+    assert factor_store(len(case.Z), args[1], args[3]) is not None
+    with parallel_config("loky"):
+        assert factor_store(len(case.Z), args[1], args[3]) is None
+    monkeypatch.setattr(block_objectives, "STORE_BYTES", 0)
+    again, same = block_evidence(*args)
+    assert len(made) == 18
+    assert again == value
+    for a, b in zip(gradient, same, strict=True):
+        assert_allclose(a, b, rtol=1e-12)
+
+
+def count_calls(monkeypatch, name):
+    """What a function of block_objectives returned, from now on."""
+    function, found = getattr(block_objectives, name), []
+
+    def counted(*args):
+        found.append(function(*args))
+        return found[-1]
+
+    monkeypatch.setattr(block_objectives, name, counted)
+    return found

@@ -5,6 +5,8 @@ in a loop over blocks those page faults cost more than a third of the time (a st
 500 inducing inputs and 1,000 rows: 52 ms, with memory reused 34 ms). Arrays made here are ordinary
 numpy arrays; their memory returns to a pool when the last reference goes.
 """
+from math import prod
+
 import numpy as np
 from cpython.buffer cimport PyBuffer_FillInfo
 from libc.stddef cimport size_t
@@ -57,7 +59,7 @@ cdef class Block:
 
 def empty(shape):
     """Uninitialised C-ordered float64 array of the given shape."""
-    size = 8 * int(np.prod(shape))
+    size = 8 * int(prod(shape))
     if size < SMALLEST:
         return np.empty(shape)
     return np.frombuffer(Block(size), dtype=np.float64).reshape(shape)

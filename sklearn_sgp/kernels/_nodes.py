@@ -8,6 +8,8 @@ all nodes of a tree index into, so that a new parameter vector needs no new tree
 transposed block, ``block_vjp(p, X, Z, G.T)``.
 """
 
+from math import prod
+
 import numpy as np
 
 from .._core import _linalg as la
@@ -38,7 +40,7 @@ class Stationary:
         return 1.0 if self.length_scale is None else p[self.length_scale]
 
     def variance(self, p):
-        return float(np.prod(p[list(self.amplitudes)]))
+        return float(prod(p[slot] for slot in self.amplitudes))
 
     def _scaled(self, p, X):
         return (np.asarray(X, dtype=np.float64) - self.center) / self.scales(p)
