@@ -37,19 +37,20 @@ def line_errors(_, *, n, first, size, seeds, **options):
 
 
 def learned(_, *, n, size, seeds, alphas, **options):
-    """Length scale and standard deviation of the noise after draws from a known GP."""
+    """Length scale and standard deviation of the noise along draws from a known GP."""
     for seed in range(seeds):
         X, y = gp_draw(n, seed)
         for alpha in alphas:
-            model = _streamed(
-                X, y, pieces(n, size, size), alpha_divergence=alpha, random_state=seed, **options
-            )
-            emit(
-                seed=seed,
-                alpha=alpha,
-                length_scale=np.max(model.kernel_.k2.length_scale),
-                noise_std=np.sqrt(model.noise_variance_) * model.y_scale_,
-            )
+            model = StreamingSGPRegressor(alpha_divergence=alpha, random_state=seed, **options)
+            for rows in pieces(n, size, size):
+                model.partial_fit(X[rows], y[rows])
+                emit(
+                    seed=seed,
+                    alpha=alpha,
+                    rows=rows.stop,
+                    length_scale=np.max(model.kernel_.k2.length_scale),
+                    noise_std=np.sqrt(model.noise_variance_) * model.y_scale_,
+                )
 
 
 def robust(_, *, seeds, **options):

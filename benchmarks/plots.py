@@ -44,7 +44,8 @@ def draw(results, folder):
     found = results["experiments"]
     paths = []
     pictures = {
-        "density": _density, "streams": _streams, "figure7": _figure7, "figure8": _figure8,
+        "density": _density, "streams": _streams, "powers": _powers,
+        "figure7": _figure7, "figure8": _figure8,
     }  # fmt: skip
     for name, picture in pictures.items():
         figure = picture(plt, found)
@@ -108,6 +109,41 @@ def _streams(plt, found):
             ax.set(xlabel="seconds of learning", xscale="log")
             ax.grid(alpha=0.3)
         left.legend(frameon=False, fontsize="small")
+    return figure
+
+
+def _powers(plt, found):
+    """Along a stream, a line for each power: density of a series, hyperparameters of draws."""
+    details = found.get("stream_draws", {}).get("details", {})
+    if "series" not in details:
+        return None
+    figure, axes = plt.subplots(1, 3, figsize=(13, 3.6), layout="constrained")
+    records = details["ours"]
+    ends = sorted({record["rows"] for record in records})
+    for k, (alpha, points) in enumerate(sorted(details["series"].items())):
+        style = {"marker": "o", "ms": 3, "color": f"C{k}", "label": f"alpha {alpha}"}
+        axes[0].plot([p["rows"] for p in points], [-p["nlpd"] for p in points], **style)
+        for ax, quantity in zip(axes[1:], ("length_scale", "noise_std"), strict=True):
+            shares = [
+                [
+                    record[quantity] / details["exact GP"][record["seed"]][quantity]
+                    for record in records
+                    if record["rows"] == end and record["alpha"] == float(alpha)
+                ]
+                for end in ends
+            ]
+            ax.plot(ends, np.median(shares, axis=1), **style)
+    titles = (
+        ("pseudo-periodic", "test log density"),
+        ("draws: length scale", "share of the exact GP's on all rows"),
+        ("draws: noise sd", "share of the exact GP's on all rows"),
+    )
+    for ax, (title, label) in zip(axes, titles, strict=True):
+        ax.set(title=title, xlabel="rows so far", ylabel=label)
+        ax.grid(alpha=0.3)
+    for ax in axes[1:]:
+        ax.axhline(1.0, color="k", lw=0.8, ls="--")
+    axes[0].legend(frameon=False, fontsize="small")
     return figure
 
 

@@ -18,6 +18,7 @@ _SERIES = [
 ]
 _SPACE = [("terrain50_ny20", 750, 400), ("terrain50_ny20", 1000, 600)]
 _TOY_STREAM = {"first": 60, "size": 20}
+_ALPHAS = [0.01, 0.2, 0.5, 0.8, 1.0, 0.0]
 _FORGET_FACTORS = (1.0, 0.9)
 _MOST_RESIDUAL = 4.0
 
@@ -76,9 +77,12 @@ def stream_banana(context):
 
 
 def stream_draws(context):
-    """Length scale and noise against those of the exact GP on all rows, for several powers."""
+    """Length scale and noise against those of the exact GP on all rows, for several powers.
+
+    And the scores of the same powers along a series.
+    """
     n, seeds = context.size(1000, 60), context.size(5, 2)
-    alphas = context.size([0.01, 0.2, 0.5, 0.8, 1.0, 0.0], [0.5, 0.0])
+    alphas = context.size(_ALPHAS, _ALPHAS[-1:])
     ours = context.ours(
         "learned", adapter="streaming", n=n, size=context.size(100, 20), seeds=seeds, alphas=alphas,
         **context.options(n_inducing=40),
@@ -87,18 +91,28 @@ def stream_draws(context):
         context.kept(f"{_EXACT}, draw {seed}", lambda seed=seed: _exact_draw(context, n, seed))
         for seed in range(seeds)
     ]
-    values = {}
+    values, series = {}, _SERIES[0]
     for quantity in ("length_scale", "noise_std"):
         gaps = {
             alpha: float(np.median([
                 abs(record[quantity] / exact[record["seed"]][quantity] - 1.0)
-                for record in ours if record["alpha"] == alpha
+                for record in ours if record["alpha"] == alpha and record["rows"] == n
             ]))
             for alpha in alphas
         }  # fmt: skip
         values[quantity], values[f"{quantity} any"] = gaps[0.0], max(gaps.values())
         values[f"{quantity} gaps"] = {str(alpha): gap for alpha, gap in gaps.items()}
-    return {"values": values, "details": {"ours": ours, _EXACT: exact}}
+    along = {str(alpha): _scored(context, *series, alpha) for alpha in alphas}
+    return {"values": values, "details": {"ours": ours, _EXACT: exact, "series": along}}
+
+
+def _scored(context, name, size, m, alpha):
+    """Scores along a stream with some power."""
+    course = context.size({"first": 1000, "size": size}, _TOY_STREAM)
+    return context.ours(
+        "streamed", context.problem(name), adapter="stream_curves", way="ours", every=3,
+        alpha_divergence=alpha, **course, **context.options(n_inducing=m),
+    )  # fmt: skip
 
 
 def _exact_draw(context, n, seed):
