@@ -16,12 +16,11 @@ from functools import cached_property
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.linalg.lapack import dpstrf
 
 from ._core import _linalg as la
 from .block_objectives import evidence
 from .blocks import BlockGradient, pull_back
-from .linalg import cholesky, copy_of, product, sandwich, triangular_inverse
+from .linalg import cholesky, copy_of, pivoted_cholesky, product, sandwich, triangular_inverse
 from .posterior import Prior
 
 
@@ -42,13 +41,9 @@ class Factor:
     @cached_property
     def root(self):
         """R and g with R^T R = H, which may be singular, and R^T g = h."""
-        L, pivot, rank, _ = dpstrf(self.H, lower=1)
-        rank, order = max(rank, 1), pivot - 1
-        L = np.tril(L)[:, :rank]
-        R = np.zeros((rank, len(self.H)))
+        L, order = pivoted_cholesky(self.H)
+        R, rank = np.zeros(L.shape[::-1]), L.shape[1]
         R[:, order] = L.T
-        if not L[0, 0] > 0.0:  # nothing is known
-            return R, np.zeros((rank, self.h.shape[1]))
         return R, solve_triangular(L[:rank], self.h[order[:rank]], lower=True)
 
     def scaled(self, share):
@@ -128,20 +123,25 @@ class Link:
         return B
 
     @cached_property
-    def V(self):
-        """V in old whitened coordinates."""
-        if not self.moved.any():
-            return np.zeros((len(self.old.Z),) * 2)
+    def root(self):
+        """F of V = F F^T in old whitened coordinates: rounding cannot make V indefinite."""
         moved = self.moved
+        if not moved.any():
+            return np.zeros((len(moved), 1))
         A = np.ascontiguousarray(self.A[:, moved])
         part = self.prior.kernel.gram(np.ascontiguousarray(self.old.Z[moved]))
         part.flat[:: len(part) + 1] += self.prior.delta
         la.gemm(A, A, part, True, False, -1.0, 1.0)
-        V = np.zeros((len(moved),) * 2)
-        V[np.ix_(moved, moved)] = part
-        V = sandwich(self.old.L_inv, V)
-        la.symmetrize(V)
-        return V
+        F = np.zeros((len(moved), len(part)))
+        L, order = pivoted_cholesky(part)
+        F[np.flatnonzero(moved)[order], : L.shape[1]] = L
+        la.trmm(self.old.L_inv, F)
+        return F
+
+    @cached_property
+    def V(self):
+        """V in old whitened coordinates."""
+        return product(self.root, self.root, trans_b=True)
 
 
 class CarriedBlock:
@@ -162,9 +162,9 @@ class CarriedBlock:
     def _inner(self):
         """Factor C of G = I + alpha R V R^T, and inv(C) R and inv(C) g."""
         R, g = self.factor.root
-        G = product(product(R, self.link.V), R, trans_b=True)
+        N = product(R, self.link.root)
+        G = product(N, N, trans_b=True)
         G *= self.alpha
-        la.symmetrize(G)
         G.flat[:: len(G) + 1] += 1.0
         C = cholesky(G)
         C_inv, S, s = triangular_inverse(C), copy_of(R), copy_of(g)
@@ -195,11 +195,12 @@ class CarriedBlock:
     @cached_property
     def constant(self):
         """What the factor loses to V."""
-        t, V = self.factor.h.shape[1], self.link.V
+        t, F = self.factor.h.shape[1], self.link.root
         if self.alpha == 0.0:
-            return -0.5 * t * la.dot(self.factor.H, V)
+            return -0.5 * t * la.dot(self.factor.H, self.link.V)
         log_det = 2.0 * float(np.log(np.diagonal(self._inner[0])).sum())
-        gain = float(np.vdot(self.factor.h, product(V, self.h)))
+        lost = product(F, self.h, trans_a=True)
+        gain = float(np.vdot(product(F, self.factor.h, trans_a=True), lost))
         return 0.5 * self.alpha * gain - 0.5 * t * log_det / self.alpha
 
     def add_to(self, H, h):

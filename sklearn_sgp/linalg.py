@@ -4,6 +4,7 @@ from contextlib import nullcontext
 from functools import lru_cache
 
 import numpy as np
+from scipy.linalg.lapack import dpstrf
 from threadpoolctl import ThreadpoolController
 
 from ._core import _linalg as la
@@ -57,6 +58,20 @@ def cholesky(A):
     if info or not np.isfinite(np.diagonal(L)).all():
         raise NotPositiveDefiniteError(f"potrf stopped at pivot {info} of {len(L)}")
     return L
+
+
+def pivoted_cholesky(A):
+    """L and order with A[order][:, order] = L L^T, for a positive semidefinite A.
+
+    Returns
+    -------
+    L : ndarray of shape (m, rank)
+        Lower triangular; of rank 0 where nothing of A is above rounding.
+    order : ndarray of int, shape (m,)
+    """
+    L, pivot, rank, _ = dpstrf(A, lower=1)
+    rank = rank if L[0, 0] > 0.0 else 0
+    return np.tril(L)[:, :rank], pivot - 1
 
 
 def triangular_inverse(L):

@@ -289,7 +289,9 @@ class SVGPRegressor(AnyLikelihoodRegressor):
         The first batch decides inducing inputs, starting values and the scaling of the targets;
         it should be large and mixed enough for that. Each later batch adds its rows to the
         posterior and, unless ``optimizer=None``, moves kernel, noise and inducing inputs by one
-        stochastic step for every ``batch_size`` rows.
+        stochastic step for every ``batch_size`` rows. Where later rows come from elsewhere, as in
+        a time series, take `StreamingSGPRegressor`, whose inducing inputs follow them: here few
+        would explain them, with an error that the noise of the first batch does not allow for.
 
         Parameters
         ----------

@@ -7,6 +7,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from sklearn_sgp import linalg
 from sklearn_sgp._core import _linalg as la
+from sklearn_sgp.linalg import pivoted_cholesky
 
 RNG = np.random.default_rng(0)
 SIZES = [1, 2, 7, 40]
@@ -117,3 +118,18 @@ def test_blas_threads():
         with linalg.blas_threads(1):
             assert threads() <= {1}
         assert threads() == before
+
+
+@pytest.mark.parametrize("rank", [0, 1, 3, 6])
+def test_pivoted_cholesky_of_a_semidefinite_matrix(rank):
+    root = np.random.default_rng(rank).standard_normal((6, rank))
+    A = root @ root.T
+    L, order = pivoted_cholesky(A)
+    assert L.shape == (6, rank)
+    assert_allclose(L @ L.T, A[np.ix_(order, order)], rtol=1e-12, atol=1e-12)
+
+
+def test_pivoted_cholesky_leaves_out_what_rounding_made_negative():
+    L, _ = pivoted_cholesky(np.diag([1.0, -1e-17, 0.5]))
+    assert_allclose(L @ L.T, np.diag([1.0, 0.5, 0.0]))
+    assert pivoted_cholesky(-1e-17 * np.eye(3))[0].shape == (3, 0)
