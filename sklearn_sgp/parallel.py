@@ -66,7 +66,8 @@ def map_groups(function, argument_lists, n_jobs=None):
     ``joblib.parallel_config`` overrides that. Threads are our own, as joblib's polling costs some
     10 ms a call. With one worker BLAS has its own threads, with more it has one in each.
     """
-    workers = min(effective_n_jobs(n_jobs), len(argument_lists))
+    n_tasks = len(argument_lists)
+    workers = 1 if n_tasks == 1 else min(effective_n_jobs(n_jobs), n_tasks)
     if workers == 1:
         return [function(*arguments) for arguments in argument_lists]
     with blas_threads(1):
