@@ -6,6 +6,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._learned_regression import BaseLearnedRegressor
 from ._regression import Single
+from ._warnings import warn_caller
 from .parallel import resolved_jobs
 from .partition import check_labels, position_of
 from .predictive import Conditional, FactorCache, InBlocks
@@ -54,8 +55,8 @@ class BaseBlockRegressor(BaseLearnedRegressor):
             Whether to return the joint covariance of the predictions, noise included.
 
         blocks : array-like of shape (n_samples,), default=None
-            Labels of blocks, if ``fit`` had them. A row without label, or with one never seen,
-            belongs to an empty block.
+            Labels of blocks, if ``fit`` had them. A row with a label never seen belongs to an empty
+            block, and without labels, after a warning, all rows do.
 
         Returns
         -------
@@ -226,6 +227,12 @@ class BaseBlockRegressor(BaseLearnedRegressor):
         if blocks is not None:
             return X, position_of(self._checked_labels(blocks, len(X)), self._classes)
         if self._partition is None:
+            if self._specified.conditional is InBlocks:
+                warn_caller(
+                    "The model was fitted with labels of blocks and predicts without them: what "
+                    "the data of a row's own block say is left out. Pass blocks=, with labels as "
+                    "in fit, or fit without labels to have rows placed by their inputs."
+                )
             return X, np.full(len(X), -1)
         return X, self._partition.assign(X)
 

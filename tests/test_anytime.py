@@ -517,7 +517,8 @@ def test_a_fit_that_fails_leaves_the_estimator(toy, monkeypatch, error, stage, l
     model = fixed(inducing="random", n_inducing=5, n_blocks=4, max_iter=3)
     model.set_params(**parameters)
     fresh, fitted = clone(model), clone(model).fit(*toy, blocks=labels)
-    mean = fitted.predict(X_TEST)
+    placed = None if labels is None else labels[: len(X_TEST)]
+    mean = fitted.predict(X_TEST, blocks=placed)
     for ours in (fresh, fitted):
         before = vars(ours).copy()
         with monkeypatch.context() as patch:
@@ -525,8 +526,8 @@ def test_a_fit_that_fails_leaves_the_estimator(toy, monkeypatch, error, stage, l
             with pytest.raises(error):
                 ours.fit(toy[0][:50], toy[1][:50], blocks=None if labels is None else labels[:50])
         assert_unchanged(ours, before)
-    assert_array_equal(fitted.predict(X_TEST), mean)
-    assert_array_equal(fresh.fit(*toy, blocks=labels).predict(X_TEST), mean)
+    assert_array_equal(fitted.predict(X_TEST, blocks=placed), mean)
+    assert_array_equal(fresh.fit(*toy, blocks=labels).predict(X_TEST, blocks=placed), mean)
 
 
 def test_labels_of_another_kind_than_in_fit(toy):
@@ -535,6 +536,13 @@ def test_labels_of_another_kind_than_in_fit(toy):
     for labels, other in [(LABELS, names), (names, LABELS)]:
         with pytest.raises(ValueError, match="blocks must hold labels like those of fit"):
             fixed().fit(*toy, blocks=labels).predict(toy[0], blocks=other)
+
+
+def test_predicting_without_the_labels_of_fit_is_said(toy):
+    """PIC then leaves out the rows of a block; the other models do not need the labels."""
+    with pytest.warns(UserWarning, match="fitted with labels of blocks"):
+        fixed(model="pic").fit(*toy, blocks=LABELS).predict(toy[0])
+    fixed(model="pitc").fit(*toy, blocks=LABELS).predict(toy[0])
 
 
 @MODELS
@@ -857,6 +865,7 @@ def test_pic_beats_fitc_where_structure_is_local(local):
 @pytest.mark.skipif(ScoringMonitor is None, reason="scikit-learn before 1.9 has no callbacks")
 @pytest.mark.parametrize("model", ["pic", "fitc"])
 @pytest.mark.parametrize("labels", [None, LABELS], ids=["partition", "labels"])
+@pytest.mark.filterwarnings("ignore:The model was fitted with labels")
 def test_callbacks_can_score_in_the_middle(toy, model, labels):
     """ScoringMonitor sees an estimator that predicts at every iteration."""
     ours = AnytimeSGPRegressor(model=model, n_inducing=5, n_blocks=3, max_iter=3, random_state=0)
