@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ PARTITIONS = pytest.mark.parametrize("partition", ["kmeans", "contiguous", "rand
 KERNEL = 2.0 * RBF([1.0, 2.0])
 NOISE = 0.1
 LABELS = np.random.default_rng(7).integers(0, 4, 60)  # of the rows of `toy`
+WITHOUT_LABELS = "ignore:The model was fitted with labels"
 X_TEST = np.random.default_rng(5).uniform(-2.0, 2.0, (9, 2))
 TEST_LABELS = np.array([1, 0, 0, 9, 2, 2, 3, 9, 1])  # 9 is not among LABELS
 
@@ -269,6 +271,7 @@ def test_names_of_labels_do_not_matter(toy, model, names, kind):
     assert_same_model(plain, named, blocks=TEST_LABELS, other_blocks=test)
 
 
+@pytest.mark.filterwarnings(WITHOUT_LABELS)
 def test_an_unseen_label_is_pitc(toy):
     """Test rows of a block without training rows, or of none, have PITC's prediction."""
     pitc, pic = (fixed(name).fit(*toy, blocks=LABELS) for name in ("pitc", "pic"))
@@ -295,7 +298,8 @@ def test_every_predicting_method_takes_blocks(toy):
     draws = model.sample_y(X, 2000, blocks=LABELS)
     assert np.abs((draws.mean(axis=1) - mean) / std).max() < 5.0 / np.sqrt(2000)
     assert_allclose(draws.std(axis=1), std, rtol=0.1)
-    for draw in (lambda: model.sample_y(X, method="pathwise"), model.sample_functions):
+    paths = partial(model.sample_y, X, method="pathwise", blocks=LABELS)
+    for draw in (paths, model.sample_functions):
         with pytest.raises(ValueError, match="joint"):
             draw()
 
@@ -363,7 +367,7 @@ def test_a_block_of_weight_zero_is_no_block(toy):
     model = fixed().fit(*toy, weight, blocks=LABELS)
     assert model.n_blocks_ == 3
     got = model.predict(X_TEST, blocks=np.full(9, 2))
-    assert_allclose(got, model.predict(X_TEST), rtol=1e-12)
+    assert_allclose(got, model.predict(X_TEST, blocks=np.full(9, 77)), rtol=1e-12)
 
 
 @MODELS
@@ -377,9 +381,9 @@ def test_each_output_is_a_model_of_its_own(toy_outputs, model):
         ours = getattr(both, predict)(X_TEST, blocks=TEST_LABELS)
         assert_allclose(ours, np.column_stack(columns), rtol=1e-9)
     assert_allclose(both.objective_, sum(m.objective_ for m in apart), rtol=1e-9)
-    assert both.predict(X_TEST, return_cov=True)[1].shape == (9, 9, 2)
-    assert both.predict_quantiles(X_TEST).shape == (9, 2, 3)
-    assert both.sample_y(X_TEST, 4).shape == (9, 2, 4)
+    assert both.predict(X_TEST, return_cov=True, blocks=TEST_LABELS)[1].shape == (9, 9, 2)
+    assert both.predict_quantiles(X_TEST, blocks=TEST_LABELS).shape == (9, 2, 3)
+    assert both.sample_y(X_TEST, 4, blocks=TEST_LABELS).shape == (9, 2, 4)
 
 
 # Repeatability and representations
@@ -865,7 +869,7 @@ def test_pic_beats_fitc_where_structure_is_local(local):
 @pytest.mark.skipif(ScoringMonitor is None, reason="scikit-learn before 1.9 has no callbacks")
 @pytest.mark.parametrize("model", ["pic", "fitc"])
 @pytest.mark.parametrize("labels", [None, LABELS], ids=["partition", "labels"])
-@pytest.mark.filterwarnings("ignore:The model was fitted with labels")
+@pytest.mark.filterwarnings(WITHOUT_LABELS)
 def test_callbacks_can_score_in_the_middle(toy, model, labels):
     """ScoringMonitor sees an estimator that predicts at every iteration."""
     ours = AnytimeSGPRegressor(model=model, n_inducing=5, n_blocks=3, max_iter=3, random_state=0)
