@@ -22,7 +22,7 @@ from ._start import (
 from ._warnings import warn_caller
 from .inducing import choose_inducing
 from .kernels._scales import input_scales
-from .learning import Clock, Parameters, Trace
+from .learning import Clock, Parameters, TiedLengthScales, Trace
 from .likelihoods import Gaussian
 from .parallel import resolved_jobs
 
@@ -61,6 +61,8 @@ class BaseLearned(BaseSparseGP):
     attributes for callbacks in the middle of a fit.
     """
 
+    _ties_length_scales = False  # those of the default kernel
+
     def _settings(self):
         names = Settings.__dataclass_fields__
         chosen = {name: getattr(self, name) for name in names}
@@ -87,7 +89,9 @@ class BaseLearned(BaseSparseGP):
                 "learned by finite differences and the inducing inputs stay where they start.",
             )
         Z_scale = starting_length_scale(spread) if learns_inputs else None
-        space = parameter_space(theta_bounds, noise_bounds, Z_scale)
+        tied = self.kernel is None and self._ties_length_scales
+        prior = TiedLengthScales(np.log(spread)) if tied else None
+        space = parameter_space(theta_bounds, noise_bounds, Z_scale, prior)
         return start, space
 
     def _inducing_inputs(self, rows, start, spread, rng):

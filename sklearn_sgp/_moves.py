@@ -5,7 +5,7 @@ from .posterior import Prior
 
 
 def move_by_adam(adam, space, parameters, gradient, delta):
-    """Parameters after one step up a gradient, and the prior there.
+    """Parameters after one step up a gradient and that of the space's prior, and the prior of q(u).
 
     Parameters
     ----------
@@ -21,6 +21,7 @@ def move_by_adam(adam, space, parameters, gradient, delta):
     moved : (learning.Parameters, posterior.Prior) or None
         None where K(Z, Z) is not positive definite: steps are half as long from then on.
     """
+    _, gradient = space.with_prior(0.0, gradient, parameters)
     x = adam.step(space.pack(parameters), space.pack_gradient(gradient), space.bounds(parameters))
     moved = space.unpack(x, parameters)
     try:

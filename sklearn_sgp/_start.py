@@ -218,10 +218,10 @@ def _theta_bounds(kernel):
     return bounds
 
 
-def parameter_space(theta_bounds, noise_bounds, Z_scale):
+def parameter_space(theta_bounds, noise_bounds, Z_scale, prior=None):
     """Space of the free parameters, bounds in logarithms."""
     log_noise_bounds = None if noise_bounds is None else tuple(np.log(noise_bounds))
-    return ParameterSpace(theta_bounds, log_noise_bounds, Z_scale)
+    return ParameterSpace(theta_bounds, log_noise_bounds, Z_scale, prior)
 
 
 def no_noise(whites, kernel, likelihood):

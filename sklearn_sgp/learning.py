@@ -5,6 +5,7 @@ maximised and its `Gradient`.
 """
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -49,6 +50,31 @@ class Parameters:
 
 
 @dataclass(frozen=True)
+class TiedLengthScales:
+    """Log density of length scales that scatter by a factor of e about one that all may share.
+
+    A bound has no price for one more length scale: with as many columns as tens of rows it chooses
+    the few that set these very rows apart. Against thousands of rows the prior weighs nothing.
+
+    Parameters
+    ----------
+    log_spread : ndarray of shape (d,)
+        Logarithms of the columns' standard deviations; the last d entries of theta are the
+        logarithms of their length scales.
+    """
+
+    log_spread: np.ndarray
+
+    def __call__(self, theta):
+        """Value, but for a constant, and gradient."""
+        relative = theta[-len(self.log_spread) :] - self.log_spread
+        away = relative - relative.mean()
+        gradient = np.zeros_like(theta)
+        gradient[-len(away) :] = -away
+        return -0.5 * float(away @ away), gradient
+
+
+@dataclass(frozen=True)
 class ParameterSpace:
     """Which parameters are free, their bounds, and one vector that holds them.
 
@@ -63,11 +89,14 @@ class ParameterSpace:
         Natural logarithms; None keeps the noise where it is.
     Z_scale : ndarray of shape (d,) or (m, d), or None
         None keeps the inducing inputs where they are.
+    prior : callable or None
+        ``prior(theta)``: log density and its gradient, which objectives are to be raised by.
     """
 
     theta_bounds: np.ndarray
     noise_bounds: tuple | None
     Z_scale: np.ndarray | None
+    prior: Callable | None = None
 
     @property
     def learns_inputs(self):
@@ -97,6 +126,13 @@ class ParameterSpace:
         if self.learns_inputs:
             parts.append((gradient.Z * self.Z_scale).ravel())
         return np.concatenate(parts)
+
+    def with_prior(self, value, gradient, parameters):
+        """Value and gradient of the objective and the log prior together."""
+        if self.prior is None:
+            return value, gradient
+        log_prior, slope = self.prior(parameters.theta)
+        return value + log_prior, gradient._replace(theta=gradient.theta + slope)
 
     def bounds(self, like):
         """Bounds of the vector, shape (n, 2)."""
@@ -165,7 +201,7 @@ class _Finished(Exception):
 
 
 def ascend_lbfgs(objective, space, start, *, max_iter, plateau, trace, time_left=np.inf):
-    """Maximise an objective by L-BFGS-B from ``start``.
+    """Maximise an objective, and the log prior of the space, by L-BFGS-B from ``start``.
 
     A trial point where the objective raises NotPositiveDefiniteError counts as much worse than
     any seen, so the line search backs away from it.
@@ -178,8 +214,9 @@ def ascend_lbfgs(objective, space, start, *, max_iter, plateau, trace, time_left
     start : Parameters
     max_iter : int
     plateau : Plateau
-        On the objective after each iteration.
+        On what is maximised, after each iteration.
     trace : Trace
+        Gets the objective alone.
     time_left : float
         Seconds.
 
@@ -192,7 +229,7 @@ def ascend_lbfgs(objective, space, start, *, max_iter, plateau, trace, time_left
     n_iter : int
     """
     deadline = time.perf_counter() + time_left
-    best = {"value": -np.inf, "x": None, "worst": np.inf}
+    best = {"value": -np.inf, "objective": -np.inf, "x": None, "worst": np.inf}
     seconds = 0.0  # of the last evaluation: one that would end too late is not begun
     n_iter = 0
     bounds = space.bounds(start)
@@ -204,23 +241,25 @@ def ascend_lbfgs(objective, space, start, *, max_iter, plateau, trace, time_left
         if begin + seconds > deadline and best["x"] is not None:
             raise _Finished
         try:
-            value, gradient = objective(space.unpack(x, start))
+            parameters = space.unpack(x, start)
+            found, gradient = objective(parameters)
         except NotPositiveDefiniteError:
             if best["x"] is None:
                 raise
             spread = max(best["value"] - best["worst"], abs(best["value"]), 1.0)
             return 10.0 * spread - best["worst"], np.zeros_like(x)
+        value, gradient = space.with_prior(found, gradient, parameters)
         seconds = time.perf_counter() - begin
         best["worst"] = min(best["worst"], value)
         if value > best["value"]:
-            best.update(value=value, x=x.copy())
+            best.update(value=value, objective=found, x=x.copy())
         return -value, -space.pack_gradient(gradient)
 
     def after_iteration(x):
         nonlocal n_iter
         n_iter += 1
         snapshot = partial(space.unpack, best["x"], start)
-        if trace.add(best["value"], snapshot) or plateau.reached(best["value"]):
+        if trace.add(best["objective"], snapshot) or plateau.reached(best["value"]):
             raise _Finished
 
     try:
@@ -241,7 +280,7 @@ def ascend_lbfgs(objective, space, start, *, max_iter, plateau, trace, time_left
         )
     except _Finished:
         pass
-    return space.unpack(best["x"], start), best["value"], n_iter
+    return space.unpack(best["x"], start), best["objective"], n_iter
 
 
 class Adam:

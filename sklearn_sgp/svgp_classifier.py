@@ -28,8 +28,8 @@ class SVGPClassifier(BaseLearnedClassifier):
     kernel : Kernel, default=None
         Any kernel of :mod:`sklearn.gaussian_process.kernels` but ``WhiteKernel``, sums, products
         and powers of them, or :class:`~sklearn_sgp.kernels.Columns`. None means
-        ``ConstantKernel() * RBF()`` with one length scale for each column. Length scales are in
-        units of X.
+        ``ConstantKernel() * RBF()`` with one length scale for each column, and a weak prior that
+        ties these together where rows are few. Length scales are in units of X.
 
     likelihood : {"auto", "probit", "logit", "softmax"} or instance, default="auto"
         Probability of a class given the latent functions: "auto" is probit for two classes and
@@ -178,6 +178,7 @@ class SVGPClassifier(BaseLearnedClassifier):
         "class_weight": [None, StrOptions({"balanced"}), dict],
         "total_samples": [None, Interval(Integral, 1, None, closed="left")],
     }
+    _ties_length_scales = True
 
     def __init__(
         self,

@@ -27,6 +27,7 @@ from sklearn_sgp.learning import (
     Parameters,
     ParameterSpace,
     Plateau,
+    TiedLengthScales,
     Trace,
     ascend_lbfgs,
 )
@@ -86,6 +87,20 @@ def test_packed_gradient_is_that_in_the_vector(noise, inputs):
     gradient = Gradient(2.0 * START.theta, 3.0 * START.log_noise**2, 2.0 * START.Z)
     expected = central_difference(lambda x: value(space.unpack(x, START)), space.pack(START))
     assert_allclose(space.pack_gradient(gradient), expected, rtol=1e-6)
+
+
+def test_tied_length_scales_prefer_equal_ones():
+    """In units of the columns, whatever those are; the derivative is that of the value."""
+    prior = TiedLengthScales(np.log([1.0, 10.0, 0.1]))
+    theta = np.array([2.0, 0.5, 1.5, -3.0])
+    assert prior(np.append(2.0, prior.log_spread + 0.7))[0] == pytest.approx(0.0, abs=1e-15)
+    # two length scales that differ by a factor of e**2 are one away from their mean
+    two = TiedLengthScales(np.zeros(2))
+    assert_allclose(two(np.array([5.0, 1.0, 3.0]))[0], -1.0)
+    numeric = [
+        (prior(theta + 1e-5 * e)[0] - prior(theta - 1e-5 * e)[0]) / 2e-5 for e in np.eye(len(theta))
+    ]
+    assert_allclose(prior(theta)[1], numeric, atol=1e-8)
 
 
 def test_unpacked_parameters_own_their_theta():
@@ -172,6 +187,19 @@ def test_lbfgs_finds_the_maximum(noise, inputs):
     assert_allclose(found.Z, PEAK.Z if inputs else START.Z, atol=1e-5)
     assert value == _concave(found)[0]
     assert 0 < n_iter < 100
+
+
+def test_lbfgs_adds_the_prior_of_the_space():
+    """The maximum is that of the sum; trace and value have the objective alone."""
+
+    def prior(theta):
+        return -float(theta @ theta), -2.0 * theta
+
+    trace = Trace(Clock())
+    space = replace(_space(), prior=prior)
+    found, value, _ = _ascend(_concave, space, trace=trace)
+    assert_allclose(found.theta, PEAK.theta * [0.5 / 1.5, 50.0 / 51.0], atol=1e-5)
+    assert value == _concave(found)[0] == trace.objectives[-1]
 
 
 def test_lbfgs_respects_bounds():

@@ -187,6 +187,23 @@ def test_partial_fit_with_total_samples(two, likelihood):
     assert np.abs(model.predict_proba(X) - whole.predict_proba(X)).max() < 0.1
 
 
+@pytest.mark.parametrize("way", ["auto", "adam"])
+def test_few_rows_do_not_tell_many_length_scales_apart(rng, way):
+    """Those of the default kernel stay together, in units of the columns."""
+    X = rng.standard_normal((60, 20)) * np.logspace(-2, 2, 20)
+    y = (X @ np.logspace(2, -2, 20) + 3.0 * rng.standard_normal(60) > 0).astype(int)
+    start = X.std(axis=0) * np.sqrt(20)
+    options = {**WAYS[way], "max_iter": 60}
+    default = quick(**options).fit(X, y)
+    free = quick(kernel=ConstantKernel() * RBF(start, (1e-6, 1e6)), **options).fit(X, y)
+    tied, apart = (
+        np.std(np.log(model.kernel_.k2.length_scale / start)) for model in (default, free)
+    )
+    assert tied < 0.8 * apart
+    if way == "auto":
+        assert default.objective_ < free.objective_
+
+
 def test_errors(two, three):
     X, y = two
     with pytest.raises(ValueError, match="at least two classes"):
