@@ -13,7 +13,7 @@ from .learning import Adam, Parameters, ParameterSpace, Plateau, Trace, ascend_l
 from .linalg import NotPositiveDefiniteError
 from .parallel import one_blas_thread_each
 from .posterior import settle_jitter, warn_about_jitter
-from .stream_inducing import NOTHING_KEPT, all_kept
+from .stream_inducing import NOTHING_KEPT, all_kept, most_told, thinned
 
 # The first batch to learn from is learned from twice, as its inducing inputs are first chosen by a
 # kernel that is only a guess; nothing holds its parameters near where they start.
@@ -35,7 +35,9 @@ class Plan:
     make_bound : callable
         ``make_bound(rows, carried, kept, delta, with_inputs, n_jobs)``: one of stream_bounds.py.
     choose : callable
-        ``choose(rows, parameters, old, seen)``: inducing inputs and which are kept.
+        ``choose(rows, parameters, old, seen, spare)``: inducing inputs and which are kept.
+    most : int or None
+        So many of them are left where the choice may take more at first.
     forget_factor, trust_region : float
     taught : float
         Weight of the rows that kernel and noise were learned from so far.
@@ -47,6 +49,7 @@ class Plan:
     space: ParameterSpace
     make_bound: object
     choose: object
+    most: int | None
     forget_factor: float
     trust_region: float
     taught: float
@@ -124,14 +127,13 @@ def _best_of_rounds(parameters, rows, carried, seen, plan):
     Without a carried factor the given inducing inputs are those of the first round.
     """
     best, n_iter = None, 0
-    old = parameters.Z[:0] if carried is None else carried.prior.Z
     first = plan.taught == 0.0
     # parameters that rest on fewer rows than now come are no more than a start
     radius = np.inf if first else plan.trust_region * max(1.0, rows.total_weight / plan.taught)
     for k in range(_FIRST_ROUNDS if first and plan.learns else 1):
         Z, kept = parameters.Z, NOTHING_KEPT
         if k or carried is not None:
-            Z, kept = plan.choose(rows, parameters, old, seen)
+            Z, kept = _chosen(parameters, rows, carried, seen, plan)
         proposal = _settled(replace(parameters, Z=Z), kept, plan)
         found, more = _learned(proposal, rows, carried, plan, radius)
         n_iter += more
@@ -139,6 +141,25 @@ def _best_of_rounds(parameters, rows, carried, seen, plan):
             best = found
         parameters = best[0].parameters
     return best, n_iter
+
+
+def _chosen(parameters, rows, carried, seen, plan):
+    """Inducing inputs, and which of the old ones are among them.
+
+    Where some have to go, the batch is first added with up to twice as many, and those are left
+    that tell most of the posterior. A batch that is not learned from has to be quick.
+    """
+    old = parameters.Z[:0] if carried is None else carried.prior.Z
+    if carried is None or plan.most is None or not plan.learns:
+        return plan.choose(rows, parameters, old, seen)
+    Z, kept = plan.choose(rows, parameters, old, seen, spare=plan.most)
+    if len(Z) <= plan.most:
+        return Z, kept
+    wide = _settled(replace(parameters, Z=Z), kept, plan)
+    posterior = _bound(wide, rows, carried, plan).last(wide.parameters)[0]
+    prior = posterior.prior
+    means = np.hstack([prior.L @ part.v_mean for part in posterior.posteriors])
+    return thinned(Z, kept, most_told(prior.K, means, plan.most))
 
 
 def _result(proposal, posterior, value, n_iter, n_steps):
@@ -171,12 +192,13 @@ def _learned(proposal, rows, carried, plan, trust_region):
     if not plan.learns or not len(space.pack(proposal.parameters)):
         return _updated(proposal, rows, carried, plan), 0
     bound = _bound(proposal, rows, carried, plan)
+    held = _with_kept_held(bound, proposal.kept)
     begin, weight = time.perf_counter(), rows.total_weight
     if settings.optimizer == "adam":
-        parameters, n_iter = _by_adam(bound, space, proposal, plan)
+        parameters, n_iter = _by_adam(held, space, proposal, plan)
     else:
         parameters, _, n_iter = ascend_lbfgs(
-            bound,
+            held,
             space,
             proposal.parameters,
             max_iter=settings.max_iter,
@@ -186,6 +208,21 @@ def _learned(proposal, rows, carried, plan, trust_region):
         )
     posterior, value = bound.last(parameters)
     return (replace(proposal, parameters=parameters), posterior, value), n_iter
+
+
+def _with_kept_held(bound, kept):
+    """The bound with a gradient that leaves old inducing inputs where they are.
+
+    One that stays keeps all that is known of it, one that moves loses some with every batch.
+    """
+
+    def value_and_gradient(parameters):
+        value, gradient = bound(parameters)
+        if bound.with_inputs:
+            gradient.Z[kept[:, 0]] = 0.0
+        return value, gradient
+
+    return value_and_gradient
 
 
 def _by_adam(bound, space, proposal, plan):

@@ -87,6 +87,7 @@ class BaseStreaming(BaseLearned):
             space=space,
             make_bound=partial(self._make_bound, power=max(self._power(), _LEAST_POWER)),
             choose=self._chosen_inducing,
+            most=self._most(),
             forget_factor=float(self.forget_factor),
             trust_region=float(self.trust_region),
             taught=self._taught,
@@ -99,14 +100,19 @@ class BaseStreaming(BaseLearned):
             trace=trace,
         )
 
-    def _chosen_inducing(self, rows, parameters, old, seen):
+    def _chosen_inducing(self, rows, parameters, old, seen, spare=0):
         if not isinstance(self.inducing, str):
             return parameters.Z, all_kept(parameters.Z)
         chooser = Chooser(self.inducing, self.n_inducing, self.min_inducing)
         kernel = parameters.kernel
         scale = input_scales(kernel, input_summary(rows.X, rows.weight)[1])
         noise = parameters.noise_variance if self._likelihood.n_noise else 1.0
-        return chooser.choose(rows, kernel, noise, old, seen, scale, self._draws())
+        return chooser.choose(rows, kernel, noise, old, seen, scale, self._draws(), spare)
+
+    def _most(self):
+        """Number to thin out to, where there are more; None where they are not chosen greedily."""
+        greedy = isinstance(self.inducing, str) and self.inducing == "greedy"
+        return self.n_inducing if greedy else None
 
     def _inducing_inputs(self, rows, start, spread, rng):
         if not isinstance(self.inducing, str):

@@ -38,7 +38,7 @@ class Chooser:
     n_inducing: int
     min_inducing: int | None
 
-    def choose(self, rows, kernel, noise_variance, old, seen, scale, rng):
+    def choose(self, rows, kernel, noise_variance, old, seen, scale, rng, spare=0):
         """Inducing inputs, and which of the old ones are among them.
 
         Parameters
@@ -54,6 +54,8 @@ class Chooser:
         scale : ndarray of shape (d,)
             Units of distances between rows.
         rng : numpy.random.RandomState
+        spare : int, default=0
+            With "greedy", so many more than there may be, to be thinned out.
 
         Returns
         -------
@@ -65,7 +67,9 @@ class Chooser:
         fresh = not_among(X, old)
         candidates = np.vstack([old, X[fresh]])
         if self.method == "greedy":
-            return _among(candidates, self._greedy(candidates, kernel, noise_variance), len(old))
+            return _among(
+                candidates, self._greedy(candidates, kernel, noise_variance, spare), len(old)
+            )
         if len(candidates) <= self.n_inducing:
             return _among(candidates, np.arange(len(candidates)), len(old))
         mass = np.concatenate([np.full(len(old), seen / max(len(old), 1)), mass[fresh]])
@@ -76,15 +80,59 @@ class Chooser:
         picked = rng.choice(len(candidates), self.n_inducing, replace=False, p=share)
         return _among(candidates, np.sort(picked), len(old))
 
-    def _greedy(self, candidates, kernel, noise_variance):
+    def _greedy(self, candidates, kernel, noise_variance, spare):
         enough, least = 0.0, 0
         if self.min_inducing is not None:
             enough, least = _ENOUGH * noise_variance, self.min_inducing
         ones = np.ones(len(candidates))
-        limit = min(self.n_inducing, len(candidates))
+        limit = min(self.n_inducing + spare, len(candidates))
         return greedy_variance(
             kernel, candidates, ones, limit, tol=_TOL, enough=enough, least=least
         )
+
+
+def most_told(K, means, n_inducing):
+    """Those of some values of which the others would be wrong by most.
+
+    One by one where the squared error expected of what the chosen ones predict is largest: the
+    conditional variance, plus the square of what the posterior mean has beyond the prediction.
+
+    Parameters
+    ----------
+    K : ndarray of shape (m, m)
+        Prior covariance.
+    means : ndarray of shape (m, t)
+        Posterior means. Squares are averaged over columns.
+    n_inducing : int
+
+    Returns
+    -------
+    picked : ndarray of int
+        Sorted.
+    """
+    variance, left = np.diagonal(K).copy(), means.copy()
+    stop, columns = _TOL * variance.max(), np.empty((n_inducing, len(K)))
+    picked = []
+    for k in range(n_inducing):
+        score = np.where(variance > stop, variance + np.mean(left**2, axis=1), -1.0)
+        best = int(np.argmax(score))
+        if score[best] < 0.0:
+            break
+        columns[k] = K[best] - columns[:k, best] @ columns[:k]
+        columns[k] /= np.sqrt(variance[best])
+        left -= np.outer(columns[k] / columns[k, best], left[best])
+        variance -= columns[k] ** 2
+        variance[best] = 0.0
+        picked.append(best)
+    return np.sort(picked)
+
+
+def thinned(Z, kept, picked):
+    """Inducing inputs ``Z[picked]``, and those pairs of ``kept`` that are left."""
+    place = np.full(len(Z), -1)
+    place[picked] = np.arange(len(picked))
+    new = place[kept[:, 0]]
+    return Z[picked], np.column_stack([new, kept[:, 1]])[new >= 0]
 
 
 def _among(candidates, picked, n_old):

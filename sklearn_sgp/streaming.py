@@ -60,12 +60,14 @@ class StreamingSGPRegressor(BaseStreaming, AnyLikelihoodRegressor):
 
     inducing : {"greedy", "kmeans", "random"} or array-like of shape (n_inducing, n_features), \
             default="greedy"
-        How inducing inputs are chosen from the old ones and the rows of a batch: by greatest
-        conditional variance, as k-means centres or at random, an old one standing for its share of
-        the rows before. Given ones stay, but for what is learned.
+        How inducing inputs are chosen from the old ones and the rows of a batch: one by one, as
+        k-means centres or at random, an old one standing for its share of the rows before. "greedy"
+        takes those of greatest conditional variance; where some have to go for a batch that is
+        learned from, those stay that the others would predict worst. Given ones stay.
 
     optimize_inducing : bool, default=True
-        Whether the inducing inputs are learned with the kernel.
+        Whether inducing inputs are learned with the kernel, each with the batch that it comes from.
+        Later it stays where it is, or some of what is known there would be lost.
 
     noise_variance : float, default=None
         Starting value of the variance of the noise, in units of normalised targets. None starts

@@ -19,6 +19,7 @@ from sklearn_sgp import (
     _stream,
 )
 from sklearn_sgp.linalg import NotPositiveDefiniteError
+from sklearn_sgp.stream_inducing import most_told, thinned
 
 ALPHAS = pytest.mark.parametrize("alpha", [0.0, 0.3, 1.0])
 FIXED = ConstantKernel(1.5) * RBF(0.8)
@@ -262,6 +263,61 @@ def test_inducing_inputs_stay_within_their_number(inducing, line):
         model.partial_fit(*piece)
         assert len(model.inducing_points_) <= 8
     assert model.inducing_points_.max() > 6.0  # the far end is covered too
+
+
+@pytest.mark.parametrize("optimizer", ["lbfgs", "adam"])
+@pytest.mark.parametrize("kind", [StreamingSGPRegressor, StreamingSGPClassifier])
+def test_old_inducing_inputs_stay_where_they_are(kind, optimizer, line):
+    X, y = line
+    y = y if kind is StreamingSGPRegressor else y > 0.0
+    model = kind(n_inducing=12, optimizer=optimizer, max_iter=5)
+    first, second, third = batches(X, y, 300, 600)
+    model.partial_fit(*first)
+    for piece in (second, third):
+        old = {float(z) for z in model.inducing_points_[:, 0]}
+        new = {float(z) for z in model.partial_fit(*piece).inducing_points_[:, 0]}
+        assert len(new & old) >= 3
+        learned = new - old
+        assert learned
+        assert not learned <= {float(x) for x in piece[0][:, 0]}
+
+
+def test_inducing_inputs_stay_where_the_function_moves(rng):
+    X = np.sort(rng.uniform(0.0, 20.0, (1600, 1)), axis=0)
+    loud = np.abs(X[:, 0] - 6.0) < 3.0
+    f = np.where(loud, 1.0, 0.03) * np.sin(5.0 * X[:, 0])
+    y = f + 0.01 * rng.standard_normal(1600)
+    model = StreamingSGPRegressor(n_inducing=30)
+    taught(model, batches(X, y, *range(200, 1600, 200)))
+    Z = model.inducing_points_[:, 0]
+    assert np.count_nonzero(np.abs(Z - 6.0) < 3.0) >= 12  # 9 if they were spread evenly
+    assert np.sqrt(np.mean((model.predict(X) - f) ** 2)) < 0.1
+
+
+def test_what_tells_most_is_the_naive_definition(rng):
+    X, means = rng.uniform(0.0, 5.0, (25, 1)), rng.standard_normal((25, 2))
+    K = RBF(0.7)(X) + 1e-6 * np.eye(25)
+    chosen = []
+    for _ in range(6):
+        P = np.linalg.solve(K[np.ix_(chosen, chosen)], K[chosen]).T
+        variance = np.diagonal(K - P @ K[chosen])
+        error = variance + np.mean((means - P @ means[chosen]) ** 2, axis=1)
+        error[chosen] = -1.0
+        chosen.append(int(np.argmax(error)))
+    assert_array_equal(most_told(K, means, 6), np.sort(chosen))
+
+
+def test_what_tells_nothing_new_is_left_out():
+    K = np.ones((4, 4)) + np.diag([0.0, 0.0, 1.0, 0.0])
+    assert len(most_told(K, np.zeros((4, 1)), 4)) == 2
+
+
+def test_thinned_pairs_name_the_same_inducing_inputs():
+    Z, old = np.array([[3.0], [1.0], [7.0], [5.0]]), np.array([[1.0], [2.0], [3.0]])
+    Z_left, kept = thinned(Z, np.array([[0, 2], [1, 0]]), np.array([1, 2]))
+    assert_array_equal(Z_left, [[1.0], [7.0]])
+    assert_array_equal(kept, [[0, 0]])
+    assert_array_equal(Z_left[kept[:, 0]], old[kept[:, 1]])
 
 
 def test_units_and_order_of_columns(rng):
