@@ -68,19 +68,31 @@ def _counts(y, train):
 # What is done to targets that are not standardised
 _TARGETS = {
     **dict.fromkeys(
-        ("pendigits", "elec2", "elec2_prequential", "ionosphere", "sonar", "banana"), _classes
+        (
+            "pendigits",
+            "pendigits_as_drawn",
+            "elec2",
+            "elec2_prequential",
+            "ionosphere",
+            "sonar",
+            "banana",
+        ),
+        _classes,
     ),
     "coal_mining": _counts,
 }
 # Streams that nobody can standardise by rows still to come: by so many of the first ones
 _HEADS = {"elec2_prequential": 1000}
+# Columns of one unit, which stays one: coordinates of a pen
+_ONE_SCALE = ("pendigits_as_drawn",)
 
 
 def standardised(name, X, y, test):
     """Problem from all rows and the mask of the test rows."""
     X, y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
     known = X[~test][: _HEADS.get(name)]
-    mean, scale = known.mean(axis=0), known.std(axis=0)
+    axis = None if name in _ONE_SCALE else 0
+    mean, scale = known.mean(axis=axis), known.std(axis=axis)
     # a column of one value may have a deviation of rounding errors
     X = (X - mean) / np.where(np.ptp(known, axis=0) > 0, scale, 1.0)
     y, y_scale = _TARGETS.get(name, _numbers)(y, ~test)
@@ -198,7 +210,7 @@ _FILES = {
     "kin40k": ("kin40k", _fold),
     "california_housing": ("california_housing", _test_mask),
     "uk_house_price": ("uk_house_price_2014", _test_mask),
-    "pendigits": ("pendigits", _test_mask),
+    **{name: ("pendigits", _test_mask) for name in ("pendigits", "pendigits_as_drawn")},
     "elec2": ("elec2_stream", _first_30000),
     "elec2_prequential": ("elec2_stream", _none),
     "banana": ("banana", _test_mask),
@@ -254,4 +266,4 @@ def _toy(name, split):
     targets = _TARGETS.get(name)
     if targets is None and _SYNTHETIC.get(name) is None:
         return problem
-    return in_classes(problem, _SYNTHETIC.get(name) or (10 if name == "pendigits" else 2))
+    return in_classes(problem, _SYNTHETIC.get(name) or (10 if name.startswith("pendigits") else 2))
