@@ -1,5 +1,6 @@
 """What both streaming estimators share: parameters, batches, and what is carried between them."""
 
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from numbers import Integral, Real
@@ -21,11 +22,26 @@ from .stream_inducing import Chooser, all_kept
 # from 0.04, with 0.5 it ends at 0.02. Nothing changes where old inducing inputs are kept.
 _LEAST_POWER = 0.5
 
+# A stream begins anew with every batch until it has so many rows. Scaling, starting values and
+# bounds that come from a few rows may be wrong by any factor, and later batches do not always undo
+# that: of 800 random streams 5 that began with 2 to 24 rows ended with a mean squared standardised
+# residual of 5 to 16,000; now all of them with less than 4, and so with twice as many rows.
+_BEGINNING = 25
+
 STREAM_CONSTRAINTS = SHARED_CONSTRAINTS | {
     "forget_factor": [Interval(Real, 0, 1, closed="right")],
     "trust_region": [Interval(Real, 0, None, closed="neither")],
     "min_inducing": [None, Interval(Integral, 1, None, closed="left")],
 }
+
+
+def _stacked(first, second):
+    """Two batches of inputs, targets and weights as one."""
+    X, y = (np.concatenate(pair) for pair in zip(first[:2], second[:2], strict=True))
+    if first[2] is None and second[2] is None:
+        return X, y, None
+    weights = [np.ones(len(part[0])) if part[2] is None else part[2] for part in (first, second)]
+    return X, y, np.concatenate(weights)
 
 
 class BaseStreaming(BaseLearned):
@@ -54,6 +70,9 @@ class BaseStreaming(BaseLearned):
         if not hasattr(self, "_learned"):
             self._seen = self._taught = self.log_evidence_ = 0.0
             self._begin(X, y, weight, clock, previous)
+            self._keep_beginning(X, y, weight, previous)
+        elif self._beginning is not None and self.optimizer is not None and not self._spent():
+            self._begin_anew(X, y, weight, clock)
         else:
             rows = self._batch_rows(X, y, weight)
             trace = Trace(clock, self._listener(None, rows))
@@ -73,6 +92,27 @@ class BaseStreaming(BaseLearned):
                 f"{len(self.inducing_points_)} inducing inputs, objective {self.objective_:.6g}"
             )
 
+    def _begin_anew(self, X, y, weight, clock):
+        """As if the rows so far and these had been one batch."""
+        self._batch_rows(X, y, weight)  # an error where they do not fit those before
+        steps, evidence = self._steps() + 1, self.log_evidence_
+        *before, previous = self._beginning
+        X, y, weight = _stacked(before, (X, y, weight))
+        del self._learned
+        self._seen = self._taught = 0.0
+        self._begin(X, y, weight, clock, previous)
+        self.n_steps_, self._learned = steps, replace(self._learned, n_steps=steps)
+        self.objective_ -= evidence
+        self.objectives_ = self.objectives_ - evidence
+        self._keep_beginning(X, y, weight, previous)
+
+    def _keep_beginning(self, X, y, weight, previous):
+        short = self.optimizer is not None and self._seen < _BEGINNING
+        self._beginning = (X, y, weight, previous) if short else None
+
+    def _spent(self):
+        return self.max_steps is not None and self._steps() >= self.max_steps
+
     def _course(self, problem):
         """The first batch."""
         self._space, self._seen = problem.space, problem.rows.total_weight
@@ -81,7 +121,6 @@ class BaseStreaming(BaseLearned):
         return first_batch(problem.rows, problem.start, plan)
 
     def _plan(self, rows, space, trace):
-        spent = self.max_steps is not None and self._steps() >= self.max_steps
         return Plan(
             settings=self._settings(),
             space=space,
@@ -93,7 +132,7 @@ class BaseStreaming(BaseLearned):
             taught=self._taught,
             learns=(
                 self.optimizer is not None
-                and not spent
+                and not self._spent()
                 and trace.clock.left() > 0
                 and self._teaches(rows)
             ),

@@ -303,7 +303,8 @@ class StreamingSGPRegressor(BaseStreaming, AnyLikelihoodRegressor):
         """Learn from one more batch.
 
         The first batch decides starting values and the scaling of the targets; it should have a few
-        hundred rows. Later ones may be of any size.
+        hundred rows. Later ones may be of any size. Where kernels are learned, rows are kept until
+        there are 25, and the stream begins anew with each batch until then.
 
         Parameters
         ----------

@@ -273,7 +273,9 @@ class StreamingSGPClassifier(BaseStreaming, BaseLearnedClassifier):
         """Learn from one more batch.
 
         The first batch decides starting values; it should have a few hundred rows. Later ones may
-        be of any size. A batch of one class updates the posterior and leaves the kernel.
+        be of any size. Where kernels are learned, rows are kept until there are 25, and the stream
+        begins anew with each batch until then. A batch of one class updates the posterior and
+        leaves the kernel.
 
         Parameters
         ----------

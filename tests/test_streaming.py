@@ -231,6 +231,37 @@ def test_more_rows_than_before_may_move_them_further(line):
     assert np.abs(log_parameters(model) - before).max() > 0.2
 
 
+@pytest.mark.parametrize("kind", [StreamingSGPRegressor, StreamingSGPClassifier])
+def test_a_stream_begins_anew_until_it_has_enough_rows(kind, line):
+    X, y = line
+    y = y if kind is StreamingSGPRegressor else y > 0.0
+    order = np.random.default_rng(1).permutation(len(X))
+    X, y = X[order], y[order]
+    weight = np.where(np.arange(60) % 7, 1.0, 2.0)
+    stream, whole = kind(n_inducing=15), kind(n_inducing=15)
+    classes = {} if kind is StreamingSGPRegressor else {"classes": [False, True]}
+    evidence = 0.0
+    for lo, hi in ((0, 3), (3, 20), (20, 60)):
+        stream.partial_fit(X[lo:hi], y[lo:hi], sample_weight=weight[lo:hi], **classes)
+        evidence += stream.objective_
+    whole.partial_fit(X[:60], y[:60], sample_weight=weight)
+    assert stream._beginning is None
+    assert (stream.n_steps_, stream.n_samples_seen_) == (3, 60)
+    assert_allclose(stream.log_evidence_, evidence, rtol=1e-10)
+    assert_allclose(stream.log_evidence_, whole.log_evidence_, rtol=1e-10)
+    answer = "predict" if kind is StreamingSGPRegressor else "predict_proba"
+    assert_allclose(getattr(stream, answer)(X), getattr(whole, answer)(X), atol=1e-10)
+    taught(stream, batches(X[60:], y[60:], 200))
+    assert stream.n_steps_ == 5
+
+
+def test_a_bad_first_guess_is_not_for_ever(rng):
+    X = np.sort(rng.uniform(0.0, 1.0, (300, 1)), axis=0)
+    y = np.sin(6.0 * X[:, 0]) + 1e-4 * rng.standard_normal(300)
+    model = taught(StreamingSGPRegressor(n_inducing=20), batches(X, y, 2, 5, 150))
+    assert_allclose(model.predict(X), y, atol=0.001)
+
+
 def test_forgetting_follows_a_drift(rng):
     X = rng.uniform(0.0, 5.0, (1600, 1))
     drift = np.repeat(np.arange(8.0), 200)
