@@ -18,12 +18,13 @@ from functools import partial
 
 import numpy as np
 from adapter_gpflow import gpflow, starting_kernel, tf  # it sets their environment
-from protocol import emit, main
+from protocol import emit, main, scores
 from scipy.optimize import minimize
 from stream_problems import line, line_rmse, pieces, plane
 
 _ONCE, _ANEW = "compiled once", "compiled anew"
 _KEPT = 0.7
+_FRESH = 2000
 _JITTERS = (1e-6, 1e-5, 1e-4, 1e-3)
 _MATRIX, _COLUMN = (tf.TensorSpec([None, n], tf.float64) for n in (None, 1))
 
@@ -65,11 +66,10 @@ class _Stream(gpflow.Module):
         self._old = self._next(*data)
         return self
 
-    def predict(self, X):
-        return (
-            self._mean(tf.constant(self._inputs(X))).numpy()[:, 0] * self._scale[3]
-            + (self._scale[2])
-        )
+    def predict(self, X, return_std=False):
+        X, (shift, scale) = tf.constant(self._inputs(X)), self._scale[2:]
+        mean = self._mean(X).numpy()[:, 0] * scale + shift
+        return (mean, self._std(X).numpy() * scale) if return_std else mean
 
     def _inputs(self, X):
         return (X - self._scale[0]) / self._scale[1]
@@ -152,7 +152,7 @@ class _Stream(gpflow.Module):
         L, _, _, LB, c = self._parts(X, y, a, D_inverse, S_inverse_m)
         P = tf.linalg.triangular_solve(LB, tf.linalg.matrix_transpose(L))
         m, S = tf.matmul(P, c, transpose_a=True), tf.matmul(P, P, transpose_a=True)
-        self._weights = tf.linalg.cholesky_solve(L, m)
+        self._weights, self._roots = tf.linalg.cholesky_solve(L, m), (L, LB)
         S_root, eye = _root(S), tf.eye(self._m, dtype=tf.float64)
         S_inverse_m = tf.linalg.cholesky_solve(S_root, m)
         D_inverse = tf.linalg.cholesky_solve(S_root, eye) - tf.linalg.cholesky_solve(L, eye)
@@ -161,6 +161,13 @@ class _Stream(gpflow.Module):
 
     def _mean(self, X):
         return self._kernel(X, self._Z) @ self._weights
+
+    def _std(self, X):
+        """Of an observation."""
+        L, LB = self._roots
+        rows = _solved(L, self._kernel(self._Z, X))
+        explained = tf.reduce_sum(rows**2, 0) - tf.reduce_sum(_solved(LB, rows) ** 2, 0)
+        return tf.sqrt(self._kernel(X, full_cov=False) - explained + self._noise)
 
 
 def _surviving(run):
@@ -184,9 +191,11 @@ def speed(_, *, first, size, repeats, n_inducing, max_iter, warm_up=3):
             model.partial_fit(X[rows], y[rows])
             seconds.append(time.perf_counter() - begin)
             iterations.append(model.n_iter)
+        fresh, truth = plane(_FRESH, seed=1)
         return {
             "seconds": np.median(seconds[1 + warm_up :]),
             "iterations": np.mean(iterations[1 + warm_up :]),
+            "nlpd": scores(truth, *model.predict(fresh, return_std=True))["nlpd"],
         }
 
     for way in (_ONCE, _ANEW):

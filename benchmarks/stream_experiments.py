@@ -215,10 +215,12 @@ def stream_speed(context):
     }
     learned, updated = context.ours("speed", adapter="stream_cost", **sizes)
     values = {"learned": learned["seconds"], "updated": updated["seconds"]}
+    values["nlpd"] = learned["nlpd"]
     details, peers = {"ours": [learned, updated]}, defaultdict(dict)
     for record in context.peer("gpflow", "speed", adapter="gpflow_stream", **sizes):
         way = f"{_PEER}, {record['way']}"
         details[way], peers["learned"][way] = record, record.get("seconds")
+        peers["nlpd"][way] = record.get("nlpd")
         if "seconds" in record:
             values[f"times {record['way']}"] = record["seconds"] / learned["seconds"]
     return {"values": values, "peers": dict(peers), "details": details}
