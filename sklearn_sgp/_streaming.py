@@ -28,6 +28,9 @@ _LEAST_POWER = 0.5
 # residual of 5 to 16,000; now all of them with less than 4, and so with twice as many rows.
 _BEGINNING = 25
 
+# Fewer rows of a batch say little about whether there is a signal.
+_JUDGED = 50
+
 STREAM_CONSTRAINTS = SHARED_CONSTRAINTS | {
     "forget_factor": [Interval(Real, 0, 1, closed="right")],
     "trust_region": [Interval(Real, 0, None, closed="neither")],
@@ -84,6 +87,7 @@ class BaseStreaming(BaseLearned):
             self.objectives_ = np.array(trace.objectives) - offset
             self.fit_times_ = np.array(trace.times)
             self._seen += rows.total_weight
+            self._look_for_signal(plan, learned, rows)
             self.n_samples_seen_ += len(X) if weight is None else int(np.count_nonzero(weight))
         self.log_evidence_ += self.objective_
         if self.verbose:
@@ -115,12 +119,28 @@ class BaseStreaming(BaseLearned):
 
     def _course(self, problem):
         """The first batch."""
-        self._space, self._seen = problem.space, problem.rows.total_weight
-        plan = self._plan(problem.rows, problem.space, problem.trace)
+        rows, self._space, self._start_parameters = problem.rows, problem.space, problem.start
+        self._seen = rows.total_weight
+        self._signal = len(rows) < _JUDGED
+        plan = self._plan(rows, problem.space, problem.trace)
         self._taught = plan.learns * self._seen
-        return first_batch(problem.rows, problem.start, plan)
+        learned = first_batch(rows, problem.start, plan)
+        self._look_for_signal(plan, learned, rows)
+        return learned
+
+    def _look_for_signal(self, plan, learned, rows):
+        if plan.start is not None:
+            model = learned.posterior, learned.parameters
+            self._signal = plan.sees_signal(*model, rows, self._seen)
 
     def _plan(self, rows, space, trace):
+        learns = (
+            self.optimizer is not None
+            and not self._spent()
+            and trace.clock.left() > 0
+            and self._teaches(rows)
+        )
+        anew = learns and not self._signal and len(rows) >= _JUDGED
         return Plan(
             settings=self._settings(),
             space=space,
@@ -129,13 +149,11 @@ class BaseStreaming(BaseLearned):
             most=self._most(),
             forget_factor=float(self.forget_factor),
             trust_region=float(self.trust_region),
+            start=self._start_parameters if anew else None,
+            n_scales=rows.X.shape[1] if self.kernel is None else 0,
+            has_noise=bool(self._likelihood.n_noise),
             taught=self._taught,
-            learns=(
-                self.optimizer is not None
-                and not self._spent()
-                and trace.clock.left() > 0
-                and self._teaches(rows)
-            ),
+            learns=learns,
             trace=trace,
         )
 

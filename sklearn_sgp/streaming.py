@@ -41,14 +41,14 @@ class StreamingSGPRegressor(BaseStreaming, AnyLikelihoodRegressor):
         inducing inputs are dropped. Likelihoods other than Gaussian noise take 0.
 
     forget_factor : float, default=1.0
-        Power of the old posterior's information in each batch: below 1 the past fades, as in a
-        function that drifts.
+        Power of the old posterior's information in each batch: below 1 the past fades. 0.9 to 0.99
+        are worth a trial where the function drifts.
 
     trust_region : float, default=1.0
         Farthest that one batch may move the natural logarithm of a kernel parameter or of the noise
         variance; five times as far for noise that rises. Both times as many rows as the batch has
         for each row learned from before where that is more than one. The first batch may move them
-        anywhere.
+        anywhere, and so may batches of 50 rows and more while all before were constant or noise.
 
     min_inducing : int, default=None
         With a number, a stream begins with as few inducing inputs and takes more, up to

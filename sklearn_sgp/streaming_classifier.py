@@ -35,13 +35,13 @@ class StreamingSGPClassifier(BaseStreaming, BaseLearnedClassifier):
         As for :class:`~sklearn_sgp.SVGPClassifier`.
 
     forget_factor : float, default=1.0
-        Power of the old posterior's information in each batch: below 1 the past fades, as in a
-        function that drifts.
+        Power of the old posterior's information in each batch: below 1 the past fades. 0.9 to 0.99
+        are worth a trial where the function drifts.
 
     trust_region : float, default=1.0
         Farthest that one batch may move the natural logarithm of a kernel parameter, times as many
         rows as it has for each row seen before where that is more than one. The first batch may
-        move them anywhere.
+        move them anywhere, and so may batches of 50 rows and more while nothing was explained.
 
     min_inducing : int, default=None
         With a number, a stream begins with as few inducing inputs and takes more, up to

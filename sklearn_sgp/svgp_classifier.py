@@ -266,6 +266,12 @@ class SVGPClassifier(BaseLearnedClassifier):
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn from one more batch of rows.
 
+        The first batch decides inducing inputs and the kernel; it should be large and mixed, with
+        all classes in it. Each later batch adds its rows to the posterior and, unless
+        ``optimizer=None``, moves kernel and inducing inputs by one stochastic step for every
+        ``batch_size`` rows. Where batches are sorted, by class or by inputs, take
+        `StreamingSGPClassifier`, which learns anew from each.
+
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)

@@ -255,6 +255,30 @@ def test_a_stream_begins_anew_until_it_has_enough_rows(kind, line):
     assert stream.n_steps_ == 5
 
 
+def test_a_beginning_of_noise_does_not_hide_what_follows(rng):
+    """Its kernel says that there is nothing, and is not what later batches begin from."""
+    X = np.arange(1200)[:, None] / 40.0
+    f = np.where(X[:, 0] < 7.5, 0.0, 2.0 * np.sin(X[:, 0]))
+    y = 5.0 + f + 0.3 * rng.standard_normal(1200)
+    model = StreamingSGPRegressor(n_inducing=60)
+    model.partial_fit(X[:300], y[:300])
+    assert not model._signal
+    taught(model, batches(X[300:], y[300:], *range(100, 900, 100)))
+    assert model._signal
+    assert np.sqrt(np.mean((model.predict(X) - 5.0 - f) ** 2)) < 0.25
+
+
+def test_kernels_are_left_alone_where_nothing_is_learned(rng):
+    """Nor is a beginning without a signal a reason to go back to where they started."""
+    X = rng.uniform(0.0, 3.0, (300, 1))
+    y = rng.standard_normal(300)
+    model = taught(StreamingSGPRegressor(n_inducing=20), batches(X, y, 150))
+    assert not model._signal
+    before = log_parameters(model)
+    model.set_params(optimizer=None).partial_fit(X[150:], np.sin(5.0 * X[150:, 0]))
+    assert_array_equal(log_parameters(model), before)
+
+
 def test_a_bad_first_guess_is_not_for_ever(rng):
     X = np.sort(rng.uniform(0.0, 1.0, (300, 1)), axis=0)
     y = np.sin(6.0 * X[:, 0]) + 1e-4 * rng.standard_normal(300)
