@@ -161,7 +161,8 @@ def chosen_likelihood(likelihood, classes):
     if len(classes) < 2:
         raise ValueError(
             "y must hold at least two classes among rows of positive weight. Got one class: "
-            f"{classes.tolist()}. A first batch may hold one if partial_fit is given all as classes=."
+            f"{classes.tolist()}. The first batch of a stream may hold one, if partial_fit is "
+            "given all of them as classes=."
         )
     if isinstance(likelihood, str) and likelihood == "auto":
         return Probit() if len(classes) == 2 else Softmax()

@@ -18,8 +18,8 @@ from .stream_inducing import NOTHING_KEPT, all_kept, most_told, thinned
 # The first batch to learn from is learned from twice, as its inducing inputs are first chosen by a
 # kernel that is only a guess; nothing holds its parameters near where they start.
 _FIRST_ROUNDS = 2
-# Squares that the mean explains, in variances of the noise. Of 60 first batches of pure noise, 60 to
-# 400 rows with 1 to 5 inputs, 57 had less.
+# Squares that the mean explains, in variances of the noise. Of 60 first batches of pure noise, with
+# 60 to 400 rows and 1 to 5 inputs, 57 had less.
 _SIGNAL = 20.0
 # Noise may rise by so many times as much: else rows that the inducing inputs cannot explain are
 # believed, batch after batch (of 180 random streams 7 ended with bands half as wide as the errors
