@@ -53,7 +53,9 @@ def call(python, adapter, task, problems=(), **options):
         environment.pop("PYTHONPATH", None)
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
-        last = "\n".join(done.stderr.strip().splitlines()[-8:])
+        # without the lines that say where files are: this is stored with the results
+        said = [line for line in done.stderr.strip().splitlines() if ", line " not in line]
+        last = "\n".join(line for line in said[-8:] if line.strip())
         raise AdapterError(f"{adapter} {task} ended with status {done.returncode}:\n{last}")
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
