@@ -9,6 +9,7 @@ from ._moves import move_by_adam
 from ._stages import Learned, Settings
 from ._warnings import warn_caller
 from .carried import Carried
+from .kernels._scales import scale_mask
 from .learning import Adam, Parameters, ParameterSpace, Plateau, Trace, ascend_lbfgs
 from .linalg import NotPositiveDefiniteError
 from .parallel import one_blas_thread_each
@@ -44,10 +45,10 @@ class Plan:
     forget_factor, trust_region : float
     start : Parameters or None
         Kernel and noise to begin from as long as there is no signal.
-    n_scales : int
-        So many last parameters of the kernel are length scales that go back to the start then.
-    has_noise : bool
-        Whether the likelihood has a variance of the noise.
+    keeps_scales : bool
+        Whether the length scales go back to the start then.
+    noise_of : callable
+        ``noise_of(parameters)``: what variances of the function are compared with.
     taught : float
         Weight of the rows that kernel and noise were learned from so far.
     learns : bool
@@ -62,8 +63,8 @@ class Plan:
     forget_factor: float
     trust_region: float
     start: Parameters | None
-    n_scales: int
-    has_noise: bool
+    keeps_scales: bool
+    noise_of: object
     taught: float
     learns: bool
     trace: Trace
@@ -76,8 +77,7 @@ class Plan:
         weight of all.
         """
         spread = float(posterior.mean(rows.X).var(axis=0).max())
-        noise = parameters.noise_variance if self.has_noise else 1.0
-        return spread * seen > _SIGNAL * noise
+        return spread * seen > _SIGNAL * self.noise_of(parameters)
 
 
 @dataclass(frozen=True)
@@ -174,15 +174,20 @@ def _at_first_scales(found, rows, carried, seen, plan):
     later where the function was flat.
     """
     proposal, posterior, _ = found
-    parameters, n = proposal.parameters, plan.n_scales
-    total = seen + rows.total_weight
-    if plan.start is None or not n or plan.sees_signal(posterior, parameters, rows, total):
+    parameters, total = proposal.parameters, seen + rows.total_weight
+    if plan.start is None or not plan.keeps_scales:
         return found
-    theta = np.append(parameters.theta[:-n], plan.start.theta[-n:])
+    if plan.sees_signal(posterior, parameters, rows, total):
+        return found
+    is_scale = scale_mask(parameters.expression)
+    theta = np.where(is_scale, plan.start.theta, parameters.theta)
     parameters = replace(parameters, theta=theta)
-    old = parameters.Z[:0] if carried is None else carried.prior.Z
-    Z, kept = plan.choose(rows, parameters, old, seen)
+    Z, kept = plan.choose(rows, parameters, _old_inputs(parameters, carried), seen)
     return _updated(_settled(replace(parameters, Z=Z), kept, plan), rows, carried, plan)
+
+
+def _old_inputs(parameters, carried):
+    return parameters.Z[:0] if carried is None else carried.prior.Z
 
 
 def _chosen(parameters, rows, carried, seen, plan):
@@ -191,7 +196,7 @@ def _chosen(parameters, rows, carried, seen, plan):
     Where some have to go, the batch is first added with up to twice as many, and those are left
     that tell most of the posterior. A batch that is not learned from has to be quick.
     """
-    old = parameters.Z[:0] if carried is None else carried.prior.Z
+    old = _old_inputs(parameters, carried)
     if carried is None or plan.most is None or not plan.learns:
         return plan.choose(rows, parameters, old, seen)
     Z, kept = plan.choose(rows, parameters, old, seen, spare=plan.most)

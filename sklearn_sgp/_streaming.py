@@ -14,6 +14,7 @@ from ._start import input_summary, positive_rows
 from ._stream import Plan, first_batch, next_batch
 from .kernels._scales import input_scales
 from .learning import Clock, Trace
+from .rows import Rows
 from .stream_inducing import Chooser, all_kept
 
 # Least power of the carried factor. With 0 what is known of an old inducing value counts in full
@@ -38,13 +39,8 @@ STREAM_CONSTRAINTS = SHARED_CONSTRAINTS | {
 }
 
 
-def _stacked(first, second):
-    """Two batches of inputs, targets and weights as one."""
-    X, y = (np.concatenate(pair) for pair in zip(first[:2], second[:2], strict=True))
-    if first[2] is None and second[2] is None:
-        return X, y, None
-    weights = [np.ones(len(part[0])) if part[2] is None else part[2] for part in (first, second)]
-    return X, y, np.concatenate(weights)
+def _unscaled(X, y, weight):
+    return Rows(X, y, weight, 0.0, 1.0)
 
 
 class BaseStreaming(BaseLearned):
@@ -73,7 +69,7 @@ class BaseStreaming(BaseLearned):
         if not hasattr(self, "_learned"):
             self._seen = self._taught = self.log_evidence_ = 0.0
             self._begin(X, y, weight, clock, previous)
-            self._keep_beginning(X, y, weight, previous)
+            self._keep_beginning(_unscaled(X, y, weight), previous)
         elif self._beginning is not None and self.optimizer is not None and not self._spent():
             self._begin_anew(X, y, weight, clock)
         else:
@@ -100,19 +96,19 @@ class BaseStreaming(BaseLearned):
         """As if the rows so far and these had been one batch."""
         self._batch_rows(X, y, weight)  # an error where they do not fit those before
         steps, evidence = self._steps() + 1, self.log_evidence_
-        *before, previous = self._beginning
-        X, y, weight = _stacked(before, (X, y, weight))
+        before, previous = self._beginning
+        rows = before.joined(_unscaled(X, y, weight))
         del self._learned
         self._seen = self._taught = 0.0
-        self._begin(X, y, weight, clock, previous)
+        self._begin(rows.X, rows.y, rows.weight, clock, previous)
         self.n_steps_, self._learned = steps, replace(self._learned, n_steps=steps)
         self.objective_ -= evidence
         self.objectives_ = self.objectives_ - evidence
-        self._keep_beginning(X, y, weight, previous)
+        self._keep_beginning(rows, previous)
 
-    def _keep_beginning(self, X, y, weight, previous):
+    def _keep_beginning(self, rows, previous):
         short = self.optimizer is not None and self._seen < _BEGINNING
-        self._beginning = (X, y, weight, previous) if short else None
+        self._beginning = (rows, previous) if short else None
 
     def _spent(self):
         return self.max_steps is not None and self._steps() >= self.max_steps
@@ -150,8 +146,8 @@ class BaseStreaming(BaseLearned):
             forget_factor=float(self.forget_factor),
             trust_region=float(self.trust_region),
             start=self._start_parameters if anew else None,
-            n_scales=rows.X.shape[1] if self.kernel is None else 0,
-            has_noise=bool(self._likelihood.n_noise),
+            keeps_scales=self.kernel is None,
+            noise_of=self._noise_of,
             taught=self._taught,
             learns=learns,
             trace=trace,
@@ -163,8 +159,12 @@ class BaseStreaming(BaseLearned):
         chooser = Chooser(self.inducing, self.n_inducing, self.min_inducing)
         kernel = parameters.kernel
         scale = input_scales(kernel, input_summary(rows.X, rows.weight)[1])
-        noise = parameters.noise_variance if self._likelihood.n_noise else 1.0
+        noise = self._noise_of(parameters)
         return chooser.choose(rows, kernel, noise, old, seen, scale, self._draws(), spare)
+
+    def _noise_of(self, parameters):
+        """What unexplained variances are compared with: that of the noise, or 1."""
+        return parameters.noise_variance if self._likelihood.n_noise else 1.0
 
     def _most(self):
         """Number to thin out to, where there are more; None where they are not chosen greedily."""

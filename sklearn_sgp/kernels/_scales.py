@@ -50,11 +50,16 @@ def with_shorter_scales(expression, theta, share):
     -------
     theta : ndarray of shape (n_theta,)
     """
+    return theta + np.log(share) * scale_mask(expression)
+
+
+def scale_mask(expression):
+    """Which of the free log parameters are length scales."""
     is_scale = np.zeros(len(expression.values), dtype=bool)
     for leaf in _leaves(expression.node):
         if leaf.length_scale is not None:
             is_scale[leaf.length_scale] = True
-    return theta + np.log(share) * is_scale[expression.free]
+    return is_scale[expression.free]
 
 
 def _leaves(node):
