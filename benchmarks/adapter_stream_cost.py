@@ -6,17 +6,15 @@ import warnings
 
 import numpy as np
 from protocol import anonymous_memory, emit, main, scores
-from stream_problems import drifting, pieces, plane
+from stream_problems import drifting, fresh_plane, pieces, plane
 
 from sklearn_sgp import StreamingSGPRegressor
-
-_FRESH = 2000
 
 
 def speed(_, *, first, size, repeats, max_iter, warm_up=3, **options):
     """Median seconds of a batch that is learned from, and of one that is not."""
     X, y = plane(first + 2 * (repeats + warm_up) * size)
-    fresh, truth = plane(_FRESH, seed=1)
+    fresh, truth = fresh_plane()
     begun, *batches = pieces(len(X), first, size)
     model = StreamingSGPRegressor(
         random_state=0, max_iter=max_iter, tol=0.0, n_iter_no_change=max_iter + 1, **options

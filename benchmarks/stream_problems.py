@@ -52,6 +52,11 @@ def plane(n, seed=0):
     return X, f + 0.1 * rng.standard_normal(n)
 
 
+def fresh_plane():
+    """Rows of `plane` to score a model on."""
+    return plane(2000, seed=1)
+
+
 def drifting(time, size, rng):
     """Rows of a function that is another at every time, and itself again after a unit of it."""
     X = rng.uniform(0.0, 10.0, (size, 1))

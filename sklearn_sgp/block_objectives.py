@@ -12,9 +12,9 @@ import numpy as np
 
 from ._core import _linalg as la
 from .blocks import PulledBack, make_block, pull_back
-from .factors import STORE_BYTES
+from .factors import each_store, empty_stores
 from .linalg import NotPositiveDefiniteError
-from .parallel import group_bounds, map_groups, shares_memory
+from .parallel import group_bounds, map_groups
 from .posterior import Posterior, Prior
 
 
@@ -35,19 +35,13 @@ def _groups(blocks):
     return [blocks[slice(*bounds)] for bounds in group_bounds(len(blocks), 1)]
 
 
-def _stores(store, groups):
-    return store or [None] * len(groups)
-
-
 def factor_store(m, blocks, model):
     """A list for each group in which the forward map may leave its factors to the backward one.
 
     None where they would be large, or workers are other processes.
     """
     size = sum(len(rows) * (2 * m + model.n_whole * len(rows)) for rows in blocks)
-    if 8 * size > STORE_BYTES or not shares_memory():
-        return None
-    return [[] for _ in _groups(blocks)]
+    return empty_stores(len(_groups(blocks)), size)
 
 
 def _sum_group(prior, blocks, noise_variance, model, made):
@@ -83,7 +77,7 @@ def factor_sums(prior, blocks, noise_variance, model, n_jobs=None, store=None):
     groups = _groups(blocks)
     tasks = [
         (prior, group, noise_variance, model, made)
-        for group, made in zip(groups, _stores(store, groups), strict=True)
+        for group, made in zip(groups, each_store(store, groups), strict=True)
     ]
     parts = map_groups(_sum_group, tasks, n_jobs)
     H, h, constant = parts[0]
@@ -145,7 +139,7 @@ def factor_gradient(
     shared, groups = (noise_variance, model, mean, covariance, with_inputs), _groups(blocks)
     tasks = [
         (prior, group, made, *shared)
-        for group, made in zip(groups, _stores(store, groups), strict=True)
+        for group, made in zip(groups, each_store(store, groups), strict=True)
     ]
     return PulledBack.total(map_groups(_pull_back_group, tasks, n_jobs))
 

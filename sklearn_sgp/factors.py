@@ -18,7 +18,7 @@ from .parallel import group_bounds, map_groups, shares_memory
 
 CHUNK = 1024
 # Largest size of the blocks that a first pass may keep for the second.
-STORE_BYTES = 256 << 20
+_STORE_BYTES = 256 << 20
 
 
 @dataclass
@@ -98,9 +98,19 @@ def block_store(m, rows, chunk=CHUNK):
 
     None where they would be large, or workers are other processes.
     """
-    if 8 * m * len(rows) > STORE_BYTES or not shares_memory():
+    return empty_stores(len(group_bounds(len(rows), chunk)), m * len(rows))
+
+
+def empty_stores(n_groups, size):
+    """As many lists, or None where ``size`` numbers are too many or cannot be left to a next map."""
+    if 8 * size > _STORE_BYTES or not shares_memory():
         return None
-    return [[] for _ in group_bounds(len(rows), chunk)]
+    return [[] for _ in range(n_groups)]
+
+
+def each_store(store, groups):
+    """The list of each group, or None for each."""
+    return store or [None] * len(groups)
 
 
 def accumulate(kernel, Z, L_inv, rows, *, n_jobs=None, chunk=CHUNK, store=None):
@@ -124,7 +134,7 @@ def accumulate(kernel, Z, L_inv, rows, *, n_jobs=None, chunk=CHUNK, store=None):
     sums : Sums
     """
     groups = [rows.select(slice(*bounds)) for bounds in group_bounds(len(rows), chunk)]
-    stores = store or [None] * len(groups)
+    stores = each_store(store, groups)
     parts = map_groups(
         _accumulate_group,
         [
@@ -199,7 +209,7 @@ def pull_back(
         la.trmm(L_inv, cross, True)
     shared = (gram, cross, cotangent.diagonal, with_inputs, chunk)
     groups = [rows.select(slice(*bounds)) for bounds in group_bounds(len(rows), chunk)]
-    stores = store or [None] * len(groups)
+    stores = each_store(store, groups)
     parts = map_groups(
         _pull_back_group,
         [

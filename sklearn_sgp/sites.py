@@ -15,7 +15,7 @@ import numpy as np
 from ._core import _linalg as la
 from ._core._memory import empty
 from .blocks import BlockGradient, PulledBack, pull_back
-from .factors import CHUNK, block_store
+from .factors import CHUNK, block_store, each_store
 from .latents import Latents
 from .linalg import NotPositiveDefiniteError, copy_of, product
 from .parallel import group_bounds, map_groups, shares_memory
@@ -142,7 +142,7 @@ class SiteProblem:
         self.noise_variance, self.n_jobs = noise_variance, n_jobs
         self.bounds = group_bounds(len(rows), CHUNK)
         self.groups = [rows.select(slice(*bounds)) for bounds in self.bounds]
-        self.stores = store or [None] * len(self.groups)
+        self.stores = each_store(store, self.groups)
         self.rho = min(rho, likelihood.natural_step)
         prior.L_inv  # noqa: B018  (once, not in every task)
 

@@ -9,7 +9,7 @@ from dense import KERNELS, central_difference, exact_gp, log_normal, make_case
 from joblib import parallel_config
 from numpy.testing import assert_allclose
 
-from sklearn_sgp import block_objectives
+from sklearn_sgp import block_objectives, factors
 from sklearn_sgp.block_objectives import block_evidence, factor_store
 from sklearn_sgp.blocks import Model, PulledBack, make_block, pull_back
 from sklearn_sgp.objectives import collapsed_bound
@@ -226,7 +226,7 @@ def test_factors_that_are_too_large_to_keep_are_made_again(name, monkeypatch):
     assert factor_store(len(case.Z), args[1], args[3]) is not None
     with parallel_config("loky"):
         assert factor_store(len(case.Z), args[1], args[3]) is None
-    monkeypatch.setattr(block_objectives, "STORE_BYTES", 0)
+    monkeypatch.setattr(factors, "_STORE_BYTES", 0)
     again, same = block_evidence(*args)
     assert len(made) == 18
     assert again == value
