@@ -1,10 +1,10 @@
 """Sparse Gaussian processes for big data, as scikit-learn estimators."""
 
-from .anytime import AnytimeSGPRegressor
-from .streaming import StreamingSGPRegressor
-from .streaming_classifier import StreamingSGPClassifier
-from .svgp import SVGPRegressor
-from .svgp_classifier import SVGPClassifier
+from .estimators.anytime_regressor import AnytimeSGPRegressor
+from .estimators.streaming_regressor import StreamingSGPRegressor
+from .estimators.streaming_classifier import StreamingSGPClassifier
+from .estimators.svgp_regressor import SVGPRegressor
+from .estimators.svgp_classifier import SVGPClassifier
 
 __all__ = [
     "AnytimeSGPRegressor",

@@ -18,9 +18,9 @@ from sklearn.gaussian_process.kernels import (
 )
 
 from sklearn_sgp.kernels import Columns, compile_kernel
-from sklearn_sgp.learning import Parameters
-from sklearn_sgp.posterior import Posterior, Prior
-from sklearn_sgp.rows import Rows
+from sklearn_sgp.optimize.learning import Parameters
+from sklearn_sgp.gp.posterior import Posterior, Prior
+from sklearn_sgp.data.rows import Rows
 
 
 def log_normal(y, covariance):

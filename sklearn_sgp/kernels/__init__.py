@@ -2,6 +2,6 @@
 
 from ._columns import Columns
 from ._compile import compile_kernel, split_noise
-from ._expression import BoundKernel, KernelExpression
+from ._compiled import BoundKernel, KernelExpression
 
 __all__ = ["BoundKernel", "Columns", "KernelExpression", "compile_kernel", "split_noise"]

@@ -18,7 +18,7 @@ from sklearn.gaussian_process.kernels import (
 
 from . import _nodes as nodes
 from ._columns import Columns
-from ._expression import KernelExpression
+from ._compiled import KernelExpression
 
 _MATERN_PROFILES = {
     0.5: "matern12",

@@ -5,10 +5,10 @@ outliers, `Gaussian` for numbers without. Estimators take them by name or as ins
 """
 
 from ._base import ExpectedLogDensity
-from ._binary import Logit, Probit
-from ._counts import Poisson
+from ._bernoulli import Logit, Probit
+from ._poisson import Poisson
 from ._gaussian import Gaussian
-from ._heavy_tails import StudentT
+from ._student_t import StudentT
 from ._softmax import Softmax
 
 __all__ = ["ExpectedLogDensity", "Gaussian", "Logit", "Poisson", "Probit", "Softmax", "StudentT"]

@@ -14,7 +14,7 @@ import numpy as np
 
 from .._core._softmax import softmax_rows
 from ._base import ExpectedLogDensity
-from ._softmax_lattice import FIRST, STEP, lattice
+from ._softmax_tables import FIRST, STEP, lattice
 
 # Largest step, in units of (sum 1 / sd_c^2)^(-1/2), for functions that are as smooth as that.
 _SMOOTH_STEP = 0.9

@@ -1,0 +1,215 @@
+"""Blocks of rows: made from inputs or given as labels; which block a test row belongs to.
+
+Every partition has ``fit(X, rng)``, which returns the block of each row, and ``assign(X)``. Blocks
+are numbered from 0; -1 stands for no block at all.
+"""
+
+import warnings
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import pairwise_distances_argmin
+
+from ..data.rows import random_index
+
+# No block is larger than so many times the size that was asked for: its cost is cubic in its rows.
+LARGEST_SHARE = 1.5
+_BRANCHES = 32
+_SAMPLE_PER_BRANCH = 64
+_KMEANS_ITERATIONS = 10
+_ASSIGN_ROWS = 1 << 16
+
+
+class KMeansTree:
+    """k-means of k-means, until no block is too large.
+
+    One k-means with thousands of centres would cost more than the fits in its blocks. A tree with
+    at most 32 centres at each node is linear in the rows, and so is its way to a test row's block.
+
+    Parameters
+    ----------
+    block_size : int
+        Rows of a block, on average.
+    scale : ndarray of shape (d,)
+        Distances are taken in ``X / scale``.
+    """
+
+    def __init__(self, block_size, scale):
+        self.block_size, self.scale = block_size, scale
+
+    def fit(self, X, rng):
+        labels = np.zeros(len(X), dtype=np.intp)
+        self.centres, self.children, self.n_blocks = [], [], 0
+        if len(X) <= LARGEST_SHARE * self.block_size:
+            self.n_blocks = 1
+            return labels
+        pending = [(np.arange(len(X)), None)]
+        while pending:
+            index, place = pending.pop()
+            if len(index) <= LARGEST_SHARE * self.block_size:
+                labels[index] = self._leaf(place)
+                continue
+            branch = self._split(X, index, rng)
+            if branch is None:  # one and the same row, many times
+                parts = np.array_split(index, -(-len(index) // self.block_size))
+                for k, part in enumerate(parts):
+                    labels[part] = self._leaf(place if k == 0 else None)
+                continue
+            node = self._node(place)
+            for k in range(len(self.centres[node])):
+                part = index[branch == k]
+                if len(part):
+                    pending.append((part, (node, k)))
+        return labels
+
+    def _leaf(self, place):
+        """Number of a new block, noted at its place in the tree."""
+        block, self.n_blocks = self.n_blocks, self.n_blocks + 1
+        if place is not None:
+            node, k = place
+            self.children[node][k] = -1 - block
+        return block
+
+    def _node(self, place):
+        """Number of the node whose centres were just appended, noted at its place."""
+        node = len(self.centres) - 1
+        if place is not None:
+            parent, k = place
+            self.children[parent][k] = node
+        return node
+
+    def _split(self, X, index, rng):
+        """Branch of each row, or None where the rows cannot be told apart."""
+        from sklearn.cluster import KMeans  # a slow import, not always needed
+
+        k = int(np.clip(round(len(index) / self.block_size), 2, _BRANCHES))
+        sample = index
+        if len(index) > _SAMPLE_PER_BRANCH * k:
+            sample = index[np.sort(random_index(len(index), _SAMPLE_PER_BRANCH * k, rng))]
+        points = np.unique(np.asarray(X[sample], dtype=np.float64) / self.scale, axis=0)
+        if len(points) == 1:
+            return None
+        with warnings.catch_warnings():
+            # a partition, not a clustering: a few iterations are enough
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            k = min(k, len(points))
+            model = KMeans(k, n_init=1, max_iter=_KMEANS_ITERATIONS, random_state=rng).fit(points)
+        centres = np.unique(model.cluster_centers_, axis=0)
+        branch = self._nearest(X, index, centres)
+        used = np.unique(branch)
+        if len(used) == 1:
+            return None
+        self.centres.append(centres[used])
+        self.children.append(np.zeros(len(used), dtype=np.intp))
+        return np.searchsorted(used, branch)
+
+    def _nearest(self, X, index, centres):
+        parts = [
+            pairwise_distances_argmin(
+                np.asarray(X[index[lo : lo + _ASSIGN_ROWS]], dtype=np.float64) / self.scale,
+                centres,
+            )
+            for lo in range(0, len(index), _ASSIGN_ROWS)
+        ]
+        return np.concatenate(parts)
+
+    def assign(self, X):
+        labels = np.zeros(len(X), dtype=np.intp)
+        pending = [(np.arange(len(X)), 0)] if self.centres else []
+        while pending:
+            index, node = pending.pop()
+            child = self.children[node][self._nearest(X, index, self.centres[node])]
+            for value in np.unique(child):
+                part = index[child == value]
+                if value < 0:
+                    labels[part] = -1 - value
+                else:
+                    pending.append((part, value))
+        return labels
+
+
+class Ordered:
+    """Runs of successive rows, or of rows in random order; a test row goes to the nearest block.
+
+    The nearest by the distance from the blocks' means, in ``X / scale``.
+
+    Parameters
+    ----------
+    block_size : int
+    scale : ndarray of shape (d,)
+    shuffle : bool
+    """
+
+    def __init__(self, block_size, scale, shuffle):
+        self.block_size, self.scale, self.shuffle = block_size, scale, shuffle
+
+    def fit(self, X, rng):
+        n = len(X)
+        self.n_blocks = max(1, round(n / self.block_size))
+        labels = np.arange(n) * self.n_blocks // n
+        if self.shuffle:
+            labels = labels[rng.permutation(n)]
+        counts = np.bincount(labels)
+        sums = [np.bincount(labels, weights=X[:, j]) for j in range(X.shape[1])]
+        self.means = np.column_stack(sums) / counts[:, None]
+        return labels
+
+    def assign(self, X):
+        return pairwise_distances_argmin(
+            np.asarray(X, dtype=np.float64) / self.scale, self.means / self.scale
+        )
+
+
+class Clusterer:
+    """A clusterer of the user's that has ``predict``, fitted to the scaled inputs.
+
+    Parameters
+    ----------
+    clusterer : object
+    scale : ndarray of shape (d,)
+    """
+
+    def __init__(self, clusterer, scale):
+        self.clusterer, self.scale = clusterer, scale
+
+    def fit(self, X, rng):
+        labels = self.clusterer.fit(np.asarray(X, dtype=np.float64) / self.scale).predict(
+            np.asarray(X, dtype=np.float64) / self.scale
+        )
+        self.classes = np.unique(labels)
+        self.n_blocks = len(self.classes)
+        return np.searchsorted(self.classes, labels)
+
+    def assign(self, X):
+        labels = self.clusterer.predict(np.asarray(X, dtype=np.float64) / self.scale)
+        return position_of(labels, self.classes)
+
+
+def position_of(labels, classes):
+    """Position of each label among distinct classes, -1 for one that is not there."""
+    order = np.argsort(classes)
+    place = order[np.minimum(np.searchsorted(classes, labels, sorter=order), len(classes) - 1)]
+    return np.where(classes[place] == labels, place, -1)
+
+
+def check_labels(labels, n_rows, classes=None):
+    """Labels of blocks as an array of shape (n_rows,), or a ValueError.
+
+    With ``classes``, they must be of the same kind: numbers or strings.
+    """
+    labels = np.asarray(labels)
+    if labels.shape != (n_rows,):
+        raise ValueError(
+            f"blocks must hold one label for each of the {n_rows} rows. Got shape {labels.shape}."
+        )
+    if labels.dtype.kind == "O":
+        labels = labels.astype(str)
+    if labels.dtype.kind not in "iubUS":
+        raise ValueError(
+            f"blocks must hold integers or strings. Got {labels.dtype} such as {labels[0]!r}."
+        )
+    if classes is not None and (classes.dtype.kind in "US") != (labels.dtype.kind in "US"):
+        raise ValueError(
+            f"blocks must hold labels like those of fit, such as {classes[0]!r}. Got {labels[0]!r}."
+        )
+    return labels

@@ -1,0 +1,359 @@
+"""Gaussian factors of blocks of rows on u, for every model (docs/theory.md, eqs. 18 to 30).
+
+Each model is a choice of the part of T = K_BB - Q_BB that a block keeps, and of the power alpha:
+
+    R_B = noise / weight + alpha T        t_B(u) = N(y_B; P_B u, R_B) exp(-c_B)
+
+All in whitened coordinates: A = inv(L) K(Z, X_B), shape (m, n), so that P_B u = A^T v.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from operator import iadd
+from typing import NamedTuple
+
+import numpy as np
+
+from .._core import _linalg as la
+from .._core._memory import empty
+from .._linalg import cholesky, copy_of, inverse_from_cholesky, product, sandwich
+from ..objectives.collapsed import Gradient
+
+_LOG_2PI = float(np.log(2.0 * np.pi))
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a block keeps of the prior's variance that the inducing inputs leave unexplained.
+
+    Parameters
+    ----------
+    part : {"nothing", "diagonal", "block"}
+        Of T.
+    alpha : float
+        Power in [0, 1]: 0 is the variational limit, 1 the exact marginal of the block.
+    """
+
+    part: str
+    alpha: float = 1.0
+
+    @property
+    def whole(self):
+        """Whether the rows of a block belong together."""
+        return self.part == "block" and self.alpha > 0.0
+
+    @property
+    def n_whole(self):
+        """How many factors of a block's own covariance it takes."""
+        return int(self.whole)
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Models whose log factors are added with weights that sum to 1 (Hoang et al., remark 2).
+
+    Parameters
+    ----------
+    components : tuple of (Model, float)
+    """
+
+    components: tuple
+
+    @property
+    def whole(self):
+        return any(model.whole for model, _ in self.components)
+
+    @property
+    def n_whole(self):
+        return sum(model.n_whole for model, _ in self.components)
+
+
+class BlockGradient(NamedTuple):
+    """E_q[log t_B] and its derivatives, q held in v.
+
+    ``A`` (m, n) is the cotangent of A, ``K_XX`` that of K(X, X) (n, n), of its diagonal (n,), or
+    None, and ``log_noise`` a number.
+    """
+
+    value: float
+    A: np.ndarray
+    K_XX: np.ndarray | None
+    log_noise: float
+
+
+def _penalty(x, alpha):
+    """log(1 + alpha x) (1 - alpha) / (2 alpha), which is x / 2 in the limit alpha -> 0."""
+    if alpha == 0.0:
+        return 0.5 * x
+    return (1.0 - alpha) / (2.0 * alpha) * np.log1p(alpha * x)
+
+
+class RowBlock:
+    """A block whose rows are independent given u: SoR, DTC, VFE, FITC, row Power-EP.
+
+    Parameters
+    ----------
+    A : ndarray of shape (m, n)
+    y : ndarray of shape (n, t)
+    weight : ndarray of shape (n,)
+    prior_variance : ndarray of shape (n,)
+        k(x, x).
+    noise_variance : float
+    model : Model
+    """
+
+    def __init__(self, A, y, weight, prior_variance, noise_variance, model):
+        self.A, self.y, self.weight = A, y, weight
+        self.s2, self.alpha = noise_variance, model.alpha
+        self.keeps = model.part != "nothing"
+        self.T = np.zeros(len(y))
+        if self.keeps:
+            self.T += prior_variance
+            la.column_dots(A, A, self.T, -1.0)
+            np.maximum(self.T, 0.0, out=self.T)
+
+    @cached_property
+    def R(self):
+        return self.s2 + self.alpha * self.T
+
+    def add_to(self, H, h):
+        """Add the information; returns the constant."""
+        t, scale = self.y.shape[1], self.weight / self.R
+        root = np.sqrt(scale)
+        la.syrk(np.multiply(self.A, root, out=empty(self.A.shape)), H, 1.0, 1.0)
+        la.gemm(self.A, np.ascontiguousarray(scale[:, None] * self.y), h, False, False, 1.0, 1.0)
+        quadratic = float(np.vdot(scale[:, None] * self.y, self.y))
+        return -0.5 * quadratic - t * self._normaliser()
+
+    def _normaliser(self):
+        each = 0.5 * (_LOG_2PI + np.log(self.R)) + _penalty(self.T / self.s2, self.alpha)
+        return float(self.weight @ each)
+
+    def gradient(self, mean, covariance):
+        """E_q[log t_B] for v ~ N(mean, covariance) and its derivatives (theory, eq. 28)."""
+        A, R, w, t = self.A, self.R, self.weight, self.y.shape[1]
+        error = self.y - product(A, mean, trans_a=True)
+        CA = product(covariance, A)
+        variance = np.zeros(len(w))
+        la.column_dots(A, CA, variance)
+        squares = (error * error).sum(axis=1) + t * variance
+        value = -0.5 * float((w / R) @ squares) - t * self._normaliser()
+        gamma = 0.5 * w * (self.alpha * squares / R - t) / R if self.keeps else np.zeros(len(w))
+        A_bar = product(mean, np.ascontiguousarray((w / R)[:, None] * error), trans_b=True)
+        CA *= -t * w / R
+        A_bar += CA
+        A_bar -= np.multiply(A, 2.0 * gamma, out=CA)
+        noise = 0.5 * float((w / R) @ (squares / R - t))
+        if self.keeps:
+            noise += 0.5 * t * (1.0 - self.alpha) * float((w / R) @ self.T) / self.s2
+        return BlockGradient(value, A_bar, gamma if self.keeps else None, self.s2 * noise)
+
+
+class WholeBlock:
+    """A block whose rows keep their covariance given u: PITC, PIC, block Power-EP.
+
+    Parameters
+    ----------
+    A : ndarray of shape (m, n)
+    y : ndarray of shape (n, t)
+    weight : ndarray of shape (n,)
+    prior_covariance : ndarray of shape (n, n)
+        K(X_B, X_B); is overwritten.
+    noise_variance : float
+    model : Model
+        ``alpha`` above 0.
+    """
+
+    def __init__(self, A, y, weight, prior_covariance, noise_variance, model):
+        self.A, self.y, self.weight = A, y, weight
+        self.s2, self.alpha = noise_variance, model.alpha
+        R, self._At = prior_covariance, copy_of(A.T)
+        la.syrk(self._At, R, -self.alpha, self.alpha)
+        R.flat[:: len(R) + 1] += noise_variance / weight
+        self.C = cholesky(R)
+
+    @cached_property
+    def scaled(self):
+        """inv(C) A^T (n, m) and inv(C) y (n, t)."""
+        At, y = self._At, copy_of(self.y)
+        la.trsm(self.C, At)
+        la.trsm(self.C, y)
+        return At, y
+
+    def add_to(self, H, h):
+        """Add the information; returns the constant."""
+        At, y = self.scaled
+        la.gemm(At, At, H, True, False, 1.0, 1.0)
+        la.gemm(At, y, h, True, False, 1.0, 1.0)
+        return -0.5 * float(np.vdot(y, y)) - self.y.shape[1] * self._normaliser()
+
+    def _normaliser(self):
+        half_log_det = float(np.log(np.diagonal(self.C)).sum())
+        w, n = self.weight, len(self.weight)
+        noise = float(np.log(self.s2 / w).sum())
+        penalty = 0.0
+        if self.alpha < 1.0:
+            penalty = (1.0 - self.alpha) / self.alpha * (half_log_det - 0.5 * noise)
+        repeats = 0.5 * float((1.0 - w).sum()) * (_LOG_2PI + np.log(self.s2))
+        repeats -= 0.5 * float(np.log(w).sum())
+        return half_log_det + 0.5 * n * _LOG_2PI + penalty - repeats
+
+    def gradient(self, mean, covariance):
+        """E_q[log t_B] for v ~ N(mean, covariance) and its derivatives (theory, eq. 29)."""
+        A, t, n = self.A, self.y.shape[1], len(self.weight)
+        W = inverse_from_cholesky(self.C)
+        error = self.y - product(A, mean, trans_a=True)
+        w = product(W, error)
+        AW = product(A, W)
+        CAW = product(covariance, AW)
+        Y = product(AW, CAW, trans_a=True)
+        spread = la.dot(A, CAW)
+        value = -0.5 * float(np.vdot(error, w)) - 0.5 * t * spread - t * self._normaliser()
+        gamma = np.multiply(-0.5 * t, W, out=empty(W.shape))
+        la.axpy(0.5 * self.alpha * t, Y, gamma)
+        la.gemm(w, w, gamma, False, True, 0.5 * self.alpha, 1.0)
+        la.symmetrize(gamma)
+        A_bar = product(mean, w, trans_b=True)
+        la.axpy(-t, CAW, A_bar)
+        la.gemm(A, gamma, A_bar, False, False, -2.0, 1.0)
+        diagonal = (w * w).sum(axis=1) + t * (np.diagonal(Y) - np.diagonal(W))
+        noise = 0.5 * float((diagonal / self.weight).sum())
+        if self.alpha < 1.0:
+            left = n - self.s2 * float((np.diagonal(W) / self.weight).sum())
+            noise += 0.5 * t * (1.0 - self.alpha) / self.alpha * left / self.s2
+        noise += 0.5 * t * float((1.0 - self.weight).sum()) / self.s2
+        return BlockGradient(value, A_bar, gamma, self.s2 * noise)
+
+
+class MixedBlock:
+    """The factors of a mixture's models on the same rows.
+
+    Parameters
+    ----------
+    parts : list of (float, RowBlock or WholeBlock)
+    """
+
+    def __init__(self, parts):
+        self.parts, self.A = parts, parts[0][1].A
+
+    def add_to(self, H, h):
+        """Add the information; returns the constant."""
+        constant = 0.0
+        for share, block in self.parts:
+            own_H, own_h = np.zeros_like(H), np.zeros_like(h)
+            constant += share * block.add_to(own_H, own_h)
+            la.axpy(share, own_H, H)
+            h += share * own_h
+        return constant
+
+    def gradient(self, mean, covariance):
+        """As of a single model, the weighted sum."""
+        found = [(share, block.gradient(mean, covariance)) for share, block in self.parts]
+        K_XX = [share * g.K_XX for share, g in found if g.K_XX is not None]
+        if any(part.ndim == 2 for part in K_XX):
+            K_XX = [np.diag(part) if part.ndim == 1 else part for part in K_XX]
+        return BlockGradient(
+            sum(share * g.value for share, g in found),
+            np.ascontiguousarray(sum(share * g.A for share, g in found)),
+            sum(K_XX) if K_XX else None,
+            sum(share * g.log_noise for share, g in found),
+        )
+
+
+def make_block(prior, rows, noise_variance, model):
+    """The factor of some rows.
+
+    Parameters
+    ----------
+    prior : posterior.Prior
+    rows : rows.Rows
+        Of positive weight.
+    noise_variance : float
+    model : Model or Mixture
+
+    Returns
+    -------
+    block : RowBlock, WholeBlock or MixedBlock
+    """
+    A = prior.whitened(rows.X)
+    y = np.ascontiguousarray(rows.targets)
+    weight = np.ones(len(rows)) if rows.weight is None else rows.weight.astype(np.float64)
+
+    def single(model):
+        if model.whole:
+            return WholeBlock(A, y, weight, prior.kernel.gram(rows.X), noise_variance, model)
+        return RowBlock(A, y, weight, prior.kernel.diag(rows.X), noise_variance, model)
+
+    if isinstance(model, Mixture):
+        return MixedBlock([(share, single(part)) for part, share in model.components])
+    return single(model)
+
+
+@dataclass
+class PulledBack:
+    """What blocks contribute to a gradient, with L held, and what goes by way of L; they add up.
+
+    ``Z`` is 0.0 where not asked for, ``AAt`` (m, m) the cotangent of A times A^T.
+    """
+
+    value: float
+    theta: np.ndarray
+    log_noise: float
+    Z: np.ndarray
+    AAt: np.ndarray
+
+    def __iadd__(self, other):
+        la.axpy(1.0, other.AAt, self.AAt)
+        self.value += other.value
+        self.theta = self.theta + other.theta
+        self.log_noise += other.log_noise
+        self.Z = self.Z + other.Z
+        return self
+
+    @classmethod
+    def total(cls, parts):
+        """The sum of some, into the first of them."""
+        return reduce(iadd, parts)
+
+    def gradient(self, prior, with_inputs=True):
+        """An `objectives.Gradient`, with what goes by way of L."""
+        cotangent = gram_cotangent(prior, self.AAt)
+        theta, Z = prior.kernel.gram_vjp(prior.Z, cotangent, with_inputs)
+        return Gradient(self.theta + theta, self.log_noise, self.Z + (0.0 if Z is None else Z))
+
+
+def pull_back(prior, X, A, gradient, with_inputs=True):
+    """Carry the cotangents of a block to kernel and inducing inputs, overwriting them.
+
+    Parameters
+    ----------
+    prior : posterior.Prior
+    X : ndarray of shape (n, d)
+    A : ndarray of shape (m, n)
+    gradient : BlockGradient
+    with_inputs : bool
+        Whether the gradient in Z is wanted.
+
+    Returns
+    -------
+    pulled : PulledBack
+    """
+    kernel, AAt = prior.kernel, product(gradient.A, A, trans_b=True)
+    la.trmm(prior.L_inv, gradient.A, True)
+    theta, Z = kernel.block_vjp(prior.Z, X, gradient.A, with_inputs)
+    if gradient.K_XX is not None:
+        if gradient.K_XX.ndim == 1:
+            theta = theta + kernel.diag_vjp(X, gradient.K_XX)
+        else:
+            theta = theta + kernel.gram_vjp(X, gradient.K_XX, False)[0]
+    return PulledBack(gradient.value, theta, gradient.log_noise, 0.0 if Z is None else Z, AAt)
+
+
+def gram_cotangent(prior, AAt):
+    """Cotangent of K(Z, Z) from that of A, times A^T, summed over blocks (theory, eq. 30)."""
+    inner = copy_of(AAt)
+    inner.flat[:: len(inner) + 1] *= 0.5
+    la.clear_upper(inner)
+    inner = sandwich(prior.L_inv, inner, trans=True)
+    la.symmetrize(inner, -1.0)
+    return inner

@@ -1,0 +1,140 @@
+"""New inducing inputs for a stream: from the old ones and the rows of a batch."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..data.inducing import distinct_rows, greedy_variance, kmeans_centres, not_among
+
+# A candidate that the others explain but for less than this share of the variance tells nothing
+# that the jitter would not hide.
+_TOL = 1e-8
+# An unexplained variance below this share of the noise costs the bound at most 0.05 nats a row.
+_ENOUGH = 0.1
+# Pairs (new, old) of inducing inputs that are the same.
+NOTHING_KEPT = np.empty((0, 2), dtype=np.intp)
+
+
+def all_kept(Z):
+    """Pairs where the new inducing inputs are the old ones, in their order."""
+    return np.column_stack([np.arange(len(Z))] * 2)
+
+
+@dataclass(frozen=True)
+class Chooser:
+    """How inducing inputs are chosen.
+
+    Parameters
+    ----------
+    method : {"greedy", "kmeans", "random"}
+    n_inducing : int
+        Most of them.
+    min_inducing : int or None
+        With a number, no more than these are taken while they explain the rows but for a tenth of
+        the noise variance. None takes as many as there may be.
+    """
+
+    method: str
+    n_inducing: int
+    min_inducing: int | None
+
+    def choose(self, rows, kernel, noise_variance, old, seen, scale, rng, spare=0):
+        """Inducing inputs, and which of the old ones are among them.
+
+        Parameters
+        ----------
+        rows : rows.Rows
+            The batch.
+        kernel : kernels.BoundKernel
+        noise_variance : float
+        old : ndarray of shape (m, d)
+            Present inducing inputs, none at first.
+        seen : float
+            Weight of the rows that the old ones stand for.
+        scale : ndarray of shape (d,)
+            Units of distances between rows.
+        rng : numpy.random.RandomState
+        spare : int, default=0
+            With "greedy", so many more than there may be, to be thinned out.
+
+        Returns
+        -------
+        Z : ndarray of shape (m_new, d)
+        kept : ndarray of int, shape (n_kept, 2)
+            Pairs (new, old).
+        """
+        X, mass = distinct_rows(rows.X, rows.weight, self.n_inducing, rng)
+        fresh = not_among(X, old)
+        candidates = np.vstack([old, X[fresh]])
+        if self.method == "greedy":
+            return _among(
+                candidates, self._greedy(candidates, kernel, noise_variance, spare), len(old)
+            )
+        if len(candidates) <= self.n_inducing:
+            return _among(candidates, np.arange(len(candidates)), len(old))
+        mass = np.concatenate([np.full(len(old), seen / max(len(old), 1)), mass[fresh]])
+        if self.method == "kmeans":
+            centres = kmeans_centres(candidates, mass, self.n_inducing, scale, rng)
+            return centres, NOTHING_KEPT
+        share = mass / mass.sum()
+        picked = rng.choice(len(candidates), self.n_inducing, replace=False, p=share)
+        return _among(candidates, np.sort(picked), len(old))
+
+    def _greedy(self, candidates, kernel, noise_variance, spare):
+        enough, least = 0.0, 0
+        if self.min_inducing is not None:
+            enough, least = _ENOUGH * noise_variance, self.min_inducing
+        ones = np.ones(len(candidates))
+        limit = min(self.n_inducing + spare, len(candidates))
+        return greedy_variance(
+            kernel, candidates, ones, limit, tol=_TOL, enough=enough, least=least
+        )
+
+
+def most_told(K, means, n_inducing):
+    """Those of some values of which the others would be wrong by most.
+
+    One by one where the squared error expected of what the chosen ones predict is largest: the
+    conditional variance, plus the square of what the posterior mean has beyond the prediction.
+
+    Parameters
+    ----------
+    K : ndarray of shape (m, m)
+        Prior covariance.
+    means : ndarray of shape (m, t)
+        Posterior means. Squares are averaged over columns.
+    n_inducing : int
+
+    Returns
+    -------
+    picked : ndarray of int
+        Sorted.
+    """
+    variance, left = np.diagonal(K).copy(), means.copy()
+    stop, columns = _TOL * variance.max(), np.empty((n_inducing, len(K)))
+    picked = []
+    for k in range(n_inducing):
+        score = np.where(variance > stop, variance + np.mean(left**2, axis=1), -1.0)
+        best = int(np.argmax(score))
+        if score[best] < 0.0:
+            break
+        columns[k] = K[best] - columns[:k, best] @ columns[:k]
+        columns[k] /= np.sqrt(variance[best])
+        left -= np.outer(columns[k] / columns[k, best], left[best])
+        variance -= columns[k] ** 2
+        variance[best] = 0.0
+        picked.append(best)
+    return np.sort(picked)
+
+
+def thinned(Z, kept, picked):
+    """Inducing inputs ``Z[picked]``, and those pairs of ``kept`` that are left."""
+    place = np.full(len(Z), -1)
+    place[picked] = np.arange(len(picked))
+    new = place[kept[:, 0]]
+    return Z[picked], np.column_stack([new, kept[:, 1]])[new >= 0]
+
+
+def _among(candidates, picked, n_old):
+    new = np.flatnonzero(picked < n_old)
+    return candidates[picked], np.column_stack([new, picked[new]])

@@ -1,0 +1,72 @@
+"""The map over groups of rows: which groups, in which order, by which workers."""
+
+import os
+import time
+
+import numpy as np
+import pytest
+from joblib import parallel_config
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from sklearn_sgp._parallel import N_GROUPS, group_bounds, map_groups
+
+
+@pytest.mark.parametrize("chunk", [1, 3, 16, 1024])
+@pytest.mark.parametrize("n_rows", [1, 2, 15, 16, 17, 129, 8192, 8193])
+def test_groups_partition_the_rows(n_rows, chunk):
+    """Groups follow one another, hold every row once, and end on whole chunks but for the last."""
+    bounds = group_bounds(n_rows, chunk)
+    assert [row for lo, hi in bounds for row in range(lo, hi)] == list(range(n_rows))
+    assert len(bounds) <= N_GROUPS
+    assert all((hi - lo) % chunk == 0 and hi > lo for lo, hi in bounds[:-1])
+
+
+def test_many_rows_give_all_groups():
+    """Enough chunks give N_GROUPS groups, so that as many workers have something to do."""
+    assert len(group_bounds(10 * N_GROUPS * 64, 64)) == N_GROUPS
+
+
+def _slow_first(index):
+    time.sleep(0.02 if index == 0 else 0.0)
+    return index, os.getpid()
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1, 2, -1])
+def test_results_keep_their_order(n_jobs):
+    """Results come in the order of the arguments, from threads of this process."""
+    results = map_groups(_slow_first, [(i,) for i in range(6)], n_jobs)
+    assert results == [(i, os.getpid()) for i in range(6)]
+
+
+def test_a_chosen_backend_is_used():
+    """A backend from joblib's parallel_config overrides the threads."""
+    with parallel_config(backend="loky", n_jobs=2):
+        results = map_groups(_slow_first, [(i,) for i in range(6)])
+    assert [index for index, _ in results] == list(range(6))
+    assert os.getpid() not in {pid for _, pid in results}
+
+
+def _blas_threads():
+    np.ones((4, 4)) @ np.ones((4, 4))
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+
+@pytest.mark.parametrize("n_jobs, expected", [(1, 2), (2, 1)])
+def test_blas_threads_in_workers(n_jobs, expected):
+    """With several workers each has one BLAS thread; a single one keeps what BLAS had."""
+    with threadpool_limits(2, user_api="blas"):
+        if _blas_threads() != {2}:
+            pytest.skip("BLAS here does not take two threads")
+        assert map_groups(_blas_threads, [()] * 3, n_jobs) == [{expected}] * 3
+        assert _blas_threads() == {2}
+
+
+def _fail():
+    raise ZeroDivisionError("from the worker")
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_errors_reach_the_caller(n_jobs):
+    """An exception in a group is raised as it is."""
+    with pytest.raises(ZeroDivisionError, match="from the worker"):
+        map_groups(_fail, [(), ()], n_jobs)

@@ -1,0 +1,486 @@
+"""One contract for every kernel: values as scikit-learn's, derivatives as differences say."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import (
+    RBF,
+    CompoundKernel,
+    ConstantKernel,
+    DotProduct,
+    ExpSineSquared,
+    Hyperparameter,
+    Kernel,
+    Matern,
+    NormalizedKernelMixin,
+    PairwiseKernel,
+    RationalQuadratic,
+    StationaryKernelMixin,
+    WhiteKernel,
+)
+
+from sklearn_sgp.kernels import Columns, compile_kernel, split_noise
+from sklearn_sgp.kernels._compile import join_noise
+from sklearn_sgp.kernels._length_scales import input_scales
+
+
+class Cauchy(StationaryKernelMixin, NormalizedKernelMixin, Kernel):
+    """A kernel as a user might write one, with two hyperparameters, one fixed."""
+
+    def __init__(self, width=1.0, power=1.0):
+        self.width = width
+        self.power = power
+
+    @property
+    def hyperparameter_power(self):
+        return Hyperparameter("power", "numeric", "fixed")
+
+    @property
+    def hyperparameter_width(self):
+        return Hyperparameter("width", "numeric", (1e-3, 1e3))
+
+    def __call__(self, X, Y=None, eval_gradient=False):
+        Y = X if Y is None else Y
+        r2 = ((X[:, None, :] - Y) ** 2).sum(axis=-1)
+        return (1.0 + r2 / self.width**2) ** -self.power
+
+
+SCALES = [0.8, 1.5, 2.0]
+WIDE_SCALES = np.linspace(3.0, 8.0, 30)
+PARTLY_FIXED = ConstantKernel(2.0, "fixed") * RBF(SCALES, "fixed") + RationalQuadratic(
+    1.2, 0.6, alpha_bounds="fixed"
+)
+COMPILED = {
+    "constant": ConstantKernel(1.7),
+    "rbf": RBF(1.2),
+    "rbf-ard": RBF(SCALES),
+    "matern12": Matern(1.2, nu=0.5),
+    "matern12-ard": Matern(SCALES, nu=0.5),
+    "matern32": Matern(1.2, nu=1.5),
+    "matern32-ard": Matern(SCALES, nu=1.5),
+    "matern52": Matern(1.2, nu=2.5),
+    "matern52-ard": Matern(SCALES, nu=2.5),
+    "matern-inf-ard": Matern(SCALES, nu=np.inf),
+    "rational-quadratic": RationalQuadratic(1.2, 0.6),
+    "exp-sine-squared": ExpSineSquared(1.4, 2.3),
+    "dot-product": DotProduct(0.6),
+    "sum": RBF(SCALES) + 0.5 * DotProduct(0.6) + ConstantKernel(0.3),
+    "product": 1.5 * RBF(SCALES) * Matern(1.2, nu=1.5),
+    "constants": ConstantKernel(2.0) * (RBF(1.2) * ConstantKernel(0.5)) * ConstantKernel(3.0),
+    "product-of-sums": (RBF(1.2) + 0.3) * (DotProduct(0.6) + Matern(SCALES, nu=2.5)),
+    "power": (0.7 * RBF(1.2)) ** 3,
+    "power-half": RationalQuadratic(1.2, 0.6) ** 0.5,
+    "polynomial": DotProduct(0.6) ** 2,
+    "partly-fixed": PARTLY_FIXED,
+    "all-fixed": ConstantKernel(2.0, "fixed") * RBF(1.2, "fixed"),
+    "columns": Columns(RBF([0.8, 1.5]), [2, 0]),
+    "columns-product": 2.0 * Columns(Matern(1.2), (0,)) * Columns(ExpSineSquared(), np.array([2])),
+    "columns-repeated": Columns(RBF([0.8, 1.5]), [1, 1]),
+    "nested": RBF(1.2)
+    * (0.5 * Columns(RBF(1.2) + Columns(DotProduct(0.6) ** 2, [1]), [2, 0]) + PARTLY_FIXED),
+}
+OPAQUE = {
+    "pairwise": PairwiseKernel(metric="laplacian"),
+    "matern-nu": 1.5 * Matern(SCALES, nu=0.8),
+    "user": Cauchy(1.3),
+    "user-in-columns": Columns(Cauchy(1.3), [0, 2]) * RBF(SCALES) + 0.5,
+}
+# enough columns for distances by products
+WIDE = {
+    "wide-rbf": 1.3 * RBF(WIDE_SCALES),
+    "wide-matern12": Matern(5.0, nu=0.5),
+    "wide-matern32": Matern(WIDE_SCALES, nu=1.5),
+    "wide-matern52": Matern(5.0, nu=2.5),
+    "wide-rational-quadratic": RationalQuadratic(5.0, 0.6),
+    "wide-exp-sine-squared": ExpSineSquared(1.4, 20.0),
+    "wide-dot-product": DotProduct(0.6),
+    "wide-columns": Columns(RBF(WIDE_SCALES[:20]), range(5, 25)) * Matern(5.0, nu=2.5),
+}
+CASES = {name: (kernel, 3) for name, kernel in (COMPILED | OPAQUE).items()}
+CASES |= {name: (kernel, 30) for name, kernel in WIDE.items()}
+
+
+def each(cases):
+    return pytest.mark.parametrize(("kernel", "n_features"), cases.values(), ids=cases)
+
+
+def bound(kernel, center):
+    expression = compile_kernel(kernel, center)
+    return expression.bind(expression.theta)
+
+
+def inputs(n_features):
+    """Inducing inputs and rows, read-only, in C and in Fortran order."""
+    rng = np.random.default_rng(0)
+    Z, X = rng.standard_normal((4, n_features)), rng.standard_normal((7, n_features))
+    X = np.asfortranarray(X)
+    Z.flags.writeable = X.flags.writeable = False
+    return Z, X
+
+
+def cotangents():
+    """Cotangents of block, gram (symmetric) and diag."""
+    rng = np.random.default_rng(1)
+    S = rng.standard_normal((7, 7))
+    return rng.standard_normal((4, 7)), S + S.T, rng.standard_normal(7)
+
+
+def differences(function, point, step=1e-5):
+    """Gradient of a scalar function by central differences."""
+    gradient = np.empty(point.shape)
+    for index in np.ndindex(point.shape):
+        shift = np.zeros(point.shape)
+        shift[index] = step
+        gradient[index] = (function(point + shift) - function(point - shift)) / (2.0 * step)
+    return gradient
+
+
+def assert_gradient(actual, expected):
+    assert_allclose(actual, expected, rtol=1e-6, atol=1e-8)
+
+
+# ---- The contract
+
+
+@each(CASES)
+def test_values_are_those_of_scikit_learn(kernel, n_features):
+    """block, gram and diag agree with the scikit-learn kernel."""
+    Z, X = inputs(n_features)
+    ours = bound(kernel, X.mean(axis=0))
+    assert_allclose(ours.block(Z, X), kernel(Z, X), rtol=1e-11, atol=1e-14)
+    assert_allclose(ours.gram(X), kernel(X), rtol=1e-11, atol=1e-14)
+    assert_allclose(ours.diag(X), kernel.diag(X), rtol=1e-11)
+
+
+@each(CASES)
+def test_theta_is_that_of_scikit_learn(kernel, n_features):
+    """Free log parameters come in scikit-learn's order, and go back into its object."""
+    expression = compile_kernel(kernel, np.zeros(n_features))
+    theta = kernel.theta + 0.1 * np.arange(1, kernel.n_dims + 1)
+    moved = expression.bind(theta)
+    Z, X = inputs(n_features)
+    assert_allclose(expression.theta, kernel.theta, rtol=1e-14, atol=1e-14)
+    assert_allclose(moved.theta, theta, rtol=1e-14, atol=1e-14)
+    assert_allclose(moved.sklearn_kernel.theta, theta, rtol=1e-14, atol=1e-14)
+    assert_allclose(moved.block(Z, X), moved.sklearn_kernel(Z, X), rtol=1e-11, atol=1e-14)
+
+
+@each(CASES)
+@pytest.mark.parametrize("method", ["block", "gram", "diag"])
+def test_gradient_in_theta(method, kernel, n_features):
+    """A cotangent pulled back onto theta is the gradient by differences."""
+    Z, X = inputs(n_features)
+    args = {"block": (Z, X), "gram": (X,), "diag": (X,)}[method]
+    G = dict(zip(("block", "gram", "diag"), cotangents(), strict=True))[method]
+    expression = compile_kernel(kernel, X.mean(axis=0))
+
+    def contracted(theta):
+        return np.vdot(G, getattr(expression.bind(theta), method)(*args))
+
+    pulled = getattr(expression.bind(expression.theta), f"{method}_vjp")(*args, G.copy())
+    actual = pulled if method == "diag" else pulled[0]
+    assert_gradient(actual, differences(contracted, expression.theta))
+
+
+@each(CASES)
+def test_gradient_in_inputs(kernel, n_features):
+    """Cotangents pulled back onto Z, and onto X through the transposed block, likewise."""
+    Z, X = inputs(n_features)
+    ours = bound(kernel, X.mean(axis=0))
+    G, S, _ = cotangents()
+    in_Z = ours.block_vjp(Z, X, G.copy())[1]
+    in_X = ours.block_vjp(X, Z, G.T)[1]
+    in_both = ours.gram_vjp(X, S.copy())[1]
+    if not ours.expression.differentiable_inputs:
+        assert in_Z is in_X is in_both is None
+        return
+    assert_gradient(in_Z, differences(lambda Z: np.vdot(G, ours.block(Z, X)), Z))
+    assert_gradient(in_X, differences(lambda X: np.vdot(G, ours.block(Z, X)), X))
+    assert_gradient(in_both, differences(lambda X: np.vdot(S, ours.gram(X)), X))
+
+
+@each(CASES)
+def test_gradient_in_inputs_is_optional(kernel, n_features):
+    """Without the gradient in the inputs that in theta is the same."""
+    Z, X = inputs(n_features)
+    ours = bound(kernel, X.mean(axis=0))
+    G, S, _ = cotangents()
+    for method, args in ((ours.block_vjp, (Z, X, G)), (ours.gram_vjp, (X, S))):
+        *args, cotangent = args
+        with_inputs, _ = method(*args, cotangent.copy())
+        without, nothing = method(*args, cotangent.copy(), with_inputs=False)
+        assert_array_equal(with_inputs, without)
+        assert nothing is None
+
+
+def test_only_opaque_kernels_hold_their_inducing_inputs():
+    """Inducing inputs can be learned for every compiled kernel, for opaque ones not."""
+    learned = {
+        name: compile_kernel(kernel, np.zeros(n_features)).differentiable_inputs
+        for name, (kernel, n_features) in CASES.items()
+    }
+    assert learned == {name: name not in OPAQUE for name in CASES}
+
+
+@each(CASES)
+def test_gram_is_symmetric(kernel, n_features):
+    """gram is exactly symmetric and its diagonal is diag."""
+    _, X = inputs(n_features)
+    ours = bound(kernel, X.mean(axis=0))
+    K = ours.gram(X)
+    assert_array_equal(K, K.T)
+    assert_allclose(K.diagonal(), ours.diag(X), rtol=1e-14)
+
+
+# a periodic function of the Euclidean distance is positive definite in one dimension only
+@each({name: case for name, case in CASES.items() if "exp-sine-squared" not in name})
+def test_gram_is_positive_semidefinite(kernel, n_features):
+    """No eigenvalue is below rounding, with repeated rows too."""
+    _, X = inputs(n_features)
+    K = bound(kernel, X.mean(axis=0)).gram(np.vstack([X, X[:2]]))
+    assert np.linalg.eigvalsh(K).min() > -1e-13 * K.trace()
+
+
+@each(CASES)
+def test_single_precision_inputs(kernel, n_features):
+    """float32 inputs are promoted: the same numbers as for their float64 copies."""
+    single = [A.astype(np.float32) for A in inputs(n_features)]
+    double = [A.astype(np.float64) for A in single]
+    ours = bound(kernel, np.zeros(n_features))
+    G, _, _ = cotangents()
+    assert ours.block(*single).dtype == ours.diag(single[1]).dtype == np.float64
+    assert_array_equal(ours.block(*single), ours.block(*double))
+    assert_array_equal(ours.diag(single[1]), ours.diag(double[1]))
+    for one, other in zip(
+        ours.block_vjp(*single, G.copy()), ours.block_vjp(*double, G.copy()), strict=True
+    ):
+        assert one is other is None or np.array_equal(one, other)
+
+
+@each(CASES)
+def test_inputs_are_not_modified(kernel, n_features):
+    """Z, X, the diagonal's cotangent and the scikit-learn kernel are as they were."""
+    Z, X = (A.copy() for A in inputs(n_features))
+    Z_before, X_before, before = Z.copy(), X.copy(), clone(kernel)
+    G, S, g = cotangents()
+    ours = bound(kernel, X.mean(axis=0))
+    ours.block(Z, X), ours.gram(X), ours.diag(X)
+    ours.block_vjp(Z, X, G), ours.gram_vjp(X, S), ours.diag_vjp(X, g)
+    assert_array_equal(Z, Z_before)
+    assert_array_equal(X, X_before)
+    assert_array_equal(g, cotangents()[2])
+    assert kernel == before
+
+
+@each(
+    {name: case for name, case in CASES.items() if case[0].is_stationary() and name not in OPAQUE}
+)
+def test_far_off_inputs_lose_no_digits(kernel, n_features):
+    """Moving Z, X and the center together changes nothing, however far."""
+    # multiples of 1/1024, so that adding a million does not round
+    Z, X = (np.round(1024.0 * A) / 1024.0 for A in inputs(n_features))
+    G, _, _ = cotangents()
+    near, far = bound(kernel, np.zeros(n_features)), bound(kernel, np.full(n_features, 1e6))
+    assert_array_equal(near.block(Z, X), far.block(Z + 1e6, X + 1e6))
+    assert_array_equal(near.gram(X), far.gram(X + 1e6))
+    for one, other in zip(
+        near.block_vjp(Z, X, G.copy()), far.block_vjp(Z + 1e6, X + 1e6, G.copy()), strict=True
+    ):
+        assert_array_equal(one, other)
+
+
+@each(CASES)
+def test_pickle(kernel, n_features):
+    """A bound kernel survives pickling bit for bit."""
+    ours = bound(kernel, np.zeros(n_features))
+    again = pickle.loads(pickle.dumps(ours))
+    Z, X = inputs(n_features)
+    assert_array_equal(again.block(Z, X), ours.block(Z, X))
+
+
+def test_gradient_of_a_root_far_away():
+    """Where a kernel underflows to 0, its root has gradient 0, not infinity times 0."""
+    ours = bound(RBF() ** 0.5, np.zeros(1))
+    grad_theta, grad_Z = ours.block_vjp(np.zeros((1, 1)), np.array([[1e3], [1e4]]), np.ones((1, 2)))
+    assert_array_equal(grad_theta, 0.0)
+    assert_array_equal(grad_Z, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        (RBF([1.0, 2.0]), "length_scale of RBF .* 3 columns. Got 2 entries"),
+        (Columns(Matern([1.0, 2.0]), [0]), "length_scale of Matern .* 1 columns. Got 2 entries"),
+        (CompoundKernel([RBF(), RBF()]), "'kernel' parameter must be .* Got CompoundKernel"),
+        ("rbf", "'kernel' parameter must be a scikit-learn kernel .* Got 'rbf'"),
+    ],
+)
+def test_unusable_kernels_are_refused(kernel, message):
+    """The error names the parameter, what must hold and what came."""
+    with pytest.raises(ValueError, match=message):
+        compile_kernel(kernel, np.zeros(3))
+
+
+# ---- Noise
+
+R, M, W, V = RBF(1.2), Matern(0.7), WhiteKernel(0.1), WhiteKernel(0.3, (1e-3, 1.0))
+NOISY = {
+    "right": (R + W, R, [W]),
+    "left": (W + R, R, [W]),
+    "middle": ((R + W) + M, R + M, [W]),
+    "deep": (R + (M + W), R + M, [W]),
+    "two": (W + (R + V), R, [W, V]),
+    "pair": ((W + V) + (2.0 * R + M), 2.0 * R + M, [W, V]),
+    "spread": ((W + R) + (M + V), R + M, [W, V]),
+}
+noisy = pytest.mark.parametrize(("kernel", "process", "whites"), NOISY.values(), ids=NOISY)
+
+
+@noisy
+def test_split_noise(kernel, process, whites):
+    """White terms are found wherever they stand in the outermost sum; the kernel stays as it is."""
+    before = clone(kernel)
+    assert split_noise(kernel) == (process, whites)
+    assert kernel == before
+
+
+@noisy
+def test_join_noise(kernel, process, whites):
+    """A learned process and noise go back into the places they were taken from."""
+    learned = process.clone_with_theta(process.theta + 0.2)
+    joined = join_noise(kernel, learned, 0.9)
+    again, levels = split_noise(joined)
+    assert joined.get_params().keys() == kernel.get_params().keys()
+    assert again == learned
+    assert_allclose(sum(white.noise_level for white in levels), 0.9, rtol=1e-14)
+    assert_array_equal(joined.bounds, kernel.bounds)
+
+
+def test_without_noise_nothing_changes():
+    """A kernel without white terms is passed through, there and back."""
+    kernel = R + M
+    assert split_noise(kernel) == (kernel, [])
+    assert join_noise(kernel, R + R, 0.9) == R + R
+
+
+def test_fixed_noise_stays():
+    """Fixed levels stay, the free ones share the rest in their old proportions."""
+    kernel = WhiteKernel(0.3, "fixed") + (R + W) + V
+    joined = join_noise(kernel, R, 0.7)
+    _, whites = split_noise(joined)
+    assert_allclose([white.noise_level for white in whites], [0.3, 0.1, 0.3], rtol=1e-14)
+    assert whites[0].noise_level_bounds == "fixed"
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [2.0 * W, R * (M + W), (R + W) ** 2, Columns(W, [0]), R + Columns(M + W, [0]), 1.0 * R + W * M],
+    ids=str,
+)
+def test_noise_elsewhere_is_refused(kernel):
+    """White noise in a product, a power or Columns is an error that shows the way."""
+    with pytest.raises(ValueError, match="WhiteKernel must stand as a term of the outermost sum"):
+        compile_kernel(split_noise(kernel)[0], np.zeros(1))
+
+
+@pytest.mark.parametrize("kernel", [W, W + V])
+def test_noise_alone_is_refused(kernel):
+    """A kernel must have a process besides its noise."""
+    with pytest.raises(ValueError, match="must have a term besides WhiteKernel"):
+        split_noise(kernel)
+
+
+# ---- Columns as a scikit-learn kernel
+
+
+@pytest.mark.parametrize(
+    "columns", [[2, 0], (2, 0), np.array([2, 0])], ids=lambda c: type(c).__name__
+)
+def test_columns_is_the_kernel_on_those_columns(columns):
+    """Values, diagonal and gradient are those of the inner kernel on the chosen columns."""
+    inner = Matern([0.8, 1.5], nu=1.5)
+    kernel = Columns(inner, columns)
+    Z, X = inputs(3)
+    assert_array_equal(kernel(Z, X), inner(Z[:, [2, 0]], X[:, [2, 0]]))
+    assert_array_equal(kernel.diag(X), inner.diag(X[:, [2, 0]]))
+    for ours, theirs in zip(
+        kernel(X, eval_gradient=True), inner(X[:, [2, 0]], None, True), strict=True
+    ):
+        assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize(
+    "columns", [[2, 0], (2, 0), np.array([2, 0])], ids=lambda c: type(c).__name__
+)
+def test_columns_clones_compares_and_prints(columns):
+    """clone gives an equal, separate kernel, and so does evaluating the repr."""
+    kernel = Columns(RBF([0.8, 1.5]), columns)
+    copy = clone(kernel)
+    assert copy == kernel and copy.kernel is not kernel.kernel
+    assert eval(repr(kernel)) == kernel
+    assert repr(kernel) == "Columns(RBF(length_scale=[0.8, 1.5]), [2, 0])"
+
+
+@pytest.mark.parametrize(
+    "other", [Columns(RBF(), [0]), Columns(RBF(2.0), [1]), Columns(Matern(), [1]), RBF()], ids=str
+)
+def test_columns_differs(other):
+    """Another inner kernel, other columns or no Columns at all are not equal."""
+    assert Columns(RBF(), [1]) != other
+    assert other != Columns(RBF(), [1])
+
+
+def test_columns_parameters():
+    """Parameters of the inner kernel are reached as kernel__<name>, also inside sums."""
+    kernel = Columns(RBF(1.2), [0]) + Columns(Matern(0.7), [1])
+    kernel.set_params(k1__kernel__length_scale=3.0, k2__columns=[2])
+    assert kernel == Columns(RBF(3.0), [0]) + Columns(Matern(0.7), [2])
+    assert kernel.get_params()["k1__kernel__length_scale"] == 3.0
+    assert Columns(RBF(), [0]).get_params(deep=False).keys() == {"kernel", "columns"}
+
+
+def test_columns_hyperparameters():
+    """theta and bounds are those of the inner kernel, names carry the prefix kernel__."""
+    inner = ConstantKernel(2.0, "fixed") * RBF([0.8, 1.5], (0.1, 10.0))
+    kernel = Columns(inner, [2, 0])
+    assert_array_equal(kernel.theta, inner.theta)
+    assert_array_equal(kernel.bounds, inner.bounds)
+    assert [h.name for h in kernel.hyperparameters] == [
+        f"kernel__{h.name}" for h in inner.hyperparameters
+    ]
+    assert_allclose(kernel.clone_with_theta([0.0, 1.0]).kernel.k2.length_scale, [1.0, np.e])
+    assert kernel.is_stationary() and not Columns(DotProduct(), [0]).is_stationary()
+
+
+def test_columns_in_gaussian_process_regressor():
+    """scikit-learn's regressor learns Columns(k, c) on X as it learns k on X[:, c]."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3.0, 3.0, (30, 3))
+    y = np.sin(X[:, 2]) + 0.1 * rng.standard_normal(30)
+    whole = GaussianProcessRegressor(Columns(RBF(), [2]) + WhiteKernel(0.1)).fit(X, y)
+    part = GaussianProcessRegressor(RBF() + WhiteKernel(0.1)).fit(X[:, [2]], y)
+    assert_allclose(whole.kernel_.theta, part.kernel_.theta)
+    assert_allclose(whole.predict(X), part.predict(X[:, [2]]))
+
+
+@pytest.mark.parametrize(
+    "columns", [[], [3], [0, -1], [0.5], 1, None, "ab", [True, False, True], [[0, 1]]], ids=str
+)
+def test_bad_columns_are_refused(columns):
+    """The error names columns, the range and what came."""
+    with pytest.raises(ValueError, match=r"'columns' of Columns must be .* = 2\. Got "):
+        compile_kernel(Columns(RBF(), columns), np.zeros(3))
+
+
+def test_input_scales_are_the_shortest_of_each_column():
+    """Each column has its shortest length scale, and the fallback where there is none."""
+    kernel = Columns(RBF([1.0, 2.0]), [2, 0]) * RBF(3.0, "fixed") + Columns(DotProduct(), [1])
+    bound = compile_kernel(kernel, np.zeros(4))
+    scales = input_scales(bound.bind(bound.theta), np.full(4, 9.0))
+    assert_allclose(scales, [2.0, 3.0, 1.0, 3.0])
+    periodic = compile_kernel(Columns(ExpSineSquared(5.0), [0]), np.zeros(2))
+    assert_allclose(input_scales(periodic.bind(periodic.theta), np.array([7.0, 8.0])), [7.0, 8.0])
