@@ -24,7 +24,7 @@ def negative_log_predictive_density(y, mean, std, *, sample_weight=None):
     r"""Mean negative log density of observations under Gaussian predictions.
 
     Lower is better. The log is natural, so the unit is nats, and the density is that of ``y`` in
-    its own units: for ``a + b * y`` the score is larger by ``log(b)`` for each output.
+    its own units: the score of ``a + b * y`` is larger by ``log(b)`` for each output.
 
     Parameters
     ----------
@@ -43,13 +43,13 @@ def negative_log_predictive_density(y, mean, std, *, sample_weight=None):
     Returns
     -------
     score : float
-        Weighted mean over the rows of the negative log density, joint over the outputs of a row.
-        Where the exact value exceeds the largest float it is ``inf``.
+        Weighted mean over the rows of the negative joint log density of a row's outputs. A value
+        above the largest float is ``inf``.
 
     See Also
     --------
     continuous_ranked_probability_score : A score in units of y, less sensitive to outliers.
-    log_density_scorer : The same with its sign turned, for any likelihood, as a scorer.
+    log_density_scorer : A scorer of the log density, for any likelihood.
 
     Notes
     -----
@@ -73,7 +73,7 @@ def negative_log_predictive_density(y, mean, std, *, sample_weight=None):
 def continuous_ranked_probability_score(y, mean, std, *, sample_weight=None):
     r"""Mean continuous ranked probability score of Gaussian predictions.
 
-    Lower is better. It is in units of ``y``, and for a prediction without spread it is the mean
+    Lower is better. The score is in units of ``y``; for predictions without spread it is the mean
     absolute error.
 
     Parameters
@@ -98,7 +98,7 @@ def continuous_ranked_probability_score(y, mean, std, *, sample_weight=None):
     See Also
     --------
     negative_log_predictive_density : The logarithmic score.
-    neg_crps_scorer : The same with its sign turned, as a scorer.
+    neg_crps_scorer : The negative score as a scorer.
 
     Notes
     -----
@@ -124,7 +124,7 @@ def continuous_ranked_probability_score(y, mean, std, *, sample_weight=None):
     with np.errstate(over="ignore", under="ignore"):
         residual = y - mean
         z = residual / std
-        # sigma z is the residual, and 2 Phi(z) - 1 = erf(z / sqrt 2): stays finite for tiny sigma
+        # with sigma z = residual and 2 Phi(z) - 1 = erf(z / sqrt 2), a tiny sigma is harmless
         height = np.sqrt(2.0 / np.pi) * np.exp(-0.5 * z**2) - 1.0 / np.sqrt(np.pi)
         return _mean(residual * erf(z / np.sqrt(2.0)) + std * height, sample_weight)
 
@@ -151,7 +151,7 @@ def interval_coverage(y, lower, upper, *, sample_weight=None):
     Returns
     -------
     coverage : float
-        Between 0 and 1; weighted mean over the rows of the average over the outputs.
+        Weighted mean over the rows of the average over the outputs, between 0 and 1.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def interval_coverage(y, lower, upper, *, sample_weight=None):
 
 
 def time_efficiency(full_seconds, anytime_seconds):
-    """Time of the full computation over that of the anytime variant.
+    """Time of the full computation divided by the time of the anytime variant.
 
     Parameters
     ----------
@@ -177,8 +177,8 @@ def time_efficiency(full_seconds, anytime_seconds):
         Seconds that the full computation takes.
 
     anytime_seconds : float or array-like
-        Seconds that the anytime variant has taken; an array, such as the trace ``fit_times_``,
-        gives the efficiency at each entry.
+        Seconds that the anytime variant has taken. An array, such as ``fit_times_``, gives the
+        efficiency at each entry.
 
     Returns
     -------
@@ -187,7 +187,7 @@ def time_efficiency(full_seconds, anytime_seconds):
 
     See Also
     --------
-    predictive_efficiency : What the time was gained at the cost of.
+    predictive_efficiency : The accuracy that is traded for it.
 
     References
     ----------
@@ -205,7 +205,7 @@ def time_efficiency(full_seconds, anytime_seconds):
 
 
 def predictive_efficiency(full_rmse, anytime_rmse):
-    """Error of the full computation over that of the anytime variant.
+    """Error of the full computation divided by the error of the anytime variant.
 
     Parameters
     ----------
@@ -213,23 +213,17 @@ def predictive_efficiency(full_rmse, anytime_rmse):
         Root mean squared error of the full computation on held-out rows.
 
     anytime_rmse : float or array-like
-        Root mean squared error of the anytime variant on the same rows; an array gives the
+        Root mean squared error of the anytime variant on the same rows. An array gives the
         efficiency at each entry.
 
     Returns
     -------
     efficiency : float or ndarray
-        1 where the anytime variant is as accurate, less where it is not (yet) [1]_.
+        1 where the anytime variant is as accurate, and below 1 where it is less accurate.
 
     See Also
     --------
-    time_efficiency : What the accuracy was paid for.
-
-    References
-    ----------
-    .. [1] Hoang, T. N., Hoang, Q. M. and Low, B. K. H. (2015). `A unifying framework of anytime
-       sparse Gaussian process regression models with stochastic variational inference for big
-       data <https://proceedings.mlr.press/v37/hoang15.html>`_. ICML.
+    time_efficiency : The time that is gained; it cites the definition of both efficiencies.
 
     Examples
     --------
@@ -241,7 +235,7 @@ def predictive_efficiency(full_rmse, anytime_rmse):
 
 
 def log_density_scorer(estimator, X, y):
-    """Mean log predictive density of observations: a scorer for model selection.
+    """Mean log predictive density of observations, as a scorer for model selection.
 
     Parameters
     ----------
@@ -257,7 +251,7 @@ def log_density_scorer(estimator, X, y):
     Returns
     -------
     score : float
-        In nats a row; higher is better.
+        In nats per row; higher is better.
 
     Examples
     --------
@@ -280,13 +274,13 @@ def log_density_scorer(estimator, X, y):
 
 
 def neg_crps_scorer(estimator, X, y):
-    """Negative mean continuous ranked probability score: a scorer for model selection.
+    """Negative mean continuous ranked probability score, as a scorer for model selection.
 
     Parameters
     ----------
     estimator : estimator instance
-        Fitted regressor whose ``predict`` takes ``return_std``, such as those of this package and
-        scikit-learn's Gaussian process; or a fitted pipeline or search that ends in one.
+        Fitted regressor whose ``predict`` takes ``return_std``, of this package, scikit-learn or
+        your own; or a fitted pipeline or search that ends in one.
 
     X : array-like of shape (n_samples, n_features)
         Inputs.
@@ -317,26 +311,10 @@ def neg_crps_scorer(estimator, X, y):
 
 
 def final_step(estimator, X=None):
-    """Model inside fitted searches and pipelines, with the inputs that reach it.
+    """Model inside fitted searches and pipelines, and X as the steps before the model transform it.
 
-    Neither forwards methods such as ``log_density``, and a search's ``predict`` takes no
-    ``return_std``, so the model itself has to be asked.
-
-    Parameters
-    ----------
-    estimator : estimator instance
-        Fitted.
-
-    X : array-like of shape (n_samples, n_features), default=None
-        Inputs of ``estimator``.
-
-    Returns
-    -------
-    model : estimator instance
-        What remains when searches and pipelines are taken off.
-
-    inputs : array-like or None
-        ``X`` as transformed by the steps before.
+    A pipeline or a search does not forward ``log_density``, and a search's ``predict`` takes no
+    ``return_std``, so both must be called on the model itself.
     """
     while True:
         if hasattr(estimator, "best_estimator_"):
@@ -350,6 +328,7 @@ def final_step(estimator, X=None):
 
 
 def _gaussian_predictions(y, mean, std):
+    """Checked float64 arrays of one shape with positive ``std``."""
     y, mean, std = _arrays_of_one_shape(y=y, mean=mean, std=std)
     _require(
         std > 0,
@@ -361,7 +340,7 @@ def _gaussian_predictions(y, mean, std):
 
 
 def _arrays_of_one_shape(**arrays):
-    """Finite float64 arrays, or a ValueError that names the ones that disagree."""
+    """Finite float64 arrays of one shape, or a ValueError that names them."""
     arrays = {name: _floats(values, name) for name, values in arrays.items()}
     if len({array.shape for array in arrays.values()}) > 1:
         shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
@@ -373,6 +352,7 @@ def _arrays_of_one_shape(**arrays):
 
 
 def _floats(values, name):
+    """A finite float64 array with an entry for each row."""
     if np.ndim(values) == 0:
         raise ValueError(
             f"{name} must have one entry for each row. Got the scalar {values!r}: repeat it with "
@@ -382,17 +362,16 @@ def _floats(values, name):
 
 
 def _require(condition, values, message):
-    """Raise ``message`` with the first value and index where ``condition`` fails."""
+    """Raise ``message`` with the first value for which ``condition`` fails, and its index."""
     failing = np.argwhere(~condition)
     if len(failing):
-        index = tuple(int(i) for i in failing[0])
-        raise ValueError(
-            message.format(value=values[index], index=f"index {', '.join(map(str, index))}")
-        )
+        first = tuple(failing[0])
+        index = "index " + ", ".join(map(str, first))
+        raise ValueError(message.format(value=values[first], index=index))
 
 
 def _mean(scores, sample_weight, over_outputs=np.mean):
-    """Weighted mean over the rows; rows of weight 0 are absent, whatever their score."""
+    """Weighted mean over the rows; rows of weight 0 are left out, even if their score is inf."""
     rows = scores if scores.ndim == 1 else over_outputs(scores, axis=1)
     if sample_weight is None:
         return float(np.mean(rows))
@@ -410,6 +389,7 @@ def _mean(scores, sample_weight, over_outputs=np.mean):
 
 
 def _ratio(**quantities):
+    """The first of two positive quantities divided by the second."""
     for name, values in quantities.items():
         values = np.asarray(values, dtype=np.float64)
         if not ((values > 0) & np.isfinite(values)).all():

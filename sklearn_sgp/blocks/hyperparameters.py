@@ -5,40 +5,40 @@ and one where they are as short as only data of the same block can use. Several 
 """
 
 import time
-from dataclasses import replace
 
-import numpy as np
-
-from ..fitting.stages import LARGEST_WEIGHT, STAGE_SHARE, refinements, subset
-from .._warnings import warn_caller
-from ..factors.block_sums import block_evidence
-from ..factors.block_factors import Model
-from ..factors.row_sums import CHUNK
-from ..kernels._length_scales import with_shorter_scales
-from ..optimize.learning import ascend_lbfgs
 from .._parallel import one_blas_thread_each
-from ..gp.posterior import settle_jitter
+from .._warnings import warn_caller
+from ..factors.block_factors import Model
+from ..factors.passes import CHUNK
+from ..fitting.budget import (
+    LEAST_EVALUATIONS,
+    MIN_SECONDS,
+    count_within,
+    measured_seconds,
+)
+from ..fitting.stages import LARGEST_WEIGHT, refinement_sizes
+from ..kernels._length_scales import with_shorter_scales
+from ..objectives.block_evidence import block_evidence
+from ..optimize.lbfgs import ascend_lbfgs
 
 # Starting length scales, as shares of those that inducing inputs can follow.
 _STARTS = (1.0, 0.3, 0.1)
 # Iterations after which only the best start goes on.
 _TRIAL_ITERATIONS = 12
-# Fewer blocks, or fewer evaluations of them, teach less than the variational bound of rows does,
-# which gets this share of a budget that is short.
-_LEAST_BLOCKS, _LEAST_EVALUATIONS, _ROWS_SHARE = 8, 25, 0.4
-_MIN_SECONDS = 0.05
+# Fewer blocks teach less than the variational bound of rows does, which gets this share of a budget
+# that is short.
+_LEAST_BLOCKS, _ROWS_SHARE = 8, 0.4
 
 
-def learn_on_sample(problem, plan, blocks, reserve):
+def learn_on_sample(problem, plan, blocks, budget):
     """L-BFGS on the evidence of sampled blocks: several starts on few, the best one on more.
 
     Parameters
     ----------
-    problem : _stages.Problem
-    plan : _blocks_course.Plan
-    blocks : _blocks_course.Blocks
-    reserve : float
-        Seconds to be left over.
+    problem : Problem
+    plan : BlockPlan
+    blocks : Blocks
+    budget : Budget
 
     Returns
     -------
@@ -49,24 +49,23 @@ def learn_on_sample(problem, plan, blocks, reserve):
     order = problem.rng.permutation(len(blocks))
     init_size = n_rows if settings.optimizer == "lbfgs" else settings.init_size
     sample = _whole_blocks(blocks, order, init_size)
-    left = trace.clock.left() - reserve
-    evaluation = _block_seconds(problem, plan.objective, sample)
-    enough = min(_LEAST_BLOCKS, len(sample)) * evaluation
-    if STAGE_SHARE * left < len(_STARTS) * _TRIAL_ITERATIONS * enough:
-        return _from_rows(problem, plan.objective, sample, left, evaluation)
-    seconds = STAGE_SHARE * left
-    few = _affordable(sample, seconds, len(_STARTS) * _TRIAL_ITERATIONS * evaluation)
+    seconds_each = _evaluation_seconds(problem, plan.objective, sample, budget)
+    seconds = budget.stage_seconds(is_last=False)
+    trials = len(_STARTS) * _TRIAL_ITERATIONS
+    if seconds < trials * min(_LEAST_BLOCKS, len(sample)) * seconds_each:
+        return _from_rows(problem, plan.objective, sample, budget.left(), seconds_each)
+    few = sample[: count_within(len(sample), seconds, trials * seconds_each)]
     parameters, n_iter = _warm_start(problem, plan.objective, few, seconds)
     if len(few) == len(blocks):
         return parameters, n_iter, 0
-    sizes = refinements(n_rows, init_size)
+    sizes = refinement_sizes(n_rows, init_size)
     for size in sizes:
         if trace.stopped:
             break
-        share = 1.0 if size == sizes[-1] else STAGE_SHARE
-        seconds = share * (trace.clock.left() - reserve)
+        seconds = budget.stage_seconds(is_last=size == sizes[-1])
         more_blocks = _whole_blocks(blocks, order, size)
-        few = max(few, _affordable(more_blocks, seconds, _LEAST_EVALUATIONS * evaluation), key=len)
+        count = count_within(len(more_blocks), seconds, LEAST_EVALUATIONS * seconds_each)
+        few = max(few, more_blocks[:count], key=len)
         copies = min(len(blocks) / len(few), LARGEST_WEIGHT)
         parameters, _, more = _ascend(
             problem, plan.objective, few, parameters, settings.max_iter, seconds, copies
@@ -75,34 +74,28 @@ def learn_on_sample(problem, plan, blocks, reserve):
     return parameters, n_iter, 0
 
 
-def _block_seconds(problem, objective, sample):
-    """Measured time of an evaluation, a block; 0 without a budget."""
-    if not np.isfinite(problem.trace.clock.max_time):
+def _evaluation_seconds(problem, objective, sample, budget):
+    """Measured time of an evaluation, for each block; 0 without a budget."""
+    if not budget.is_limited:
         return 0.0
-    some, start = sample[:2], problem.start
-    delta = settle_jitter(start.kernel, start.Z, problem.settings.jitter)[0].delta
-    begin = time.perf_counter()
-    block_evidence(start, some, delta, objective, n_jobs=problem.settings.n_jobs)
-    return (time.perf_counter() - begin) / len(some)
+    few, start = sample[:2], problem.start.parameters
+    delta, n_jobs = problem.prior(start).delta, problem.settings.n_jobs
+    return measured_seconds(
+        lambda: block_evidence(start, few, delta, objective, n_jobs=n_jobs)
+    ) / len(few)
 
 
-def _affordable(sample, seconds, a_block):
-    """As many blocks as there is time for, at least one."""
-    if a_block == 0.0:
-        return sample
-    return sample[: max(1, int(seconds / a_block))]
-
-
-def _from_rows(problem, objective, sample, seconds, evaluation):
+def _from_rows(problem, objective, sample, seconds, seconds_each):
     """Where time is short: the variational bound of some rows, then of blocks if there is time."""
     deadline = time.perf_counter() + seconds
-    few = _affordable(sample, (1.0 - _ROWS_SHARE) * seconds, _LEAST_EVALUATIONS * evaluation)
+    for_blocks = (1.0 - _ROWS_SHARE) * seconds
+    few = sample[: count_within(len(sample), for_blocks, LEAST_EVALUATIONS * seconds_each)]
     enough = len(few) >= min(_LEAST_BLOCKS, len(sample))
-    rows = subset(problem.rows, problem.settings.init_size, problem.rng)
-    pieces, limit = list(rows.chunks(CHUNK)), problem.settings.max_iter
-    bound = Model("diagonal", 0.0)
+    rows = problem.rows.random_subset(problem.settings.init_size, problem.rng)
+    chunks, limit = list(rows.chunks(CHUNK)), problem.settings.max_iter
+    bound, start = Model("diagonal", 0.0), problem.start.parameters
     seconds *= _ROWS_SHARE if enough else 1.0
-    parameters, _, n_iter = _ascend(problem, bound, pieces, problem.start, limit, seconds)
+    parameters, _, n_iter = _ascend(problem, bound, chunks, start, limit, seconds)
     if not enough:
         warn_caller(
             f"max_time={problem.trace.clock.max_time:g} seconds leave no time to learn from whole "
@@ -117,9 +110,9 @@ def _from_rows(problem, objective, sample, seconds, evaluation):
 
 def _warm_start(problem, objective, sample, seconds):
     deadline, max_iter = time.perf_counter() + seconds, problem.settings.max_iter
-    starts = [problem.start]
-    if objective.whole:
-        starts = [_shortened(problem, share) for share in _STARTS]
+    starts = [problem.start.parameters]
+    if objective.dense:
+        starts = [_with_shorter_scales(problem, share) for share in _STARTS]
     trial = min(_TRIAL_ITERATIONS, max_iter)
     trials = [
         _ascend(problem, objective, sample, start, trial, seconds / (2 * len(starts)))
@@ -147,18 +140,17 @@ def _whole_blocks(blocks, order, n_rows):
     return chosen
 
 
-def _shortened(problem, share):
+def _with_shorter_scales(problem, share):
     """The start with length scales multiplied by a share, within their bounds."""
-    start, space = problem.start, problem.space
+    start = problem.start.parameters
     theta = with_shorter_scales(start.expression, start.theta, share)
-    x = space.pack(replace(start, theta=theta))
-    return space.unpack(np.clip(x, *space.bounds(start).T), start)
+    return problem.space.clipped(start.with_values(theta=theta))
 
 
 def _ascend(problem, objective, sample, start, max_iter, seconds, copies=1.0):
     """Follow the evidence of some blocks; the trace is scaled to all rows."""
     settings = problem.settings
-    delta = settle_jitter(start.kernel, start.Z, settings.jitter)[0].delta
+    delta = problem.prior(start).delta
     scale = problem.rows.total_weight / (copies * sum(rows.total_weight for rows in sample))
 
     def evidence(candidate):
@@ -168,7 +160,7 @@ def _ascend(problem, objective, sample, start, max_iter, seconds, copies=1.0):
             delta,
             objective,
             copies=copies,
-            with_inputs=problem.space.learns_inputs,
+            with_inputs=problem.space.learns("Z"),
             n_jobs=settings.n_jobs,
         )
         return scale * value, gradient.scaled(scale)
@@ -179,7 +171,7 @@ def _ascend(problem, objective, sample, start, max_iter, seconds, copies=1.0):
             problem.space,
             start,
             max_iter=max_iter,
-            plateau=problem.plateau(problem.rows.total_weight),
+            plateau=problem.plateau(),
             trace=problem.trace,
-            time_left=max(seconds, _MIN_SECONDS),
+            time_left=max(seconds, MIN_SECONDS),
         )

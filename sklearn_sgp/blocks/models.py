@@ -8,18 +8,19 @@ from typing import NamedTuple
 import numpy as np
 
 from ..factors.block_factors import Mixture, Model
-from ..gp.conditionals import Conditional, Deterministic, InBlocks, Independent
+from ..gp.conditionals import ExactConditional, FICConditional, SoRConditional
+from .prediction import PICConditional
 
 _VARIATIONAL = Model("diagonal", 0.0)
-# Name: part of the unexplained variance that a factor keeps, its power, and the test conditional.
+# Name: residual that a factor keeps, its power, and the test conditional.
 _MODELS = {
-    "sor": ("nothing", 1.0, Deterministic),
-    "dtc": ("nothing", 1.0, Conditional),
-    "vfe": ("diagonal", 0.0, Conditional),
-    "fitc": ("diagonal", 1.0, Conditional),
-    "fic": ("diagonal", 1.0, Independent),
-    "pitc": ("block", 1.0, Conditional),
-    "pic": ("block", 1.0, InBlocks),
+    "sor": ("none", 1.0, SoRConditional),
+    "dtc": ("none", 1.0, ExactConditional),
+    "vfe": ("diagonal", 0.0, ExactConditional),
+    "fitc": ("diagonal", 1.0, ExactConditional),
+    "fic": ("diagonal", 1.0, FICConditional),
+    "pitc": ("full", 1.0, ExactConditional),
+    "pic": ("full", 1.0, PICConditional),
 }
 NAMES = set(_MODELS)
 _POWERS = {"fitc", "fic", "pitc"}
@@ -30,12 +31,12 @@ class Specification(NamedTuple):
 
     Parameters
     ----------
-    model : blocks.Model or blocks.Mixture
+    model : Model or Mixture
         Of the posterior.
-    objective : blocks.Model or blocks.Mixture
+    objective : Model or Mixture
         Learned under: the variational bound for SoR and DTC, whose own marginal overfits.
     conditional : class
-        One of predictive.py.
+        Of test rows given u: one of gp/conditionals.py, or PIC's.
     """
 
     model: Model | Mixture
@@ -68,13 +69,13 @@ def specification(model, alpha):
             "The 'alpha_divergence' parameter must be 1 unless the model is one of "
             f"{sorted(_POWERS)}. Got {alpha!r} for {model!r}."
         )
-    part, power, conditional = _MODELS[model]
-    made = Model(part, power * float(alpha))
+    residual, power, conditional = _MODELS[model]
+    made = Model(residual, power * float(alpha))
     return Specification(made, _objective(made), conditional)
 
 
 def _objective(model):
-    return _VARIATIONAL if model.part == "nothing" else model
+    return _VARIATIONAL if model.residual == "none" else model
 
 
 def _mixture(pairs, alpha):
@@ -90,7 +91,7 @@ def _mixture(pairs, alpha):
             "weight with one test conditional and weights that sum to 1, with alpha_divergence=1. "
             f"Got {pairs!r}."
         )
-    models = [(Model(part, power), share) for (part, power, _), share in named]
+    models = [(Model(residual, power), share) for (residual, power, _), share in named]
     objectives = [(_objective(model), share) for model, share in models]
     return Specification(_combined(models), _combined(objectives), conditionals.pop())
 

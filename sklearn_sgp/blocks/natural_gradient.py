@@ -8,123 +8,129 @@ is the paper's eqs. 24 to 26 where they start at the prior (docs/theory.md, eq. 
 convex combination of positive semidefinite matrices: any step of any sequence gives a q(u).
 """
 
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from .._core import _linalg as la
-from ..factors.block_sums import factor_sums
+from ..factors.block_sums import block_gradient_sums, block_sums
+from ..factors.passes import Pieces
 from ..gp.posterior import Posterior
+from ..optimize.adam import Adam, adam_step
+from .schedules import Constant
 
 
-@dataclass(frozen=True)
-class RobbinsMonro:
-    """rho_t = size / (1 + decay size t)^power, blocks drawn with replacement: the paper's steps.
-
-    Parameters
-    ----------
-    size, decay, power : float
-    """
-
-    size: float
-    decay: float
-    power: float
-
-    def draw(self, n_blocks, count, rng):
-        """Endless sequence of sets of blocks."""
-        while True:
-            yield rng.randint(n_blocks, size=count)
-
-    def rho(self, step, taken, seen):
-        return self.size / (1.0 + self.decay * self.size * step) ** self.power
-
-
-def epochs(n_blocks, count, order):
-    """Endless sequence of sets of blocks; an epoch's last may be smaller.
-
-    Parameters
-    ----------
-    n_blocks, count : int
-        Blocks in all, and in a set.
-    order : callable
-        ``order()``: a permutation for the next epoch.
-    """
-    while True:
-        sequence = order()
-        for lo in range(0, n_blocks, count):
-            yield sequence[lo : lo + count]
-
-
-def spread_order(n_blocks, rng):
-    """Permutation in which the first few blocks, however many, are spread evenly over all.
-
-    Bit reversal from a random start. Blocks of a partition are numbered so that neighbours have
-    near numbers; with blocks in random order some region would by chance come late, and the error
-    there is what a partial epoch is judged by. Each place in the sequence is uniform over blocks.
-    """
-    index, reverse = np.arange(n_blocks), np.zeros(n_blocks, dtype=np.intp)
-    bits = max(1, int(n_blocks - 1).bit_length())
-    for bit in range(bits):
-        reverse |= ((index >> bit) & 1) << (bits - 1 - bit)
-    return (np.argsort(reverse) + rng.randint(n_blocks)) % n_blocks
-
-
-@dataclass(frozen=True)
-class Average:
-    """rho_t = |S_t| / sum of |S_s| up to t, each epoch in a new order.
-
-    The average of all targets so far: unbiased at any time, and after whole epochs the optimum.
-    """
-
-    def draw(self, n_blocks, count, rng):
-        """Endless sequence of sets of blocks, as `epochs`."""
-        return epochs(n_blocks, count, lambda: spread_order(n_blocks, rng))
-
-    def rho(self, step, taken, seen):
-        return taken / seen
-
-
-class Ascent:
+class NaturalGradientAscent:
     """q(u) between steps at fixed kernel, noise and inducing inputs.
 
     Parameters
     ----------
-    prior : posterior.Prior
+    prior : Prior
     noise_variance : float
-    model : blocks.Model
-    block : callable
-        ``block(k)``: the rows.Rows of block k.
-    n_blocks : int
-    schedule : RobbinsMonro or Average
+    model : Model or Mixture
+    blocks : Blocks
+    schedule : RobbinsMonro, Average or Constant
     n_outputs : int
+    n_jobs : int or None
     """
 
-    def __init__(self, prior, noise_variance, model, block, n_blocks, schedule, n_outputs=1):
-        self.prior, self.noise_variance, self.model = prior, noise_variance, model
-        self.block, self.n_blocks, self.schedule = block, n_blocks, schedule
-        m = len(prior.Z)
-        self.H, self.h, self.constant = np.zeros((m, m)), np.zeros((m, n_outputs)), 0.0
+    def __init__(self, prior, noise_variance, model, blocks, schedule, n_outputs=1, n_jobs=None):
+        self.noise_variance, self.model = noise_variance, model
+        self.blocks, self.schedule, self.n_jobs = blocks, schedule, n_jobs
+        self.posterior, self.constant = Posterior.at_prior(prior, n_outputs), 0.0
         self.n_steps = self.n_seen = 0
 
-    def step(self, chosen, n_jobs=None):
-        """Move towards the target of some blocks; interrupted at any moment, stay or be there."""
-        rows = [self.block(k) for k in chosen]
-        sums = factor_sums(self.prior, rows, self.noise_variance, self.model, n_jobs)
+    def pieces(self, chosen):
+        """Some blocks as pieces of a pass."""
+        return Pieces([self.blocks(k) for k in chosen], n_jobs=self.n_jobs)
+
+    def step(self, chosen):
+        """One natural-gradient step towards the target of these blocks.
+
+        Atomic: an exception at any moment leaves q(u) as it was before the step or after it.
+        """
+        prior, pieces = self.posterior.prior, self.pieces(chosen)
+        asked, constant = block_sums(prior, pieces, self.noise_variance, self.model)
         seen = self.n_seen + len(chosen)
         rho = self.schedule.rho(self.n_steps, len(chosen), seen)
-        keep, gain = 1.0 - rho, rho * self.n_blocks / len(chosen)
-        H = keep * self.H
-        la.axpy(gain, sums.H, H)
-        h = keep * self.h + gain * sums.h
-        constant = keep * self.constant + gain * sums.constant
+        share = len(self.blocks) / len(chosen)
+        posterior = self.posterior.towards(asked, rho, share)
+        constant = (1.0 - rho) * self.constant + (rho * share) * constant
         steps = self.n_steps + 1
         # no call between these assignments, so that no signal is handled there
-        self.H, self.h, self.constant, self.n_steps, self.n_seen = H, h, constant, steps, seen
+        self.posterior, self.constant, self.n_steps, self.n_seen = posterior, constant, steps, seen
+
+    def move(self, prior, noise_variance):
+        """To other hyperparameters, (H, h) held in whitened coordinates."""
+        self.posterior, self.noise_variance = self.posterior.under(prior), noise_variance
+
+    def objective(self, chosen, with_inputs):
+        """Unbiased estimate of the objective and its gradient at the current q(u)."""
+        q, share = self.posterior, len(self.blocks) / len(chosen)
+        pieces = self.pieces(chosen)
+        sums = block_gradient_sums(
+            q, pieces, self.noise_variance, self.model, with_inputs=with_inputs
+        )
+        gradient = sums.gradient(q.prior, with_inputs).scaled(share)
+        return share * sums.value - q.kl(), gradient
 
     @property
     def epochs(self):
-        return self.n_seen / self.n_blocks
+        return self.n_seen / len(self.blocks)
 
-    def posterior(self):
-        """q(u) as it stands; later steps leave it as it is."""
-        return Posterior(self.prior, self.H, self.h)
+
+def learn_stochastic(problem, plan, blocks, budget):
+    """Learn kernel, noise and inducing inputs a few blocks at a step; epochs until it is flat.
+
+    The stochastic gradient of sum_B E_q[log t_B] - KL for Adam, alongside natural-gradient steps on
+    q(u): what Hoang et al. (2015) leave for later. q(u) is held whitened while the kernel moves, so
+    the divergence has no gradient in it.
+
+    Parameters
+    ----------
+    problem : Problem
+    plan : BlockPlan
+    blocks : Blocks
+    budget : Budget
+
+    Returns
+    -------
+    parameters : Parameters
+    n_iter, n_steps : int
+        Epochs and steps.
+    """
+    settings, space, trace = problem.settings, problem.space, problem.trace
+    parameters = problem.start.parameters
+    prior = problem.prior(parameters)
+    ascent = NaturalGradientAscent(
+        prior,
+        parameters.noise_variance,
+        plan.objective,
+        blocks,
+        Constant(settings.natural_step),
+        problem.rows.y.shape[1],
+        settings.n_jobs,
+    )
+    adam = Adam(len(space.pack(parameters)), settings.learning_rate)
+    plateau, values, epoch = problem.plateau(), [], 1
+    for chosen in ascent.schedule.draw(len(blocks), plan.blocks_per_step, problem.rng):
+        ascent.step(chosen)
+        value, gradient = ascent.objective(chosen, space.learns("Z"))
+        values.append(value)
+        if epoch > 1:  # at first only q(u) moves, as it starts at the prior
+            moved = adam_step(adam, space, parameters, gradient, prior.delta)
+            if moved is not None:
+                parameters, new_prior = moved
+                ascent.move(new_prior, parameters.noise_variance)
+        spent = settings.max_steps is not None and ascent.n_steps >= settings.max_steps
+        if spent or budget.left() < 0.0:
+            break
+        if ascent.n_seen >= epoch * len(blocks):
+            mean, values, epoch = np.mean(values), [], epoch + 1
+            stop = trace.add(mean, partial(_same, parameters)) or plateau.reached(mean)
+            if stop or epoch > settings.max_iter:
+                break
+    return parameters, epoch - 1, ascent.n_steps
+
+
+def _same(parameters):
+    return parameters

@@ -5,8 +5,10 @@ are numbered from 0; -1 stands for no block at all.
 """
 
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances_argmin
 
@@ -128,7 +130,7 @@ class KMeansTree:
         return labels
 
 
-class Ordered:
+class OrderedPartition:
     """Runs of successive rows, or of rows in random order; a test row goes to the nearest block.
 
     The nearest by the distance from the blocks' means, in ``X / scale``.
@@ -160,7 +162,7 @@ class Ordered:
         )
 
 
-class Clusterer:
+class ClustererPartition:
     """A clusterer of the user's that has ``predict``, fitted to the scaled inputs.
 
     Parameters
@@ -183,6 +185,68 @@ class Clusterer:
     def assign(self, X):
         labels = self.clusterer.predict(np.asarray(X, dtype=np.float64) / self.scale)
         return position_of(labels, self.classes)
+
+
+@dataclass(frozen=True)
+class PartitionChoice:
+    """How rows are put into blocks, before length scales are known.
+
+    Parameters
+    ----------
+    partition : {"kmeans", "contiguous", "random"} or clusterer
+    block_size : int
+    """
+
+    partition: object
+    block_size: int
+
+    def make(self, scale):
+        """A partition with distances in ``X / scale``."""
+        if not isinstance(self.partition, str):
+            return ClustererPartition(clone(self.partition), scale)
+        if self.partition == "kmeans":
+            return KMeansTree(self.block_size, scale)
+        return OrderedPartition(self.block_size, scale, shuffle=self.partition == "random")
+
+
+class Blocks:
+    """Rows in blocks: an order of the rows, and where each block begins in it.
+
+    Parameters
+    ----------
+    rows : Rows
+    labels : ndarray of int, shape (n,)
+        From 0, none left out.
+    """
+
+    def __init__(self, rows, labels):
+        self.rows = rows
+        self.order = np.argsort(labels, kind="stable")
+        self.bounds = np.concatenate([[0], np.cumsum(np.bincount(labels))])
+
+    def __len__(self):
+        return len(self.bounds) - 1
+
+    def __call__(self, k):
+        """Rows of block k."""
+        return self.rows.select(self.order[self.bounds[k] : self.bounds[k + 1]])
+
+    def extended(self, rows, labels):
+        """These blocks and more rows; labels beyond the last block begin new ones.
+
+        Parameters
+        ----------
+        rows : Rows
+            Targets scaled as before.
+        labels : ndarray of int, shape (n,)
+
+        Returns
+        -------
+        blocks : Blocks
+        """
+        own = np.empty(len(self.rows), dtype=np.intp)
+        own[self.order] = np.repeat(np.arange(len(self)), np.diff(self.bounds))
+        return Blocks(self.rows.joined(rows), np.concatenate([own, labels]))
 
 
 def position_of(labels, classes):

@@ -1,236 +1,198 @@
 """How a fit in blocks goes: learn on sampled blocks, partition anew, then all blocks once or more.
 
-The counterpart of `_stages.py` for models whose factors belong to blocks of rows.
+The counterpart of `fitting/stages.py` for models whose factors belong to blocks of rows.
 """
 
 import time
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
-from .hyperparameters import learn_on_sample
-from .stochastic import learn_stochastic
-from .._core import _linalg as la
-from ..fitting.stages import MAX_RESERVE_SHARE, Learned
-from .._warnings import warn_caller
-from .natural_gradient import Ascent, Average
-from .models import Specification
-from ..factors.block_sums import FactorSums, evidence, factor_sums
-from ..kernels._length_scales import input_scales
 from .._linalg import NotPositiveDefiniteError
-from .partition import position_of
-from ..gp.posterior import Posterior, settle_jitter, warn_about_jitter
+from .._warnings import warn_caller
+from ..factors.block_sums import block_sums
+from ..factors.passes import Pieces
+from ..fitting.budget import Budget, measured_seconds
+from ..fitting.problem import FitResult
+from ..kernels._length_scales import input_scales
+from .hyperparameters import learn_on_sample
+from .models import Specification
+from .natural_gradient import NaturalGradientAscent, learn_stochastic
+from .partition import Blocks, PartitionChoice, check_labels, position_of
+from .schedules import Average
 
 # Rows of a block of a model whose factors are rows: any number gives the same sums.
-ROW_BLOCK = 1024
-# Largest block of a model whose blocks are whole: its matrices take 3 GB each.
+_ROW_BLOCK = 1024
+# Largest block of a model whose blocks are dense: its matrices take 3 GB each.
 LARGEST_BLOCK = 20_000
 # Blocks that a pass over all is timed with.
 _TIMED_BLOCKS = 4
-# By which a fit may be late rather than leave blocks out.
-_SLACK_SECONDS = 0.5
 # Inputs whose length scales are so many standard deviations play no role in a partition.
 _LARGEST_SCALE = 100.0
-_FINAL_JITTER_SHARE = 1e-5
 
 
 @dataclass(frozen=True)
-class Plan:
+class BlockPlan:
     """What distinguishes one fit in blocks from another.
 
     Parameters
     ----------
-    specified : block_models.Specification
-    schedule : anytime_steps.RobbinsMonro, anytime_steps.Average or None
+    specification : Specification
+    schedule : RobbinsMonro, Average or None
         None visits every block once, in parallel.
     blocks_per_step : int
-    make_partition : callable
-        ``make_partition(scale)``: a partition, as in partition.py.
-    labels : ndarray of shape (n,) or None
-        The user's own blocks.
+    partition : PartitionChoice
+        Where the rows have no labels.
     """
 
-    specified: Specification
+    specification: Specification
     schedule: object
     blocks_per_step: int
-    make_partition: object
-    labels: np.ndarray | None = None
+    partition: PartitionChoice
 
     @property
     def model(self):
         """Of the posterior."""
-        return self.specified.model
+        return self.specification.model
 
     @property
     def objective(self):
         """The model whose evidence is followed."""
-        return self.specified.objective
-
-
-class Blocks:
-    """Rows in blocks: an order of the rows, and where each block begins in it.
-
-    Parameters
-    ----------
-    rows : rows.Rows
-    labels : ndarray of int, shape (n,)
-        From 0, none left out.
-    """
-
-    def __init__(self, rows, labels):
-        self.rows = rows
-        self.order = np.argsort(labels, kind="stable")
-        self.bounds = np.concatenate([[0], np.cumsum(np.bincount(labels))])
-
-    def __len__(self):
-        return len(self.bounds) - 1
-
-    def __call__(self, k):
-        """Rows of block k."""
-        return self.rows.select(self.order[self.bounds[k] : self.bounds[k + 1]])
-
-    def extended(self, rows, labels):
-        """These blocks and more rows; labels beyond the last block begin new ones.
-
-        Parameters
-        ----------
-        rows : rows.Rows
-            Targets scaled as before.
-        labels : ndarray of int, shape (n,)
-
-        Returns
-        -------
-        blocks : Blocks
-        """
-        own = np.empty(len(self.rows), dtype=np.intp)
-        own[self.order] = np.repeat(np.arange(len(self)), np.diff(self.bounds))
-        return Blocks(self.rows.joined(rows), np.concatenate([own, labels]))
+        return self.specification.objective
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What a fit in blocks leaves behind besides `Learned`.
-
-    ``interrupted`` says that Ctrl-C ended it after some step.
-    """
-
-    learned: Learned
-    constant: float
-    interrupted: bool
-    blocks: Blocks
-    partition: object
-    classes: np.ndarray | None
-
-
-def learn_in_blocks(problem, plan):
-    """Run the course.
+class BlockFitResult:
+    """What a fit in blocks leaves behind.
 
     Parameters
     ----------
-    problem : _stages.Problem
-    plan : Plan
+    result : FitResult
+    specification : Specification
+    constant : float
+        Of the evidence.
+    blocks : Blocks
+    partition : object or None
+        Assigns rows to blocks by their inputs; see partition.py.
+    labels : ndarray or None
+        The user's labels, in the order of the blocks.
+    interrupted : bool
+        Whether Ctrl-C ended the fit after some step.
+    """
+
+    result: FitResult
+    specification: Specification
+    constant: float
+    blocks: Blocks
+    partition: object
+    labels: np.ndarray | None
+    interrupted: bool = False
+
+    def check_labels(self, labels, n_rows):
+        """Labels of blocks as the first batch had them, or a ValueError."""
+        if self.labels is None:
+            raise ValueError(
+                "blocks must be given to fit for other methods to take them. Got labels without."
+            )
+        return check_labels(labels, n_rows, self.labels)
+
+    def assign(self, X, labels=None):
+        """Number of the block of each row, -1 for none."""
+        if labels is not None:
+            return position_of(labels, self.labels)
+        if self.partition is None:
+            return np.full(len(X), -1)
+        return self.partition.assign(X)
+
+
+def learn(problem, plan):
+    """Learn hyperparameters, then find q(u).
+
+    Parameters
+    ----------
+    problem : Problem
+    plan : BlockPlan
 
     Returns
     -------
-    outcome : Outcome
+    found : BlockFitResult
 
     Raises
     ------
     ValueError
-        If a block is too large.
+        If a block is too large, or the weights of a mixture leave no q(u).
     """
-    parameters, n_iter, n_steps = problem.start, 0, 0
-    if problem.settings.optimizer is not None and len(problem.space.pack(parameters)):
+    try:
+        return _learn(problem, plan)
+    except NotPositiveDefiniteError as error:
+        components = plan.model.components
+        if len(components) == 1:
+            raise
+        shares = [share for _, share in components]
+        raise ValueError(
+            "The weights of the 'model' parameter must leave the precision of q(u) positive "
+            f"definite on these rows. Got the weights {shares}: raise the negative weights."
+        ) from error
+
+
+def _learn(problem, plan):
+    parameters, budget = problem.start.parameters, Budget(problem.trace.clock)
+    n_iter = n_steps = 0
+    if problem.learns:
         begin = time.perf_counter()
         blocks = _make_blocks(problem, plan)[0]
         partition_seconds = time.perf_counter() - begin
-        reserve = _pass_seconds(problem, plan, parameters, blocks) + partition_seconds
-        learn = learn_stochastic if problem.settings.optimizer == "adam" else learn_on_sample
-        parameters, n_iter, n_steps = learn(problem, plan, blocks, reserve)
-    blocks, partition, classes = _make_blocks(problem, plan, parameters)
-    found = _finish(problem, plan, parameters, blocks, n_iter, n_steps)
-    return Outcome(*found, blocks, partition, classes)
+        budget.keep_for_finish(_pass_seconds(problem, plan, parameters, blocks, budget))
+        budget.reserve += partition_seconds
+        run = learn_stochastic if problem.settings.optimizer == "adam" else learn_on_sample
+        parameters, n_iter, n_steps = run(problem, plan, blocks, budget)
+    blocks, partition, labels = _make_blocks(problem, plan, parameters)
+    result, constant, interrupted = _finish(
+        problem, plan, parameters, blocks, budget, n_iter, n_steps
+    )
+    return BlockFitResult(
+        result, plan.specification, constant, blocks, partition, labels, interrupted
+    )
 
 
-def _pass_seconds(problem, plan, parameters, blocks):
-    """Measured time of a pass over all blocks, at most half of the budget; 0 without one."""
-    clock, count = problem.trace.clock, min(_TIMED_BLOCKS, len(blocks))
-    if not np.isfinite(clock.max_time):
+def _sums(problem, plan, prior, noise_variance, blocks, numbers):
+    """`BlockSums` of some blocks."""
+    pieces = Pieces([blocks(k) for k in numbers], n_jobs=problem.settings.n_jobs)
+    return block_sums(prior, pieces, noise_variance, plan.model)
+
+
+def _pass_seconds(problem, plan, parameters, blocks, budget):
+    """Measured time of a pass over all blocks; 0 without a budget."""
+    if not budget.is_limited:
         return 0.0
-    prior, _ = settle_jitter(parameters.kernel, parameters.Z, problem.settings.jitter)
-    some = [blocks(k) for k in np.linspace(0, len(blocks) - 1, count).astype(int)]
-    begin = time.perf_counter()
-    factor_sums(prior, some, parameters.noise_variance, plan.model, problem.settings.n_jobs)
-    seconds = 1.1 * (time.perf_counter() - begin) * len(blocks) / count
-    return min(seconds, MAX_RESERVE_SHARE * clock.max_time)
-
-
-def absorb(learned, constant, blocks, rows, labels, model, n_jobs=None):
-    """Add rows to blocks, at fixed kernel, noise and inducing inputs: only what changes is redone.
-
-    Parameters
-    ----------
-    learned : Learned
-    constant : float
-        Of the evidence.
-    blocks : Blocks
-    rows : rows.Rows
-        Of positive weight.
-    labels : ndarray of int, shape (n,)
-        Block of each; beyond the last, new ones.
-    model : blocks.Model or blocks.Mixture
-    n_jobs : int or None
-
-    Returns
-    -------
-    learned : Learned
-    constant : float
-    blocks : Blocks
-    """
-    prior, s2 = learned.posterior.prior, learned.parameters.noise_variance
-    extended, changed = blocks.extended(rows, labels), np.unique(labels)
-    H, h = learned.posterior.H.copy(), learned.posterior.h.copy()
-    old = [blocks(k) for k in changed if k < len(blocks)]
-    new = [extended(k) for k in changed]
-    for sign, some in ((-1.0, old), (1.0, new)):
-        if some:
-            sums = factor_sums(prior, some, s2, model, n_jobs)
-            la.axpy(sign, sums.H, H)
-            h += sign * sums.h
-            constant += sign * sums.constant
-    try:
-        posterior = Posterior(prior, H, h)
-        posterior.prepare()
-    except NotPositiveDefiniteError:  # a block was taken out that a partial epoch had never seen
-        sums = factor_sums(prior, [extended(k) for k in range(len(extended))], s2, model, n_jobs)
-        posterior, constant = Posterior(prior, sums.H, sums.h), sums.constant
-        posterior.prepare()
-    objective = evidence(posterior, constant)
-    return replace(learned, posterior=posterior, objective=objective), constant, extended
+    prior, s2 = problem.prior(parameters), parameters.noise_variance
+    count = min(_TIMED_BLOCKS, len(blocks))
+    some = np.linspace(0, len(blocks) - 1, count).astype(int)
+    seconds = measured_seconds(lambda: _sums(problem, plan, prior, s2, blocks, some))
+    return seconds * len(blocks) / count
 
 
 def _make_blocks(problem, plan, parameters=None):
     """Blocks, partition and labels: at the inputs' scales, or at learned length scales."""
     rows = problem.rows
-    if plan.labels is not None:
-        classes = np.unique(plan.labels)
-        blocks = Blocks(rows, position_of(plan.labels, classes))
-        return _checked(blocks, plan), None, classes
-    if not plan.model.whole:
-        return Blocks(rows, problem.rng.permutation(len(rows)) // ROW_BLOCK), None, None
-    spread = np.asarray(rows.X[:: max(1, len(rows) // 50_000)], dtype=np.float64).std(axis=0)
-    spread = np.where(spread > 0, spread, 1.0)
-    scale = spread
+    if rows.labels is not None:
+        labels = np.unique(rows.labels)
+        blocks = Blocks(rows, position_of(rows.labels, labels))
+        return _checked(blocks, plan), None, labels
+    if not plan.model.dense:
+        return Blocks(rows, problem.rng.permutation(len(rows)) // _ROW_BLOCK), None, None
+    std = np.asarray(rows.X[:: max(1, len(rows) // 50_000)], dtype=np.float64).std(axis=0)
+    std = np.where(std > 0, std, 1.0)
+    scale = std
     if parameters is not None:
-        scale = np.minimum(input_scales(parameters.kernel, spread), _LARGEST_SCALE * spread)
-    partition = plan.make_partition(scale)
+        scale = np.minimum(input_scales(parameters.kernel, std), _LARGEST_SCALE * std)
+    partition = plan.partition.make(scale)
     return _checked(Blocks(rows, partition.fit(rows.X, problem.rng)), plan), partition, None
 
 
 def _checked(blocks, plan):
     largest = int(np.diff(blocks.bounds).max())
-    if plan.model.whole and largest > LARGEST_BLOCK:
+    if plan.model.dense and largest > LARGEST_BLOCK:
         raise ValueError(
             f"A block must have at most {LARGEST_BLOCK} rows, as it takes memory quadratic in "
             f"them. Got one of {largest}: split it, or use a model of independent rows, 'fitc'."
@@ -238,66 +200,59 @@ def _checked(blocks, plan):
     return blocks
 
 
-def _finish(problem, plan, parameters, blocks, n_iter, n_steps):
+def _finish(problem, plan, parameters, blocks, budget, n_iter, n_steps):
     """q(u) from all blocks, in one pass or step by step while time and epochs last."""
-    settings, trace = problem.settings, problem.trace
-    prior, jitter = settle_jitter(
-        parameters.kernel, parameters.Z, _FINAL_JITTER_SHARE * settings.jitter
-    )
-    warn_about_jitter(jitter, settings.jitter)
-    s2, interrupted = parameters.noise_variance, False
+    prior, interrupted = problem.settings.final_prior(parameters), False
+    s2 = parameters.noise_variance
     if plan.schedule is None:
-        sums = _affordable_sums(problem, plan, prior, s2, blocks)
-        posterior, constant = Posterior(prior, sums.H, sums.h), sums.constant
+        posterior, constant = _affordable_sums(problem, plan, prior, s2, blocks, budget)
         epochs = 1
     else:
-        ascent, interrupted = _ascent(problem, plan, prior, s2, blocks)
-        posterior, constant = ascent.posterior(), ascent.constant
+        ascent, interrupted = _ascend(problem, plan, prior, s2, blocks)
+        posterior, constant = ascent.posterior, ascent.constant
         n_steps += ascent.n_steps
         epochs = max(1, round(ascent.epochs))
-    posterior.prepare()
-    objective = evidence(posterior, constant)
-    trace.add(objective, lambda: parameters)
-    learned = Learned(parameters, posterior, objective, jitter, n_iter + epochs, n_steps)
-    return learned, constant, interrupted
+    posterior.warm_cache()
+    objective = posterior.log_evidence(constant)
+    problem.trace.add(objective, lambda: parameters)
+    result = FitResult(
+        problem.start, parameters, posterior, objective, prior.jitter, n_iter + epochs, n_steps
+    )
+    return result, constant, interrupted
 
 
-def _affordable_sums(problem, plan, prior, s2, blocks):
+def _affordable_sums(problem, plan, prior, s2, blocks, budget):
     """Sums over all blocks, or over as many as the time left allows for, scaled to all."""
     order, count = problem.rng.permutation(len(blocks)), len(blocks)
-    clock, n_jobs, timed = problem.trace.clock, problem.settings.n_jobs, _TIMED_BLOCKS
-    if not np.isfinite(clock.max_time) or problem.trace.stopped or count <= timed:
-        return factor_sums(prior, [blocks(k) for k in range(count)], s2, plan.model, n_jobs)
+    timed = _TIMED_BLOCKS
+    if not budget.is_limited or problem.trace.stopped or count <= timed:
+        return _sums(problem, plan, prior, s2, blocks, range(count))
     begin = time.perf_counter()
-    first = factor_sums(prior, [blocks(k) for k in order[:timed]], s2, plan.model, n_jobs)
-    seconds = (time.perf_counter() - begin) / timed
-    more = int(max(clock.left(), 0.0) / seconds)
-    if 1.2 * more + _SLACK_SECONDS / seconds >= count - timed:
-        more = count - timed
-    chosen = order[timed : timed + more]
+    sums = _sums(problem, plan, prior, s2, blocks, order[:timed])
+    seconds_each = (time.perf_counter() - begin) / timed
+    chosen = order[timed : timed + budget.affordable(count - timed, seconds_each)]
     if len(chosen):
-        rest = factor_sums(prior, [blocks(k) for k in chosen], s2, plan.model, n_jobs)
-        first = FactorSums(*(a + b for a, b in zip(first, rest, strict=True)))
-    if timed + more == count:
-        return first
+        sums = sums.joined(_sums(problem, plan, prior, s2, blocks, chosen))
+    used = timed + len(chosen)
+    if used == count:
+        return sums
     warn_caller(
-        f"max_time={clock.max_time:g} seconds leave no time for all {count} blocks: q(u) rests on "
-        f"{timed + more} of them, scaled up. Raise max_time or lower block_size.",
+        f"max_time={problem.trace.clock.max_time:g} seconds leave no time for all {count} blocks: "
+        f"q(u) rests on {used} of them, scaled up. Raise max_time or lower block_size.",
     )
-    return first.scaled(count / (timed + more))
+    return sums.scaled(count / used)
 
 
-def _ascent(problem, plan, prior, s2, blocks):
+def _ascend(problem, plan, prior, s2, blocks):
     """Steps until time or epochs are over, and whether Ctrl-C ended them."""
     settings, clock = problem.settings, problem.trace.clock
     t = problem.rows.y.shape[1]
-    ascent = Ascent(prior, s2, plan.model, blocks, len(blocks), plan.schedule, t)
+    ascent = NaturalGradientAscent(prior, s2, plan.model, blocks, plan.schedule, t, settings.n_jobs)
     epochs = 1 if isinstance(plan.schedule, Average) else settings.max_iter
-    step = partial(ascent.step, n_jobs=settings.n_jobs)
     for chosen in plan.schedule.draw(len(blocks), plan.blocks_per_step, problem.rng):
         begin = time.perf_counter()
         try:
-            step(chosen)
+            ascent.step(chosen)
         except KeyboardInterrupt:
             if not ascent.n_steps:
                 raise
@@ -307,3 +262,62 @@ def _ascent(problem, plan, prior, s2, blocks):
         if spent or late or problem.trace.stopped or ascent.epochs >= epochs:
             return ascent, False
     raise AssertionError("schedules do not end")
+
+
+def add_rows(found, rows, n_jobs=None):
+    """Add rows to blocks, at fixed kernel, noise and inducing inputs: only what changes is redone.
+
+    Parameters
+    ----------
+    found : BlockFitResult
+    rows : Rows
+        Of positive weight, targets scaled as before, with labels where the first batch had some.
+        Unknown labels begin new blocks, as do rows of a model without blocks.
+    n_jobs : int or None
+
+    Returns
+    -------
+    found : BlockFitResult
+
+    Raises
+    ------
+    ValueError
+        If there are no labels and the first batch had some.
+    """
+    known, labels = found.labels, rows.labels
+    if labels is None and known is not None:
+        raise ValueError("blocks must be given, as they were in the first batch. Got None.")
+    if labels is not None:
+        known = np.concatenate([known, np.setdiff1d(labels, known)])
+        numbers = position_of(labels, known)
+    elif found.partition is not None:
+        numbers = found.partition.assign(rows.X)
+    else:
+        numbers = len(found.blocks) + np.arange(len(rows)) // _ROW_BLOCK
+    result, constant, blocks = _added(found, rows, numbers, n_jobs)
+    return replace(found, result=result, constant=constant, blocks=blocks, labels=known)
+
+
+def _added(found, rows, numbers, n_jobs):
+    result, blocks, model = found.result, found.blocks, found.specification.model
+    prior, s2 = result.posterior.prior, result.parameters.noise_variance
+    extended, changed = blocks.extended(rows, numbers), np.unique(numbers)
+
+    def sums(pieces):
+        return block_sums(prior, Pieces(pieces, n_jobs=n_jobs), s2, model)
+
+    old = [blocks(k) for k in changed if k < len(blocks)]
+    posterior, constant = result.posterior, found.constant
+    if old:
+        gone = sums(old)
+        posterior = posterior.joined(gone.posterior.scaled(-1.0))
+        constant -= gone.constant
+    come = sums([extended(k) for k in changed])
+    posterior, constant = posterior.joined(come.posterior), constant + come.constant
+    try:
+        posterior.warm_cache()
+    except NotPositiveDefiniteError:  # a block was taken out that a partial epoch had never seen
+        posterior, constant = sums([extended(k) for k in range(len(extended))])
+        posterior.warm_cache()
+    objective = posterior.log_evidence(constant)
+    return replace(result, posterior=posterior, objective=objective), constant, extended

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array
 
 from .rows import random_index
 
@@ -65,7 +66,35 @@ def distinct_rows(X, weight, n_inducing, rng):
     return rows, np.bincount(inverse.ravel(), weights=sample_weight, minlength=len(rows))
 
 
-def not_among(X, Z):
+def new_inducing_inputs(method, rows, Z, count, kernel, scale, rng):
+    """Up to ``count`` inducing inputs among the rows that are not inducing inputs yet.
+
+    Parameters as in `choose_inducing`, and the present inducing inputs Z (m, d).
+    """
+    X = np.asarray(rows.X, dtype=np.float64)
+    new = is_new(X, Z)
+    if not new.any():
+        return Z[:0]
+    weight = None if rows.weight is None else rows.weight[new]
+    return choose_inducing(method, X[new], weight, count, kernel, scale, rng)
+
+
+def given_inducing(inducing, n_columns):
+    """The user's own inducing inputs (m, d) as a new array, or a ValueError."""
+    try:
+        Z = check_array(inducing, dtype=np.float64, order="C", copy=True)
+        got = None if Z.shape[1] == n_columns else f"shape {Z.shape}"
+    except ValueError as error:
+        got = f"{type(inducing).__name__}: {error}"
+    if got is not None:
+        raise ValueError(
+            "The 'inducing' parameter must be a string or an array of finite numbers of shape "
+            f"(n_inducing, {n_columns}), columns as in X. Got {got}"
+        )
+    return Z
+
+
+def is_new(X, Z):
     """Mask of the rows of X that are not rows of Z, to the last bit."""
     known = {row.tobytes() for row in Z}
     return np.array([row.tobytes() not in known for row in X])

@@ -1,8 +1,11 @@
 """Training rows as the learning code sees them: weighted, targets scaled, read in pieces."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+
+_SUMMARY_ROWS = 10_000
+_MERGE_ROWS = 2048
 
 
 def random_index(n_rows, size, rng):
@@ -37,6 +40,8 @@ class Rows:
         Non-negative weights; None means 1.
     y_mean, y_scale : ndarray of shape (t,)
         Targets are read as ``(y - y_mean) / y_scale``.
+    labels : ndarray of shape (n,) or None
+        The user's labels of the blocks that the rows belong to.
     """
 
     X: np.ndarray
@@ -44,6 +49,7 @@ class Rows:
     weight: np.ndarray | None
     y_mean: np.ndarray
     y_scale: np.ndarray
+    labels: np.ndarray | None = None
 
     def __len__(self):
         return len(self.X)
@@ -55,15 +61,16 @@ class Rows:
     def select(self, index):
         """Rows at a slice or an array of indices; a slice copies nothing."""
         weight = None if self.weight is None else self.weight[index]
-        return Rows(self.X[index], self.y[index], weight, self.y_mean, self.y_scale)
+        labels = None if self.labels is None else self.labels[index]
+        return Rows(self.X[index], self.y[index], weight, self.y_mean, self.y_scale, labels)
 
     def weighted(self, factor):
         """The same rows with all weights multiplied by ``factor``."""
         weight = np.ones(len(self)) if self.weight is None else self.weight
-        return Rows(self.X, self.y, factor * weight, self.y_mean, self.y_scale)
+        return replace(self, weight=factor * weight)
 
     def joined(self, other):
-        """These rows and more, targets scaled alike."""
+        """These rows and more, targets scaled alike; without labels."""
         weight = None
         if self.weight is not None or other.weight is not None:
             parts = [np.ones(len(r)) if r.weight is None else r.weight for r in (self, other)]
@@ -76,6 +83,20 @@ class Rows:
         for lo in range(0, len(self), size):
             yield self.select(slice(lo, lo + size))
 
+    def spread_sample(self, size):
+        """About ``size`` rows at regular distances, with weights that sum to those of all."""
+        step = -(-len(self) // size)
+        if step == 1:
+            return self
+        sample = self.select(slice(None, None, step))
+        return sample.weighted(self.total_weight / sample.total_weight)
+
+    def random_subset(self, size, rng):
+        """Random rows without replacement, in their order; all of them where there are fewer."""
+        if len(self) <= size:
+            return self
+        return self.select(np.sort(random_index(len(self), size, rng)))
+
     @property
     def targets(self):
         """Scaled targets, shape (n, t), float64."""
@@ -84,3 +105,65 @@ class Rows:
     @property
     def root_weight(self):
         return None if self.weight is None else np.sqrt(self.weight, dtype=np.float64)
+
+
+def column_mean_std(X, weight):
+    """Weighted mean and standard deviation of the columns; 1 for a constant column.
+
+    A regular subsample stands in for very many rows.
+    """
+    step = max(1, len(X) // _SUMMARY_ROWS)
+    sample = np.asarray(X[::step], dtype=np.float64)
+    w = None if weight is None else weight[::step]
+    if w is not None and not w.any():
+        w = None
+    mean = np.average(sample, axis=0, weights=w)
+    std = np.sqrt(np.average((sample - mean) ** 2, axis=0, weights=w))
+    tiny = 1e-12 * np.maximum(np.abs(mean), np.abs(sample).max(axis=0))
+    return mean, np.where(std > tiny, std, 1.0)
+
+
+def drop_zero_weight(X, y, weight, *more):
+    """Inputs, targets, weights and further arrays without rows of weight zero."""
+    if weight is None or weight.all():
+        return X, y, weight, *more
+    keep = weight > 0
+    return tuple(None if part is None else part[keep] for part in (X, y, weight, *more))
+
+
+def merge_repeated(X, y, weight):
+    """Sort and merge repeated rows, up to 2,048 rows; larger sets only lose rows of weight zero.
+
+    Weights and repetitions then are one problem to the last bit. Equal to rounding is not enough:
+    where a model can interpolate, L-BFGS amplifies the difference (in 5 of 12 data sets of 15 rows
+    and 30 columns scikit-learn's check failed, predictions differing by up to 0.6).
+    """
+    X, y, weight = drop_zero_weight(X, y, weight)
+    if len(X) > _MERGE_ROWS:
+        return X, y, weight
+    _, first, inverse = np.unique(
+        np.column_stack([X, y]), axis=0, return_index=True, return_inverse=True
+    )
+    mass = np.bincount(inverse.ravel(), weights=weight)
+    return X[first], y[first], None if (mass == 1.0).all() else mass
+
+
+def make_rows(X, y, weight, targets, labels=None):
+    """`Rows` of positive weight, with the scaling of their targets.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    y : ndarray of shape (n, t)
+        As `targets.encode` returns them.
+    weight : ndarray of shape (n,) or None
+    targets : targets.Targets or targets.ClassLabels
+    labels : ndarray of shape (n,) or None
+        Of blocks.
+
+    Returns
+    -------
+    rows : Rows
+    """
+    X, y, weight, labels = drop_zero_weight(X, y, weight, labels)
+    return Rows(X, y, weight, targets.mean, targets.scale, labels)

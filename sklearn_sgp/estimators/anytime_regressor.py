@@ -3,26 +3,21 @@
 from functools import partial
 from numbers import Integral, Real
 
-import numpy as np
-from sklearn.base import clone
-
-from .base import transactional
-from .block_predictions import BaseBlockRegressor
-from ..blocks.solver import ROW_BLOCK, Plan, absorb, learn_in_blocks
-from .._compat import HasMethods, Interval, StrOptions, _fit_context
-from .learned import SHARED_CONSTRAINTS
-from ..fitting.starting_values import scaled_rows
-from ..blocks.natural_gradient import Average, RobbinsMonro
+from .._compat import FitProgress, HasMethods, Interval, StrOptions, _fit_context
+from ..blocks import solver
 from ..blocks.models import NAMES, specification
-from ..factors.block_factors import Mixture
-from ..optimize.learning import Clock
-from .._linalg import NotPositiveDefiniteError
-from ..blocks.partition import Clusterer, KMeansTree, Ordered, check_labels, position_of
+from ..blocks.partition import PartitionChoice, check_labels
+from ..blocks.schedules import Average, RobbinsMonro
+from ..data.rows import drop_zero_weight
+from ..optimize.progress import Clock
+from .base import transactional
+from .block_predictions import BlockPredictions
+from .regressor import REGRESSOR_CONSTRAINTS, SparseGPRegressor
 
 _PARTITIONS = {"kmeans", "contiguous", "random"}
 
 
-class AnytimeSGPRegressor(BaseBlockRegressor):
+class AnytimeSGPRegressor(BlockPredictions, SparseGPRegressor):
     """Sparse Gaussian process regression in blocks of rows, at any time.
 
     One estimator for the sparse models SoR, DTC, VFE, FITC, FIC, PITC, PIC and those between them.
@@ -102,9 +97,6 @@ class AnytimeSGPRegressor(BaseBlockRegressor):
 
     init_size : int, default=8192
         Rows of the sampled blocks of "auto".
-
-    batch_size : int, default=1024
-        Not used: a step takes whole blocks.
 
     max_iter : int, default=100
         Largest number of epochs of the stochastic stage, and of iterations of each L-BFGS stage.
@@ -230,7 +222,9 @@ class AnytimeSGPRegressor(BaseBlockRegressor):
     (array([ 1., -1.]), array([0.1, 0.1]))
     """
 
-    _parameter_constraints = SHARED_CONSTRAINTS | {
+    _parameter_constraints = {
+        name: value for name, value in REGRESSOR_CONSTRAINTS.items() if name != "batch_size"
+    } | {
         "model": [StrOptions(NAMES), list, tuple],
         "alpha_divergence": [Interval(Real, 0, 1, closed="both")],
         "solver": [StrOptions({"exact", "anytime"})],
@@ -266,7 +260,6 @@ class AnytimeSGPRegressor(BaseBlockRegressor):
         noise_variance_bounds=(1e-6, 1e3),
         optimizer="auto",
         init_size=8192,
-        batch_size=1024,
         max_iter=100,
         max_steps=None,
         max_time=None,
@@ -300,7 +293,6 @@ class AnytimeSGPRegressor(BaseBlockRegressor):
         self.noise_variance_bounds = noise_variance_bounds
         self.optimizer = optimizer
         self.init_size = init_size
-        self.batch_size = batch_size
         self.max_iter = max_iter
         self.max_steps = max_steps
         self.max_time = max_time
@@ -347,26 +339,22 @@ class AnytimeSGPRegressor(BaseBlockRegressor):
             If Ctrl-C comes. Once the anytime solver has made a step the estimator is fitted, and
             has the q(u) of its last step; else it is as before.
         """
-        self._fit(X, y, sample_weight, blocks)
-        if self._interrupted:
+        self._fit_blocks(X, y, sample_weight, blocks)
+        if self._blocks.interrupted:
             raise KeyboardInterrupt
         return self
 
     @transactional
-    def _fit(self, X, y, sample_weight, blocks):
+    def _fit_blocks(self, X, y, sample_weight, blocks):
         clock = Clock(self.max_time)
-        previous = getattr(self, "_learned", None) if self.warm_start else None
-        X, y, weight = self._validated(
-            X, y, sample_weight, reset=True, multi_output=True, y_numeric=True
-        )
+        X, y, weight = self._checked(X, y, sample_weight, reset=True)
         labels = None if blocks is None else check_labels(blocks, len(X))
         ordered = labels is not None or self.partition == "contiguous"
-        if ordered and weight is not None:
-            keep = weight > 0
-            X, y, weight = X[keep], y[keep], weight[keep]
-            labels = None if labels is None else labels[keep]
-        course = partial(self._course, labels)
-        self._learn(X, y, weight, clock, previous, course, merge=not ordered)
+        if ordered:
+            X, y, weight, labels = drop_zero_weight(X, y, weight, labels)
+        data, progress = self._encoded(X, y, weight, merges=not ordered), FitProgress(self, X, y)
+        learner = partial(solver.learn, plan=self._plan(len(data.X)))
+        self._learn(data, progress, clock, learner, previous=self._previous(), labels=labels)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, sample_weight=None, blocks=None):
@@ -393,94 +381,34 @@ class AnytimeSGPRegressor(BaseBlockRegressor):
         self : object
             The fitted estimator.
         """
-        if not hasattr(self, "_learned"):
+        if not hasattr(self, "_result"):
             return self.fit(X, y, sample_weight, blocks)
-        self._add(X, y, sample_weight, blocks)
+        self._add_rows(X, y, sample_weight, blocks)
         return self
 
     @transactional
-    def _add(self, X, y, sample_weight, blocks):
-        X, y, weight = self._validated(
-            X, y, sample_weight, reset=False, multi_output=True, y_numeric=True
-        )
-        y = self._targets_like_before(y)
-        labels = None if blocks is None else self._checked_labels(blocks, len(X))
-        keep = slice(None) if weight is None else weight > 0
-        weight = None if weight is None else weight[keep]
-        rows = scaled_rows(X[keep], y[keep], weight, self._y_scaling())
-        numbers = self._numbers_of(rows.X, None if labels is None else labels[keep])
-        learned, self._constant, blocks = absorb(
-            self._learned,
-            self._constant,
-            self._blocks,
-            rows,
-            numbers,
-            self._specified.model,
-            self.n_jobs,
-        )
-        self._store(learned, rows.y_scale, blocks.rows.total_weight)
-        attributes = self._block_attributes(self._specified, blocks, self._partition, self._classes)
-        self._set(attributes)
+    def _add_rows(self, X, y, sample_weight, blocks):
+        X, y, weight = self._checked(X, y, sample_weight, reset=False)
+        labels = None if blocks is None else self._blocks.check_labels(blocks, len(X))
+        rows = self._later_rows(X, y, weight, labels)
+        found = solver.add_rows(self._blocks, rows, self.n_jobs)
+        self._store(found, self._targets, found.blocks.rows.total_weight)
         self.n_samples_seen_ += len(rows)
 
-    def _numbers_of(self, X, labels):
-        """Blocks of more training rows; unknown labels, or rows without blocks, begin new ones."""
-        if labels is None and self._classes is not None:
-            raise ValueError("blocks must be given, as they were in the first batch. Got None.")
-        if labels is not None:
-            self._classes = np.concatenate([self._classes, np.setdiff1d(labels, self._classes)])
-            return position_of(labels, self._classes)
-        if self._partition is not None:
-            return self._partition.assign(X)
-        return len(self._blocks) + np.arange(len(X)) // ROW_BLOCK
-
-    def _plan(self, labels, n_rows):
-        specified, schedule = specification(self.model, self.alpha_divergence), None
+    def _plan(self, n_rows):
+        schedule = None
         if self.solver == "anytime":
             schedule = Average()
             if self.schedule == "robbins-monro":
                 schedule = RobbinsMonro(self.step_size, self.step_decay, self.step_power)
         size = self.block_size if self.n_blocks is None else -(-n_rows // self.n_blocks)
-        return Plan(
-            specified=specified,
+        return solver.BlockPlan(
+            specification=specification(self.model, self.alpha_divergence),
             schedule=schedule,
             blocks_per_step=self.blocks_per_step,
-            make_partition=partial(_make_partition, self.partition, size),
-            labels=labels,
+            partition=PartitionChoice(self.partition, size),
         )
 
-    def _course(self, labels, problem):
-        learned, attributes = self._run(problem, labels)
-        self._set(attributes)
-        return learned
-
-    def _midway(self, problem):
-        return self._run(problem, None)
-
-    def _run(self, problem, labels):
-        """What was learned, and further fitted attributes."""
-        plan = self._plan(labels, len(problem.rows))
-        try:
-            outcome = learn_in_blocks(problem, plan)
-        except NotPositiveDefiniteError as error:
-            if not isinstance(plan.specified.model, Mixture):
-                raise
-            raise ValueError(
-                "The weights of the 'model' parameter must leave the precision of q(u) positive "
-                f"definite on these rows. Got {self.model!r}: raise the negative weights."
-            ) from error
-        attributes = self._block_attributes(
-            plan.specified, outcome.blocks, outcome.partition, outcome.classes
-        )
-        return outcome.learned, attributes | {
-            "_constant": outcome.constant,
-            "_interrupted": outcome.interrupted,
-        }
-
-
-def _make_partition(partition, size, scale):
-    if partition == "kmeans":
-        return KMeansTree(size, scale)
-    if isinstance(partition, str):
-        return Ordered(size, scale, shuffle=partition == "random")
-    return Clusterer(clone(partition), scale)
+    def _fitted_attributes(self, found, targets, weight):
+        blocks = {"_blocks": found, "_cache": self._new_cache(), "n_blocks_": len(found.blocks)}
+        return super()._fitted_attributes(found, targets, weight) | blocks

@@ -1,19 +1,53 @@
-"""What all sparse GP estimators share: transactions, validation of inputs, chunked prediction."""
+"""What all estimators share: validation, transactions, learning, fitted attributes."""
 
+import copy
 import functools
+from dataclasses import replace
+from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.gaussian_process.kernels import Kernel
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import CallbackSupportMixin, check_sample_weight, validate_data
-from .._parallel import map_groups, resolved_jobs
+from .._compat import (
+    CallbackSupportMixin,
+    Interval,
+    StrOptions,
+    check_sample_weight,
+    validate_data,
+)
+from .._parallel import resolved_jobs
+from ..data.checks import check_size
+from ..data.rows import make_rows
+from ..fitting.inference import inference_for
+from ..fitting.problem import Problem, Settings
+from ..fitting.starting_values import Choices, start
+from ..optimize.parameters import ParameterSpace
+from ..optimize.progress import Clock, Trace
 
-# Rows predicted together, and in one task of a parallel map.
-PREDICT_CHUNK = 1024
-PREDICT_TASK = 16 * PREDICT_CHUNK
-# Squares of larger numbers, over noise variances and times weights, can overflow.
-LARGEST = 1e100
+SHARED_CONSTRAINTS = {
+    "kernel": [None, Kernel],
+    "n_inducing": [Interval(Integral, 1, None, closed="left")],
+    "inducing": [StrOptions({"kmeans", "greedy", "random"}), "array-like"],
+    "optimize_inducing": ["boolean"],
+    "optimizer": [None, StrOptions({"auto", "lbfgs", "adam"})],
+    "init_size": [Interval(Integral, 1, None, closed="left")],
+    "batch_size": [Interval(Integral, 1, None, closed="left")],
+    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    "max_steps": [None, Interval(Integral, 1, None, closed="left")],
+    "max_time": [None, Interval(Real, 0, None, closed="neither")],
+    "tol": [Interval(Real, 0, None, closed="left")],
+    "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+    "learning_rate": [Interval(Real, 0, None, closed="neither")],
+    "natural_step": [Interval(Real, 0, 1, closed="right")],
+    "jitter": [Interval(Real, 0, 1e-3, closed="both")],
+    "warm_start": ["boolean"],
+    "n_jobs": [None, Integral],
+    "random_state": ["random_state"],
+    "verbose": ["verbose"],
+}
 
 
 def transactional(method):
@@ -36,9 +70,16 @@ def transactional(method):
 
 
 class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
-    """Base of all estimators; the model itself is ``self._posterior``."""
+    """Base of all estimators.
+
+    A fitted one holds ``_result``, a `fitting.problem.FitResult`, and ``_targets``, a
+    `data.targets.Targets` or `ClassLabels`.
+    """
 
     _doc_link_module = "sklearn_sgp"
+    _ties_length_scales = False  # those of the default kernel
+
+    # ---- Validation
 
     def _validated(self, X, y, sample_weight, *, reset, **check_y):
         """Checked inputs, targets and weights; weights of None stay None."""
@@ -51,28 +92,129 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
         return X, y, sample_weight
 
     def _validated_inputs(self, X):
-        check_is_fitted(self, "_posterior")
+        check_is_fitted(self, "_result")
         X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         check_size("X", X)
         return X
 
-    def _in_chunks(self, predict, X):
-        """Concatenated results of ``predict(chunk)``, a tuple of arrays for each chunk."""
-        tasks = [(predict, X[lo : lo + PREDICT_TASK]) for lo in range(0, len(X), PREDICT_TASK)]
-        parts = map_groups(_predict_task, tasks, resolved_jobs(self.n_jobs))
-        return tuple(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    # ---- Learning
 
+    def _settings(self):
+        names = Settings.__dataclass_fields__
+        # a solver that takes whole blocks has no batch_size
+        chosen = {name: getattr(self, name, None) for name in names}
+        return Settings(**{**chosen, "n_jobs": resolved_jobs(self.n_jobs)})
 
-def check_size(name, values):
-    """Refuse numbers whose squares could overflow."""
-    largest = float(max(values.max(), -values.min()))
-    if largest > LARGEST:
-        raise ValueError(
-            f"{name} must hold numbers of at most {LARGEST:g} in size, so that their squares are "
-            f"finite. Got {largest:g}: use another unit."
+    def _choices(self):
+        return Choices(
+            kernel=self.kernel,
+            n_inducing=self.n_inducing,
+            inducing=self.inducing,
+            optimize_inducing=self.optimize_inducing,
+            noise_variance=getattr(self, "noise_variance", None),
+            noise_variance_bounds=getattr(self, "noise_variance_bounds", None),
+            ties_length_scales=self._ties_length_scales,
+            learns=self.optimizer is not None,
         )
 
+    def _previous(self):
+        """The fit whose parameters the next one starts from."""
+        return getattr(self, "_result", None) if self.warm_start else None
 
-def _predict_task(predict, X):
-    chunks = [predict(X[lo : lo + PREDICT_CHUNK]) for lo in range(0, len(X), PREDICT_CHUNK)]
-    return tuple(np.concatenate(arrays) for arrays in zip(*chunks, strict=True))
+    def _learn(self, data, progress, clock, learner, *, previous=None, labels=None):
+        """Learn from encoded data, and store what was learned.
+
+        Parameters
+        ----------
+        data : Encoded
+        progress : FitProgress
+        clock : Clock
+        learner : callable
+            ``learner(problem)`` returns a `FitResult`, or an object that has one as ``result``.
+        previous : FitResult or None
+            Where to start from.
+        labels : ndarray of shape (n,) or None
+            Of blocks.
+        """
+        progress.begin()
+        problem = self._problem(data, clock, previous=previous, labels=labels)
+        targets = data.targets
+
+        def on_iteration(trace, parameters_now):
+            if self.verbose:
+                self._print_progress(trace, targets, problem.rows.total_weight)
+            return progress.step(
+                lambda: self._snapshot(problem, learner, targets, parameters_now())
+            )
+
+        problem.trace.on_iteration = on_iteration
+        self._store(learner(problem), targets, problem.rows.total_weight, problem.trace)
+        self.n_samples_seen_ = data.n_samples
+        progress.end()
+
+    def _problem(self, data, clock, *, previous=None, labels=None, choose=None):
+        """`Problem` of a fit, or of the first batch of one."""
+        rng = check_random_state(self.random_state)
+        rows = make_rows(data.X, data.y, data.weight, data.targets, labels)
+        started = start(rows, self._choices(), data.likelihood, rng, previous, choose)
+        inference = inference_for(data.likelihood, data.targets.n_outputs)
+        return Problem(rows, started, inference, self._settings(), Trace(clock), rng)
+
+    def _snapshot(self, problem, learner, targets, parameters):
+        """Fitted attributes in the middle of a fit, the posterior from the warm start's rows."""
+        rows = problem.rows
+        sample = rows.select(slice(None, None, -(-len(rows) // self.init_size)))
+        found = learner(
+            Problem(
+                sample,
+                replace(problem.start, parameters=parameters, space=ParameterSpace(())),
+                copy.copy(problem.inference),
+                replace(problem.settings, optimizer=None, max_steps=None),
+                Trace(Clock()),
+                check_random_state(0),
+            )
+        )
+        return self._fitted_attributes(found, targets, sample.total_weight)
+
+    # ---- Fitted attributes
+
+    def _store(self, found, targets, weight, trace=None):
+        """Fitted attributes from what was learned, and from its trace."""
+        for name, value in self._fitted_attributes(found, targets, weight).items():
+            setattr(self, name, value)
+        if trace is not None:
+            self.objectives_ = np.array(trace.objectives) - weight * targets.log_scale
+            self.fit_times_ = np.array(trace.times)
+
+    def _fitted_attributes(self, found, targets, weight):
+        """Fitted attributes as a dictionary.
+
+        Parameters
+        ----------
+        found : FitResult, or an object that has one as ``result``
+        targets : Targets or ClassLabels
+        weight : float
+            Of the rows that the objective is of.
+        """
+        result = getattr(found, "result", found)
+        attributes = {
+            "_result": result,
+            "_targets": targets,
+            "kernel_": result.sklearn_kernel,
+            "likelihood_": result.likelihood,
+            "inducing_points_": result.parameters.Z,
+            "objective_": result.objective - weight * targets.log_scale,
+            "jitter_": result.jitter,
+            "n_iter_": result.n_iter,
+            "n_steps_": result.n_steps,
+        }
+        if result.likelihood.has_noise:
+            attributes["noise_variance_"] = result.parameters.noise_variance
+        return attributes | targets.attributes
+
+    def _print_progress(self, trace, targets, weight):
+        objective = trace.objectives[-1] - weight * targets.log_scale
+        print(
+            f"[{type(self).__name__}] entry {len(trace.objectives)}, "
+            f"{trace.times[-1]:.1f} s: objective {objective:.6g}"
+        )

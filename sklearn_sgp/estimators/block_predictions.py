@@ -1,44 +1,26 @@
 """Predictions of regressors whose blocks of rows matter: every method takes ``blocks``."""
 
-import numpy as np
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
-from .learned_regression import BaseLearnedRegressor
-from .regressor import Single
-from .._warnings import warn_caller
 from .._parallel import resolved_jobs
-from ..blocks.partition import check_labels, position_of
-from ..gp.conditionals import Conditional, FactorCache, InBlocks
+from .._warnings import warn_caller
+from ..blocks.prediction import FactorCache, PICConditional
+from ..gp.conditionals import ExactConditional
 
 # Memory for factorised blocks that were predicted in.
 _CACHE_BYTES = 256 << 20
 
 
-class BaseBlockRegressor(BaseLearnedRegressor):
-    """Predicting methods with blocks.
+class BlockPredictions:
+    """Mixin of the predicting methods with blocks.
 
-    A subclass fits, and sets what `_block_attributes` returns.
+    A fitted estimator holds ``_blocks``, a `blocks.solver.BlockFitResult`, and ``_cache``.
     """
 
     @staticmethod
-    def _block_attributes(specification, blocks, partition, classes):
-        """Fitted attributes besides those of all regressors."""
-        return {
-            "_specified": specification,
-            "_blocks": blocks,
-            "_partition": partition,
-            "_classes": classes,
-            "_cache": FactorCache(_CACHE_BYTES),
-            "n_blocks_": len(blocks),
-        }
-
-    def _checked_labels(self, labels, n_rows):
-        if self._classes is None:
-            raise ValueError(
-                "blocks must be given to fit for other methods to take them. Got them here only."
-            )
-        return check_labels(labels, n_rows, self._classes)
+    def _new_cache():
+        return FactorCache(_CACHE_BYTES)
 
     def predict(self, X, return_std=False, return_cov=False, blocks=None):
         """Predict new observations.
@@ -183,7 +165,7 @@ class BaseBlockRegressor(BaseLearnedRegressor):
         ValueError
             For SoR, FIC and PIC, and for kernels without a spectral density.
         """
-        check_is_fitted(self, "_posterior")
+        check_is_fitted(self, "_result")
         self._refuse_paths()
         return super().sample_functions(n_samples, random_state)
 
@@ -216,52 +198,34 @@ class BaseBlockRegressor(BaseLearnedRegressor):
         return super()._draw_pathwise(X, n_samples, rng)
 
     def _refuse_paths(self):
-        if self._specified.conditional is not Conditional:
+        if self._blocks.specification.conditional is not ExactConditional:
             raise ValueError(
                 "Functions can be drawn only where the test conditional is the prior's own. Got "
                 f"model={self.model!r}: use sample_y with method='joint', in pieces if need be."
             )
 
-    def _placed(self, X, blocks):
-        X = self._validated_inputs(X)
+    def _with_blocks(self, X, blocks):
+        X, found = self._validated_inputs(X), self._blocks
         if blocks is not None:
-            return X, position_of(self._checked_labels(blocks, len(X)), self._classes)
-        if self._partition is None:
-            if self._specified.conditional is InBlocks:
-                warn_caller(
-                    "The model was fitted with labels of blocks and predicts without them: what "
-                    "the data of a row's own block say is left out. Pass blocks=, with labels as "
-                    "in fit, or fit without labels to have rows placed by their inputs."
-                )
-            return X, np.full(len(X), -1)
-        return X, self._partition.assign(X)
+            return X, found.assign(X, found.check_labels(blocks, len(X)))
+        if found.labels is not None and found.specification.conditional is PICConditional:
+            warn_caller(
+                "The model was fitted with labels of blocks and predicts without them: what "
+                "the data of a row's own block say is left out. Pass blocks=, with labels as "
+                "in fit, or fit without labels to have rows placed by their inputs."
+            )
+        return X, found.assign(X)
 
-    @property
-    def _latent(self):
-        model, _, conditional = self._specified
-        if conditional is not InBlocks:
-            return conditional(self._posterior)
-        return InBlocks(
-            self._posterior,
+    def _latent(self, moments, X, blocks):
+        specification, posterior = self._blocks.specification, self._result.posterior
+        if specification.conditional is not PICConditional:
+            return self._latent_of(specification.conditional(posterior), moments, X)
+        conditional = PICConditional(
+            posterior,
             self.noise_variance_,
-            model,
-            self._blocks,
+            specification.model,
+            self._blocks.blocks,
             resolved_jobs(self.n_jobs),
             self._cache,
         )
-
-    def _latent_mean(self, X, blocks):
-        return self._moments(self._latent.mean, X, blocks, 1)[0]
-
-    def _latent_mean_variance(self, X, blocks):
-        return self._moments(self._latent.mean_variance, X, blocks, 2)
-
-    def _latent_mean_covariance(self, X, blocks):
-        return self._latent.mean_covariance(X, blocks)
-
-    def _moments(self, function, X, blocks, count):
-        """In chunks of rows, but for PIC, which goes block by block."""
-        if isinstance(function.__self__, InBlocks):
-            found = function(X, blocks)
-            return (found,) if count == 1 else found
-        return self._in_chunks(Single(function) if count == 1 else function, X)
+        return getattr(conditional, moments)(X, blocks)  # goes block by block, in chunks

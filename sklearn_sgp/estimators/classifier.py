@@ -1,17 +1,56 @@
-"""Predictions of sparse GP classifiers."""
+"""What classifiers share: labels, weights of classes, and probabilities."""
+
+from functools import partial
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from .._compat import HasMethods, StrOptions
+from ..data.rows import drop_zero_weight, make_rows, merge_repeated
+from ..data.targets import ClassLabels, Encoded, count_samples
+from ..gp.chunks import in_chunks
+from ..likelihoods._names import CLASSIFICATION, classification_likelihood
 from .base import BaseSparseGP
-from ..likelihoods import Logit, Probit, Softmax
 
-LIKELIHOODS = {"probit": Probit, "logit": Logit, "softmax": Softmax}
+LIKELIHOOD_CONSTRAINT = [
+    StrOptions({"auto", *CLASSIFICATION}),
+    HasMethods(["expected_log_density", "probabilities"]),
+]
 
 
-class BaseSparseGPClassifier(ClassifierMixin, BaseSparseGP):
-    """Predicting methods of classifiers."""
+class SparseGPClassifier(ClassifierMixin, BaseSparseGP):
+    """Labels and predictions of classifiers."""
+
+    class_weight = None  # where it is no parameter
+
+    # ---- Labels
+
+    def _checked(self, X, y, sample_weight, *, reset):
+        """Validated inputs, labels, and weights times those of classes; rows of weight 0 gone."""
+        X, y, weight = self._validated(X, y, sample_weight, reset=reset, multi_output=False)
+        check_classification_targets(y)
+        if self.class_weight is not None:
+            of_class = compute_sample_weight(self.class_weight, y)
+            weight = of_class if weight is None else weight * of_class
+        return drop_zero_weight(X, y, weight)
+
+    def _encoded(self, X, y, weight, classes):
+        """A first batch, repeated rows merged, with its classes."""
+        n_samples = count_samples(X, weight)
+        likelihood = classification_likelihood(self.likelihood, classes)
+        labels = ClassLabels(classes, likelihood)
+        X, y, weight = merge_repeated(X, labels.encode(y), weight)
+        likelihood = likelihood.initialized(y, weight)
+        return Encoded(X, y, weight, labels, likelihood, n_samples)
+
+    def _later_rows(self, X, y, weight):
+        """`Rows` of a later batch."""
+        return make_rows(X, self._targets.encode(y), weight, self._targets)
+
+    # ---- Predictions
 
     def predict(self, X):
         """Most probable class.
@@ -58,12 +97,7 @@ class BaseSparseGPClassifier(ClassifierMixin, BaseSparseGP):
             Latent mean over ``sqrt(1 + latent variance)`` for probit, log-odds of `predict_proba`
             for any other likelihood of two classes, log probabilities for more classes.
         """
-        X = self._validated_inputs(X)
-        if isinstance(self._likelihood, Probit):
-            mean, variance = self._in_chunks(self._posterior.mean_variance, X)
-            return mean[:, 0] / np.sqrt(1.0 + variance[:, 0])
-        log_p = _log(self._probabilities(X))
-        return log_p[:, 1] - log_p[:, 0] if len(self.classes_) == 2 else log_p
+        return self._of_moments(self.likelihood_.decision, self._validated_inputs(X))
 
     def predict_std(self, X):
         """Standard deviation of the latent functions.
@@ -79,7 +113,7 @@ class BaseSparseGPClassifier(ClassifierMixin, BaseSparseGP):
             One function for probit and logit, one for each class for softmax.
         """
         X = self._validated_inputs(X)
-        std = np.sqrt(self._in_chunks(self._posterior.mean_variance, X)[1])
+        std = np.sqrt(in_chunks(self._result.posterior.mean_variance, X, self.n_jobs)[1])
         return std[:, 0] if std.shape[1] == 1 else std
 
     def log_density(self, X, y):
@@ -106,71 +140,18 @@ class BaseSparseGPClassifier(ClassifierMixin, BaseSparseGP):
         X = self._validated_inputs(X)
         y = column_or_1d(y)
         check_consistent_length(X, y)
-        place = self._places(y)
-        return _log(self._probabilities(X)[np.arange(len(y)), place])
+        place = self._targets.positions(y)
+        probability = self._probabilities(X)[np.arange(len(y)), place]
+        return np.log(np.maximum(probability, np.finfo(np.float64).tiny))
 
     def _probabilities(self, X):
         """Class probabilities at validated inputs, shape (n, n_classes)."""
-        return self._in_chunks(_Probabilities(self._posterior, self._likelihood), X)[0]
+        return self._of_moments(self.likelihood_.probabilities, X)
 
-    def _places(self, y):
-        """Position of each label in ``classes_``, or a ValueError."""
-        unknown = np.setdiff1d(y, self.classes_)
-        if len(unknown):
-            raise ValueError(
-                f"y must hold labels among the classes {self.classes_.tolist()}. Got also "
-                f"{unknown.tolist()}: name all classes in the first call of partial_fit."
-            )
-        return np.searchsorted(self.classes_, y)
-
-    def _codes(self, y):
-        """Labels as the likelihood has them, shape (n, 1): -1 and 1, or numbers from 0."""
-        place = self._places(y).astype(np.float64)
-        if not isinstance(self._likelihood, Softmax):
-            place = 2.0 * place - 1.0
-        return place[:, None]
+    def _of_moments(self, function, X):
+        """A function of latent means and variances, in chunks."""
+        return in_chunks(partial(_of_moments, function, self._result.posterior), X, self.n_jobs)
 
 
-def _log(probability):
-    """Logarithm, finite where the probability underflowed."""
-    return np.log(np.maximum(probability, np.finfo(np.float64).tiny))
-
-
-class _Probabilities:
-    """Class probabilities of a chunk, as a picklable one-tuple function."""
-
-    def __init__(self, posterior, likelihood):
-        self.posterior, self.likelihood = posterior, likelihood
-
-    def __call__(self, X):
-        return (self.likelihood.probabilities(*self.posterior.mean_variance(X)),)
-
-
-def chosen_likelihood(likelihood, classes):
-    """Instance of a likelihood for some classes, or a ValueError.
-
-    Parameters
-    ----------
-    likelihood : {"auto", "probit", "logit", "softmax"} or instance
-    classes : ndarray
-
-    Returns
-    -------
-    likelihood : Probit, Logit or Softmax
-    """
-    if len(classes) < 2:
-        raise ValueError(
-            "y must hold at least two classes among rows of positive weight. Got one class: "
-            f"{classes.tolist()}. The first batch of a stream may hold one, if partial_fit is "
-            "given all of them as classes=."
-        )
-    if isinstance(likelihood, str) and likelihood == "auto":
-        return Probit() if len(classes) == 2 else Softmax()
-    made = LIKELIHOODS[likelihood]() if isinstance(likelihood, str) else likelihood
-    if len(classes) > 2 and not isinstance(made, Softmax):
-        raise ValueError(
-            f"The 'likelihood' parameter must be 'softmax' for {len(classes)} classes. Got "
-            f"{likelihood!r}: for one function against each other class, wrap the estimator in "
-            "sklearn.multiclass.OneVsRestClassifier."
-        )
-    return made
+def _of_moments(function, posterior, X):
+    return function(*posterior.mean_variance(X))

@@ -1,23 +1,64 @@
-"""Predictions of sparse GP regressors, in the units of the targets."""
+"""What regressors share: scaling of targets, and predictions in their units."""
+
+from numbers import Real
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from .base import BaseSparseGP
-from ..likelihoods import Gaussian, Poisson
+from .._compat import HasMethods, Interval, StrOptions
 from .._linalg import NotPositiveDefiniteError, cholesky
+from ..data.rows import make_rows, merge_repeated
+from ..data.targets import Encoded, Targets, count_samples, target_columns
+from ..gp.chunks import in_chunks
 from ..gp.pathwise import draw_functions
+from ..likelihoods._names import REGRESSION, regression_likelihood
+from .base import SHARED_CONSTRAINTS, BaseSparseGP
 
+REGRESSOR_CONSTRAINTS = SHARED_CONSTRAINTS | {
+    "noise_variance": [None, Interval(Real, 0, None, closed="neither")],
+    "noise_variance_bounds": [StrOptions({"fixed"}), "array-like"],
+    "normalize_y": ["boolean", tuple],
+}
+LIKELIHOOD_CONSTRAINT = [
+    StrOptions(set(REGRESSION)),
+    HasMethods(["expected_log_density", "moments"]),
+]
 # Largest number of rows for which sample_y(method="auto") draws jointly.
 _JOINT_ROWS = 2000
 
 
-class BaseSparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
-    """Predicting methods of regressors."""
+class SparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
+    """Targets and predictions of regressors."""
 
-    _likelihood = Gaussian()
+    likelihood = "gaussian"  # where it is no parameter
+
+    # ---- Targets
+
+    def _checked(self, X, y, sample_weight, *, reset):
+        """Validated inputs, targets and weights."""
+        return self._validated(X, y, sample_weight, reset=reset, multi_output=True, y_numeric=True)
+
+    def _encoded(self, X, y, weight, merges=True):
+        """A first batch, repeated rows merged, with the scaling of its targets."""
+        n_samples, ndim, y = count_samples(X, weight), y.ndim, target_columns(y)
+        if merges:
+            X, y, weight = merge_repeated(X, y, weight)
+        likelihood = regression_likelihood(self.likelihood)
+        likelihood.check_targets(y)
+        likelihood = likelihood.initialized(y, weight)
+        normalize_y = self.normalize_y if likelihood.scales_targets else False
+        targets = Targets.fit(y, weight, normalize_y, ndim)
+        return Encoded(X, y, weight, targets, likelihood, n_samples)
+
+    def _later_rows(self, X, y, weight, labels=None):
+        """`Rows` of a later batch, targets scaled as before."""
+        y = self._targets.encode(y)
+        self._result.likelihood.check_targets(y)
+        return make_rows(X, y, weight, self._targets, labels)
+
+    # ---- Predictions
 
     def predict(self, X, return_std=False, return_cov=False):
         """Predict new observations.
@@ -159,31 +200,31 @@ class BaseSparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
         ValueError
             If the kernel has no spectral density.
         """
-        check_is_fitted(self, "_posterior")
+        check_is_fitted(self, "_result")
         rng = check_random_state(random_state)
-        paths = draw_functions(self._posterior, n_samples, rng)
-        return _FunctionsInUnits(paths, *self._y_scaling(), self._y_ndim == 1)
+        functions = draw_functions(self._result.posterior, n_samples, rng)
+        return _FunctionsInUnits(functions, self._targets)
 
     # The same with the blocks that the rows belong to, for models to which they matter.
 
     def _predict(self, X, return_std, return_cov, blocks=None):
         if return_std and return_cov:
             raise RuntimeError("At most one of return_std or return_cov can be requested.")
-        X, blocks = self._placed(X, blocks)
+        X, blocks = self._with_blocks(X, blocks)
         if return_cov:
-            mean, covariance = self._likelihood.covariance(
-                *self._latent_covariances(X, blocks), self._scaled_noise()
+            mean, covariance = self.likelihood_.covariance(
+                *self._latent("mean_covariance", X, blocks), self._result.noise_variance
             )
-            scale = self._y_scaling()[1]
-            return self._mean_in_units(mean), self._squeezed(covariance * scale**2)
+            covariance = covariance * self._targets.scale**2
+            return self._targets.mean_in_units(mean), self._targets.squeezed(covariance)
         if return_std:
             return self._mean_std(X, blocks, include_noise=True)
-        if isinstance(self._likelihood, Poisson):  # its mean depends on the latent variance
+        if not self.likelihood_.identity_mean:
             return self._mean_std(X, blocks, include_noise=True)[0]
-        return self._mean_in_units(self._latent_mean(X, blocks))
+        return self._targets.mean_in_units(self._latent("mean", X, blocks))
 
     def _predict_std(self, X, include_noise, blocks=None):
-        return self._mean_std(*self._placed(X, blocks), include_noise=include_noise)[1]
+        return self._mean_std(*self._with_blocks(X, blocks), include_noise=include_noise)[1]
 
     def _predict_quantiles(self, X, quantiles, blocks=None):
         levels = np.atleast_1d(np.asarray(quantiles, dtype=np.float64))
@@ -192,31 +233,29 @@ class BaseSparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
                 "The 'quantiles' parameter must be numbers strictly between 0 and 1. Got "
                 f"{quantiles!r}."
             )
-        moments = self._latent_moments(*self._placed(X, blocks))
-        values = self._likelihood.quantiles(*moments, self._scaled_noise(), levels)
-        offset, scale = self._y_scaling()
-        values = values * scale[:, None] + offset[:, None]
-        return values[:, 0] if self._y_ndim == 1 else values
+        moments = self._latent_moments(*self._with_blocks(X, blocks))
+        values = self.likelihood_.quantiles(*moments, self._result.noise_variance, levels)
+        return self._targets.samples_in_units(values)
 
     def _log_density(self, X, y, blocks=None):
-        X, blocks = self._placed(X, blocks)
+        X, blocks = self._with_blocks(X, blocks)
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         check_consistent_length(X, y)
-        offset, scale = self._y_scaling()
-        shape = (len(X),) if self._y_ndim == 1 else (len(X), len(scale))
+        targets = self._targets
+        shape = (len(X),) if targets.ndim == 1 else (len(X), targets.n_outputs)
         if y.shape != shape:
             raise ValueError(f"y must have shape {shape}, as in fit. Got {y.shape}.")
-        scaled = (y.reshape(len(X), -1) - offset) / scale
+        scaled = (y.reshape(len(X), -1) - targets.mean) / targets.scale
         moments = self._latent_moments(X, blocks)
-        found = self._likelihood.log_predictive_density(scaled, *moments, self._scaled_noise())
-        return found - np.log(scale).sum()
+        noise = self._result.noise_variance
+        return self.likelihood_.log_predictive_density(scaled, *moments, noise) - targets.log_scale
 
     def _sample_y(self, X, n_samples, random_state, method, blocks=None):
         if method not in ("auto", "joint", "pathwise"):
             raise ValueError(
                 f"The 'method' parameter must be 'auto', 'joint' or 'pathwise'. Got {method!r}."
             )
-        X, blocks = self._placed(X, blocks)
+        X, blocks = self._with_blocks(X, blocks)
         rng = check_random_state(random_state)
         if method == "auto":
             method = "joint" if len(X) <= _JOINT_ROWS else "pathwise"
@@ -224,73 +263,53 @@ class BaseSparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
             samples = self._draw_joint(X, blocks, n_samples, rng)
         else:
             samples = self._draw_pathwise(X, n_samples, rng)
-        mean, scale = self._y_scaling()
-        samples = samples * scale[:, None] + mean[:, None]
-        return samples[:, 0] if self._y_ndim == 1 else samples
+        return self._targets.samples_in_units(samples)
 
-    def _placed(self, X, blocks):
+    def _with_blocks(self, X, blocks):
         """Validated inputs, and the numbers of their blocks where blocks matter."""
         return self._validated_inputs(X), None
 
-    def _latent_mean(self, X, blocks):
-        return self._in_chunks(_Mean(self._posterior), X)[0]
+    def _latent(self, moments, X, blocks):
+        """Latent "mean", "mean_variance" or "mean_covariance", as `Posterior` has them."""
+        return self._latent_of(self._result.posterior, moments, X)
 
-    def _latent_mean_variance(self, X, blocks):
-        return self._in_chunks(self._posterior.mean_variance, X)
-
-    def _latent_mean_covariance(self, X, blocks):
-        return self._posterior.mean_covariance(X)
+    def _latent_of(self, model, moments, X):
+        """In chunks, except for covariances."""
+        function = getattr(model, moments)
+        return function(X) if moments == "mean_covariance" else in_chunks(function, X, self.n_jobs)
 
     def _draw_joint(self, X, blocks, n_samples, rng):
-        noise = self._scaled_noise()
-        mean, covariance = self._latent_covariances(X, blocks)
-        gaussian = isinstance(self._likelihood, Gaussian)
-        if gaussian:  # with the noise the covariance is well conditioned
-            mean, covariance = self._likelihood.covariance(mean, covariance, noise)
+        noise, likelihood = self._result.noise_variance, self.likelihood_
+        mean, covariance = self._latent("mean_covariance", X, blocks)
+        if likelihood.conjugate:  # with the noise the covariance is well conditioned
+            mean, covariance = likelihood.covariance(mean, covariance, noise)
         draws = np.empty((*mean.shape, n_samples))
         normal = rng.standard_normal((len(X), mean.shape[1], n_samples))
         roots = [_root(covariance[:, :, c]) for c in range(covariance.shape[2])]
         for c in range(mean.shape[1]):
             draws[:, c] = mean[:, c, None] + roots[min(c, len(roots) - 1)] @ normal[:, c]
-        return draws if gaussian else self._likelihood.draw(draws, noise, rng)
+        return draws if likelihood.conjugate else likelihood.draw(draws, noise, rng)
 
     def _draw_pathwise(self, X, n_samples, rng):
-        paths = draw_functions(self._posterior, n_samples, rng)
-        (draws,) = self._in_chunks(Single(paths), X)
-        return self._likelihood.draw(draws, self._scaled_noise(), rng)
+        functions = draw_functions(self._result.posterior, n_samples, rng)
+        draws = in_chunks(functions, X, self.n_jobs)
+        return self.likelihood_.draw(draws, self._result.noise_variance, rng)
 
     def _mean_std(self, X, blocks, *, include_noise):
         mean, variance = self._latent_moments(X, blocks)
         if include_noise:
-            mean, variance = self._likelihood.moments(mean, variance, self._scaled_noise())
-        std = np.sqrt(variance) * self._y_scaling()[1]
-        return self._mean_in_units(mean), self._squeezed(np.broadcast_to(std, mean.shape).copy())
+            noise = self._result.noise_variance
+            mean, variance = self.likelihood_.moments(mean, variance, noise)
+        targets = self._targets
+        std = np.sqrt(variance) * targets.scale
+        return targets.mean_in_units(mean), targets.squeezed(
+            np.broadcast_to(std, mean.shape).copy()
+        )
 
     def _latent_moments(self, X, blocks):
         """Latent means and variances, both (n, t)."""
-        mean, variance = self._latent_mean_variance(X, blocks)
-        return mean, np.broadcast_to(variance.reshape(len(X), -1), mean.shape)
-
-    def _latent_covariances(self, X, blocks):
-        """Latent means (n, t) and covariances (n, n, t), or (n, n, 1) where outputs share them."""
-        mean, covariance = self._latent_mean_covariance(X, blocks)
-        return mean, covariance.reshape(len(X), len(X), -1)
-
-    def _scaled_noise(self):
-        """Noise variance in units of the scaled targets; None for a likelihood without one."""
-        return self.noise_variance_ if self._likelihood.n_noise else None
-
-    def _y_scaling(self):
-        """Offset and scale of each output, shapes (t,)."""
-        return np.atleast_1d(self.y_mean_), np.atleast_1d(self.y_scale_)
-
-    def _mean_in_units(self, mean):
-        offset, scale = self._y_scaling()
-        return self._squeezed(mean * scale + offset)
-
-    def _squeezed(self, values):
-        """Drop the axis of the outputs where y had none."""
-        return values[..., 0] if self._y_ndim == 1 else values
+        mean, variance = self._latent("mean_variance", X, blocks)
+        return mean, np.broadcast_to(variance, mean.shape)
 
 
 def _root(covariance):
@@ -308,33 +327,12 @@ def _root(covariance):
     )
 
 
-class _Mean:
-    """The latent mean alone, as a picklable one-tuple function."""
-
-    def __init__(self, posterior):
-        self.posterior = posterior
-
-    def __call__(self, X):
-        return (self.posterior.mean(X),)
-
-
-class Single:
-    """A function's result as a one-tuple."""
-
-    def __init__(self, function):
-        self.function = function
-
-    def __call__(self, X):
-        return (self.function(X),)
-
-
 class _FunctionsInUnits:
     """Pathwise draws in units of y."""
 
-    def __init__(self, paths, mean, scale, squeeze):
-        self.paths, self.mean, self.scale, self.squeeze = paths, mean, scale, squeeze
+    def __init__(self, functions, targets):
+        self.functions, self.targets = functions, targets
 
     def __call__(self, X):
         X = check_array(X, dtype=[np.float64, np.float32])
-        values = self.paths(X) * self.scale[:, None] + self.mean[:, None]
-        return values[:, 0] if self.squeeze else values
+        return self.targets.samples_in_units(self.functions(X))

@@ -1,21 +1,16 @@
 """StreamingSGPClassifier: streaming sparse GP classification (Bui, Nguyen & Turner 2017)."""
 
-from functools import partial
-
 import numpy as np
 from sklearn.utils.validation import column_or_1d
 
-from .base import transactional
 from .._compat import _fit_context
-from .learned_classification import LIKELIHOOD_CONSTRAINT, BaseLearnedClassifier
-from ..fitting.starting_values import merged_rows
-from .streaming_base import STREAM_CONSTRAINTS, BaseStreaming
-from ..optimize.learning import Clock
-from ..data.rows import Rows
-from ..streams.online_bound import SitesBound
+from ..optimize.progress import Clock
+from .base import SHARED_CONSTRAINTS, transactional
+from .classifier import LIKELIHOOD_CONSTRAINT, SparseGPClassifier
+from .stream_batches import STREAM_CONSTRAINTS, StreamBatches
 
 
-class StreamingSGPClassifier(BaseStreaming, BaseLearnedClassifier):
+class StreamingSGPClassifier(StreamBatches, SparseGPClassifier):
     """Sparse Gaussian process classification for a stream of rows, each seen once.
 
     With every batch, inducing inputs are chosen anew from the old ones and the batch, kernel and
@@ -178,11 +173,9 @@ class StreamingSGPClassifier(BaseStreaming, BaseLearnedClassifier):
     array(['above', 'below'], dtype='<U5')
     """
 
-    _parameter_constraints = {
-        name: constraint
-        for name, constraint in STREAM_CONSTRAINTS.items()
-        if name not in ("noise_variance", "noise_variance_bounds", "normalize_y")
-    } | {"likelihood": LIKELIHOOD_CONSTRAINT}
+    _parameter_constraints = (
+        SHARED_CONSTRAINTS | STREAM_CONSTRAINTS | {"likelihood": LIKELIHOOD_CONSTRAINT}
+    )
 
     def __init__(
         self,
@@ -261,10 +254,9 @@ class StreamingSGPClassifier(BaseStreaming, BaseLearnedClassifier):
         ValueError
             If inputs or parameters are not what they must be; the estimator is then as before.
         """
-        previous = getattr(self, "_learned", None) if self.warm_start else None
         X, y, weight = self._checked(X, y, sample_weight, reset=True)
         self.classes_ = np.unique(y)
-        self._pass(X, y, weight, previous)
+        self._fit_stream(X, y, weight)
         return self
 
     @transactional
@@ -302,30 +294,14 @@ class StreamingSGPClassifier(BaseStreaming, BaseLearnedClassifier):
             If a label comes that is not among the classes, or other inputs or parameters are not
             what they must be; the estimator is then as before, and the next batch can come.
         """
-        first = not hasattr(self, "_learned")
+        first = not hasattr(self, "_result")
         X, y, weight = self._checked(X, y, sample_weight, reset=first)
         if first:
             self.classes_ = np.unique(y if classes is None else column_or_1d(classes))
         else:
-            self._check_same_classes(classes)
-        self._take(X, y, weight, Clock(self.max_time))
+            self._targets.check_same(classes)
+        self._take_batch(X, y, weight, Clock(self.max_time))
         return self
 
-    def _begin(self, X, y, weight, clock, previous):
-        self._learn_batch(X, y, weight, self.classes_, clock, previous, self._course, None)
-
-    def _batch_rows(self, X, y, weight):
-        return Rows(*merged_rows(X, self._codes(y), weight), np.zeros(1), np.ones(1))
-
-    def _teaches(self, rows):
-        # labels that are all the same are best explained by a function that never changes
-        return np.ptp(rows.y) > 0.0
-
-    @property
-    def _make_bound(self):
-        return partial(
-            SitesBound,
-            likelihood=self._likelihood,
-            n_latent=self._n_latent(),
-            rho=float(self.natural_step),
-        )
+    def _encoded_batch(self, X, y, weight):
+        return self._encoded(X, y, weight, self.classes_)

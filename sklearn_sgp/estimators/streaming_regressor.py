@@ -1,21 +1,16 @@
 """StreamingSGPRegressor: streaming sparse GP regression (Bui, Nguyen & Turner 2017)."""
 
-from functools import partial
 from numbers import Real
 
-import numpy as np
-
-from .base import transactional
 from .._compat import Interval, _fit_context
-from .learned_regression import LIKELIHOOD_CONSTRAINT, AnyLikelihoodRegressor
-from ..fitting.starting_values import merged_rows, scaled_rows
-from .streaming_base import STREAM_CONSTRAINTS, BaseStreaming
-from ..optimize.learning import Clock
-from ..likelihoods import Gaussian
-from ..streams.online_bound import GaussianBound, SitesBound
+from ..data.rows import drop_zero_weight
+from ..optimize.progress import Clock
+from .base import transactional
+from .regressor import LIKELIHOOD_CONSTRAINT, REGRESSOR_CONSTRAINTS, SparseGPRegressor
+from .stream_batches import STREAM_CONSTRAINTS, StreamBatches
 
 
-class StreamingSGPRegressor(BaseStreaming, AnyLikelihoodRegressor):
+class StreamingSGPRegressor(StreamBatches, SparseGPRegressor):
     """Sparse Gaussian process regression for a stream of rows, each seen once.
 
     With every batch, inducing inputs are chosen anew from the old ones and the batch, kernel, noise
@@ -46,14 +41,14 @@ class StreamingSGPRegressor(BaseStreaming, AnyLikelihoodRegressor):
 
     trust_region : float, default=1.0
         Farthest that one batch may move the natural logarithm of a kernel parameter or of the noise
-        variance; five times as far for noise that rises. Both times as many rows as the batch has
-        for each row learned from before where that is more than one. The first batch may move them
+        variance; five times as far for noise that rises. Both limits are multiplied by
+        max(1, rows in the batch / rows learned from so far). The first batch may move them
         anywhere, and so may batches of 50 rows and more while all before were constant or noise.
 
     min_inducing : int, default=None
         With a number, a stream begins with as few inducing inputs and takes more, up to
-        ``n_inducing``, where the rows of a batch are not explained by them but for a tenth of the
-        noise variance. None takes ``n_inducing`` as soon as there are so many useful ones.
+        ``n_inducing``, until the largest conditional variance of the batch's rows is below a tenth
+        of the noise variance. None takes ``n_inducing`` as soon as there are so many useful ones.
 
     n_inducing : int, default=100
         Largest number of inducing inputs.
@@ -200,10 +195,14 @@ class StreamingSGPRegressor(BaseStreaming, AnyLikelihoodRegressor):
     (array([ 1. , -1. , -0.1]), array([0.1, 0.1, 0.1]))
     """
 
-    _parameter_constraints = STREAM_CONSTRAINTS | {
-        "likelihood": LIKELIHOOD_CONSTRAINT,
-        "alpha_divergence": [Interval(Real, 0, 1, closed="both")],
-    }
+    _parameter_constraints = (
+        REGRESSOR_CONSTRAINTS
+        | STREAM_CONSTRAINTS
+        | {
+            "likelihood": LIKELIHOOD_CONSTRAINT,
+            "alpha_divergence": [Interval(Real, 0, 1, closed="both")],
+        }
+    )
 
     def __init__(
         self,
@@ -290,11 +289,8 @@ class StreamingSGPRegressor(BaseStreaming, AnyLikelihoodRegressor):
         ValueError
             If inputs or parameters are not what they must be; the estimator is then as before.
         """
-        previous = getattr(self, "_learned", None) if self.warm_start else None
-        X, y, weight = self._validated(
-            X, y, sample_weight, reset=True, multi_output=True, y_numeric=True
-        )
-        self._pass(X, y, weight, previous)
+        X, y, weight = self._checked(X, y, sample_weight, reset=True)
+        self._fit_stream(*drop_zero_weight(X, y, weight))
         return self
 
     @transactional
@@ -328,47 +324,18 @@ class StreamingSGPRegressor(BaseStreaming, AnyLikelihoodRegressor):
             If inputs or parameters are not what they must be; the estimator is then as before, and
             the next batch can come.
         """
-        first = not hasattr(self, "_learned")
-        X, y, weight = self._validated(
-            X, y, sample_weight, reset=first, multi_output=True, y_numeric=True
-        )
-        self._take(X, y, weight, Clock(self.max_time))
+        first = not hasattr(self, "_result")
+        X, y, weight = self._checked(X, y, sample_weight, reset=first)
+        self._take_batch(X, y, weight, Clock(self.max_time))
         return self
 
-    def _begin(self, X, y, weight, clock, previous):
-        self._learn_batch(X, y, weight, clock, previous, self._course, progress=None)
-
-    def _batch_rows(self, X, y, weight):
-        merged = merged_rows(X, self._targets_like_before(y), weight)
-        return scaled_rows(*merged, self._y_scaling())
-
-    def _scaling_of(self, y, weight, normalize_y):
-        mean, scale = super()._scaling_of(y, weight, normalize_y)
-        if normalize_y is True and not np.ptp(y, axis=0).all():
-            # one value says nothing about the spread to come, but its size has the right unit
-            size = np.abs(y).max(axis=0)
-            scale = np.where((np.ptp(y, axis=0) == 0.0) & (size > 0.0), size, scale)
-        return mean, scale
-
-    def _likelihood_for(self, y, weight):
-        likelihood = super()._likelihood_for(y, weight)
-        if self.alpha_divergence > 0.0 and not isinstance(likelihood, Gaussian):
+    def _encoded_batch(self, X, y, weight):
+        data = self._encoded(X, y, weight)
+        if self.alpha_divergence > 0.0 and not data.likelihood.conjugate:
             raise ValueError(
                 "The 'alpha_divergence' parameter must be 0 for a likelihood other than Gaussian "
                 f"noise. Got {self.alpha_divergence} with {self.likelihood!r}."
             )
-        return likelihood
-
-    def _power(self):
-        return float(self.alpha_divergence)
-
-    @property
-    def _make_bound(self):
-        if isinstance(self._likelihood, Gaussian):
-            return partial(GaussianBound, alpha=self._power())
-        return partial(
-            SitesBound,
-            likelihood=self._likelihood,
-            n_latent=self._y_scaling()[0].size,
-            rho=float(self.natural_step),
-        )
+        if self.normalize_y is not True or not data.likelihood.scales_targets:
+            return data
+        return data._replace(targets=data.targets.with_scale_of_constants(data.y))

@@ -5,16 +5,14 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils.validation import column_or_1d
 
-from .base import transactional
-from .._compat import Interval, StrOptions, _fit_context
-from .learned import SHARED_CONSTRAINTS
-from .learned_classification import LIKELIHOOD_CONSTRAINT, BaseLearnedClassifier
-from ..fitting.partial_fit_sites import OnlineSites, absorb_sites
-from ..fitting.stages import learn
-from ..optimize.learning import Clock
+from .._compat import FitProgress, Interval, StrOptions, _fit_context
+from ..optimize.progress import Clock
+from .base import SHARED_CONSTRAINTS, transactional
+from .classifier import LIKELIHOOD_CONSTRAINT, SparseGPClassifier
+from .partial_fits import PartialFits
 
 
-class SVGPClassifier(BaseLearnedClassifier):
+class SVGPClassifier(PartialFits, SparseGPClassifier):
     """Sparse Gaussian process classification for many rows.
 
     Latent functions, one for two classes and one for each of more, are summarised by their values
@@ -169,11 +167,7 @@ class SVGPClassifier(BaseLearnedClassifier):
     True
     """
 
-    _parameter_constraints = {
-        name: value
-        for name, value in SHARED_CONSTRAINTS.items()
-        if name not in ("noise_variance", "noise_variance_bounds", "normalize_y")
-    } | {
+    _parameter_constraints = SHARED_CONSTRAINTS | {
         "likelihood": LIKELIHOOD_CONSTRAINT,
         "class_weight": [None, StrOptions({"balanced"}), dict],
         "total_samples": [None, Interval(Integral, 1, None, closed="left")],
@@ -256,9 +250,9 @@ class SVGPClassifier(BaseLearnedClassifier):
             If inputs or parameters are not what they must be; the estimator is then as before.
         """
         clock = Clock(self.max_time)
-        previous = getattr(self, "_learned", None) if self.warm_start else None
         X, y, weight = self._checked(X, y, sample_weight, reset=True)
-        self._learn(X, y, weight, np.unique(y), clock, previous)
+        data, progress = self._encoded(X, y, weight, np.unique(y)), FitProgress(self, X, y)
+        self._fit_rows(data, progress, clock, previous=self._previous())
         return self
 
     @transactional
@@ -297,36 +291,17 @@ class SVGPClassifier(BaseLearnedClassifier):
             If a label comes that is not among the classes, or other inputs or parameters are not
             what they must be; the estimator is then as before.
         """
-        self._refuse_balanced()
-        first = not hasattr(self, "_learned")
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                "class_weight='balanced' is not supported for partial_fit, which does not know how "
+                "many rows of each class will come: give a dict."
+            )
+        clock, first = Clock(self.max_time), not hasattr(self, "_result")
         X, y, weight = self._checked(X, y, sample_weight, reset=first)
         if first:
             known = np.unique(y) if classes is None else np.unique(column_or_1d(classes))
-            self._learn(X, y, weight, known, Clock(self.max_time), None)
-            if self.total_samples is not None:
-                self._count_as(self.total_samples)
-            return self
-        self._check_same_classes(classes)
-        rows = self._coded_rows(X, y, weight)
-        self._online, learned = absorb_sites(
-            self._online,
-            self._learned,
-            rows,
-            settings=self._settings(),
-            likelihood=self._likelihood,
-            total_samples=self.total_samples,
-            choose=self._more_inducing_inputs,
-        )
-        self._store(learned, rows.y_scale, self._online.weight)
-        self.n_samples_seen_ += len(rows)
-        self.objectives_ = np.append(self.objectives_, self.objective_)
-        self.fit_times_ = np.append(self.fit_times_, self.fit_times_[-1] + self._online.seconds)
+            self._fit_first(self._encoded(X, y, weight, known), FitProgress(self, X, y), clock)
+        else:
+            self._targets.check_same(classes)
+            self._add_rows(self._later_rows(X, y, weight))
         return self
-
-    def _course(self, problem):
-        learned = learn(problem)
-        self._online = OnlineSites(problem.space, problem.rows.total_weight)
-        return learned
-
-    def _midway(self, problem):
-        return learn(problem), {}

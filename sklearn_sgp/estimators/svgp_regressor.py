@@ -2,21 +2,14 @@
 
 from numbers import Integral
 
-import numpy as np
-
+from .._compat import FitProgress, Interval, _fit_context
+from ..optimize.progress import Clock
 from .base import transactional
-from .._compat import Interval, _fit_context
-from .learned import SHARED_CONSTRAINTS
-from .learned_regression import LIKELIHOOD_CONSTRAINT, AnyLikelihoodRegressor
-from ..fitting.partial_fit import OnlineState, absorb
-from ..fitting.partial_fit_sites import OnlineSites, absorb_sites
-from ..fitting.stages import learn
-from ..fitting.starting_values import scaled_rows
-from ..optimize.learning import Clock
-from ..likelihoods import Gaussian
+from .partial_fits import PartialFits
+from .regressor import LIKELIHOOD_CONSTRAINT, REGRESSOR_CONSTRAINTS, SparseGPRegressor
 
 
-class SVGPRegressor(AnyLikelihoodRegressor):
+class SVGPRegressor(PartialFits, SparseGPRegressor):
     """Sparse Gaussian process regression for many rows.
 
     The function is summarised by its values at ``n_inducing`` inducing inputs, whose posterior is
@@ -189,7 +182,7 @@ class SVGPRegressor(AnyLikelihoodRegressor):
     (array([ 1., -1.]), array([0.1, 0.1]))
     """
 
-    _parameter_constraints = SHARED_CONSTRAINTS | {
+    _parameter_constraints = REGRESSOR_CONSTRAINTS | {
         "likelihood": LIKELIHOOD_CONSTRAINT,
         "total_samples": [None, Interval(Integral, 1, None, closed="left")],
     }
@@ -274,11 +267,9 @@ class SVGPRegressor(AnyLikelihoodRegressor):
             If inputs or parameters are not what they must be; the estimator is then as before.
         """
         clock = Clock(self.max_time)
-        previous = getattr(self, "_learned", None) if self.warm_start else None
-        X, y, weight = self._validated(
-            X, y, sample_weight, reset=True, multi_output=True, y_numeric=True
-        )
-        self._learn(X, y, weight, clock, previous, self._course)
+        X, y, weight = self._checked(X, y, sample_weight, reset=True)
+        data, progress = self._encoded(X, y, weight), FitProgress(self, X, y)
+        self._fit_rows(data, progress, clock, previous=self._previous())
         return self
 
     @transactional
@@ -290,8 +281,8 @@ class SVGPRegressor(AnyLikelihoodRegressor):
         it should be large and mixed enough for that. Each later batch adds its rows to the
         posterior and, unless ``optimizer=None``, moves kernel, noise and inducing inputs by one
         stochastic step for every ``batch_size`` rows. Where later rows come from elsewhere, as in
-        a time series, take `StreamingSGPRegressor`, whose inducing inputs follow them: here few
-        would explain them, with an error that the noise of the first batch does not allow for.
+        a time series, take `StreamingSGPRegressor`, whose inducing inputs follow them: here too few
+        inducing inputs lie near them, and errors exceed the predicted noise.
 
         Parameters
         ----------
@@ -309,39 +300,10 @@ class SVGPRegressor(AnyLikelihoodRegressor):
         self : object
             The fitted estimator.
         """
-        first = not hasattr(self, "_learned")
-        X, y, weight = self._validated(
-            X, y, sample_weight, reset=first, multi_output=True, y_numeric=True
-        )
+        clock, first = Clock(self.max_time), not hasattr(self, "_result")
+        X, y, weight = self._checked(X, y, sample_weight, reset=first)
         if first:
-            self._learn(X, y, weight, Clock(self.max_time), None, self._course)
-            if self.total_samples is not None:
-                self._count_as(self.total_samples)
-            return self
-        rows = scaled_rows(X, self._targets_like_before(y), weight, self._y_scaling())
-        add = absorb if isinstance(self._online, OnlineState) else absorb_sites
-        self._online, learned = add(
-            self._online,
-            self._learned,
-            rows,
-            settings=self._settings(),
-            likelihood=self._likelihood,
-            total_samples=self.total_samples,
-            choose=self._more_inducing_inputs,
-        )
-        self._store(learned, rows.y_scale, self.total_samples or self._online.weight)
-        self.n_samples_seen_ += len(rows)
-        self.objectives_ = np.append(self.objectives_, self.objective_)
-        self.fit_times_ = np.append(self.fit_times_, self.fit_times_[-1] + self._online.seconds)
-        return self
-
-    def _course(self, problem):
-        learned = learn(problem)
-        if isinstance(self._likelihood, Gaussian):
-            self._online = OnlineState.from_fit(learned, problem.rows, problem.space)
+            self._fit_first(self._encoded(X, y, weight), FitProgress(self, X, y), clock)
         else:
-            self._online = OnlineSites(problem.space, problem.rows.total_weight)
-        return learned
-
-    def _midway(self, problem):
-        return learn(problem), {}
+            self._add_rows(self._later_rows(X, y, weight))
+        return self

@@ -8,16 +8,14 @@ All in whitened coordinates: A = inv(L) K(Z, X_B), shape (m, n), so that P_B u =
 """
 
 from dataclasses import dataclass
-from functools import cached_property, reduce
-from operator import iadd
-from typing import NamedTuple
+from functools import cached_property
 
 import numpy as np
 
 from .._core import _linalg as la
 from .._core._memory import empty
-from .._linalg import cholesky, copy_of, inverse_from_cholesky, product, sandwich
-from ..objectives.collapsed import Gradient
+from .._linalg import cholesky, copy_of, inverse_from_cholesky, product
+from .gradients import BlockGradient
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
 
@@ -28,24 +26,29 @@ class Model:
 
     Parameters
     ----------
-    part : {"nothing", "diagonal", "block"}
-        Of T.
+    residual : {"none", "diagonal", "full"}
+        Which part of T.
     alpha : float
         Power in [0, 1]: 0 is the variational limit, 1 the exact marginal of the block.
     """
 
-    part: str
+    residual: str
     alpha: float = 1.0
 
     @property
-    def whole(self):
+    def dense(self):
         """Whether the rows of a block belong together."""
-        return self.part == "block" and self.alpha > 0.0
+        return self.residual == "full" and self.alpha > 0.0
 
     @property
-    def n_whole(self):
-        """How many factors of a block's own covariance it takes."""
-        return int(self.whole)
+    def n_dense(self):
+        """How many dense factors a block needs."""
+        return int(self.dense)
+
+    @property
+    def components(self):
+        """As those of a `Mixture`: the model itself."""
+        return ((self, 1.0),)
 
 
 @dataclass(frozen=True)
@@ -60,25 +63,12 @@ class Mixture:
     components: tuple
 
     @property
-    def whole(self):
-        return any(model.whole for model, _ in self.components)
+    def dense(self):
+        return any(model.dense for model, _ in self.components)
 
     @property
-    def n_whole(self):
-        return sum(model.n_whole for model, _ in self.components)
-
-
-class BlockGradient(NamedTuple):
-    """E_q[log t_B] and its derivatives, q held in v.
-
-    ``A`` (m, n) is the cotangent of A, ``K_XX`` that of K(X, X) (n, n), of its diagonal (n,), or
-    None, and ``log_noise`` a number.
-    """
-
-    value: float
-    A: np.ndarray
-    K_XX: np.ndarray | None
-    log_noise: float
+    def n_dense(self):
+        return sum(model.n_dense for model, _ in self.components)
 
 
 def _penalty(x, alpha):
@@ -88,7 +78,7 @@ def _penalty(x, alpha):
     return (1.0 - alpha) / (2.0 * alpha) * np.log1p(alpha * x)
 
 
-class RowBlock:
+class DiagonalFactor:
     """A block whose rows are independent given u: SoR, DTC, VFE, FITC, row Power-EP.
 
     Parameters
@@ -105,7 +95,7 @@ class RowBlock:
     def __init__(self, A, y, weight, prior_variance, noise_variance, model):
         self.A, self.y, self.weight = A, y, weight
         self.s2, self.alpha = noise_variance, model.alpha
-        self.keeps = model.part != "nothing"
+        self.keeps = model.residual != "none"
         self.T = np.zeros(len(y))
         if self.keeps:
             self.T += prior_variance
@@ -149,7 +139,7 @@ class RowBlock:
         return BlockGradient(value, A_bar, gamma if self.keeps else None, self.s2 * noise)
 
 
-class WholeBlock:
+class DenseFactor:
     """A block whose rows keep their covariance given u: PITC, PIC, block Power-EP.
 
     Parameters
@@ -173,7 +163,7 @@ class WholeBlock:
         self.C = cholesky(R)
 
     @cached_property
-    def scaled(self):
+    def whitened(self):
         """inv(C) A^T (n, m) and inv(C) y (n, t)."""
         At, y = self._At, copy_of(self.y)
         la.trsm(self.C, At)
@@ -182,7 +172,7 @@ class WholeBlock:
 
     def add_to(self, H, h):
         """Add the information; returns the constant."""
-        At, y = self.scaled
+        At, y = self.whitened
         la.gemm(At, At, H, True, False, 1.0, 1.0)
         la.gemm(At, y, h, True, False, 1.0, 1.0)
         return -0.5 * float(np.vdot(y, y)) - self.y.shape[1] * self._normaliser()
@@ -207,8 +197,8 @@ class WholeBlock:
         AW = product(A, W)
         CAW = product(covariance, AW)
         Y = product(AW, CAW, trans_a=True)
-        spread = la.dot(A, CAW)
-        value = -0.5 * float(np.vdot(error, w)) - 0.5 * t * spread - t * self._normaliser()
+        trace = la.dot(A, CAW)  # of Y R
+        value = -0.5 * float(np.vdot(error, w)) - 0.5 * t * trace - t * self._normaliser()
         gamma = np.multiply(-0.5 * t, W, out=empty(W.shape))
         la.axpy(0.5 * self.alpha * t, Y, gamma)
         la.gemm(w, w, gamma, False, True, 0.5 * self.alpha, 1.0)
@@ -225,12 +215,12 @@ class WholeBlock:
         return BlockGradient(value, A_bar, gamma, self.s2 * noise)
 
 
-class MixedBlock:
+class MixtureFactor:
     """The factors of a mixture's models on the same rows.
 
     Parameters
     ----------
-    parts : list of (float, RowBlock or WholeBlock)
+    parts : list of (float, DiagonalFactor or DenseFactor)
     """
 
     def __init__(self, parts):
@@ -260,100 +250,29 @@ class MixedBlock:
         )
 
 
-def make_block(prior, rows, noise_variance, model):
+def block_factor(prior, rows, noise_variance, model):
     """The factor of some rows.
 
     Parameters
     ----------
-    prior : posterior.Prior
-    rows : rows.Rows
+    prior : Prior
+    rows : Rows
         Of positive weight.
     noise_variance : float
     model : Model or Mixture
 
     Returns
     -------
-    block : RowBlock, WholeBlock or MixedBlock
+    block : DiagonalFactor, DenseFactor or MixtureFactor
     """
     A = prior.whitened(rows.X)
     y = np.ascontiguousarray(rows.targets)
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight.astype(np.float64)
 
     def single(model):
-        if model.whole:
-            return WholeBlock(A, y, weight, prior.kernel.gram(rows.X), noise_variance, model)
-        return RowBlock(A, y, weight, prior.kernel.diag(rows.X), noise_variance, model)
+        if model.dense:
+            return DenseFactor(A, y, weight, prior.kernel.gram(rows.X), noise_variance, model)
+        return DiagonalFactor(A, y, weight, prior.kernel.diag(rows.X), noise_variance, model)
 
-    if isinstance(model, Mixture):
-        return MixedBlock([(share, single(part)) for part, share in model.components])
-    return single(model)
-
-
-@dataclass
-class PulledBack:
-    """What blocks contribute to a gradient, with L held, and what goes by way of L; they add up.
-
-    ``Z`` is 0.0 where not asked for, ``AAt`` (m, m) the cotangent of A times A^T.
-    """
-
-    value: float
-    theta: np.ndarray
-    log_noise: float
-    Z: np.ndarray
-    AAt: np.ndarray
-
-    def __iadd__(self, other):
-        la.axpy(1.0, other.AAt, self.AAt)
-        self.value += other.value
-        self.theta = self.theta + other.theta
-        self.log_noise += other.log_noise
-        self.Z = self.Z + other.Z
-        return self
-
-    @classmethod
-    def total(cls, parts):
-        """The sum of some, into the first of them."""
-        return reduce(iadd, parts)
-
-    def gradient(self, prior, with_inputs=True):
-        """An `objectives.Gradient`, with what goes by way of L."""
-        cotangent = gram_cotangent(prior, self.AAt)
-        theta, Z = prior.kernel.gram_vjp(prior.Z, cotangent, with_inputs)
-        return Gradient(self.theta + theta, self.log_noise, self.Z + (0.0 if Z is None else Z))
-
-
-def pull_back(prior, X, A, gradient, with_inputs=True):
-    """Carry the cotangents of a block to kernel and inducing inputs, overwriting them.
-
-    Parameters
-    ----------
-    prior : posterior.Prior
-    X : ndarray of shape (n, d)
-    A : ndarray of shape (m, n)
-    gradient : BlockGradient
-    with_inputs : bool
-        Whether the gradient in Z is wanted.
-
-    Returns
-    -------
-    pulled : PulledBack
-    """
-    kernel, AAt = prior.kernel, product(gradient.A, A, trans_b=True)
-    la.trmm(prior.L_inv, gradient.A, True)
-    theta, Z = kernel.block_vjp(prior.Z, X, gradient.A, with_inputs)
-    if gradient.K_XX is not None:
-        if gradient.K_XX.ndim == 1:
-            theta = theta + kernel.diag_vjp(X, gradient.K_XX)
-        else:
-            theta = theta + kernel.gram_vjp(X, gradient.K_XX, False)[0]
-    return PulledBack(gradient.value, theta, gradient.log_noise, 0.0 if Z is None else Z, AAt)
-
-
-def gram_cotangent(prior, AAt):
-    """Cotangent of K(Z, Z) from that of A, times A^T, summed over blocks (theory, eq. 30)."""
-    inner = copy_of(AAt)
-    inner.flat[:: len(inner) + 1] *= 0.5
-    la.clear_upper(inner)
-    inner = sandwich(prior.L_inv, inner, trans=True)
-    la.symmetrize(inner, -1.0)
-    return inner
+    factors = [(share, single(component)) for component, share in model.components]
+    return factors[0][1] if len(factors) == 1 else MixtureFactor(factors)

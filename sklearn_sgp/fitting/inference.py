@@ -1,48 +1,96 @@
-"""What of a fit depends on the likelihood: the bound that L-BFGS follows, and the last q(u).
+"""How q(u) is found: what of a fit depends on the likelihood.
 
-`Collapsed` is for Gaussian noise, whose optimal q(u) is known in closed form; `BySites` finds it by
-natural-gradient iterations, for any likelihood. Both answer the same three questions of a fit.
+A conjugate likelihood, Gaussian noise, has its optimal q(u) in closed form. Any other has its q(u)
+found by natural-gradient iterations on sites. Both kinds answer the same questions, so that stages,
+minibatch steps and `partial_fit` are written once:
+
+    objective          the bound that L-BFGS follows, and units for its variables
+    posterior          the last q(u), from all rows
+    pass_task          a task of known cost, from which the cost of the last q(u) follows
+    first_q, under     q(u) before any data, and under another prior, in suitable coordinates
+    minibatch          an estimate of the bound, its gradient and the natural-gradient target
+    add                q(u) with the information of more rows
 """
 
-import time
+from typing import NamedTuple
 
 import numpy as np
 
-from ..objectives.rounding import gradient_limit, input_units, sample_of
-from .stochastic import ascend_stochastic
-from .stochastic_sites import ascend_sites
-from ..factors.row_sums import CHUNK, block_store
-from ..gp.latents import Latents
-from ..objectives.collapsed import collapsed_bound, collapsed_value, optimal_state, suitable_form
-from ..gp.posterior import Prior
+from ..factors.passes import Pieces
+from ..factors.row_sums import row_sums
+from ..gp.coordinates import DIRECT_GRADIENT_LIMIT, Whitened, choose_coordinates
+from ..gp.posterior import Posterior
+from ..gp.prior import Prior
+from ..objectives.collapsed import collapsed_bound, collapsed_value, optimal_q
+from ..objectives.rounding import gradient_limit
 from ..objectives.sites import SiteBound, SiteProblem
+from ..objectives.uncollapsed import MinibatchTerms, minibatch_bound
+from ..optimize.units import with_input_units
+from .problem import RowScalars
 
 _UNIT_ROWS = 8192
 # Passes over all rows that the last q(u) is expected to take where there is no closed form.
-_PASSES = 4
+_SITE_PASSES = 4
 # Gains of the bound, in nats a row, with which iterations for q(u) end: during learning, where the
 # gradient is off by the root of it, and at last.
-_INNER_TOL, _FINAL_TOL = 1e-6, 1e-9
+INNER_TOL, _FINAL_TOL = 1e-6, 1e-9
 
 
-class Collapsed:
-    """Gaussian noise."""
+class Added(NamedTuple):
+    """q(u) after some rows were added, the estimate of the bound, and how to get its gradient.
 
-    n_latent = 1  # as all outputs share their covariance
-    stochastic = staticmethod(ascend_stochastic)
+    ``scalars`` (`RowSums`) are those of the rows, None where no collapsed bound needs them.
+    """
 
-    def run(self, space, parameters, rows, delta, begun, n_jobs, deadline):
+    q: object
+    terms: object
+    scalars: object
+
+
+def inference_for(likelihood, n_outputs):
+    """The inference for a likelihood.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+    n_outputs : int
+        Columns of the targets, or classes.
+
+    Returns
+    -------
+    inference : ConjugateInference or SiteInference
+    """
+    if likelihood.conjugate:
+        return ConjugateInference(likelihood, n_outputs)
+    return SiteInference(likelihood, likelihood.n_latent(n_outputs))
+
+
+class ConjugateInference:
+    """Gaussian noise: all outputs share one H, and the optimal q(u) takes one pass.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+    n_outputs : int
+    """
+
+    cost = 1  # in passes with one H
+
+    def __init__(self, likelihood, n_outputs):
+        self.likelihood, self.n_outputs = likelihood, n_outputs
+
+    def objective(self, space, parameters, rows, delta, has_learned, n_jobs, deadline):
         """Space with units for a run of L-BFGS, and its objective.
 
         Parameters
         ----------
-        space : learning.ParameterSpace
-        parameters : learning.Parameters
+        space : ParameterSpace
+        parameters : Parameters
             Where the run begins.
-        rows : rows.Rows
+        rows : Rows
         delta : float
             Jitter in units of the kernel.
-        begun : bool
+        has_learned : bool
             Whether something has been learned before.
         n_jobs : int or None
         deadline : float
@@ -50,17 +98,17 @@ class Collapsed:
 
         Returns
         -------
-        space : learning.ParameterSpace
+        space : ParameterSpace
         objective : callable
             ``objective(parameters) -> (value, Gradient)``.
         """
         squares = None
-        if begun and space.learns_inputs:
+        if has_learned and space.learns("Z"):
             prior = Prior.build(parameters.kernel, parameters.Z, delta)
-            sample, s2 = sample_of(rows, _UNIT_ROWS), parameters.noise_variance
-            state, _ = optimal_state(prior, sample, s2, n_jobs=n_jobs)
-            squares = (state.posterior.coefficients**2).sum(axis=1)
-        space = input_units(space, squares)
+            sample = rows.spread_sample(_UNIT_ROWS)
+            q, _ = self._optimal_q(prior, parameters, sample, n_jobs)
+            squares = (q.posterior.coefficients**2).sum(axis=1)
+        space = with_input_units(space, squares)
         limit = gradient_limit(parameters, rows, delta, space, n_jobs)
 
         def objective(candidate):
@@ -68,87 +116,209 @@ class Collapsed:
                 candidate,
                 rows,
                 delta,
-                with_inputs=space.learns_inputs,
+                with_inputs=space.learns("Z"),
                 n_jobs=n_jobs,
                 limit=limit,
             )
 
         return space, objective
 
-    def seconds(self, prior, noise_variance, rows, n_jobs):
-        """Measured time of the last pass over all rows."""
-        sample = rows.select(slice(0, 4 * CHUNK))
-        form, seconds = suitable_form(rows, prior, noise_variance), np.inf
-        for _ in range(2):  # the first may pay for cold caches
-            begin = time.perf_counter()
-            optimal_state(prior, sample, noise_variance, form=form, n_jobs=n_jobs)
-            seconds = min(seconds, time.perf_counter() - begin)
-        return seconds * len(rows) / len(sample)
+    @staticmethod
+    def _optimal_q(prior, parameters, rows, n_jobs, coordinates=None):
+        s2 = parameters.noise_variance
+        coordinates = coordinates or choose_coordinates(rows, prior, s2)
+        return optimal_q(prior, Pieces.of_rows(rows, n_jobs=n_jobs), s2, coordinates)
 
-    def last(self, prior, noise_variance, rows, n_jobs, deadline):
-        """Optimal q(u) and the bound, from all rows."""
-        state, sums = optimal_state(prior, rows, noise_variance, n_jobs=n_jobs)
-        return state.posterior, collapsed_value(state, sums, noise_variance)
+    def pass_task(self, prior, parameters, rows, sample, n_jobs):
+        """A task on a sample of the rows, and how many of it the last q(u) takes for each row."""
+        coordinates = choose_coordinates(rows, prior, parameters.noise_variance)
+
+        def task():
+            self._optimal_q(prior, parameters, sample, n_jobs, coordinates)
+
+        return task, 1
+
+    def posterior(self, prior, parameters, rows, n_jobs, deadline):
+        """Optimal q(u), the bound, and the scalar sums, from all rows."""
+        q, sums = self._optimal_q(prior, parameters, rows, n_jobs)
+        scalars = RowScalars(sums.weight, sums.targets, sums.diagonal)
+        return q.posterior, collapsed_value(q, sums, parameters.noise_variance), scalars
+
+    # ---- Minibatches
+
+    def first_q(self, prior, parameters, rows, settings):
+        """q(u) before any data."""
+        q = Whitened(Posterior.at_prior(prior, self.n_outputs))
+        return self.under(q, prior, parameters, rows, settings)
+
+    def under(self, q, prior, parameters, rows, settings):
+        """q(u) under another prior, its data part held in the coordinates that it is in.
+
+        Direct coordinates are taken only where a step in kernel or Z cannot throw q(u) off: held as
+        L H L^T, the data part takes a relative change of K(Z, Z) times its condition number
+        (docs/theory.md, eq. 14); whitened, none of it.
+        """
+        q, s2 = q.under(prior), parameters.noise_variance
+        coordinates = Whitened
+        if settings.learning_rate * prior.condition <= 1.0:
+            coordinates = choose_coordinates(rows, prior, s2, DIRECT_GRADIENT_LIMIT)
+        return q if isinstance(q, coordinates) else coordinates.from_posterior(q.posterior)
+
+    def minibatch(self, q, parameters, batch, scale, with_inputs, n_jobs=None):
+        """`MinibatchTerms` of a batch whose rows count ``scale`` times."""
+        return minibatch_bound(
+            q, self.likelihood, parameters.noise_variance, batch, scale, with_inputs=with_inputs
+        )
+
+    def keep_q(self, q, weight):
+        """Nothing has to be remembered: the last q(u) is known in closed form."""
+
+    def add(self, posterior, parameters, rows, *, total, is_new, natural_step, gradient, n_jobs):
+        """q(u) with more rows.
+
+        Parameters
+        ----------
+        posterior : Posterior
+        parameters : Parameters
+        rows : Rows
+        total : float
+            Weight of all rows, these included.
+        is_new : bool
+            Whether the rows are added to those before; else q(u) moves by ``natural_step`` towards
+            what the rows ask for, as if they stood for all.
+        natural_step : float
+        gradient : {None, False, True}
+            None where no terms are wanted; else whether their gradient has the part in Z.
+        n_jobs : int or None
+
+        Returns
+        -------
+        added : Added
+            The terms are those at the new q(u).
+        """
+        prior, s2 = posterior.prior, parameters.noise_variance
+        sums = row_sums(prior.kernel, prior.Z, prior.L_inv, Pieces.of_rows(rows, n_jobs=n_jobs))
+        asked = Posterior(prior, (sums.gram / s2,), sums.cross / s2)
+        if is_new:
+            posterior = posterior.joined(asked)
+        else:
+            posterior = posterior.towards(asked, natural_step, total / sums.weight)
+        terms = None
+        if gradient is not None:
+            scale = total / rows.total_weight
+            terms = self.minibatch(Whitened(posterior), parameters, rows, scale, gradient, n_jobs)
+        return Added(posterior, terms, sums)
+
+    def bound(self, posterior, parameters, scalars):
+        """The collapsed bound from the scalar sums of all rows."""
+        return collapsed_value(Whitened(posterior), scalars, parameters.noise_variance)
+
+    def estimate(self, posterior, parameters, rows, total, terms):
+        """Estimate of the bound for all rows from the last ones."""
+        scale = total / rows.total_weight
+        return self.minibatch(Whitened(posterior), parameters, rows, scale, False).value
 
 
-class BySites:
-    """Any likelihood; methods as those of `Collapsed`.
+class SiteInference:
+    """Any likelihood, by natural-gradient iterations; methods as those of `ConjugateInference`.
 
     Parameters
     ----------
-    likelihood : object
-        See likelihoods/.
+    likelihood : Likelihood
+        With its free parameters, which come with the `Parameters`.
     n_latent : int
     """
 
-    stochastic = staticmethod(ascend_sites)
-
     def __init__(self, likelihood, n_latent):
         self.likelihood, self.n_latent = likelihood, n_latent
-        self.held = None  # the last q(u), and the weight of the rows that it rests on
+        self.cost = n_latent
+        self.kept = None  # the last q(u), and the weight of the rows that it rests on
 
-    def _start(self, prior, rows):
-        if self.held is None:
-            return Latents.at_prior(prior, self.n_latent)
-        latents, weight = self.held
-        return Latents(prior, latents.H, latents.h).scaled(rows.total_weight / weight)
+    def _first(self, prior, rows):
+        if self.kept is None:
+            return Posterior.at_prior(prior, self.n_latent, self.n_latent)
+        q, weight = self.kept
+        return q.under(prior).scaled(rows.total_weight / weight)
 
-    def run(self, space, parameters, rows, delta, begun, n_jobs, deadline):
-        tol, weight = _INNER_TOL * rows.total_weight, rows.total_weight
-        options = {"with_inputs": space.learns_inputs, "n_jobs": n_jobs, "deadline": deadline}
-        bound = SiteBound(rows, self.likelihood, self.n_latent, delta, tol, **options)
+    def _problem(self, prior, parameters, rows, n_jobs, keep=True):
+        likelihood = self.likelihood.with_theta(parameters.likelihood_theta)
+        s2 = parameters.noise_variance
+        return SiteProblem(prior, rows, likelihood, s2, n_jobs, keep=keep)
+
+    def objective(self, space, parameters, rows, delta, has_learned, n_jobs, deadline):
+        weight = rows.total_weight
+        with_inputs = space.learns("Z")
+        bound = SiteBound(
+            rows,
+            self.likelihood,
+            self.n_latent,
+            INNER_TOL * weight,
+            with_inputs=with_inputs,
+            n_jobs=n_jobs,
+            deadline=deadline,
+        )
         prior = Prior.build(parameters.kernel, parameters.Z, delta)
-        bound.begin(self._start(prior, rows))
+        last = self._first(prior, rows)
         squares = None
-        if begun and space.learns_inputs:
-            latents = bound.at(parameters)[1]
-            squares = (latents.coefficients**2).sum(axis=1)
-
+        if has_learned and with_inputs:
+            last = bound.at(parameters, prior, last)[1]
+            squares = (last.coefficients**2).sum(axis=1)
         best = -np.inf
 
         def objective(candidate):
-            nonlocal best
-            value, gradient = bound(candidate)
+            nonlocal best, last
+            prior = Prior.build(candidate.kernel, candidate.Z, delta)
+            problem, q, found, value = bound.at(candidate, prior, last.under(prior))
+            gradient = problem.gradient(q, found, with_inputs)
             if value > best:  # that of a trial point may be far off where the run ends
-                best, self.held = value, (bound.latents, weight)
+                best, self.kept = value, (q, weight)
+            last = q
             return value, gradient
 
-        return input_units(space, squares), objective
+        return with_input_units(space, squares), objective
 
-    def seconds(self, prior, noise_variance, rows, n_jobs):
-        sample, seconds = rows.select(slice(0, 4 * CHUNK)), np.inf
-        problem = SiteProblem(prior, sample, self.likelihood, noise_variance, n_jobs)
-        start = self._start(prior, sample)
-        for _ in range(2):
-            begin = time.perf_counter()
-            problem.visit(start)
-            seconds = min(seconds, time.perf_counter() - begin)
-        return _PASSES * seconds * len(rows) / len(sample)
+    def pass_task(self, prior, parameters, rows, sample, n_jobs):
+        problem = self._problem(prior, parameters, sample, n_jobs, keep=False)
+        start = self._first(prior, sample)
+        return lambda: problem.site_pass(start), _SITE_PASSES
 
-    def last(self, prior, noise_variance, rows, n_jobs, deadline):
-        store = block_store(len(prior.Z), rows)
-        problem = SiteProblem(prior, rows, self.likelihood, noise_variance, n_jobs, store)
-        latents, _, bound = problem.ascend(
-            self._start(prior, rows), _FINAL_TOL * rows.total_weight, deadline=deadline
-        )
-        return latents, bound
+    def posterior(self, prior, parameters, rows, n_jobs, deadline):
+        problem = self._problem(prior, parameters, rows, n_jobs)
+        tol = _FINAL_TOL * rows.total_weight
+        q, _, bound = problem.ascend(self._first(prior, rows), tol, deadline=deadline)
+        return q, bound, None
+
+    # ---- Minibatches
+
+    def first_q(self, prior, parameters, rows, settings):
+        return Posterior.at_prior(prior, self.n_latent, self.n_latent)
+
+    def under(self, q, prior, parameters, rows, settings):
+        return q.under(prior)
+
+    def minibatch(self, q, parameters, batch, scale, with_inputs, n_jobs=None):
+        return self._minibatch(q, parameters, batch.weighted(scale), with_inputs, n_jobs)
+
+    def _minibatch(self, q, parameters, rows, with_inputs, n_jobs):
+        problem = self._problem(q.prior, parameters, rows, n_jobs)
+        found = problem.site_pass(q)
+        gradient = None if with_inputs is None else problem.gradient(q, found, with_inputs)
+        return MinibatchTerms(found.value - q.kl(), gradient, found.target)
+
+    def keep_q(self, q, weight):
+        """Let the last q(u) begin at this one, which rests on rows of some weight."""
+        self.kept = q, weight
+
+    def add(self, posterior, parameters, rows, *, total, is_new, natural_step, gradient, n_jobs):
+        if is_new:
+            problem = self._problem(posterior.prior, parameters, rows, n_jobs)
+            tol = INNER_TOL * rows.total_weight
+            posterior, _, _ = problem.ascend(posterior, tol, base=posterior)
+        scale = total / rows.total_weight
+        terms = self._minibatch(posterior, parameters, rows.weighted(scale), gradient, n_jobs)
+        if not is_new:
+            posterior = posterior.towards(terms.target, natural_step)
+        return Added(posterior, terms, None)
+
+    def estimate(self, posterior, parameters, rows, total, terms):
+        return terms.value

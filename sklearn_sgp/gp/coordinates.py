@@ -5,10 +5,11 @@ and blocks are K(Z, X) as they are, which saves two products of m^2 flops a row 
 when K(Z, Z) is badly conditioned (docs/theory.md, eq. 16). Written with the two names below the
 formulas of the objectives are the same in both:
 
-    coefficients c   latent means are A^T c
-    middle M         latent variances are k(x, x) plus the column sums of A * (M A)
+    coefficients c        latent means are A^T c
+    covariance_change M   latent variances are k(x, x) plus the column sums of A * (M A)
 
-A gradient in kernel and Z holds the data part fixed, in the coordinates it is in.
+A gradient in kernel and Z holds the data part fixed, in the coordinates it is in. All outputs share
+one H here.
 """
 
 from dataclasses import dataclass
@@ -19,53 +20,80 @@ import numpy as np
 from .._core import _linalg as la
 from .._core._memory import empty
 from .._linalg import cholesky, copy_of, inverse_from_cholesky, product, sandwich
-from .posterior import Posterior, Prior
+from .posterior import Posterior
+from .prior import Prior
+
+# Largest share of an information that rounding may take in direct coordinates: of its value, and
+# where its gradient is wanted, in which two factors of K(Z, Z)^-1 amplify the rounding (at 1e-4,
+# entries of the gradient in Z were off by 24 where the whitened form was off by 1e-5).
+DIRECT_LIMIT = 1e-3
+DIRECT_GRADIENT_LIMIT = 1e-7
 
 
-@dataclass(frozen=True)
-class _State:
-    """What is the same in both coordinates.
+def information_bound(kernel, rows, noise_variance):
+    """What the trace of H, and with it its largest eigenvalue, can hardly exceed.
 
-    Parameters
-    ----------
-    prior : Prior
-    H : ndarray of shape (m, m)
-    h : ndarray of shape (m, t)
+    tr H <= sum w k(x, x) / noise; the largest of about 1,000 k(x, x) stands for all.
     """
+    sample = rows.X[:: max(1, len(rows) // 1000)]
+    return float(kernel.diag(sample).max()) * rows.total_weight / noise_variance
 
-    prior: Prior
-    H: np.ndarray
-    h: np.ndarray
 
-    @classmethod
-    def from_sums(cls, prior, sums, noise_variance):
-        """The optimum for Gaussian noise, from `factors.Sums` in the same form."""
-        H = np.divide(sums.gram, noise_variance, out=empty(sums.gram.shape))
-        return cls(prior, H, sums.cross / noise_variance)
+def rounding_amplification(prior, rows, noise_variance):
+    """Share of H's largest eigenvalue that rounding may take in direct coordinates (eq. 16)."""
+    information = information_bound(prior.kernel, rows, noise_variance)
+    return np.finfo(float).eps * prior.condition * information
+
+
+def choose_coordinates(rows, prior, noise_variance, limit=DIRECT_LIMIT):
+    """`Direct` where rounding leaves it safe, else `Whitened`."""
+    return Direct if rounding_amplification(prior, rows, noise_variance) < limit else Whitened
+
+
+class _Coordinates:
+    """What is the same in both coordinates."""
 
     def information_cotangent(self):
         """Derivative in H of t (tr H - log |I + H|) / 2 + h^T (I + H)^-1 h / 2 (eq. 11)."""
-        c = self.coefficients
-        cotangent = np.multiply(-0.5 * c.shape[1], self.middle, out=empty(self.middle.shape))
+        c, M = self.coefficients, self.covariance_change  # (m, t), (m, m)
+        cotangent = np.multiply(-0.5 * c.shape[1], M, out=empty(M.shape))
         la.gemm(c, c, cotangent, False, True, -0.5, 1.0)
         return cotangent
 
     @property
-    def fit(self):
+    def quadratic(self):
         """h^T (I + H)^-1 h, summed over outputs."""
         return float(np.vdot(self.h, self.coefficients))
 
+    @classmethod
+    def from_sums(cls, prior, gram, cross, noise_variance):
+        """The optimum for Gaussian noise, from sums of products of blocks in these coordinates."""
+        H = np.divide(gram, noise_variance, out=empty(gram.shape))
+        return cls.from_information(prior, H, cross / noise_variance)
 
-class WhitenedState(_State):
-    """q(u) held as (H, h)."""
+
+@dataclass(frozen=True)
+class Whitened(_Coordinates):
+    """q(u) as its `Posterior` has it."""
+
+    posterior: Posterior
+
+    whitens = True  # blocks are inv(L) K(Z, X)
 
     @classmethod
-    def hold(cls, posterior):
-        return cls(posterior.prior, posterior.H, posterior.h)
+    def from_information(cls, prior, H, h):
+        return cls(Posterior(prior, (H,), h))
 
-    @cached_property
-    def posterior(self):
-        return Posterior(self.prior, self.H, self.h)
+    @classmethod
+    def from_posterior(cls, posterior):
+        return cls(posterior)
+
+    prior = property(lambda self: self.posterior.prior)
+    H = property(lambda self: self.posterior.H[0])
+    h = property(lambda self: self.posterior.h)
+    coefficients = property(lambda self: self.posterior.v_mean)
+    covariance_change = property(lambda self: self.posterior.precisions[0].covariance_change)
+    log_det = property(lambda self: self.posterior.precisions[0].log_det)
 
     @property
     def block_factor(self):
@@ -73,25 +101,16 @@ class WhitenedState(_State):
         return self.prior.L_inv
 
     @property
-    def coefficients(self):
-        return self.posterior.v_mean
-
-    @cached_property
-    def middle(self):
-        """(I + H)^-1 - I."""
-        M = copy_of(self.posterior.B_inv)
-        M.flat[:: len(M) + 1] -= 1.0
-        return M
-
-    @property
-    def log_det(self):
-        """log |I + H|."""
-        return self.posterior.log_det_B
-
-    @property
-    def explained(self):
+    def trace_H(self):
         """tr H: the share of the rows' prior variance over noise that Z explains."""
         return float(np.trace(self.H))
+
+    def towards(self, target, rho):
+        """One natural-gradient step; see `Posterior.towards`."""
+        return Whitened(self.posterior.towards(target.posterior, rho))
+
+    def under(self, prior):
+        return Whitened(self.posterior.under(prior))
 
     def block(self, X):
         return self.prior.whitened(X)
@@ -113,34 +132,48 @@ class WhitenedState(_State):
     def gram_cotangent(self, G, Ag):
         """Cotangent of K(Z, Z) in the uncollapsed bound (docs/theory.md, eq. 13).
 
-        ``G`` is A diag(gamma) A^T and ``Ag`` A g.
+        ``G`` (m, m) is A diag(gamma) A^T and ``Ag`` (m, t) is A g.
         """
         AAt = product(self.coefficients, Ag, trans_b=True)  # cotangent of A, times A^T
-        la.gemm(self.middle, G, AAt, False, False, 2.0, 1.0)
-        AAt.flat[:: len(AAt) + 1] *= 0.5
-        la.clear_upper(AAt)
-        inner = sandwich(self.prior.L_inv, AAt, trans=True)
-        la.symmetrize(inner, -1.0)
-        return inner
+        la.gemm(self.covariance_change, G, AAt, False, False, 2.0, 1.0)
+        return self.prior.gram_cotangent(AAt)
 
 
-class DirectState(_State):
+@dataclass(frozen=True)
+class Direct(_Coordinates):
     """q(u) held as L H L^T, with the letter H here, and L h.
 
     With K = K(Z, Z) and C = (K + H)^-1, q(u) has covariance K C K and mean K C h.
+
+    Parameters
+    ----------
+    prior : Prior
+    H : ndarray of shape (m, m)
+    h : ndarray of shape (m, t)
     """
 
+    prior: Prior
+    H: np.ndarray
+    h: np.ndarray
+
+    whitens = False
+    block_factor = None  # blocks stay K(Z, X)
+
     @classmethod
-    def hold(cls, posterior):
+    def from_information(cls, prior, H, h):
+        return cls(prior, H, h)
+
+    @classmethod
+    def from_posterior(cls, posterior):
         L = posterior.prior.L
-        return cls(posterior.prior, sandwich(L, posterior.H), product(L, posterior.h))
+        return cls(posterior.prior, sandwich(L, posterior.H[0]), product(L, posterior.h))
 
     @cached_property
     def posterior(self):
         L_inv = self.prior.L_inv
         H = sandwich(L_inv, self.H)
         la.mirror(H)
-        return Posterior(self.prior, H, product(L_inv, self.h))
+        return Posterior(self.prior, (H,), product(L_inv, self.h))
 
     @cached_property
     def _factor(self):
@@ -150,14 +183,12 @@ class DirectState(_State):
     def C(self):
         return inverse_from_cholesky(self._factor)
 
-    block_factor = None
-
     @cached_property
     def coefficients(self):
         return product(self.C, self.h)
 
     @cached_property
-    def middle(self):
+    def covariance_change(self):
         """C - K^-1."""
         return np.subtract(self.C, self.prior.K_inv, out=empty(self.C.shape))
 
@@ -167,9 +198,19 @@ class DirectState(_State):
         return 2.0 * float(np.log(np.diagonal(self._factor)).sum()) - self.prior.log_det
 
     @cached_property
-    def explained(self):
+    def trace_H(self):
         """tr H = tr K^-1 (L H L^T)."""
         return la.dot(self.prior.K_inv, self.H)
+
+    def towards(self, target, rho):
+        """One natural-gradient step; see `Posterior.towards`."""
+        step = Posterior(self.prior, (self.H,), self.h).towards(
+            Posterior(target.prior, (target.H,), target.h), rho
+        )
+        return Direct(self.prior, step.H[0], step.h)
+
+    def under(self, prior):
+        return Direct(prior, self.H, self.h)
 
     def block(self, X):
         return self.prior.kernel.block(self.prior.Z, X)
@@ -186,7 +227,7 @@ class DirectState(_State):
     def collapsed_gram_cotangent(self, information_cotangent):
         """Cotangent of K(Z, Z) in the collapsed bound (docs/theory.md, eq. 11)."""
         K_inv = self.prior.K_inv
-        half = product(K_inv, self.H)
+        half = product(K_inv, self.H)  # (m, m)
         cotangent = copy_of(information_cotangent)
         la.gemm(half, K_inv, cotangent, False, False, -0.5 * self.h.shape[1], 1.0)
         la.symmetrize(cotangent)
@@ -199,13 +240,13 @@ class DirectState(_State):
         divergence's C K C / 2 - C + K^-1 / 2 = D K D / 2 = D H C / 2, because K D = H C.
         """
         K, C, a, t = self.prior.K, self.C, self.coefficients, self.h.shape[1]
-        right = product(G, self.prior.K_inv)
+        right = product(G, self.prior.K_inv)  # (m, m)
         shifted = copy_of(G)
         la.axpy(0.5 * t, self.H, shifted)
         la.gemm(shifted, C, right, False, False, 1.0, 1.0)
-        inner = product(self.middle, right)
-        spread = product(C, Ag - product(K, a))
-        la.gemm(spread, a, inner, False, True, -1.0, -1.0)
+        inner = product(self.covariance_change, right)
+        difference = product(C, Ag - product(K, a))  # (m, t)
+        la.gemm(difference, a, inner, False, True, -1.0, -1.0)
         la.gemm(a, a, inner, False, True, -0.5, 1.0)
         la.symmetrize(inner)
         return inner

@@ -6,9 +6,8 @@ docs/theory.md, eq. 9.
 
 import numpy as np
 
-from ..kernels._random_features import sample_features
-from .latents import Latents
 from .._linalg import product
+from ..kernels._random_features import sample_features
 
 N_FEATURES = 2048
 
@@ -18,7 +17,7 @@ def draw_functions(posterior, n_samples, rng, n_features=N_FEATURES):
 
     Parameters
     ----------
-    posterior : Posterior or Latents
+    posterior : Posterior
     n_samples : int
     rng : numpy.random.RandomState
     n_features : int
@@ -26,25 +25,46 @@ def draw_functions(posterior, n_samples, rng, n_features=N_FEATURES):
 
     Returns
     -------
-    paths : PathwiseDraws
+    functions : PathwiseDraws
     """
-    if isinstance(posterior, Latents):
-        return _Apart([draw_functions(each, n_samples, rng) for each in posterior.posteriors])
-    prior, (m, t) = posterior.prior, posterior.h.shape
+    draws = [
+        _draw(posterior.prior, precision, posterior.v_mean[:, own], n_samples, rng, n_features)
+        for precision, own in posterior.by_precision
+    ]
+    return PathwiseDraws(draws)
+
+
+def _draw(prior, precision, v_mean, n_samples, rng, n_features):
+    """Draws of the outputs that share a `Precision`."""
+    m, t = v_mean.shape
     features = sample_features(prior.kernel, n_features, rng)
-    at_Z = features(prior.Z)
+    at_Z = features(prior.Z)  # (m, n_features)
     weights = rng.standard_normal((at_Z.shape[1], t * n_samples))
-    # u of the prior draw, jitter as its noise; v of the posterior draw
+    # u of the prior draw, with the jitter as its noise; v of the posterior draw
     u = at_Z @ weights + np.sqrt(prior.delta) * rng.standard_normal((m, t * n_samples))
-    v = np.repeat(posterior.v_mean, n_samples, axis=1)
-    v += product(posterior.LB_inv, rng.standard_normal((m, t * n_samples)), trans_a=True)
+    v = np.repeat(v_mean, n_samples, axis=1)
+    v += product(precision.L_inv, rng.standard_normal((m, t * n_samples)), trans_a=True)
     update = product(prior.L_inv, v - product(prior.L_inv, u), trans_a=True)
-    return PathwiseDraws(prior.kernel, prior.Z, features, weights, update, (t, n_samples))
+    return _Draw(prior.kernel, prior.Z, features, weights, update, (t, n_samples))
 
 
 class PathwiseDraws:
-    """Callable on X (n, d), result (n, t, n_samples), in scaled units."""
+    """Callable on X (n, d), result (n, t, n_samples), in scaled units.
 
+    Parameters
+    ----------
+    draws : list of callable
+        Each for some of the outputs.
+    """
+
+    def __init__(self, draws):
+        self.draws = draws
+
+    def __call__(self, X):
+        return np.concatenate([draw(X) for draw in self.draws], axis=1)
+
+
+class _Draw:
     def __init__(self, kernel, Z, features, weights, update, shape):
         self.kernel, self.Z, self.features = kernel, Z, features
         self.weights, self.update, self.shape = weights, update, shape
@@ -53,13 +73,3 @@ class PathwiseDraws:
         values = self.features(X) @ self.weights
         values += product(self.kernel.block(self.Z, X), self.update, trans_a=True)
         return values.reshape(len(X), *self.shape)
-
-
-class _Apart:
-    """Draws of latent functions one by one, result (n, C, n_samples)."""
-
-    def __init__(self, draws):
-        self.draws = draws
-
-    def __call__(self, X):
-        return np.concatenate([draw(X) for draw in self.draws], axis=1)

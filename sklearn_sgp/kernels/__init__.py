@@ -1,7 +1,20 @@
-"""Covariance functions: scikit-learn kernel objects, compiled to blocks and their reverse mode."""
+"""Covariance functions: scikit-learn kernel objects, compiled to blocks of K and their gradients.
+
+The folder imports only ``_core``, ``_linalg``, ``_warnings`` and ``_compat`` of the package, and
+every folder that computes with a Gaussian process imports it.
+"""
 
 from ._columns import Columns
-from ._compile import compile_kernel, split_noise
+from ._compile import compile_kernel
 from ._compiled import BoundKernel, KernelExpression
+from ._length_scales import length_scales
+from ._white_noise import split_noise
 
-__all__ = ["BoundKernel", "Columns", "KernelExpression", "compile_kernel", "split_noise"]
+__all__ = [
+    "BoundKernel",
+    "Columns",
+    "KernelExpression",
+    "compile_kernel",
+    "length_scales",
+    "split_noise",
+]

@@ -13,7 +13,7 @@ class Columns(Kernel):
     Parameters
     ----------
     kernel : Kernel
-        Any scikit-learn kernel. Its length scales, if anisotropic, are one for each chosen column.
+        Any scikit-learn kernel. An anisotropic kernel has one length scale for each chosen column.
 
     columns : sequence of int
         Indices of the columns that ``kernel`` sees.
@@ -40,7 +40,7 @@ class Columns(Kernel):
         return None if X is None else np.asarray(X)[:, list(self.columns)]
 
     def get_params(self, deep=True):
-        """Get the parameters, those of the wrapped kernel with the prefix ``kernel__``.
+        """Get the parameters; the names of the wrapped kernel's start with ``kernel__``.
 
         Parameters
         ----------
@@ -59,7 +59,7 @@ class Columns(Kernel):
 
     @property
     def hyperparameters(self):
-        """Hyperparameters of the wrapped kernel, names prefixed with ``kernel__``."""
+        """Hyperparameters of the wrapped kernel, whose names get the prefix ``kernel__``."""
         return [h._replace(name=f"kernel__{h.name}") for h in self.kernel.hyperparameters]
 
     @property
@@ -78,7 +78,7 @@ class Columns(Kernel):
 
     @property
     def requires_vector_input(self):
-        """Whether the kernel is defined on vectors only: always true, columns are selected."""
+        """Whether the kernel is defined on vectors only: always true, as it selects columns."""
         return True
 
     def is_stationary(self):
@@ -101,7 +101,7 @@ class Columns(Kernel):
         return self.kernel.diag(self._select(X))
 
     def __call__(self, X, Y=None, eval_gradient=False):
-        """Evaluate the kernel, and its gradient in the log parameters if asked for.
+        """Evaluate the kernel and, with ``eval_gradient``, its gradient in the log parameters.
 
         Parameters
         ----------
@@ -109,10 +109,10 @@ class Columns(Kernel):
             Left inputs.
 
         Y : array of shape (n_samples_Y, n_features), default=None
-            Right inputs; ``X`` if None.
+            Right inputs; None means ``X``.
 
         eval_gradient : bool, default=False
-            Whether to return the gradient as well; only with ``Y=None``.
+            Whether to return the gradient as well, which needs ``Y=None``.
 
         Returns
         -------
@@ -120,7 +120,7 @@ class Columns(Kernel):
             Covariances.
 
         K_gradient : ndarray of shape (n_samples_X, n_samples_X, n_dims)
-            Gradient, if asked for.
+            Gradient, only with ``eval_gradient=True``.
         """
         return self.kernel(self._select(X), self._select(Y), eval_gradient=eval_gradient)
 

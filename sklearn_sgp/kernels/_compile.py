@@ -1,4 +1,4 @@
-"""From a scikit-learn kernel object to an expression tree; the noise taken out on the way."""
+"""From a scikit-learn kernel object to a compiled kernel."""
 
 import numpy as np
 from sklearn.gaussian_process.kernels import (
@@ -19,6 +19,7 @@ from sklearn.gaussian_process.kernels import (
 from . import _nodes as nodes
 from ._columns import Columns
 from ._compiled import KernelExpression
+from ._white_noise import split_noise
 
 _MATERN_PROFILES = {
     0.5: "matern12",
@@ -35,28 +36,87 @@ def compile_kernel(kernel, center):
     ----------
     kernel : Kernel
         Sums, products and powers of the kernels that scikit-learn ships, ``Columns``, or any other
-        ``Kernel``, whose gradients are then taken by differences.
+        ``Kernel``. Central differences give the gradients of kernels that are not shipped.
     center : ndarray of shape (n_features,)
-        Subtracted from the inputs of stationary parts, so that far-off inputs lose no digits.
+        Subtracted from the inputs of stationary parts, so that inputs far from 0 lose no digits.
 
     Returns
     -------
     expression : KernelExpression
     """
-    builder = _Builder()
-    node = builder.build(kernel, np.asarray(center, dtype=np.float64))
+    builder, center = _Builder(), np.asarray(center, dtype=np.float64)
+    node = builder.build(kernel, center)
     values, free = np.array(builder.values), np.array(builder.free, dtype=bool)
-    return KernelExpression(kernel, node, values, free)
+    return KernelExpression(kernel, node, values, free, len(center))
+
+
+def compile_without_noise(kernel, center):
+    """Check a kernel, split its white noise off and compile the rest.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    center : ndarray of shape (n_features,)
+        See ``compile_kernel``.
+
+    Returns
+    -------
+    expression : KernelExpression
+        The compiled kernel without noise.
+    whites : list of WhiteKernel
+        The noise terms, see ``split_noise``.
+    theta_bounds : ndarray of shape (n_theta, 2)
+        Bounds of the free log parameters of the expression.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is not positive and finite or a pair of bounds is not in order.
+    """
+    process, whites = split_noise(kernel)
+    _check_kernel(process)
+    return compile_kernel(process, center), whites, _theta_bounds(process)
+
+
+@np.errstate(invalid="ignore")  # the repr of a kernel with a negative constant takes its root
+def _check_kernel(kernel):
+    """Refuse parameters that are not positive and finite."""
+    values = kernel.get_params()
+    for parameter in kernel.hyperparameters:
+        value = np.asarray(values[parameter.name], dtype=np.float64)
+        # a fixed sigma_0 of 0 gives a linear kernel through the origin
+        may_vanish = parameter.fixed and parameter.name.endswith("sigma_0")
+        if not (np.isfinite(value).all() and ((value > 0) | (may_vanish & (value == 0))).all()):
+            raise ValueError(
+                f"The {parameter.name} of the 'kernel' parameter must be positive and finite. Got "
+                f"{value.tolist()} in {kernel!r}."
+            )
+
+
+@np.errstate(divide="ignore", invalid="ignore")  # logarithms of bad bounds
+def _theta_bounds(kernel):
+    """Bounds of theta, shape (n_theta, 2), or a ValueError."""
+    try:
+        bounds = np.asarray(kernel.bounds, dtype=np.float64).reshape(-1, 2)
+    except TypeError:
+        bounds = np.full((1, 2), np.nan)
+    lower, upper = bounds.T
+    if not ((lower > -np.inf) & (lower <= upper)).all():
+        raise ValueError(
+            "The bounds of the hyperparameters of the 'kernel' parameter must be pairs 0 < lower "
+            f"<= upper or 'fixed'. Got {[h.bounds for h in kernel.hyperparameters]} for {kernel!r}."
+        )
+    return bounds
 
 
 class _Builder:
-    """Walks a kernel in scikit-learn's order of ``theta`` and hands out slots of the values."""
+    """Builds nodes in scikit-learn's order of ``theta`` and collects the values of parameters."""
 
     def __init__(self):
         self.values, self.free = [], []
 
     def _slots(self, kernel, name):
-        """Slots of a kernel's hyperparameter, appended with its values."""
+        """Append the values of a hyperparameter; return their slots."""
         start = len(self.values)
         value = np.atleast_1d(np.asarray(getattr(kernel, name), dtype=np.float64))
         self.values.extend(value)
@@ -65,6 +125,7 @@ class _Builder:
         return slice(start, start + len(value))
 
     def build(self, kernel, center):
+        """Node of a kernel that sees columns with the given center."""
         if isinstance(kernel, WhiteKernel):
             raise ValueError(
                 "WhiteKernel must stand as a term of the outermost sum, where it is the noise of "
@@ -90,7 +151,7 @@ class _Builder:
         if isinstance(kernel, Sum):
             return nodes.Sum(left, right)
         for factor, other in ((left, right), (right, left)):
-            # constants are folded into the leaf beside them: one pass fewer over the block
+            # a constant becomes a factor of the leaf beside it, which saves a pass over the block
             if isinstance(factor, nodes.Constant) and hasattr(other, "amplitudes"):
                 other.amplitudes += factor.amplitudes
                 return other
@@ -125,25 +186,30 @@ class _Builder:
 
     def _rbf(self, kernel, center):
         scale = self._length_scale(kernel, center)
-        return nodes.Stationary("squared_exponential", center, length_scale=scale)
+        return self._stationary("squared_exponential", kernel, center, length_scale=scale)
 
     def _matern(self, kernel, center):
         if kernel.nu not in _MATERN_PROFILES:
             return self._opaque(kernel, center)
         scale = self._length_scale(kernel, center)
-        return nodes.Stationary(_MATERN_PROFILES[kernel.nu], center, length_scale=scale)
+        return self._stationary(_MATERN_PROFILES[kernel.nu], kernel, center, length_scale=scale)
 
     def _rational_quadratic(self, kernel, center):
         alpha = self._slots(kernel, "alpha").start
         scale = self._length_scale(kernel, center)
-        return nodes.Stationary("rational_quadratic", center, length_scale=scale, shape=[alpha])
+        return self._stationary(
+            "rational_quadratic", kernel, center, length_scale=scale, shape=[alpha]
+        )
 
     def _periodic(self, kernel, center):
         shape = [self._slots(kernel, name).start for name in ("length_scale", "periodicity")]
-        return nodes.Stationary("periodic", center, shape=shape)
+        return self._stationary("periodic", kernel, center, shape=shape)
+
+    def _stationary(self, profile, kernel, center, **slots):
+        return nodes.Stationary(profile, center, kernel_name=type(kernel).__name__, **slots)
 
     def _linear(self, kernel, center):
-        return nodes.Linear(self._slots(kernel, "sigma_0").start, len(center))
+        return nodes.Linear(self._slots(kernel, "sigma_0").start)
 
     def _opaque(self, kernel, center):
         if not isinstance(kernel, Kernel) or isinstance(kernel, CompoundKernel):
@@ -155,79 +221,3 @@ class _Builder:
         self.values.extend(np.exp(kernel.theta))
         self.free.extend([True] * kernel.n_dims)
         return nodes.Opaque(kernel, slice(start, start + kernel.n_dims))
-
-
-def split_noise(kernel):
-    """Split a kernel into process and noise.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        A scikit-learn kernel.
-
-    Returns
-    -------
-    process : Kernel
-        The kernel without the ``WhiteKernel`` terms of its outermost sum.
-    whites : list of WhiteKernel
-        Those terms; their sum is the variance of the noise.
-
-    Raises
-    ------
-    ValueError
-        If nothing but noise is left.
-    """
-    terms = list(_terms(kernel))
-    process = [term for term in terms if not isinstance(term, WhiteKernel)]
-    whites = [term for term in terms if isinstance(term, WhiteKernel)]
-    if not process:
-        raise ValueError(
-            f"The 'kernel' parameter must have a term besides WhiteKernel. Got {kernel!r}."
-        )
-    return _joined(kernel, iter(process)) if whites else kernel, whites
-
-
-def join_noise(kernel, process, noise_variance):
-    """Put a learned process and noise variance back into the shape of the given kernel."""
-    whites = [term for term in _terms(kernel) if isinstance(term, WhiteKernel)]
-    if not whites:
-        return process
-    levels = iter(_shared_noise(whites, noise_variance))
-    return _rebuilt(kernel, _terms(process), levels)
-
-
-def _terms(kernel):
-    """Terms of the outermost sum, in the order of theta."""
-    if type(kernel) is Sum:
-        yield from _terms(kernel.k1)
-        yield from _terms(kernel.k2)
-    else:
-        yield kernel
-
-
-def _joined(kernel, process):
-    """The tree of sums of ``kernel`` with its white leaves dropped."""
-    if type(kernel) is Sum:
-        left, right = _joined(kernel.k1, process), _joined(kernel.k2, process)
-        if left is None or right is None:
-            return right if left is None else left
-        return Sum(left, right)
-    return None if isinstance(kernel, WhiteKernel) else next(process)
-
-
-def _rebuilt(kernel, processes, levels):
-    if type(kernel) is Sum:
-        return Sum(_rebuilt(kernel.k1, processes, levels), _rebuilt(kernel.k2, processes, levels))
-    if isinstance(kernel, WhiteKernel):
-        return WhiteKernel(next(levels), kernel.noise_level_bounds)
-    return next(processes)
-
-
-def _shared_noise(whites, noise_variance):
-    """Noise levels that sum to ``noise_variance``; fixed ones stay, the others share the rest."""
-    levels = np.array([white.noise_level for white in whites], dtype=np.float64)
-    free = np.array([not white.hyperparameter_noise_level.fixed for white in whites])
-    if free.any():
-        rest = max(noise_variance - levels[~free].sum(), 0.0)
-        levels[free] *= rest / levels[free].sum()
-    return levels.tolist()

@@ -1,7 +1,8 @@
 """A compiled kernel: the interface through which models see covariance functions.
 
-Models hand over cotangents of K(Z, Z), K(Z, X) and diag K(X, X) and get gradients in the free
-log parameters (scikit-learn's ``theta``) and in Z; they never see a formula.
+A model asks for K(Z, X), K(Z, Z) and the diagonal of K(X, X). It hands in the cotangent G of one of
+them, the gradient of its objective F in each entry, and gets the gradients of F in the free log
+parameters (scikit-learn's ``theta``) and in Z. The model never sees a formula.
 """
 
 from dataclasses import dataclass
@@ -18,23 +19,26 @@ class KernelExpression:
     Parameters
     ----------
     kernel : Kernel
-        The scikit-learn kernel it was compiled from (noise taken out).
-    node : object
+        The scikit-learn kernel, without white noise.
+    node : node
         Root of the expression tree (see ``_nodes.py``).
     values : ndarray of shape (n_values,)
-        All parameters, natural values, fixed ones included.
+        Natural values of all parameters, fixed ones included.
     free : ndarray of bool, shape (n_values,)
-        Which of them are free; the free ones are ``exp(theta)``, in scikit-learn's order.
+        Which parameters are free. ``values[free]`` is ``exp(theta)``, in scikit-learn's order.
+    n_features : int
+        Number of columns of the inputs.
     """
 
     kernel: object
     node: object
     values: np.ndarray
     free: np.ndarray
+    n_features: int
 
     @property
     def theta(self):
-        """Natural logarithms of the free parameters at the start."""
+        """Natural logarithms of the free parameters of the scikit-learn kernel, (n_theta,)."""
         return np.log(self.values[self.free])
 
     @property
@@ -43,7 +47,7 @@ class KernelExpression:
         return self.node.differentiable_inputs
 
     def bind(self, theta):
-        """Kernel with the free log parameters ``theta``."""
+        """The kernel at the free log parameters ``theta``."""
         values = self.values.copy()
         values[self.free] = np.exp(theta)
         return BoundKernel(self, values)
@@ -51,13 +55,14 @@ class KernelExpression:
 
 @dataclass(frozen=True)
 class BoundKernel:
-    """A compiled kernel with its parameters; immutable, safe to share between threads."""
+    """A compiled kernel at given parameters. It is immutable, so threads may share it."""
 
     expression: KernelExpression
     values: np.ndarray
 
     @property
     def theta(self):
+        """Natural logarithms of the free parameters, shape (n_theta,)."""
         return np.log(self.values[self.expression.free])
 
     @property
@@ -70,7 +75,7 @@ class BoundKernel:
         return self.expression.node.block(self.values, Z, X)
 
     def gram(self, Z):
-        """K(Z, Z), shape (m, m), by differences; exactly symmetric."""
+        """K(Z, Z), shape (m, m), exactly symmetric. Distances are computed from differences."""
         K = self.expression.node.block(self.values, Z, Z, direct=True)
         la.mirror(K)
         return K
@@ -80,28 +85,39 @@ class BoundKernel:
         return self.expression.node.diag(self.values, X)
 
     def block_vjp(self, Z, X, G, with_inputs=True):
-        """Pull the cotangent G of K(Z, X) back; G is overwritten.
+        """Gradients of sum(G * K(Z, X)) in theta and in Z.
+
+        ``block_vjp(X, Z, G.T)`` gives the gradient in X.
+
+        Parameters
+        ----------
+        Z : ndarray of shape (m, d)
+        X : ndarray of shape (n, d)
+        G : ndarray of shape (m, n)
+            The cotangent. It may be overwritten.
+        with_inputs : bool, default=True
+            Whether to compute the gradient in Z.
 
         Returns
         -------
         grad_theta : ndarray of shape (n_theta,)
         grad_Z : ndarray of shape (m, d), or None
-            The gradient in X is that of the transposed block: ``block_vjp(X, Z, G.T)``.
+            None without ``with_inputs``, and for kernels that do not have this gradient.
         """
         return self._vjp(Z, X, G, with_inputs, direct=False)
 
     def gram_vjp(self, Z, G, with_inputs=True):
-        """Pull the symmetric cotangent G of K(Z, Z) back; G is overwritten."""
+        """Gradients of sum(G * K(Z, Z)) in theta and in Z, with G symmetric, as ``block_vjp``."""
         grad_theta, grad_Z = self._vjp(Z, Z, G, with_inputs, direct=True)
         if grad_Z is not None:
-            grad_Z *= 2.0  # both arguments move, and G and K are symmetric
+            grad_Z *= 2.0  # both arguments are Z, and G and K are symmetric
         return grad_theta, grad_Z
 
     def diag_vjp(self, X, g):
-        """Pull the cotangent g of diag K(X, X) back onto theta.
+        """Gradient of sum(g * diag K(X, X)) in theta, shape (n_theta,).
 
-        The diagonal of a stationary kernel does not depend on X, and no model moves data rows, so
-        there is no gradient in X.
+        There is no gradient in X. The diagonal of a stationary kernel has none; a model that moves
+        rows under a kernel with ``DotProduct``, whose diagonal depends on X, would have to add it.
         """
         grad = np.zeros_like(self.values)
         self.expression.node.diag_vjp(self.values, X, g, grad)

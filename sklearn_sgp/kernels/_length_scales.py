@@ -1,40 +1,33 @@
-"""Length scales of a compiled kernel, one for each column of the inputs."""
+"""Length scales of kernels: their values and their places among the parameters."""
+
+from dataclasses import dataclass
 
 import numpy as np
 
-from . import _nodes as nodes
+from ._compile import compile_kernel
+from ._nodes import Opaque, leaves
+from ._white_noise import split_noise
 
 
 def input_scales(kernel, fallback):
-    """Shortest length scale on each column; ``fallback`` where no part of the kernel has one.
+    """Shortest length scale on each column of the inputs.
 
     Parameters
     ----------
     kernel : BoundKernel
     fallback : ndarray of shape (d,)
+        Result for the columns on which the kernel has no length scale.
 
     Returns
     -------
     scales : ndarray of shape (d,)
     """
     shortest = np.full(len(fallback), np.inf)
-    for columns, scales in _parts(kernel.expression.node, kernel.values, np.arange(len(fallback))):
-        np.minimum.at(shortest, columns, np.broadcast_to(scales, columns.shape))
+    for leaf, columns in _leaves(kernel.expression):
+        if leaf.length_scale is not None:
+            scales = kernel.values[leaf.length_scale]
+            np.minimum.at(shortest, columns, np.broadcast_to(scales, columns.shape))
     return np.where(np.isfinite(shortest), shortest, fallback)
-
-
-def _parts(node, values, columns):
-    """Columns and length scales of every stationary leaf that has them."""
-    if isinstance(node, nodes.Stationary):
-        if node.length_scale is not None:
-            yield columns, values[node.length_scale]
-    elif isinstance(node, nodes.Sum | nodes.Product):
-        yield from _parts(node.left, values, columns)
-        yield from _parts(node.right, values, columns)
-    elif isinstance(node, nodes.Selection):
-        yield from _parts(node.child, values, columns[node.columns])
-    elif isinstance(node, nodes.Power):
-        yield from _parts(node.child, values, columns)
 
 
 def with_shorter_scales(expression, theta, share):
@@ -54,20 +47,67 @@ def with_shorter_scales(expression, theta, share):
 
 
 def scale_mask(expression):
-    """Which of the free log parameters are length scales."""
+    """Which free log parameters are length scales, bools of shape (n_theta,)."""
     is_scale = np.zeros(len(expression.values), dtype=bool)
-    for leaf in _leaves(expression.node):
+    for leaf, _ in _leaves(expression):
         if leaf.length_scale is not None:
             is_scale[leaf.length_scale] = True
     return is_scale[expression.free]
 
 
-def _leaves(node):
-    """Every stationary leaf."""
-    if isinstance(node, nodes.Stationary):
-        yield node
-    elif isinstance(node, nodes.Sum | nodes.Product):
-        yield from _leaves(node.left)
-        yield from _leaves(node.right)
-    elif isinstance(node, nodes.Selection | nodes.Power):
-        yield from _leaves(node.child)
+@dataclass(frozen=True)
+class LengthScales:
+    """Length scales of one part of a kernel.
+
+    Parameters
+    ----------
+    part : str
+        Name of the scikit-learn class of the part, such as "RBF".
+    columns : ndarray of int, shape (n_columns,)
+        Columns of the inputs that the part sees.
+    values : ndarray of shape (1,) or (n_columns,)
+        One length scale for all of these columns, or one for each.
+    """
+
+    part: str
+    columns: np.ndarray
+    values: np.ndarray
+
+
+def length_scales(kernel, n_features):
+    """Length scales of every part of a kernel that has them, from left to right.
+
+    Periodic kernels are left out, because their length scale does not belong to a distance between
+    inputs.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A scikit-learn kernel. A kernel of a user's own is a part if it has ``length_scale``.
+    n_features : int
+        Number of columns of the inputs.
+
+    Returns
+    -------
+    parts : list of LengthScales
+    """
+    expression = compile_kernel(split_noise(kernel)[0], np.zeros(n_features))
+    parts = []
+    for leaf, columns in _leaves(expression):
+        if leaf.length_scale is not None:
+            values = expression.values[leaf.length_scale]
+            parts.append(LengthScales(leaf.kernel_name, columns, values))
+        elif isinstance(leaf, Opaque) and _measures_distance(leaf.kernel):
+            values = np.atleast_1d(np.asarray(leaf.kernel.length_scale, dtype=np.float64))
+            parts.append(LengthScales(type(leaf.kernel).__name__, columns, values))
+    return parts
+
+
+def _measures_distance(kernel):
+    """Whether a scikit-learn kernel has a length scale of distances between inputs."""
+    return hasattr(kernel, "length_scale") and not hasattr(kernel, "periodicity")
+
+
+def _leaves(expression):
+    """Leaves of a compiled kernel and the columns that each of them sees."""
+    return leaves(expression.node, np.arange(expression.n_features))

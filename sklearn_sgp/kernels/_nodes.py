@@ -1,11 +1,21 @@
 """The expression tree behind a compiled kernel.
 
-Every node evaluates blocks K(Z, X) of shape (m, n) and pulls cotangents back onto the natural
-logarithms of its parameters and onto Z. Parameters live in one vector ``p`` of natural values that
-all nodes of a tree index into, so that a new parameter vector needs no new tree.
+Shapes: Z is (m, d), X is (n, d), and d counts the columns that the node sees. Every node has
 
-``G`` is consumed: a node may overwrite the cotangent it is given. The gradient in X is that of the
-transposed block, ``block_vjp(p, X, Z, G.T)``.
+- ``block(p, Z, X)``, the covariances K(Z, X) of shape (m, n). With ``direct=True``, here and in
+  ``block_vjp``, all squared distances are sums of squared differences, which keeps K(Z, Z) exact
+  near its diagonal;
+- ``diag(p, X)``, the variances k(x, x) of shape (n,);
+- ``diag_vjp(p, X, g, grad)``, which adds the gradient of sum(g * diag) to ``grad``;
+- ``block_vjp(p, Z, X, G, grad, grad_Z)``, which adds the gradients of sum(G * K) to ``grad`` and,
+  unless it is None, to ``grad_Z`` of shape (m, d). It may overwrite G. The gradient in X is that
+  of the transposed block, ``block_vjp(p, X, Z, G.T, ...)``;
+- ``children``, empty for a leaf, with which ``leaves`` walks the tree. A node with children has
+  ``columns_of_children(columns)`` too.
+
+``p`` and ``grad`` belong to the whole tree: ``p`` holds the natural values of all parameters and
+``grad`` the gradient in their logarithms. A node keeps its positions (slots) in them, so a new
+parameter vector needs no new tree.
 """
 
 from math import prod
@@ -16,36 +26,72 @@ from .._core import _linalg as la
 from .._core import _stationary
 from .._core._memory import empty
 
-# Squared distances by differences cost about 3 d flops an entry, by GEMM 2 d and two more passes:
-# measured to meet at d = 10 (AVX-512) to 15 (baseline).
+# Squared distances by differences cost about 3 d flops an entry; by GEMM they cost 2 d flops and
+# two more passes. Both took the same time at d = 10 (AVX-512) to 15 (baseline).
 DIRECT_MAX_FEATURES = 12
 _NO_SHAPE = np.ones(2)
 
 
-class Stationary:
+def leaves(node, columns):
+    """Leaves of a tree, from left to right, and the columns that each of them sees.
+
+    Parameters
+    ----------
+    node : node
+        Root of the tree.
+    columns : ndarray of int, shape (d,)
+        Columns of the inputs that the root sees: ``np.arange(n_features)`` for a whole kernel.
+
+    Yields
+    ------
+    leaf : Stationary, Linear, Constant or Opaque
+    columns : ndarray of int
+    """
+    if not node.children:
+        yield node, columns
+    for child in node.children:
+        yield from leaves(child, node.columns_of_children(columns))
+
+
+class _Leaf:
+    """A kernel that is no combination of others."""
+
+    children = ()
+    length_scale = None  # slice into p, for leaves that have one
+
+
+class _ScaledLeaf(_Leaf):
+    """A leaf times constants; ``amplitudes`` holds the slots of the constants."""
+
+    amplitudes = ()
+
+    def variance(self, p):
+        """Product of the constants."""
+        return float(prod(p[slot] for slot in self.amplitudes))
+
+
+class Stationary(_ScaledLeaf):
     """variance * profile(|x - z|^2 / length_scale^2), or the periodic kernel of |x - z|."""
 
     differentiable_inputs = True
 
-    def __init__(self, profile, center, *, length_scale=None, shape=()):
+    def __init__(self, profile, center, *, kernel_name, length_scale=None, shape=()):
         self.profile = _stationary.PROFILES[profile]
         self.name = profile
+        self.kernel_name = kernel_name  # name of the scikit-learn class
         self.center = center
-        self.n_columns = len(center)
-        self.length_scale = length_scale  # slice into p, None for the periodic kernel
+        self.length_scale = length_scale  # None for the periodic kernel
         self.shape = tuple(shape)  # slots of the profile's own parameters
-        self.amplitudes = ()  # slots of constants multiplied in
 
     def scales(self, p):
+        """Length scales, one number or shape (d,)."""
         return 1.0 if self.length_scale is None else p[self.length_scale]
-
-    def variance(self, p):
-        return float(prod(p[slot] for slot in self.amplitudes))
 
     def _scaled(self, p, X):
         return (np.asarray(X, dtype=np.float64) - self.center) / self.scales(p)
 
     def _arguments(self, p, Z, X):
+        """Scaled inputs (m, d), (n, d) and (d, n), the variance and the profile's parameters."""
         shape = _NO_SHAPE.copy()
         shape[: len(self.shape)] = p[list(self.shape)]
         Zs = np.ascontiguousarray(self._scaled(p, Z))
@@ -54,7 +100,7 @@ class Stationary:
 
     def block(self, p, Z, X, direct=False):
         Zs, _, Xt, variance, shape = self._arguments(p, Z, X)
-        out = empty((len(Zs), Xt.shape[1]))
+        out = empty((len(Zs), Xt.shape[1]))  # (m, n)
         direct = direct or Zs.shape[1] <= DIRECT_MAX_FEATURES
         _stationary.value_block(self.profile, Zs, Xt, variance, shape, out, direct)
         return out
@@ -68,22 +114,24 @@ class Stationary:
     def block_vjp(self, p, Z, X, G, grad, grad_Z, direct=False):
         Zs, Xs, Xt, variance, shape = self._arguments(p, Z, X)
         direct = direct or Zs.shape[1] <= DIRECT_MAX_FEATURES
-        sums = np.empty(3)
+        sums = np.empty(3)  # gradients in log variance and in the profile's parameters
+        # G becomes W = dF / d(squared distance), (m, n)
         _stationary.vjp_block(self.profile, Zs, Xt, variance, shape, G, sums, direct)
         grad[list(self.amplitudes)] += sums[0]
         for k, slot in enumerate(self.shape):
             grad[slot] += p[slot] * sums[k + 1]
         if grad_Z is None and self.length_scale is None:
             return
-        # With W = dF/dr2 all that is left of it are its products with x, x^2 and 1.
+        # Both gradients need W only through its products with x, x^2 and 1: one GEMM.
         d = Zs.shape[1]
-        features = np.ones((len(Xs), 2 * d + 1))
+        features = np.ones((len(Xs), 2 * d + 1))  # columns x, x^2 and 1
         features[:, :d] = Xs
         np.multiply(Xs, Xs, out=features[:, d : 2 * d])
         products = np.empty((len(Zs), 2 * d + 1))
         la.gemm(G, features, products)
         WX, WX2, row_sums = products[:, :d], products[:, d : 2 * d], products[:, 2 * d :]
         if self.length_scale is not None:
+            # sum of W (x - z)^2 over all entries, column by column: (d,)
             per_column = -2.0 * (WX2 - 2.0 * Zs * WX + row_sums * Zs * Zs).sum(axis=0)
             target = grad[self.length_scale]
             target += per_column if target.size == d else per_column.sum()
@@ -91,22 +139,17 @@ class Stationary:
             grad_Z += 2.0 * (row_sums * Zs - WX) / self.scales(p)
 
 
-class Linear:
+class Linear(_ScaledLeaf):
     """variance * (sigma_0^2 + <x, z>)."""
 
     differentiable_inputs = True
-    name = "linear"
 
-    def __init__(self, sigma_0, n_columns):
-        self.sigma_0 = sigma_0
-        self.n_columns = n_columns
-        self.amplitudes = ()
-
-    variance = Stationary.variance
+    def __init__(self, sigma_0):
+        self.sigma_0 = sigma_0  # slot
 
     def block(self, p, Z, X, direct=False):
         Z = np.ascontiguousarray(Z, dtype=np.float64)
-        out = np.full((len(Z), len(X)), p[self.sigma_0] ** 2)
+        out = np.full((len(Z), len(X)), p[self.sigma_0] ** 2)  # (m, n)
         la.gemm(Z, np.ascontiguousarray(X, dtype=np.float64), out, trans_b=True, beta=1.0)
         out *= self.variance(p)
         return out
@@ -123,7 +166,7 @@ class Linear:
         Z = np.ascontiguousarray(Z, dtype=np.float64)
         X = np.ascontiguousarray(X, dtype=np.float64)
         variance, total = self.variance(p), G.sum()
-        GX = np.empty_like(Z)
+        GX = np.empty_like(Z)  # (m, d)
         la.gemm(G, X, GX)
         grad[list(self.amplitudes)] += variance * (p[self.sigma_0] ** 2 * total + (GX * Z).sum())
         grad[self.sigma_0] += 2.0 * variance * p[self.sigma_0] ** 2 * total
@@ -131,16 +174,13 @@ class Linear:
             grad_Z += variance * GX
 
 
-class Constant:
-    """The product of some parameters, everywhere."""
+class Constant(_ScaledLeaf):
+    """variance, for all x and z."""
 
     differentiable_inputs = True
-    name = "constant"
 
     def __init__(self, amplitudes):
         self.amplitudes = tuple(amplitudes)
-
-    variance = Stationary.variance
 
     def block(self, p, Z, X, direct=False):
         return np.full((len(Z), len(X)), self.variance(p))
@@ -155,10 +195,21 @@ class Constant:
         grad[list(self.amplitudes)] += self.variance(p) * G.sum()
 
 
-class _Pair:
+class _Composite:
+    """A kernel made of others, its ``children``."""
+
+    @property
+    def differentiable_inputs(self):
+        return all(child.differentiable_inputs for child in self.children)
+
+    def columns_of_children(self, columns):
+        """The columns that the children see, given the columns that this node sees."""
+        return columns
+
+
+class _Pair(_Composite):
     def __init__(self, left, right):
-        self.left, self.right = left, right
-        self.differentiable_inputs = left.differentiable_inputs and right.differentiable_inputs
+        self.left, self.right = self.children = left, right
 
 
 class Sum(_Pair):
@@ -204,12 +255,12 @@ class Product(_Pair):
         self.right.block_vjp(p, Z, X, G, grad, grad_Z, direct)
 
 
-class Power:
+class Power(_Composite):
     """k ** exponent."""
 
     def __init__(self, child, exponent):
-        self.child, self.exponent = child, exponent
-        self.differentiable_inputs = child.differentiable_inputs
+        self.child, self.children = child, (child,)
+        self.exponent = exponent
 
     def block(self, p, Z, X, direct=False):
         return self.child.block(p, Z, X, direct) ** self.exponent
@@ -218,8 +269,9 @@ class Power:
         return self.child.diag(p, X) ** self.exponent
 
     def _slope(self, K):
+        """Derivative of the power at K."""
         if self.exponent < 1:
-            # far apart K and its derivative are 0, where the slope must not be infinite
+            # K and its derivative underflow to 0 for distant inputs; the slope there must be finite
             K = np.where(K == 0.0, np.inf, K)
         return self.exponent * K ** (self.exponent - 1)
 
@@ -231,12 +283,15 @@ class Power:
         self.child.block_vjp(p, Z, X, G, grad, grad_Z, direct)
 
 
-class Selection:
+class Selection(_Composite):
     """A kernel on some of the columns."""
 
     def __init__(self, child, columns):
-        self.child, self.columns = child, list(columns)
-        self.differentiable_inputs = child.differentiable_inputs
+        self.child, self.children = child, (child,)
+        self.columns = list(columns)
+
+    def columns_of_children(self, columns):
+        return columns[self.columns]
 
     def block(self, p, Z, X, direct=False):
         return self.child.block(p, Z[:, self.columns], X[:, self.columns], direct)
@@ -249,14 +304,15 @@ class Selection:
 
     def block_vjp(self, p, Z, X, G, grad, grad_Z, direct=False):
         Z, X = Z[:, self.columns], X[:, self.columns]
-        part = None if grad_Z is None else np.zeros((len(Z), len(self.columns)))
+        part = None if grad_Z is None else np.zeros(Z.shape)
         self.child.block_vjp(p, Z, X, G, grad, part, direct)
         if part is not None:
+            # a column that is selected twice receives both gradients
             np.add.at(grad_Z, (slice(None), self.columns), part)
 
 
-class Opaque:
-    """A kernel we know nothing about: values by its own code, gradients by central differences."""
+class Opaque(_Leaf):
+    """A kernel of unknown formula: its own code gives values, differences give gradients."""
 
     differentiable_inputs = False
     step = 1e-5  # in log parameters; the truncation error is of the order of its square
@@ -265,6 +321,7 @@ class Opaque:
         self.kernel, self.slots = kernel, slots
 
     def _at(self, p, index=None, shift=0.0):
+        """The scikit-learn kernel at ``p``, with one log parameter shifted if asked for."""
         theta = np.log(p[self.slots])
         if index is not None:
             theta[index] += shift
@@ -278,6 +335,7 @@ class Opaque:
         return np.array(self._at(p).diag(np.asarray(X, dtype=np.float64)), dtype=np.float64)
 
     def _differences(self, p, grad, inner):
+        """Add the gradient of ``inner(kernel)``, a number, to ``grad``."""
         for k in range(self.slots.stop - self.slots.start):
             ends = (inner(self._at(p, k, shift)) for shift in (self.step, -self.step))
             grad[self.slots.start + k] += (next(ends) - next(ends)) / (2.0 * self.step)

@@ -1,24 +1,25 @@
 """Random features whose products are, on average, a compiled kernel.
 
 A stationary kernel is the mean of cos(w'(x - z)) over frequencies w drawn from its spectral density
-(Rahimi and Recht, 2007); cosine and sine of each frequency then are two features. Sums put features
-side by side. A product of stationary kernels has the sum of independent frequencies, so a kernel is
-first multiplied out into terms, each a product of leaves. Constants scale a term; linear kernels
-multiply each of its features by an entry of (sigma_0, x), all entries in turn.
+(Rahimi and Recht, 2007). The cosine and the sine of each frequency are two features. The features
+of a sum are the features of its terms, side by side. The frequency of a product of stationary
+kernels is the sum of independent frequencies of its factors. A kernel is therefore first multiplied
+out into terms, and each term is a product of leaves. Constants scale a term. A linear kernel
+multiplies each feature of a term by one entry of (sigma_0, x); the features take all entries in
+turn.
 """
 
 import itertools
 import math
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 
 import numpy as np
 
 from .._core import _linalg as la
 from . import _nodes as nodes
 
-# Terms of a kernel when multiplied out; each gets a share of the features.
-_MAX_TERMS = 64
+_MAX_TERMS = 64  # of a kernel when multiplied out; they share the features
 _CURE = 'Draw joint samples instead: sample_y(method="joint").'
 
 
@@ -29,21 +30,24 @@ def sample_features(kernel, n_features, rng):
     ----------
     kernel : BoundKernel
     n_features : int
-        Features to share among the terms of the kernel; about so many are returned.
+        Number of features, shared among the terms of the kernel. Rounding may give slightly
+        fewer, and a wide linear kernel gives more.
     rng : numpy.random.RandomState or numpy.random.Generator
 
     Returns
     -------
     features : RandomFeatures
-        Callable on X of shape (n, d), with result Phi of shape (n, n_features), so that the mean of
-        ``Phi @ Phi.T`` over ``rng`` is K(X, X). Constant and linear terms are exact.
+        ``features(X)``, with X of shape (n, d), is Phi of shape (n, n_features). The mean of
+        ``Phi @ Phi.T`` over draws is K(X, X); constant and linear terms are exact in every draw.
 
     Raises
     ------
     ValueError
-        If part of the kernel has no spectral density to draw from.
+        If part of the kernel has no known spectral density.
     """
-    products = [_Product.of(pairs) for pairs in _expand(kernel.expression.node, None)]
+    expression = kernel.expression
+    terms = _multiplied_out(expression.node, np.arange(expression.n_features))
+    products = [_Product.of(pairs) for pairs in terms]
     exact = sum(product.width for product in products if not product.waves)
     n_random = sum(1 for product in products if product.waves)
     share = max(n_features - exact, n_features // 2) // max(n_random, 1)
@@ -57,7 +61,7 @@ def sample_features(kernel, n_features, rng):
 
 @dataclass(frozen=True)
 class RandomFeatures:
-    """Features of a kernel; what ``sample_features`` returns."""
+    """Features of a kernel, drawn by ``sample_features``."""
 
     terms: list
 
@@ -79,8 +83,9 @@ class RandomFeatures:
 class _Term:
     """amplitude * product of linear factors * (cosines and sines, or 1).
 
-    ``phases`` is None or the columns (c,), center (c,) and frequencies (c, F); each line is
-    (sigma_0, columns, index (F,)), the index saying which entry of (sigma_0, x) multiplies.
+    ``phases`` is None or the columns (c,), the center (c,) and the frequencies (c, F). Each of the
+    ``lines`` is a linear factor: sigma_0, its columns (c,) and, for each feature, the index (F,) of
+    the entry of (sigma_0, x) that multiplies it.
     """
 
     amplitude: float
@@ -93,6 +98,7 @@ class _Term:
         return self.n_columns if self.phases is None else 2 * self.n_columns
 
     def fill(self, X, out):
+        """Write the features at X into ``out``, shape (n, n_features)."""
         parts = (out,) if self.phases is None else np.split(out, 2, axis=1)
         if self.phases is None:
             out[...] = 1.0
@@ -102,58 +108,51 @@ class _Term:
             np.sin(angles, out=parts[1])
         out *= self.amplitude
         for sigma_0, columns, index in self.lines:
-            entries = np.column_stack([np.full(len(X), sigma_0), X[:, columns]])[:, index]
+            entries = np.column_stack([np.full(len(X), sigma_0), X[:, columns]])[:, index]  # (n, F)
             for part in parts:
                 part *= entries
 
     def _angles(self, X):
         columns, center, frequencies = self.phases
-        angles = np.empty((len(X), self.n_columns))
+        angles = np.empty((len(X), self.n_columns))  # (n, F)
         la.gemm(np.ascontiguousarray(X[:, columns] - center), frequencies, angles)
         return angles
 
 
-# ---- The kernel multiplied out: a list of terms, each a list of (leaf, columns or None for all)
+# ---- The kernel multiplied out
 
 
-def _expand(node, columns):
-    return _EXPAND[type(node)](node, columns)
+def _multiplied_out(node, columns):
+    """The terms of a node, each of them a list of factors (leaf, columns)."""
+    _check_expandable(node)
+    if not node.children:
+        return [[(node, columns)]]
+    inner = node.columns_of_children(columns)
+    children = [_multiplied_out(child, inner) for child in node.children]
+    if isinstance(node, nodes.Product):
+        return _product(children)
+    if isinstance(node, nodes.Power):
+        return _product(children * int(node.exponent))
+    return list(itertools.chain(*children))
 
 
-def _expand_leaf(node, columns):
-    return [[(node, columns)]]
-
-
-def _expand_sum(node, columns):
-    return _expand(node.left, columns) + _expand(node.right, columns)
-
-
-def _expand_product(node, columns):
-    return _multiplied(_expand(node.left, columns), _expand(node.right, columns))
-
-
-def _expand_power(node, columns):
-    if node.exponent < 0 or node.exponent != int(node.exponent):
+def _check_expandable(node):
+    """Refuse a leaf without a spectral density and a power that is no product."""
+    if isinstance(node, nodes.Opaque):
+        raise ValueError(
+            f"Random features need a kernel with a known spectral density. {node.kernel!r} has "
+            f"none. {_CURE}"
+        )
+    if isinstance(node, nodes.Power) and (node.exponent < 0 or node.exponent % 1 != 0):
         raise ValueError(
             f"Random features need powers of kernels to have a whole number as exponent. Got "
             f"{node.exponent}. {_CURE}"
         )
-    terms, child = [[]], _expand(node.child, columns)
-    for _ in range(int(node.exponent)):
-        terms = _multiplied(terms, child)
-    return terms
 
 
-def _expand_selection(node, columns):
-    inner = np.asarray(node.columns)
-    return _expand(node.child, inner if columns is None else columns[inner])
-
-
-def _no_density(node, columns):
-    raise ValueError(
-        f"Random features need a kernel with a known spectral density. {node.kernel!r} has none. "
-        f"{_CURE}"
-    )
+def _product(factors):
+    """Terms of a product of sums, given the terms of each factor."""
+    return reduce(_multiplied, factors, [[]])
 
 
 def _multiplied(left, right):
@@ -165,24 +164,15 @@ def _multiplied(left, right):
     return [a + b for a, b in itertools.product(left, right)]
 
 
-_EXPAND = {
-    nodes.Sum: _expand_sum,
-    nodes.Product: _expand_product,
-    nodes.Power: _expand_power,
-    nodes.Selection: _expand_selection,
-    nodes.Opaque: _no_density,
-    nodes.Stationary: _expand_leaf,
-    nodes.Linear: _expand_leaf,
-    nodes.Constant: _expand_leaf,
-}
-
-
 # ---- One term
 
 
 @dataclass(frozen=True)
 class _Product:
-    """A product of leaves; the stationary and the linear ones of them with their columns."""
+    """A product of leaves. Waves are its stationary factors and lines its linear factors.
+
+    Waves and lines are pairs (leaf, columns).
+    """
 
     leaves: list
     waves: list
@@ -190,21 +180,14 @@ class _Product:
 
     @classmethod
     def of(cls, pairs):
-        located = [(leaf, _columns_of(leaf, columns)) for leaf, columns in pairs]
-        waves = [pair for pair in located if isinstance(pair[0], nodes.Stationary)]
-        lines = [pair for pair in located if isinstance(pair[0], nodes.Linear)]
+        waves = [pair for pair in pairs if isinstance(pair[0], nodes.Stationary)]
+        lines = [pair for pair in pairs if isinstance(pair[0], nodes.Linear)]
         return cls([leaf for leaf, _ in pairs], waves, lines)
 
     @property
     def width(self):
-        """Number of entries of the product of all (sigma_0, x)."""
+        """Number of entries of the outer product of all vectors (sigma_0, x)."""
         return math.prod(1 + len(columns) for _, columns in self.lines)
-
-
-def _columns_of(leaf, columns):
-    if columns is None and not isinstance(leaf, nodes.Constant):
-        return np.arange(leaf.n_columns)
-    return columns
 
 
 def _sample_term(p, product, n_features, rng):
@@ -223,7 +206,7 @@ def _sample_term(p, product, n_features, rng):
 
 
 def _entries(p, lines, count):
-    """Which entry of each (sigma_0, x) multiplies a feature: all combinations in turn."""
+    """The linear factors of ``_Term.lines``; features take all combinations of entries in turn."""
     if not lines:
         return ()
     shape = [1 + len(columns) for _, columns in lines]
@@ -235,7 +218,10 @@ def _entries(p, lines, count):
 
 
 def _sample_phases(p, waves, count, rng):
-    """Columns, center and frequencies; leaves on the same columns add up in the angle."""
+    """Columns (c,), center (c,) and frequencies (c, count) of all waves, one after the other.
+
+    An angle is a sum over these columns, so it adds up the angles of the waves.
+    """
     columns = np.concatenate([columns for _, columns in waves])
     center = np.concatenate([leaf.center for leaf, _ in waves])
     frequencies = np.concatenate([_sample_frequencies(p, leaf, count, rng) for leaf, _ in waves])
@@ -243,9 +229,9 @@ def _sample_phases(p, waves, count, rng):
 
 
 def _sample_frequencies(p, leaf, count, rng):
-    """Frequencies in the units of the inputs, shape (n_columns, count)."""
+    """Frequencies per unit of the inputs, shape (d, count)."""
     shape = p[list(leaf.shape)]
-    unscaled = _DENSITIES[leaf.name](leaf.n_columns, count, rng, *shape)
+    unscaled = _DENSITIES[leaf.name](len(leaf.center), count, rng, *shape)
     return unscaled / np.reshape(leaf.scales(p), (-1, 1))
 
 
@@ -262,15 +248,15 @@ def _student_t(d, count, rng, dof):
 
 
 def _gamma_mixture(d, count, rng, alpha):
-    """A rational quadratic is a Gamma(alpha, rate alpha) mixture of squared exponentials."""
+    """A rational quadratic is a mixture of squared exponentials over Gamma(alpha, rate alpha)."""
     return _gaussian(d, count, rng) * np.sqrt(rng.gamma(alpha, 1.0 / alpha, count))
 
 
 def _harmonics(d, count, rng, length_scale, period):
     """Harmonic j of the period has probability exp(-1/l^2) I_j(1/l^2), over all integers j.
 
-    That is the Fourier series of exp((cos t - 1) / l^2), and the law (Skellam's) of the difference
-    of two Poisson numbers of mean 1 / (2 l^2).
+    These probabilities are the Fourier coefficients of exp((cos t - 1) / l^2). They are also
+    Skellam's law: the law of the difference of two Poisson numbers of mean 1 / (2 l^2).
     """
     if d != 1:
         raise ValueError(

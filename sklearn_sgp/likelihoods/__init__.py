@@ -1,14 +1,27 @@
-"""Observation models, and what a new one must say (docs/theory.md, section 10).
+"""Likelihoods: how targets, counts and classes arise from latent functions.
 
-`Probit`, `Logit` and `Softmax` are for classes, `Poisson` for counts, `StudentT` for numbers with
-outliers, `Gaussian` for numbers without. Estimators take them by name or as instances.
+This folder holds the interface `Likelihood`, the six likelihoods that estimators know by name, and
+the quadrature they need (docs/theory.md, section 10). It imports only `_core` and third parties;
+only `data/targets.py` and `estimators` import from it, all other code is given a likelihood.
+
+`Gaussian` is for numbers, `StudentT` for numbers with outliers, `Poisson` for counts, `Probit` and
+`Logit` for two classes, `Softmax` for several. Estimators take them by name or as instances.
 """
 
-from ._base import ExpectedLogDensity
+from ._base import ExpectedLogDensity, Likelihood
 from ._bernoulli import Logit, Probit
-from ._poisson import Poisson
 from ._gaussian import Gaussian
-from ._student_t import StudentT
+from ._poisson import Poisson
 from ._softmax import Softmax
+from ._student_t import StudentT
 
-__all__ = ["ExpectedLogDensity", "Gaussian", "Logit", "Poisson", "Probit", "Softmax", "StudentT"]
+__all__ = [
+    "ExpectedLogDensity",
+    "Gaussian",
+    "Likelihood",
+    "Logit",
+    "Poisson",
+    "Probit",
+    "Softmax",
+    "StudentT",
+]

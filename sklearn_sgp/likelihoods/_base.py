@@ -1,23 +1,276 @@
-"""What a likelihood must say for every row, and nothing more.
+"""The interface of a likelihood, and the defaults of what most likelihoods share.
 
-A likelihood gives, for latent means and variances of the rows, the expected log density under
-N(mean, variance) and its two derivatives, from which the bound, the natural-gradient step and all
-hyperparameter gradients follow (docs/theory.md, eqs. 12 to 15 and 23).
+For each row a likelihood gives the expected log density under N(mean, variance) and its two
+derivatives. The bound, the natural-gradient step and all gradients of hyperparameters follow from
+these (docs/theory.md, eqs. 12 to 15 and 23).
 """
 
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
+
+_SMALLEST_PROBABILITY = np.finfo(np.float64).tiny
 
 
 class ExpectedLogDensity(NamedTuple):
-    """Expected log density of each row and its derivatives.
+    """Expected log density of each row, in nats, and its derivatives.
 
-    ``value`` (n,) is summed over outputs, in nats; ``d_mean`` and ``d_variance`` are (n, t);
-    ``d_log_noise`` (n,) is the derivative of ``value`` in the logarithm of the noise variance.
+    Attributes
+    ----------
+    value : ndarray of shape (n,)
+        Expected log density, summed over the outputs of a row.
+    d_mean, d_variance : ndarray of shape (n, n_latent)
+        Derivatives of ``value`` in the latent means and variances.
+    d_log_noise : ndarray of shape (n,)
+        Derivative of ``value`` in the logarithm of the noise variance; zeros without noise.
+    d_theta : ndarray of shape (n, k) or None
+        Derivative of ``value`` in `Likelihood.theta`. None: the likelihood has no free parameters.
     """
 
     value: np.ndarray
     d_mean: np.ndarray
     d_variance: np.ndarray
     d_log_noise: np.ndarray
+    d_theta: np.ndarray | None = None
+
+
+class Likelihood(BaseEstimator):
+    """Base class of likelihoods, p(y | f), and the documentation of their interface.
+
+    A likelihood of one's own derives from this class and is passed to an estimator as an instance.
+    Its parameters are the arguments of its ``__init__``, stored under their names and unchanged, as
+    in every scikit-learn estimator: then ``likelihood__df`` can be searched by `GridSearchCV`. A
+    class with all of the members below works without deriving from this one.
+
+    In the shapes, n is the number of rows, t that of target columns, and C that of classes.
+    ``n_latent`` is t in regression and `n_latent(C)` in classification. Arrays have dtype float64.
+
+    **Attributes**, which may be class attributes:
+
+    ``conjugate`` : bool, default=False
+        The optimal q(u) has a closed form. True for Gaussian noise only.
+    ``identity_mean`` : bool, default=True
+        The mean of y is the latent mean. If False, `predict` calls `moments`, as the mean of y then
+        depends on the latent variance.
+    ``has_noise`` : bool, default=False
+        The likelihood uses the noise variance of the estimator, which is then learned. If False,
+        the ``noise_variance`` argument of every method has no meaning and may be None.
+    ``scales_targets`` : bool, default=False
+        Targets may be centred and scaled (``normalize_y``). Every method but `check_targets` and
+        `initialized` then has y, f and the noise variance in the scaled units. If False, y is
+        always in its own units.
+    ``natural_step`` : float, default=1.0
+        Longest natural-gradient step, in (0, 1]. 1 suits rows with one latent function each.
+    ``shift_invariant`` : bool, default=False
+        Adding the same number to all latent functions of a row leaves the density as it is.
+    ``max_classes`` : int or None, default=None
+        Largest number of classes; None for any number, and for regression.
+    ``theta`` : ndarray of shape (k,), default empty
+        Logarithms of the likelihood's own free parameters, at the value to start learning from.
+    ``theta_bounds`` : ndarray of shape (k, 2), default empty
+        Lower and upper bounds of `theta`.
+
+    **Methods with a default**, documented below: `n_latent`, `check_targets`, `initialized`,
+    `with_theta`; for classes also `codes` and `decision`.
+
+    **Methods that every likelihood must define**
+
+    ``expected_log_density(y, mean, variance, noise_variance)``
+        E[log p(y | f)] for f ~ N(mean, variance) as an `ExpectedLogDensity`. Called with batches of
+        rows in every pass over the data, in several threads or processes at once, so it must not
+        change the likelihood. ``y`` has shape (n, t), or (n, 1) with `codes` in classification;
+        ``mean`` and ``variance`` have shape (n, n_latent); the variance may be as small as 1e-300.
+        A likelihood that is ``conjugate`` may also get a variance of shape (n,) that all outputs
+        share. The sum over rows of ``weight * value`` is what the bound contains.
+
+    **Methods of a regression likelihood**, for predictions. ``mean`` and ``variance`` are those of
+    f, of shape (n, t), and the variance can be zero. `moments` must be defined; without the others
+    the prediction that needs one raises NotImplementedError.
+
+    ``moments(mean, variance, noise_variance)``
+        Mean and variance of y, both (n, t): for `predict` and `predict_std`.
+    ``covariance(mean, covariance, noise_variance)``
+        Mean (n, t) and joint covariance (n, n, t) of y from those of f, whose covariance has shape
+        (n, n, t), or (n, n, 1) if all outputs share it. It may overwrite the covariance it is
+        given. For `predict` with ``return_cov=True``.
+    ``quantiles(mean, variance, noise_variance, levels)``
+        Quantiles of y, (n, t, n_levels): for `predict_quantiles`.
+    ``log_predictive_density(y, mean, variance, noise_variance)``
+        log E[p(y | f)], summed over outputs, (n,): for `log_density`. A target that cannot be
+        has log density -inf.
+    ``draw(f, noise_variance, rng)``
+        Observations for latent values of shape (n, t, n_samples), drawn with the
+        `numpy.random.RandomState` ``rng``: for `sample_y`.
+
+    **Methods of a classification likelihood.** ``mean`` and ``variance`` have shape (n, n_latent).
+    `probabilities` must be defined.
+
+    ``probabilities(mean, variance)``
+        E[p(class | f)], (n, C), rows summing to 1: for `predict` and `predict_proba`.
+    ``log_predictive_density(y, mean, variance, noise_variance=None)``
+        log probability of the class with code y of shape (n, 1), (n,).
+
+    Examples
+    --------
+    Two methods are enough to learn a regression likelihood and to predict means and deviations:
+
+    >>> import numpy as np
+    >>> from sklearn_sgp.likelihoods import ExpectedLogDensity, Likelihood
+    >>> class Exponential(Likelihood):
+    ...     '''Waiting times with mean exp(f).'''
+    ...     identity_mean = False
+    ...
+    ...     def expected_log_density(self, y, mean, variance, noise_variance=None):
+    ...         scaled = y * np.exp(-mean + 0.5 * variance)
+    ...         value = (-mean - scaled).sum(axis=1)
+    ...         return ExpectedLogDensity(value, scaled - 1, -0.5 * scaled, np.zeros(len(y)))
+    ...
+    ...     def moments(self, mean, variance, noise_variance=None):
+    ...         first = np.exp(mean + 0.5 * variance)
+    ...         return first, first**2 * (2 * np.exp(variance) - 1)
+    >>> Exponential().n_latent(3)
+    3
+    """
+
+    conjugate = False
+    identity_mean = True
+    has_noise = False
+    scales_targets = False
+    natural_step = 1.0
+    shift_invariant = False
+    max_classes = None
+    n_noise = 0  # the same as has_noise, for code that has not moved to it yet
+
+    def n_latent(self, n_outputs):
+        """Number of latent functions.
+
+        Parameters
+        ----------
+        n_outputs : int
+            Number of target columns in regression, of classes in classification.
+
+        Returns
+        -------
+        n_latent : int
+        """
+        return n_outputs
+
+    def check_targets(self, y):
+        """Refuse targets that this likelihood gives no density; called for every batch.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n, t)
+            Targets in their own units, neither centred nor scaled.
+
+        Raises
+        ------
+        ValueError
+            If a target cannot be.
+        """
+
+    def initialized(self, y, weight):
+        """Likelihood to learn with: parameters checked, and those left open taken from the targets.
+
+        Called once, with the first batch, after `check_targets`.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n, t)
+            Targets in their own units.
+        weight : ndarray of shape (n,) or None
+            Sample weights; None means 1.
+
+        Returns
+        -------
+        likelihood : Likelihood
+            This instance, or a changed copy.
+
+        Raises
+        ------
+        ValueError
+            If a parameter of the likelihood is not what it must be.
+        """
+        return self
+
+    @property
+    def theta(self):
+        """Logarithms of the free parameters at the start of learning, shape (k,)."""
+        return np.empty(0)
+
+    @property
+    def theta_bounds(self):
+        """Bounds of `theta`, shape (k, 2)."""
+        return np.empty((0, 2))
+
+    def with_theta(self, theta):
+        """Likelihood with other values of the free parameters.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (k,)
+
+        Returns
+        -------
+        likelihood : Likelihood
+            An instance whose parameters are numbers and whose `theta` is the given one.
+        """
+        return self
+
+    def codes(self, place):
+        """Classes as `expected_log_density` takes them.
+
+        Parameters
+        ----------
+        place : ndarray of shape (n,)
+            Numbers of the classes, 0 to C - 1.
+
+        Returns
+        -------
+        codes : ndarray of shape (n, 1)
+            -1.0 and 1.0 if ``max_classes`` is 2, otherwise the numbers as floats.
+        """
+        code = place.astype(np.float64)
+        if self.max_classes == 2:
+            code = 2.0 * code - 1.0
+        return code[:, None]
+
+    def decision(self, mean, variance):
+        """Values of the decision function.
+
+        Parameters
+        ----------
+        mean, variance : ndarray of shape (n, n_latent)
+            Of the latent functions.
+
+        Returns
+        -------
+        decision : ndarray of shape (n,) or (n, C)
+            Log-odds of the second of two classes, or the log probability of each of several.
+        """
+        # a probability that underflowed has a finite logarithm
+        log_p = np.log(np.maximum(self.probabilities(mean, variance), _SMALLEST_PROBABILITY))
+        return log_p[:, 1] - log_p[:, 0] if log_p.shape[1] == 2 else log_p
+
+    def covariance(self, mean, covariance, noise_variance):
+        """Mean and joint covariance of y; see the class."""
+        raise self._without("covariance", "return_cov=True")
+
+    def quantiles(self, mean, variance, noise_variance, levels):
+        """Quantiles of y; see the class."""
+        raise self._without("quantiles", "predict_quantiles")
+
+    def log_predictive_density(self, y, mean, variance, noise_variance=None):
+        """log p(y); see the class."""
+        raise self._without("log_predictive_density", "log_density")
+
+    def draw(self, f, noise_variance, rng):
+        """Observations for latent values; see the class."""
+        raise self._without("draw", "sample_y")
+
+    def _without(self, method, needed_for):
+        return NotImplementedError(
+            f"{needed_for} needs a likelihood with the method '{method}'. Got {self!r}, which does "
+            "not define it."
+        )

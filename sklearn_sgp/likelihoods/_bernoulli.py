@@ -3,21 +3,20 @@
 import numpy as np
 from scipy.special import expit, log_expit, log_ndtr
 
-from ._base import ExpectedLogDensity
+from ._base import ExpectedLogDensity, Likelihood
 from ._quadrature import gaussian_expectations
 
 _HALF_LOG_2PI = 0.5 * np.log(2.0 * np.pi)
 
 
-class _Bernoulli:
-    """p(y | f) = link(y f); a subclass has its logarithm with two derivatives, in y f."""
+class _Bernoulli(Likelihood):
+    """p(y | f) = link(y f); subclasses give log link with its first two derivatives."""
 
-    n_noise = 0
-    natural_step = 1.0
-    shift_invariant = False
+    max_classes = 2
 
-    def __repr__(self):
-        return f"{type(self).__name__}()"
+    def n_latent(self, n_outputs):
+        """One latent function for both classes."""
+        return 1
 
     def expected_log_density(self, y, mean, variance, noise_variance=None):
         """E[log link(y f)] for f ~ N(mean, variance), and its derivatives.
@@ -53,6 +52,10 @@ class _Bernoulli:
 
 class Probit(_Bernoulli):
     """p(y | f) = Phi(y f)."""
+
+    def decision(self, mean, variance):
+        """Latent mean over sqrt(1 + latent variance), shape (n,)."""
+        return mean[:, 0] / np.sqrt(1.0 + variance[:, 0])
 
     @staticmethod
     def _derivatives(f):

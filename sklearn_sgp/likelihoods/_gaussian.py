@@ -3,15 +3,16 @@
 import numpy as np
 from scipy.special import ndtri
 
-from ._base import ExpectedLogDensity
+from ._base import ExpectedLogDensity, Likelihood
 
 
-class Gaussian:
-    """Gaussian noise of one variance, the same for every row and output."""
+class Gaussian(Likelihood):
+    """y = f + e with Gaussian noise e of one variance, the same for every row and output."""
 
+    conjugate = True
+    has_noise = True
+    scales_targets = True
     n_noise = 1
-    natural_step = 1.0
-    shift_invariant = False
 
     def expected_log_density(self, y, mean, variance, noise_variance):
         """E[log N(y; f, noise_variance)] for f ~ N(mean, variance).
@@ -21,7 +22,7 @@ class Gaussian:
         y, mean : ndarray of shape (n, t)
             Targets and latent means.
         variance : ndarray of shape (n,) or (n, t)
-            Latent variances; of one axis where the outputs share them.
+            Latent variances; shape (n,) if all outputs share them.
         noise_variance : float
             Variance of the noise.
 
@@ -44,7 +45,7 @@ class Gaussian:
         return mean, variance + noise_variance
 
     def covariance(self, mean, covariance, noise_variance):
-        """Mean (n, t) and joint covariance (n, n, t) of y, from those of f; changes the latter."""
+        """Mean (n, t) and joint covariance (n, n, t) of y; overwrites the covariance of f."""
         covariance[np.diag_indices(len(mean))] += noise_variance
         return mean, covariance
 

@@ -2,33 +2,35 @@
 
 import numpy as np
 
-# Nodes reach so many standard deviations, where the normal density is 1e-11 of its peak.
+# Outermost nodes, in standard deviations: the normal density there is 1e-11 of its peak.
 _REACH = 7.2
-# Distance of nodes in standard deviations, where the function is as smooth as the density; with
-# singularities at 2.8 from the real axis the trapezoidal rule is then off by 1e-11 of the
+# Largest distance of nodes, in standard deviations. If the function's singularities are 2.8
+# standard deviations or more from the real axis, the trapezoidal rule is then off by 1e-11 of the
 # function's size (docs/theory.md, section 10).
 _STEP = 0.6
-_PIECE = 1 << 18  # values at a time
+_PIECE = 1 << 18  # largest number of function values in memory
 
 
 def gaussian_expectations(function, mean, variance, width=1.0):
     """E[function(f)] for f ~ N(mean, variance), row by row, by the trapezoidal rule.
 
     The rule converges geometrically for functions that are analytic in a strip about the real axis.
-    Its step is halved as often as the standard deviation exceeds the width.
+    Its step is halved once for every factor of two by which the standard deviation exceeds the
+    width.
 
     Parameters
     ----------
     function : callable
-        ``function(f, rows)``, with f of shape (k, n_nodes) for the rows of an index, returns arrays
-        of that shape, one for each expectation.
+        ``function(f, rows)`` gets f of shape (k, n_nodes) and the index of these k rows, and
+        returns a tuple of arrays of the shape of f, one for each expectation.
     mean, variance : ndarray of shape (n,)
-    width : float
-        Distance of the function's singularities from the real axis, in units of 2.8.
+    width : float, default=1.0
+        Distance of the function's singularities from the real axis, divided by 2.8.
 
     Returns
     -------
     expectations : list of ndarray of shape (n,)
+        One for each array that the function returns.
     """
     sd = np.sqrt(variance)
     level = np.ceil(np.log2(np.maximum(sd / width, 1.0))).astype(int)

@@ -7,41 +7,38 @@ With x_c = exp(s + f_c) and P_c(s) the product of E[exp(-x_j)] over the other cl
     E[p_c - p_c^2] = integral of E[x_c exp(-x_c)] (-P_c'(s)) ds,
 
 one-dimensional and exact. Each expectation on the right is a function of s + mean_c and variance_c
-alone, which sklearn_sgp/_core/softmax.c makes on a lattice.
+alone, and sklearn_sgp/_core/softmax.c computes it on a lattice of s.
 """
 
 import numpy as np
 
 from .._core._softmax import softmax_rows
-from ._base import ExpectedLogDensity
+from ._base import ExpectedLogDensity, Likelihood
 from ._softmax_tables import FIRST, STEP, lattice
 
-# Largest step, in units of (sum 1 / sd_c^2)^(-1/2), for functions that are as smooth as that.
+# Largest step of the rule, in units of (sum 1 / sd_c^2)^(-1/2), the smoothness of the integrand.
 _SMOOTH_STEP = 0.9
-_WIDEST = 1e5  # tables grow with the widest sd: to hundreds of megabytes here
+_WIDEST = 1e5  # tables grow with the widest sd; at this one they take hundreds of megabytes
 
 
-class Softmax:
+class Softmax(Likelihood):
     """p(y = c | f) = exp(f_c) / sum exp(f), c from 0."""
 
-    n_noise = 0
-    # The classes together bend from once to twice as much as each alone: this is halfway, and each
-    # step then leaves a third of the error, where full steps oscillate.
+    # A natural-gradient step uses the curvature of each class alone, and the curvature of all
+    # classes together is between one and two times that. At both ends a step of 2/3 leaves a third
+    # of the error; full steps oscillate.
     natural_step = 2.0 / 3.0
-    # Means common to all classes change nothing but the divergence, least where they are zero;
-    # steps class by class would be slow to find that.
+    # A mean common to all classes changes only the divergence, which is least if that mean is zero.
+    # Steps class by class would find this slowly.
     shift_invariant = True
-
-    def __repr__(self):
-        return f"{type(self).__name__}()"
 
     def expected_log_density(self, y, mean, variance, noise_variance=None):
         """E[log p_y] for f_c ~ N(mean_c, variance_c), and its derivatives.
 
         Parameters
         ----------
-        y : ndarray of int, shape (n, 1)
-            Class.
+        y : ndarray of shape (n, 1)
+            Number of the class, 0 to C - 1.
         mean, variance : ndarray of shape (n, C)
         noise_variance : ignored
 
@@ -72,17 +69,18 @@ class Softmax:
 def softmax_moments(mean, variance):
     """E[log sum exp f] (n,), E[p] and E[p^2] (n, C) for independent f_c ~ N(mean_c, variance_c).
 
-    NaN in rows with a mean that is not finite or a variance above 1e10.
+    Rows with a mean that is not finite, or with a variance above 1e10, are NaN.
     """
     n, C = mean.shape
     top = mean.max(axis=1)
     shifted = np.ascontiguousarray(mean - top[:, None])
     sd = np.ascontiguousarray(np.sqrt(variance))
     sd[~(sd <= _WIDEST)] = np.nan
-    # A product of functions smoothed by sd_c has a spectrum of variance sum 1 / sd_c^2 at most.
+    # The spectrum of a product of functions, each smoothed by its sd_c, has at most the variance
+    # sum 1 / sd_c^2.
     bounded = np.where(np.isnan(sd), 1.0, np.maximum(sd, 1e-6))
     smooth = _SMOOTH_STEP / np.sqrt((1.0 / bounded**2).sum(axis=1))
-    # and nowhere a step longer than that of the narrowest class's table
+    # The step is never longer than that of the table of the narrowest class.
     longest = np.minimum(smooth / STEP, bounded.min(axis=1) / FIRST)
     doublings = np.floor(np.log2(np.maximum(longest, 1.0))).astype(int)
     log_sum, p, p2 = np.empty(n), np.empty((n, C)), np.empty((n, C))

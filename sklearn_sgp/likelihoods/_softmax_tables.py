@@ -1,6 +1,6 @@
-"""What softmax moments read off (docs/theory.md, section 10): lattices, rules and tables.
+"""Lattices, quadrature rules and tables for the moments of softmax (docs/theory.md, section 10).
 
-The constants are those of sklearn_sgp/_core/softmax.c.
+The constants must equal those of sklearn_sgp/_core/softmax.c.
 """
 
 from functools import lru_cache
@@ -12,9 +12,9 @@ from scipy.special import roots_hermitenorm
 # At this step the trapezoidal rule for the integral of x exp(-x), which is 1, is off by
 # 2 |Gamma(1 + 2 pi i / step)| = 1.2e-11, and that of x^2 exp(-x) by 2e-10.
 STEP = 0.35
-# Sums over a table have steps of 0.6 of its sd, which doubles from level to level.
+# A sum over a table has steps of 0.6 times the table's sd, which doubles from level to level.
 _TABLE_SD = STEP / 0.6
-# From this sd on a level serves, up to twice as much; from the next, the one above.
+# Level l of the tables serves the sd from FIRST * 2^(l - 1) to FIRST * 2^l.
 FIRST = 0.779
 _REACH = 7.2  # standard deviations
 _LEFT, _RIGHT = -27.0, 3.6  # x exp(-x) is negligible outside, for x = exp of it
@@ -29,7 +29,7 @@ def lattice(doublings, n_levels):
     step = STEP * 2.0**doublings
     n_powers = int(np.ceil(-_UNDERFLOW / step))
     rules = [roots_hermitenorm(count) for count in range(1, len(_HERMITE) + 1)]
-    # the levels that a step is too long for stay empty
+    # levels whose sd is too small for the step have no table
     tables = [_table(doublings, level) for level in _levels(doublings, n_levels)]
     ends = np.cumsum([0] + [2 * G.size for _, G, _ in tables])[:-1]
     skipped = [0] * (n_levels - len(tables))
@@ -42,8 +42,12 @@ def lattice(doublings, n_levels):
         weights=np.concatenate([weights / weights.sum() for _, weights in rules]),
         reaches=np.array(_HERMITE),
         tables=np.concatenate([part for _, G, D in tables for part in (G, D)]),
-        origin=np.array(skipped + [end - lo for end, (lo, _, _) in zip(ends, tables, strict=True)]),
-        width=np.array(skipped + [G.size for _, G, _ in tables]),
+        # intp: plain integers would become int32 on Windows with numpy 1
+        origin=np.array(
+            skipped + [end - lo for end, (lo, _, _) in zip(ends, tables, strict=True)],
+            dtype=np.intp,
+        ),
+        width=np.array(skipped + [G.size for _, G, _ in tables], dtype=np.intp),
     )
 
 
@@ -52,9 +56,9 @@ def _levels(doublings, n_levels):
 
 
 def _ends(doublings, level):
-    """First and last n that sums over a table of a level read."""
+    """First and last n that the sums over the table of a level need."""
     step, widest = STEP * 2.0**doublings, FIRST * 2.0**level
-    # the sum goes as far again as the class does, and on for its last weights
+    # sums reach beyond their centre by the reach of the normal density, and by its last weights
     margin = 10 + 4 * 2 ** max(level - 1 - doublings, 0)
     lo = np.ceil((2 * _REACH * widest - _LEFT) / step)
     hi = np.ceil((2 * _REACH * widest + _RIGHT) / step)
@@ -63,7 +67,7 @@ def _ends(doublings, level):
 
 @lru_cache(maxsize=64)
 def _table(doublings, level):
-    """n of the first value, E[exp(-x)] and E[x exp(-x)] for x = exp(n step + sd z), as arrays."""
+    """First n, and arrays of E[exp(-x)] and E[x exp(-x)] for x = exp(n step + sd z), z normal."""
     lo, hi = _ends(doublings, level)
     n = np.arange(lo, hi + 1)
     if level == 0:
@@ -92,7 +96,7 @@ def _exact(t):
 
 
 def _normal(sd, step):
-    """Multiples of the step, and the normal density's weights there."""
+    """Integers k within 8.3 sd, and the weights of the normal density at k * step."""
     half = int(np.ceil(8.3 * sd / step))
     offset = np.arange(-half, half + 1)
     weight = np.exp(-0.5 * (offset * (step / sd)) ** 2)
@@ -100,7 +104,7 @@ def _normal(sd, step):
 
 
 def _at(n, table):
-    """A table's values at n * step, 1 and 0 before its first and 0 after its last."""
+    """Values of a table at n: 1 and 0 before its first entry, 0 and 0 after its last."""
     lo, G, D = table
     place = n - lo
     inside = np.clip(place, 0, G.size - 1)

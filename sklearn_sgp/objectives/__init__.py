@@ -1,0 +1,4 @@
+"""Bounds and evidences with their gradients: functions of parameters and data, in nats.
+
+Imports `factors`, `gp` and what is below them; knows neither optimisers nor estimators.
+"""

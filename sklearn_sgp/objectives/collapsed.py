@@ -8,45 +8,31 @@ from typing import NamedTuple
 import numpy as np
 
 from .._core._memory import empty
-from ..factors.row_sums import SumsCotangent, accumulate, block_store, pull_back
 from .._linalg import NotPositiveDefiniteError
-from ..gp.posterior import DIRECT_GRADIENT_LIMIT, DIRECT_LIMIT, Prior
-from ..gp.coordinates import DirectState, WhitenedState
-
-
-class Gradient(NamedTuple):
-    """Derivatives of an objective.
-
-    ``theta`` (n_theta,) in the kernel's log parameters, ``log_noise`` a number, ``Z`` (m, d) or
-    0.0 where it was not asked for.
-    """
-
-    theta: np.ndarray
-    log_noise: float
-    Z: np.ndarray
-
-    def scaled(self, factor):
-        """The gradient of ``factor`` times the objective."""
-        return Gradient(*(factor * part for part in self))
+from ..factors.gradients import Gradient
+from ..factors.passes import Pieces
+from ..factors.row_sums import RowSumsCotangent, row_sums, row_sums_gradient
+from ..gp.coordinates import DIRECT_GRADIENT_LIMIT, choose_coordinates
+from ..gp.prior import Prior
 
 
 class CollapsedTerms(NamedTuple):
     """Value of the collapsed bound and the cotangents of what it was made from."""
 
     value: float
-    sums: SumsCotangent
+    sums: RowSumsCotangent
     K: np.ndarray
     log_noise: float
 
 
-def collapsed_value(state, sums, noise_variance):
+def collapsed_value(q, sums, noise_variance):
     """The bound itself (docs/theory.md, eq. 10).
 
     Parameters
     ----------
-    state : states.WhitenedState or states.DirectState
+    q : Whitened or Direct
         q(u) at its optimum.
-    sums : factors.Sums
+    sums : RowSums
         Only its scalars are used.
     noise_variance : float
 
@@ -54,71 +40,52 @@ def collapsed_value(state, sums, noise_variance):
     -------
     value : float
     """
-    t = state.h.shape[1]
-    unexplained = sums.diagonal / noise_variance - state.explained
+    t = q.h.shape[1]
+    unexplained = sums.diagonal / noise_variance - q.trace_H
     return 0.5 * (
         -t * sums.weight * np.log(2.0 * np.pi * noise_variance)
         - sums.targets / noise_variance
-        - t * state.log_det
-        + state.fit
+        - t * q.log_det
+        + q.quadratic
         - t * max(unexplained, 0.0)
     )
 
 
-def collapsed_terms(state, sums, noise_variance):
+def collapsed_terms(q, sums, noise_variance):
     """Value and cotangents of the collapsed bound; parameters as in `collapsed_value`."""
-    s2, t = noise_variance, state.h.shape[1]
-    H_cotangent = state.information_cotangent()
+    s2, t = noise_variance, q.h.shape[1]
+    H_cotangent = q.information_cotangent()  # (m, m)
     scaled = np.divide(H_cotangent, s2, out=empty(H_cotangent.shape))
-    informed = float(np.vdot(H_cotangent, state.H)) + state.fit
+    informed = float(np.vdot(H_cotangent, q.H)) + q.quadratic
     log_noise = 0.5 * (sums.targets / s2 + t * sums.diagonal / s2 - t * sums.weight) - informed
     return CollapsedTerms(
-        collapsed_value(state, sums, s2),
-        SumsCotangent(scaled, state.coefficients / s2, -0.5 * t / s2),
-        state.collapsed_gram_cotangent(H_cotangent),
+        collapsed_value(q, sums, s2),
+        RowSumsCotangent(scaled, q.coefficients / s2, -0.5 * t / s2),
+        q.collapsed_gram_cotangent(H_cotangent),
         log_noise,
     )
 
 
-def information_bound(kernel, rows, noise_variance):
-    """What the trace of H, and with it its largest eigenvalue, can hardly exceed.
-
-    tr H <= sum w k(x, x) / noise; the largest of about 1,000 k(x, x) stands for all.
-    """
-    sample = rows.X[:: max(1, len(rows) // 1000)]
-    return float(kernel.diag(sample).max()) * rows.total_weight / noise_variance
-
-
-def suitable_form(rows, prior, noise_variance, limit=DIRECT_LIMIT):
-    """DirectState where it is safe, else WhitenedState."""
-    information = information_bound(prior.kernel, rows, noise_variance)
-    return DirectState if prior.direct_is_safe(information, limit) else WhitenedState
-
-
-def optimal_state(prior, rows, noise_variance, *, form=None, n_jobs=None, store=None):
+def optimal_q(prior, pieces, noise_variance, coordinates):
     """The optimal q(u), by one pass over the rows.
 
     Parameters
     ----------
     prior : Prior
-    rows : rows.Rows
+    pieces : passes.Pieces
     noise_variance : float
-    form : type or None
-        WhitenedState or DirectState; None takes what is safe.
-    n_jobs : int or None
-    store : list or None
-        From `factors.block_store`.
+    coordinates : type
+        Whitened or Direct; see `gp.coordinates.choose_coordinates`.
 
     Returns
     -------
-    state : WhitenedState or DirectState
-    sums : factors.Sums
-        In the same form.
+    q : Whitened or Direct
+    sums : RowSums
+        In the same coordinates.
     """
-    form = form or suitable_form(rows, prior, noise_variance)
-    L_inv = prior.L_inv if form is WhitenedState else None
-    sums = accumulate(prior.kernel, prior.Z, L_inv, rows, n_jobs=n_jobs, store=store)
-    return form.from_sums(prior, sums, noise_variance), sums
+    L_inv = prior.L_inv if coordinates.whitens else None
+    sums = row_sums(prior.kernel, prior.Z, L_inv, pieces)
+    return coordinates.from_sums(prior, sums.gram, sums.cross, noise_variance), sums
 
 
 def collapsed_bound(
@@ -128,25 +95,24 @@ def collapsed_bound(
     *,
     with_inputs=True,
     n_jobs=None,
-    form=None,
+    coordinates=None,
     limit=DIRECT_GRADIENT_LIMIT,
 ):
     """Collapsed bound and its gradient, by two passes over the rows.
 
     Parameters
     ----------
-    parameters : learning.Parameters
-        Kernel expression, theta, log noise variance and Z.
-    rows : rows.Rows
+    parameters : Parameters
+    rows : Rows
     delta : float
         Jitter in units of the kernel.
     with_inputs : bool
         Whether the gradient in Z is wanted.
     n_jobs : int or None
-    form : type or None
-        WhitenedState or DirectState; None takes what ``limit`` says.
+    coordinates : type or None
+        Whitened or Direct; None takes what ``limit`` says.
     limit : float
-        Largest amplification of rounding with which the direct form is taken.
+        Largest amplification of rounding with which direct coordinates are taken.
 
     Returns
     -------
@@ -160,23 +126,18 @@ def collapsed_bound(
     """
     kernel, Z, s2 = parameters.kernel, parameters.Z, parameters.noise_variance
     prior = Prior.build(kernel, Z, delta)
-    form = form or suitable_form(rows, prior, s2, limit)
-    store = block_store(len(Z), rows)
-    state, sums = optimal_state(prior, rows, s2, form=form, n_jobs=n_jobs, store=store)
-    terms = collapsed_terms(state, sums, s2)
+    coordinates = coordinates or choose_coordinates(rows, prior, s2, limit)
+    pieces = Pieces.of_rows(rows, len(Z), n_jobs)
+    q, sums = optimal_q(prior, pieces, s2, coordinates)
+    terms = collapsed_terms(q, sums, s2)
     if not np.isfinite(terms.value):
         raise NotPositiveDefiniteError("the bound is not finite")
-    theta, grad_Z = pull_back(
-        kernel,
-        Z,
-        state.block_factor,
-        rows,
-        terms.sums,
-        with_inputs=with_inputs,
-        n_jobs=n_jobs,
-        store=store,
+    theta, grad_Z = row_sums_gradient(
+        kernel, Z, q.block_factor, pieces, terms.sums, with_inputs=with_inputs
     )
     theta_K, Z_K = kernel.gram_vjp(Z, terms.K, with_inputs)
     return terms.value, Gradient(
-        theta + theta_K, terms.log_noise, grad_Z + (0.0 if Z_K is None else Z_K)
+        theta=theta + theta_K,
+        log_noise=terms.log_noise,
+        Z=grad_Z + (0.0 if Z_K is None else Z_K),
     )

@@ -1,10 +1,11 @@
 """q(u) for any likelihood: natural-gradient iterations, and the bound at their end.
 
-Each latent function c has its own data part (H_c, h_c) on one shared prior. A row enters through
-its sites, -2 gamma and g - 2 gamma mean, from the two derivatives g and gamma of its expected log
-density (docs/theory.md, eq. 15 and section 10). At the optimal q(u) the bound's derivative in q is
-zero, so that its gradient in kernel, noise and Z is the partial one: L-BFGS follows the bound at
-its optimum over q, as it does for Gaussian noise.
+A site is the Gaussian approximation of one row's likelihood term (Khan and Lin 2017). Each latent
+function c has its own data part (H_c, h_c) on one shared prior. A row enters through its sites,
+-2 gamma and g - 2 gamma mean, from the two derivatives g and gamma of its expected log density
+(docs/theory.md, eq. 15 and section 10). At the optimal q(u) the bound's derivative in q is zero, so
+that its gradient in kernel, noise, Z and the likelihood's parameters is the partial one: L-BFGS
+follows the bound at its optimum over q, as it does for Gaussian noise.
 """
 
 import time
@@ -14,12 +15,11 @@ import numpy as np
 
 from .._core import _linalg as la
 from .._core._memory import empty
-from ..factors.block_factors import BlockGradient, PulledBack, pull_back
-from ..factors.row_sums import CHUNK, block_store, each_store
-from ..gp.latents import Latents
 from .._linalg import NotPositiveDefiniteError, copy_of, product
-from .._parallel import group_bounds, map_groups, shares_memory
-from ..gp.posterior import Prior
+from .._parallel import map_groups, shares_memory
+from ..factors.gradients import BlockGradient, GradientSums, pull_back
+from ..factors.passes import Pieces, each_made
+from ..gp.posterior import Posterior
 
 _MAX_INNER = 30
 _MIN_STEP = 1e-3
@@ -30,95 +30,21 @@ _SHORTER, _LONGER = 0.6, 1.1
 class SitePass(NamedTuple):
     """What a pass over the rows at some q(u) finds.
 
-    ``value`` and ``log_noise`` are the expected log density of all rows and its derivative, ``g``
-    and ``gamma`` (n, C) the weighted derivatives in means and variances, ``first`` and ``second``
-    (n, C) the weighted sites, and ``target`` the q(u) that they make.
+    ``value`` is the expected log density of all rows, ``log_noise`` its derivative in the log noise
+    variance and ``theta`` (k,) those in the likelihood's own parameters, 0.0 where it has none.
+    ``g`` and ``gamma`` (n, C) are the weighted derivatives in means and variances, ``lambda_1`` and
+    ``lambda_2`` (n, C) the weighted natural parameters of the sites, and ``target`` the q(u) that
+    they make.
     """
 
     value: float
     log_noise: float
+    theta: np.ndarray
     g: np.ndarray
     gamma: np.ndarray
-    first: np.ndarray
-    second: np.ndarray
-    target: Latents
-
-
-def _information_group(prior, rows, first, second, blocks):
-    """Data parts (H_c, h_c) that sites make, over one group of rows."""
-    m, n_latent = len(prior.Z), first.shape[1]
-    H, h, lo = [np.zeros((m, m)) for _ in range(n_latent)], np.zeros((m, n_latent)), 0
-    for A, piece in _with_blocks(prior, rows, blocks):
-        hi = lo + len(piece)
-        _add_sites(A, first[lo:hi], second[lo:hi], H, h)
-        lo = hi
-    return H, h
-
-
-def _with_blocks(prior, rows, blocks):
-    """Whitened blocks and their rows, kept from the first pass on where there is a list for it."""
-    kept = blocks is not None and len(blocks) > 0
-    for i, piece in enumerate(rows.chunks(CHUNK)):
-        A = blocks[i] if kept else prior.whitened(piece.X)
-        if blocks is not None and not kept:
-            blocks.append(A)
-        yield A, piece
-
-
-def _add_sites(A, first, second, H, h):
-    weighted = empty(A.shape)
-    for c, H_c in enumerate(H):
-        la.syrk(np.multiply(A, np.sqrt(second[:, c]), out=weighted), H_c, 1.0, 1.0)
-    la.gemm(A, np.ascontiguousarray(first), h, False, False, 1.0, 1.0)
-
-
-def _pass_group(states, likelihood, noise_variance, rows, blocks):
-    """`SitePass` of one group of rows, the target as its sums."""
-    prior, n_latent = states[0].prior, len(states)
-    coefficients = np.hstack([state.coefficients for state in states])
-    m = len(prior.Z)
-    H, h = [np.zeros((m, m)) for _ in range(n_latent)], np.zeros((m, n_latent))
-    value, log_noise, found = 0.0, 0.0, []
-    for A, piece in _with_blocks(prior, rows, blocks):
-        mean = product(A, coefficients, trans_a=True)
-        unexplained = prior.kernel.diag(piece.X)
-        la.column_dots(A, A, unexplained, -1.0)
-        np.maximum(unexplained, 0.0, out=unexplained)  # never negative but for rounding
-        variance = np.empty((len(piece), n_latent))
-        for c, state in enumerate(states):
-            root, column = copy_of(A), unexplained.copy()
-            la.trmm(state.posterior.LB_inv, root)
-            la.column_dots(root, root, column)
-            variance[:, c] = column
-        expected = likelihood.expected_log_density(
-            piece.targets, mean, np.maximum(variance, 1e-300), noise_variance
-        )
-        weight = np.ones(len(piece)) if piece.weight is None else piece.weight
-        g, gamma = expected.d_mean * weight[:, None], expected.d_variance * weight[:, None]
-        second = np.maximum(-2.0 * gamma, 0.0)
-        first = g + second * mean
-        _add_sites(A, first, second, H, h)
-        value += float(weight @ expected.value)
-        log_noise += float(weight @ expected.d_log_noise)
-        found.append((g, gamma, first, second))
-    arrays = [np.concatenate(parts) for parts in zip(*found, strict=True)]
-    return value, log_noise, arrays, H, h
-
-
-def _factorised(state):
-    return state.posterior.LB_inv, state.coefficients
-
-
-def _inverted(state):
-    return state.middle
-
-
-def _once(prepare, latents, n_jobs):
-    """Let every q(u) keep what all tasks ask for; in parallel where that reaches the caller."""
-    if shares_memory():
-        map_groups(prepare, [(state,) for state in latents.states], n_jobs)
-    for state in latents.states:
-        prepare(state)
+    lambda_1: np.ndarray
+    lambda_2: np.ndarray
+    target: Posterior
 
 
 class SiteProblem:
@@ -126,160 +52,232 @@ class SiteProblem:
 
     Parameters
     ----------
-    prior : posterior.Prior
-    rows : rows.Rows
-    likelihood : object
+    prior : Prior
+    rows : Rows
+    likelihood : Likelihood
+        With numbers for its parameters.
     noise_variance : float
     n_jobs : int or None
-    store : list or None
-        From `factors.block_store`.
     rho : float
         Length of the first step of `ascend`; afterwards that of the next.
+    keep : bool
+        Whether passes keep their blocks where these are small enough.
     """
 
-    def __init__(self, prior, rows, likelihood, noise_variance, n_jobs=None, store=None, rho=1.0):
-        self.prior, self.rows, self.likelihood = prior, rows, likelihood
-        self.noise_variance, self.n_jobs = noise_variance, n_jobs
-        self.bounds = group_bounds(len(rows), CHUNK)
-        self.groups = [rows.select(slice(*bounds)) for bounds in self.bounds]
-        self.stores = each_store(store, self.groups)
+    def __init__(self, prior, rows, likelihood, noise_variance, n_jobs=None, *, rho=1.0, keep=True):
+        self.prior, self.likelihood, self.noise_variance = prior, likelihood, noise_variance
+        self.pieces = Pieces.of_rows(rows, len(prior.Z) if keep else None, n_jobs)
         self.rho = min(rho, likelihood.natural_step)
-        prior.L_inv  # noqa: B018  (once, not in every task)
+        prior.warm_cache()
 
     def _summed(self, parts):
+        """Posterior from the sums (H, h) of groups."""
         H = [sum(some) for some in zip(*(H for H, _ in parts), strict=True)]
         for H_c in H:
             la.mirror(H_c)
-        return Latents(self.prior, tuple(H), sum(h for _, h in parts))
+        return Posterior(self.prior, tuple(H), sum(h for _, h in parts))
 
-    def from_sites(self, first, second):
+    def from_sites(self, lambda_1, lambda_2):
         """q(u) that weighted sites (n, C) make."""
-        tasks = [
-            (self.prior, group, first[lo:hi], second[lo:hi], blocks)
-            for group, (lo, hi), blocks in zip(self.groups, self.bounds, self.stores, strict=True)
-        ]
-        return self._summed(map_groups(_information_group, tasks, self.n_jobs))
+        return self._summed(
+            self.pieces.map(_information_group, self.prior, slices=(lambda_1, lambda_2))
+        )
 
-    def visit(self, latents):
+    def site_pass(self, q):
         """A pass over all rows at some q(u)."""
-        _once(_factorised, latents, self.n_jobs)
-        tasks = [
-            (latents.states, self.likelihood, self.noise_variance, group, blocks)
-            for group, blocks in zip(self.groups, self.stores, strict=True)
-        ]
-        parts = map_groups(_pass_group, tasks, self.n_jobs)
-        arrays = [np.concatenate(some) for some in zip(*(part[2] for part in parts), strict=True)]
+        _for_each_precision(_factorised, q, self.pieces.n_jobs)
+        parts = self.pieces.map(_pass_group, q, self.likelihood, self.noise_variance)
+        arrays = [np.concatenate(some) for some in zip(*(part[3] for part in parts), strict=True)]
         return SitePass(
             sum(part[0] for part in parts),
             sum(part[1] for part in parts),
+            sum(part[2] for part in parts),
             *arrays,
-            self._summed([part[3:] for part in parts]),
+            self._summed([part[4:] for part in parts]),
         )
 
-    def ascend(self, latents, tol, max_iter=_MAX_INNER, deadline=np.inf, base=None):
+    def ascend(self, q, tol, max_iter=_MAX_INNER, deadline=np.inf, base=None):
         """Natural-gradient steps until one gains less than ``tol``; shorter where the bound falls.
+
+        A step that lowers the bound by more than ``tol`` is not taken and the next one is 0.6 times
+        as long; after a step that is taken the next one is 1.1 times as long.
 
         Parameters
         ----------
-        latents : Latents
+        q : Posterior
             Where to begin.
         tol : float
             In nats.
         max_iter : int
         deadline : float
             Seconds after which no further step is begun.
-        base : Latents or None
+        base : Posterior or None
             Information of other rows, which stays as it is.
 
         Returns
         -------
-        latents : Latents
+        q : Posterior
         found : SitePass
-            At these.
+            At this q(u).
         bound : float
         """
         begin = time.perf_counter()
-        found = self.visit(latents)
-        bound = self._bound(latents, found, base)
+        found = self.site_pass(q)
+        bound = _bound(q, found, base)
         seconds = time.perf_counter() - begin
         for _ in range(max_iter):
             if time.perf_counter() - begin + seconds > deadline:
                 break
             target = found.target if base is None else found.target.joined(base)
-            candidate = latents.towards(target, self.rho)
+            candidate = q.towards(target, self.rho)
             if base is None and self.likelihood.shift_invariant:
                 candidate = candidate.centred()
-            there = self.visit(candidate)
-            value = self._bound(candidate, there, base)
+            there = self.site_pass(candidate)
+            value = _bound(candidate, there, base)
             if not value >= bound - tol:
                 self.rho *= _SHORTER
                 if self.rho < _MIN_STEP:
                     break
                 continue
             gain = value - bound
-            latents, found, bound = candidate, there, value
+            q, found, bound = candidate, there, value
             self.rho = min(self.likelihood.natural_step, _LONGER * self.rho)
             if gain < tol:
                 break
-        return latents, found, bound
+        return q, found, bound
 
-    @staticmethod
-    def _bound(latents, found, base):
-        bound = found.value - latents.kl()
-        return bound if base is None else bound + base.expectation(latents)
+    def gradient(self, q, found, with_inputs=True):
+        """Derivatives of the bound in all parameters, q(u) held in whitened coordinates."""
+        return self.gradient_sums(q, found, with_inputs).gradient(self.prior, with_inputs)
 
-    def gradient(self, latents, found, with_inputs=True):
-        """Derivatives of the bound in kernel, noise and Z, q(u) held in whitened coordinates."""
-        return self.pulled_back(latents, found, with_inputs).gradient(self.prior, with_inputs)
-
-    def pulled_back(self, latents, found, with_inputs=True):
-        """What the rows contribute to the gradient, a `blocks.PulledBack`."""
-        _once(_inverted, latents, self.n_jobs)
-        tasks = [
-            (latents.states, group, found.g[lo:hi], found.gamma[lo:hi], blocks, with_inputs)
-            for group, (lo, hi), blocks in zip(self.groups, self.bounds, self.stores, strict=True)
-        ]
-        pulled = PulledBack.total(map_groups(_pull_back_group, tasks, self.n_jobs))
-        pulled.log_noise = found.log_noise
-        return pulled
+    def gradient_sums(self, q, found, with_inputs=True):
+        """What the rows contribute to the gradient, as `GradientSums`."""
+        _for_each_precision(_covariance_changed, q, self.pieces.n_jobs)
+        slices = found.g, found.gamma
+        sums = GradientSums.total(self.pieces.map(_gradient_group, q, with_inputs, slices=slices))
+        sums.log_noise = found.log_noise
+        if np.ndim(found.theta):
+            sums.others["likelihood"] = found.theta
+        return sums
 
 
-def _pull_back_group(*task):
-    return PulledBack.total(_pulled_back(*task))
+def _bound(q, found, base):
+    bound = found.value - q.kl()
+    return bound if base is None else bound + base.expected_log_factor(q)
 
 
-def _pulled_back(states, rows, g, gamma, blocks, with_inputs):
-    prior, lo = states[0].prior, 0
-    coefficients = np.hstack([state.coefficients for state in states])
-    for A, piece in _with_blocks(prior, rows, blocks):
+# ---- Tasks of the passes
+
+
+def _whitened(group, kept, prior):
+    return each_made(group, kept, lambda piece: prior.whitened(piece.X))
+
+
+def _information_group(group, kept, prior, lambda_1, lambda_2):
+    """Data parts (H_c, h_c) that sites make, over one group of rows."""
+    m, n_latent = len(prior.Z), lambda_1.shape[1]
+    H, h, lo = [np.zeros((m, m)) for _ in range(n_latent)], np.zeros((m, n_latent)), 0
+    for piece, A in _whitened(group, kept, prior):
+        hi = lo + len(piece)
+        _add_sites(A, lambda_1[lo:hi], lambda_2[lo:hi], H, h)
+        lo = hi
+    return H, h
+
+
+def _add_sites(A, lambda_1, lambda_2, H, h):
+    weighted = empty(A.shape)
+    for c, H_c in enumerate(H):
+        la.syrk(np.multiply(A, np.sqrt(lambda_2[:, c]), out=weighted), H_c, 1.0, 1.0)
+    la.gemm(A, np.ascontiguousarray(lambda_1), h, False, False, 1.0, 1.0)
+
+
+def _pass_group(group, kept, q, likelihood, noise_variance):
+    """`SitePass` of one group of rows, the target as its sums."""
+    prior, (m, n_latent) = q.prior, q.h.shape
+    H, h = [np.zeros((m, m)) for _ in range(n_latent)], np.zeros((m, n_latent))
+    value, log_noise, theta, found = 0.0, 0.0, 0.0, []
+    for piece, A in _whitened(group, kept, prior):
+        mean = product(A, q.v_mean, trans_a=True)  # (n, C)
+        unexplained = prior.kernel.diag(piece.X)
+        la.column_dots(A, A, unexplained, -1.0)
+        np.maximum(unexplained, 0.0, out=unexplained)  # below 0 by rounding only
+        variance = np.empty((len(piece), n_latent))
+        for c, precision in enumerate(q.precisions):
+            root, column = copy_of(A), unexplained.copy()
+            la.trmm(precision.L_inv, root)
+            la.column_dots(root, root, column)
+            variance[:, c] = column
+        expected = likelihood.expected_log_density(
+            piece.targets, mean, np.maximum(variance, 1e-300), noise_variance
+        )
+        weight = np.ones(len(piece)) if piece.weight is None else piece.weight
+        g, gamma = expected.d_mean * weight[:, None], expected.d_variance * weight[:, None]
+        lambda_2 = np.maximum(-2.0 * gamma, 0.0)
+        lambda_1 = g + lambda_2 * mean
+        _add_sites(A, lambda_1, lambda_2, H, h)
+        value += float(weight @ expected.value)
+        log_noise += float(weight @ expected.d_log_noise)
+        if expected.d_theta is not None:
+            theta = theta + weight @ expected.d_theta
+        found.append((g, gamma, lambda_1, lambda_2))
+    arrays = [np.concatenate(parts) for parts in zip(*found, strict=True)]
+    return value, log_noise, theta, arrays, H, h
+
+
+def _gradient_group(group, kept, q, with_inputs, g, gamma):
+    return GradientSums.total(_gradient_parts(group, kept, q, with_inputs, g, gamma))
+
+
+def _gradient_parts(group, kept, q, with_inputs, g, gamma):
+    lo = 0
+    for piece, A in _whitened(group, kept, q.prior):
         own = slice(lo, lo + len(piece))
         lo += len(piece)
-        A_bar = product(coefficients, np.ascontiguousarray(g[own]), trans_b=True)
+        A_bar = product(q.v_mean, np.ascontiguousarray(g[own]), trans_b=True)  # (m, n)
         MA = empty(A.shape)
-        for c, state in enumerate(states):
-            la.gemm(state.middle, A, MA)
+        for c, precision in enumerate(q.precisions):
+            la.gemm(precision.covariance_change, A, MA)
             MA *= 2.0 * gamma[own, c]
             A_bar += MA
         cotangent = BlockGradient(0.0, A_bar, gamma[own].sum(axis=1), 0.0)
-        yield pull_back(prior, piece.X, A, cotangent, with_inputs)
+        yield pull_back(q.prior, piece.X, A, cotangent, with_inputs)
+
+
+def _factorised(q, c):
+    precision = q.precisions[c]
+    return precision.L_inv
+
+
+def _covariance_changed(q, c):
+    return q.precisions[c].covariance_change
+
+
+def _for_each_precision(compute, q, n_jobs):
+    """Fill cached properties before the tasks start; in parallel where that reaches the caller."""
+    if shares_memory():
+        map_groups(compute, [(q, c) for c in range(len(q.H))], n_jobs)
+    for c in range(len(q.H)):
+        compute(q, c)
+    q.v_mean  # noqa: B018
 
 
 class SiteBound:
-    """The bound at its optimum over q(u), as a function of kernel, noise and inducing inputs.
+    """The bound at its optimum over q(u), as a function of the parameters.
 
     Between evaluations the sites stay, so that a small step in the kernel asks for few inner ones.
 
     Parameters
     ----------
-    rows : rows.Rows
-    likelihood : object
+    rows : Rows
+    likelihood : Likelihood
+        Its free parameters come with the `Parameters`.
     n_latent : int
-    delta : float
-        Jitter in units of the kernel.
     tol : float
         Gain of the bound, in nats, with which inner iterations end.
     with_inputs : bool
     n_jobs : int or None
+    rho : float
+        Length of the first inner step.
     deadline : float
         Reading of time.perf_counter() after which no inner iteration is begun; the bound is then
         one at a q(u) that is not the best.
@@ -290,49 +288,56 @@ class SiteBound:
         rows,
         likelihood,
         n_latent,
-        delta,
         tol,
+        *,
         with_inputs=True,
         n_jobs=None,
+        rho=1.0,
         deadline=np.inf,
     ):
-        self.rows, self.likelihood, self.n_latent = rows, likelihood, n_latent
-        self.delta, self.tol, self.with_inputs, self.n_jobs = delta, tol, with_inputs, n_jobs
-        self.deadline = deadline
-        self.sites = self.latents = None
-        self.rho = 1.0
+        self.rows, self.likelihood, self.n_latent, self.tol = rows, likelihood, n_latent, tol
+        self.with_inputs, self.n_jobs, self.deadline = with_inputs, n_jobs, deadline
+        self.sites, self.rho = None, rho
 
-    def begin(self, latents):
-        """Let the first evaluation start from some q(u)."""
-        self.latents = latents
+    def at(self, parameters, prior, start=None, base=None):
+        """Optimal q(u), the pass at it, and the bound.
 
-    def at(self, parameters):
-        """Optimal q(u), the pass at it, and the bound."""
-        prior = Prior.build(parameters.kernel, parameters.Z, self.delta)
+        Parameters
+        ----------
+        parameters : Parameters
+        prior : Prior
+            At these parameters.
+        start : Posterior or None
+            Where the first call begins; later ones begin at the last sites.
+        base : Posterior or None
+            Information of other rows, which stays as it is.
+
+        Returns
+        -------
+        problem : SiteProblem
+        q : Posterior
+        found : SitePass
+        bound : float
+
+        Raises
+        ------
+        NotPositiveDefiniteError
+            If the bound is not finite.
+        """
+        likelihood = self.likelihood.with_theta(parameters.likelihood_theta)
         problem = SiteProblem(
-            prior,
-            self.rows,
-            self.likelihood,
-            parameters.noise_variance,
-            self.n_jobs,
-            block_store(len(prior.Z), self.rows),
-            self.rho,
+            prior, self.rows, likelihood, parameters.noise_variance, self.n_jobs, rho=self.rho
         )
         if self.sites is not None:
-            latents = problem.from_sites(*self.sites)
-        elif self.latents is not None:
-            latents = Latents(prior, self.latents.H, self.latents.h)
+            q = problem.from_sites(*self.sites)
+            q = q if base is None else q.joined(base)
+        elif start is not None:
+            q = start
         else:
-            latents = Latents.at_prior(prior, self.n_latent)
+            q = Posterior.at_prior(prior, self.n_latent, self.n_latent)
         left = self.deadline - time.perf_counter()
-        latents, found, bound = problem.ascend(latents, self.tol, deadline=left)
+        q, found, bound = problem.ascend(q, self.tol, deadline=left, base=base)
         if not np.isfinite(bound):
             raise NotPositiveDefiniteError("the bound is not finite")
-        self.sites, self.latents = (found.first, found.second), latents
-        self.rho = problem.rho
-        return problem, latents, found, bound
-
-    def __call__(self, parameters):
-        """Value and gradient."""
-        problem, latents, found, bound = self.at(parameters)
-        return bound, problem.gradient(latents, found, self.with_inputs)
+        self.sites, self.rho = (found.lambda_1, found.lambda_2), problem.rho
+        return problem, q, found, bound

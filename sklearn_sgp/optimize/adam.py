@@ -1,24 +1,53 @@
-"""A step of Adam in kernel, noise and inducing inputs, taken only where K(Z, Z) factorises."""
+"""Adam, and its one move in kernel, noise and inducing inputs."""
+
+import numpy as np
 
 from .._linalg import NotPositiveDefiniteError
-from ..gp.posterior import Prior
+from ..gp.prior import Prior
 
 
-def move_by_adam(adam, space, parameters, gradient, delta):
+class Adam:
+    """Adam (Kingma & Ba 2015), ascending, on a vector within bounds.
+
+    Parameters
+    ----------
+    size : int
+        Length of the vector.
+    learning_rate : float
+    """
+
+    decay_mean, decay_square, floor = 0.9, 0.999, 1e-8
+
+    def __init__(self, size, learning_rate):
+        self.learning_rate = learning_rate
+        self.mean, self.square, self.t = np.zeros(size), np.zeros(size), 0
+
+    def step(self, x, gradient, bounds):
+        """The vector after one step up the gradient."""
+        self.t += 1
+        self.mean += (1.0 - self.decay_mean) * (gradient - self.mean)
+        self.square += (1.0 - self.decay_square) * (gradient**2 - self.square)
+        mean = self.mean / (1.0 - self.decay_mean**self.t)
+        square = self.square / (1.0 - self.decay_square**self.t)
+        moved = x + self.learning_rate * mean / (np.sqrt(square) + self.floor)
+        return np.clip(moved, bounds[:, 0], bounds[:, 1])
+
+
+def adam_step(adam, space, parameters, gradient, delta):
     """Parameters after one step up a gradient and that of the space's prior, and the prior of q(u).
 
     Parameters
     ----------
-    adam : learning.Adam
-    space : learning.ParameterSpace
-    parameters : learning.Parameters
-    gradient : objectives.Gradient
+    adam : Adam
+    space : ParameterSpace
+    parameters : Parameters
+    gradient : Gradient
     delta : float
         Jitter in units of the kernel.
 
     Returns
     -------
-    moved : (learning.Parameters, posterior.Prior) or None
+    moved : (Parameters, Prior) or None
         None where K(Z, Z) is not positive definite: steps are half as long from then on.
     """
     _, gradient = space.with_prior(0.0, gradient, parameters)

@@ -1,6 +1,7 @@
 """Pictures of fitted estimators, after scikit-learn's conventions for displays.
 
-``from_estimator`` computes and draws; the constructor only stores, for numbers computed elsewhere.
+``from_estimator`` computes and draws; the constructor stores numbers that were computed elsewhere.
+The folder imports only ``kernels`` and ``metrics`` of the package, and only users import it.
 """
 
 from ._convergence import ConvergenceDisplay

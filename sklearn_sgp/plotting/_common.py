@@ -1,4 +1,4 @@
-"""What the displays share: axes, names, and a check that there is something to draw."""
+"""Helpers of all displays: axes, names, and the check of the estimator."""
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -7,7 +7,7 @@ from ..metrics import final_step
 
 
 def pyplot(caller):
-    """matplotlib.pyplot, or an ImportError that names who needs it."""
+    """The module matplotlib.pyplot, or an ImportError that names the caller."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -18,7 +18,7 @@ def pyplot(caller):
 
 
 def drawing_axes(ax, caller, n_panels=1):
-    """The given axes, checked, or those of a new figure: an array if there are several."""
+    """Check the given axes, or make the axes of a new figure; an array for several panels."""
     plt = pyplot(caller)
     if ax is None:
         size = (plt.rcParams["figure.figsize"][0] * n_panels, plt.rcParams["figure.figsize"][1])
@@ -31,7 +31,7 @@ def drawing_axes(ax, caller, n_panels=1):
 
 
 def checked_names(names, count, template, parameter, first=0):
-    """Given names, checked for their number, or numbered ones."""
+    """Check the number of the given names, or make numbered names from the template."""
     if names is None:
         return [template.format(i + first) for i in range(count)]
     if len(names) != count:
@@ -42,7 +42,7 @@ def checked_names(names, count, template, parameter, first=0):
 
 
 def fitted_model(estimator, attribute, display):
-    """The model inside pipelines and searches; it must be fitted and have ``attribute``."""
+    """The fitted model inside pipelines and searches, or an error if it lacks ``attribute``."""
     check_is_fitted(estimator)
     model, _ = final_step(estimator)
     if not hasattr(model, attribute):

@@ -1,4 +1,4 @@
-"""Objective or score as learning goes on."""
+"""Objective or score over the time of a fit."""
 
 import numpy as np
 
@@ -6,21 +6,21 @@ from ._common import drawing_axes, fitted_model, pyplot
 
 
 class ConvergenceDisplay:
-    """Objective, or a test score, as learning goes on.
+    """Objective, or a test score, over the time or the steps of a fit.
 
     Parameters
     ----------
     positions : array-like of shape (n_entries,)
-        Where each value belongs on the horizontal axis, such as seconds or steps.
+        Positions of the values on the horizontal axis, such as seconds or steps.
 
     values : array-like of shape (n_entries,)
-        Objective or score at each entry.
+        Objective or score at each position.
 
     xlabel : str, default="steps"
-        What the positions are.
+        Name of the horizontal axis.
 
     ylabel : str, default="objective"
-        What the values are.
+        Name of the vertical axis.
 
     name : str, default=None
         Name of the curve in the legend; None for no legend.
@@ -38,7 +38,7 @@ class ConvergenceDisplay:
 
     See Also
     --------
-    ConvergenceDisplay.from_estimator : The trace that an estimator kept.
+    ConvergenceDisplay.from_estimator : Draws the objectives that an estimator has stored.
 
     Examples
     --------
@@ -62,8 +62,8 @@ class ConvergenceDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw, for instance into the ``ax_`` of another display to compare the two;
-            None makes a new figure.
+            Where to draw; the ``ax_`` of another display puts both curves into one picture. None
+            makes a new figure.
 
         line_kwargs : dict, default=None
             Keywords for matplotlib's ``plot``.
@@ -86,20 +86,20 @@ class ConvergenceDisplay:
     def from_estimator(
         cls, estimator, *, x="seconds", per_row=False, name=None, ax=None, line_kwargs=None
     ):
-        """Draw the trace of the objective that a fitted estimator kept.
+        """Draw the objectives that a fitted estimator has stored.
 
         Parameters
         ----------
         estimator : estimator instance
             Fitted, with ``objectives_`` and ``fit_times_``; or a pipeline or search that ends in
-            one.
+            such an estimator.
 
         x : {"seconds", "entries"}, default="seconds"
             The horizontal axis: seconds since ``fit`` began, or the number of the entry.
 
         per_row : bool, default=False
-            Whether to divide the objective by ``n_samples_seen_``, so that fits to different
-            numbers of rows compare.
+            Whether to divide the objective by ``n_samples_seen_``, which makes fits to different
+            numbers of rows comparable.
 
         name : str, default=None
             Name of the curve in the legend; None for no legend.

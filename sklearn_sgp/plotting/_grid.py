@@ -13,7 +13,10 @@ from ..metrics import final_step
 
 
 def inducing_points_in_inputs(estimator):
-    """Inducing inputs as inputs of ``estimator``; None where a step before has no inverse."""
+    """Inducing inputs in the input space of ``estimator``.
+
+    The result is None if a step of a pipeline cannot be inverted.
+    """
     estimator = getattr(estimator, "best_estimator_", estimator)
     if not isinstance(estimator, Pipeline):
         return estimator.inducing_points_
@@ -25,12 +28,12 @@ def inducing_points_in_inputs(estimator):
         return None
     with nameless_features_allowed():
         points = before.inverse_transform(Z)
-        # some inverses are the identity by default
+        # the default inverse of FunctionTransformer is the identity
         return points if np.allclose(before.transform(points), Z) else None
 
 
 def input_grid(X, inducing_points, resolution):
-    """Places along each of the one or two features, a little beyond the range of X."""
+    """Grid values of each feature, one or two, a little beyond the range of X."""
     places = inducing_points if X is None else check_array(X)
     if places is None:
         raise ValueError("X must be given: the pipeline's steps cannot be inverted.")
@@ -45,8 +48,8 @@ def input_grid(X, inducing_points, resolution):
 
 
 def posterior_on_grid(estimator, grid, confidence, include_noise, target):
-    """Mean, and band (one feature) or standard deviation (two), at the places of the grid."""
-    shape = tuple(len(places) for places in grid)
+    """Mean, and band (one feature) or standard deviation (two features), on the grid."""
+    shape = tuple(len(places) for places in grid)  # (n_0,) or (n_0, n_1)
     X = np.stack(np.meshgrid(*grid, indexing="ij"), axis=-1).reshape(-1, len(grid))
     with nameless_features_allowed():
         model, inputs = final_step(estimator, X)
@@ -61,7 +64,7 @@ def posterior_on_grid(estimator, grid, confidence, include_noise, target):
 
 
 def band(model, inputs, mean, confidence, include_noise):
-    """Ends of the central band on a last axis."""
+    """Lower and upper end of the central band, on an added last axis of length 2."""
     tail = (1.0 - confidence) / 2.0
     if include_noise:
         return model.predict_quantiles(inputs, quantiles=(tail, 1.0 - tail))
@@ -70,7 +73,7 @@ def band(model, inputs, mean, confidence, include_noise):
 
 
 def checked_observations(X, y, target, subsample, random_state):
-    """At most ``subsample`` rows of X and one output of y to draw; nothing without y."""
+    """At most ``subsample`` rows of X and of one output of y, or nothing if y is None."""
     if y is None:
         return {}
     if X is None:
@@ -85,7 +88,7 @@ def checked_observations(X, y, target, subsample, random_state):
 
 @contextmanager
 def nameless_features_allowed():
-    """The grid is a plain array also where the estimator was fitted to named columns."""
+    """Ignore the warning that a plain array, the grid, has no feature names."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         yield

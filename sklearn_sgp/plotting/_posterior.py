@@ -1,4 +1,4 @@
-"""Mean, band and inducing inputs over one or two inputs."""
+"""Mean, spread and inducing inputs over one or two features."""
 
 import numpy as np
 
@@ -9,22 +9,23 @@ from ._grid import checked_observations, inducing_points_in_inputs, input_grid, 
 class PosteriorDisplay:
     """Posterior of a regressor over one or two features.
 
-    One feature gives the mean with a central band, and the inducing inputs as marks on the axis;
-    two give maps of the mean and of the standard deviation, with the inducing inputs as dots.
+    For one feature the picture has the mean, a central band, and the inducing inputs as marks on
+    the axis. For two features it has a map of the mean and a map of the standard deviation, with
+    the inducing inputs as dots.
 
     Parameters
     ----------
     grid : tuple of one or two ndarrays
-        Places along each feature.
+        Values of each feature.
 
     mean : ndarray of shape (n_0,) or (n_0, n_1)
-        Predictive mean at the places; the first axis belongs to the first feature.
+        Predictive mean on the grid; the first axis belongs to the first feature.
 
     band : ndarray of shape (n_0, 2), default=None
-        Lower and upper end of the band. For one feature only.
+        Lower and upper end of the band, for one feature.
 
     std : ndarray of shape (n_0, n_1), default=None
-        Standard deviation. For two features only.
+        Standard deviation on the grid, for two features.
 
     inducing_points : ndarray of shape (n_inducing, n_features), default=None
         Inducing inputs.
@@ -39,7 +40,7 @@ class PosteriorDisplay:
         Names of the features; None for "x0", "x1".
 
     band_name : str, default="band"
-        What the band is, for the legend.
+        Name of the band in the legend.
 
     Attributes
     ----------
@@ -53,20 +54,20 @@ class PosteriorDisplay:
         The two maps; None for one feature.
 
     data_ : matplotlib Artist or None
-        The observations, if drawn.
+        The observations; None if they are not drawn.
 
     inducing_ : list of matplotlib Line2D
-        The inducing inputs, on each of the axes.
+        The inducing inputs: one entry for each of the axes.
 
     ax_ : matplotlib Axes, or ndarray of two
-        Axes with the picture: one for one feature, two for two.
+        One for one feature, two for two features.
 
     figure_ : matplotlib Figure
         Figure that contains the axes.
 
     See Also
     --------
-    PosteriorDisplay.from_estimator : The posterior of a fitted regressor.
+    PosteriorDisplay.from_estimator : Draws the posterior of a fitted regressor.
 
     Examples
     --------
@@ -113,7 +114,7 @@ class PosteriorDisplay:
         Returns
         -------
         display : PosteriorDisplay
-            This object. Its artists are attributes, for a style of your own.
+            This object. Its artists are attributes, so that you can change their style.
         """
         n_panels = len(self.grid)
         ax = drawing_axes(ax, "PosteriorDisplay.plot", n_panels)
@@ -142,7 +143,7 @@ class PosteriorDisplay:
         if self.inducing_points is not None:
             places = self.inducing_points[:, 0]
             style = {"color": "k", "ms": 9, "clip_on": False, "label": "inducing inputs"}
-            # across the axis at the bottom, whatever the limits of y
+            # at the bottom of the axes, independent of the limits of y
             across = ax.get_xaxis_transform()
             self.inducing_ = ax.plot(places, 0 * places, "|", transform=across, **style)
         ax.set(xlabel=xlabel, ylabel="y")
@@ -187,29 +188,30 @@ class PosteriorDisplay:
             Fitted sparse GP regressor; or a pipeline or search that ends in one.
 
         X : array-like of shape (n_samples, n_features), default=None
-            Inputs whose range the picture covers; None for the range of the inducing inputs.
+            The picture covers the range of these inputs; None for the range of the inducing
+            inputs.
 
         y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
-            Observations at ``X``, drawn if given: as dots, in colours of the mean's map for two
-            features.
+            Observations at ``X``, to be drawn as dots. For two features the dots have the colours
+            of the map of the mean.
 
         grid_resolution : int, default=200
-            Number of places along each feature.
+            Number of grid values of each feature.
 
         confidence : float, default=0.9
             Probability of the central band, for one feature.
 
         include_noise : bool, default=True
-            True for the spread of new observations, False for that of the latent function.
+            True for the spread of new observations, False for the spread of the latent function.
 
         target : int, default=0
             Which output to draw, if there are several.
 
         subsample : int, default=1000
-            Draw so many of the observations at most, chosen at random; None for all.
+            Largest number of observations to draw, chosen at random; None for all.
 
         random_state : int, RandomState instance or None, default=None
-            Seed of that choice.
+            Seed of the random choice.
 
         ax : matplotlib Axes, or sequence of two for two features, default=None
             Where to draw; None makes a new figure.

@@ -2,28 +2,30 @@
 
 import numpy as np
 
+from ..kernels import length_scales
 from ._common import checked_names, drawing_axes, fitted_model, pyplot
 
 
 class RelevanceDisplay:
     """Relevance of each feature, as the inverse of its length scale.
 
-    A feature with a long length scale, a short bar, hardly moves the prediction. Inverse length
-    scales compare features of like spread only; divide that out with ``scale``.
+    A feature with a long length scale has a short bar and hardly changes the prediction. Inverse
+    length scales depend on the units of the features; ``scale`` makes them comparable.
 
     Parameters
     ----------
     relevances : array-like of shape (n_parts, n_features)
-        For each part of the kernel the relevance of every feature, 0 where it does not see one.
+        Relevance of every feature in each part of the kernel, 0 for a feature that the part does
+        not see.
 
     feature_names : sequence of str, default=None
         Names of the features; None for "x0", "x1", ...
 
     part_names : sequence of str, default=None
-        Names of the parts, for the legend of kernels with several; None for "part 1", ...
+        Names of the parts, for the legend of kernels with several parts; None for "part 1", ...
 
     xlabel : str, default="inverse length scale"
-        What the bars are.
+        Quantity that the bars show.
 
     Attributes
     ----------
@@ -112,21 +114,22 @@ class RelevanceDisplay:
         """Draw the relevances that a fitted kernel found.
 
         Every part of the kernel with length scales is drawn (RBF, Matern, RationalQuadratic and
-        kernels of your own with a ``length_scale``), also inside sums, products, powers and
-        ``Columns``. A periodic kernel's length scale is left out: it measures another distance.
+        your own kernels with a ``length_scale``), also inside sums, products, powers and
+        ``Columns``. A periodic kernel is left out, because its length scale does not belong to a
+        distance between inputs.
 
         Parameters
         ----------
         estimator : estimator instance
-            Fitted, with ``kernel_``; or a pipeline or search that ends in one, whose features
-            are then those that reach the last step.
+            Fitted, with ``kernel_``; or a pipeline or search that ends in such an estimator. The
+            features are the columns that reach the last step.
 
         feature_names : sequence of str, default=None
-            Names of the features; None for those seen in ``fit``, or "x0", "x1", ...
+            Names of the features; None for the names seen in ``fit``, or "x0", "x1", ...
 
         scale : array-like of shape (n_features,), default=None
-            Standard deviations of the features. The bars are then standard deviations per length
-            scale, free of units, and compare features of any spread.
+            Standard deviations of the features. With them the bars are standard deviations per
+            length scale, which have no units.
 
         sort : bool, default=True
             Whether to put the most relevant feature first.
@@ -168,37 +171,28 @@ class RelevanceDisplay:
 
 def _relevances(kernel, n_features):
     """Inverse length scales, shape (n_parts, n_features), and the names of the parts."""
-    parts = list(_parts_with_length_scale(kernel, np.arange(n_features)))
+    parts = length_scales(kernel, n_features)
     if not parts:
         raise ValueError(
             "RelevanceDisplay needs a kernel with a length scale, such as RBF or Matern. Got "
             f"{kernel}."
         )
     relevances = np.zeros((len(parts), n_features))
-    for row, (part, columns) in zip(relevances, parts, strict=True):
-        row[columns] = 1.0 / np.asarray(part.length_scale)
-    kinds = [type(part).__name__ for part, _ in parts]
-    names = [
-        f"{kind} {kinds[: i + 1].count(kind)}" if kinds.count(kind) > 1 else kind
-        for i, kind in enumerate(kinds)
+    for row, part in zip(relevances, parts, strict=True):
+        row[part.columns] = 1.0 / part.values
+    return relevances, _numbered([part.part for part in parts])
+
+
+def _numbered(names):
+    """Names, with a number after those that occur more than once."""
+    return [
+        f"{name} {names[: i + 1].count(name)}" if names.count(name) > 1 else name
+        for i, name in enumerate(names)
     ]
-    return relevances, names
-
-
-def _parts_with_length_scale(kernel, columns):
-    """Pairs (part, the columns it sees), depth first."""
-    if hasattr(kernel, "columns"):
-        yield from _parts_with_length_scale(kernel.kernel, columns[list(kernel.columns)])
-    elif hasattr(kernel, "k1"):
-        yield from _parts_with_length_scale(kernel.k1, columns)
-        yield from _parts_with_length_scale(kernel.k2, columns)
-    elif hasattr(kernel, "kernel"):
-        yield from _parts_with_length_scale(kernel.kernel, columns)
-    elif hasattr(kernel, "length_scale") and not hasattr(kernel, "periodicity"):
-        yield kernel, columns
 
 
 def _feature_scale(scale, n_features):
+    """Standard deviations of the features, checked."""
     scale = np.asarray(scale, dtype=np.float64)
     if scale.shape != (n_features,) or not (np.isfinite(scale) & (scale >= 0)).all():
         raise ValueError(

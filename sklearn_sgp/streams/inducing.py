@@ -4,24 +4,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..data.inducing import distinct_rows, greedy_variance, kmeans_centres, not_among
+from ..data.inducing import distinct_rows, greedy_variance, is_new, kmeans_centres
 
-# A candidate that the others explain but for less than this share of the variance tells nothing
-# that the jitter would not hide.
+# The jitter hides what a candidate could add where the others leave less than this share of its
+# variance unexplained.
 _TOL = 1e-8
 # An unexplained variance below this share of the noise costs the bound at most 0.05 nats a row.
 _ENOUGH = 0.1
 # Pairs (new, old) of inducing inputs that are the same.
-NOTHING_KEPT = np.empty((0, 2), dtype=np.intp)
+NO_PAIRS = np.empty((0, 2), dtype=np.intp)
 
 
-def all_kept(Z):
+def identity_pairs(Z):
     """Pairs where the new inducing inputs are the old ones, in their order."""
     return np.column_stack([np.arange(len(Z))] * 2)
 
 
 @dataclass(frozen=True)
-class Chooser:
+class StreamInducing:
     """How inducing inputs are chosen.
 
     Parameters
@@ -30,22 +30,32 @@ class Chooser:
     n_inducing : int
         Most of them.
     min_inducing : int or None
-        With a number, no more than these are taken while they explain the rows but for a tenth of
-        the noise variance. None takes as many as there may be.
+        With a number, no more than these are taken while the conditional variances of the rows are
+        below a tenth of the noise variance. None takes as many as there may be.
     """
 
     method: str
     n_inducing: int
     min_inducing: int | None
 
+    @property
+    def thins_to(self):
+        """Number that "greedy" may exceed at first, to thin out later; None for other methods."""
+        return self.n_inducing if self.method == "greedy" else None
+
+    def first(self, rows, kernel, noise_variance, scale, rng):
+        """The inducing inputs with which a stream begins."""
+        none = rows.X[:0].astype(np.float64)
+        return self.choose(rows, kernel, noise_variance, none, 0.0, scale, rng)[0]
+
     def choose(self, rows, kernel, noise_variance, old, seen, scale, rng, spare=0):
         """Inducing inputs, and which of the old ones are among them.
 
         Parameters
         ----------
-        rows : rows.Rows
+        rows : Rows
             The batch.
-        kernel : kernels.BoundKernel
+        kernel : BoundKernel
         noise_variance : float
         old : ndarray of shape (m, d)
             Present inducing inputs, none at first.
@@ -64,21 +74,21 @@ class Chooser:
             Pairs (new, old).
         """
         X, mass = distinct_rows(rows.X, rows.weight, self.n_inducing, rng)
-        fresh = not_among(X, old)
-        candidates = np.vstack([old, X[fresh]])
+        new = is_new(X, old)
+        candidates = np.vstack([old, X[new]])
         if self.method == "greedy":
-            return _among(
+            return _pairs(
                 candidates, self._greedy(candidates, kernel, noise_variance, spare), len(old)
             )
         if len(candidates) <= self.n_inducing:
-            return _among(candidates, np.arange(len(candidates)), len(old))
-        mass = np.concatenate([np.full(len(old), seen / max(len(old), 1)), mass[fresh]])
+            return _pairs(candidates, np.arange(len(candidates)), len(old))
+        mass = np.concatenate([np.full(len(old), seen / max(len(old), 1)), mass[new]])
         if self.method == "kmeans":
             centres = kmeans_centres(candidates, mass, self.n_inducing, scale, rng)
-            return centres, NOTHING_KEPT
+            return centres, NO_PAIRS
         share = mass / mass.sum()
         picked = rng.choice(len(candidates), self.n_inducing, replace=False, p=share)
-        return _among(candidates, np.sort(picked), len(old))
+        return _pairs(candidates, np.sort(picked), len(old))
 
     def _greedy(self, candidates, kernel, noise_variance, spare):
         enough, least = 0.0, 0
@@ -91,11 +101,11 @@ class Chooser:
         )
 
 
-def most_told(K, means, n_inducing):
-    """Those of some values of which the others would be wrong by most.
+def greedy_error(K, means, n_inducing):
+    """Greedy subset: repeatedly keep the value that the kept ones predict worst.
 
-    One by one where the squared error expected of what the chosen ones predict is largest: the
-    conditional variance, plus the square of what the posterior mean has beyond the prediction.
+    The expected squared error of a prediction is the conditional variance plus the squared
+    difference of the posterior mean from what the kept values predict.
 
     Parameters
     ----------
@@ -127,7 +137,7 @@ def most_told(K, means, n_inducing):
     return np.sort(picked)
 
 
-def thinned(Z, kept, picked):
+def restrict(Z, kept, picked):
     """Inducing inputs ``Z[picked]``, and those pairs of ``kept`` that are left."""
     place = np.full(len(Z), -1)
     place[picked] = np.arange(len(picked))
@@ -135,6 +145,6 @@ def thinned(Z, kept, picked):
     return Z[picked], np.column_stack([new, kept[:, 1]])[new >= 0]
 
 
-def _among(candidates, picked, n_old):
+def _pairs(candidates, picked, n_old):
     new = np.flatnonzero(picked < n_old)
     return candidates[picked], np.column_stack([new, picked[new]])

@@ -18,79 +18,65 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from .._core import _linalg as la
-from ..factors.block_sums import evidence
-from ..factors.block_factors import BlockGradient, pull_back
 from .._linalg import cholesky, copy_of, pivoted_cholesky, product, sandwich, triangular_inverse
-from ..gp.posterior import Prior
+from ..factors.gradients import BlockGradient, pull_back
+from ..gp.posterior import Posterior
 
 
 @dataclass(frozen=True)
-class Factor:
-    """exp(h^T v - v^T H v / 2), for each column of h.
+class OldPosterior:
+    """The factor r(a) of a posterior, one Gaussian factor for each of its H.
 
     Parameters
     ----------
-    H : ndarray of shape (m, m)
-        Positive semidefinite.
-    h : ndarray of shape (m, t)
-    """
-
-    H: np.ndarray
-    h: np.ndarray
-
-    @cached_property
-    def root(self):
-        """R and g with R^T R = H, which may be singular, and R^T g = h."""
-        L, order = pivoted_cholesky(self.H)
-        R, rank = np.zeros(L.shape[::-1]), L.shape[1]
-        R[:, order] = L.T
-        return R, solve_triangular(L[:rank], self.h[order[:rank]], lower=True)
-
-    def scaled(self, share):
-        return Factor(share * self.H, share * self.h)
-
-
-@dataclass(frozen=True)
-class Carried:
-    """The factor r(a) of a posterior.
-
-    Parameters
-    ----------
-    prior : posterior.Prior
-        The old one.
-    factors : tuple of Factor
-        One where outputs share H, else one for each latent function.
+    posterior : Posterior
+        With its prior, at the old kernel.
     constant : float
     """
 
-    prior: Prior
-    factors: tuple
+    posterior: Posterior
     constant: float
 
     @classmethod
     def of(cls, posterior):
-        """From a `posterior.Posterior` or `latents.Latents`."""
-        posteriors = posterior.posteriors
-        constant = -sum(evidence(part, 0.0) for part in posteriors)
-        factors = tuple(Factor(part.H, part.h) for part in posteriors)
-        return cls(posterior.prior, factors, constant)
+        return cls(posterior, -posterior.log_evidence())
+
+    @property
+    def prior(self):
+        return self.posterior.prior
 
     def tempered(self, share):
-        """The factor to some power: what is remembered of it."""
+        """The factor to the power ``share``: below 1 the past fades."""
         if share == 1.0:
             return self
-        factors = tuple(factor.scaled(share) for factor in self.factors)
-        return Carried(self.prior, factors, share * self.constant)
+        return OldPosterior(self.posterior.scaled(share), share * self.constant)
+
+    def information(self, c):
+        """H (m, m) and h (m, t) of the factor number c."""
+        precision, own = self.posterior.by_precision[c]
+        return precision.H, np.ascontiguousarray(self.posterior.h[:, own])
+
+    @cached_property
+    def roots(self):
+        """R and g of each factor, with R^T R = H, which may be singular, and R^T g = h."""
+        return [_root(*self.information(c)) for c in range(len(self.posterior.H))]
 
 
-class Link:
+def _root(H, h):
+    L, order = pivoted_cholesky(H)
+    R, rank = np.zeros(L.shape[::-1]), L.shape[1]
+    R[:, order] = L.T
+    return R, solve_triangular(L[:rank], h[order[:rank]], lower=True)
+
+
+class Projection:
     """Old inducing values given the new ones.
 
     Parameters
     ----------
-    prior : posterior.Prior
+    prior : Prior
         Of the new inducing values.
-    old : posterior.Prior
+    old : Prior
         Of the old ones, at the old kernel.
     kept : ndarray of int, shape (n_kept, 2)
         Pairs (new, old) of inducing inputs that are the same variable, moved or not.
@@ -114,16 +100,16 @@ class Link:
         self.moved[gone[fixed]] = False
 
     @cached_property
-    def B(self):
+    def W(self):
         """A in old whitened coordinates: W = inv(L) K(Z, Z_old) inv(L_old)^T."""
         if self.same:
             return np.eye(len(self.old.Z))
-        B = self.A.copy()
-        la.trmm_right(B, self.old.L_inv, True)
-        return B
+        W = self.A.copy()
+        la.trmm_right(W, self.old.L_inv, True)
+        return W
 
     @cached_property
-    def root(self):
+    def loss_root(self):
         """F of V = F F^T in old whitened coordinates: rounding cannot make V indefinite."""
         moved = self.moved
         if not moved.any():
@@ -139,30 +125,36 @@ class Link:
         return F
 
     @cached_property
-    def V(self):
-        """V in old whitened coordinates."""
-        return product(self.root, self.root, trans_b=True)
+    def loss(self):
+        """V in old whitened coordinates: what b leaves unexplained of a."""
+        return product(self.loss_root, self.loss_root, trans_b=True)
 
 
-class CarriedBlock:
-    """An old factor seen from new inducing values; interface as of blocks.RowBlock.
+class OldPosteriorFactor:
+    """A factor of the old posterior seen from new inducing values.
+
+    Its methods are those of `factors.block_factors.DiagonalFactor`.
 
     Parameters
     ----------
-    link : Link
-    factor : Factor
+    projection : Projection
+    old : OldPosterior
+    c : int
+        Number of the factor.
     alpha : float
         Power in [0, 1].
     """
 
-    def __init__(self, link, factor, alpha):
-        self.link, self.factor, self.alpha = link, factor, alpha
+    def __init__(self, projection, old, c, alpha):
+        self.projection, self.alpha = projection, alpha
+        self.old_H, self.old_h = old.information(c)
+        self._old, self._c = old, c
 
     @cached_property
     def _inner(self):
         """Factor C of G = I + alpha R V R^T, and inv(C) R and inv(C) g."""
-        R, g = self.factor.root
-        N = product(R, self.link.root)
+        R, g = self._old.roots[self._c]
+        N = product(R, self.projection.loss_root)
         G = product(N, N, trans_b=True)
         G *= self.alpha
         G.flat[:: len(G) + 1] += 1.0
@@ -176,43 +168,43 @@ class CarriedBlock:
     def H(self):
         """(I + alpha H V)^-1 H."""
         if self.alpha == 0.0:
-            return self.factor.H
+            return self.old_H
         S = self._inner[1]
         return product(S, S, trans_a=True)
 
     @cached_property
-    def _BH(self):
-        return product(self.link.B, self.H)
+    def _WH(self):
+        return product(self.projection.W, self.H)
 
     @cached_property
     def h(self):
         """(I + alpha H V)^-1 h, as R^T inv(G) g: h less what it loses would cancel."""
         if self.alpha == 0.0:
-            return self.factor.h
+            return self.old_h
         _, S, s = self._inner
         return product(S, s, trans_a=True)
 
     @cached_property
     def constant(self):
         """What the factor loses to V."""
-        t, F = self.factor.h.shape[1], self.link.root
+        t, F = self.old_h.shape[1], self.projection.loss_root
         if self.alpha == 0.0:
-            return -0.5 * t * la.dot(self.factor.H, self.link.V)
+            return -0.5 * t * la.dot(self.old_H, self.projection.loss)
         log_det = 2.0 * float(np.log(np.diagonal(self._inner[0])).sum())
         lost = product(F, self.h, trans_a=True)
-        gain = float(np.vdot(product(F, self.factor.h, trans_a=True), lost))
+        gain = float(np.vdot(product(F, self.old_h, trans_a=True), lost))
         return 0.5 * self.alpha * gain - 0.5 * t * log_det / self.alpha
 
     def add_to(self, H, h):
         """Add the information about the new inducing values; returns the constant."""
-        if self.link.same:
+        if self.projection.same:
             H += self.H
             h += self.h
         else:
-            part = product(self._BH, self.link.B, trans_b=True)
+            part = product(self._WH, self.projection.W, trans_b=True)
             la.symmetrize(part)
             H += part
-            h += product(self.link.B, self.h)
+            h += product(self.projection.W, self.h)
         return self.constant
 
     def gradient(self, mean, covariance):
@@ -220,47 +212,47 @@ class CarriedBlock:
 
         The derivatives are with respect to the new kernel: the factor itself is fixed.
         """
-        link, t = self.link, self.factor.h.shape[1]
-        R_old = link.old.L_inv
-        Bm = product(link.B, mean, trans_a=True)
-        HBm = product(self.H, Bm)
-        CBH = product(covariance, self._BH)
-        value = self.constant + float(np.vdot(Bm, self.h)) - 0.5 * float(np.vdot(Bm, HBm))
-        value -= 0.5 * t * la.dot(link.B, CBH)
-        w = self.h - HBm
-        B_bar = product(mean, w, trans_b=True)
-        la.axpy(-t, CBH, B_bar)
+        projection, t = self.projection, self.old_h.shape[1]
+        L_inv_old, W = projection.old.L_inv, projection.W
+        Wm = product(W, mean, trans_a=True)  # (m_old, t)
+        HWm = product(self.H, Wm)
+        CWH = product(covariance, self._WH)  # (m, m_old)
+        value = self.constant + float(np.vdot(Wm, self.h)) - 0.5 * float(np.vdot(Wm, HWm))
+        value -= 0.5 * t * la.dot(W, CWH)
+        w = self.h - HWm
+        A_bar = product(mean, w, trans_b=True)  # (m, m_old), at first the cotangent of W
+        la.axpy(-t, CWH, A_bar)
         gamma = -0.5 * t * self.H
         if self.alpha > 0.0:
             gamma += 0.5 * self.alpha * product(w, w, trans_b=True)
-            la.gemm(self._BH, CBH, gamma, True, False, 0.5 * self.alpha * t, 1.0)
+            la.gemm(self._WH, CWH, gamma, True, False, 0.5 * self.alpha * t, 1.0)
             la.symmetrize(gamma)
-        gamma = sandwich(R_old, gamma, trans=True)
+        gamma = sandwich(L_inv_old, gamma, trans=True)
         la.symmetrize(gamma)
-        la.trmm_right(B_bar, R_old, False)
-        la.gemm(link.A, gamma, B_bar, False, False, -2.0, 1.0)
-        return BlockGradient(value, B_bar, gamma, 0.0)
+        la.trmm_right(A_bar, L_inv_old, False)
+        la.gemm(projection.A, gamma, A_bar, False, False, -2.0, 1.0)
+        return BlockGradient(value, A_bar, gamma, 0.0)
 
 
-def carried_gradient(link, blocks, means, covariances, with_inputs=True):
+def old_posterior_gradient(projection, factors, q, with_inputs=True):
     """Derivatives of the expected log factors in kernel and new inducing inputs.
 
     Parameters
     ----------
-    link : Link
-    blocks : list of CarriedBlock
-    means, covariances : list of ndarray
-        Of v, for each block.
+    projection : Projection
+    factors : list of OldPosteriorFactor
+    q : Posterior
+        With as many H.
     with_inputs : bool
 
     Returns
     -------
-    pulled : blocks.PulledBack
+    sums : GradientSums
     """
     parts = [
-        block.gradient(mean, covariance)
-        for block, mean, covariance in zip(blocks, means, covariances, strict=True)
+        factor.gradient(np.ascontiguousarray(q.v_mean[:, own]), precision.covariance)
+        for factor, (precision, own) in zip(factors, q.by_precision, strict=True)
     ]
     value, A, K_XX = (sum(some) for some in list(zip(*parts, strict=True))[:3])
     total = BlockGradient(value, A, K_XX, 0.0)
-    return pull_back(link.prior, link.old.Z, link.A, total, with_inputs)
+    return pull_back(projection.prior, projection.old.Z, projection.A, total, with_inputs)

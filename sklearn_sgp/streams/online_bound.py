@@ -1,72 +1,73 @@
-"""The online bound of a batch and the carried factor, and the posterior at its optimum.
+"""The online bound of a batch and the old posterior, and the posterior at its optimum.
 
 Gaussian noise is collapsed: q is the product of the factors (docs/theory.md, eq. 40). Any other
-likelihood has its q found by natural-gradient iterations, the carried factor held. Either way the
-gradient in kernel, noise and inducing inputs is the partial one at that q.
+likelihood has its q found by natural-gradient iterations, with the factor of the old posterior
+held. Either way the gradient in all parameters is the partial one at that q.
 """
 
 import numpy as np
 
-from ..factors.block_sums import evidence, factor_gradient, factor_store, factor_sums
-from ..factors.block_factors import Model
-from .old_posterior import CarriedBlock, Link, carried_gradient
-from ..factors.row_sums import CHUNK, block_store
-from ..gp.latents import Latents
 from .._linalg import NotPositiveDefiniteError
-from ..gp.posterior import Posterior, Prior
-from ..objectives.sites import SiteProblem
+from ..factors.block_factors import Model
+from ..factors.block_sums import block_gradient_sums, block_sums, pieces_of_blocks
+from ..factors.passes import CHUNK
+from ..fitting.inference import INNER_TOL
+from ..gp.posterior import Posterior
+from ..gp.prior import Prior
+from ..objectives.sites import SiteBound
+from .old_posterior import OldPosteriorFactor, Projection, old_posterior_gradient
 
-_INNER_TOL = 1e-6  # nats a row
 
-
-class _Bound:
+class _OnlineBound:
     """What both kinds share.
 
     Parameters
     ----------
-    rows : rows.Rows
+    rows : Rows
         The batch.
-    carried : carried.Carried or None
+    old : OldPosterior or None
     kept : ndarray of int, shape (n_kept, 2)
-        See `carried.Link`.
+        See `old_posterior.Projection`.
     delta : float
         Jitter in units of the kernel.
     with_inputs : bool
     n_jobs : int or None
     power : float
-        In [0, 1], of the carried factor.
+        In [0, 1], of the old posterior's factor.
     """
 
-    def __init__(self, rows, carried, kept, delta, with_inputs=True, n_jobs=None, *, power=0.0):
-        self.rows, self.carried, self.kept, self.delta = rows, carried, kept, delta
+    def __init__(self, rows, old, kept, delta, with_inputs=True, n_jobs=None, *, power=0.0):
+        self.rows, self.old, self.kept, self.delta = rows, old, kept, delta
         self.with_inputs, self.n_jobs, self.power = with_inputs, n_jobs, power
 
     def prior(self, parameters):
         """Prior of the inducing values; the old one itself where nothing changed."""
         kernel, Z = parameters.kernel, parameters.Z
-        if self.carried is not None:
-            old = self.carried.prior
+        if self.old is not None:
+            old = self.old.prior
             unchanged = np.array_equal(old.kernel.theta, parameters.theta)
             if unchanged and old.delta == self.delta and np.array_equal(old.Z, Z):
                 return old
         return Prior.build(kernel, Z, self.delta)
 
-    def _blocks(self, prior):
-        if self.carried is None:
+    def _old_factors(self, prior):
+        """How the old inducing values follow from the new ones, and the factors of the old q."""
+        if self.old is None:
             return None, []
-        link = Link(prior, self.carried.prior, self.kept)
-        return link, [CarriedBlock(link, factor, self.power) for factor in self.carried.factors]
+        projection = Projection(prior, self.old.prior, self.kept)
+        count = len(self.old.posterior.H)
+        return projection, [
+            OldPosteriorFactor(projection, self.old, c, self.power) for c in range(count)
+        ]
 
-    def _gradient(self, pulled, link, blocks, posterior):
+    def _gradient(self, sums, projection, factors, q):
         """From what the rows contribute."""
-        if link is not None:
-            means = [part.v_mean for part in posterior.posteriors]
-            covariances = [part.B_inv for part in posterior.posteriors]
-            pulled += carried_gradient(link, blocks, means, covariances, self.with_inputs)
-        return pulled.gradient(posterior.prior, self.with_inputs)
+        if projection is not None:
+            sums += old_posterior_gradient(projection, factors, q, self.with_inputs)
+        return sums.gradient(q.prior, self.with_inputs)
 
 
-class GaussianBound(_Bound):
+class ConjugateOnlineBound(_OnlineBound):
     """Gaussian noise.
 
     Parameters
@@ -78,50 +79,44 @@ class GaussianBound(_Bound):
     def __init__(self, *args, alpha=0.0, **options):
         super().__init__(*args, **options)
         self.model = Model("diagonal", alpha)
-        self.pieces = list(self.rows.chunks(CHUNK))
+        self.chunks = list(self.rows.chunks(CHUNK))
 
-    def last(self, parameters):
+    def posterior(self, parameters):
         """Optimal q(u) and the bound."""
-        return self._at(parameters)[:2]
+        prior = self.prior(parameters)
+        return self._at(prior, parameters, self._pieces(prior))[:2]
 
-    def _at(self, parameters, store=None):
-        prior, s2 = self.prior(parameters), parameters.noise_variance
-        H, h, constant = factor_sums(prior, self.pieces, s2, self.model, self.n_jobs, store)
-        link, blocks = self._blocks(prior)
-        for block in blocks:
-            constant += block.add_to(H, h)
-        constant += self.carried.constant if blocks else 0.0
-        posterior = Posterior(prior, H, h)
-        value = evidence(posterior, constant)
+    def _pieces(self, prior):
+        return pieces_of_blocks(self.chunks, len(prior.Z), self.model, self.n_jobs)
+
+    def _at(self, prior, parameters, pieces):
+        q, constant = block_sums(prior, pieces, parameters.noise_variance, self.model)
+        projection, factors = self._old_factors(prior)
+        for factor in factors:
+            constant += factor.add_to(q.H[0], q.h)
+        constant += self.old.constant if factors else 0.0
+        value = q.log_evidence(constant)
         if not np.isfinite(value):
             raise NotPositiveDefiniteError("the online bound is not finite")
-        return posterior, value, link, blocks
+        return q, value, projection, factors
 
     def __call__(self, parameters):
         """Value and gradient."""
-        store = factor_store(len(parameters.Z), self.pieces, self.model)
-        posterior, value, link, blocks = self._at(parameters, store)
-        pulled = factor_gradient(
-            posterior.prior,
-            self.pieces,
-            parameters.noise_variance,
-            self.model,
-            posterior.v_mean,
-            posterior.B_inv,
-            with_inputs=self.with_inputs,
-            n_jobs=self.n_jobs,
-            store=store,
+        prior = self.prior(parameters)
+        pieces = self._pieces(prior)
+        q, value, projection, factors = self._at(prior, parameters, pieces)
+        sums = block_gradient_sums(
+            q, pieces, parameters.noise_variance, self.model, with_inputs=self.with_inputs
         )
-        return value, self._gradient(pulled, link, blocks, posterior)
+        return value, self._gradient(sums, projection, factors, q)
 
 
-class SitesBound(_Bound):
+class SiteOnlineBound(_OnlineBound):
     """Any likelihood, variational.
 
     Parameters
     ----------
-    likelihood : object
-        See likelihoods/.
+    likelihood : Likelihood
     n_latent : int
     rho : float
         Length of the first inner step.
@@ -129,54 +124,44 @@ class SitesBound(_Bound):
 
     def __init__(self, *args, likelihood, n_latent, rho=1.0, **options):
         super().__init__(*args, **options)
-        self.likelihood, self.n_latent = likelihood, n_latent
-        self.sites, self.rho = None, rho
-        self.tol = _INNER_TOL * self.rows.total_weight
+        self.n_latent = n_latent
+        self.of_rows = SiteBound(
+            self.rows,
+            likelihood,
+            n_latent,
+            INNER_TOL * self.rows.total_weight,
+            with_inputs=self.with_inputs,
+            n_jobs=self.n_jobs,
+            rho=rho,
+        )
 
-    def last(self, parameters):
+    def posterior(self, parameters):
         """Optimal q(u) of all latent functions, and the bound."""
-        _, latents, _, bound, _, _ = self._at(parameters)
-        return latents, bound
+        _, q, _, bound, _, _ = self._at(parameters)
+        return q, bound
 
     def _at(self, parameters):
         prior = self.prior(parameters)
-        problem = SiteProblem(
-            prior,
-            self.rows,
-            self.likelihood,
-            parameters.noise_variance,
-            self.n_jobs,
-            block_store(len(prior.Z), self.rows),
-            self.rho,
-        )
-        link, blocks = self._blocks(prior)
-        base, constant = self._base(prior, blocks)
-        start = Latents.at_prior(prior, self.n_latent) if base is None else base
-        if self.sites is not None:
-            start = problem.from_sites(*self.sites)
-            start = start if base is None else start.joined(base)
-        latents, found, bound = problem.ascend(start, self.tol, base=base)
-        bound += constant
-        if not np.isfinite(bound):
-            raise NotPositiveDefiniteError("the online bound is not finite")
-        self.sites, self.rho = (found.first, found.second), problem.rho
-        return problem, latents, found, bound, link, blocks
+        projection, factors = self._old_factors(prior)
+        base, constant = self._base(prior, factors)
+        problem, q, found, bound = self.of_rows.at(parameters, prior, start=base, base=base)
+        return problem, q, found, bound + constant, projection, factors
 
-    def _base(self, prior, blocks):
-        """The carried factor in the new coordinates, and its constant."""
-        if not blocks:
+    def _base(self, prior, factors):
+        """The old posterior's information about the new inducing values, and its constant."""
+        if not factors:
             return None, 0.0
-        m, constant, parts = len(prior.Z), self.carried.constant, []
-        for block in blocks:
-            H, h = np.zeros((m, m)), np.zeros((m, block.factor.h.shape[1]))
-            constant += block.add_to(H, h)
+        m, constant = len(prior.Z), self.old.constant
+        parts = []
+        for factor in factors:
+            H, h = np.zeros((m, m)), np.zeros((m, factor.old_h.shape[1]))
+            constant += factor.add_to(H, h)
             parts.append((H, h))
-        return Latents(
-            prior, tuple(H for H, _ in parts), np.hstack([h for _, h in parts])
-        ), constant
+        H, h = zip(*parts, strict=True)
+        return Posterior(prior, H, np.hstack(h)), constant
 
     def __call__(self, parameters):
         """Value and gradient."""
-        problem, latents, found, bound, link, blocks = self._at(parameters)
-        pulled = problem.pulled_back(latents, found, self.with_inputs)
-        return bound, self._gradient(pulled, link, blocks, latents)
+        problem, q, found, bound, projection, factors = self._at(parameters)
+        sums = problem.gradient_sums(q, found, self.with_inputs)
+        return bound, self._gradient(sums, projection, factors, q)

@@ -1,0 +1,189 @@
+"""PIC's test conditional p(f | u, y_B): what a row's own block adds to what u says."""
+
+from collections import OrderedDict
+from threading import Lock
+from typing import NamedTuple
+
+import numpy as np
+
+from .._core import _linalg as la
+from .._linalg import copy_of, product
+from .._parallel import map_groups
+from ..factors.block_factors import block_factor
+
+# Rows of one block that are predicted together.
+_CHUNK = 1024
+
+
+class PICConditional:
+    """p(f | u, y_B) in the row's own block: PIC.
+
+    The methods are those of `gp.conditionals.ExactConditional`, with the numbers of the blocks that
+    the rows belong to, -1 for none.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        With one H.
+    noise_variance : float
+    model : Model
+    training : callable
+        ``training(k)``: the `Rows` of block k.
+    n_jobs : int or None
+    cache : FactorCache or None
+        Of this posterior and these blocks.
+    """
+
+    def __init__(self, posterior, noise_variance, model, training, n_jobs=None, cache=None):
+        self.posterior = posterior
+        self.noise_variance, self.model = noise_variance, model
+        self.training, self.n_jobs = training, n_jobs
+        self.cache = FactorCache(0) if cache is None else cache
+
+    def mean(self, X, blocks):
+        return self.mean_variance(X, blocks)[0]
+
+    def mean_variance(self, X, blocks):
+        mean = np.empty((len(X), self.posterior.h.shape[1]))
+        variance = np.empty((len(X), 1))
+        places = _places(blocks)
+        tasks = [(self.posterior, X[index], *self._source(k)) for k, index in places]
+        found = map_groups(_local_mean_variance, tasks, self.n_jobs)
+        for (_, index), moments in zip(places, found, strict=True):
+            mean[index], variance[index] = moments
+        return mean, variance
+
+    def mean_covariance(self, X, blocks):
+        """Rows of one block as the block's data correlate them, others only through u."""
+        m, t = self.posterior.h.shape
+        mean, roots = np.empty((len(X), t)), np.empty((m, len(X)))
+        own, places = [], _places(blocks)
+        for k, index in places:
+            local = _local_data(self.posterior, *self._source(k))
+            (a, b), c, mean[index] = _project(self.posterior, X[index], local)
+            K = self.posterior.prior.kernel.gram(np.ascontiguousarray(X[index]))
+            K -= product(a, a, trans_a=True)
+            if c is not None:
+                K -= product(c, c, trans_a=True)
+            np.fill_diagonal(K, np.maximum(np.diagonal(K), 0.0))
+            roots[:, index] = b
+            own.append(K)
+        covariance = product(roots, roots, trans_a=True)  # (n, n)
+        for (_, index), K in zip(places, own, strict=True):
+            covariance[np.ix_(index, index)] += K
+        return mean, covariance[:, :, None]
+
+    def _source(self, k):
+        """What `_local_data` makes the data of block k from."""
+        rows = None if k < 0 else self.training(k)
+        return k, rows, self.noise_variance, self.model, self.cache
+
+
+class FactorCache:
+    """Factorised blocks, the last ones used, within a bound on their memory.
+
+    A copy, as for a worker in another process or a pickle, begins empty.
+
+    Parameters
+    ----------
+    max_bytes : int
+    """
+
+    def __init__(self, max_bytes):
+        self.max_bytes = max_bytes
+        self._clear()
+
+    def _clear(self):
+        self.held, self.nbytes, self.lock = OrderedDict(), 0, Lock()
+
+    def __getstate__(self):
+        return {"max_bytes": self.max_bytes}
+
+    def __setstate__(self, state):
+        self.max_bytes = state["max_bytes"]
+        self._clear()
+
+    def get(self, k, make):
+        """The data of block k, from the cache or made now."""
+        with self.lock:
+            if k in self.held:
+                self.held.move_to_end(k)
+                return self.held[k]
+        made = make()
+        with self.lock:
+            if k not in self.held and made.nbytes <= self.max_bytes:
+                self.held[k] = made
+                self.nbytes += made.nbytes
+                while self.nbytes > self.max_bytes:
+                    _, dropped = self.held.popitem(last=False)
+                    self.nbytes -= dropped.nbytes
+        return made
+
+
+class _Local(NamedTuple):
+    """A block as predictions in it see it: with R = C C^T, inv(C) A^T (n, m) and inv(C) y."""
+
+    X: np.ndarray
+    A: np.ndarray
+    C: np.ndarray
+    At: np.ndarray
+    y: np.ndarray
+
+    @property
+    def nbytes(self):
+        return sum(part.nbytes for part in self)
+
+
+def _places(blocks):
+    """Number of each block that is hit, and its rows."""
+    order = np.argsort(blocks, kind="stable")
+    numbers, first = np.unique(blocks[order], return_index=True)
+    return list(zip(numbers, np.split(order, first[1:]), strict=True))
+
+
+def _local_data(posterior, k, rows, noise_variance, model, cache):
+    """Data of a block; None for one without rows."""
+    if rows is None or not len(rows):
+        return None
+
+    def make():
+        factor = block_factor(posterior.prior, rows, noise_variance, model)
+        return _Local(rows.X, factor.A, factor.C, *factor.whitened)
+
+    return cache.get(k, make)
+
+
+def _project(posterior, X, local):
+    """(a, root of the part through u), c and the mean, for test rows of one block.
+
+    With c = inv(C) (k_B* - A^T a) and b = a - A inv(C)^T c, the mean is b^T m + c^T inv(C) y and
+    the variance k** - |a|^2 - |c|^2 + b^T S b (theory, eq. 32).
+    """
+    a = posterior.prior.whitened(X)
+    b, c, own = copy_of(a), None, 0.0
+    if local is not None:
+        c = posterior.prior.kernel.block(local.X, X)
+        la.gemm(local.A, a, c, True, False, -1.0, 1.0)
+        la.trsm(local.C, c)
+        la.gemm(local.At, c, b, True, False, -1.0, 1.0)
+        own = product(c, local.y, trans_a=True)
+    mean = product(b, posterior.v_mean, trans_a=True) + own
+    la.trmm(posterior.precisions[0].L_inv, b)
+    return (a, b), c, mean
+
+
+def _local_mean_variance(posterior, X, *source):
+    """Mean (n, t) and variance (n, 1) at test rows of one block, in chunks."""
+    local = _local_data(posterior, *source)
+    mean, variance = np.empty((len(X), posterior.h.shape[1])), np.empty((len(X), 1))
+    for lo in range(0, len(X), _CHUNK):
+        piece = slice(lo, lo + _CHUNK)
+        (a, b), c, mean[piece] = _project(posterior, X[piece], local)
+        unexplained, explained = posterior.prior.kernel.diag(X[piece]), np.zeros(a.shape[1])
+        la.column_dots(a, a, unexplained, -1.0)
+        if c is not None:
+            la.column_dots(c, c, unexplained, -1.0)
+        la.column_dots(b, b, explained)
+        # k** - q** - |c|^2 is below 0 by rounding only
+        variance[piece, 0] = np.maximum(unexplained, 0.0) + explained
+    return mean, variance

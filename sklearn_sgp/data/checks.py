@@ -1,0 +1,14 @@
+"""Checks of numbers that several packages need."""
+
+# Squares of larger numbers, over noise variances and times weights, can overflow.
+LARGEST = 1e100
+
+
+def check_size(name, values):
+    """Refuse numbers whose squares could overflow."""
+    largest = float(max(values.max(), -values.min()))
+    if largest > LARGEST:
+        raise ValueError(
+            f"{name} must hold numbers of at most {LARGEST:g} in size, so that their squares are "
+            f"finite. Got {largest:g}: use another unit."
+        )

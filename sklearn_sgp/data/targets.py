@@ -1,0 +1,218 @@
+"""Targets and class labels: how they are encoded for a model, and how results come back."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from .checks import LARGEST, check_size
+
+
+class Encoded(NamedTuple):
+    """The rows of a first batch, with what encodes the targets of later ones.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    y : ndarray of shape (n, t)
+        Encoded, not scaled.
+    weight : ndarray of shape (n,) or None
+    targets : Targets or ClassLabels
+    likelihood : Likelihood
+    n_samples : int
+        Rows of positive weight, before repeated ones were merged.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray | None
+    targets: object
+    likelihood: object
+    n_samples: int
+
+
+def count_samples(X, weight):
+    """Number of rows of positive weight."""
+    return len(X) if weight is None else int(np.count_nonzero(weight))
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Centre and scale of the targets of a regressor.
+
+    Parameters
+    ----------
+    ndim : int
+        Of y as the user gave it: 1 or 2.
+    mean, scale : ndarray of shape (t,)
+        Targets are learned as ``(y - mean) / scale``.
+    """
+
+    ndim: int
+    mean: np.ndarray
+    scale: np.ndarray
+
+    @classmethod
+    def fit(cls, y, weight, normalize_y, ndim=2):
+        """Centre and scale from the first rows.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n, t)
+        weight : ndarray of shape (n,) or None
+        normalize_y : bool or tuple of (mean, scale)
+        ndim : int
+
+        Returns
+        -------
+        targets : Targets
+
+        Raises
+        ------
+        ValueError
+            If ``normalize_y`` is not what it must be.
+        """
+        t = y.shape[1]
+        if isinstance(normalize_y, tuple):
+            return cls(ndim, *_given_scaling(y, normalize_y))
+        if not normalize_y:
+            return cls(ndim, np.zeros(t), np.ones(t))
+        mean = np.average(y, axis=0, weights=weight)
+        scale = np.sqrt(np.average((y - mean) ** 2, axis=0, weights=weight))
+        rounding = 10 * np.finfo(np.float64).eps * np.abs(y).max(axis=0)
+        return cls(ndim, mean, np.where(scale > rounding, scale, 1.0))
+
+    def with_scale_of_constants(self, y):
+        """With the size of a target that has not varied yet as its scale.
+
+        One value says nothing about how much a stream will vary, but its size has the right unit.
+        """
+        constant, size = np.ptp(y, axis=0) == 0.0, np.abs(y).max(axis=0)
+        scale = np.where(constant & (size > 0.0), size, self.scale)
+        return Targets(self.ndim, self.mean, scale)
+
+    def encode(self, y):
+        """Targets of a later batch as columns (n, t), or a ValueError where they do not fit."""
+        if y.ndim != self.ndim or (y.ndim == 2 and y.shape[1] != len(self.mean)):
+            raise ValueError(
+                f"y must have as many columns as in the first batch. Got shape {y.shape}."
+            )
+        return target_columns(y)
+
+    def is_informative(self, rows):
+        """Whether rows can say anything about the kernel."""
+        return True
+
+    @property
+    def n_outputs(self):
+        return len(self.mean)
+
+    @property
+    def log_scale(self):
+        """What a log density of a scaled row has more than that of a row in its own units."""
+        return float(np.log(self.scale).sum())
+
+    @property
+    def attributes(self):
+        """``y_mean_`` and ``y_scale_``: numbers where y has one axis."""
+        if self.ndim == 1:
+            return {"y_mean_": float(self.mean[0]), "y_scale_": float(self.scale[0])}
+        return {"y_mean_": self.mean, "y_scale_": self.scale}
+
+    def mean_in_units(self, mean):
+        """Scaled means (n, t) in units of y, and of its shape."""
+        return self.squeezed(mean * self.scale + self.mean)
+
+    def samples_in_units(self, samples):
+        """Scaled values (n, t, k) in units of y; (n, k) where y has one axis."""
+        values = samples * self.scale[:, None] + self.mean[:, None]
+        return values[:, 0] if self.ndim == 1 else values
+
+    def squeezed(self, values):
+        """Without the last axis, that of the outputs, where y has one axis."""
+        return values[..., 0] if self.ndim == 1 else values
+
+
+def target_columns(y):
+    """Targets as float64 columns (n, t)."""
+    y = y.reshape(len(y), -1).astype(np.float64, copy=False)
+    check_size("y", y)
+    return y
+
+
+def _given_scaling(y, normalize_y):
+    """The two entries of ``normalize_y``, or a ValueError."""
+    try:
+        mean, scale = (
+            np.broadcast_to(np.asarray(v, dtype=np.float64), y.shape[1:]).copy()
+            for v in normalize_y
+        )
+        valid = np.isfinite(mean).all() and np.isfinite(scale).all() and (scale > 0).all()
+    except (TypeError, ValueError):
+        valid = False
+    if not valid:
+        raise ValueError(
+            "The 'normalize_y' parameter must be a bool or a pair of a finite mean and a positive "
+            f"scale, numbers or one for each of the {y.shape[1]} outputs. Got {normalize_y!r}."
+        )
+    if (np.abs(y - mean) > LARGEST * scale).any():
+        raise ValueError(
+            f"The scale of the 'normalize_y' parameter must leave targets of at most {LARGEST:g} "
+            f"in size. Got {normalize_y!r}."
+        )
+    return mean, scale
+
+
+@dataclass(frozen=True)
+class ClassLabels:
+    """Classes of a classifier, and their codes.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_classes,)
+        Sorted labels.
+    likelihood : Likelihood
+        Says how it has classes: as -1 and 1, or as numbers from 0.
+    """
+
+    classes: np.ndarray
+    likelihood: object
+
+    mean, scale, log_scale = np.zeros(1), np.ones(1), 0.0  # nothing is scaled
+
+    def is_informative(self, rows):
+        """Whether rows can say anything about the kernel.
+
+        Labels that are all the same are best explained by a function that never changes.
+        """
+        return bool(np.ptp(rows.y) > 0.0)
+
+    @property
+    def n_outputs(self):
+        return len(self.classes)
+
+    @property
+    def attributes(self):
+        return {"classes_": self.classes}
+
+    def positions(self, y):
+        """Position of each label in the classes, or a ValueError."""
+        unknown = np.setdiff1d(y, self.classes)
+        if len(unknown):
+            raise ValueError(
+                f"y must hold labels among the classes {self.classes.tolist()}. Got also "
+                f"{unknown.tolist()}: name all classes in the first call of partial_fit."
+            )
+        return np.searchsorted(self.classes, y)
+
+    def encode(self, y):
+        """Labels as the likelihood has them, shape (n, 1)."""
+        return self.likelihood.codes(self.positions(y))
+
+    def check_same(self, classes):
+        """Refuse ``classes`` of a later batch that differ from those of the first."""
+        if classes is not None and not np.array_equal(np.unique(classes), self.classes):
+            raise ValueError(
+                f"classes must be as in the first call, {self.classes.tolist()}. Got "
+                f"{np.unique(classes).tolist()}."
+            )

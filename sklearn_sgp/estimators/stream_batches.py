@@ -1,0 +1,119 @@
+"""One batch after another, as the two streaming estimators take them."""
+
+from dataclasses import replace
+from itertools import pairwise
+from numbers import Integral, Real
+
+from .._compat import FitProgress, Interval
+from ..data.rows import merge_repeated
+from ..data.targets import count_samples
+from ..optimize.progress import Clock, Trace
+from ..streams import stream
+from ..streams.inducing import StreamInducing
+
+STREAM_CONSTRAINTS = {
+    "forget_factor": [Interval(Real, 0, 1, closed="right")],
+    "trust_region": [Interval(Real, 0, None, closed="neither")],
+    "min_inducing": [None, Interval(Integral, 1, None, closed="left")],
+}
+
+
+class StreamBatches:
+    """Mixin of estimators that take one batch after another.
+
+    A fitted one holds ``_stream``, a `streams.stream.StreamState`. A subclass has
+    ``_encoded_batch(X, y, weight)``, a first batch with its scaling.
+    """
+
+    alpha_divergence = 0.0  # where it is no parameter
+
+    def _fit_stream(self, X, y, weight):
+        """One pass over validated rows, in batches; the estimator is as after `partial_fit`."""
+        previous, clock = self._previous(), Clock(self.max_time)
+        progress = FitProgress(self, X, y).begin()
+        self.__dict__.pop("_result", None)
+        edges = [0, *range(min(self.init_size, len(X)), len(X), self.batch_size), len(X)]
+        for lo, hi in pairwise(edges):
+            part = None if weight is None else weight[lo:hi]
+            self._take_batch(X[lo:hi], y[lo:hi], part, clock, previous)
+            if progress.step(self._fitted_so_far):
+                break
+        progress.end()
+
+    def _take_batch(self, X, y, weight, clock, previous=None):
+        """Learn from a validated batch."""
+        choices = self._stream_choices()
+        if not hasattr(self, "_result"):
+            self.log_evidence_ = 0.0
+            self._begin(X, y, weight, clock, choices, previous)
+        elif stream.begins_anew(self._stream, choices):
+            self._begin_anew(X, y, weight, clock, choices)
+        else:
+            rows, trace = self._later_rows(X, y, weight), Trace(clock)
+            informative = self._targets.is_informative(rows)
+            state = stream.add(
+                self._stream, rows, choices, trace, self._targets.n_outputs, informative
+            )
+            self._keep(state, self._targets, rows.total_weight, trace)
+            self.n_samples_seen_ += count_samples(X, weight)
+        self.log_evidence_ += self.objective_
+        if self.verbose:
+            print(
+                f"[{type(self).__name__}] batch {self.n_steps_}: {self.n_samples_seen_} rows, "
+                f"{len(self.inducing_points_)} inducing inputs, objective {self.objective_:.6g}"
+            )
+
+    def _begin(self, X, y, weight, clock, choices, previous, earlier=None):
+        """The first batch, after ``earlier`` ones that were too short to begin with."""
+        initial = stream.InitialRows.of(X, y, weight, previous, earlier)
+        rows = initial.rows
+        data = self._encoded_batch(rows.X, rows.y, rows.weight)
+        choose = None if choices.inducing is None else choices.inducing.first
+        problem = self._problem(data, clock, previous=previous, choose=choose)
+        informative = data.targets.is_informative(problem.rows)
+        state = stream.begin(problem, choices, data.targets.n_outputs, informative)
+        if stream.keeps_initial_rows(state, choices):
+            state = replace(state, initial_rows=initial)
+        self._keep(state, data.targets, problem.rows.total_weight, problem.trace)
+        self.n_samples_seen_ = data.n_samples
+
+    def _begin_anew(self, X, y, weight, clock, choices):
+        """As if the rows so far and these had been one batch."""
+        self._later_rows(X, y, weight)  # an error where they do not fit those before
+        n_batches, evidence = self.n_steps_ + 1, self.log_evidence_
+        earlier = self._stream.initial_rows
+        self._begin(X, y, weight, clock, choices, earlier.previous, earlier)
+        result = replace(self._result, n_steps=n_batches)
+        self._stream, self._result = replace(self._stream, result=result), result
+        self.n_steps_ = n_batches
+        self.objective_ -= evidence
+        self.objectives_ = self.objectives_ - evidence
+
+    def _later_rows(self, X, y, weight):
+        """Rows of a later batch, repeated ones merged."""
+        rows = super()._later_rows(X, y, weight)
+        X, y, weight = merge_repeated(rows.X, rows.y, rows.weight)
+        return replace(rows, X=X, y=y, weight=weight)
+
+    def _keep(self, state, targets, weight, trace):
+        self._stream = state
+        self._store(state.result, targets, weight, trace)
+
+    def _stream_choices(self):
+        inducing = None
+        if isinstance(self.inducing, str):
+            inducing = StreamInducing(self.inducing, self.n_inducing, self.min_inducing)
+        return stream.StreamChoices(
+            settings=self._settings(),
+            inducing=inducing,
+            alpha_divergence=float(self.alpha_divergence),
+            forget_factor=float(self.forget_factor),
+            trust_region=float(self.trust_region),
+            keeps_scales=self.kernel is None,
+            random_state=self.random_state,
+        )
+
+    def _fitted_so_far(self):
+        """Fitted attributes after the batches so far."""
+        given = self.get_params(deep=False)
+        return {name: value for name, value in vars(self).items() if name not in given}

@@ -1,0 +1,104 @@
+"""Gradients of objectives, from the cotangents of one block up to the parameters' groups."""
+
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import iadd
+from typing import NamedTuple
+
+import numpy as np
+
+from .._core import _linalg as la
+from .._linalg import product
+
+
+class Gradient(dict):
+    """Derivatives of an objective by the names of `optimize.parameters`: its groups.
+
+    Always "theta" (n_theta,) in the kernel's log parameters and "log_noise", a number; "Z" (m, d)
+    or 0.0 where it was not asked for; "likelihood" where the likelihood has parameters.
+    """
+
+    def scaled(self, factor):
+        """The gradient of ``factor`` times the objective."""
+        return Gradient((name, factor * part) for name, part in self.items())
+
+
+class BlockGradient(NamedTuple):
+    """E_q[log t_B] and its derivatives, q held in v.
+
+    ``A`` (m, n) is the cotangent of A, ``K_XX`` that of K(X, X) (n, n), of its diagonal (n,), or
+    None, and ``log_noise`` a number.
+    """
+
+    value: float
+    A: np.ndarray
+    K_XX: np.ndarray | None
+    log_noise: float
+
+
+@dataclass
+class GradientSums:
+    """Gradient sums over blocks at fixed L, and the cotangent of L's part; they add up.
+
+    ``Z`` is 0.0 where not asked for, ``AAt`` (m, m) the cotangent of A times A^T, and ``others``
+    has the gradients of further groups by their names.
+    """
+
+    value: float
+    theta: np.ndarray
+    log_noise: float
+    Z: np.ndarray
+    AAt: np.ndarray
+    others: dict = field(default_factory=dict)
+
+    def __iadd__(self, other):
+        la.axpy(1.0, other.AAt, self.AAt)
+        self.value += other.value
+        self.theta = self.theta + other.theta
+        self.log_noise += other.log_noise
+        self.Z = self.Z + other.Z
+        for name, part in other.others.items():
+            self.others[name] = self.others.get(name, 0.0) + part
+        return self
+
+    @classmethod
+    def total(cls, parts):
+        """The sum of some, into the first of them."""
+        return reduce(iadd, parts)
+
+    def gradient(self, prior, with_inputs=True):
+        """`Gradient` of the value, with what goes by way of L."""
+        theta, Z = prior.kernel.gram_vjp(prior.Z, prior.gram_cotangent(self.AAt), with_inputs)
+        return Gradient(
+            theta=self.theta + theta,
+            log_noise=self.log_noise,
+            Z=self.Z + (0.0 if Z is None else Z),
+            **self.others,
+        )
+
+
+def pull_back(prior, X, A, gradient, with_inputs=True):
+    """Carry the cotangents of a block to kernel and inducing inputs, overwriting them.
+
+    Parameters
+    ----------
+    prior : Prior
+    X : ndarray of shape (n, d)
+    A : ndarray of shape (m, n)
+    gradient : BlockGradient
+    with_inputs : bool
+        Whether the gradient in Z is wanted.
+
+    Returns
+    -------
+    sums : GradientSums
+    """
+    kernel, AAt = prior.kernel, product(gradient.A, A, trans_b=True)
+    la.trmm(prior.L_inv, gradient.A, True)
+    theta, Z = kernel.block_vjp(prior.Z, X, gradient.A, with_inputs)
+    if gradient.K_XX is not None:
+        if gradient.K_XX.ndim == 1:
+            theta = theta + kernel.diag_vjp(X, gradient.K_XX)
+        else:
+            theta = theta + kernel.gram_vjp(X, gradient.K_XX, False)[0]
+    return GradientSums(gradient.value, theta, gradient.log_noise, 0.0 if Z is None else Z, AAt)

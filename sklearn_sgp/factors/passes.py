@@ -1,0 +1,74 @@
+"""One pass over rows or blocks of rows: groups of pieces, mapped in parallel, summed in order.
+
+Everything of the size of the data happens in such a pass. A piece is a chunk of independent rows,
+or a block whose rows belong together. Pieces are put into at most `N_GROUPS` groups, whatever the
+number of workers, so that sums repeat. An evaluation of an objective goes over the pieces twice,
+forward for sums and backward for gradients: the first pass may keep what the second needs again.
+"""
+
+from .._parallel import group_bounds, map_groups, shares_memory
+
+CHUNK = 1024
+# Largest size of what a first pass may keep for the second.
+_KEPT_BYTES = 256 << 20
+
+
+class Pieces:
+    """Pieces of the data in groups, and what passes over them keep.
+
+    Parameters
+    ----------
+    pieces : list of Rows
+        None of them empty.
+    kept_size : int, default=None
+        How many numbers a pass would keep. None, a large size, and workers that are other
+        processes keep nothing.
+    n_jobs : int or None
+    """
+
+    def __init__(self, pieces, kept_size=None, n_jobs=None):
+        self.groups = [pieces[slice(*bounds)] for bounds in group_bounds(len(pieces), 1)]
+        self.n_jobs = n_jobs
+        keeps = kept_size is not None and 8 * kept_size <= _KEPT_BYTES and shares_memory()
+        self.kept = [[] if keeps else None for _ in self.groups]
+
+    @classmethod
+    def of_rows(cls, rows, m=None, n_jobs=None, chunk=CHUNK):
+        """Chunks of independent rows, whose blocks (m, n) are kept where ``m`` is given."""
+        kept_size = None if m is None else m * len(rows)
+        return cls(list(rows.chunks(chunk)), kept_size, n_jobs)
+
+    def map(self, function, *shared, slices=None):
+        """``function(group, kept, *shared)`` for each group, in parallel, in order.
+
+        Parameters
+        ----------
+        function : callable
+            Gets the pieces of a group and the list in which it may keep something, or None.
+        shared : tuple
+            Further arguments, the same for all groups.
+        slices : tuple of ndarray, default=None
+            Arrays with an entry for each row of all pieces; a group gets its part of each as last
+            arguments.
+
+        Returns
+        -------
+        results : list
+        """
+        tasks, lo = [], 0
+        for group, kept in zip(self.groups, self.kept, strict=True):
+            hi = lo + sum(len(piece) for piece in group)
+            own = () if slices is None else tuple(array[lo:hi] for array in slices)
+            tasks.append((group, kept, *shared, *own))
+            lo = hi
+        return map_groups(function, tasks, self.n_jobs)
+
+
+def each_made(group, kept, make):
+    """Pairs of a piece and ``make(piece)``, taken from the last pass where that kept it."""
+    made_before = bool(kept)
+    for i, piece in enumerate(group):
+        made = kept[i] if made_before else make(piece)
+        if kept is not None and not made_before:
+            kept.append(made)
+        yield piece, made

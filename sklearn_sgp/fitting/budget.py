@@ -1,0 +1,80 @@
+"""The time budget of a fit: what is left, what the finish needs, what can be paid for."""
+
+import time
+
+import numpy as np
+
+# Share of the time left that a stage may use where another follows.
+STAGE_SHARE = 0.3
+# Largest share of a time budget that is kept for the finish.
+_MAX_RESERVE_SHARE = 0.5
+# Fewer evaluations do not bring a stage anywhere.
+LEAST_EVALUATIONS = 25
+MIN_SECONDS = 0.05
+# By these a fit may be late rather than leave rows out.
+_SLACK_SHARE, _SLACK_SECONDS = 1.2, 0.5
+# The finish may take longer than was measured.
+_SAFETY = 1.1
+
+
+class Budget:
+    """Seconds of a fit.
+
+    Parameters
+    ----------
+    clock : Clock
+    """
+
+    def __init__(self, clock):
+        self.clock, self.reserve = clock, 0.0
+
+    @property
+    def is_limited(self):
+        return bool(np.isfinite(self.clock.max_time))
+
+    def keep_for_finish(self, seconds):
+        """Reserve time for the finish, at most half of the budget; nothing without a budget."""
+        if self.is_limited:
+            self.reserve = min(_SAFETY * seconds, _MAX_RESERVE_SHARE * self.clock.max_time)
+
+    def left(self):
+        """Seconds until learning should stop."""
+        return self.clock.left() - self.reserve
+
+    def stage_seconds(self, is_last):
+        """Seconds for a stage."""
+        return self.left() if is_last else STAGE_SHARE * self.left()
+
+    def affordable(self, n, seconds_each):
+        """How many of ``n`` tasks the finish can do; all of them if the fit is then a little late.
+
+        Parameters
+        ----------
+        n : int
+        seconds_each : float
+
+        Returns
+        -------
+        count : int
+        """
+        left = max(self.clock.left(), 0.0)
+        if n * seconds_each <= _SLACK_SHARE * left + _SLACK_SECONDS:
+            return n
+        return min(n, int(left / seconds_each))
+
+
+def count_within(n, seconds, seconds_each):
+    """How many of ``n`` tasks fit into some seconds, at least one; all where they cost nothing."""
+    if seconds_each == 0.0:
+        return n
+    return min(n, max(1, int(seconds / seconds_each)))
+
+
+def measured_seconds(task, repeats=1):
+    """Shortest time of a task; the first run may pay for cold caches."""
+    seconds = np.inf
+    for _ in range(repeats):
+        begin = time.perf_counter()
+        task()
+        seconds = min(seconds, time.perf_counter() - begin)
+    return seconds

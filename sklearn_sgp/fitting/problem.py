@@ -1,0 +1,169 @@
+"""What a fit starts from, what it needs to know, and what it finds."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..data.rows import Rows
+from ..gp.posterior import Posterior
+from ..gp.prior import factorise_finally, factorise_larger, factorise_with_jitter
+from ..kernels._white_noise import join_noise
+from ..optimize.parameters import Parameters, ParameterSpace
+from ..optimize.progress import Plateau, Trace
+
+# A stage that another follows stops at so many times `tol`: a larger subset moves its optimum more.
+_INTERIM_TOL = 10.0
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the user chose about learning; names as in the public interface."""
+
+    optimizer: str | None
+    init_size: int
+    batch_size: int
+    max_iter: int
+    max_steps: int | None
+    tol: float
+    n_iter_no_change: int
+    learning_rate: float
+    natural_step: float
+    jitter: float
+    n_jobs: int | None
+
+    def prior(self, parameters):
+        """p(u) at some parameters, with the jitter that it needs."""
+        return factorise_with_jitter(parameters.kernel, parameters.Z, self.jitter)
+
+    def final_prior(self, parameters):
+        """p(u) of the posterior that is kept; warns where the jitter had to be raised."""
+        return factorise_finally(parameters.kernel, parameters.Z, self.jitter)
+
+    def larger_prior(self, prior, Z, jitter):
+        """p(u) at more inducing inputs, with the jitter of the old ones if that is enough."""
+        return factorise_larger(prior, Z, jitter)
+
+    def plateau(self, weight, interim=False):
+        """When rows of this weight have nothing to gain any more."""
+        tol = self.tol * (_INTERIM_TOL if interim else 1.0)
+        return Plateau(tol * weight, self.n_iter_no_change)
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where learning starts.
+
+    Parameters
+    ----------
+    kernel : sklearn Kernel
+        As it was given, white noise included, or the default one.
+    likelihood : Likelihood
+        Its free parameters are the group "likelihood".
+    parameters : Parameters
+    space : ParameterSpace
+    """
+
+    kernel: object
+    likelihood: object
+    parameters: Parameters
+    space: ParameterSpace
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Everything a fit needs to know.
+
+    Parameters
+    ----------
+    rows : Rows
+    start : Start
+    inference : inference.ConjugateInference or inference.SiteInference
+    settings : Settings
+    trace : Trace
+    rng : numpy.random.RandomState
+    """
+
+    rows: Rows
+    start: Start
+    inference: object
+    settings: Settings
+    trace: Trace
+    rng: np.random.RandomState
+
+    @property
+    def space(self):
+        return self.start.space
+
+    @property
+    def learns(self):
+        """Whether there is anything to learn, and an optimiser to do it."""
+        return self.settings.optimizer is not None and bool(
+            len(self.space.pack(self.start.parameters))
+        )
+
+    def prior(self, parameters):
+        """p(u) at some parameters, with the jitter that it needs."""
+        return self.settings.prior(parameters)
+
+    def plateau(self, interim=False):
+        return self.settings.plateau(self.rows.total_weight, interim)
+
+
+@dataclass(frozen=True)
+class RowScalars:
+    """Sums over rows that the collapsed bound has besides (H, h): w, w |y|^2 and w k(x, x)."""
+
+    weight: float
+    targets: float
+    diagonal: float
+
+    def plus(self, sums):
+        return RowScalars(
+            self.weight + sums.weight, self.targets + sums.targets, self.diagonal + sums.diagonal
+        )
+
+
+@dataclass(frozen=True)
+class FitResult:
+    """What a fit found.
+
+    Parameters
+    ----------
+    start : Start
+    parameters : Parameters
+    posterior : Posterior
+    objective : float
+        In nats, for targets as scaled.
+    jitter : float
+        Relative.
+    n_iter, n_steps : int
+    scalars : RowScalars or None
+        Of the rows, where the posterior is conjugate.
+    """
+
+    start: Start
+    parameters: Parameters
+    posterior: Posterior
+    objective: float
+    jitter: float
+    n_iter: int
+    n_steps: int
+    scalars: RowScalars | None = None
+
+    @property
+    def likelihood(self):
+        """The likelihood with learned parameters."""
+        return self.start.likelihood.with_theta(self.parameters.likelihood_theta)
+
+    @property
+    def noise_variance(self):
+        """In units of the scaled targets; None for a likelihood without one."""
+        return self.parameters.noise_variance if self.likelihood.has_noise else None
+
+    @property
+    def sklearn_kernel(self):
+        """The learned kernel in the shape it was given."""
+        kernel = self.parameters.kernel.sklearn_kernel
+        if not self.likelihood.has_noise:
+            return kernel
+        return join_noise(self.start.kernel, kernel, self.parameters.noise_variance)

@@ -1,0 +1,176 @@
+"""White noise: the WhiteKernel terms of a kernel and the noise variance that they stand for."""
+
+import numpy as np
+from sklearn.gaussian_process.kernels import Sum, WhiteKernel
+
+_START_NOISE = 0.1  # of the variance of the scaled targets
+
+
+def split_noise(kernel):
+    """Split a kernel into process and noise.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A scikit-learn kernel.
+
+    Returns
+    -------
+    process : Kernel
+        The kernel without the ``WhiteKernel`` terms of its outermost sum.
+    whites : list of WhiteKernel
+        The ``WhiteKernel`` terms; the noise variance is the sum of their levels.
+
+    Raises
+    ------
+    ValueError
+        If the kernel has only noise.
+    """
+    terms = list(_terms(kernel))
+    process = [term for term in terms if not isinstance(term, WhiteKernel)]
+    whites = [term for term in terms if isinstance(term, WhiteKernel)]
+    if not process:
+        raise ValueError(
+            f"The 'kernel' parameter must have a term besides WhiteKernel. Got {kernel!r}."
+        )
+    return _joined(kernel, iter(process)) if whites else kernel, whites
+
+
+def join_noise(kernel, process, noise_variance):
+    """The sum ``kernel`` with its process and its noise replaced by learned ones.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel that ``split_noise`` has split.
+    process : Kernel
+        The learned process, of the same structure as the process of ``kernel``.
+    noise_variance : float
+        The learned noise variance.
+
+    Returns
+    -------
+    kernel : Kernel
+        It has the structure of the given kernel. Fixed noise levels keep their values and the free
+        levels share the rest. Without ``WhiteKernel`` terms the result is ``process``.
+    """
+    whites = [term for term in _terms(kernel) if isinstance(term, WhiteKernel)]
+    if not whites:
+        return process
+    levels = iter(_shared_noise(whites, noise_variance))
+    return _rebuilt(kernel, _terms(process), levels)
+
+
+def _terms(kernel):
+    """Terms of the outermost sum, in the order of theta."""
+    if type(kernel) is Sum:
+        yield from _terms(kernel.k1)
+        yield from _terms(kernel.k2)
+    else:
+        yield kernel
+
+
+def _joined(kernel, process):
+    """The sum ``kernel`` without its white terms, from an iterator over the other terms."""
+    if type(kernel) is Sum:
+        left, right = _joined(kernel.k1, process), _joined(kernel.k2, process)
+        if left is None or right is None:
+            return right if left is None else left
+        return Sum(left, right)
+    return None if isinstance(kernel, WhiteKernel) else next(process)
+
+
+def _rebuilt(kernel, processes, levels):
+    """The sum ``kernel`` from iterators over its other terms and over its noise levels."""
+    if type(kernel) is Sum:
+        return Sum(_rebuilt(kernel.k1, processes, levels), _rebuilt(kernel.k2, processes, levels))
+    if isinstance(kernel, WhiteKernel):
+        return WhiteKernel(next(levels), kernel.noise_level_bounds)
+    return next(processes)
+
+
+def _shared_noise(whites, noise_variance):
+    """Levels with the sum ``noise_variance``: fixed ones keep theirs, the others share the rest."""
+    levels = np.array([white.noise_level for white in whites], dtype=np.float64)
+    free = np.array([not white.hyperparameter_noise_level.fixed for white in whites])
+    if free.any():
+        rest = max(noise_variance - levels[~free].sum(), 0.0)
+        levels[free] *= rest / levels[free].sum()
+    return levels.tolist()
+
+
+def starting_noise(whites, noise_variance, noise_variance_bounds):
+    """Starting value and bounds of the noise variance, from the kernel or the parameters.
+
+    Parameters
+    ----------
+    whites : list of WhiteKernel
+        Noise terms of the kernel. If there are any, their levels and bounds are used.
+    noise_variance : float or None
+        Starting value without noise terms; None means 0.1. Must be None with noise terms.
+    noise_variance_bounds : tuple of float or "fixed"
+        Bounds without noise terms.
+
+    Returns
+    -------
+    noise_variance : float
+    bounds : tuple of float, or None
+        None if the noise variance is fixed.
+    """
+    if whites:
+        if noise_variance is not None:
+            raise ValueError(
+                "The noise must be given once: the kernel has a WhiteKernel term and "
+                f"noise_variance={noise_variance!r} was given as well. Drop one of the two."
+            )
+        return _noise_from_whites(whites)
+    value = _START_NOISE if noise_variance is None else float(noise_variance)
+    if isinstance(noise_variance_bounds, str):
+        return value, None
+    lower, upper = check_bounds("noise_variance_bounds", noise_variance_bounds)
+    return float(np.clip(value, lower, upper)), (lower, upper)
+
+
+def fixed_unit_noise(whites, kernel, likelihood):
+    """Noise variance and bounds for a likelihood without noise: 1, which has no effect, and None.
+
+    Raises
+    ------
+    ValueError
+        If the kernel has noise terms.
+    """
+    if whites:
+        raise ValueError(
+            f"The 'kernel' parameter must have no WhiteKernel with the likelihood {likelihood!r}, "
+            f"as no noise is added there. Got {kernel!r}."
+        )
+    return 1.0, None
+
+
+def _noise_from_whites(whites):
+    """Sum of the noise levels, and its bounds, None if all levels are fixed."""
+    level = float(sum(white.noise_level for white in whites))
+    if not level > 0:
+        raise ValueError(f"The noise_level of WhiteKernel must be positive. Got {level}.")
+    fixed = [white.hyperparameter_noise_level.fixed for white in whites]
+    if all(fixed):
+        return level, None
+    ends = [
+        [white.noise_level] * 2 if is_fixed else np.ravel(white.noise_level_bounds)
+        for white, is_fixed in zip(whites, fixed, strict=True)
+    ]
+    lower, upper = check_bounds("noise_level_bounds", np.sum(ends, axis=0))
+    return float(np.clip(level, lower, upper)), (lower, upper)
+
+
+def check_bounds(name, bounds):
+    """The pair 0 < lower <= upper as floats, or a ValueError that names the parameter."""
+    try:
+        pair = np.asarray(bounds, dtype=np.float64).ravel()
+    except (TypeError, ValueError):
+        pair = np.empty(0)
+    if pair.shape != (2,) or not (np.isfinite(pair).all() and 0 < pair[0] <= pair[1]):
+        raise ValueError(
+            f"The '{name}' parameter must be a pair 0 < lower <= upper or 'fixed'. Got {bounds!r}."
+        )
+    return float(pair[0]), float(pair[1])

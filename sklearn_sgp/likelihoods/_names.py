@@ -1,0 +1,109 @@
+"""Likelihoods by name: the only place that maps names to classes."""
+
+from ._base import Likelihood
+from ._bernoulli import Logit, Probit
+from ._gaussian import Gaussian
+from ._poisson import Poisson
+from ._softmax import Softmax
+from ._student_t import StudentT
+
+REGRESSION = {"gaussian": Gaussian, "student_t": StudentT, "poisson": Poisson}
+CLASSIFICATION = {"probit": Probit, "logit": Logit, "softmax": Softmax}
+
+# What an instance needs for fit and predict, and for all else if it is no `Likelihood`.
+_MUST_DEFINE = {
+    "regression": ["expected_log_density", "moments"],
+    "classification": ["expected_log_density", "probabilities"],
+}
+_SHARED = [
+    "conjugate", "identity_mean", "has_noise", "scales_targets", "natural_step", "shift_invariant",
+    "max_classes", "n_latent", "check_targets", "initialized", "theta", "theta_bounds",
+    "with_theta", "log_predictive_density",
+]  # fmt: skip
+_INTERFACE = {
+    "regression": [*_MUST_DEFINE["regression"], *_SHARED, "covariance", "quantiles", "draw"],
+    "classification": [*_MUST_DEFINE["classification"], *_SHARED, "codes", "decision"],
+}
+
+
+def regression_likelihood(likelihood):
+    """Likelihood of a regressor.
+
+    Parameters
+    ----------
+    likelihood : {"gaussian", "student_t", "poisson"} or instance
+
+    Returns
+    -------
+    likelihood : Likelihood
+        A new instance for a name; an instance as it is.
+
+    Raises
+    ------
+    ValueError
+        If the name is not known, or the instance has not what a regressor needs.
+    """
+    return _instance(likelihood, "regression", REGRESSION)
+
+
+def classification_likelihood(likelihood, classes):
+    """Likelihood of a classifier.
+
+    Parameters
+    ----------
+    likelihood : {"auto", "probit", "logit", "softmax"} or instance
+        "auto": probit for two classes, softmax for more.
+    classes : ndarray of shape (C,)
+        Labels of the classes.
+
+    Returns
+    -------
+    likelihood : Likelihood
+        A new instance for a name; an instance as it is.
+
+    Raises
+    ------
+    ValueError
+        If there is one class only, if there are more classes than the likelihood has, if the name
+        is not known, or if the instance has not what a classifier needs.
+    """
+    if len(classes) < 2:
+        raise ValueError(
+            "y must hold at least two classes among rows of positive weight. Got one class: "
+            f"{classes.tolist()}. The first batch of a stream may hold one, if partial_fit is "
+            "given all of them as classes=."
+        )
+    if isinstance(likelihood, str) and likelihood == "auto":
+        return Probit() if len(classes) == 2 else Softmax()
+    made = _instance(likelihood, "classification", CLASSIFICATION)
+    if made.max_classes is not None and len(classes) > made.max_classes:
+        raise ValueError(
+            f"The 'likelihood' parameter must be 'softmax' for {len(classes)} classes. Got "
+            f"{likelihood!r}: for one function against each other class, wrap the estimator in "
+            "sklearn.multiclass.OneVsRestClassifier."
+        )
+    return made
+
+
+def _instance(likelihood, task, named):
+    if isinstance(likelihood, str):
+        if likelihood not in named:
+            raise ValueError(
+                f"The 'likelihood' parameter must be one of {sorted(named)} or an instance of a "
+                f"{task} likelihood. Got {likelihood!r}."
+            )
+        return named[likelihood]()
+    if isinstance(likelihood, type):
+        raise ValueError(
+            "The 'likelihood' parameter must be an instance, not a class: write "
+            f"{likelihood.__name__}(). Got {likelihood!r}."
+        )
+    needed = (_MUST_DEFINE if isinstance(likelihood, Likelihood) else _INTERFACE)[task]
+    missing = [name for name in needed if not hasattr(likelihood, name)]
+    if missing:
+        raise ValueError(
+            f"The 'likelihood' parameter must have the interface of a {task} likelihood "
+            f"(sklearn_sgp.likelihoods.Likelihood). Got {likelihood!r}, which has no "
+            f"{', '.join(missing)}."
+        )
+    return likelihood

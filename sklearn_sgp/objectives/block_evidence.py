@@ -1,0 +1,48 @@
+"""Evidence of the models whose factors belong to blocks of rows, and its gradient.
+
+By the envelope theorem the gradient at the optimal q(u), the second pass, is that of log Z
+(docs/theory.md, eq. 27).
+"""
+
+import numpy as np
+
+from .._linalg import NotPositiveDefiniteError
+from ..factors.block_sums import block_gradient_sums, block_sums, pieces_of_blocks
+from ..gp.prior import Prior
+
+
+def block_evidence(parameters, blocks, delta, model, *, copies=1.0, with_inputs=True, n_jobs=None):
+    """log Z of a model and its gradient, by two passes over the blocks.
+
+    Parameters
+    ----------
+    parameters : Parameters
+    blocks : list of Rows
+    delta : float
+        Jitter in units of the kernel.
+    model : Model or Mixture
+    copies : float
+        How many blocks each of these stands for.
+    with_inputs : bool
+    n_jobs : int or None
+
+    Returns
+    -------
+    value : float
+        Of all the blocks stood for.
+    gradient : Gradient
+
+    Raises
+    ------
+    NotPositiveDefiniteError
+        If a covariance does not factorise, or the value is not finite.
+    """
+    prior = Prior.build(parameters.kernel, parameters.Z, delta)
+    pieces = pieces_of_blocks(blocks, len(prior.Z), model, n_jobs)
+    s2 = parameters.noise_variance
+    posterior, constant = block_sums(prior, pieces, s2, model).scaled(copies)
+    value = posterior.log_evidence(constant)
+    if not np.isfinite(value):
+        raise NotPositiveDefiniteError("the evidence is not finite")
+    sums = block_gradient_sums(posterior, pieces, s2, model, with_inputs=with_inputs)
+    return value, sums.gradient(prior, with_inputs).scaled(copies)

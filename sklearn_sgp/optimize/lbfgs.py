@@ -1,0 +1,100 @@
+"""L-BFGS-B on any objective of `Parameters`, with a budget of iterations and seconds."""
+
+import time
+from functools import partial
+
+import numpy as np
+from scipy.optimize import minimize
+
+from .._linalg import NotPositiveDefiniteError
+
+# Pairs that L-BFGS remembers: after 60 iterations on 8,192 rows of kin40k with 512 inducing inputs
+# the bound is 75 nats higher with 30 than with scipy's 10, and 130 nats with 60.
+_LBFGS_MEMORY = 50
+
+
+class _Finished(Exception):
+    """Ends a run of L-BFGS from inside; never leaves this module."""
+
+
+def ascend_lbfgs(objective, space, start, *, max_iter, plateau, trace, time_left=np.inf):
+    """Maximise an objective, and the log prior of the space, by L-BFGS-B from ``start``.
+
+    A trial point where the objective raises NotPositiveDefiniteError counts as much worse than
+    any seen, so the line search backs away from it.
+
+    Parameters
+    ----------
+    objective : callable
+        ``objective(parameters) -> (value, Gradient)``.
+    space : ParameterSpace
+    start : Parameters
+    max_iter : int
+    plateau : Plateau
+        On what is maximised, after each iteration.
+    trace : Trace
+        Gets the objective alone.
+    time_left : float
+        Seconds.
+
+    Returns
+    -------
+    parameters : Parameters
+        The best seen.
+    value : float
+        The objective there.
+    n_iter : int
+    """
+    deadline = time.perf_counter() + time_left
+    best = {"value": -np.inf, "objective": -np.inf, "x": None, "worst": np.inf}
+    seconds = 0.0  # of the last evaluation: one that would end too late is not begun
+    n_iter = 0
+    bounds = space.bounds(start)
+    x0 = np.clip(space.pack(start), bounds[:, 0], bounds[:, 1])
+
+    def negated(x):
+        nonlocal seconds
+        begin = time.perf_counter()
+        if begin + seconds > deadline and best["x"] is not None:
+            raise _Finished
+        try:
+            parameters = space.unpack(x, start)
+            found, gradient = objective(parameters)
+        except NotPositiveDefiniteError:
+            if best["x"] is None:
+                raise
+            size = max(best["value"] - best["worst"], abs(best["value"]), 1.0)
+            return 10.0 * size - best["worst"], np.zeros_like(x)
+        value, gradient = space.with_prior(found, gradient, parameters)
+        seconds = time.perf_counter() - begin
+        best["worst"] = min(best["worst"], value)
+        if value > best["value"]:
+            best.update(value=value, objective=found, x=x.copy())
+        return -value, -space.pack_gradient(gradient)
+
+    def after_iteration(x):
+        nonlocal n_iter
+        n_iter += 1
+        snapshot = partial(space.unpack, best["x"], start)
+        if trace.add(best["objective"], snapshot) or plateau.reached(best["value"]):
+            raise _Finished
+
+    try:
+        minimize(
+            negated,
+            x0,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            callback=after_iteration,
+            options={
+                "maxcor": _LBFGS_MEMORY,
+                "maxiter": max_iter,
+                "maxfun": 4 * max_iter + 20,
+                "ftol": 0.0,
+                "gtol": 1e-6,
+            },
+        )
+    except _Finished:
+        pass
+    return space.unpack(best["x"], start), best["objective"], n_iter

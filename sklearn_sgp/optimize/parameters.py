@@ -1,0 +1,183 @@
+"""Named groups of parameters, and one vector of those that are free.
+
+Objectives are functions of `Parameters` and return gradients under the names of the groups.
+Optimisers see only the flat vector. A new kind of parameter is a new name: a value in `Parameters`,
+a `Group` with bounds and units where it is learned, and an entry in the objective's `Gradient`.
+
+    theta        natural logarithms of the kernel's free parameters
+    log_noise    natural logarithm of the noise variance, in units of the scaled targets
+    likelihood   the likelihood's own parameters, where it has any
+    Z            inducing inputs, in units of X
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..kernels import KernelExpression
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Hyperparameters of a sparse GP, free and fixed ones.
+
+    Parameters
+    ----------
+    expression : KernelExpression
+    values : dict of str to ndarray or float
+        By the names of the groups.
+    """
+
+    expression: KernelExpression
+    values: dict
+
+    def with_values(self, **values):
+        """The same parameters but for some groups."""
+        return Parameters(self.expression, {**self.values, **values})
+
+    @property
+    def theta(self):
+        """Log parameters of the kernel, shape (n_theta,)."""
+        return self.values["theta"]
+
+    @property
+    def log_noise(self):
+        return self.values["log_noise"]
+
+    @property
+    def Z(self):
+        """Inducing inputs, shape (m, d)."""
+        return self.values["Z"]
+
+    @property
+    def likelihood_theta(self):
+        """The likelihood's own parameters, shape (k,); empty where it has none."""
+        return self.values.get("likelihood", _NONE)
+
+    @property
+    def kernel(self):
+        return self.expression.bind(self.theta)
+
+    @property
+    def noise_variance(self):
+        return float(np.exp(self.log_noise))
+
+
+_NONE = np.empty(0)
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group of parameters that is learned.
+
+    Parameters
+    ----------
+    name : str
+    bounds : ndarray of shape (k, 2) or None
+        Of the entries of the value; None leaves them free.
+    unit : float or ndarray
+        The value enters the vector divided by it, so that all entries of the vector are of order
+        one for the optimisers; broadcast to the value's shape.
+    """
+
+    name: str
+    bounds: np.ndarray | None
+    unit: float | np.ndarray = 1.0
+
+
+@dataclass(frozen=True)
+class TiedLengthScales:
+    """Log density of length scales that scatter by a factor of e about one that all may share.
+
+    A bound has no price for one more length scale: with as many columns as tens of rows it chooses
+    the few that set these very rows apart. Against thousands of rows the prior weighs nothing.
+
+    Parameters
+    ----------
+    log_std : ndarray of shape (d,)
+        Logarithms of the columns' standard deviations; the last d entries of theta are the
+        logarithms of their length scales.
+    """
+
+    log_std: np.ndarray
+
+    def __call__(self, theta):
+        """Value, up to a constant, and gradient."""
+        relative = theta[-len(self.log_std) :] - self.log_std
+        away = relative - relative.mean()
+        gradient = np.zeros_like(theta)
+        gradient[-len(away) :] = -away
+        return -0.5 * float(away @ away), gradient
+
+
+@dataclass(frozen=True)
+class ParameterSpace:
+    """The free groups, in the order in which one vector holds them.
+
+    Parameters
+    ----------
+    groups : tuple of Group
+    prior : callable or None
+        ``prior(theta)``: log density and its gradient, which objectives are to be raised by.
+    """
+
+    groups: tuple
+    prior: Callable | None = None
+
+    def learns(self, name):
+        """Whether a group is free."""
+        return any(group.name == name for group in self.groups)
+
+    def group(self, name):
+        """The free group of a name."""
+        return next(group for group in self.groups if group.name == name)
+
+    def with_group(self, name, **changes):
+        """The space with bounds or unit of one group replaced; as it is where that is fixed."""
+        groups = (
+            replace(group, **changes) if group.name == name else group for group in self.groups
+        )
+        return replace(self, groups=tuple(groups))
+
+    def pack(self, parameters):
+        """The vector of the free parameters."""
+        parts = [np.ravel(parameters.values[g.name] / g.unit) for g in self.groups]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def unpack(self, x, like):
+        """`Parameters` with the free ones from the vector, the others as in ``like``."""
+        values, lo = {}, 0
+        for group in self.groups:
+            old = like.values[group.name]
+            hi = lo + np.size(old)
+            values[group.name] = x[lo:hi].reshape(np.shape(old)) * group.unit
+            if np.ndim(old) == 0:
+                values[group.name] = float(values[group.name])
+            lo = hi
+        return like.with_values(**values)
+
+    def pack_gradient(self, gradient):
+        """The vector of the derivatives in the free parameters."""
+        parts = [np.ravel(gradient[g.name] * g.unit) for g in self.groups]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def with_prior(self, value, gradient, parameters):
+        """Value and gradient of the objective and the log prior together."""
+        if self.prior is None:
+            return value, gradient
+        log_prior, slope = self.prior(parameters.theta)
+        return value + log_prior, type(gradient)(gradient, theta=gradient["theta"] + slope)
+
+    def bounds(self, like):
+        """Bounds of the vector, shape (n, 2)."""
+        parts = [np.empty((0, 2))]
+        for group in self.groups:
+            free = np.tile([-np.inf, np.inf], (np.size(like.values[group.name]), 1))
+            parts.append(free if group.bounds is None else np.reshape(group.bounds, (-1, 2)))
+        return np.concatenate(parts)
+
+    def clipped(self, parameters):
+        """The parameters, with the free ones within their bounds."""
+        x, bounds = self.pack(parameters), self.bounds(parameters)
+        return self.unpack(np.clip(x, bounds[:, 0], bounds[:, 1]), parameters)

@@ -1,0 +1,57 @@
+"""What a fit knows of its own course: time, trace of the objective, end of the gains."""
+
+import time
+
+import numpy as np
+
+
+class Clock:
+    """Seconds since a fit began, against its budget."""
+
+    def __init__(self, max_time=None):
+        self.start = time.perf_counter()
+        self.max_time = np.inf if max_time is None else max_time
+
+    def elapsed(self):
+        return time.perf_counter() - self.start
+
+    def left(self):
+        return self.max_time - self.elapsed()
+
+
+class Trace:
+    """What a fit reports as it goes: objective, seconds, and whether to stop.
+
+    Parameters
+    ----------
+    clock : Clock
+    on_iteration : callable or None
+        Called after every entry with the trace and a function that returns the `Parameters` at
+        that time; True asks to stop.
+    """
+
+    def __init__(self, clock, on_iteration=None):
+        self.clock, self.on_iteration = clock, on_iteration
+        self.objectives, self.times = [], []
+        self.stopped = False
+
+    def add(self, objective, parameters_now):
+        """Record an objective; True if a callback asks to stop."""
+        self.objectives.append(float(objective))
+        self.times.append(self.clock.elapsed())
+        if self.on_iteration is not None and self.on_iteration(self, parameters_now):
+            self.stopped = True
+        return self.stopped
+
+
+class Plateau:
+    """Counts entries whose best value gained less than ``tol``; `reached` after ``patience``."""
+
+    def __init__(self, tol, patience):
+        self.tol, self.patience = tol, patience
+        self.best, self.count = -np.inf, 0
+
+    def reached(self, value):
+        self.count = 0 if value > self.best + self.tol else self.count + 1
+        self.best = max(self.best, value)
+        return self.count >= self.patience
