@@ -9,11 +9,11 @@ import time
 from datetime import date
 from pathlib import Path
 
-import plots
-import report
-from experiments import Context
-from measures import EXPERIMENTS, NEEDS_DATA, ON_REQUEST
+from experiments.catalogue import EXPERIMENTS, NEEDS_DATA, ON_REQUEST
+from experiments.context import Context
 from protocol import AdapterError, call
+from tables import plots, report
+from tables.machine import hardware
 
 HERE = Path(__file__).resolve().parent
 
@@ -124,10 +124,11 @@ def main():
             None if args.smoke else output / "rivals.json",
         )
         results = stored(output / "results.json")
-        results |= {"date": date.today().isoformat(), "machine": report.hardware()}
+        results |= {"date": date.today().isoformat(), "machine": hardware()}
         results["toy"] = args.smoke
         for library, python in peers.items():
-            results["peer_versions"][library] = call(python, library, "versions")[0]
+            (found,) = call(python, f"peers/{library}_regression", "versions")
+            results["peer_versions"][library] = found
         failed = run(chosen(args), context, results, output / "results.json")
         pictures = plots.draw(results, output)
         if args.smoke:

@@ -12,8 +12,8 @@ _ROUTE = [1, 3]
 
 def block_steps(context):
     """One anytime step, m = 512, blocks of 1,200 rows, against the arithmetic it owes."""
-    records = context.ours(
-        "steps", adapter="anytime", d=8, n_inducing=context.size(512, 20),
+    records = context.run(
+        "ours/anytime_parts", "steps", d=8, n_inducing=context.size(512, 20),
         block_size=context.size(1200, 40), repeats=context.size(100, 3),
     )  # fmt: skip
     values = {record["model"]: record["seconds"] for record in records}
@@ -28,22 +28,22 @@ def airline_blocks(context):
     splits = range(context.size(_AIRLINE_SPLITS, 1))
     paths = [context.problem("airline_all", split) for split in splits]
     kept = str(context.folder / "pic.pickle")
-    pic = context.ours("fit", paths[0], adapter="anytime", keep=kept, **options)
+    pic = context.run("ours/anytime", "fit", paths[0], keep=kept, **options)
     by_route = str(context.folder / "pic_by_route.pickle")
     routes = []
     for path in paths:
-        routes += context.ours(
-            "fit", path, adapter="anytime", **options, sort_by=_ROUTE,
+        routes += context.run(
+            "ours/anytime", "fit", path, **options, sort_by=_ROUTE,
             keep=by_route if path is paths[0] else None,
         )  # fmt: skip
     others = {
-        name: context.ours("fit", paths[0], adapter="anytime", **options, model=name)[0]
+        name: context.run("ours/anytime", "fit", paths[0], **options, model=name)[0]
         for name in ("fitc", "dtc")
     }
     counts = {"count": context.size(5, 2), "max_steps": context.size(60, 2)}
-    runs = context.ours("instances", paths[0], adapter="anytime", kept=kept, **counts)
-    route_runs = context.ours(
-        "instances", paths[0], adapter="anytime", kept=by_route, sort_by=_ROUTE, **counts
+    runs = context.run("ours/anytime", "instances", paths[0], kept=kept, **counts)
+    route_runs = context.run(
+        "ours/anytime", "instances", paths[0], kept=by_route, sort_by=_ROUTE, **counts
     )
     errors = np.array([record["rmse_in_units"] for record in routes])
     values = {
@@ -73,9 +73,9 @@ def airline_passes(context):
     path, kept = context.problem("airline_all", 0), str(context.folder / "passes.pickle")
     # hyperparameters do not matter to the time
     options = {**_options(context, **_AIRLINE), "max_iter": 3, "max_time": 60}
-    context.ours("fit", path, adapter="anytime", keep=kept, **options)
-    one, two, predicted = context.ours(
-        "passes", path, adapter="anytime", kept=kept, predict_rows=context.size(100_000, 100)
+    context.run("ours/anytime", "fit", path, keep=kept, **options)
+    one, two, predicted = context.run(
+        "ours/anytime_parts", "passes", path, kept=kept, predict_rows=context.size(100_000, 100)
     )
     values = {
         "pass_seconds": two["seconds"],
@@ -103,7 +103,7 @@ def sea_level_pressure(context):
     for split in range(context.size(_PRESSURE_SPLITS, 1)):
         path = context.problem("sea_level_pressure", split)
         options = _options(context, **_PRESSURE)
-        details.append(context.ours("against_fitc", path, adapter="anytime", **options))
+        details.append(context.run("ours/anytime", "against_fitc", path, **options))
     ratios = [
         1 - records[0]["rmse"] / min(record["rmse"] for record in records[1:])
         for records in details

@@ -3,8 +3,8 @@
 from collections import defaultdict
 from functools import partial
 
-import numpy as np
-from experiments import BATCH, only, seconds_to
+from experiments.context import BATCH
+from experiments.records import first_record, mean_of, seconds_to
 
 _RIVAL = "GPflow SVGP"
 _CURVE_SECONDS, _FIT_SECONDS = 120, 60
@@ -16,7 +16,9 @@ _COUNTS = {"coal_mining": "poisson", "mcycle": "student_t"}
 def pendigits(context):
     """Ten classes, the standard split, m = 300, with support vector machines beside it."""
     found = _curves(context, "pendigits", (4, 8, 12, 30, 60))
-    machines = context.ours("svm", context.problem("pendigits"), adapter="sklearn", grid=_SVM_GRID)
+    machines = context.run(
+        "peers/sklearn_boosting_and_svm", "svm", context.problem("pendigits"), grid=_SVM_GRID
+    )
     for machine in machines:
         for key in ("error", "seconds"):
             found["peers"][key][f"SVM, {machine['way']}"] = machine[key]
@@ -25,8 +27,8 @@ def pendigits(context):
 
 def pendigits_selected(context):
     """The kernel by cross-validation, as the machines' parameters are, not by the bound."""
-    (found,) = context.ours(
-        "selected", context.problem("pendigits_as_drawn"), adapter="classifier",
+    (found,) = context.run(
+        "ours/svgp_classifier", "selected", context.problem("pendigits_as_drawn"),
         variances=context.size([10.0, 30.0, 100.0], [10.0]),
         length_scales=context.size([1.4, 2.0, 2.8, 4.0], [1.0, 3.0]),
         n_searched=context.size(300, 5), n_inducing=context.size(800, 10),
@@ -43,13 +45,11 @@ def _curves(context, name, budgets, n_inducing=300):
     """Fits with growing ``max_time`` against GPflow's scores over time."""
     path = context.problem(name, n_inducing=n_inducing)
     seconds = context.size(min(_CURVE_SECONDS, context.seconds), 3)
-    ours = context.ours(
-        "curve", path, adapter="classifier", budgets=context.size(budgets, [0.1, 0.3]),
+    ours = context.run(
+        "ours/svgp_classifier", "curve", path, budgets=context.size(budgets, [0.1, 0.3]),
         **context.options(n_inducing=n_inducing),
     )  # fmt: skip
-    rival = partial(
-        context.peer, "gpflow", "curve", path, adapter="gpflow_classes", seconds=seconds
-    )
+    rival = partial(context.run_peer, "peers/gpflow_classes", "curve", path, seconds=seconds)
     # its natural-gradient steps may end in NaN
     theirs = rival() or rival(natural_gradients=False)
     values, peers = dict(ours[-1]), defaultdict(dict)
@@ -75,11 +75,11 @@ def small_classes(context):
         ours, theirs = _paired(context, name, 100, splits)
         details[name] = {"ours": ours, _RIVAL: theirs}
         for key in ("error", "nlpd"):
-            values[f"{name}_{key}"] = _mean(ours, key)
-            peers[f"{name}_{key}"] = {_RIVAL: _mean(theirs, key)} if theirs else {}
+            values[f"{name}_{key}"] = mean_of(ours, key)
+            peers[f"{name}_{key}"] = {_RIVAL: mean_of(theirs, key)} if theirs else {}
         if theirs:
-            values[f"{name}_gain"] = _mean(theirs, "nlpd") - _mean(ours, "nlpd")
-            values[f"{name}_bound_gain"] = _mean(ours, "bound") - _mean(theirs, "bound")
+            values[f"{name}_gain"] = mean_of(theirs, "nlpd") - mean_of(ours, "nlpd")
+            values[f"{name}_bound_gain"] = mean_of(ours, "bound") - mean_of(theirs, "bound")
     return {"values": values, "peers": peers, "details": details}
 
 
@@ -94,20 +94,14 @@ def _paired(context, name, n_inducing, splits):
     """Records of ours and of GPflow's, none of these where it is absent, split by split."""
     paths = [context.problem(name, split, n_inducing) for split in range(splits)]
     options = context.options(n_inducing=n_inducing)
-    ours = context.ours("fit", *paths, adapter="classifier", **options)
-    rival = partial(
-        context.peer, "gpflow", "fit", adapter="gpflow_classes",
-        seconds=context.size(_FIT_SECONDS, 3),
-    )  # fmt: skip
+    ours = context.run("ours/svgp_classifier", "fit", *paths, **options)
+    seconds = context.size(_FIT_SECONDS, 3)
+    rival = partial(context.run_peer, "peers/gpflow_classes", "fit", seconds=seconds)
     theirs = [
-        context.kept(f"{_RIVAL}, {name}, split {split}", partial(only, rival, path))
+        context.kept(f"{_RIVAL}, {name}, split {split}", partial(first_record, rival, path))
         for split, path in enumerate(paths)
     ]
     return ours, theirs if all(theirs) else []
-
-
-def _mean(records, key):
-    return float(np.mean([record[key] for record in records]))
 
 
 def classifier_steps(context):
@@ -120,14 +114,12 @@ def classifier_steps(context):
     repeats, values, peers = context.size(200, 3), {}, defaultdict(dict)
     for key, (name, n_inducing) in sizes.items():
         path = context.problem(name, n_inducing=n_inducing)
-        (record,) = context.ours(
-            "class_step", path, adapter="inside", batch_size=context.size(BATCH, 64),
+        (record,) = context.run(
+            "ours/svgp_parts", "class_step", path, batch_size=context.size(BATCH, 64),
             repeats=repeats,
         )  # fmt: skip
         values[key] = record["seconds"]
-        for record in context.peer(
-            "gpflow", "class_step", path, adapter="gpflow_classes", repeats=repeats
-        ):
+        for record in context.run_peer("peers/gpflow_classes", "class_step", path, repeats=repeats):
             peers[key]["GPflow"] = record["seconds"]
     values["ratio"] = values["softmax 300"] / values["binary 300"]
     if "softmax 300" in peers and "binary 300" in peers:
@@ -143,10 +135,11 @@ def counts(context):
     values, peers, details = {}, {}, {}
     for name, likelihood in _COUNTS.items():
         paths = [context.problem(name, split) for split in range(context.size(context.splits, 1))]
-        records = context.ours(
-            "against_gaussian", *paths, likelihood=likelihood, **context.options(n_inducing=20)
-        )
-        density, gaussian = _mean(records, "log_density"), _mean(records, "gaussian")
+        records = context.run(
+            "ours/svgp_regressor", "against_gaussian", *paths, likelihood=likelihood,
+            **context.options(n_inducing=20),
+        )  # fmt: skip
+        density, gaussian = mean_of(records, "log_density"), mean_of(records, "gaussian")
         values[name], values[f"{name}_gain"] = density, density - gaussian
         peers[name], details[name] = {"ours, Gaussian": gaussian}, records
     return {"values": values, "peers": peers, "details": details}

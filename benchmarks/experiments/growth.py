@@ -1,4 +1,4 @@
-"""How cost grows with n, m and d; the paper's figures 7 and 8."""
+"""How cost grows with n, m and d."""
 
 import numpy as np
 
@@ -28,8 +28,8 @@ def _slope(sizes, values):
 
 def grow(context, axis):
     """Fit with given kernel and Z, collapsed evaluation and stochastic step, 1 and 2 jobs."""
-    records = context.ours(
-        "growth", adapter="inside", points=_points(context, axis), jobs=[1, 2],
+    records = context.run(
+        "ours/svgp_parts", "growth", points=_points(context, axis), jobs=[1, 2],
         steps=context.size(20, 2), max_evaluation_rows=1_000_000,
     )  # fmt: skip
     values = {}
@@ -59,35 +59,3 @@ def growth_m(context):
 
 def growth_d(context):
     return grow(context, "d")
-
-
-def figure7(context):
-    """AIRLINE: test RMSE over iterations of 10 runs, against exact GPs on random rows."""
-    path = context.problem("airline")
-    runs = context.ours(
-        "trajectory", path, adapter="inside", n_steps=context.size(1000, 20),
-        runs=context.size(10, 2), every=context.size(100, 5),
-        n_inducing=context.size(500, 10), batch_size=context.size(1024, 64),
-    )  # fmt: skip
-    subsets = context.ours(
-        "subsets", path, adapter="sklearn", sizes=context.size([800, 1000, 1200], [40, 60]),
-        repeats=context.size(10, 2),
-    )  # fmt: skip
-    final = [record["rmse"] for record in runs if record["step"] is None]
-    best_subset = float(np.median([r["rmse"] for r in subsets if r["size"] == subsets[-1]["size"]]))
-    values = {"rmse": float(np.median(final)), "rmse_gain": best_subset - float(np.median(final))}
-    peers = {"rmse": {f"exact GP, {subsets[-1]['size']} rows": best_subset}}
-    return {"values": values, "peers": peers, "details": {"runs": runs, "subsets": subsets}}
-
-
-def figure8(context):
-    """AIRLINE: test RMSE against the number of inducing inputs, a minute each."""
-    path = context.problem("airline")
-    found = []
-    for m in context.size([50, 100, 200, 500, 1000], [5, 10]):
-        options = context.options(n_inducing=m, max_time=60)
-        options["n_inducing"] = m
-        (record,) = context.ours("fit", path, **options)
-        found.append({"m": m, "rmse": record["rmse_in_units"], "seconds": record["seconds"]})
-    best = min(found, key=lambda record: record["rmse"])
-    return {"values": {"rmse": best["rmse"], "m": best["m"]}, "details": {"fits": found}}

@@ -29,13 +29,10 @@ def stream_line(context):
     values, peers, details = {}, {}, {}
     for m in (50, 20):
         key, seeds = f"ours, m = {m}", context.size(20, 2)
-        found = context.ours(
-            "line_errors",
-            adapter="streaming",
-            seeds=seeds,
-            **sizes,
+        found = context.run(
+            "ours/streaming_random_data", "line_errors", seeds=seeds, **sizes,
             **context.options(n_inducing=m),
-        )
+        )  # fmt: skip
         details[key] = found
         for name, value in _line_values(found).items():
             values[f"{name} {m}"] = value
@@ -48,10 +45,9 @@ def stream_line(context):
 
 def _line_of_peer(context, sizes):
     options = {"n_inducing": context.size(20, 10), "max_iter": context.size(100, 5)}
-    records = context.peer(
-        "gpflow", "line_errors", adapter="gpflow_stream", seeds=context.size(5, 1), **sizes,
-        **options,
-    )  # fmt: skip
+    records = context.run_peer(
+        "peers/gpflow_streams", "line_errors", seeds=context.size(5, 1), **sizes, **options
+    )
     return records or None
 
 
@@ -67,8 +63,8 @@ def _line_values(records):
 def stream_banana(context):
     """Sorted by the first column, three batches, m = 30."""
     path = context.problem("banana")
-    records = context.ours(
-        "sorted_batches", path, adapter="stream_classes", seeds=context.size(5, 2), n_batches=3,
+    records = context.run(
+        "ours/streaming_classifier", "sorted_batches", path, seeds=context.size(5, 2), n_batches=3,
         **context.options(n_inducing=30),
     )  # fmt: skip
     worst = np.max([record["errors"] for record in records], axis=0)
@@ -83,9 +79,9 @@ def stream_draws(context):
     """
     n, seeds = context.size(1000, 60), context.size(5, 2)
     alphas = context.size(_ALPHAS, _ALPHAS[-1:])
-    ours = context.ours(
-        "learned", adapter="streaming", n=n, size=context.size(100, 20), seeds=seeds, alphas=alphas,
-        **context.options(n_inducing=40),
+    ours = context.run(
+        "ours/streaming_random_data", "learned", n=n, size=context.size(100, 20), seeds=seeds,
+        alphas=alphas, **context.options(n_inducing=40),
     )  # fmt: skip
     exact = [
         context.kept(f"{_EXACT}, draw {seed}", lambda seed=seed: _exact_draw(context, n, seed))
@@ -109,14 +105,14 @@ def stream_draws(context):
 def _scored(context, name, size, m, alpha):
     """Scores along a stream with some power."""
     course = context.size({"first": 1000, "size": size}, _TOY_STREAM)
-    return context.ours(
-        "streamed", context.problem(name), adapter="stream_curves", way="ours", every=3,
+    return context.run(
+        "ours/streaming_data_sets", "streamed", context.problem(name), way="ours", every=3,
         alpha_divergence=alpha, **course, **context.options(n_inducing=m),
     )  # fmt: skip
 
 
 def _exact_draw(context, n, seed):
-    return context.ours("draw", adapter="sklearn", n=n, seed=seed)[0]
+    return context.run("peers/sklearn_exact_gp", "draw", n=n, seed=seed)[0]
 
 
 def stream_series(context):
@@ -152,17 +148,19 @@ def _curves(context, name, size, m, every):
     course = {**context.size({"first": 1000, "size": size}, _TOY_STREAM), "every": every}
     options, memory = context.options(n_inducing=m), context.size(MEMORY, 80)
 
-    def run(task, **more):
-        return context.ours(task, path, adapter="stream_curves", **course, **more)
+    def run(adapter, task, **more):
+        return context.run(adapter, task, path, **course, **more)
 
+    ours = "ours/streaming_data_sets"
     return {
-        "ours": run("streamed", way="ours", **options),
-        _SVGP: run("streamed", way=_SVGP, **options),
-        _REFITTED: run("refitted", memory=memory, **options),
+        "ours": run(ours, "streamed", way="ours", **options),
+        _SVGP: run(ours, "streamed", way=_SVGP, **options),
+        _REFITTED: run(ours, "refitted", memory=memory, **options),
         _EXACT_LAST: run(
-            "exact", memory=memory, subset=context.size(_SUBSET, 40), restarts=context.size(4, 0)
+            "peers/sklearn_exact_gp", "last_rows", memory=memory,
+            subset=context.size(_SUBSET, 40), restarts=context.size(4, 0),
         ),
-    }
+    }  # fmt: skip
 
 
 def _worst_gain(curves):
@@ -183,8 +181,8 @@ def _worst_gain(curves):
 def stream_elec2(context):
     """Test, then train, in the order of time."""
     path = context.problem("elec2_prequential")
-    records = context.ours(
-        "prequential", path, adapter="stream_classes", head=context.size(1000, 60),
+    records = context.run(
+        "ours/streaming_classifier", "prequential", path, head=context.size(1000, 60),
         size=context.size(200, 20), forget_factors=_FORGET_FACTORS, window=48,
         **context.options(n_inducing=50),
     )  # fmt: skip
@@ -213,11 +211,11 @@ def stream_speed(context):
         "n_inducing": context.size(100, 10),
         "max_iter": 20,
     }
-    learned, updated = context.ours("speed", adapter="stream_cost", **sizes)
+    learned, updated = context.run("ours/streaming_cost", "speed", **sizes)
     values = {"learned": learned["seconds"], "updated": updated["seconds"]}
     values["nlpd"] = learned["nlpd"]
     details, peers = {"ours": [learned, updated]}, defaultdict(dict)
-    for record in context.peer("gpflow", "speed", adapter="gpflow_stream", **sizes):
+    for record in context.run_peer("peers/gpflow_streams", "speed", **sizes):
         way = f"{_PEER}, {record['way']}"
         details[way], peers["learned"][way] = record, record.get("seconds")
         peers["nlpd"][way] = record.get("nlpd")
@@ -228,8 +226,8 @@ def stream_speed(context):
 
 def stream_soak(context):
     """A stream of small batches that does not end."""
-    (record,) = context.ours(
-        "soak", adapter="stream_cost", n_batches=context.size(100_000, 200),
+    (record,) = context.run(
+        "ours/streaming_cost", "soak", n_batches=context.size(100_000, 200),
         first=context.size(500, 60), size=10, period=context.size(5000, 200),
         forget_factor=0.99, **{**context.options(n_inducing=50), "max_iter": 2},
     )  # fmt: skip
@@ -239,7 +237,7 @@ def stream_soak(context):
 def stream_robust(context):
     """Random streams of all shapes and scales."""
     toy = {"max_iter": 3} if context.smoke else {}
-    records = context.ours("robust", adapter="streaming", seeds=context.size(300, 5), **toy)
+    records = context.run("ours/streaming_random_data", "robust", seeds=context.size(300, 5), **toy)
     squared = [record["squared"] for record in records if record.get("finite")]
     values = {
         "failures": len(records) - len(squared),

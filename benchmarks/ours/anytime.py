@@ -1,4 +1,4 @@
-"""`AnytimeSGPRegressor`: fits of its models, anytime behaviour, steps and passes over blocks."""
+"""`AnytimeSGPRegressor`: fits of its models, and what its answers are worth before their end."""
 
 import pickle
 import time
@@ -7,17 +7,13 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from protocol import PeakMemory, emit, main, median_seconds, scores
+from meters import PeakMemory
+from protocol import emit, main
+from scoring import scores
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
+from ours.internals import block_labels
 from sklearn_sgp import AnytimeSGPRegressor
-from sklearn_sgp._block_regression import BaseBlockRegressor
-from sklearn_sgp.anytime_steps import Ascent, Average
-from sklearn_sgp.block_models import specification
-from sklearn_sgp.block_objectives import factor_sums
-from sklearn_sgp.parallel import one_blas_thread_each
-from sklearn_sgp.rows import Rows
 
 
 def _fitted(problem, labels=None, **options):
@@ -93,16 +89,12 @@ def instances(problem, *, kept, count, max_steps, sort_by=None):
     """Exact PIC against ``count`` anytime runs after ``max_steps`` blocks and after one epoch."""
     model = pickle.loads(Path(kept).read_bytes())
     if sort_by is not None:
-        labels, test_labels = runs_of(sort_by, len(model._blocks), problem.X, problem.X_test)
+        labels, test_labels = runs_of(sort_by, model.n_blocks_, problem.X, problem.X_test)
     else:
-        labels = np.empty(len(problem.X), dtype=np.intp)
-        order = model._blocks.order
-        labels[order] = np.repeat(np.arange(len(model._blocks)), np.diff(model._blocks.bounds))
-        test_labels = model._partition.assign(problem.X_test)
+        labels, test_labels = block_labels(model, problem.X_test)
 
     def run(**options):
         ours = _fixed(model, **options).fit(problem.X, problem.y, blocks=labels)
-
         found = _scored(problem, partial(ours.predict, blocks=test_labels))
         return {**found, "n_steps": ours.n_steps_, "seconds": ours.fit_times_[-1]}
 
@@ -128,55 +120,5 @@ def against_fitc(problem, **options):
         emit(model=name, seconds=time.perf_counter() - begin, **_scored(problem, fitc.predict))
 
 
-def steps(_, *, n_inducing, block_size, d, repeats):
-    """Seconds of an anytime step at fixed hyperparameters, and the flops that it owes."""
-    from sklearn_sgp.kernels import compile_kernel
-    from sklearn_sgp.posterior import settle_jitter
-
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((8 * block_size, d))
-    y = np.sin(X[:, :1]) + 0.3 * rng.standard_normal((len(X), 1))
-    rows = Rows(X, y, None, np.zeros(1), np.ones(1))
-    expression = compile_kernel(ConstantKernel(1.0) * RBF(np.full(d, 2.0)), np.zeros(d))
-    prior, _ = settle_jitter(expression.bind(expression.theta), X[:n_inducing], 1e-8)
-    blocks = [rows.select(slice(k * block_size, (k + 1) * block_size)) for k in range(8)]
-    m, b = n_inducing, block_size
-    shared = m * m * b + m * m * b  # A from K(Z, X) by a triangular product, and the sum A A^T
-    owed = {"pic": shared + b * b * m + b**3 / 3 + m * b * b, "fitc": shared, "dtc": shared}
-    for name, flops in owed.items():
-        model = specification(name, 1.0).model
-        ascent = Ascent(prior, 0.1, model, blocks.__getitem__, len(blocks), Average())
-        order = Average().draw(len(blocks), 1, np.random.RandomState(0))
-        seconds = median_seconds(lambda ascent=ascent, o=order: ascent.step(next(o)), repeats)
-        emit(model=name, seconds=seconds, gflop_owed=flops / 1e9)
-
-
-def passes(problem, *, kept, predict_rows):
-    """Exact pass over all blocks with 1 and 2 jobs, and prediction with nothing cached."""
-    model = pickle.loads(Path(kept).read_bytes())
-    blocks, posterior = model._blocks, model._posterior
-    every = [blocks(k) for k in range(len(blocks))]
-    for n_jobs in (1, 2):
-        with PeakMemory() as peak, _held(n_jobs):
-            begin = time.perf_counter()
-            factor_sums(
-                posterior.prior, every, model.noise_variance_, model._specified.model, n_jobs
-            )
-            seconds = time.perf_counter() - begin
-        emit(part="pass", n_jobs=n_jobs, seconds=seconds, megabytes=peak.megabytes)
-    assert isinstance(model, BaseBlockRegressor)
-    X = problem.X_test[:predict_rows]
-    begin = time.perf_counter()
-    model.predict(X, return_std=True)
-    emit(part="predict", rows=len(X), seconds=time.perf_counter() - begin)
-
-
-def _held(n_jobs):
-    """BLAS with one thread, for one job too."""
-    from sklearn_sgp.linalg import blas_threads
-
-    return blas_threads(1) if n_jobs == 1 else one_blas_thread_each(n_jobs)
-
-
 if __name__ == "__main__":
-    main([fit, instances, against_fitc, steps, passes])
+    main([fit, instances, against_fitc])

@@ -8,7 +8,7 @@ passes over memory, threads that wait, Python.
 """
 
 _EXPONENTIAL = 32  # the polynomial of _core/simd.h
-_STORED = 256 << 20  # bytes, factors.py
+_STORED = 256 << 20  # bytes of blocks that are kept between two passes over the rows
 
 
 def kernel_block(m, n, d):

@@ -3,9 +3,10 @@
 import time
 
 import numpy as np
-from protocol import class_scores, emit, main
+from problems.batches import stream_batches
+from protocol import emit, main
+from scoring import class_scores
 from sklearn.linear_model import SGDClassifier
-from stream_problems import pieces
 
 from sklearn_sgp import StreamingSGPClassifier
 
@@ -55,7 +56,7 @@ def prequential(problem, *, head, size, forget_factors, window, **options):
 
 def _tested_then_trained(model, problem, head, size):
     X, y = problem.X, problem.y
-    begun, *batches = pieces(len(y), head, size)
+    begun, *batches = stream_batches(len(y), head, size)
     model.partial_fit(X[begun], y[begun], classes=np.unique(y))
     tested = []
     for rows in batches:
@@ -68,7 +69,7 @@ def _majority_error(y, head, size, window):
     """Error of the more frequent of two classes among the last rows before each batch."""
     sums = np.concatenate([[0], np.cumsum(y)])
     wrong = 0
-    for rows in pieces(len(y), head, size)[1:]:
+    for rows in stream_batches(len(y), head, size)[1:]:
         begin = max(0, rows.start - window)
         share = (sums[rows.start] - sums[begin]) / (rows.start - begin)
         wrong += np.count_nonzero(y[rows] != (share >= 0.5))

@@ -5,8 +5,11 @@ import time
 import warnings
 
 import numpy as np
-from protocol import anonymous_memory, emit, main, scores
-from stream_problems import drifting, fresh_plane, pieces, plane
+from meters import anonymous_memory
+from problems.batches import stream_batches
+from problems.streams import drifting, fresh_plane, plane
+from protocol import emit, main
+from scoring import scores
 
 from sklearn_sgp import StreamingSGPRegressor
 
@@ -15,7 +18,7 @@ def speed(_, *, first, size, repeats, max_iter, warm_up=3, **options):
     """Median seconds of a batch that is learned from, and of one that is not."""
     X, y = plane(first + 2 * (repeats + warm_up) * size)
     fresh, truth = fresh_plane()
-    begun, *batches = pieces(len(X), first, size)
+    begun, *batches = stream_batches(len(X), first, size)
     model = StreamingSGPRegressor(
         random_state=0, max_iter=max_iter, tol=0.0, n_iter_no_change=max_iter + 1, **options
     )

@@ -3,8 +3,9 @@
 import warnings
 
 import numpy as np
+from problems.batches import stream_batches
+from problems.streams import gp_draw, line, line_rmse, wild
 from protocol import emit, main
-from stream_problems import gp_draw, line, line_rmse, pieces, wild
 
 from sklearn_sgp import StreamingSGPRegressor
 
@@ -29,7 +30,7 @@ def line_errors(_, *, n, first, size, seeds, **options):
 
     def run(seed):
         X, y = line(n, seed)
-        model = _streamed(X, y, pieces(n, first, size), random_state=seed, **options)
+        model = _streamed(X, y, stream_batches(n, first, size), random_state=seed, **options)
         return {"rmse": line_rmse(model.predict)}
 
     for seed in range(seeds):
@@ -42,7 +43,7 @@ def learned(_, *, n, size, seeds, alphas, **options):
         X, y = gp_draw(n, seed)
         for alpha in alphas:
             model = StreamingSGPRegressor(alpha_divergence=alpha, random_state=seed, **options)
-            for rows in pieces(n, size, size):
+            for rows in stream_batches(n, size, size):
                 model.partial_fit(X[rows], y[rows])
                 emit(
                     seed=seed,

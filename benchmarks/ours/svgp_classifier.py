@@ -3,12 +3,13 @@
 import time
 import warnings
 
-from adapter_ours import along
-from protocol import class_scores, emit, main
+from protocol import emit, main
+from scoring import class_scores
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.model_selection import GridSearchCV
 
+from ours.budgets import along
 from sklearn_sgp import SVGPClassifier
 
 

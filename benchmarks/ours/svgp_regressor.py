@@ -1,19 +1,17 @@
 """`SVGPRegressor` by its public interface: curves, fits, predictions, memory."""
 
-import gc
 import time
 import warnings
 
 import numpy as np
-from protocol import PeakMemory, emit, main, median_seconds, scores
+from meters import PeakMemory, median_seconds
+from protocol import emit, main
 from scipy.special import ndtr
+from scoring import scores
 from sklearn.exceptions import ConvergenceWarning
 
+from ours.budgets import along
 from sklearn_sgp import SVGPRegressor
-
-# A fit that ends so much before its budget has converged: longer budgets would repeat it. Short
-# budgets may end early for other reasons.
-_CONVERGED_SHARE, _LEAST_BUDGET = 0.7, 20
 
 
 def fitted(problem, **options):
@@ -28,16 +26,6 @@ def fitted(problem, **options):
 
 def evaluated(problem, model):
     return scores(problem.y_test, *model.predict(problem.X_test, return_std=True))
-
-
-def along(budgets, record):
-    """Emit ``record(budget)``, which has the seconds that a fit took, for growing budgets."""
-    for budget in budgets:
-        found = record(budget)
-        emit(budget=budget, **found)
-        gc.collect()
-        if budget > _LEAST_BUDGET and found["seconds"] < _CONVERGED_SHARE * budget:
-            break
 
 
 def curve(problem, *, budgets, **options):

@@ -1,4 +1,4 @@
-"""GPflow's SVGP for classes; kernel, start and steps as in adapter_gpflow.py.
+"""GPflow's SVGP for classes; kernel, start and steps as in gpflow_regression.py.
 
 Two classes: ``Bernoulli``, probit with 1e-3 of either class, expectations by Gauss-Hermite, class
 probabilities in closed form. More: ``Softmax``, whose expectations GPflow takes by Monte Carlo, 100
@@ -14,8 +14,17 @@ Adam on all rows -69.6.
 from dataclasses import replace
 
 import numpy as np
-from adapter_gpflow import gpflow, minimise, svgp, svgp_step, tf  # it sets their environment
-from protocol import Stopwatch, class_scores, emit, main, median_seconds, train
+from meters import Stopwatch, median_seconds, train
+from protocol import emit, main
+from scoring import class_scores
+
+from peers.gpflow_regression import (  # it sets their environment
+    gpflow,
+    minimise,
+    svgp,
+    svgp_step,
+    tf,
+)
 
 _CHUNK, _DRAWS = 1000, 1000
 

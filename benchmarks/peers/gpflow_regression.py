@@ -16,7 +16,10 @@ os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")  # GPflow needs the optimisers
 import gpflow
 import numpy as np
 import tensorflow as tf
-from protocol import Evaluations, batches, emit, main, median_seconds, scores, train
+from meters import Evaluations, median_seconds, train
+from problems.batches import minibatches
+from protocol import emit, main
+from scoring import scores
 
 BATCH = 1000
 _EVALUATION_CHUNK = 10_000
@@ -69,7 +72,7 @@ def svgp_step(problem, model, natural_gradients=True):
         if natural_gradients:
             natural.minimize(loss, var_list=[(model.q_mu, model.q_sqrt)])
 
-    indices = batches(len(problem.y), BATCH)
+    indices = minibatches(len(problem.y), BATCH)
     return lambda: compiled(tf.constant(next(indices)))
 
 

@@ -10,17 +10,20 @@ Two ways to learn: "compiled once" for batches of any size, in its favour, the f
 compiles it, not timed; and "compiled anew", as ``gpflow.optimizers.Scipy`` does with the loss of
 each new batch. Also in its favour: where a Cholesky factorisation fails the whole stream is run
 again with ten times the jitter. Inputs and targets are standardised by the first batch; start as in
-adapter_gpflow.py. float64.
+gpflow_regression.py. float64.
 """
 
 import time
 from functools import partial
 
 import numpy as np
-from adapter_gpflow import gpflow, starting_kernel, tf  # it sets their environment
-from protocol import emit, main, scores
+from problems.batches import stream_batches
+from problems.streams import fresh_plane, line, line_rmse, plane
+from protocol import emit, main
 from scipy.optimize import minimize
-from stream_problems import fresh_plane, line, line_rmse, pieces, plane
+from scoring import scores
+
+from peers.gpflow_regression import gpflow, starting_kernel, tf  # it sets their environment
 
 _ONCE, _ANEW = "compiled once", "compiled anew"
 _KEPT = 0.7
@@ -185,7 +188,7 @@ def speed(_, *, first, size, repeats, n_inducing, max_iter, warm_up=3):
 
     def run(way, jitter):
         model, seconds, iterations = _Stream(n_inducing, max_iter, jitter, 0, way), [], []
-        for rows in pieces(len(X), first, size):
+        for rows in stream_batches(len(X), first, size):
             begin = time.perf_counter()
             model.partial_fit(X[rows], y[rows])
             seconds.append(time.perf_counter() - begin)
@@ -207,7 +210,7 @@ def line_errors(_, *, n, first, size, seeds, n_inducing, max_iter):
     def run(seed, jitter):
         X, y = line(n, seed)
         model = _Stream(n_inducing, max_iter, jitter, seed)
-        for rows in pieces(n, first, size):
+        for rows in stream_batches(n, first, size):
             model.partial_fit(X[rows], y[rows])
         rmse = line_rmse(model.predict)
         if not np.isfinite(rmse):

@@ -9,7 +9,10 @@ taken by index rather than through a ``DataLoader``, and the first step is not c
 import gpytorch
 import numpy as np
 import torch
-from protocol import batches, emit, main, median_seconds, scores, train
+from meters import median_seconds, train
+from problems.batches import minibatches
+from protocol import emit, main
+from scoring import scores
 
 BATCH = 1000
 _EVALUATION_CHUNK = 2000
@@ -47,7 +50,7 @@ def _step(problem, model, likelihood):
     natural = gpytorch.optim.NGD(model.variational_parameters(), num_data=len(y), lr=0.1)
     adam = torch.optim.Adam([*model.hyperparameters(), *likelihood.parameters()], lr=0.01)
     objective = gpytorch.mlls.VariationalELBO(likelihood, model, num_data=len(y))
-    indices = batches(len(y), BATCH)
+    indices = minibatches(len(y), BATCH)
 
     def step():
         index = torch.from_numpy(next(indices))

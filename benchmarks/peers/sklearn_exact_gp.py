@@ -1,17 +1,16 @@
-"""scikit-learn's exact GP where it can, its gradient boosting, and its support vector machine."""
+"""scikit-learn's exact GP: fits of whole problems, of random rows, and of a stream's last rows."""
 
 import time
 import warnings
 
 import numpy as np
-from protocol import emit, main, scores
-from sklearn.ensemble import HistGradientBoostingRegressor
+from problems.batches import scored_batches
+from problems.streams import gp_draw
+from protocol import emit, main
+from scoring import scores, stream_scores
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
-from sklearn.model_selection import GridSearchCV
-from sklearn.svm import SVC
-from stream_problems import gp_draw
 
 
 def exact_gp(d):
@@ -44,27 +43,6 @@ def draw(_, *, n, seed):
     )
 
 
-def boosting(problem, *, trees=(100, 200)):
-    """Histogram gradient boosting; the noise is that of a tenth it was not fitted to."""
-    n = len(problem.y) * 9 // 10
-    order = np.random.default_rng(0).permutation(len(problem.y))
-    used, held = order[:n], order[n:]
-    for max_iter in trees:
-        begin = time.perf_counter()
-        model = HistGradientBoostingRegressor(max_iter=max_iter, random_state=0)
-        model.fit(problem.X[used], problem.y[used])
-        std = np.std(problem.y[held] - model.predict(problem.X[held]))
-        seconds = time.perf_counter() - begin
-        mean = model.predict(problem.X_test)
-        result = scores(problem.y_test, mean, np.full(len(mean), std))
-        emit(
-            trees=max_iter,
-            seconds=seconds,
-            rmse_in_units=result["rmse"] * problem.y_scale,
-            **result,
-        )
-
-
 def subsets(problem, *, sizes, repeats):
     """Test RMSE, in units of the data, of exact GPs on random rows."""
     for size in sizes:
@@ -81,16 +59,39 @@ def subsets(problem, *, sizes, repeats):
             emit(size=size, repeat=repeat, rmse=rmse * problem.y_scale)
 
 
-def svm(problem, *, grid):
-    """RBF support vector machines: a usual one, and the best of a grid by cross-validation."""
-    usual = SVC(C=10, gamma="scale")
-    for way, model in (("usual", usual), ("grid", GridSearchCV(SVC(), grid, cv=3))):
+def last_rows(problem, *, first, size, every, memory, subset, restarts):
+    """Test scores along a stream, fitted on the last rows; seconds are of learning, added up.
+
+    In the middle, at three quarters and at the end, among the places where others are scored.
+    Hyperparameters are learned once, on random ones of the rows it has the first time.
+    """
+    batches = scored_batches(len(problem.y), first, size, every)
+    ends = [rows.stop for rows, scored in batches if scored]
+    used = sorted({(len(ends) - 1) // 2, 3 * (len(ends) - 1) // 4, len(ends) - 1})
+    model, seconds = None, 0.0
+    for end in (ends[k] for k in used):
+        last = slice(max(0, end - memory), end)
+        X, y = problem.X[last], problem.y[last]
         begin = time.perf_counter()
-        model.fit(problem.X, problem.y)
-        seconds = time.perf_counter() - begin
-        error = np.mean(model.predict(problem.X_test) != problem.y_test)
-        emit(way=way, seconds=seconds, error=error, best=getattr(model, "best_params_", None))
+        if model is None:
+            model = _learned_once(X, y, subset, restarts)
+        model.fit(X, y)
+        seconds += time.perf_counter() - begin
+        emit(rows=end, seconds=seconds, **stream_scores(problem, model, end))
+
+
+def _learned_once(X, y, subset, restarts):
+    """An exact GP with hyperparameters from some of the rows, and none of them to learn."""
+    some = np.random.default_rng(0).permutation(len(y))[:subset]
+    spread = X[some].std(axis=0)
+    model = exact_gp(X.shape[1]).set_params(n_restarts_optimizer=restarts, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X[some] / spread, y[some])
+    kernel = model.kernel_
+    kernel.k1.k2.length_scale = kernel.k1.k2.length_scale * spread
+    return GaussianProcessRegressor(kernel, optimizer=None, normalize_y=True)
 
 
 if __name__ == "__main__":
-    main([fit, draw, boosting, subsets, svm])
+    main([fit, draw, subsets, last_rows])

@@ -2,19 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
 LINE_NOISE = 0.1
 LINE_END = 10.0
 GP_LENGTH_SCALE, GP_NOISE = 1.0, 0.3
-
-
-def pieces(n, first, size):
-    """Slices of a stream of n rows: its first batch, and later ones."""
-    edges = [0, *range(min(first, n), n, size), n]
-    return [slice(lo, hi) for lo, hi in pairwise(edges)]
 
 
 def line_truth(x):

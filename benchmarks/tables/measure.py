@@ -1,4 +1,4 @@
-"""What a row of the tables is."""
+"""A row of a table: which value of which experiment, and what it must be."""
 
 from dataclasses import dataclass
 

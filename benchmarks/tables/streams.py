@@ -1,6 +1,6 @@
 """Measures of the streaming estimators."""
 
-from measure import Measure, timed
+from tables.measure import Measure, timed
 
 _ROBUST = "stream_robust"
 

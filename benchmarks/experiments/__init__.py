@@ -1,0 +1,1 @@
+"""What is run: `catalogue` names every experiment."""

@@ -1,0 +1,46 @@
+"""scikit-learn's gradient boosting and its support vector machine."""
+
+import time
+
+import numpy as np
+from protocol import emit, main
+from scoring import scores
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.model_selection import GridSearchCV
+from sklearn.svm import SVC
+
+
+def boosting(problem, *, trees=(100, 200)):
+    """Histogram gradient boosting; the noise is that of a tenth it was not fitted to."""
+    n = len(problem.y) * 9 // 10
+    order = np.random.default_rng(0).permutation(len(problem.y))
+    used, held = order[:n], order[n:]
+    for max_iter in trees:
+        begin = time.perf_counter()
+        model = HistGradientBoostingRegressor(max_iter=max_iter, random_state=0)
+        model.fit(problem.X[used], problem.y[used])
+        std = np.std(problem.y[held] - model.predict(problem.X[held]))
+        seconds = time.perf_counter() - begin
+        mean = model.predict(problem.X_test)
+        result = scores(problem.y_test, mean, np.full(len(mean), std))
+        emit(
+            trees=max_iter,
+            seconds=seconds,
+            rmse_in_units=result["rmse"] * problem.y_scale,
+            **result,
+        )
+
+
+def svm(problem, *, grid):
+    """RBF support vector machines: a usual one, and the best of a grid by cross-validation."""
+    usual = SVC(C=10, gamma="scale")
+    for way, model in (("usual", usual), ("grid", GridSearchCV(SVC(), grid, cv=3))):
+        begin = time.perf_counter()
+        model.fit(problem.X, problem.y)
+        seconds = time.perf_counter() - begin
+        error = np.mean(model.predict(problem.X_test) != problem.y_test)
+        emit(way=way, seconds=seconds, error=error, best=getattr(model, "best_params_", None))
+
+
+if __name__ == "__main__":
+    main([boosting, svm])
