@@ -1,4 +1,4 @@
-"""Metrics against their definitions, scorers through pipelines and searches."""
+"""Metrics agree with their definitions, and scorers work in pipelines and searches."""
 
 from itertools import pairwise
 
@@ -28,7 +28,7 @@ GAUSSIAN_SCORES = [negative_log_predictive_density, continuous_ranked_probabilit
 
 
 class GaussianStub(RegressorMixin, BaseEstimator):
-    """Predicts the mean of y, moved by ``slope`` times the first input, with a fixed spread."""
+    """Predicts the mean of y plus ``slope`` times the first input, with a fixed spread."""
 
     def __init__(self, slope=0.0, std=1.0):
         self.slope = slope
@@ -71,7 +71,7 @@ def crps_by_quadrature(y, mean, std):
 
 
 def test_density_is_that_of_scipy(predictions):
-    """The score is the mean over rows of minus the log density, joint over the outputs."""
+    """The score is the mean over the rows of the negative joint log density of the outputs."""
     y, mean, std = predictions
     expected = -norm.logpdf(y, mean, std)
     score = negative_log_predictive_density(y, mean, std)
@@ -91,7 +91,7 @@ def test_crps_is_its_integral(predictions):
 
 
 def test_scores_follow_the_units(predictions):
-    """With y in other units, CRPS scales and the log density moves by the log of the scale."""
+    """A change of units multiplies the CRPS by b and adds log(b) to the log density score."""
     y, mean, std = predictions
     y, mean, std = y[:, 0], mean[:, 0], std[:, 0]
     moved = (7.0 + 60.0 * y, 7.0 + 60.0 * mean, 60.0 * std)
@@ -103,13 +103,13 @@ def test_scores_follow_the_units(predictions):
 
 @pytest.mark.parametrize("std", [1e-300, 1e-150, 1e-12])
 def test_crps_without_spread_is_the_absolute_error(std):
-    """A vanishing standard deviation leaves the absolute error, and no warning."""
+    """A tiny standard deviation gives the absolute error and no warning."""
     score = continuous_ranked_probability_score([1.5, 2.0], [1.0, 2.0], [std, std])
     assert score == pytest.approx(0.25)
 
 
 def test_density_of_a_tiny_spread():
-    """Log densities stay exact for tiny spreads, and are infinite where no float holds them."""
+    """Scores of tiny spreads are exact, and inf above the largest float."""
     assert negative_log_predictive_density([1.0], [1.0], [1e-300]) == pytest.approx(
         0.5 * np.log(2 * np.pi) - 300 * np.log(10.0)
     )
@@ -124,7 +124,7 @@ def test_huge_spread(score):
 
 
 def test_coverage_counts_both_ends():
-    """Observations on an end of their interval are covered, those beyond are not."""
+    """Observations at the ends of their interval are covered; observations beyond are not."""
     y = [0.0, 1.0, 2.0, 2.5]
     assert interval_coverage(y, [0.0] * 4, [2.0] * 4) == 0.75
     two_outputs = np.column_stack([y, y])
@@ -133,7 +133,7 @@ def test_coverage_counts_both_ends():
 
 
 def test_coverage_of_calibrated_bands():
-    """Central bands of the true distribution cover their nominal share."""
+    """Central bands of the true distribution cover their nominal share of observations."""
     y = np.random.default_rng(0).normal(size=20_000)
     for level in (0.5, 0.9, 0.99):
         half_width = np.full(len(y), norm.ppf(0.5 + level / 2))
@@ -179,13 +179,13 @@ def test_results_are_floats_for_lists_and_single_precision(metric):
     ],
 )
 def test_gaussian_scores_refuse(score, arguments, message):
-    """Wrong arguments raise a ValueError that names the argument and what came."""
+    """Wrong arguments raise a ValueError that names the argument and the value."""
     with pytest.raises(ValueError, match=message):
         score(*arguments)
 
 
 def test_coverage_refuses_swapped_ends():
-    """A lower end above its upper end raises a ValueError that says where."""
+    """A lower end above its upper end raises a ValueError with the index."""
     with pytest.raises(ValueError, match=r"lower must not exceed upper. Got 3 above it at index 1"):
         interval_coverage([1, 1], [0, 3], [2, 2])
 
@@ -201,7 +201,7 @@ def test_coverage_refuses_swapped_ends():
     ],
 )
 def test_weights_are_checked(weight, message):
-    """Weights that are no weights raise a ValueError."""
+    """Weights of a wrong shape, negative, all zero or NaN raise a ValueError."""
     with pytest.raises(ValueError, match=message):
         interval_coverage([1, 1], [0, 0], [2, 2], sample_weight=weight)
 
@@ -221,7 +221,7 @@ def test_efficiencies_are_full_over_anytime(efficiency):
 
 @pytest.mark.parametrize("n_targets", [None, 2])
 def test_scorers_are_the_metrics(n_targets, data):
-    """Scorers give the metrics of the estimator's predictions, with greater being better."""
+    """Scorers return the negative metrics of the estimator's predictions."""
     X, y = data
     y = y if n_targets is None else np.column_stack([y, -y])
     model = GaussianStub(slope=0.3, std=2.0).fit(X, y)
@@ -253,7 +253,7 @@ def test_scorers_look_into_pipelines(scorer, wrap, data):
 
 @pytest.mark.parametrize("scorer", [log_density_scorer, neg_crps_scorer])
 def test_scorers_choose_models(scorer, data):
-    """A search over a pipeline picks the better model and can itself be scored."""
+    """A search over a pipeline chooses the better model, and the search itself can be scored."""
     X, y = data
     pipeline = Pipeline([("scale", StandardScaler()), ("gp", GaussianStub())])
     grid = {"gp__slope": [0.0, 6.0], "gp__std": [0.1, 1.0, 10.0]}
@@ -275,7 +275,7 @@ def test_crps_scorer_takes_other_gaussian_processes(data):
 
 
 def test_log_density_scorer_says_what_it_needs(data):
-    """An estimator without densities raises a TypeError that names it and the cure."""
+    """An estimator without densities raises a TypeError that names it and an alternative."""
     X, y = data
     for model in (LinearRegression(), TransformedTargetRegressor(GaussianStub())):
         with pytest.raises(TypeError, match=rf"needs .* log_density .* Got {type(model).__name__}"):

@@ -1,29 +1,36 @@
-"""Stochastic natural gradient ascent: replays, limits, moments."""
+"""Stochastic natural gradient ascent: replays, limits, gradients."""
 
 from itertools import islice
 
 import numpy as np
 import pytest
-from dense import make_case
+from block_helpers import FACTORS, blocks_of
+from dense import central_difference, make_case, make_space
+from failures import assert_unchanged, interrupt, state_of
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_sgp.blocks.natural_gradient import Ascent, Average, RobbinsMonro, spread_order
-from sklearn_sgp.factors.block_sums import factor_gradient, factor_sums
-from sklearn_sgp.factors.block_factors import Model, make_block
-
-MODELS = pytest.mark.parametrize(
-    "model", [Model("nothing"), Model("diagonal"), Model("diagonal", 0.3), Model("block")]
-)
-EDGES = [0, 3, 9, 10, 17, 24]  # blocks of 3, 6, 1, 7, 7 rows
-
-
-def block_of(case):
-    return lambda k: case.rows.select(slice(EDGES[k], EDGES[k + 1]))
+from sklearn_sgp.blocks import natural_gradient
+from sklearn_sgp.blocks.natural_gradient import NaturalGradientAscent
+from sklearn_sgp.blocks.schedules import Average, Constant, RobbinsMonro
+from sklearn_sgp.factors.block_factors import Model, block_factor
+from sklearn_sgp.factors.block_sums import block_gradient_sums, block_sums
+from sklearn_sgp.factors.passes import Pieces
+from sklearn_sgp.gp.posterior import Posterior
+from sklearn_sgp.gp.prior import Prior
 
 
 def ascent(case, model, schedule):
     t = case.y.shape[1]
-    return Ascent(case.prior, case.noise, model, block_of(case), 5, schedule, t)
+    return NaturalGradientAscent(case.prior, case.noise, model, blocks_of(case), schedule, t)
+
+
+def all_pieces(case):
+    return Pieces([blocks_of(case)(k) for k in range(5)])
+
+
+def closed_form(case, model):
+    """Posterior of all blocks, and the constant of the evidence."""
+    return block_sums(case.prior, all_pieces(case), case.noise, model)
 
 
 def targets(case, model):
@@ -32,12 +39,12 @@ def targets(case, model):
     found = []
     for k in range(5):
         H, h = np.zeros((m, m)), np.zeros((m, t))
-        constant = make_block(case.prior, block_of(case)(k), case.noise, model).add_to(H, h)
+        constant = block_factor(case.prior, blocks_of(case)(k), case.noise, model).add_to(H, h)
         found.append((5 * (np.tril(H) + np.tril(H, -1).T), 5 * h, 5 * constant))
     return found
 
 
-@MODELS
+@FACTORS
 @pytest.mark.parametrize("t", [1, 2])
 def test_replay_of_robbins_monro(model, t):
     """The paper's iteration in natural parameters, prior included, step by step."""
@@ -51,58 +58,40 @@ def test_replay_of_robbins_monro(model, t):
         F = np.eye(len(case.Z)) + np.mean([of_block[k][0] for k in chosen], axis=0)
         precision = (1.0 - rho) * precision + rho * F
         linear = (1.0 - rho) * linear + rho * np.mean([of_block[k][1] for k in chosen], axis=0)
-        posterior = ours.posterior()
-        assert_allclose(posterior.B_inv, np.linalg.inv(precision), rtol=1e-8, atol=1e-12)
-        assert_allclose(posterior.v_mean, np.linalg.solve(precision, linear), rtol=1e-8, atol=1e-12)
+        found, mean = ours.posterior.precisions[0].covariance, np.linalg.solve(precision, linear)
+        assert_allclose(found, np.linalg.inv(precision), rtol=1e-8, atol=1e-12)
+        assert_allclose(ours.posterior.v_mean, mean, rtol=1e-8, atol=1e-12)
 
 
-@MODELS
+@FACTORS
 @pytest.mark.parametrize("count", [1, 2, 5])
 @pytest.mark.parametrize("epochs", [1, 3])
 def test_whole_epochs_of_average_give_the_closed_form(model, count, epochs):
+    """After every block came as often as the others, the average is the sum over all blocks."""
     case = make_case()
     ours = ascent(case, model, Average())
     draws = Average().draw(5, count, np.random.RandomState(0))
     for chosen in islice(draws, epochs * -(-5 // count)):
         ours.step(chosen)
     assert ours.epochs == epochs
-    exact = factor_sums(case.prior, [block_of(case)(k) for k in range(5)], case.noise, model)
-    assert_allclose(ours.H, exact.H, rtol=1e-10, atol=1e-12)
-    assert_allclose(ours.h, exact.h, rtol=1e-10, atol=1e-12)
+    exact = closed_form(case, model)
+    assert_allclose(ours.posterior.H[0], exact.posterior.H[0], rtol=1e-10, atol=1e-12)
+    assert_allclose(ours.posterior.h, exact.posterior.h, rtol=1e-10, atol=1e-12)
     assert_allclose(ours.constant, exact.constant, rtol=1e-10)
 
 
-@MODELS
+@FACTORS
 def test_one_step_over_all_blocks_gives_the_closed_form(model):
+    """A step of length 1 over all blocks forgets whatever was before."""
     case = make_case()
     ours = ascent(case, model, RobbinsMonro(1.0, 0.0, 1.0))
     ours.step([2])
     ours.step([0, 1, 2, 3, 4])
-    exact = factor_sums(case.prior, [block_of(case)(k) for k in range(5)], case.noise, model)
-    assert_allclose(ours.H, exact.H, rtol=1e-10, atol=1e-12)
+    exact = closed_form(case, model)
+    assert_allclose(ours.posterior.H[0], exact.posterior.H[0], rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("schedule", [RobbinsMonro(0.4, 0.9, 0.75), Average()])
-def test_mean_and_variance_over_random_sequences(schedule):
-    """As theory predicts for the weights of the targets; 400 sequences of 6 steps."""
-    case, model = make_case(), Model("diagonal")
-    of_block = np.array([target[0] for target in targets(case, model)])
-    rhos = [schedule.rho(s, 1, s + 1) for s in range(6)]
-    weights = [rho * np.prod([1.0 - r for r in rhos[s + 1 :]]) for s, rho in enumerate(rhos)]
-    rng, finals = np.random.RandomState(0), []
-    for _ in range(400):
-        ours = ascent(case, model, schedule)
-        for k in rng.randint(5, size=6):
-            ours.step([k])
-        finals.append(ours.H)
-    mean, variance = of_block.mean(axis=0), of_block.var(axis=0)
-    predicted = np.sum(np.square(weights)) * variance
-    error = np.abs(np.mean(finals, axis=0) - np.sum(weights) * mean)
-    assert (error < 5.0 * np.sqrt(predicted / 400) + 1e-12).all()
-    assert_allclose(np.var(finals, axis=0).sum(), predicted.sum(), rtol=0.25)
-
-
-@MODELS
+@FACTORS
 def test_the_plain_gradient_of_a_block_is_unbiased(model):
     """The paper's eqs. 14, 17 and 18, in mean and covariance, which the package does not offer.
 
@@ -110,12 +99,14 @@ def test_the_plain_gradient_of_a_block_is_unbiased(model):
     natural steps is where it is zero.
     """
     case = make_case()
-    m, blocks, rng = len(case.Z), [block_of(case)(k) for k in range(5)], np.random.default_rng(0)
+    m, pieces, rng = len(case.Z), all_pieces(case), np.random.default_rng(0)
     root = np.tril(rng.standard_normal((m, m))) + 2.0 * np.eye(m)
     mean, covariance = rng.standard_normal((m, 1)), root @ root.T
 
     def objective(mean, covariance):
-        found = factor_gradient(case.prior, blocks, case.noise, model, mean, covariance)
+        precision = np.linalg.inv(covariance)
+        q = Posterior(case.prior, (precision - np.eye(m),), precision @ mean)
+        found = block_gradient_sums(q, pieces, case.noise, model)
         log_det = np.linalg.slogdet(covariance)[1]
         return found.value - 0.5 * (np.trace(covariance) + mean[:, 0] @ mean[:, 0] - m - log_det)
 
@@ -134,59 +125,77 @@ def test_the_plain_gradient_of_a_block_is_unbiased(model):
         assert_allclose(in_covariance[i, i], difference / (2 * step), rtol=1e-5, atol=1e-5)
     best = ascent(case, model, Average())
     best.step(range(5))
-    best = best.posterior()
-    at_best = [plain(H, h, best.v_mean, best.B_inv) for H, h, _ in targets(case, model)]
+    best = best.posterior
+    covariance = best.precisions[0].covariance
+    at_best = [plain(H, h, best.v_mean, covariance) for H, h, _ in targets(case, model)]
     for some in zip(*at_best, strict=True):
         assert_allclose(np.mean(some, axis=0), 0.0, atol=1e-7)
 
 
-def test_robbins_monro_draws_with_replacement():
-    draws = RobbinsMonro(0.1, 0.9, 0.75).draw(3, 50, np.random.RandomState(0))
-    assert set(next(draws)) == {0, 1, 2}
+@FACTORS
+def test_the_estimate_of_the_objective_is_unbiased(model):
+    """Over all blocks the mean of value and gradient is the bound at q, by differences too."""
+    case = make_case()
+    ours = ascent(case, model, Constant(0.4))
+    ours.step([1, 3])
+    q, H, h = ours.posterior, ours.posterior.H, ours.posterior.h
+    space = make_space(len(case.parameters.theta), 1.0)
 
+    def bound(x):
+        """E_q[log t] - KL(q || p) with q held in whitened coordinates."""
+        new = space.unpack(x, case.parameters)
+        moved = Posterior(Prior.build(new.kernel, new.Z, case.delta), H, h)
+        found = block_gradient_sums(moved, all_pieces(case), new.noise_variance, model)
+        return found.value - moved.kl()
 
-def test_average_draws_every_block_once_in_an_epoch():
-    draws = Average().draw(7, 3, np.random.RandomState(0))
-    first, second = (np.concatenate(list(islice(draws, 3))) for _ in range(2))
-    assert_array_equal(np.sort(first), np.arange(7))
-    assert_array_equal(np.sort(second), np.arange(7))
-    assert not np.array_equal(first, second)
+    x = space.pack(case.parameters)
+    estimates = [ours.objective([k], True) for k in range(5)]
+    values, gradients = zip(*estimates, strict=True)
+    assert_allclose(np.mean(values), bound(x), rtol=1e-10)
+    mean = np.mean([space.pack_gradient(gradient) for gradient in gradients], axis=0)
+    expected = central_difference(bound, x)
+    assert_allclose(mean, expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
+    assert ours.posterior is q
 
 
 def test_a_posterior_stays_as_it_was():
+    """A step makes a new posterior and leaves the one before."""
     case = make_case()
     ours = ascent(case, Model("diagonal"), Average())
     ours.step([0])
-    before = ours.posterior()
-    mean = before.v_mean.copy()
+    before = ours.posterior
+    H, h, mean = before.H[0].copy(), before.h.copy(), before.v_mean.copy()
     ours.step([1])
+    assert ours.posterior is not before
+    assert_array_equal(before.H[0], H)
+    assert_array_equal(before.h, h)
     assert_array_equal(before.v_mean, mean)
-    assert_array_equal(Average().rho(1, 2, 8), 0.25)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_a_step_that_fails_changes_nothing(monkeypatch, error):
+    """What raises within a step leaves q(u) and the counts, and later steps are none the worse."""
+    case = make_case()
+    ours, other = (ascent(case, Model("full"), Average()) for _ in range(2))
+    ours.step([0])
+    other.step([0])
+    before = state_of(ours)
+    for owner, name in ((natural_gradient, "block_sums"), (Posterior, "towards")):
+        with monkeypatch.context() as patch:
+            interrupt(patch, owner, name, 1, error)
+            with pytest.raises(error):
+                ours.step([1, 2])
+        assert_unchanged(ours, before)
+    ours.step([1, 2])
+    other.step([1, 2])
+    assert_array_equal(ours.posterior.H[0], other.posterior.H[0])
+    assert ours.n_seen == other.n_seen == 3
 
 
 def test_every_iterate_is_a_posterior():
     """Precisions stay positive definite for any sequence of steps in [0, 1]."""
     case, rng = make_case(), np.random.RandomState(1)
-    ours = ascent(case, Model("block"), RobbinsMonro(1.0, 0.1, 0.6))
+    ours = ascent(case, Model("full"), RobbinsMonro(1.0, 0.1, 0.6))
     for _ in range(20):
         ours.step(rng.randint(5, size=1))
-        assert np.linalg.eigvalsh(np.eye(len(case.Z)) + ours.H).min() >= 1.0 - 1e-9
-
-
-@pytest.mark.parametrize("n_blocks", [1, 2, 5, 8, 13, 100])
-def test_the_order_is_a_permutation_spread_over_all_blocks(n_blocks):
-    """Any number of first blocks leaves no gap much longer than evenly placed ones would."""
-    for seed in range(5):
-        order = spread_order(n_blocks, np.random.RandomState(seed))
-        assert_array_equal(np.sort(order), np.arange(n_blocks))
-        for count in range(1, n_blocks + 1):
-            seen = np.sort(order[:count])
-            gaps = np.diff(np.append(seen, seen[0] + n_blocks))
-            assert gaps.max() <= 4 * n_blocks / count
-
-
-def test_every_place_of_the_order_is_uniform_over_blocks():
-    firsts = [spread_order(6, np.random.RandomState(seed))[:3] for seed in range(3000)]
-    for place in range(3):
-        counts = np.bincount([first[place] for first in firsts], minlength=6)
-        assert np.abs(counts - 500).max() < 5 * np.sqrt(500)
+        assert np.linalg.eigvalsh(np.eye(len(case.Z)) + ours.posterior.H[0]).min() >= 1.0 - 1e-9

@@ -1,4 +1,4 @@
-"""Factors, inverses and products against NumPy; the routines below them are in test_core.py."""
+"""Factors, inverses and products against NumPy; the routines below them are in test_lapack.py."""
 
 import numpy as np
 import pytest
@@ -122,6 +122,7 @@ def test_blas_threads():
 
 @pytest.mark.parametrize("rank", [0, 1, 3, 6])
 def test_pivoted_cholesky_of_a_semidefinite_matrix(rank):
+    """The factor has as many columns as the matrix has rank, and its rows are in pivot order."""
     root = np.random.default_rng(rank).standard_normal((6, rank))
     A = root @ root.T
     L, order = pivoted_cholesky(A)
@@ -130,6 +131,7 @@ def test_pivoted_cholesky_of_a_semidefinite_matrix(rank):
 
 
 def test_pivoted_cholesky_leaves_out_what_rounding_made_negative():
+    """Pivots that rounding made negative count as zero."""
     L, _ = pivoted_cholesky(np.diag([1.0, -1e-17, 0.5]))
     assert_allclose(L @ L.T, np.diag([1.0, 0.5, 0.0]))
     assert pivoted_cholesky(-1e-17 * np.eye(3))[0].shape == (3, 0)

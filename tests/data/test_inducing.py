@@ -6,7 +6,15 @@ from dense import KERNELS, make_case
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-from sklearn_sgp.data.inducing import choose_inducing, distinct_rows, greedy_variance
+from sklearn_sgp.data.inducing import (
+    choose_inducing,
+    distinct_rows,
+    given_inducing,
+    greedy_variance,
+    is_new,
+    new_inducing_inputs,
+)
+from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.kernels import compile_kernel
 
 METHODS = pytest.mark.parametrize("method", ["kmeans", "greedy", "random"])
@@ -186,3 +194,43 @@ def test_greedy_stops_where_nothing_is_left(variance):
     picked = greedy_variance(kernel, X, np.ones(12), 10)
     assert len(picked) == 3
     assert_allclose(np.sort(X[picked, 0]), basis[:, 0], atol=1e-7)
+
+
+def test_rows_that_are_inducing_inputs_are_not_new():
+    """A row is known only if it is an inducing input to the last bit."""
+    Z = np.array([[0.1, 0.2], [1.0, 2.0]])
+    X = np.array([[1.0, 2.0], [0.1, 0.2 + 1e-18], [np.nextafter(0.1, 1.0), 0.2], [5.0, 5.0]])
+    assert_array_equal(is_new(X, Z), [False, False, True, True])
+    assert is_new(X, Z[:0]).all()
+
+
+@METHODS
+@pytest.mark.parametrize("weighted", [False, True])
+def test_new_inducing_inputs_are_other_rows(method, weighted):
+    """More inducing inputs are chosen among the rows that are none yet, as many as asked for."""
+    X = make_case(n=30).X
+    weight = np.where(np.arange(30) < 20, 0.0, 1.0) if weighted else None
+    rows = Rows(X, np.zeros((30, 1)), weight, np.zeros(1), np.ones(1))
+    rng, Z = np.random.RandomState(0), X[25:]
+    more = new_inducing_inputs(method, rows, Z, 4, _bound(RBF(0.7)), np.ones(2), rng)
+    assert more.shape == (4, 2) and is_new(more, Z).all()
+    if method != "kmeans":
+        assert _is_row_of(more, X[20:25] if weighted else X[:25]).all()
+    none = new_inducing_inputs(method, rows, X, 4, _bound(RBF(0.7)), np.ones(2), rng)
+    assert none.shape == (0, 2)
+
+
+@pytest.mark.parametrize("given", [[[1, 2], [3, 4]], np.asfortranarray([[1.0, 2.0], [3.0, 4.0]])])
+def test_given_inducing_inputs_are_copied_in_order(given):
+    """Given inducing inputs become a new float64 array in C order."""
+    Z = given_inducing(given, 2)
+    assert_array_equal(Z, [[1.0, 2.0], [3.0, 4.0]])
+    assert Z.dtype == np.float64 and Z.flags.c_contiguous
+    assert not np.shares_memory(Z, given)
+
+
+@pytest.mark.parametrize("given", [np.zeros((3, 1)), np.zeros(2), [[np.nan, 1.0]], [["a", "b"]]])
+def test_given_inducing_inputs_that_fit_nothing_are_refused(given):
+    """Other columns, or what is not finite numbers, is an error that says what is asked for."""
+    with pytest.raises(ValueError, match=r"'inducing' parameter must .* \(n_inducing, 2\).* Got "):
+        given_inducing(given, 2)

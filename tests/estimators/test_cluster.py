@@ -1,5 +1,7 @@
 """Fits and predictions on a dask cluster are those of this process."""
 
+import os
+
 import numpy as np
 import pytest
 from joblib import parallel_config
@@ -19,24 +21,38 @@ def client():
         yield client
 
 
+def on_cluster(client, function, *args, **kwargs):
+    """What the function returns, and the names of the tasks that workers did for it."""
+    with distributed.get_task_stream(client=client) as stream, parallel_config(backend="dask"):
+        result = function(*args, **kwargs)
+    processes = client.run(os.getpid)
+    assert os.getpid() not in processes.values()
+    assert {task["worker"] for task in stream.data} <= set(processes)
+    return result, [task["key"] for task in stream.data if task["status"] == "OK"]
+
+
 @pytest.mark.parametrize(
-    "estimator",
+    ("estimator", "predicts_by"),
     [
-        AnytimeSGPRegressor(solver="exact", n_blocks=6),
-        AnytimeSGPRegressor(model="fitc", solver="exact"),
-        AnytimeSGPRegressor(solver="anytime", n_blocks=6, blocks_per_step=2),
-        SVGPRegressor(),
+        (AnytimeSGPRegressor(solver="exact", n_blocks=6), "_local_mean_variance"),
+        (AnytimeSGPRegressor(model="fitc", solver="exact"), "_predict_task"),
+        (AnytimeSGPRegressor(n_blocks=6, blocks_per_step=2), "_local_mean_variance"),
+        (SVGPRegressor(), "_predict_task"),
     ],
     ids=["pic", "fitc", "anytime", "svgp"],
 )
-def test_a_cluster_gives_the_same(wave, client, estimator):
-    """Learning, the passes over blocks, and predictions with their standard deviations agree."""
-    X, y = wave
+def test_a_cluster_gives_the_same(rng, client, estimator, predicts_by):
+    """Sums, gradients and predictions are worked out by other processes, and agree."""
+    X = rng.uniform(0.0, 6.0, (2500, 1))  # three chunks of rows
+    y = np.sin(2.0 * X[:, 0]) + 0.1 * rng.standard_normal(2500)
+    X_new = np.linspace(0.0, 6.0, 20_000)[:, None]  # two tasks of predictions
     estimator.set_params(n_inducing=8, max_iter=3, random_state=0)
     local = estimator.fit(X, y)
-    expected, objective = local.predict(X, return_std=True), local.objective_
-    with parallel_config(backend="dask"):
-        remote = estimator.fit(X, y)
-        got = remote.predict(X, return_std=True)
+    expected, objective = local.predict(X_new, return_std=True), local.objective_
+    remote, tasks = on_cluster(client, estimator.fit, X, y)
+    for name in ("_sum_group", "_gradient_group"):
+        assert sum(name in task for task in tasks) >= 3
+    got, tasks = on_cluster(client, remote.predict, X_new, return_std=True)
+    assert sum(predicts_by in task for task in tasks) >= 2
     assert_allclose(got, expected, rtol=1e-6, atol=1e-6 * np.std(y))
     assert_allclose(remote.objective_, objective, rtol=1e-8)

@@ -4,12 +4,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from dense import KERNELS, central_difference, make_case
+from dense import EVERY_KERNEL, KERNELS, OUTPUTS, WEIGHTED, assert_gradient, make_case, make_space
 from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_sgp.factors.row_sums import Sums, SumsCotangent, accumulate, pull_back, weighted_block
 from sklearn_sgp.data.rows import Rows
+from sklearn_sgp.factors.gradients import Gradient
+from sklearn_sgp.factors.passes import Pieces
+from sklearn_sgp.factors.row_sums import (
+    RowSums,
+    RowSumsCotangent,
+    row_sums,
+    row_sums_gradient,
+    weighted_kernel_block,
+)
 
 FIELDS = ("gram", "cross", "targets", "diagonal", "weight")
 
@@ -21,11 +29,11 @@ def _dense_sums(case, Kuf, kff, L=None):
     return (A * w) @ A.T, (A * w) @ case.y, w @ (case.y**2).sum(axis=1), w @ kff, w.sum()
 
 
-def _accumulate(case, whitened=False, **options):
+def _row_sums(case, whitened=False, rows=None, **options):
     prior = case.prior
-    return accumulate(
-        prior.kernel, prior.Z, prior.L_inv if whitened else None, case.rows, **options
-    )
+    L_inv = prior.L_inv if whitened else None
+    pieces = Pieces.of_rows(case.rows if rows is None else rows, **options)
+    return row_sums(prior.kernel, prior.Z, L_inv, pieces)
 
 
 def _assert_same(sums, expected, rtol=1e-10):
@@ -43,7 +51,7 @@ def test_sums_are_the_dense_sums(kernel, t, weighted, whitened):
     case = make_case(kernel, t=t, weighted=weighted)
     L = np.linalg.cholesky(case.matrices()[0]) if whitened else None
     expected = _dense_sums(case, *case.matrices()[1:], L)
-    _assert_same(_accumulate(case, whitened, chunk=4), expected)
+    _assert_same(_row_sums(case, whitened, chunk=4), expected)
 
 
 @pytest.mark.parametrize("chunk", [1, 7, 16, 30, 1000])
@@ -51,23 +59,22 @@ def test_any_chunk_gives_the_same_sums(chunk):
     """The size of the chunks changes rounding only."""
     case = make_case(t=2, weighted=True)
     expected = _dense_sums(case, *case.matrices()[1:])
-    _assert_same(_accumulate(case, chunk=chunk), expected, rtol=1e-13)
+    _assert_same(_row_sums(case, chunk=chunk), expected, rtol=1e-13)
 
 
 def test_gram_is_exactly_symmetric():
     """Both triangles of the Gram sum hold the same numbers."""
-    gram = _accumulate(make_case(), chunk=4).gram
+    gram = _row_sums(make_case(), chunk=4).gram
     assert_array_equal(gram, gram.T)
 
 
 def _both_passes(case, n_jobs):
     """All numbers of a forward and a backward pass, from several groups, in one vector."""
     prior, rng = case.prior, np.random.default_rng(1)
-    sums = _accumulate(case, whitened=True, chunk=4, n_jobs=n_jobs)
-    cotangent = SumsCotangent(np.eye(len(prior.Z)), rng.standard_normal(sums.cross.shape), -0.7)
-    grad = pull_back(
-        prior.kernel, prior.Z, prior.L_inv, case.rows, cotangent, chunk=4, n_jobs=n_jobs
-    )
+    sums = _row_sums(case, whitened=True, chunk=4, n_jobs=n_jobs)
+    cotangent = RowSumsCotangent(np.eye(len(prior.Z)), rng.standard_normal(sums.cross.shape), -0.7)
+    pieces = Pieces.of_rows(case.rows, chunk=4, n_jobs=n_jobs)
+    grad = row_sums_gradient(prior.kernel, prior.Z, prior.L_inv, pieces, cotangent)
     return np.concatenate([np.ravel(part) for part in (*vars(sums).values(), *grad)])
 
 
@@ -90,34 +97,28 @@ def test_weights_are_repetitions(whitened):
     """An integer weight is that many copies of the row, and weight 0 is no row."""
     case = make_case(t=2)
     times = np.random.default_rng(0).integers(0, 4, len(case.y))
-    weighted = _accumulate(replace(case, weight=times.astype(float)), whitened)
-    repeated = _accumulate(_repeated(case, times), whitened)
+    weighted = _row_sums(replace(case, weight=times.astype(float)), whitened)
+    repeated = _row_sums(_repeated(case, times), whitened)
     _assert_same(weighted, [getattr(repeated, field) for field in FIELDS])
 
 
-def test_sums_add_and_scale():
-    """Sums of two parts of the rows add up to those of all; scaling scales every field."""
+def test_sums_add():
+    """Sums of two parts of the rows add up to those of all."""
     case = make_case(t=2, weighted=True)
-    prior, rows = case.prior, case.rows
-    parts = [
-        accumulate(prior.kernel, prior.Z, None, rows.select(s))
-        for s in (slice(0, 11), slice(11, None))
-    ]
-    total = Sums(np.zeros((5, 5)), np.zeros((5, 2)))
-    for part in parts:
-        total += part
-    whole = _accumulate(case)
+    total = RowSums(np.zeros((5, 5)), np.zeros((5, 2)))
+    for part in (slice(0, 11), slice(11, None)):
+        total += _row_sums(case, rows=case.rows.select(part))
+    whole = _row_sums(case)
     _assert_same(total, [getattr(whole, field) for field in FIELDS])
-    _assert_same(whole.scaled(2.5), [2.5 * getattr(whole, field) for field in FIELDS])
 
 
-def test_accumulate_leaves_the_rows_alone():
+def test_passes_leave_the_rows_alone():
     """Weights are applied to copies: inputs, targets and weights stay as they were."""
     case = make_case(t=2, weighted=True)
     rows = case.rows
     before = [np.copy(part) for part in (rows.X, rows.y, rows.weight)]
-    weighted_block(case.prior.kernel, case.Z, None, rows)
-    accumulate(case.prior.kernel, case.Z, None, rows)
+    weighted_kernel_block(case.prior.kernel, case.Z, None, rows)
+    _row_sums(case, rows=rows)
     for part, kept in zip((rows.X, rows.y, rows.weight), before, strict=True):
         assert_array_equal(part, kept)
 
@@ -126,49 +127,61 @@ def test_float32_and_read_only_inputs():
     """Inputs in float32, read-only or in Fortran order give the sums of their values."""
     case = make_case(t=2)
     X = case.X.astype(np.float32)
-    expected = _accumulate(replace(case, X=X.astype(np.float64)))
+    expected = _row_sums(replace(case, X=X.astype(np.float64)))
     fortran = np.asfortranarray(X)
     fortran.setflags(write=False)
     for given in (X, fortran, np.repeat(X, 2, axis=1)[:, ::2]):
         rows = Rows(given, case.rows.y, None, case.rows.y_mean, case.rows.y_scale)
-        sums = accumulate(case.prior.kernel, case.Z, None, rows)
+        sums = _row_sums(case, rows=rows)
         assert_allclose(sums.gram, expected.gram, rtol=1e-6)
         assert_allclose(sums.cross, expected.cross, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("whitened", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("t", [1, 2])
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_pull_back_is_the_gradient(kernel, t, weighted, whitened):
-    """pull_back is the gradient of <cotangent, sums> in theta and Z, the Cholesky factor held."""
+@WEIGHTED
+@OUTPUTS
+@EVERY_KERNEL
+def test_gradient_of_the_sums(kernel, t, weighted, whitened):
+    """It is the gradient of <cotangent, sums> in theta and Z, the Cholesky factor held."""
     case = make_case(kernel, t=t, weighted=weighted)
     prior, start, rng = case.prior, case.parameters, np.random.default_rng(2)
     root = rng.standard_normal((5, 5))
-    cotangent = SumsCotangent(root + root.T, rng.standard_normal((5, t)), 0.4)
-    L = prior.L if whitened else None
-    theta, grad_Z = pull_back(
-        prior.kernel, prior.Z, prior.L_inv if whitened else None, case.rows, cotangent, chunk=4
-    )
+    cotangent = RowSumsCotangent(root + root.T, rng.standard_normal((5, t)), 0.4)
+    L, L_inv = (prior.L, prior.L_inv) if whitened else (None, None)
+    pieces = Pieces.of_rows(case.rows, chunk=4)
+    theta, Z = row_sums_gradient(prior.kernel, prior.Z, L_inv, pieces, cotangent)
 
-    def inner(x):
-        moved = replace(start, theta=x[: theta.size], Z=x[theta.size :].reshape(start.Z.shape))
+    def inner(moved):
         gram, cross, _, diagonal, _ = _dense_sums(case, *case.matrices(moved)[1:], L)
         kernel_part = np.vdot(cotangent.gram, gram) + np.vdot(cotangent.cross, cross)
         return kernel_part + cotangent.diagonal * diagonal
 
-    expected = central_difference(inner, np.concatenate([start.theta, start.Z.ravel()]))
-    actual = np.concatenate([theta, grad_Z.ravel()])
-    assert_allclose(actual, expected, rtol=1e-6, atol=1e-6 * np.abs(expected).max())
+    space = make_space(len(start.theta), np.ones(2), noise=False)
+    assert_gradient(Gradient(theta=theta, Z=Z), inner, space, start)
 
 
-def test_pull_back_without_inputs():
+@pytest.mark.parametrize("whitened", [False, True])
+def test_gradient_from_kept_blocks(whitened):
+    """After a pass that kept its blocks, the gradient is that of blocks made again."""
+    case = make_case("columns", t=2, weighted=True)
+    prior, cotangent = case.prior, RowSumsCotangent(np.eye(5), np.ones((5, 2)), 0.3)
+    L_inv = prior.L_inv if whitened else None
+    pieces = Pieces.of_rows(case.rows, m=5, chunk=4)
+    row_sums(prior.kernel, prior.Z, L_inv, pieces)
+    assert all(pieces.kept)
+    fresh = Pieces.of_rows(case.rows, chunk=4)
+    both = (row_sums_gradient(prior.kernel, prior.Z, L_inv, p, cotangent) for p in (pieces, fresh))
+    for one, other in zip(*both, strict=True):
+        assert_array_equal(one, other)
+
+
+def test_gradient_without_inputs():
     """Without the gradient in Z that of theta is the same, and Z's is the number 0."""
     case = make_case()
-    prior = case.prior
-    cotangent = SumsCotangent(np.eye(5), np.ones((5, 1)), 0.3)
+    prior, pieces = case.prior, Pieces.of_rows(case.rows)
+    cotangent = RowSumsCotangent(np.eye(5), np.ones((5, 1)), 0.3)
     both, one = (
-        pull_back(prior.kernel, prior.Z, None, case.rows, cotangent, with_inputs=with_inputs)
+        row_sums_gradient(prior.kernel, prior.Z, None, pieces, cotangent, with_inputs=with_inputs)
         for with_inputs in (True, False)
     )
     assert_array_equal(one[0], both[0])

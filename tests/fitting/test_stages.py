@@ -1,22 +1,22 @@
-"""Which rows a fit learns from, with which weights, in which units, and in which form."""
+"""Which rows a fit learns from, with which weights, and in how many runs."""
 
-from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+from dense import make_settings
+from numpy.testing import assert_allclose
+from sklearn.gaussian_process.kernels import RBF
 
 from sklearn_sgp import SVGPRegressor
-from sklearn_sgp.fitting import stages as _stages
-from sklearn_sgp.objectives.rounding import gradient_limit, input_units, sample_of
-from sklearn_sgp.fitting.inference import Collapsed
-from sklearn_sgp.kernels import compile_kernel
-from sklearn_sgp.optimize.learning import Parameters, ParameterSpace
-from sklearn_sgp.objectives.collapsed import collapsed_bound
-from sklearn_sgp.gp.posterior import DIRECT_GRADIENT_LIMIT
 from sklearn_sgp.data.rows import Rows
-from sklearn_sgp.gp.coordinates import DirectState, WhitenedState
+from sklearn_sgp.fitting import stages
+from sklearn_sgp.fitting.budget import MIN_SECONDS, Budget
+from sklearn_sgp.fitting.inference import inference_for
+from sklearn_sgp.fitting.problem import Problem
+from sklearn_sgp.fitting.starting_values import Choices, start
+from sklearn_sgp.likelihoods import Gaussian, StudentT
+from sklearn_sgp.optimize.progress import Clock, Trace
 
 
 def make_rows(n, weighted=False, noise=0.1):
@@ -27,13 +27,15 @@ def make_rows(n, weighted=False, noise=0.1):
     return Rows(X, y, weight, np.zeros(1), np.ones(1))
 
 
-def make_parameters(length_scale, m=20):
-    kernel = compile_kernel(ConstantKernel(1.0) * RBF([length_scale, length_scale]), np.zeros(2))
-    Z = np.random.default_rng(1).uniform(-2.0, 2.0, (m, 2))
-    return Parameters(kernel, kernel.theta, float(np.log(0.01)), Z)
-
-
-SPACE = ParameterSpace(np.tile([-10.0, 10.0], (3, 1)), (-10.0, 10.0), np.array([1.0, 2.0]))
+def make_problem(rows, likelihood=None, clock=None, on_iteration=None, **settings):
+    """A fit of a squared exponential kernel with few inducing inputs."""
+    likelihood = likelihood or Gaussian()
+    rng = np.random.RandomState(0)
+    choices = Choices(1.0 * RBF(0.7), 5, "kmeans", True, noise_variance_bounds=(1e-6, 1e3))
+    started = start(rows, choices, likelihood, rng)
+    trace = Trace(clock or Clock(), on_iteration)
+    inference = inference_for(likelihood, rows.y.shape[1])
+    return Problem(rows, started, inference, make_settings(**settings), trace, rng)
 
 
 @pytest.mark.parametrize(
@@ -52,16 +54,23 @@ SPACE = ParameterSpace(np.tile([-10.0, 10.0], (3, 1)), (-10.0, 10.0), np.array([
     ],
 )
 def test_refinements_grow_to_all_rows_or_what_is_affordable(n_rows, affordable, sizes):
-    assert _stages.refinements(n_rows, 100, affordable) == sizes
+    """Refinements take 2 and 16 times the rows of the warm start, at most what can be paid for."""
+    assert stages.refinement_sizes(n_rows, 100, affordable) == sizes
 
 
 def test_without_a_budget_any_size_is_affordable():
-    assert _stages._affordable_rows(1000, np.inf, 0.0) == np.inf
+    """Where time is not limited no number of rows is too large."""
+    assert stages._affordable_rows(1000, Budget(Clock())) == np.inf
 
 
 def test_what_is_affordable_grows_with_the_budget_and_shrinks_with_the_cost_of_a_row():
-    def affordable(budget, row):
-        return _stages._affordable_rows(1000, budget, 1000 * row + _stages._MIN_SECONDS)
+    """Twice the time pays for twice the rows, and rows that cost twice as much for half of them."""
+
+    def affordable(seconds, row):
+        budget = SimpleNamespace(
+            is_limited=True, left=lambda: seconds, reserve=1000 * row + MIN_SECONDS
+        )
+        return stages._affordable_rows(1000, budget)
 
     assert_allclose(affordable(20.0, 1e-3), 2 * affordable(10.0, 1e-3))
     assert_allclose(affordable(10.0, 1e-3), 2 * affordable(10.0, 2e-3))
@@ -69,15 +78,16 @@ def test_what_is_affordable_grows_with_the_budget_and_shrinks_with_the_cost_of_a
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_refinements_count_rows_for_those_they_stand_for(weighted, monkeypatch):
+    """Rows of the warm start count once, those of refinements for up to 4 rows each."""
     seen, interim = [], []
-    run = _stages._lbfgs
+    run = stages._lbfgs
 
     def spy(problem, parameters, rows, *args, **options):
         seen.append(rows)
         interim.append(options.get("interim", args[-1]))
         return run(problem, parameters, rows, *args, **options)
 
-    monkeypatch.setattr(_stages, "_lbfgs", spy)
+    monkeypatch.setattr(stages, "_lbfgs", spy)
     rows = make_rows(2000, weighted)
     model = SVGPRegressor(n_inducing=5, init_size=50, max_iter=1, random_state=0)
     model.fit(rows.X, rows.y, sample_weight=rows.weight)
@@ -94,13 +104,14 @@ def test_refinements_count_rows_for_those_they_stand_for(weighted, monkeypatch):
 
 @pytest.mark.parametrize("max_iter, runs", [(3, [3]), (25, [20, 5])])
 def test_the_warm_start_takes_its_units_anew(max_iter, runs, monkeypatch):
+    """After 20 iterations a second run begins, with a unit for each inducing input."""
     seen = []
 
     def count(objective, space, start, *, max_iter, **options):
-        seen.append((max_iter, space.Z_scale))
-        return replace(start), 0.0, max_iter
+        seen.append((max_iter, space.group("Z").unit))
+        return start.with_values(), 0.0, max_iter
 
-    monkeypatch.setattr(_stages, "ascend_lbfgs", count)
+    monkeypatch.setattr(stages, "ascend_lbfgs", count)
     rows = make_rows(100)
     SVGPRegressor(n_inducing=5, max_iter=max_iter, random_state=0).fit(rows.X, rows.y)
     assert [iterations for iterations, _ in seen] == runs
@@ -108,69 +119,57 @@ def test_the_warm_start_takes_its_units_anew(max_iter, runs, monkeypatch):
     assert all(units.shape == (5, 2) for _, units in seen[1:])
 
 
-@pytest.mark.parametrize("size", [1, 7, 99, 100, 1000])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_a_sample_stands_for_all_rows(size, weighted):
-    rows = make_rows(100, weighted)
-    sample = sample_of(rows, size)
-    assert len(sample) <= size
-    assert_allclose(sample.total_weight, rows.total_weight)
+@pytest.mark.parametrize("likelihood", [Gaussian(), StudentT(df=None)], ids=repr)
+def test_without_an_optimizer_only_q_is_found(likelihood):
+    """Parameters then are those of the start, and the one entry of the trace is the bound."""
+    problem = make_problem(make_rows(80), likelihood)
+    result = stages.learn(problem)
+    assert result.parameters is problem.start.parameters
+    assert problem.trace.objectives == [result.objective]
+    assert (result.n_iter, result.n_steps) == (1, 0)
 
 
-def test_units_are_equal_where_nothing_has_been_learned():
-    units = input_units(SPACE).Z_scale
-    assert_allclose(units / SPACE.Z_scale, np.full(2, units[0]))
-
-
-def test_units_shrink_with_the_coefficient_of_an_inducing_input():
-    rows, parameters = make_rows(200), make_parameters(0.7)
-    units = Collapsed().run(SPACE, parameters, rows, 1e-8, True, None, np.inf)[0].Z_scale
-    Z = parameters.Z
-    kernel = RBF([0.7, 0.7])
-    K, Kx = kernel(Z), kernel(Z, rows.X)
-    coefficients = np.linalg.solve(0.01 * (K + 1e-8 * np.eye(len(Z))) + Kx @ Kx.T, Kx @ rows.y)
-    squares = coefficients[:, 0] ** 2
-    expected = (1.0 + squares / np.median(squares)) ** -0.25
-    assert_allclose(units / input_units(SPACE).Z_scale, np.column_stack([expected] * 2), rtol=1e-6)
-
-
-def test_units_are_equal_where_the_mean_is_zero():
-    rows = make_rows(50)
-    rows = replace(rows, y=np.zeros_like(rows.y))
-    units = Collapsed().run(SPACE, make_parameters(0.7), rows, 1e-8, True, None, np.inf)[0].Z_scale
-    assert_array_equal(units, input_units(SPACE).Z_scale)
-
-
-def test_units_of_inducing_inputs_that_stay_are_not_asked_for():
-    space = replace(SPACE, Z_scale=None)
-    assert input_units(space, np.ones(8)) is space
-
-
-def packed_gradient(parameters, rows, delta, form):
-    return SPACE.pack_gradient(collapsed_bound(parameters, rows, delta, form=form)[1])
-
-
-def test_the_direct_form_is_allowed_where_its_gradient_was_seen_to_be_good():
-    rows, parameters = make_rows(5000), make_parameters(1.0)
-    limit = gradient_limit(parameters, rows, 1e-6, SPACE)
-    assert limit > DIRECT_GRADIENT_LIMIT
-    direct, whitened = (
-        packed_gradient(parameters, rows, 1e-6, form) for form in (DirectState, WhitenedState)
+@pytest.mark.parametrize("optimizer", ["auto", "lbfgs", "adam"])
+@pytest.mark.parametrize("likelihood", [Gaussian(), StudentT(df=None)], ids=repr)
+def test_every_stage_moves_every_free_group(likelihood, optimizer):
+    """Kernel, noise, inducing inputs and the likelihood's parameters are learned, and it pays."""
+    problem = make_problem(
+        make_rows(150),
+        likelihood,
+        optimizer=optimizer,
+        max_iter=3,
+        init_size=50,
+        n_iter_no_change=9,
     )
-    assert np.abs(direct - whitened).max() < 1e-5 * len(rows)
+    before = problem.start.parameters
+    fixed = stages.learn(make_problem(make_rows(150), likelihood))
+    result = stages.learn(problem)
+    for group in problem.space.groups:
+        moved = result.parameters.values[group.name] != before.values[group.name]
+        assert np.any(moved), group.name
+    assert result.objective > fixed.objective
+    assert (result.n_steps > 0) == (optimizer == "adam")
+    assert len(result.likelihood.theta) == len(likelihood.theta)
 
 
-def test_the_direct_form_is_not_allowed_where_its_gradient_is_bad():
-    rows, parameters = make_rows(5000), make_parameters(3.0)
-    delta = 1e-12
-    direct, whitened = (
-        packed_gradient(parameters, rows, delta, form) for form in (DirectState, WhitenedState)
+def test_a_callback_ends_learning_but_not_the_finish():
+    """Where a callback stops the trace, the last q(u) still comes from all rows."""
+    problem = make_problem(
+        make_rows(500),
+        optimizer="auto",
+        max_iter=50,
+        on_iteration=lambda trace, _: len(trace.objectives) == 2,
     )
-    assert np.abs(direct - whitened).max() > 1e-6 * len(rows)
-    assert gradient_limit(parameters, rows, delta, SPACE) == DIRECT_GRADIENT_LIMIT
+    result = stages.learn(problem)
+    assert len(problem.trace.objectives) == 3
+    assert_allclose(result.scalars.weight, 500.0)
 
 
-def test_few_rows_are_not_worth_the_question():
-    assert gradient_limit(make_parameters(0.7), make_rows(500), 1e-6, SPACE) == (
-        DIRECT_GRADIENT_LIMIT
-    )
+def test_a_short_budget_leaves_rows_out_and_warns(monkeypatch):
+    """Where the time does not allow for all rows, a random part of them is weighted up."""
+    rows = make_rows(9000)
+    problem = make_problem(rows, clock=Clock(0.1))
+    monkeypatch.setattr(stages, "_finish_seconds", lambda *args: 3600.0)
+    with pytest.warns(UserWarning, match=r"max_time=0\.1 .* all 9000 rows: .* rests on 4096"):
+        result = stages.learn(problem)
+    assert_allclose(result.scalars.weight, rows.total_weight)

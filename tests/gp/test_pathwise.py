@@ -4,7 +4,14 @@ import pickle
 
 import numpy as np
 import pytest
-from dense import KERNELS, make_case, moments_of_information, predict, random_information
+from dense import (
+    KERNELS,
+    make_case,
+    moments_of_information,
+    predict,
+    random_information,
+    random_informations,
+)
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_sgp.gp import pathwise
@@ -119,3 +126,13 @@ def test_the_seed_decides():
     )
     assert_array_equal(one, same)
     assert np.abs(one - other).min() > 0.0
+
+
+def test_outputs_with_precisions_of_their_own():
+    """Where each output has an H of its own, its draws have the moments of its own q."""
+    case = make_case()
+    points, (H, h) = _points(case), random_informations(5, 2)
+    draws = _draws(case, H, h, points, 5_000, n_features=1024)
+    for c in range(2):
+        mean, covariance = _expected(case, H[c], h[:, c : c + 1], points)
+        _assert_moments(draws[:, c : c + 1], mean, covariance, slack=0.1)

@@ -1,4 +1,4 @@
-"""Random features against the kernels they stand for, and the kernels that have none."""
+"""Random features agree with their kernels, and some kernels have no features."""
 
 import pickle
 
@@ -75,7 +75,7 @@ def X(rng):
 
 @pytest.mark.parametrize("kernel", RANDOM.values(), ids=RANDOM)
 def test_products_of_many_features_are_the_kernel(kernel, X, rng):
-    """The mean of Phi Phi^T over draws is K, to five Monte Carlo standard errors."""
+    """The mean of Phi Phi^T over draws is K, within five Monte Carlo standard errors."""
     kernel = bound(kernel)
     Phis = (sample_features(kernel, 2000, rng)(X) for _ in range(60))
     products = np.array([Phi @ Phi.T for Phi in Phis])
@@ -104,14 +104,14 @@ def test_diagonal_of_stationary_kernels_is_exact(name, X, rng):
 @pytest.mark.parametrize("name", ["rbf", "sum", "product-over-sum", "linear-times-stationary"])
 @pytest.mark.parametrize("n_features", [64, 1000])
 def test_number_of_features(name, n_features, X, rng):
-    """About as many features come as were asked for, never more, shared among the terms."""
+    """The number of features is at most the number asked for, and at least 80 % of it."""
     Phi = sample_features(bound(RANDOM[name]), n_features, rng)(X)
     assert 0.8 * n_features <= Phi.shape[1] <= n_features
     assert Phi.dtype == np.float64 and Phi.flags.c_contiguous
 
 
 def test_wide_linear_kernel_leaves_features_to_the_rest(rng):
-    """A linear kernel of more columns than features stays exact and the rest keeps its half."""
+    """A linear kernel with more columns than features stays exact; the rest gets n / 2 features."""
     kernel = bound(DotProduct() + RBF(20.0), np.zeros(300))
     X = rng.standard_normal((5, 300))
     assert sample_features(kernel, 100, rng)(X).shape[1] == 301 + 50
@@ -128,7 +128,7 @@ def test_far_off_inputs_lose_no_digits(X, rng):
 
 @pytest.mark.parametrize("name", ["sum", "quasi-periodic", "linear-times-stationary"])
 def test_same_seed_same_function(name, X):
-    """Features depend on the seed alone, survive pickling, and take float32 and read-only rows."""
+    """The seed determines the features, also after pickling and for float32 and read-only rows."""
     kernel = bound(RANDOM[name])
     first, second = (sample_features(kernel, 100, np.random.RandomState(3)) for _ in range(2))
     X = X.astype(np.float32)
@@ -139,7 +139,7 @@ def test_same_seed_same_function(name, X):
 
 @pytest.mark.parametrize("name", ["rbf", "matern52", "rational-quadratic", "periodic"])
 def test_generator(name, X):
-    """numpy.random.Generator serves as well as RandomState."""
+    """numpy.random.Generator is accepted as well as RandomState."""
     kernel = bound(RANDOM[name])
     Phi = sample_features(kernel, 20000, np.random.default_rng(0))(X)
     assert_allclose(Phi @ Phi.T, kernel.gram(X), atol=0.05)
@@ -147,6 +147,6 @@ def test_generator(name, X):
 
 @pytest.mark.parametrize(("kernel", "message"), WITHOUT_DENSITY.values(), ids=WITHOUT_DENSITY)
 def test_kernels_without_features_say_why(kernel, message, rng):
-    """The error names what cannot be drawn and the method that can draw it."""
+    """The error names the part without features and the sampling method that works for it."""
     with pytest.raises(ValueError, match=rf'{message}.*sample_y\(method="joint"\)'):
         sample_features(bound(kernel), 100, rng)

@@ -40,6 +40,7 @@ def arrays(y, extremes=EXTREMES):
 
 @NAMES
 def test_expected_log_density_at_extremes(name):
+    """The value is the expectation by fine quadrature, far from the data and near it."""
     likelihood, log_density, targets = LIKELIHOODS[name]
     for y in targets:
         got = likelihood.expected_log_density(*arrays(y), SCALE2).value
@@ -49,7 +50,7 @@ def test_expected_log_density_at_extremes(name):
 
 @NAMES
 def test_derivatives_at_extremes(name):
-    """By differences of the quadrature in the mean; in the variance by half the second one."""
+    """Derivatives are differences of the quadrature: d_variance is half the second in the mean."""
     likelihood, log_density, targets = LIKELIHOODS[name]
     for y in targets:
         found = likelihood.expected_log_density(*arrays(y), SCALE2)
@@ -76,6 +77,7 @@ def test_derivatives_at_extremes(name):
 
 @pytest.mark.parametrize("name", ["student_t", "gaussian"])
 def test_derivative_in_the_noise(name):
+    """d_log_noise is the difference quotient of the value in the log noise variance."""
     likelihood = {"student_t": StudentT(4.0), "gaussian": Gaussian()}[name]
     y, mean, variance = arrays(0.7, [(0.3, 0.2), (-2.0, 3.0), (5.0, 1e-6)])
     step = 1e-5
@@ -89,6 +91,7 @@ def test_derivative_in_the_noise(name):
 
 @pytest.mark.parametrize("name", ["probit", "logit", "poisson"])
 def test_log_concave_sites_are_positive(name):
+    """A log-concave density has no positive derivative in the latent variance."""
     likelihood = {"probit": Probit(), "logit": Logit(), "poisson": Poisson()}[name]
     y, mean, variance = arrays(1.0, [(m, v) for m in MEANS for v in VARIANCES if v < 100])
     assert (likelihood.expected_log_density(y, mean, variance).d_variance <= 0).all()
@@ -96,7 +99,7 @@ def test_log_concave_sites_are_positive(name):
 
 @NAMES
 def test_predictive_densities(name):
-    """log E[p(y | f)] by quadrature; P(-1) + P(+1) = 1."""
+    """Predictive densities are those of quadrature, and P(-1) + P(+1) is 1."""
     likelihood, log_density, targets = LIKELIHOODS[name]
     extremes = [(mean, v) for mean, v in EXTREMES if abs(mean) <= 8]
     for y in targets:
@@ -109,7 +112,7 @@ def test_predictive_densities(name):
 
 
 def test_poisson():
-    """Closed form against the definition; the predictive is a distribution with its moments."""
+    """The closed form is the definition; the predictive is a distribution with its moments."""
     likelihood = Poisson()
     extremes = [(-3.0, 0.5), (0.0, 1e-6), (1.5, 0.3), (3.0, 0.01)]
     for y in (0.0, 1.0, 7.0):
@@ -130,6 +133,7 @@ def test_poisson():
 @pytest.mark.parametrize("n_classes", [2, 3, 7])
 @pytest.mark.parametrize("spread", [0.01, 0.4, 0.5, 1.0, 3.0])
 def test_softmax_moments_are_those_of_draws(n_classes, spread, rng):
+    """Log sum, probabilities and their squares have the means of many draws."""
     mean = rng.normal(0.0, 2.0, (1, n_classes))
     variance = spread**2 * rng.uniform(0.5, 1.5, (1, n_classes))
     log_sum, p, p2 = softmax_moments(mean, variance)
@@ -166,6 +170,7 @@ def dense_softmax_moments(mean, sd):
 )
 @pytest.mark.parametrize("n_classes", [1, 2, 5])
 def test_softmax_moments_are_those_of_dense_sums(n_classes, at, rng):
+    """Log sum, probabilities and their squares are those of much finer sums."""
     spread = np.linspace(0.0, 1.0, n_classes)
     # alike, so that steps are long, and with a class so narrow that they are not
     for sd in (at * (0.998 - spread / 8), at * (1.002 + spread / 8), at * 0.02**spread):
@@ -177,13 +182,13 @@ def test_softmax_moments_are_those_of_dense_sums(n_classes, at, rng):
 
 
 def test_softmax_probability_of_a_far_class():
-    """Of order exp(-60), and yet with all its digits."""
+    """A probability of order exp(-60) has all its digits."""
     p = softmax_moments(np.array([[0.0, -60.0]]), np.array([[1e-4, 0.09]]))[1]
     assert_allclose(p[0, 1], np.exp(-60.0 + 0.5 * 0.0901), rtol=1e-8)
 
 
 def test_softmax_moments_without_sense_are_nan():
-    """They stay in their rows."""
+    """Inputs that are not numbers give NaN in their own rows and nowhere else."""
     mean, variance = np.zeros((4, 3)), np.ones((4, 3))
     mean[0, 1], mean[1, 2], variance[2, 0] = np.nan, -np.inf, np.inf
     good = softmax_moments(mean[3:], variance[3:])
@@ -208,7 +213,7 @@ def test_softmax_of_two_is_logit(mean, variance):
 
 
 def test_softmax_derivatives(rng):
-    """By differences, in every mean and variance."""
+    """Derivatives in every mean and variance are difference quotients of the value."""
     mean, variance = rng.normal(0, 2, (5, 4)), rng.uniform(0.05, 3.0, (5, 4))
     y = rng.integers(0, 4, (5, 1)).astype(float)
     found = Softmax().expected_log_density(y, mean, variance)

@@ -1,4 +1,4 @@
-"""Displays of stand-in estimators that have the fitted attributes of the real ones."""
+"""Displays draw the numbers of fitted estimators; a stub has the attributes of the real ones."""
 
 import sys
 
@@ -36,7 +36,7 @@ from sklearn_sgp.plotting import (  # noqa: E402
 
 
 class SparseStub(RegressorMixin, BaseEstimator):
-    """Has what displays read: the mean is a sum of sines, the latent spread grows with |x0|."""
+    """Has all that displays read. The mean is a sum of sines; the latent std is |x0|."""
 
     def __init__(self, kernel=None):
         self.kernel = kernel
@@ -94,7 +94,7 @@ def labels(display):
 
 
 def test_convergence_draws_the_trace():
-    """The curve holds the objectives at the seconds of the fit, or at the entries."""
+    """The curve has the objectives over the seconds of the fit, or over their numbers."""
     model, _, _ = fitted()
     display = ConvergenceDisplay.from_estimator(model)
     np.testing.assert_array_equal(
@@ -122,7 +122,7 @@ def test_convergence_curves_compare():
 
 
 def test_convergence_looks_into_pipelines_and_searches():
-    """The trace is that of the last step of a pipeline, also inside a search."""
+    """The curve of a search over a pipeline is the curve of the pipeline's last step."""
     _, X, y = fitted()
     pipeline = make_pipeline(StandardScaler(), SparseStub())
     search = GridSearchCV(pipeline, {"standardscaler__with_std": [True]}).fit(X, y)
@@ -130,7 +130,7 @@ def test_convergence_looks_into_pipelines_and_searches():
 
 
 def test_convergence_refuses_an_unknown_axis():
-    """Another horizontal axis raises a ValueError that lists the two."""
+    """An unknown horizontal axis raises a ValueError that lists the two known ones."""
     with pytest.raises(ValueError, match=r"'x' parameter must be 'seconds' or 'entries'. Got 'h'"):
         ConvergenceDisplay.from_estimator(fitted()[0], x="h")
 
@@ -159,7 +159,7 @@ def test_relevance_of_several_parts():
 
 
 def test_relevance_of_columns():
-    """A part on some of the columns is relevant there only, also when such nodes are nested."""
+    """A part on some of the columns is relevant only there, also inside nested Columns."""
     kernel = Columns(RBF([0.5, 0.25]), [3, 1])
     np.testing.assert_allclose(relevances(kernel, 4), [[0.0, 4.0, 0.0, 2.0]])
     kernel = 2.0 * Columns(Columns(Matern(0.5), [1]) + Columns(RBF(4.0), [0, 1]), [0, 2])
@@ -175,7 +175,7 @@ def test_relevance_per_standard_deviation():
 
 
 def test_relevance_order():
-    """The most relevant feature stands on top, or the features keep their order."""
+    """The most relevant feature is on top; without sorting the features keep their order."""
     kernel = RBF([2.0, 0.5, 1.0])
     names = ["weight", "hour", "day"]
     model, _, _ = fitted(3, kernel)
@@ -208,14 +208,14 @@ def test_relevance_takes_names_from_data_frames():
     ],
 )
 def test_relevance_refuses(kernel, options, message):
-    """Wrong arguments raise a ValueError that names the parameter and what came."""
+    """Wrong arguments raise a ValueError that names the parameter and the value."""
     with pytest.raises(ValueError, match=message):
         RelevanceDisplay.from_estimator(fitted(2, kernel)[0], **options)
 
 
 @pytest.mark.parametrize("include_noise", [True, False])
 def test_posterior_curve(include_noise):
-    """The band holds the given probability at every place, with noise or without."""
+    """The band has the given probability at every grid value, with and without noise."""
     model, _, _ = fitted()
     display = PosteriorDisplay.from_estimator(
         model, confidence=0.8, include_noise=include_noise, grid_resolution=30
@@ -235,7 +235,7 @@ def test_posterior_curve(include_noise):
 
 
 def test_posterior_draws_observations():
-    """Observations are drawn, at most so many as asked for, and set the range with their X."""
+    """At most ``subsample`` observations are drawn, and their X determines the range."""
     model, X, y = fitted()
     display = PosteriorDisplay.from_estimator(model, X, y)
     np.testing.assert_array_equal(display.data_.get_xydata(), np.column_stack([X, y]))
@@ -246,7 +246,7 @@ def test_posterior_draws_observations():
 
 
 def test_posterior_maps():
-    """Two features give a map of the mean and one of the standard deviation, in their order."""
+    """Two features give a map of the mean and a map of the standard deviation, in this order."""
     model, X, y = fitted(2)
     display = PosteriorDisplay.from_estimator(model, X, y, grid_resolution=20, include_noise=False)
     first, second = display.grid
@@ -276,7 +276,7 @@ def test_posterior_of_one_of_several_outputs(n_features):
 
 
 def test_posterior_of_a_pipeline():
-    """Inputs are drawn as the pipeline takes them, inducing inputs included."""
+    """Inputs and inducing inputs are drawn in the units that enter the pipeline."""
     _, X, y = fitted()
     pipeline = make_pipeline(StandardScaler(), SparseStub()).fit(X, y)
     display = PosteriorDisplay.from_estimator(pipeline)
@@ -287,7 +287,7 @@ def test_posterior_of_a_pipeline():
 
 
 def test_posterior_behind_a_step_without_inverse():
-    """Inducing inputs that cannot be placed are left out; then X has to give the range."""
+    """Inducing inputs behind a step without inverse are left out, and X must give the range."""
     _, X, y = fitted()
     pipeline = make_pipeline(FunctionTransformer(np.exp), SparseStub()).fit(X, y)
     display = PosteriorDisplay.from_estimator(pipeline, X)
@@ -314,7 +314,7 @@ def test_posterior_of_a_constant_feature():
 
 
 def test_displays_draw_into_given_axes():
-    """No new figure is made where axes are given."""
+    """Displays draw into given axes and make no new figure."""
     figure, axes = plt.subplots(1, 2)
     model, _, _ = fitted(2)
     assert ConvergenceDisplay.from_estimator(model, ax=axes[0]).ax_ is axes[0]
@@ -334,14 +334,14 @@ def test_displays_draw_into_given_axes():
     ],
 )
 def test_posterior_refuses(n_features, options, message):
-    """Wrong arguments raise a ValueError that says what must hold."""
+    """Wrong arguments raise a ValueError that names the condition."""
     with pytest.raises(ValueError, match=message):
         PosteriorDisplay.from_estimator(fitted(n_features)[0], **options)
 
 
 @pytest.mark.parametrize("display", [ConvergenceDisplay, RelevanceDisplay, PosteriorDisplay])
 def test_displays_need_a_fitted_sparse_model(display):
-    """Unfitted estimators raise NotFittedError, others a TypeError that names them."""
+    """Unfitted estimators raise NotFittedError; others raise a TypeError that names them."""
     with pytest.raises(NotFittedError):
         display.from_estimator(SparseStub())
     with pytest.raises(TypeError, match=rf"{display.__name__}.* needs .* Got LinearRegression"):
@@ -350,7 +350,7 @@ def test_displays_need_a_fitted_sparse_model(display):
 
 @pytest.mark.parametrize("display", [ConvergenceDisplay, RelevanceDisplay, PosteriorDisplay])
 def test_displays_say_that_they_need_matplotlib(display, monkeypatch):
-    """Without matplotlib the error names the method and the command that cures it."""
+    """Without matplotlib the error names the method and the command that installs it."""
     model, _, _ = fitted()
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=rf"{display.__name__}.* needs .*pip install matplotlib"):
@@ -359,7 +359,7 @@ def test_displays_say_that_they_need_matplotlib(display, monkeypatch):
 
 @pytest.mark.parametrize("n_features", [1, 2])
 def test_displays_render(n_features):
-    """Every picture can be drawn to the end."""
+    """Every picture can be rendered."""
     model, X, y = fitted(n_features)
     ConvergenceDisplay.from_estimator(model, name="trace").figure_.canvas.draw()
     RelevanceDisplay.from_estimator(model).figure_.canvas.draw()

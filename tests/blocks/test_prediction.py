@@ -1,0 +1,151 @@
+"""Predictions of PIC's test conditional, against dense definitions."""
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from dense import (
+    MODELS,
+    OUTPUTS,
+    WEIGHTED,
+    assert_moments,
+    conditional_parts,
+    exact_gp,
+    labelled_posterior,
+    make_case,
+    moments_of_information,
+    random_information,
+)
+from numpy.testing import assert_allclose, assert_array_equal
+
+from sklearn_sgp.blocks.prediction import FactorCache, PICConditional
+from sklearn_sgp.gp.conditionals import ExactConditional
+
+PITC = MODELS["pitc"]
+LABELS = np.repeat([0, 1, 2], 8)  # of the 24 rows of a case
+X_TEST = np.random.default_rng(5).uniform(-2.0, 2.0, (9, 2))
+TEST_LABELS = np.array([1, 0, 0, -1, 2, 2, 2, -1, 1])
+NO_LABELS = np.full(9, -1)
+
+
+def training(case):
+    """Rows of each block."""
+    return lambda k: case.rows.select(LABELS == k)
+
+
+def check(conditional, mean, covariance, blocks=TEST_LABELS, **tolerance):
+    assert_moments(
+        lambda name: getattr(conditional, name)(X_TEST, blocks), mean, covariance, **tolerance
+    )
+
+
+@WEIGHTED
+@OUTPUTS
+def test_pic_from_any_q(t, weighted):
+    """From a q(u) of no data, a row is also told by the targets of its own block, given u."""
+    case = make_case(t=t)
+    weight = np.linspace(0.5, 2.0, 24) if weighted else np.ones(24)
+    rows = replace(case.rows, weight=weight if weighted else None)
+    H, h = random_information(5, t, seed=3)
+    m, S = moments_of_information(case.matrices()[0], H, h)
+    P, K, Q = conditional_parts(case, X_TEST)
+    mean, A = P @ m, P.copy()
+    covariance = np.zeros_like(K)
+    for k in (-1, 0, 1, 2):
+        test, mine = TEST_LABELS == k, LABELS == k
+        local = (K - Q)[np.ix_(test, test)]
+        if k >= 0:
+            P_B, K_B, Q_B = conditional_parts(case, case.X[mine])
+            R = K_B - Q_B + np.diag(case.noise / weight[mine])
+            cross = case.kernel(X_TEST[test], case.X[mine])
+            cross -= P[test] @ case.kernel(case.Z, case.X[mine])
+            gain = np.linalg.solve(R, cross.T).T
+            mean[test] += gain @ (case.y[mine] - P_B @ m)
+            A[test] -= gain @ P_B
+            local = local - gain @ cross.T
+        covariance[np.ix_(test, test)] += local
+    covariance += A @ S @ A.T
+    conditional = PICConditional(
+        case.posterior(H, h), case.noise, PITC, lambda k: rows.select(LABELS == k)
+    )
+    check(conditional, mean, covariance)
+
+
+def test_pic_at_the_optimum_is_dense_conditioning():
+    """PIC is the exact GP with the prior covariance that keeps K within blocks, Q elsewhere."""
+    case = make_case(t=2)
+    both, n = np.vstack([case.X, X_TEST]), len(case.X)
+    labels = np.concatenate([LABELS, np.where(TEST_LABELS < 0, 100, TEST_LABELS)])
+    _, exact, Q = conditional_parts(case, both)
+    K = Q + (labels[:, None] == labels) * (exact - Q)
+    _, mean, covariance = exact_gp(K[:n, :n], case.y, case.noise, K[:n, n:], K[n:, n:])
+    posterior = labelled_posterior(case, LABELS, PITC)
+    conditional = PICConditional(posterior, case.noise, PITC, training(case))
+    check(conditional, mean, covariance, rtol=1e-6)
+
+
+@pytest.mark.parametrize("m", [1, 5])
+def test_pic_with_one_block_is_the_exact_gp(m):
+    """With all rows in one block, however few the inducing inputs, PIC is the exact GP."""
+    case = make_case(m=m, delta=1e-8)
+    posterior = labelled_posterior(case, np.zeros(24), PITC)
+    conditional = PICConditional(posterior, case.noise, PITC, lambda k: case.rows)
+    _, mean, covariance = exact_gp(
+        case.kernel(case.X), case.y, case.noise, case.kernel(case.X, X_TEST), case.kernel(X_TEST)
+    )
+    check(conditional, mean, covariance, np.zeros(9, dtype=int), rtol=1e-5, atol=1e-6)
+
+
+def test_pic_of_rows_in_no_block_is_pitc():
+    """Rows that belong to no block are predicted from u alone."""
+    case = make_case()
+    posterior = labelled_posterior(case, LABELS, PITC)
+    pic = PICConditional(posterior, case.noise, PITC, training(case))
+    mean, covariance = posterior.mean_covariance(X_TEST)
+    check(pic, mean, covariance[:, :, 0], NO_LABELS)
+
+
+def test_pic_with_single_rows_in_blocks():
+    """A block of one row predicts finite variances, one without rows those from u alone."""
+    case = make_case()
+    posterior = labelled_posterior(case, LABELS, PITC)
+    one = PICConditional(posterior, case.noise, PITC, lambda k: case.rows.select(slice(k, k + 1)))
+    none = PICConditional(posterior, case.noise, PITC, lambda k: case.rows.select(slice(0, 0)))
+    mean, covariance = ExactConditional(posterior).mean_covariance(X_TEST)
+    covariance = covariance[:, :, 0]
+    check(none, mean, covariance, np.zeros(9, dtype=int))
+    assert np.isfinite(one.mean_covariance(X_TEST, np.arange(9))[1]).all()
+    variance = one.mean_variance(X_TEST, np.arange(9))[1][:, 0]
+    assert (variance <= np.diagonal(covariance) + 1e-9).sum() > 0
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_jobs_change_nothing(n_jobs):
+    """Any number of workers predicts the same."""
+    case = make_case()
+    posterior = labelled_posterior(case, LABELS, PITC)
+    parallel = PICConditional(posterior, case.noise, PITC, training(case), n_jobs)
+    alone = PICConditional(posterior, case.noise, PITC, training(case))
+    mean, covariance = alone.mean_covariance(X_TEST, TEST_LABELS)
+    check(parallel, mean, covariance[:, :, 0])
+
+
+def test_a_cache_keeps_the_blocks_that_fit():
+    """The last blocks used are kept within the bound, give the same, and no copy takes them."""
+    case = make_case()
+    posterior = labelled_posterior(case, LABELS, PITC)
+    fresh = PICConditional(posterior, case.noise, PITC, training(case))
+    expected = fresh.mean_variance(X_TEST, TEST_LABELS)
+    cache = FactorCache(1 << 20)
+    kept = PICConditional(posterior, case.noise, PITC, training(case), cache=cache)
+    for _ in range(2):
+        for one, other in zip(kept.mean_variance(X_TEST, TEST_LABELS), expected, strict=True):
+            assert_array_equal(one, other)
+    assert sorted(cache.held) == [0, 1, 2]
+    assert cache.nbytes == sum(made.nbytes for made in cache.held.values())
+    assert not pickle.loads(pickle.dumps(cache)).held
+    two = FactorCache(cache.nbytes * 2 // 3)
+    small = PICConditional(posterior, case.noise, PITC, training(case), cache=two)
+    assert_allclose(small.mean(X_TEST, TEST_LABELS), expected[0])
+    assert list(two.held) == [1, 2] and two.nbytes <= two.max_bytes

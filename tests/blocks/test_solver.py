@@ -1,0 +1,184 @@
+"""A fit in blocks from beginning to end, at fixed hyperparameters, and rows that come later."""
+
+import numpy as np
+import pytest
+from block_helpers import (
+    LABELS,
+    MODELS,
+    PARTITIONS,
+    TEST_LABELS,
+    X_TEST,
+    fixed,
+    plan_of,
+    problem_of,
+)
+from failures import interrupt
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
+
+from sklearn_sgp.blocks import natural_gradient, solver
+from sklearn_sgp.blocks.schedules import Average, RobbinsMonro
+from sklearn_sgp.blocks.solver import add_rows, learn
+from sklearn_sgp.data.rows import Rows
+from sklearn_sgp.factors.block_factors import block_factor
+from sklearn_sgp.fitting import budget
+
+
+def summed(found):
+    """H, h and the evidence of all blocks of a fit, block by block."""
+    posterior, s2 = found.result.posterior, found.result.parameters.noise_variance
+    H, h, constant = np.zeros_like(posterior.H[0]), np.zeros_like(posterior.h), 0.0
+    for k in range(len(found.blocks)):
+        factor = block_factor(posterior.prior, found.blocks(k), s2, found.specification.model)
+        constant += factor.add_to(H, h)
+    H = np.tril(H) + np.tril(H, -1).T
+    B = np.eye(len(H)) + H
+    evidence = 0.5 * float(np.vdot(h, np.linalg.solve(B, h))) - 0.5 * np.linalg.slogdet(B)[1]
+    return H, h, constant + evidence
+
+
+def assert_is_sum(found):
+    """The posterior is the sum of all blocks, and the objective its evidence."""
+    H, h, evidence = summed(found)
+    assert_allclose(found.result.posterior.H[0], H, rtol=1e-9, atol=1e-9)
+    assert_allclose(found.result.posterior.h, h, rtol=1e-9, atol=1e-9)
+    assert_allclose(found.result.objective, evidence, rtol=1e-9)
+
+
+@MODELS
+@pytest.mark.parametrize("schedule", [None, Average()])
+@pytest.mark.parametrize("labels", [None, LABELS], ids=["partition", "labels"])
+def test_the_posterior_is_the_sum_over_blocks(toy, model, schedule, labels):
+    """In one pass or an epoch of steps, all rows are in one block each, and all blocks in q(u)."""
+    found = learn(problem_of(*toy, labels), plan_of(model, schedule))
+    assert_is_sum(found)
+    assert sum(len(found.blocks(k)) for k in range(len(found.blocks))) == 60
+    assert not found.interrupted
+    assert found.result.n_steps == (0 if schedule is None else len(found.blocks))
+
+
+def test_blocks_are_in_the_order_of_their_labels(toy):
+    """The user's labels name the blocks, whatever numbers they are."""
+    names = np.array([40, -3, 7, 12])
+    found = learn(problem_of(*toy, names[LABELS]), plan_of("pitc"))
+    assert_array_equal(found.labels, np.sort(names))
+    for k, name in enumerate(found.labels):
+        assert_array_equal(found.blocks(k).X, toy[0][names[LABELS] == name])
+    assert_array_equal(found.assign(X_TEST[:3], np.array([7, 99, -3])), [1, -1, 0])
+    assert_array_equal(found.assign(X_TEST), np.full(9, -1))
+
+
+def test_blocks_of_independent_rows_are_of_any_size(toy, monkeypatch):
+    """Models whose factors are rows give the same posterior however rows are put into blocks."""
+    whole = learn(problem_of(*toy), plan_of("fitc"))
+    monkeypatch.setattr(solver, "_ROW_BLOCK", 7)
+    parts = learn(problem_of(*toy), plan_of("fitc"))
+    assert (len(whole.blocks), len(parts.blocks)) == (1, 9)
+    assert_allclose(parts.result.posterior.H[0], whole.result.posterior.H[0], rtol=1e-9, atol=1e-9)
+    assert_allclose(parts.result.objective, whole.result.objective, rtol=1e-10)
+
+
+@PARTITIONS
+def test_a_partition_knows_where_later_rows_go(toy, partition):
+    """Rows without labels belong where the partition puts them."""
+    found = learn(problem_of(*toy), plan_of("pitc", partition=partition))
+    assert len(found.blocks) > 1
+    assert_array_equal(found.assign(X_TEST), found.partition.assign(X_TEST))
+    with pytest.raises(ValueError, match="blocks must be given to fit"):
+        found.check_labels(TEST_LABELS, 9)
+
+
+@pytest.mark.parametrize("stop", [1, 3])
+def test_steps_end_at_their_number(toy, stop):
+    """max_steps ends the steps, and a budget that is over ends them after the first."""
+    schedule = RobbinsMonro(0.3, 0.9, 0.75)
+    found = learn(problem_of(*toy, LABELS, max_steps=stop), plan_of("pitc", schedule))
+    assert found.result.n_steps == stop
+    late = learn(problem_of(*toy, LABELS, max_time=1e-9), plan_of("pitc", schedule))
+    assert late.result.n_steps == 1
+
+
+def test_an_interrupt_leaves_the_steps_before(toy, monkeypatch):
+    """Ctrl-C in the third step gives the posterior of two, in the first step it is raised."""
+    two = learn(problem_of(*toy, LABELS, max_steps=2), plan_of("pitc", Average()))
+    with monkeypatch.context() as patch:
+        interrupt(patch, natural_gradient, "block_sums", 3, KeyboardInterrupt)
+        found = learn(problem_of(*toy, LABELS), plan_of("pitc", Average()))
+    assert found.interrupted and not two.interrupted
+    assert found.result.n_steps == 2
+    assert_array_equal(found.result.posterior.H[0], two.result.posterior.H[0])
+    with monkeypatch.context() as patch:
+        interrupt(patch, natural_gradient, "block_sums", 1, KeyboardInterrupt)
+        with pytest.raises(KeyboardInterrupt):
+            learn(problem_of(*toy, LABELS), plan_of("pitc", Average()))
+
+
+def test_a_budget_too_short_for_all_blocks_warns(toy, monkeypatch):
+    """The exact solver then scales up the blocks that it had time for."""
+    monkeypatch.setattr(budget, "_SLACK_SECONDS", 0.0)
+    X, y = np.tile(toy[0], (40, 1)), np.tile(toy[1], 40)
+    labels = np.arange(len(X)) // 120  # each block has all rows of `toy` twice
+    ours = fixed("fitc", max_time=1e-6)
+    with pytest.warns(ConvergenceWarning, match="no time for all 20 blocks"):
+        ours.fit(X, y, blocks=labels)
+    whole = fixed("fitc").fit(X, y, blocks=labels)
+    assert_allclose(ours.predict(X_TEST), whole.predict(X_TEST), rtol=1e-7)
+    assert_allclose(ours.objective_, whole.objective_, rtol=1e-9)
+
+
+def test_a_block_that_is_too_large_is_refused(toy, monkeypatch):
+    """A block whose covariance would not fit into memory ends with a clear error."""
+    monkeypatch.setattr(solver, "LARGEST_BLOCK", 20)
+    for model in ("pitc", "pic"):
+        with pytest.raises(ValueError, match="Got one of 60: split it"):
+            fixed(model).fit(*toy, blocks=np.zeros(60, dtype=int))
+    fixed("fitc").fit(*toy, blocks=np.zeros(60, dtype=int))
+
+
+# Later rows
+
+
+def more_rows(found, n=15, labels=None):
+    rng, start = np.random.default_rng(3), found.blocks.rows
+    X = rng.uniform(-2.0, 2.0, (n, 2))
+    return Rows(X, np.cos(X[:, :1]), None, start.y_mean, start.y_scale, labels)
+
+
+@MODELS
+@pytest.mark.parametrize("labelled", [False, True])
+def test_later_rows_join_the_sum(toy, model, labelled):
+    """After more rows the posterior is the sum over old and new blocks; the old fit stays."""
+    found = learn(problem_of(*toy, LABELS if labelled else None), plan_of(model))
+    H, n_blocks = found.result.posterior.H[0].copy(), len(found.blocks)
+    labels = np.array([0, 9, 3] * 5) if labelled else None
+    rows = more_rows(found, labels=labels)
+    after = add_rows(found, rows)
+    assert len(after.blocks.rows) == 75 and len(found.blocks.rows) == 60
+    assert_is_sum(after)
+    assert_array_equal(found.result.posterior.H[0], H)
+    assert len(found.blocks) == n_blocks
+    if labelled:
+        assert_array_equal(after.labels, [0, 1, 2, 3, 9])
+        assert_array_equal(after.blocks(4).X, rows.X[labels == 9])
+
+
+def test_only_blocks_that_are_hit_are_summed_again(toy, monkeypatch):
+    """A batch of one block costs its old and its new self, whatever the number of blocks."""
+    found = learn(problem_of(*toy, LABELS), plan_of("pitc"))
+    sizes, block_sums = [], solver.block_sums
+
+    def counted(prior, pieces, *args):
+        sizes.append(sum(len(piece) for group in pieces.groups for piece in group))
+        return block_sums(prior, pieces, *args)
+
+    monkeypatch.setattr(solver, "block_sums", counted)
+    assert_is_sum(add_rows(found, more_rows(found, labels=np.full(15, 2))))
+    in_block = int((LABELS == 2).sum())
+    assert sizes == [in_block, in_block + 15]
+
+
+def test_labels_are_missed_where_there_were_some(toy):
+    """Rows without labels cannot join blocks that have labels."""
+    found = learn(problem_of(*toy, LABELS), plan_of("pitc"))
+    with pytest.raises(ValueError, match="blocks must be given, as they were"):
+        add_rows(found, more_rows(found))

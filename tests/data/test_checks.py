@@ -1,0 +1,28 @@
+"""Numbers whose squares could overflow are refused."""
+
+import numpy as np
+import pytest
+
+from sklearn_sgp.data.checks import LARGEST, check_size
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(3,), (3, 2)])
+def test_sizes_up_to_the_largest_are_taken(shape, dtype):
+    """Numbers of at most LARGEST in size are no error, of either sign."""
+    values = np.full(shape, min(LARGEST, float(np.finfo(dtype).max)), dtype=dtype)
+    assert check_size("X", values) is None
+    assert check_size("X", -values) is None
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_larger_sizes_are_refused(sign):
+    """One number beyond LARGEST, of either sign, is an error that names the array and the size."""
+    values = np.array([[0.0, 1.0], [sign * 2e100, 3.0]])
+    with pytest.raises(ValueError, match=r"^y must hold numbers of at most 1e\+100.*Got 2e\+100"):
+        check_size("y", values)
+
+
+def test_squares_of_what_is_taken_are_finite():
+    """The squares of the largest numbers are finite with room for weights and noise variances."""
+    assert np.isfinite(LARGEST**2 * 1e100)

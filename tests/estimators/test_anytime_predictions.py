@@ -1,0 +1,84 @@
+"""Every predicting method takes blocks; what a fitted model keeps for predictions."""
+
+import pickle
+from functools import partial
+
+import numpy as np
+import pytest
+from block_helpers import LABELS, MODELS, TEST_LABELS, X_TEST, fixed
+from failures import interrupt
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from sklearn_sgp import AnytimeSGPRegressor
+from sklearn_sgp.blocks import prediction
+
+
+def test_every_predicting_method_takes_blocks(toy):
+    """Quantiles, densities, draws and score rest on the prediction for the same blocks."""
+    X, y = toy
+    model = fixed().fit(X, y, blocks=LABELS)
+    mean, std = model.predict(X, return_std=True, blocks=LABELS)
+    quantiles = model.predict_quantiles(X, [0.5], blocks=LABELS)
+    assert_allclose(quantiles[:, 0], mean, rtol=1e-12)
+    density = -0.5 * ((y - mean) / std) ** 2 - np.log(std) - 0.5 * np.log(2.0 * np.pi)
+    assert_allclose(model.log_density(X, y, blocks=LABELS), density, rtol=1e-9)
+    r2 = 1.0 - np.sum((y - mean) ** 2) / np.sum((y - y.mean()) ** 2)
+    assert_allclose(model.score(X, y, blocks=LABELS), r2, rtol=1e-9)
+    draws = model.sample_y(X, 2000, blocks=LABELS)
+    assert np.abs((draws.mean(axis=1) - mean) / std).max() < 5.0 / np.sqrt(2000)
+    assert_allclose(draws.std(axis=1), std, rtol=0.1)
+    paths = partial(model.sample_y, X, method="pathwise", blocks=LABELS)
+    for draw in (paths, model.sample_functions):
+        with pytest.raises(ValueError, match="joint"):
+            draw()
+
+
+def test_nothing_predicts_before_fit():
+    """Every predicting method says that the estimator is not fitted."""
+    model = AnytimeSGPRegressor()
+    for method in (model.predict, model.predict_std, model.predict_quantiles, model.sample_y):
+        with pytest.raises(NotFittedError):
+            method(X_TEST, blocks=TEST_LABELS)
+    with pytest.raises(NotFittedError):
+        model.sample_functions()
+
+
+@MODELS
+@pytest.mark.parametrize("labels", [None, LABELS], ids=["partition", "labels"])
+def test_pickle_and_clone(toy, model, labels):
+    """A pickle predicts the same bits and goes on alike; a clone is not fitted."""
+    ours = fixed(model, n_blocks=3).fit(*toy, blocks=labels)
+    blocks = None if labels is None else TEST_LABELS
+    mean, std = ours.predict(X_TEST, return_std=True, blocks=blocks)
+    again = pickle.loads(pickle.dumps(ours))
+    got, got_std = again.predict(X_TEST, return_std=True, blocks=blocks)
+    assert_array_equal(got, mean)
+    assert_array_equal(got_std, std)
+    more = None if labels is None else TEST_LABELS
+    for one in (ours, again):
+        one.partial_fit(X_TEST, np.sin(X_TEST[:, 0]), blocks=more)
+    assert_array_equal(again.predict(X_TEST, blocks=blocks), ours.predict(X_TEST, blocks=blocks))
+    assert not hasattr(clone(ours), "kernel_")
+
+
+def test_predictions_twice_are_from_the_cache(toy, monkeypatch):
+    """A block that was predicted in is not factorised again, until its rows change."""
+    X, y = toy
+    ours = fixed().fit(X, y, blocks=LABELS)
+    first = ours.predict(X_TEST, blocks=TEST_LABELS)
+    with monkeypatch.context() as patch:
+        interrupt(patch, prediction, "block_factor", 1, AssertionError)
+        assert_array_equal(ours.predict(X_TEST, blocks=TEST_LABELS), first)
+    ours.partial_fit(X_TEST, first + 1.0, blocks=TEST_LABELS)
+    assert (ours.predict(X_TEST, blocks=TEST_LABELS) > first).all()
+
+
+@pytest.mark.parametrize("model", ["sor", "dtc", "vfe", "fitc", "fic"])
+def test_only_models_of_whole_blocks_need_their_rows(toy, model):
+    """Predictions of the others do not change if the rows are gone."""
+    ours = fixed(model).fit(*toy)
+    mean, std = ours.predict(X_TEST, return_std=True)
+    ours._blocks.blocks.rows.X[:], ours._blocks.blocks.rows.y[:] = np.nan, np.nan
+    assert_array_equal(ours.predict(X_TEST, return_std=True), (mean, std))

@@ -1,0 +1,104 @@
+"""How streams begin: few rows, rows without a signal, and how far later batches may go."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from stream_helpers import batches, log_parameters, make_line, taught
+
+from sklearn_sgp import (
+    StreamingSGPClassifier,
+    StreamingSGPRegressor,
+)
+
+# Beginnings
+
+
+@pytest.mark.parametrize("kind", [StreamingSGPRegressor, StreamingSGPClassifier])
+def test_a_stream_begins_anew_until_it_has_enough_rows(kind, rng):
+    """A few short batches at the beginning are as good as one of all their rows."""
+    X, y = make_line(rng)
+    y = y if kind is StreamingSGPRegressor else y > 0.0
+    order = np.random.default_rng(1).permutation(len(X))
+    X, y = X[order], y[order]
+    weight = np.where(np.arange(60) % 7, 1.0, 2.0)
+    stream, whole = kind(n_inducing=15), kind(n_inducing=15)
+    classes = {} if kind is StreamingSGPRegressor else {"classes": [False, True]}
+    evidence = 0.0
+    for lo, hi in ((0, 3), (3, 20), (20, 60)):
+        stream.partial_fit(X[lo:hi], y[lo:hi], sample_weight=weight[lo:hi], **classes)
+        evidence += stream.objective_
+    whole.partial_fit(X[:60], y[:60], sample_weight=weight)
+    assert stream._stream.initial_rows is None
+    assert (stream.n_steps_, stream.n_samples_seen_) == (3, 60)
+    assert_allclose(stream.log_evidence_, evidence, rtol=1e-10)
+    assert_allclose(stream.log_evidence_, whole.log_evidence_, rtol=1e-10)
+    answer = "predict" if kind is StreamingSGPRegressor else "predict_proba"
+    assert_allclose(getattr(stream, answer)(X), getattr(whole, answer)(X), atol=1e-10)
+    taught(stream, batches(X[60:], y[60:], 200))
+    assert stream.n_steps_ == 5
+
+
+def test_a_beginning_of_noise_does_not_hide_what_follows(rng):
+    """Its kernel says that there is nothing, and is not what later batches begin from."""
+    X = np.arange(1200)[:, None] / 40.0
+    f = np.where(X[:, 0] < 7.5, 0.0, 2.0 * np.sin(X[:, 0]))
+    y = 5.0 + f + 0.3 * rng.standard_normal(1200)
+    model = StreamingSGPRegressor(n_inducing=60)
+    model.partial_fit(X[:300], y[:300])
+    assert not model._stream.has_signal
+    taught(model, batches(X[300:], y[300:], *range(100, 900, 100)))
+    assert model._stream.has_signal
+    assert np.sqrt(np.mean((model.predict(X) - 5.0 - f) ** 2)) < 0.25
+
+
+def test_kernels_are_left_alone_where_nothing_is_learned(rng):
+    """Nor is a beginning without a signal a reason to go back to where they started."""
+    X = rng.uniform(0.0, 3.0, (300, 1))
+    y = rng.standard_normal(300)
+    model = taught(StreamingSGPRegressor(n_inducing=20), batches(X, y, 150))
+    assert not model._stream.has_signal
+    before = log_parameters(model)
+    model.set_params(optimizer=None).partial_fit(X[150:], np.sin(5.0 * X[150:, 0]))
+    assert_array_equal(log_parameters(model), before)
+
+
+def test_a_bad_first_guess_is_not_for_ever(rng):
+    """Two rows at first do not fix scales and bounds of what follows."""
+    X = np.sort(rng.uniform(0.0, 1.0, (300, 1)), axis=0)
+    y = np.sin(6.0 * X[:, 0]) + 1e-4 * rng.standard_normal(300)
+    model = taught(StreamingSGPRegressor(n_inducing=20), batches(X, y, 2, 5, 150))
+    assert_allclose(model.predict(X), y, atol=0.001)
+
+
+def test_a_constant_stream():
+    """A constant target is predicted."""
+    X = np.linspace(0.0, 1.0, 60)[:, None]
+    model = taught(StreamingSGPRegressor(n_inducing=5), batches(X, np.full(60, -3.0), 20, 21))
+    assert_allclose(model.predict(X), -3.0, atol=1e-3)
+
+
+# The trust region
+
+
+def test_a_batch_moves_parameters_no_further_than_it_may(rng):
+    """Log parameters move within trust_region, noise further upwards, whatever a batch asks for."""
+    X, y = make_line(rng)
+    model = StreamingSGPRegressor(n_inducing=15, trust_region=0.2, max_iter=50)
+    model.partial_fit(X[:500], y[:500])
+    for lo in (500, 600, 700):
+        before = log_parameters(model)
+        model.partial_fit(X[lo : lo + 100], 10.0 * np.cos(9.0 * y[lo : lo + 100]))
+        moved = log_parameters(model) - before
+        assert np.abs(moved[:-1]).max() <= 0.2 + 1e-9
+        assert -0.2 - 1e-9 <= moved[-1] <= 5.0 * 0.2 + 1e-9
+        assert np.abs(moved).max() > 0.1  # they want to go far
+
+
+def test_more_rows_than_before_may_move_them_further(rng):
+    """The trust region grows where a batch has more rows than all before."""
+    X, y = make_line(rng)
+    model = StreamingSGPRegressor(n_inducing=15, trust_region=0.1)
+    model.partial_fit(X[:4], y[:4])
+    before = log_parameters(model)
+    model.partial_fit(X[4:], y[4:])
+    assert np.abs(log_parameters(model) - before).max() > 0.2

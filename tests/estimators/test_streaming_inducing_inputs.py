@@ -1,0 +1,66 @@
+"""Inducing inputs of streams: how many, where, and which ones stay."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from stream_helpers import batches, make_line, taught
+
+from sklearn_sgp import (
+    StreamingSGPClassifier,
+    StreamingSGPRegressor,
+)
+
+
+def test_inducing_inputs_grow_where_they_are_needed(rng):
+    """min_inducing takes as many as the rows ask for, and predicts as well as with all."""
+    X, y = make_line(rng)
+    pieces = batches(X, y, 300, 600)
+    small = StreamingSGPRegressor(n_inducing=60, min_inducing=3)
+    counts = [len(small.partial_fit(*piece).inducing_points_) for piece in pieces]
+    assert 3 <= counts[0] < counts[1] < counts[2] < 40
+    full = taught(StreamingSGPRegressor(n_inducing=60), pieces)
+    assert len(full.inducing_points_) > counts[2]
+    grid = np.linspace(0.2, 8.8, 100)[:, None]
+    assert_allclose(small.predict(grid), full.predict(grid), atol=0.1)
+
+
+@pytest.mark.parametrize("inducing", ["greedy", "kmeans", "random"])
+def test_inducing_inputs_stay_within_their_number(inducing, rng):
+    """There are never more than n_inducing, and rows that come late have some."""
+    X, y = make_line(rng)
+    model = StreamingSGPRegressor(n_inducing=8, inducing=inducing, max_iter=3, random_state=0)
+    for piece in batches(X, y, 5, 300, 600):
+        model.partial_fit(*piece)
+        assert len(model.inducing_points_) <= 8
+    assert model.inducing_points_.max() > 6.0  # the far end is covered too
+
+
+@pytest.mark.parametrize("optimizer", ["lbfgs", "adam"])
+@pytest.mark.parametrize("kind", [StreamingSGPRegressor, StreamingSGPClassifier])
+def test_old_inducing_inputs_stay_where_they_are(kind, optimizer, rng):
+    """Inducing inputs that are kept do not move, new ones are learned."""
+    X, y = make_line(rng)
+    y = y if kind is StreamingSGPRegressor else y > 0.0
+    model = kind(n_inducing=12, optimizer=optimizer, max_iter=5)
+    first, second, third = batches(X, y, 300, 600)
+    model.partial_fit(*first)
+    for piece in (second, third):
+        old = {float(z) for z in model.inducing_points_[:, 0]}
+        new = {float(z) for z in model.partial_fit(*piece).inducing_points_[:, 0]}
+        assert len(new & old) >= 3
+        learned = new - old
+        assert learned
+        assert not learned <= {float(x) for x in piece[0][:, 0]}
+
+
+def test_inducing_inputs_stay_where_the_function_moves(rng):
+    """Where not all can stay, those stay without which the function would be lost."""
+    X = np.sort(rng.uniform(0.0, 20.0, (1600, 1)), axis=0)
+    loud = np.abs(X[:, 0] - 6.0) < 3.0
+    f = np.where(loud, 1.0, 0.03) * np.sin(5.0 * X[:, 0])
+    y = f + 0.01 * rng.standard_normal(1600)
+    model = StreamingSGPRegressor(n_inducing=30)
+    taught(model, batches(X, y, *range(200, 1600, 200)))
+    Z = model.inducing_points_[:, 0]
+    assert np.count_nonzero(np.abs(Z - 6.0) < 3.0) >= 12  # 9 if they were spread evenly
+    assert np.sqrt(np.mean((model.predict(X) - f) ** 2)) < 0.1

@@ -1,0 +1,143 @@
+"""scikit-learn's callbacks see how the SVGP estimators learn, and can stop them."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from svgp_regressors import WAYS, assert_same_model
+
+from sklearn_sgp import SVGPClassifier, SVGPRegressor
+from sklearn_sgp.likelihoods import StudentT
+from sklearn_sgp.metrics import log_density_scorer
+
+try:
+    from sklearn.callback import ProgressBar, ScoringMonitor
+except ImportError:
+    ProgressBar = ScoringMonitor = None
+
+
+needs_callbacks = pytest.mark.skipif(
+    ProgressBar is None, reason="scikit-learn has callbacks from 1.9 on"
+)
+
+
+def stop_after(n_steps):
+    """A callback that asks to stop after so many steps."""
+
+    class Stop:
+        def __init__(self):
+            self.steps = 0
+
+        def setup(self, estimator, context):
+            pass
+
+        def teardown(self, estimator, context):
+            pass
+
+        def on_fit_task_begin(self, estimator, context):
+            pass
+
+        def on_fit_task_end(self, estimator, context):
+            self.steps += context.parent is not None
+            return self.steps >= n_steps
+
+    return Stop()
+
+
+@needs_callbacks
+@pytest.mark.parametrize("way", ["auto, few rows", "auto, growing subsets", "lbfgs", "adam"])
+def test_a_callback_can_stop_the_fit(wave, way):
+    """A callback that returns True ends the fit cleanly, with the exact posterior."""
+    model = SVGPRegressor(n_inducing=10, random_state=0).set_params(**WAYS[way])
+    model.set_callbacks(stop_after(2)).fit(*wave)
+    assert model.n_iter_ == 3  # two steps, and the final pass
+    frozen = SVGPRegressor(
+        model.kernel_,
+        optimizer=None,
+        inducing=model.inducing_points_,
+        noise_variance=model.noise_variance_,
+    )
+    assert_same_model(frozen.fit(*wave), model, wave[0], rtol=1e-6)
+
+
+@needs_callbacks
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("way", "tolerance"),
+    [("auto, few rows", 1e-6), ("lbfgs", 1e-6), ("auto, growing subsets", 0.2)],
+)
+def test_scoring_monitor(wave, way, tolerance, weighted):
+    """ScoringMonitor scores every step by our scorers and by scikit-learn's, and learning shows.
+
+    Amid a fit the posterior rests on ``init_size`` rows only, hence the last tolerance.
+    """
+    X, y = wave
+    monitor = ScoringMonitor(scoring={"log_p": log_density_scorer, "r2": "r2"})
+    model = SVGPRegressor(n_inducing=10, random_state=0).set_params(**WAYS[way])
+    weight = np.full(len(X), 2.0) if weighted else None
+    model.set_callbacks(monitor).fit(X, y, sample_weight=weight)
+    log = monitor.get_logs().data
+    steps = [row for row in log if row["task_name"] == "step"]
+    assert len(steps) == len(model.objectives_)
+    assert steps[-1]["log_p"] > steps[0]["log_p"]
+    assert_allclose(steps[-1]["log_p"], model.log_density(X, y).mean(), rtol=tolerance)
+    assert_allclose(steps[-1]["r2"], model.score(X, y), rtol=tolerance)
+
+
+@needs_callbacks
+@pytest.mark.parametrize("likelihood", ["student_t", StudentT(df=None), "poisson"], ids=str)
+def test_scoring_monitor_of_any_likelihood(wave, likelihood):
+    """Amid a fit the posterior and the likelihood are those of the model, whatever its noise."""
+    X, y = wave[0], np.round(np.exp(1.0 + wave[1]))
+    monitor = ScoringMonitor(scoring={"log_p": log_density_scorer, "r2": "r2"})
+    model = SVGPRegressor(likelihood=likelihood, n_inducing=10, max_iter=10, random_state=0)
+    model.set_callbacks(monitor).fit(X, y)
+    steps = [row for row in monitor.get_logs().data if row["task_name"] == "step"]
+    assert len(steps) == len(model.objectives_)
+    assert steps[-1]["log_p"] > steps[0]["log_p"]
+    assert_allclose(steps[-1]["log_p"], model.log_density(X, y).mean(), rtol=1e-5)
+    assert_allclose(steps[-1]["r2"], model.score(X, y), rtol=1e-5)
+
+
+@needs_callbacks
+@pytest.mark.parametrize("likelihood", ["probit", "logit", "softmax"])
+def test_scoring_monitor_of_a_classifier(wave, likelihood):
+    """Amid a fit a classifier has probabilities, and its last step scores as the model does."""
+    X, y = wave[0], (wave[1] > 0.3).astype(int)
+    monitor = ScoringMonitor(scoring={"loss": "neg_log_loss", "accuracy": "accuracy"})
+    model = SVGPClassifier(likelihood=likelihood, n_inducing=10, max_iter=10, random_state=0)
+    model.set_callbacks(monitor).fit(X, y)
+    steps = [row for row in monitor.get_logs().data if row["task_name"] == "step"]
+    assert len(steps) == len(model.objectives_)
+    assert steps[-1]["loss"] > steps[0]["loss"]
+    assert_allclose(steps[-1]["loss"], model.log_density(X, y).mean(), rtol=1e-5)
+    assert_allclose(steps[-1]["accuracy"], model.score(X, y), rtol=1e-5)
+
+
+@needs_callbacks
+def test_callbacks_change_nothing(wave):
+    """A fit that is watched learns what it learns unwatched, and the model still pickles."""
+    model = SVGPRegressor(n_inducing=10, max_iter=5, random_state=0)
+    plain = clone(model).fit(*wave)
+    watched = clone(model).set_callbacks(ScoringMonitor(scoring={"r2": "r2"})).fit(*wave)
+    assert_array_equal(watched.predict(wave[0]), plain.predict(wave[0]))
+    assert watched.objective_ == plain.objective_
+    assert_array_equal(pickle.loads(pickle.dumps(watched)).predict(wave[0]), plain.predict(wave[0]))
+
+
+@needs_callbacks
+def test_progress_bar(wave, capsys):
+    """ProgressBar shows the fit, alone and inside a pipeline in a search."""
+    pytest.importorskip("rich")
+    model = SVGPRegressor(n_inducing=5, max_iter=2).set_callbacks(ProgressBar())
+    model.fit(*wave)
+    assert "SVGPRegressor" in capsys.readouterr().out
+    pipeline = make_pipeline(StandardScaler(), SVGPRegressor(n_inducing=5, max_iter=2))
+    search = GridSearchCV(pipeline, {"svgpregressor__n_inducing": [4, 5]}, cv=2)
+    search.set_callbacks(ProgressBar(max_propagation_depth=3)).fit(*wave)
+    assert "SVGPRegressor" in capsys.readouterr().out

@@ -1,0 +1,92 @@
+"""SVGPRegressor learns on every way through its stages, and ends where it is told to."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from svgp_regressors import WAYS
+
+from sklearn_sgp import SVGPRegressor
+from sklearn_sgp.fitting import stages
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_of_learning_ends_in_a_good_model(wave, way):
+    """All stages learn a sine from 600 rows, and their traces are complete and in order."""
+    X, y = wave
+    model = SVGPRegressor(n_inducing=15, random_state=0).set_params(**WAYS[way]).fit(X, y)
+    assert model.score(X, y) > 0.97
+    assert np.mean(np.abs(y - model.predict(X)) < 2.0 * model.predict_std(X)) > 0.9
+    assert len(model.objectives_) == len(model.fit_times_) == model.n_iter_ >= 1
+    assert np.isfinite(model.objectives_).all() and (np.diff(model.fit_times_) > 0).all()
+    assert model.fit_times_[0] > 0
+    assert model.objectives_[-1] == model.objective_
+    assert (model.n_steps_ > 0) == (way == "adam")
+
+
+def test_released_hyperparameters_do_not_throw_the_bound_down(wave):
+    """No epoch of stochastic steps has a bound below that of the first, hyperparameters held."""
+    for seed in range(3):
+        model = SVGPRegressor(n_inducing=10, optimizer="adam", batch_size=100, random_state=seed)
+        epochs = model.set_params(learning_rate=0.05).fit(*wave).objectives_[:-1]
+        assert epochs[1:].min() > epochs[0]
+
+
+def test_default_learning_raises_the_objective(wave):
+    """Learning ends above the objective of the starting values, and finds the noise."""
+    X, y = wave
+    start = SVGPRegressor(n_inducing=15, optimizer=None, random_state=0).fit(X, y)
+    model = clone(start).set_params(optimizer="auto").fit(X, y)
+    assert model.objective_ > start.objective_ + 100.0
+    assert_allclose(np.sqrt(model.noise_variance_) * model.y_scale_, 0.1, rtol=0.1)
+    assert np.any(model.inducing_points_ != start.inducing_points_)
+
+
+def test_warm_start(wave):
+    """warm_start goes on from what the last fit learned; without it fit starts anew."""
+    X, y = wave
+    model = SVGPRegressor(n_inducing=10, max_iter=2, random_state=0)
+    first = clone(model).fit(X, y).objective_
+    assert clone(model).fit(X, y).fit(X, y).objective_ == first
+    warm = clone(model).set_params(warm_start=True).fit(X, y)
+    assert warm.objective_ == first
+    assert warm.fit(X, y).objective_ > first + 1.0
+
+
+def test_max_steps(wave):
+    """max_steps ends the stochastic stage after so many steps."""
+    model = SVGPRegressor(n_inducing=10, optimizer="adam", batch_size=100, max_steps=7)
+    assert model.fit(*wave).n_steps_ == 7
+
+
+@pytest.mark.parametrize("way", ["auto, few rows", "auto, growing subsets", "lbfgs", "adam"])
+def test_max_time_ends_with_a_usable_model(wave, way):
+    """With a budget far too small, fit ends soon, on all rows, with what it has."""
+    model = SVGPRegressor(n_inducing=10, random_state=0).set_params(**WAYS[way])
+    model.set_params(max_time=0.02, max_iter=100_000, tol=0.0).fit(*wave)
+    assert model.fit_times_[-1] < 5.0
+    assert np.isfinite(model.predict(wave[0])).all()
+    assert np.isfinite(model.objective_)
+
+
+def test_max_time_that_all_rows_exceed(wave, monkeypatch):
+    """If a pass over all rows does not fit, fewer rows count for all of them, with a warning."""
+    X, y = np.tile(wave[0], (20, 1)), np.tile(wave[1], 20)
+    model = SVGPRegressor(n_inducing=10, optimizer=None, random_state=0)
+    whole = clone(model).fit(X, y)
+    monkeypatch.setattr(stages, "_finish_seconds", lambda *args: 1e6)
+    with pytest.warns(ConvergenceWarning, match=r"max_time.* of them"):
+        part = model.set_params(max_time=1e-3).fit(X, y)
+    assert_allclose(part.predict(X), whole.predict(X), atol=0.1)
+    assert_allclose(part.objective_, whole.objective_, rtol=0.1)
+
+
+def test_verbose_prints(toy, capsys):
+    """verbose=1 prints a line for every entry of the trace; verbose=0 prints nothing."""
+    model = SVGPRegressor(n_inducing=5, max_iter=3).fit(*toy)
+    assert capsys.readouterr().out == ""
+    model.set_params(verbose=1).fit(*toy)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(model.objectives_)
+    assert f"{model.objective_:.6g}" in lines[-1]

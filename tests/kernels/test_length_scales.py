@@ -1,0 +1,84 @@
+"""Length scales are found on the columns that they belong to."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.gaussian_process.kernels import (
+    RBF,
+    ConstantKernel,
+    DotProduct,
+    ExpSineSquared,
+    Matern,
+    PairwiseKernel,
+    RationalQuadratic,
+    WhiteKernel,
+)
+
+from sklearn_sgp.kernels import Columns, compile_kernel, length_scales
+from sklearn_sgp.kernels._length_scales import input_scales, scale_mask, with_shorter_scales
+from sklearn_sgp.kernels._nodes import leaves
+
+
+def test_input_scales_are_the_shortest_of_each_column():
+    """Each column has its shortest length scale, and the fallback where there is none."""
+    kernel = Columns(RBF([1.0, 2.0]), [2, 0]) * RBF(3.0, "fixed") + Columns(DotProduct(), [1])
+    bound = compile_kernel(kernel, np.zeros(4))
+    scales = input_scales(bound.bind(bound.theta), np.full(4, 9.0))
+    assert_allclose(scales, [2.0, 3.0, 1.0, 3.0])
+    periodic = compile_kernel(Columns(ExpSineSquared(5.0), [0]), np.zeros(2))
+    assert_allclose(input_scales(periodic.bind(periodic.theta), np.array([7.0, 8.0])), [7.0, 8.0])
+
+
+def test_free_length_scales_are_marked():
+    """The mask is true at free length scales and false at all other free parameters."""
+    kernel = 2.0 * RBF([1.0, 2.0]) + (RationalQuadratic() * RBF(3.0, "fixed")) ** 2
+    kernel += Columns(Matern(0.7) + DotProduct() + ExpSineSquared(), [1])
+    names = [h.name for h in kernel.hyperparameters for _ in range(h.n_elements) if not h.fixed]
+    expected = [name.endswith("__length_scale") and "k2__kernel__k2" not in name for name in names]
+    assert_array_equal(scale_mask(compile_kernel(kernel, np.zeros(2))), expected)
+
+
+def test_shorter_scales():
+    """Every free length scale is multiplied by the share; other parameters keep their values."""
+    expression = compile_kernel(2.0 * RBF([1.0, 4.0]) + DotProduct(0.5), np.zeros(2))
+    shorter = with_shorter_scales(expression, expression.theta, 0.25)
+    assert_allclose(np.exp(shorter), [2.0, 0.25, 1.0, 0.5])
+
+
+def test_leaves_see_their_columns():
+    """Leaves appear from left to right, with the columns that nested Columns leave to them."""
+    inner = Columns(Columns(Matern(), [1]) + PairwiseKernel() ** 2, [3, 2])
+    expression = compile_kernel(RBF() * (DotProduct() + inner), np.zeros(4))
+    found = [
+        (type(leaf).__name__, columns.tolist())
+        for leaf, columns in leaves(expression.node, np.arange(4))
+    ]
+    assert found == [
+        ("Stationary", [0, 1, 2, 3]),
+        ("Linear", [0, 1, 2, 3]),
+        ("Stationary", [2]),
+        ("Opaque", [3, 2]),
+    ]
+
+
+class Wave(RBF):
+    """A kernel of a user's own that has a length scale."""
+
+
+@pytest.mark.parametrize(
+    ("kernel", "expected"),
+    [
+        (RBF([1.0, 2.0, 3.0]), [("RBF", [0, 1, 2], [1.0, 2.0, 3.0])]),
+        (2.0 * Matern(0.7, nu=np.inf) + WhiteKernel(), [("Matern", [0, 1, 2], [0.7])]),
+        (Columns(RationalQuadratic(3.0), [1]) ** 2, [("RationalQuadratic", [1], [3.0])]),
+        (Matern([1.0, 2.0, 3.0], nu=0.8), [("Matern", [0, 1, 2], [1.0, 2.0, 3.0])]),
+        (Columns(Wave(0.3), [2, 0]) * RBF(4.0), [("Wave", [2, 0], [0.3]), ("RBF", [0, 1, 2], [4])]),
+        (ExpSineSquared() + DotProduct() + ConstantKernel() + PairwiseKernel(), []),
+    ],
+    ids=str,
+)
+def test_length_scales_of_parts(kernel, expected):
+    """Each part with length scales is listed with its class, its columns and its values."""
+    parts = length_scales(kernel, 3)
+    found = [(part.part, part.columns.tolist(), part.values.tolist()) for part in parts]
+    assert found == expected

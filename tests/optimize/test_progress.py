@@ -1,0 +1,34 @@
+"""What a fit knows of its course: clock, trace and plateau."""
+
+import numpy as np
+
+from sklearn_sgp.optimize.progress import Clock, Plateau, Trace
+
+
+def test_plateau_counts_small_gains():
+    """It is reached after `patience` entries in a row that gained less than tol on the best."""
+    plateau = Plateau(tol=1.0, patience=3)
+    values = [0.0, 5.0, 5.5, 4.0, 6.6, 7.0, 5.0, 8.1, 8.2, 9.0, 9.1]
+    assert [plateau.reached(v) for v in values] == [False] * 10 + [True]
+
+
+def test_plateau_does_not_wait_for_small_gains_to_add_up():
+    """Each entry is compared with the best so far, small gains included."""
+    plateau = Plateau(tol=1.0, patience=2)
+    assert not plateau.reached(0.0)
+    assert not plateau.reached(0.9)
+    assert plateau.reached(1.8)
+
+
+def test_clock_and_trace():
+    """A trace records objectives and times, and stops when the listener says so."""
+    clock = Clock(max_time=100.0)
+    trace = Trace(clock, lambda trace, snapshot: snapshot() == "stop")
+    assert not trace.add(1.0, lambda: "go on")
+    assert not trace.stopped
+    assert trace.add(np.float64(2.0), lambda: "stop")
+    assert trace.stopped
+    assert trace.objectives == [1.0, 2.0]
+    assert 0.0 <= trace.times[0] <= trace.times[1] <= clock.elapsed() < 100.0
+    assert 0.0 < clock.left() < 100.0
+    assert Clock().left() == np.inf

@@ -1,0 +1,108 @@
+"""Small streams: rows in batches, estimators that take them, and bounds of one batch."""
+
+from itertools import pairwise
+
+import numpy as np
+from dense import make_parameters
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+
+from sklearn_sgp import StreamingSGPRegressor
+from sklearn_sgp.data.rows import Rows
+from sklearn_sgp.streams.inducing import NO_PAIRS
+from sklearn_sgp.streams.old_posterior import OldPosterior
+from sklearn_sgp.streams.online_bound import ConjugateOnlineBound
+
+# Estimators -------------------------------------------------------------------------------------
+
+FIXED = ConstantKernel(1.5) * RBF(0.8)
+SCALING = (0.0, 1.0)
+
+
+def batches(X, y, *cuts):
+    """Successive pieces of the rows."""
+    edges = [0, *cuts, len(X)]
+    return [(X[lo:hi], y[lo:hi]) for lo, hi in pairwise(edges)]
+
+
+def taught(model, pieces):
+    """The estimator after these batches."""
+    for piece in pieces:
+        model.partial_fit(*piece)
+    return model
+
+
+def fixed(**options):
+    """A regressor that learns nothing but the posterior."""
+    defaults = {"noise_variance": 0.05, "optimizer": None, "normalize_y": SCALING}
+    return StreamingSGPRegressor(FIXED, **{**defaults, **options})
+
+
+def make_line(rng):
+    """900 rows of a smooth function, from left to right: X (900, 1) and y (900,)."""
+    X = np.sort(rng.uniform(0.0, 9.0, (900, 1)), axis=0)
+    return X, np.sin(2.0 * X[:, 0]) + 0.1 * rng.standard_normal(900)
+
+
+def log_parameters(model):
+    """Logarithms of what a stream has learned about kernel and noise."""
+    return np.append(model.kernel_.theta, np.log(model.noise_variance_))
+
+
+# Bounds of one batch ----------------------------------------------------------------------------
+
+DELTA, NOISE = 1e-8, 0.09
+ALPHAS = [0.0, 0.01, 0.5, 1.0]
+
+
+def kernel_of(length_scale=(0.7, 1.3), variance=1.4):
+    return ConstantKernel(variance) * RBF(list(length_scale))
+
+
+def parameters_of(Z, noise=NOISE, **kernel):
+    return make_parameters(kernel_of(**kernel), np.array(Z), noise, centre=np.zeros(2))
+
+
+def rows_of(n, seed=0, t=1, weighted=False):
+    """Two inputs, ``t`` noisy functions of them, targets as scaled."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2.0, 2.0, (n, 2))
+    y = np.sin(2.0 * X[:, :1]) + X[:, 1:] * np.arange(t) + 0.3 * rng.standard_normal((n, t))
+    weight = rng.choice([0.5, 1.0, 2.0], n) if weighted else None
+    return Rows(X, y, weight, np.zeros(t), np.ones(t))
+
+
+def split(rows, *cuts):
+    edges = [0, *cuts, len(rows)]
+    return [rows.select(slice(lo, hi)) for lo, hi in pairwise(edges)]
+
+
+def bound_of(rows, old=None, kept=NO_PAIRS, alpha=0.0, delta=DELTA):
+    """The bound for Gaussian noise, with one power for rows and old posterior."""
+    return ConjugateOnlineBound(rows, old, kept, delta, alpha=alpha, power=alpha)
+
+
+def run(batches, Zs, kepts, alpha=0.0, **kernel):
+    """Posterior and summed bounds after some batches, each with its own inducing inputs."""
+    old, total = None, 0.0
+    for rows, Z, kept in zip(batches, Zs, kepts, strict=True):
+        posterior, value = bound_of(rows, old, kept, alpha).posterior(parameters_of(Z, **kernel))
+        old, total = OldPosterior.of(posterior), total + value
+    return posterior, total
+
+
+def predictions(posterior, X):
+    """Latent means and variances side by side."""
+    return np.column_stack(posterior.mean_variance(X))
+
+
+def two_steps(alpha, delta=DELTA):
+    """A first batch, then a second under another kernel, noise and inducing inputs."""
+    first, second = rows_of(25), rows_of(12, seed=5)
+    Z_old, moved = rows_of(6, seed=1).X, rows_of(7, seed=2).X
+    moved[4] = Z_old[1]
+    moved[5] = Z_old[3] + 0.05  # kept, and moved
+    kept = np.array([[4, 1], [5, 3]])
+    posterior, _ = run([first], [Z_old], [NO_PAIRS], alpha)
+    new = parameters_of(moved, noise=0.14, length_scale=(0.9, 1.1), variance=2.0)
+    bound = bound_of(second, OldPosterior.of(posterior), kept, alpha, delta)
+    return posterior, second, kept, new, bound

@@ -1,0 +1,86 @@
+"""What one batch may do: how far parameters go, what is held, when there is a signal."""
+
+import numpy as np
+import pytest
+from dense import make_space
+from failures import assert_unchanged, interrupt, state_of
+from numpy.testing import assert_allclose, assert_array_equal
+from stream_helpers import batches, fixed, make_line, parameters_of, rows_of, taught
+
+from sklearn_sgp import StreamingSGPClassifier, StreamingSGPRegressor
+from sklearn_sgp.streams import batch
+from sklearn_sgp.streams.batch import sees_signal, trusted
+
+PARAMETERS = parameters_of(rows_of(4).X)
+
+
+@pytest.mark.parametrize("radius", [0.1, 1.0])
+def test_parameters_are_held_near_where_they_are(radius):
+    """Logarithms may go a radius to each side, the noise five times as far upwards, Z anywhere."""
+    space = trusted(make_space(3, np.ones(2)), PARAMETERS, radius)
+    theta, noise = PARAMETERS.theta, PARAMETERS.log_noise
+    ends = np.column_stack([theta - radius, theta + radius])
+    assert_allclose(space.group("theta").bounds, ends)
+    assert_allclose(space.group("log_noise").bounds, [[noise - radius, noise + 5.0 * radius]])
+    assert space.group("Z").bounds is None
+
+
+def test_a_trust_region_never_widens_bounds():
+    """What the user allows ends the region, and no radius at all leaves the space as it was."""
+    space = make_space(3, bound=0.5)
+    assert trusted(space, PARAMETERS, np.inf) is space
+    held = trusted(space, PARAMETERS, 1.0).group("theta").bounds
+    assert (np.abs(held) <= 0.5).all()
+    assert (held[:, 0] <= held[:, 1]).all()
+
+
+def test_a_fixed_group_stays_fixed():
+    """A group that is not learned is not among those of the region."""
+    space = trusted(make_space(3, noise=False), PARAMETERS, 0.3)
+    assert not space.learns("log_noise")
+
+
+@pytest.mark.parametrize("size", [0.0, 2.0])
+def test_a_signal_is_what_noise_does_not_explain(rng, size):
+    """A mean that moves by far more than noise would make it is a signal, a flat one is none."""
+    X = rng.uniform(0.0, 3.0, (200, 1))
+    y = size * np.sin(2.0 * X[:, 0]) + np.sqrt(0.05) * rng.standard_normal(200)
+    stream = fixed(n_inducing=4).partial_fit(X, y)
+    result, rows = stream._result, stream._later_rows(X, y, None)
+    explained = np.var(stream.predict(X)) * 200 / 0.05
+    assert sees_signal(result, rows, 200.0) == (explained > 20.0) == (size > 0.0)
+
+
+@pytest.mark.parametrize("kind", [StreamingSGPRegressor, StreamingSGPClassifier])
+def test_without_learning_parameters_stay(rng, kind):
+    """optimizer=None leaves kernel and noise, and old inducing inputs, where they are."""
+    X, y = make_line(rng)
+    y = y if kind is StreamingSGPRegressor else y > 0.0
+    model = taught(kind(n_inducing=30, max_iter=3), batches(X[:600], y[:600], 300))
+    before, Z = model._result.parameters, model.inducing_points_
+    model.set_params(optimizer=None).partial_fit(X[600:], y[600:])
+    after = model._result.parameters
+    assert_array_equal(after.theta, before.theta)
+    assert after.log_noise == before.log_noise
+    old, new = ({float(z) for z in some[:, 0]} for some in (Z, model.inducing_points_))
+    assert len(new & old) >= 10
+
+
+@pytest.mark.parametrize("name", ["ascend_lbfgs", "warn_about_jitter"])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_a_batch_that_is_interrupted_changes_nothing(rng, monkeypatch, name, error):
+    """Whatever is raised in the middle of a batch leaves the stream for the next one."""
+    X, y = make_line(rng)
+    model, other = (
+        taught(StreamingSGPRegressor(n_inducing=10, max_iter=3), batches(X[:300], y[:300]))
+        for _ in range(2)
+    )
+    before = state_of(model)
+    with monkeypatch.context() as patch:
+        interrupt(patch, batch, name, 1, error)
+        with pytest.raises(error):
+            model.partial_fit(X[300:], y[300:])
+    assert_unchanged(model, before)
+    for one in (model, other):
+        one.partial_fit(X[300:], y[300:])
+    assert_array_equal(model.predict(X), other.predict(X))

@@ -1,0 +1,209 @@
+"""Docstrings of the five estimators name what exists, and say the same of the same thing.
+
+scikit-learn repeats the text of a parameter in every class, and tests that the copies agree. Its
+`assert_docstring_consistency` needs numpydoc; the few lines of parsing here do not.
+"""
+
+import ast
+import inspect
+import re
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from sklearn_sgp import (
+    AnytimeSGPRegressor,
+    StreamingSGPClassifier,
+    StreamingSGPRegressor,
+    SVGPClassifier,
+    SVGPRegressor,
+)
+
+SVGP = (SVGPRegressor, SVGPClassifier)
+STREAMS = (StreamingSGPRegressor, StreamingSGPClassifier)
+REGRESSORS = (SVGPRegressor, AnytimeSGPRegressor, StreamingSGPRegressor)
+CLASSIFIERS = (SVGPClassifier, StreamingSGPClassifier)
+ESTIMATORS = (*SVGP, AnytimeSGPRegressor, *STREAMS)
+BATCH_AND_STREAM = ((*SVGP, AnytimeSGPRegressor), STREAMS)
+BY_SOLVER = (SVGP, (AnytimeSGPRegressor,), STREAMS)
+# Only these mean something else in other classes. Within each group of classes the text is one.
+GROUPS = {
+    "kernel": (REGRESSORS, CLASSIFIERS),
+    "likelihood": ((SVGPRegressor, StreamingSGPRegressor), CLASSIFIERS),
+    "alpha_divergence": ((AnytimeSGPRegressor,), (StreamingSGPRegressor,)),
+    "trust_region": ((StreamingSGPRegressor,), (StreamingSGPClassifier,)),
+    "inducing": BATCH_AND_STREAM,
+    "optimize_inducing": BATCH_AND_STREAM,
+    "optimizer": BY_SOLVER,
+    "init_size": BY_SOLVER,
+    "batch_size": (SVGP, STREAMS),
+    "max_iter": BATCH_AND_STREAM,
+    "max_steps": BATCH_AND_STREAM,
+    "max_time": BATCH_AND_STREAM,
+    "tol": (SVGP, (AnytimeSGPRegressor, *STREAMS)),
+    "natural_step": BATCH_AND_STREAM,
+    "random_state": BATCH_AND_STREAM,
+    "verbose": BATCH_AND_STREAM,
+    "noise_variance_": ((SVGPRegressor, StreamingSGPRegressor), (AnytimeSGPRegressor,)),
+    "objective_": BY_SOLVER,
+    "objectives_": BATCH_AND_STREAM,
+    "n_iter_": BATCH_AND_STREAM,
+    "n_steps_": BATCH_AND_STREAM,
+}
+each_estimator = pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
+
+
+def sections(thing):
+    """Sections of a docstring by title, as text without common indentation."""
+    parts = re.split(r"^(.+)\n-{3,}\n", inspect.getdoc(thing), flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def entries(thing, title):
+    """What a section says: name -> (type, default or None, description), blanks made one.
+
+    Several names on one line share their type and description, and have a default each.
+    """
+    found = {}
+    text = sections(thing).get(title, "")
+    for entry in re.findall(r"^\S.*\n(?:(?:[ \t].*)?(?:\n|\Z))*", text, flags=re.MULTILINE):
+        head, _, description = entry.partition("\n")
+        if re.search(r",\s*$", head):  # a type that goes on in the next line
+            more, _, description = description.partition("\n")
+            head += more
+        names, _, kind = head.partition(" : ")
+        kind, _, defaults = (" ".join(part.split()) for part in kind.partition("default="))
+        names = names.split(", ")
+        values = [None] * len(names)
+        if defaults:
+            value = ast.literal_eval(defaults)
+            values = [value] if len(names) == 1 else value
+        for name, value in zip(names, values, strict=True):
+            assert name not in found, f"{name} is described twice"
+            found[name] = kind.rstrip(", "), (value,) if defaults else None, description.split()
+    return found
+
+
+def test_the_parser_reads_what_is_written():
+    """The parser finds names, types, defaults and descriptions, in one line or in several."""
+
+    def example():
+        """Do it.
+
+        Parameters
+        ----------
+        a : {"x", "y"} or array-like, \
+                default="x"
+            First line,
+            second line.
+
+            Second paragraph.
+
+        b, c : float, default=0.5, 2.0
+            Both.
+
+        Returns
+        -------
+        d : int
+            The result.
+        """
+
+    found = entries(example, "Parameters")
+    words = "First line, second line. Second paragraph.".split()
+    assert found == {
+        "a": ('{"x", "y"} or array-like', ("x",), words),
+        "b": ("float", (0.5,), ["Both."]),
+        "c": ("float", (2.0,), ["Both."]),
+    }
+    assert entries(example, "Returns") == {"d": ("int", None, ["The", "result."])}
+
+
+@each_estimator
+def test_every_parameter_is_documented_and_no_other(kind):
+    """The docstring has the parameters of the constructor, in their order, with their defaults."""
+    signature = inspect.signature(kind).parameters
+    documented = entries(kind, "Parameters")
+    assert list(documented) == list(signature)
+    for name, parameter in signature.items():
+        assert documented[name][1] == (parameter.default,), name
+    assert set(kind._parameter_constraints) == set(signature)
+
+
+@each_estimator
+def test_every_fitted_attribute_is_documented_and_no_other(kind, rng):
+    """The docstring has all public attributes of a fitted model, and a fitted model has them."""
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame(rng.standard_normal((40, 2)), columns=["a", "b"])
+    y = (X["a"] > 0).astype(float)
+    y = y.astype(int) if kind in CLASSIFIERS else y + X["b"]
+    model = kind(n_inducing=5, max_iter=2).fit(X, np.asarray(y))
+    fitted = {name for name in vars(model) if name.endswith("_") and not name.startswith("_")}
+    assert set(entries(kind, "Attributes")) == fitted
+
+
+@pytest.mark.parametrize("title", ["Parameters", "Attributes"])
+def test_the_same_thing_has_the_same_words(title):
+    """Two estimators describe a shared parameter or attribute alike, unless its meaning differs."""
+    documented = {kind: entries(kind, title) for kind in ESTIMATORS}
+    for one, other in combinations(ESTIMATORS, 2):
+        for name in documented[one].keys() & documented[other].keys():
+            same = any(one in group and other in group for group in GROUPS.get(name, [ESTIMATORS]))
+            (kind, _, text), (other_kind, _, other_text) = (
+                documented[e][name] for e in (one, other)
+            )
+            pair = f"{name} of {one.__name__} and {other.__name__}"
+            assert (text == other_text) == same, pair
+            assert not same or kind == other_kind, pair
+
+
+def test_groups_name_classes_that_have_the_parameter():
+    """Every group of the table consists of the classes that have the name, and no other."""
+    for name, groups in GROUPS.items():
+        title = "Attributes" if name.endswith("_") else "Parameters"
+        have = {kind for kind in ESTIMATORS if name in entries(kind, title)}
+        assert {kind for group in groups for kind in group} == have, name
+
+
+def public_methods(kind):
+    """Methods of our own, that is not of scikit-learn, by name."""
+    functions = inspect.getmembers(kind, inspect.isfunction)
+    return {
+        name: function
+        for name, function in functions
+        if not name.startswith("_")
+        and inspect.unwrap(function).__module__.startswith("sklearn_sgp")
+    }
+
+
+@each_estimator
+def test_every_argument_of_a_method_is_documented_and_no_other(kind):
+    """Docstrings of public methods have the arguments of their signatures, with their defaults."""
+    methods = public_methods(kind)
+    assert {"fit", "partial_fit", "predict", "predict_std", "log_density"} <= set(methods)
+    for name, method in methods.items():
+        signature = dict(inspect.signature(method).parameters)
+        del signature["self"]
+        documented = entries(method, "Parameters")
+        assert list(documented) == list(signature), name
+        for argument, parameter in signature.items():
+            required = parameter.default is inspect.Parameter.empty
+            assert documented[argument][1] == (None if required else (parameter.default,)), name
+        assert "Returns" in sections(method), name
+
+
+@pytest.mark.parametrize("kind", REGRESSORS, ids=lambda kind: kind.__name__)
+def test_errors_of_predictions_are_documented(kind):
+    """Docstrings of predictions and densities say which errors bad arguments raise."""
+    for method in (kind.predict, kind.predict_quantiles, kind.log_density, kind.sample_y):
+        assert "Error" in sections(method)["Raises"], method.__name__
+
+
+@pytest.mark.parametrize(
+    "method", ["predict", "predict_std", "predict_quantiles", "log_density", "sample_y"]
+)
+def test_methods_with_blocks_are_described_as_without(method):
+    """Methods of the estimator in blocks have the words of the others, and ``blocks``."""
+    ours = entries(getattr(AnytimeSGPRegressor, method), "Parameters")
+    assert ours.pop("blocks")
+    assert ours == entries(getattr(SVGPRegressor, method), "Parameters")
