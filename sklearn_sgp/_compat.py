@@ -25,7 +25,7 @@ except ImportError:  # scikit-learn < 1.9
             return False
 
     class CallbackSupportMixin:
-        """Lets estimators report their progress where nobody can listen: no `set_callbacks`."""
+        """Stands in for the mixin of scikit-learn 1.9: no `set_callbacks`, so no callbacks."""
 
         def _init_callback_context(self, **kwargs):
             return _SilentContext()
@@ -107,8 +107,8 @@ class FitProgress:
         Parameters
         ----------
         reconstruction_attributes : callable or dict, default=None
-            The fitted attributes with which the estimator would predict as of now. A callable is
-            called only if some callback wants them.
+            The fitted attributes with which the estimator would predict at this moment. A callable
+            is called only if some callback wants them.
 
         Returns
         -------

@@ -1,206 +1,203 @@
 """AnytimeSGPRegressor: sparse GP regression in blocks, at any time (Hoang, Hoang & Low 2015)."""
 
 from functools import partial
-from numbers import Integral, Real
 
-from .._compat import FitProgress, HasMethods, Interval, StrOptions, _fit_context
+from .._compat import FitProgress, _fit_context
 from ..blocks import solver
-from ..blocks.models import NAMES, specification
+from ..blocks.models import specification
 from ..blocks.partition import PartitionChoice, check_labels
 from ..blocks.schedules import Average, RobbinsMonro
 from ..data.rows import drop_zero_weight
 from ..optimize.progress import Clock
 from .base import transactional
-from .block_predictions import BlockPredictions
-from .regressor import REGRESSOR_CONSTRAINTS, SparseGPRegressor
-
-_PARTITIONS = {"kmeans", "contiguous", "random"}
+from .block_predictions import BLOCK_CONSTRAINTS, BlockPredictions
+from .regressor import SparseGPRegressor
 
 
 class AnytimeSGPRegressor(BlockPredictions, SparseGPRegressor):
     """Sparse Gaussian process regression in blocks of rows, at any time.
 
-    One estimator for the sparse models SoR, DTC, VFE, FITC, FIC, PITC, PIC and those between them.
-    They differ in what a block of rows keeps of the prior's variance that the inducing inputs do
-    not explain. With PIC, the default, a prediction also sees all data of its own block, so that
-    inducing inputs carry what is smooth and blocks what is local.
+    This is one estimator for the sparse models SoR, DTC, VFE, FITC, FIC, PITC and PIC and for
+    mixtures of them. Inducing inputs explain a part of the prior's variance; the models differ in
+    how much of the rest a block of rows keeps. With PIC, the default, a prediction also uses the
+    rows of its own block: inducing inputs explain smooth structure, blocks explain local structure.
 
     Parameters
     ----------
     kernel : Kernel, default=None
-        Any kernel of :mod:`sklearn.gaussian_process.kernels`, sums, products and powers of them,
-        or :class:`~sklearn_sgp.kernels.Columns`. ``WhiteKernel`` terms of the outermost sum are the
-        noise. None means ``ConstantKernel() * RBF()`` with one length scale for each column, and
-        starting values and bounds from the data. The kernel refers to normalised targets (see
-        ``normalize_y``) and to inputs in their own units.
+        Any kernel of :mod:`sklearn.gaussian_process.kernels`, sums, products and powers of them, or
+        :class:`~sklearn_sgp.kernels.Columns`. ``WhiteKernel`` terms of the outermost sum are the
+        noise. None means ``ConstantKernel() * RBF()`` with one length scale for each column; its
+        starting values and bounds come from the data, or from the first batch. The kernel refers to
+        normalised targets (see ``normalize_y``) and to inputs in their own units.
 
     model : {"sor", "dtc", "vfe", "fitc", "fic", "pitc", "pic"} or list of (str, float), \
             default="pic"
-        The model, or a mixture of models with weights that sum to 1 and one test conditional:
-        ``[("dtc", 0.5), ("fitc", 0.5)]``. "sor" and "dtc" learn under the variational bound,
-        since their own marginal likelihood overfits; all others learn under their own objective.
+        The model, or a mixture ``[("dtc", 0.5), ("fitc", 0.5)]`` of models with one test
+        conditional and of weights that sum to 1. "sor" and "dtc" learn under the variational bound,
+        since their own marginal likelihood overfits. All others learn under their own objective.
 
     alpha_divergence : float, default=1.0
-        Power of the factors, from 0 (variational) to 1 (the model's own); other than 1 only for
-        "fitc", "fic" and "pitc".
+        Power of the factors, from 0 (variational) to 1 (the model's own marginal likelihood). Only
+        "fitc", "fic" and "pitc" take values other than 1.
 
     solver : {"anytime", "exact"}, default="anytime"
-        "exact" visits every block once, in parallel, for the closed form. "anytime" takes
+        "exact" visits every block once, in parallel, and gives the closed form. "anytime" takes
         stochastic natural-gradient steps and can stop after any of them.
 
     n_blocks : int, default=None
-        Number of blocks; None has blocks of ``block_size`` rows.
+        Number of blocks. None means blocks of ``block_size`` rows.
 
     block_size : int, default=1000
-        Rows of a block on average. None has more than 1.5 times as many, as the cost of a block is
-        cubic in its rows.
+        Mean number of rows of a block. Blocks have at most 1.5 times as many rows, as the cost of a
+        block is cubic in them.
 
     partition : {"kmeans", "contiguous", "random"} or clusterer, default="kmeans"
-        How rows are put into blocks, from inputs divided by their length scales. A clusterer has
-        ``fit`` and ``predict``, and its blocks are as large as it makes them. Test rows go to the
-        block that the partition finds for their inputs.
+        How rows are put into blocks, by their inputs divided by length scales. A clusterer has
+        ``fit`` and ``predict`` and may make blocks of any size. A test row goes to the block that
+        the partition finds for its inputs.
 
     blocks_per_step : int, default=1
-        Blocks of a step of the anytime solver.
+        Number of blocks of a step of the anytime solver.
 
     schedule : {"average", "robbins-monro"}, default="average"
-        Steps of the anytime solver. "average" takes the mean over all blocks so far, each epoch in
-        a new order: unbiased at any time, and the closed form after one epoch, where it stops.
-        "robbins-monro" draws blocks with replacement and takes steps of ``step_size / (1 +
-        step_decay * step_size * t) ** step_power``, for ``max_iter`` epochs.
+        Steps of the anytime solver. "average" takes the mean over all blocks so far, in a new order
+        in each epoch. It is unbiased at any time, and it stops after one epoch, where it is the
+        closed form. "robbins-monro" draws blocks with replacement for ``max_iter`` epochs, and its
+        step t has the length ``step_size / (1 + step_decay * step_size * t) ** step_power``.
 
-    step_size, step_decay, step_power : float, default=0.1, 0.9 and 0.75
-        Of the schedule "robbins-monro".
+    step_size, step_decay, step_power : float, default=0.1, 0.9, 0.75
+        Length of the first step of "robbins-monro", and how the others become shorter.
 
     n_inducing : int, default=256
-        Number of inducing inputs. Fewer distinct rows give fewer.
+        Largest number of inducing inputs. Fewer distinct rows give fewer inducing inputs.
 
     inducing : {"kmeans", "greedy", "random"} or array-like of shape (n_inducing, n_features), \
             default="kmeans"
-        How inducing inputs are chosen: k-means centres, rows of greatest conditional variance,
-        random rows, or the given ones.
+        How inducing inputs are chosen: k-means centres, rows of largest conditional variance, or
+        random rows. An array gives the inducing inputs themselves.
 
     optimize_inducing : bool, default=True
-        Whether the inducing inputs are learned with the kernel.
+        Whether the inducing inputs are learned together with the kernel.
 
     noise_variance : float, default=None
-        Starting value of the variance of the noise, in units of normalised targets. None starts
-        at 0.1.
+        Starting value of the noise variance, in units of normalised targets. None means 0.1.
 
     noise_variance_bounds : pair of float or "fixed", default=(1e-6, 1e3)
-        Bounds of the noise variance; "fixed" keeps it where it starts.
+        Bounds of the noise variance. "fixed" holds it at its starting value.
 
     optimizer : {"auto", "lbfgs", "adam"} or None, default="auto"
-        How kernel, noise and inducing inputs are learned: "auto" by L-BFGS on the objective of
-        sampled whole blocks, from long and from short length scales; "lbfgs" on all blocks; "adam"
-        by stochastic steps, block by block; None leaves them as they are.
+        "auto" runs L-BFGS on the objective of sampled whole blocks, from long and from short length
+        scales, and then on more blocks. "lbfgs" runs L-BFGS on all blocks. "adam" takes stochastic
+        steps, block by block. None computes the posterior at the starting values.
 
     init_size : int, default=8192
-        Rows of the sampled blocks of "auto".
+        Number of rows of the blocks in the first L-BFGS stage.
 
     max_iter : int, default=100
-        Largest number of epochs of the stochastic stage, and of iterations of each L-BFGS stage.
+        Largest number of iterations of each L-BFGS stage, and of epochs of stochastic steps.
 
     max_steps : int, default=None
-        Largest number of stochastic steps.
+        Largest number of stochastic steps. None means no limit.
 
     max_time : float, default=None
-        Seconds after which learning stops; the time of the final pass over the rows is kept free.
+        Seconds after which learning stops. Time for the final posterior is kept free.
 
     tol : float, default=1e-4
-        Gain of the bound for each row, in nats, below which an epoch or iteration counts as none.
+        Smallest gain of the objective for each row, in nats, that counts as progress.
 
     n_iter_no_change : int, default=5
-        Learning stops after so many epochs or iterations without gain.
+        An optimiser stops after so many iterations or epochs in a row without progress.
 
     learning_rate : float, default=0.01
-        Step of Adam in kernel, noise and inducing inputs.
+        Step size of Adam.
 
     natural_step : float, default=0.1
-        Length of a natural-gradient step, in (0, 1].
+        Length of a stochastic natural-gradient step, in (0, 1].
 
     normalize_y : bool or tuple of (mean, scale), default=True
-        Whether targets are centred and scaled to unit variance inside, or the centre and scale to
-        use. Under ``partial_fit`` the first batch decides.
+        Whether targets are centred and scaled to unit variance inside the model. A tuple gives the
+        centre and the scale. If rows come in batches, the first batch decides.
 
     jitter : float, default=1e-8
         Smallest value added to the diagonal of the inducing inputs' covariance, relative to its
-        mean. Raised tenfold where that covariance is not positive definite, with a warning.
+        mean. It is raised tenfold, with a warning, while the sum is not positive definite.
 
     warm_start : bool, default=False
-        Whether ``fit`` starts from the kernel, noise and inducing inputs of the last fit.
+        Whether ``fit`` starts from the parameters that the last fit learned.
 
     n_jobs : int, default=None
-        Number of jobs over blocks of rows. None means as many threads as BLAS would use; a backend
-        of ``joblib.parallel_config`` is respected.
+        Number of parallel jobs over groups of rows. None means as many threads as BLAS would use. A
+        backend of ``joblib.parallel_config`` is respected.
 
     random_state : int, RandomState instance or None, default=None
-        Seed of the choice of rows and inducing inputs.
+        Seed of all random choices, such as those of rows and inducing inputs.
 
     verbose : int, default=0
-        Whether to print progress.
+        Whether to print a line for each iteration or epoch.
 
     Attributes
     ----------
     kernel_ : Kernel
-        The kernel with learned parameters, in the shape it was given.
+        The kernel with learned parameters, in the form in which it was given.
+
+    likelihood_ : Likelihood
+        The likelihood with learned parameters.
 
     noise_variance_ : float
-        Learned variance of the noise, in units of normalised targets.
+        Learned noise variance, in units of normalised targets.
 
     inducing_points_ : ndarray of shape (n_inducing, n_features)
         Inducing inputs, in units of X.
 
     objective_ : float
-        Log marginal likelihood of the training rows under the model, in nats, for y in its own
-        units (for ``model="vfe"`` the variational bound); an estimate before all blocks were seen.
+        Log marginal likelihood of the training rows (for "vfe" the variational bound), in nats, for
+        y as it was given. It is an estimate if learning ended before all blocks were seen.
 
     objectives_ : ndarray
-        The objective, or its estimate, after every epoch or iteration.
+        The objective, or an estimate of it, after every iteration or epoch.
 
     fit_times_ : ndarray
-        Seconds since the start of ``fit`` at each entry of ``objectives_``.
+        Seconds of learning until each entry of ``objectives_``.
 
     n_iter_ : int
-        Number of epochs and iterations; the final pass counts as one.
+        Number of iterations and epochs. The final posterior counts as one.
 
     n_steps_ : int
         Number of stochastic steps.
 
     n_samples_seen_ : int
-        Number of rows of positive weight that the posterior rests on.
+        Number of rows of positive weight so far.
 
     y_mean_, y_scale_ : float or ndarray of shape (n_targets,)
         Centre and scale of the targets.
 
     jitter_ : float
-        Jitter in use, relative.
-
-    n_features_in_ : int
-        Number of columns seen in ``fit``.
-
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, if X had names that are all strings.
+        The value of ``jitter`` that was used.
 
     n_blocks_ : int
         Number of blocks.
 
+    n_features_in_ : int
+        Number of columns of X.
+
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X, if all of them are strings.
+
     See Also
     --------
-    SVGPRegressor : One variational model without blocks, faster to learn.
+    SVGPRegressor : A variational model without blocks that learns faster.
 
     Notes
     -----
-    The partition decides what local data can say. Rows that belong together for a reason, such as
-    flights of one route or readings of one sensor, are better blocks than those of k-means on all
-    inputs: give them as ``blocks``. On 1.95 million flights PIC predicts delays with a root mean
-    squared error of 34 minutes with k-means, and of 31 with 2,000 blocks of flights of like
-    distance and time of departure. Learning from whole blocks wants time: with a ``max_time`` of a
-    few seconds the hyperparameters are those of the variational bound, and a warning says so.
+    Rows that belong together, such as flights of one route, are better blocks than those of
+    k-means: give them as ``blocks``. On 1.95 million flights, PIC with k-means predicts delays with
+    an RMSE of 34 minutes. With 2,000 blocks of similar distance and time of departure it is 31. If
+    ``max_time`` is a few seconds, the variational bound is learned from, and a warning says so.
 
-    PITC and PIC keep their training rows: a prediction needs those of its block. A block of b rows
-    costs O(b^3 + b^2 m + b m^2), a prediction in a block that was hit the same once and
-    O(b^2 + b m) a row. ``docs/theory.md``, section 9, has the equations.
+    PITC and PIC keep their training rows, as a prediction needs those of its block. With b rows, a
+    block costs O(b^3 + b^2 m + b m^2), and again once in prediction; each predicted row then costs
+    O(b^2 + b m). ``docs/theory.md``, section 9, has the equations.
 
     References
     ----------
@@ -222,21 +219,7 @@ class AnytimeSGPRegressor(BlockPredictions, SparseGPRegressor):
     (array([ 1., -1.]), array([0.1, 0.1]))
     """
 
-    _parameter_constraints = {
-        name: value for name, value in REGRESSOR_CONSTRAINTS.items() if name != "batch_size"
-    } | {
-        "model": [StrOptions(NAMES), list, tuple],
-        "alpha_divergence": [Interval(Real, 0, 1, closed="both")],
-        "solver": [StrOptions({"exact", "anytime"})],
-        "n_blocks": [None, Interval(Integral, 1, None, closed="left")],
-        "block_size": [Interval(Integral, 1, None, closed="left")],
-        "partition": [StrOptions(_PARTITIONS), HasMethods(["fit", "predict"])],
-        "blocks_per_step": [Interval(Integral, 1, None, closed="left")],
-        "schedule": [StrOptions({"average", "robbins-monro"})],
-        "step_size": [Interval(Real, 0, 1, closed="right")],
-        "step_decay": [Interval(Real, 0, None, closed="left")],
-        "step_power": [Interval(Real, 0.5, 1, closed="right")],
-    }
+    _parameter_constraints = BLOCK_CONSTRAINTS
 
     def __init__(
         self,
@@ -323,7 +306,7 @@ class AnytimeSGPRegressor(BlockPredictions, SparseGPRegressor):
             Weight 2 counts a row twice, weight 0 leaves it out.
 
         blocks : array-like of shape (n_samples,), default=None
-            Labels of blocks, integers or strings, in place of ``partition``.
+            Labels of blocks, integers or strings, instead of ``partition``.
 
         Returns
         -------
@@ -333,11 +316,11 @@ class AnytimeSGPRegressor(BlockPredictions, SparseGPRegressor):
         Raises
         ------
         ValueError
-            If inputs or parameters are not what they must be; the estimator is then as before.
+            If inputs or parameters are not valid. The estimator is then as before.
 
         KeyboardInterrupt
-            If Ctrl-C comes. Once the anytime solver has made a step the estimator is fitted, and
-            has the q(u) of its last step; else it is as before.
+            If Ctrl-C comes. After the first step of the anytime solver, the estimator is fitted and
+            has the q(u) of its last step. Before it, the estimator is as before.
         """
         self._fit_blocks(X, y, sample_weight, blocks)
         if self._blocks.interrupted:
@@ -354,13 +337,14 @@ class AnytimeSGPRegressor(BlockPredictions, SparseGPRegressor):
             X, y, weight, labels = drop_zero_weight(X, y, weight, labels)
         data, progress = self._encoded(X, y, weight, merges=not ordered), FitProgress(self, X, y)
         learner = partial(solver.learn, plan=self._plan(len(data.X)))
-        self._learn(data, progress, clock, learner, previous=self._previous(), labels=labels)
+        self._learn(data, progress, clock, learner, labels=labels)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, sample_weight=None, blocks=None):
-        """Add rows to blocks: a later batch changes q(u) only, and only by the blocks it hits.
+        """Learn from one more batch of rows, which are added to blocks.
 
         The first batch decides kernel, noise, inducing inputs, partition and scaling of targets.
+        Later batches change the posterior only, and only through the blocks that they add rows to.
 
         Parameters
         ----------
@@ -374,7 +358,7 @@ class AnytimeSGPRegressor(BlockPredictions, SparseGPRegressor):
             Weight 2 counts a row twice, weight 0 leaves it out.
 
         blocks : array-like of shape (n_samples,), default=None
-            Labels of blocks if the first batch had them; new ones begin new blocks.
+            Labels of blocks, if the first batch had them. New labels begin new blocks.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""What all estimators share: validation, transactions, learning, fitted attributes."""
+"""The base of all estimators: validation, transactions, learning and fitted attributes."""
 
 import copy
 import functools
@@ -22,6 +22,7 @@ from .._parallel import resolved_jobs
 from ..data.checks import check_size
 from ..data.rows import make_rows
 from ..fitting.inference import inference_for
+from ..fitting.partial_fit import add_rows, more_inducing_inputs
 from ..fitting.problem import Problem, Settings
 from ..fitting.starting_values import Choices, start
 from ..optimize.parameters import ParameterSpace
@@ -70,9 +71,9 @@ def transactional(method):
 
 
 class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
-    """Base of all estimators.
+    """The base of all estimators.
 
-    A fitted one holds ``_result``, a `fitting.problem.FitResult`, and ``_targets``, a
+    A fitted estimator holds ``_result``, a `fitting.problem.FitResult`, and ``_targets``, a
     `data.targets.Targets` or `ClassLabels`.
     """
 
@@ -82,7 +83,7 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
     # ---- Validation
 
     def _validated(self, X, y, sample_weight, *, reset, **check_y):
-        """Checked inputs, targets and weights; weights of None stay None."""
+        """Return checked inputs, targets and weights. Weights of None stay None."""
         X, y = validate_data(
             self, X, y, reset=reset, dtype=[np.float64, np.float32], order=None, **check_y
         )
@@ -117,11 +118,7 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
             learns=self.optimizer is not None,
         )
 
-    def _previous(self):
-        """The fit whose parameters the next one starts from."""
-        return getattr(self, "_result", None) if self.warm_start else None
-
-    def _learn(self, data, progress, clock, learner, *, previous=None, labels=None):
+    def _learn(self, data, progress, clock, learner, *, labels=None):
         """Learn from encoded data, and store what was learned.
 
         Parameters
@@ -131,12 +128,11 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
         clock : Clock
         learner : callable
             ``learner(problem)`` returns a `FitResult`, or an object that has one as ``result``.
-        previous : FitResult or None
-            Where to start from.
         labels : ndarray of shape (n,) or None
-            Of blocks.
+            Labels of blocks.
         """
         progress.begin()
+        previous = getattr(self, "_result", None) if self.warm_start else None
         problem = self._problem(data, clock, previous=previous, labels=labels)
         targets = data.targets
 
@@ -153,7 +149,7 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
         progress.end()
 
     def _problem(self, data, clock, *, previous=None, labels=None, choose=None):
-        """`Problem` of a fit, or of the first batch of one."""
+        """Make the `Problem` of a fit, or of its first batch."""
         rng = check_random_state(self.random_state)
         rows = make_rows(data.X, data.y, data.weight, data.targets, labels)
         started = start(rows, self._choices(), data.likelihood, rng, previous, choose)
@@ -161,7 +157,7 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
         return Problem(rows, started, inference, self._settings(), Trace(clock), rng)
 
     def _snapshot(self, problem, learner, targets, parameters):
-        """Fitted attributes in the middle of a fit, the posterior from the warm start's rows."""
+        """Return fitted attributes amid a fit, with a posterior of at most ``init_size`` rows."""
         rows = problem.rows
         sample = rows.select(slice(None, None, -(-len(rows) // self.init_size)))
         found = learner(
@@ -176,10 +172,29 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
         )
         return self._fitted_attributes(found, targets, sample.total_weight)
 
+    def _add_to_posterior(self, rows):
+        """Add a later batch of `partial_fit` to a posterior that rests on independent rows."""
+        before, settings = self._result, self._settings()
+        rng = check_random_state(self.random_state)
+        new_Z = more_inducing_inputs(self.inducing, self.n_inducing, rows, before.parameters, rng)
+        result = add_rows(
+            before,
+            rows,
+            settings=settings,
+            inference=inference_for(before.start.likelihood, self._targets.n_outputs),
+            total_samples=self.total_samples,
+            new_Z=new_Z,
+        )
+        self._store(result, self._targets, result.weight)
+        self.n_samples_seen_ += len(rows)
+        self.objectives_ = np.append(self.objectives_, self.objective_)
+        self.fit_times_ = np.append(self.fit_times_, self.fit_times_[-1] + result.partial.seconds)
+
     # ---- Fitted attributes
 
     def _store(self, found, targets, weight, trace=None):
-        """Fitted attributes from what was learned, and from its trace."""
+        """Set the fitted attributes from what was learned, and from its trace."""
+        self.__dict__.pop("noise_variance_", None)  # of an earlier fit, with another likelihood
         for name, value in self._fitted_attributes(found, targets, weight).items():
             setattr(self, name, value)
         if trace is not None:
@@ -187,14 +202,14 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
             self.fit_times_ = np.array(trace.times)
 
     def _fitted_attributes(self, found, targets, weight):
-        """Fitted attributes as a dictionary.
+        """Return the fitted attributes as a dictionary.
 
         Parameters
         ----------
         found : FitResult, or an object that has one as ``result``
         targets : Targets or ClassLabels
         weight : float
-            Of the rows that the objective is of.
+            Weight of the rows that the objective counts.
         """
         result = getattr(found, "result", found)
         attributes = {

@@ -1,19 +1,39 @@
-"""Predictions of regressors whose blocks of rows matter: every method takes ``blocks``."""
+"""Parameters of regressors in blocks of rows, and predictions that take ``blocks``."""
+
+from numbers import Integral, Real
 
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
+from .._compat import HasMethods, Interval, StrOptions
 from .._parallel import resolved_jobs
 from .._warnings import warn_caller
+from ..blocks.models import NAMES
 from ..blocks.prediction import FactorCache, PICConditional
 from ..gp.conditionals import ExactConditional
+from .regressor import REGRESSOR_CONSTRAINTS
 
+BLOCK_CONSTRAINTS = {
+    name: value for name, value in REGRESSOR_CONSTRAINTS.items() if name != "batch_size"
+} | {
+    "model": [StrOptions(NAMES), list, tuple],
+    "alpha_divergence": [Interval(Real, 0, 1, closed="both")],
+    "solver": [StrOptions({"exact", "anytime"})],
+    "n_blocks": [None, Interval(Integral, 1, None, closed="left")],
+    "block_size": [Interval(Integral, 1, None, closed="left")],
+    "partition": [StrOptions({"kmeans", "contiguous", "random"}), HasMethods(["fit", "predict"])],
+    "blocks_per_step": [Interval(Integral, 1, None, closed="left")],
+    "schedule": [StrOptions({"average", "robbins-monro"})],
+    "step_size": [Interval(Real, 0, 1, closed="right")],
+    "step_decay": [Interval(Real, 0, None, closed="left")],
+    "step_power": [Interval(Real, 0.5, 1, closed="right")],
+}
 # Memory for factorised blocks that were predicted in.
 _CACHE_BYTES = 256 << 20
 
 
 class BlockPredictions:
-    """Mixin of the predicting methods with blocks.
+    """A mixin with the predicting methods, which take blocks.
 
     A fitted estimator holds ``_blocks``, a `blocks.solver.BlockFitResult`, and ``_cache``.
     """
@@ -34,11 +54,13 @@ class BlockPredictions:
             Whether to return the standard deviation of each prediction, noise included.
 
         return_cov : bool, default=False
-            Whether to return the joint covariance of the predictions, noise included.
+            Whether to return the joint covariance of the predictions, noise included. Its memory is
+            quadratic in ``n_samples``.
 
         blocks : array-like of shape (n_samples,), default=None
-            Labels of blocks, if ``fit`` had them. A row with a label never seen belongs to an empty
-            block, and without labels, after a warning, all rows do.
+            Labels of blocks, if ``fit`` had them. A row with a new label belongs to an empty block.
+            If ``fit`` had labels and they are not given here, all rows belong to empty blocks, and
+            PIC warns.
 
         Returns
         -------
@@ -46,15 +68,23 @@ class BlockPredictions:
             Predictive mean, in units of y.
 
         y_std : ndarray of shape (n_samples,) or (n_samples, n_targets)
-            Only if ``return_std``.
+            Standard deviation of a new observation, in units of y. Only if ``return_std``.
 
         y_cov : ndarray of shape (n_samples, n_samples) or (n_samples, n_samples, n_targets)
-            Only if ``return_cov``.
+            Covariance of new observations. Only if ``return_cov``.
+
+        Raises
+        ------
+        RuntimeError
+            If both ``return_std`` and ``return_cov`` are True.
+
+        ValueError
+            If ``blocks`` is given and ``fit`` had no labels.
         """
         return self._predict(X, return_std, return_cov, blocks)
 
     def predict_std(self, X, include_noise=True, blocks=None):
-        """Standard deviation of the predictions; see `predict`.
+        """Predict standard deviations.
 
         Parameters
         ----------
@@ -62,7 +92,8 @@ class BlockPredictions:
             Inputs.
 
         include_noise : bool, default=True
-            True for that of a new observation, False for that of the latent function.
+            True gives the standard deviation of a new observation, False that of the latent
+            function.
 
         blocks : array-like of shape (n_samples,), default=None
             As in `predict`.
@@ -75,7 +106,7 @@ class BlockPredictions:
         return self._predict_std(X, include_noise, blocks)
 
     def predict_quantiles(self, X, quantiles=(0.05, 0.5, 0.95), blocks=None):
-        """Quantiles of new observations.
+        """Predict quantiles of new observations.
 
         Parameters
         ----------
@@ -91,12 +122,17 @@ class BlockPredictions:
         Returns
         -------
         values : ndarray of shape (n_samples, n_quantiles) or (n_samples, n_targets, n_quantiles)
-            Quantiles, in units of y, in the order asked for.
+            Quantiles, in units of y, in the order of ``quantiles``.
+
+        Raises
+        ------
+        ValueError
+            If a level is not strictly between 0 and 1.
         """
         return self._predict_quantiles(X, quantiles, blocks)
 
     def log_density(self, X, y, blocks=None):
-        """Log predictive density of observations.
+        """Compute the log predictive density of observations.
 
         Parameters
         ----------
@@ -112,7 +148,12 @@ class BlockPredictions:
         Returns
         -------
         log_density : ndarray of shape (n_samples,)
-            In nats, for y in its own units; joint over the outputs of a row.
+            Log density of each row, in nats, for y as it is given. The outputs of a row are joint.
+
+        Raises
+        ------
+        ValueError
+            If y does not have the shape that it had in ``fit``, or holds NaN or infinity.
         """
         return self._log_density(X, y, blocks)
 
@@ -131,8 +172,9 @@ class BlockPredictions:
             Seed of the draws.
 
         method : {"auto", "joint", "pathwise"}, default="auto"
-            "joint" draws from the exact joint distribution. "pathwise" is linear in the number of
-            rows, for models whose test conditional is the prior's own: not SoR, FIC and PIC.
+            "joint" draws from the exact joint distribution; its cost is cubic in the number of
+            rows. "pathwise" evaluates random functions (see :meth:`sample_functions`); its cost is
+            linear in the number of rows. "auto" is "joint" up to 2,000 rows and "pathwise" above.
 
         blocks : array-like of shape (n_samples_X,), default=None
             As in `predict`.
@@ -141,6 +183,12 @@ class BlockPredictions:
         -------
         samples : ndarray of shape (n_samples_X, n_samples) or (n_samples_X, n_targets, n_samples)
             Draws, in units of y, noise included.
+
+        Raises
+        ------
+        ValueError
+            If ``method`` is unknown, or if it is "pathwise" and the model is SoR, FIC or PIC or the
+            kernel has no spectral density.
         """
         return self._sample_y(X, n_samples, random_state, method, blocks)
 
@@ -163,14 +211,14 @@ class BlockPredictions:
         Raises
         ------
         ValueError
-            For SoR, FIC and PIC, and for kernels without a spectral density.
+            If the model is SoR, FIC or PIC, or if the kernel has no spectral density.
         """
         check_is_fitted(self, "_result")
         self._refuse_paths()
         return super().sample_functions(n_samples, random_state)
 
     def score(self, X, y, sample_weight=None, blocks=None):
-        """Coefficient of determination of the predictive mean.
+        """Compute the coefficient of determination of the predictive mean.
 
         Parameters
         ----------
@@ -181,7 +229,7 @@ class BlockPredictions:
             Observations.
 
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights.
+            Weights of the rows.
 
         blocks : array-like of shape (n_samples,), default=None
             As in `predict`.
@@ -189,7 +237,7 @@ class BlockPredictions:
         Returns
         -------
         score : float
-            At most 1.
+            The coefficient, at most 1.
         """
         return r2_score(y, self.predict(X, blocks=blocks), sample_weight=sample_weight)
 

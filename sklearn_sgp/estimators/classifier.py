@@ -1,4 +1,4 @@
-"""What classifiers share: labels, weights of classes, and probabilities."""
+"""The base of classifiers: it encodes labels, weights classes and predicts probabilities."""
 
 from functools import partial
 
@@ -22,14 +22,17 @@ LIKELIHOOD_CONSTRAINT = [
 
 
 class SparseGPClassifier(ClassifierMixin, BaseSparseGP):
-    """Labels and predictions of classifiers."""
+    """The base of classifiers. It has their labels and predictions."""
 
     class_weight = None  # where it is no parameter
 
     # ---- Labels
 
     def _checked(self, X, y, sample_weight, *, reset):
-        """Validated inputs, labels, and weights times those of classes; rows of weight 0 gone."""
+        """Return validated inputs, labels and weights of all rows of positive weight.
+
+        Weights are multiplied by those of the classes.
+        """
         X, y, weight = self._validated(X, y, sample_weight, reset=reset, multi_output=False)
         check_classification_targets(y)
         if self.class_weight is not None:
@@ -38,7 +41,7 @@ class SparseGPClassifier(ClassifierMixin, BaseSparseGP):
         return drop_zero_weight(X, y, weight)
 
     def _encoded(self, X, y, weight, classes):
-        """A first batch, repeated rows merged, with its classes."""
+        """Encode the labels of a first batch, and merge its repeated rows."""
         n_samples = count_samples(X, weight)
         likelihood = classification_likelihood(self.likelihood, classes)
         labels = ClassLabels(classes, likelihood)
@@ -47,13 +50,13 @@ class SparseGPClassifier(ClassifierMixin, BaseSparseGP):
         return Encoded(X, y, weight, labels, likelihood, n_samples)
 
     def _later_rows(self, X, y, weight):
-        """`Rows` of a later batch."""
+        """Make the `Rows` of a later batch."""
         return make_rows(X, self._targets.encode(y), weight, self._targets)
 
     # ---- Predictions
 
     def predict(self, X):
-        """Most probable class.
+        """Predict the most probable class.
 
         Parameters
         ----------
@@ -69,7 +72,7 @@ class SparseGPClassifier(ClassifierMixin, BaseSparseGP):
         return self.classes_[np.argmax(probability, axis=1)]
 
     def predict_proba(self, X):
-        """Probability of each class, the uncertainty of the latent functions averaged over.
+        """Predict probabilities of the classes, averaged over the latent functions' uncertainty.
 
         Parameters
         ----------
@@ -79,12 +82,12 @@ class SparseGPClassifier(ClassifierMixin, BaseSparseGP):
         Returns
         -------
         probability : ndarray of shape (n_samples, n_classes)
-            Rows sum to 1; columns as in ``classes_``.
+            Each row sums to 1. The columns are in the order of ``classes_``.
         """
         return self._probabilities(self._validated_inputs(X))
 
     def decision_function(self, X):
-        """How much speaks for the second of two classes, or for each of several.
+        """Compute a score of the second of two classes, or of each of more classes.
 
         Parameters
         ----------
@@ -94,13 +97,15 @@ class SparseGPClassifier(ClassifierMixin, BaseSparseGP):
         Returns
         -------
         decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Latent mean over ``sqrt(1 + latent variance)`` for probit, log-odds of `predict_proba`
-            for any other likelihood of two classes, log probabilities for more classes.
+            For probit, the latent mean divided by ``sqrt(1 + latent variance)``. For any other
+            likelihood of two classes, the log-odds of `predict_proba`. For more classes, log
+            probabilities.
         """
-        return self._of_moments(self.likelihood_.decision, self._validated_inputs(X))
+        X = self._validated_inputs(X)
+        return self._of_moments(self.likelihood_.decision, X)
 
     def predict_std(self, X):
-        """Standard deviation of the latent functions.
+        """Predict standard deviations of the latent functions.
 
         Parameters
         ----------
@@ -110,14 +115,14 @@ class SparseGPClassifier(ClassifierMixin, BaseSparseGP):
         Returns
         -------
         std : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            One function for probit and logit, one for each class for softmax.
+            Probit and logit have one function, softmax has one for each class.
         """
         X = self._validated_inputs(X)
         std = np.sqrt(in_chunks(self._result.posterior.mean_variance, X, self.n_jobs)[1])
         return std[:, 0] if std.shape[1] == 1 else std
 
     def log_density(self, X, y):
-        """Log probability of given labels.
+        """Compute the log probability of given labels.
 
         Parameters
         ----------
@@ -130,7 +135,7 @@ class SparseGPClassifier(ClassifierMixin, BaseSparseGP):
         Returns
         -------
         log_density : ndarray of shape (n_samples,)
-            In nats.
+            Log probability of each label, in nats.
 
         Raises
         ------
@@ -145,11 +150,11 @@ class SparseGPClassifier(ClassifierMixin, BaseSparseGP):
         return np.log(np.maximum(probability, np.finfo(np.float64).tiny))
 
     def _probabilities(self, X):
-        """Class probabilities at validated inputs, shape (n, n_classes)."""
+        """Return class probabilities at validated inputs, shape (n, n_classes)."""
         return self._of_moments(self.likelihood_.probabilities, X)
 
     def _of_moments(self, function, X):
-        """A function of latent means and variances, in chunks."""
+        """Evaluate a function of latent means and variances, in chunks."""
         return in_chunks(partial(_of_moments, function, self._result.posterior), X, self.n_jobs)
 
 

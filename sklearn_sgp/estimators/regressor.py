@@ -1,4 +1,4 @@
-"""What regressors share: scaling of targets, and predictions in their units."""
+"""The base of regressors: it scales targets and predicts in their units."""
 
 from numbers import Real
 
@@ -30,18 +30,18 @@ _JOINT_ROWS = 2000
 
 
 class SparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
-    """Targets and predictions of regressors."""
+    """The base of regressors. It has their targets and predictions."""
 
     likelihood = "gaussian"  # where it is no parameter
 
     # ---- Targets
 
     def _checked(self, X, y, sample_weight, *, reset):
-        """Validated inputs, targets and weights."""
+        """Return validated inputs, targets and weights."""
         return self._validated(X, y, sample_weight, reset=reset, multi_output=True, y_numeric=True)
 
     def _encoded(self, X, y, weight, merges=True):
-        """A first batch, repeated rows merged, with the scaling of its targets."""
+        """Merge repeated rows of a first batch, and find the scaling of its targets."""
         n_samples, ndim, y = count_samples(X, weight), y.ndim, target_columns(y)
         if merges:
             X, y, weight = merge_repeated(X, y, weight)
@@ -53,7 +53,7 @@ class SparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
         return Encoded(X, y, weight, targets, likelihood, n_samples)
 
     def _later_rows(self, X, y, weight, labels=None):
-        """`Rows` of a later batch, targets scaled as before."""
+        """Make the `Rows` of a later batch, with the scaling of the first one."""
         y = self._targets.encode(y)
         self._result.likelihood.check_targets(y)
         return make_rows(X, y, weight, self._targets, labels)
@@ -72,8 +72,8 @@ class SparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
             Whether to return the standard deviation of each prediction, noise included.
 
         return_cov : bool, default=False
-            Whether to return the joint covariance of the predictions, noise included. It takes
-            memory quadratic in ``n_samples``; everything else goes in chunks.
+            Whether to return the joint covariance of the predictions, noise included. Its memory is
+            quadratic in ``n_samples``.
 
         Returns
         -------
@@ -94,7 +94,7 @@ class SparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
         return self._predict(X, return_std, return_cov)
 
     def predict_std(self, X, include_noise=True):
-        """Standard deviation of the predictions.
+        """Predict standard deviations.
 
         Parameters
         ----------
@@ -102,7 +102,8 @@ class SparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
             Inputs.
 
         include_noise : bool, default=True
-            True for that of a new observation, False for that of the latent function.
+            True gives the standard deviation of a new observation, False that of the latent
+            function.
 
         Returns
         -------
@@ -112,7 +113,7 @@ class SparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
         return self._predict_std(X, include_noise)
 
     def predict_quantiles(self, X, quantiles=(0.05, 0.5, 0.95)):
-        """Quantiles of new observations.
+        """Predict quantiles of new observations.
 
         Parameters
         ----------
@@ -125,12 +126,17 @@ class SparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
         Returns
         -------
         values : ndarray of shape (n_samples, n_quantiles) or (n_samples, n_targets, n_quantiles)
-            Quantiles, in units of y, in the order asked for.
+            Quantiles, in units of y, in the order of ``quantiles``.
+
+        Raises
+        ------
+        ValueError
+            If a level is not strictly between 0 and 1.
         """
         return self._predict_quantiles(X, quantiles)
 
     def log_density(self, X, y):
-        """Log predictive density of observations.
+        """Compute the log predictive density of observations.
 
         Parameters
         ----------
@@ -143,7 +149,12 @@ class SparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
         Returns
         -------
         log_density : ndarray of shape (n_samples,)
-            In nats, for y in its own units; joint over the outputs of a row.
+            Log density of each row, in nats, for y as it is given. The outputs of a row are joint.
+
+        Raises
+        ------
+        ValueError
+            If y does not have the shape that it had in ``fit``, or holds NaN or infinity.
         """
         return self._log_density(X, y)
 
@@ -162,9 +173,9 @@ class SparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
             Seed of the draws.
 
         method : {"auto", "joint", "pathwise"}, default="auto"
-            "joint" draws from the exact joint distribution, cubic in the number of rows.
-            "pathwise" evaluates random functions (see :meth:`sample_functions`), linear in the
-            number of rows. "auto" is joint up to 2,000 rows and pathwise above.
+            "joint" draws from the exact joint distribution; its cost is cubic in the number of
+            rows. "pathwise" evaluates random functions (see :meth:`sample_functions`); its cost is
+            linear in the number of rows. "auto" is "joint" up to 2,000 rows and "pathwise" above.
 
         Returns
         -------
@@ -174,7 +185,7 @@ class SparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
         Raises
         ------
         ValueError
-            If a pathwise draw is asked of a kernel without a spectral density.
+            If ``method`` is unknown, or if it is "pathwise" and the kernel has no spectral density.
         """
         return self._sample_y(X, n_samples, random_state, method)
 
@@ -266,15 +277,15 @@ class SparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
         return self._targets.samples_in_units(samples)
 
     def _with_blocks(self, X, blocks):
-        """Validated inputs, and the numbers of their blocks where blocks matter."""
+        """Return validated inputs, and the numbers of their blocks if blocks matter."""
         return self._validated_inputs(X), None
 
     def _latent(self, moments, X, blocks):
-        """Latent "mean", "mean_variance" or "mean_covariance", as `Posterior` has them."""
+        """Return what the method ``moments`` of the posterior returns, such as "mean_variance"."""
         return self._latent_of(self._result.posterior, moments, X)
 
     def _latent_of(self, model, moments, X):
-        """In chunks, except for covariances."""
+        """Call the method ``moments`` of a model, in chunks unless it returns covariances."""
         function = getattr(model, moments)
         return function(X) if moments == "mean_covariance" else in_chunks(function, X, self.n_jobs)
 
@@ -307,13 +318,13 @@ class SparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
         )
 
     def _latent_moments(self, X, blocks):
-        """Latent means and variances, both (n, t)."""
+        """Return latent means and variances, both (n, t)."""
         mean, variance = self._latent("mean_variance", X, blocks)
         return mean, np.broadcast_to(variance, mean.shape)
 
 
 def _root(covariance):
-    """Lower Cholesky factor, with a little on the diagonal where rounding asks for it."""
+    """Return the lower Cholesky factor. If rounding makes it fail, the diagonal is raised."""
     covariance = np.array(covariance, order="C")
     size = np.diagonal(covariance).mean()
     for jitter in (0.0, 1e-12, 1e-10, 1e-8):
@@ -328,7 +339,7 @@ def _root(covariance):
 
 
 class _FunctionsInUnits:
-    """Pathwise draws in units of y."""
+    """Functions that were drawn, with values in units of y."""
 
     def __init__(self, functions, targets):
         self.functions, self.targets = functions, targets

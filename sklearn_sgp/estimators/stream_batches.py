@@ -29,7 +29,8 @@ class StreamBatches:
 
     def _fit_stream(self, X, y, weight):
         """One pass over validated rows, in batches; the estimator is as after `partial_fit`."""
-        previous, clock = self._previous(), Clock(self.max_time)
+        clock = Clock(self.max_time)
+        previous = getattr(self, "_result", None) if self.warm_start else None
         progress = FitProgress(self, X, y).begin()
         self.__dict__.pop("_result", None)
         edges = [0, *range(min(self.init_size, len(X)), len(X), self.batch_size), len(X)]

@@ -13,95 +13,101 @@ from .stream_batches import STREAM_CONSTRAINTS, StreamBatches
 class StreamingSGPClassifier(StreamBatches, SparseGPClassifier):
     """Sparse Gaussian process classification for a stream of rows, each seen once.
 
-    With every batch, inducing inputs are chosen anew from the old ones and the batch, kernel and
-    inducing inputs are learned on the online bound, and the posterior of the latent functions is
-    updated by natural-gradient iterations. What is kept of the past is the posterior alone: memory
-    and time of a batch do not depend on how much has been seen.
+    Every batch chooses its inducing inputs from the old ones and its rows, learns kernel and
+    inducing inputs on the online bound, and updates the posterior of the latent functions by
+    natural-gradient iterations. The estimator keeps the posterior and no rows, so that memory and
+    time of a batch do not depend on the number of rows so far.
 
     Parameters
     ----------
     kernel : Kernel, default=None
-        Any kernel of :mod:`sklearn.gaussian_process.kernels` but ``WhiteKernel``, sums, products
-        and powers of them, or :class:`~sklearn_sgp.kernels.Columns`. None means
-        ``ConstantKernel() * RBF()`` with one length scale for each column, and starting values and
-        bounds from the first batch. Length scales are in units of X.
+        Any kernel of :mod:`sklearn.gaussian_process.kernels` except ``WhiteKernel``, sums, products
+        and powers of them, or :class:`~sklearn_sgp.kernels.Columns`. None means ``ConstantKernel()
+        * RBF()`` with one length scale for each column; its starting values and bounds come from
+        the data, or from the first batch. Length scales are in units of X.
 
     likelihood : {"auto", "probit", "logit", "softmax"} or instance, default="auto"
-        As for :class:`~sklearn_sgp.SVGPClassifier`.
+        Probability of a class given the latent functions. "probit" and "logit" are for two classes,
+        "softmax" is for any number of classes. "auto" means "probit" for two classes and "softmax"
+        for more. An instance is a :class:`~sklearn_sgp.likelihoods.Likelihood`.
 
     forget_factor : float, default=1.0
-        Power of the old posterior's information in each batch: below 1 the past fades. 0.9 to 0.99
-        are worth a trial where the function drifts.
+        Power to which each batch raises the old posterior's information. Below 1 the past fades.
+        Values from 0.9 to 0.99 are worth a try if the function drifts.
 
     trust_region : float, default=1.0
-        Farthest that one batch may move the natural logarithm of a kernel parameter, times as many
-        rows as it has for each row seen before where that is more than one. The first batch may
-        move them anywhere, and so may batches of 50 rows and more while nothing was explained.
+        Largest change of the natural logarithm of a kernel parameter in one batch. The limit is
+        multiplied by max(1, rows in the batch / rows learned from so far). The first batch has no
+        limit. Later batches of 50 rows or more have none as long as the classes of all rows before
+        looked like noise.
 
     min_inducing : int, default=None
-        With a number, a stream begins with as few inducing inputs and takes more, up to
-        ``n_inducing``, where the rows of a batch are not explained by them but for a variance
-        of a tenth. None takes ``n_inducing`` as soon as there are so many useful ones.
+        A stream begins with this number of inducing inputs. It takes more, up to ``n_inducing``,
+        until the largest conditional variance of the batch's rows is below a tenth of the noise
+        variance (below 0.1 for a likelihood without noise). None means that each batch takes as
+        many as are useful, up to ``n_inducing``.
 
     n_inducing : int, default=100
-        Largest number of inducing inputs.
+        Largest number of inducing inputs. Fewer distinct rows give fewer inducing inputs.
 
     inducing : {"greedy", "kmeans", "random"} or array-like of shape (n_inducing, n_features), \
             default="greedy"
-        How inducing inputs are chosen from the old ones and the rows of a batch: one by one, as
-        k-means centres or at random, an old one standing for its share of the rows before. "greedy"
-        takes those of greatest conditional variance; where some have to go for a batch that is
-        learned from, those stay that the others would predict worst. Given ones stay.
+        How inducing inputs are chosen from the old ones and the rows of a batch. "greedy" takes
+        those of largest conditional variance, one after another. If it has to drop some for a batch
+        that is learned from, it keeps those that the others would predict worst. "kmeans" takes
+        centres and "random" takes random ones; an old inducing input then counts as many rows as
+        its share of all rows before. An array gives the inducing inputs themselves, and they stay.
 
     optimize_inducing : bool, default=True
-        Whether inducing inputs are learned with the kernel, each with the batch that it comes from.
-        Later it stays where it is, or some of what is known there would be lost.
+        Whether the inducing inputs are learned together with the kernel. Each one is learned with
+        the batch that it comes from. Later it is held, since moving it would lose information.
 
     optimizer : {"auto", "lbfgs", "adam"} or None, default="auto"
-        "auto" and "lbfgs" take steps of L-BFGS on each batch's online bound, "adam" takes steps of
-        Adam. None leaves the kernel as it is: inducing inputs are chosen, not learned.
+        "auto" and "lbfgs" run L-BFGS on the online bound of each batch. "adam" takes steps of Adam
+        on it. None only chooses inducing inputs and updates the posterior.
 
     init_size : int, default=1024
-        Rows of the first batch of `fit`.
+        Number of rows of the first batch of ``fit``.
 
     batch_size : int, default=1024
-        Rows of each later batch of `fit`.
+        Number of rows of each later batch of ``fit``.
 
     max_iter : int, default=20
         Largest number of iterations of the optimiser on a batch.
 
     max_steps : int, default=None
-        Number of batches that are learned from; later ones only update the posterior.
+        Number of batches that are learned from. Later batches only update the posterior. None means
+        all batches.
 
     max_time : float, default=None
         Seconds of one call after which batches only update the posterior.
 
     tol : float, default=1e-4
-        Gain of the bound for each row, in nats, below which an iteration counts as none.
+        Smallest gain of the objective for each row, in nats, that counts as progress.
 
     n_iter_no_change : int, default=5
-        Learning from a batch stops after so many iterations without gain.
+        An optimiser stops after so many iterations or epochs in a row without progress.
 
     learning_rate : float, default=0.01
-        Step of Adam.
+        Step size of Adam.
 
     natural_step : float, default=1.0
-        Longest natural-gradient step, in (0, 1].
+        Largest length of a natural-gradient step, in (0, 1]. Gaussian noise takes no such steps.
 
     jitter : float, default=1e-8
-        Variance of each inducing value beyond the function's, relative to the function's. Raised
-        tenfold where their covariance is not positive definite, with a warning.
+        Smallest value added to the diagonal of the inducing inputs' covariance, relative to its
+        mean. It is raised tenfold, with a warning, while the sum is not positive definite.
 
     warm_start : bool, default=False
-        Whether ``fit`` starts from the kernel and inducing inputs of the last fit.
+        Whether ``fit`` starts from the parameters that the last fit learned.
 
     n_jobs : int, default=None
-        Number of jobs over blocks of rows. None means as many threads as BLAS would use; a backend
-        of ``joblib.parallel_config`` is respected.
+        Number of parallel jobs over groups of rows. None means as many threads as BLAS would use. A
+        backend of ``joblib.parallel_config`` is respected.
 
     random_state : int, RandomState instance or None, default=None
-        Seed of the choice of inducing inputs. With an int, a stream that was saved and loaded goes
-        on as if it had not been.
+        Seed of all random choices, such as those of rows and inducing inputs. With an int, a stream
+        that was saved and loaded goes on as if it had not been.
 
     verbose : int, default=0
         Whether to print a line for each batch.
@@ -109,27 +115,34 @@ class StreamingSGPClassifier(StreamBatches, SparseGPClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        Labels of the classes, sorted.
+        Sorted labels of the classes.
 
     kernel_ : Kernel
-        The kernel with learned parameters.
+        The kernel with learned parameters, in the form in which it was given.
+
+    likelihood_ : Likelihood
+        The likelihood with learned parameters.
 
     inducing_points_ : ndarray of shape (n_inducing, n_features)
         Inducing inputs, in units of X.
 
     objective_ : float
-        Online bound of the last batch, in nats: with the kernel and inducing inputs held, a lower
-        bound of the log probability of its labels given the batches before.
+        Online bound of the last batch, in nats, for y as it was given. If the kernel and the old
+        inducing inputs are held, it is a lower bound on the log evidence of the batch given all
+        batches before.
 
     log_evidence_ : float
-        Sum of the online bounds of all batches: an estimate of the log evidence, and no bound once
-        inducing inputs have moved.
+        Sum of the online bounds of all batches. It estimates the log evidence, and it is no bound
+        once inducing inputs have moved.
 
-    objectives_, fit_times_ : ndarray
-        Online bound after each iteration on the last batch, and seconds since the call began.
+    objectives_ : ndarray
+        Online bound after every iteration on the last batch.
+
+    fit_times_ : ndarray
+        Seconds of learning until each entry of ``objectives_``.
 
     n_iter_ : int
-        Iterations of the optimiser so far, at least 1.
+        Number of iterations of the optimiser so far, at least 1.
 
     n_steps_ : int
         Number of batches.
@@ -138,17 +151,17 @@ class StreamingSGPClassifier(StreamBatches, SparseGPClassifier):
         Number of rows of positive weight so far.
 
     jitter_ : float
-        Jitter in use, relative.
+        The value of ``jitter`` that was used.
 
     n_features_in_ : int
-        Number of columns seen in ``fit``.
+        Number of columns of X.
 
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, if X had names that are all strings.
+        Names of the columns of X, if all of them are strings.
 
     See Also
     --------
-    SVGPClassifier : For rows that can be seen more than once.
+    SVGPClassifier : A model for rows that can be seen more than once.
 
     Notes
     -----
@@ -231,7 +244,7 @@ class StreamingSGPClassifier(StreamBatches, SparseGPClassifier):
     @transactional
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
-        """One pass over the rows, in their order, as if they came in batches.
+        """Learn from all rows in one pass, in their order, as if they came in batches.
 
         Parameters
         ----------
@@ -239,7 +252,7 @@ class StreamingSGPClassifier(StreamBatches, SparseGPClassifier):
             Inputs.
 
         y : array-like of shape (n_samples,)
-            Labels: strings, integers or anything else that sorts.
+            Labels, such as strings or integers, that can be sorted.
 
         sample_weight : array-like of shape (n_samples,), default=None
             Weight 2 counts a row twice, weight 0 leaves it out.
@@ -252,7 +265,7 @@ class StreamingSGPClassifier(StreamBatches, SparseGPClassifier):
         Raises
         ------
         ValueError
-            If inputs or parameters are not what they must be; the estimator is then as before.
+            If inputs or parameters are not valid. The estimator is then as before.
         """
         X, y, weight = self._checked(X, y, sample_weight, reset=True)
         self.classes_ = np.unique(y)
@@ -264,10 +277,10 @@ class StreamingSGPClassifier(StreamBatches, SparseGPClassifier):
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn from one more batch.
 
-        The first batch decides starting values; it should have a few hundred rows. Later ones may
-        be of any size. Where kernels are learned, rows are kept until there are 25, and the stream
-        begins anew with each batch until then. A batch of one class updates the posterior and
-        leaves the kernel.
+        The first batch decides starting values, so it should have a few hundred rows. Later batches
+        may have any size. If the kernel is learned, rows are kept until there are 25, and the
+        stream begins anew with each batch until then. A batch of one class updates the posterior
+        and leaves the kernel as it is.
 
         Parameters
         ----------
@@ -278,7 +291,8 @@ class StreamingSGPClassifier(StreamBatches, SparseGPClassifier):
             Labels.
 
         classes : array-like of shape (n_classes,), default=None
-            All labels that will ever come; in the first call, where the batch does not have all.
+            All labels that will ever come. The first call needs them if its batch does not hold all
+            of them.
 
         sample_weight : array-like of shape (n_samples,), default=None
             Weight 2 counts a row twice, weight 0 leaves it out.
@@ -291,8 +305,8 @@ class StreamingSGPClassifier(StreamBatches, SparseGPClassifier):
         Raises
         ------
         ValueError
-            If a label comes that is not among the classes, or other inputs or parameters are not
-            what they must be; the estimator is then as before, and the next batch can come.
+            If a label is not among the classes, or if other inputs or parameters are not valid. The
+            estimator is then as before, and the next batch can come.
         """
         first = not hasattr(self, "_result")
         X, y, weight = self._checked(X, y, sample_weight, reset=first)

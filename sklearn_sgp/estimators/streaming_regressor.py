@@ -13,113 +13,122 @@ from .stream_batches import STREAM_CONSTRAINTS, StreamBatches
 class StreamingSGPRegressor(StreamBatches, SparseGPRegressor):
     """Sparse Gaussian process regression for a stream of rows, each seen once.
 
-    With every batch, inducing inputs are chosen anew from the old ones and the batch, kernel, noise
-    and inducing inputs are learned on the online bound, and the posterior is updated. What is kept
-    of the past is the posterior alone: memory and time of a batch do not depend on how much has
-    been seen.
+    Every batch chooses its inducing inputs from the old ones and its rows, learns kernel, noise and
+    inducing inputs on the online bound, and updates the posterior. The estimator keeps the
+    posterior and no rows, so that memory and time of a batch do not depend on the number of rows
+    so far.
 
     Parameters
     ----------
     kernel : Kernel, default=None
-        Any kernel of :mod:`sklearn.gaussian_process.kernels`, sums, products and powers of them,
-        or :class:`~sklearn_sgp.kernels.Columns`. ``WhiteKernel`` terms of the outermost sum are the
-        noise. None means ``ConstantKernel() * RBF()`` with one length scale for each column, and
-        starting values and bounds from the first batch. The kernel refers to normalised targets
-        (see ``normalize_y``) and to inputs in their own units.
+        Any kernel of :mod:`sklearn.gaussian_process.kernels`, sums, products and powers of them, or
+        :class:`~sklearn_sgp.kernels.Columns`. ``WhiteKernel`` terms of the outermost sum are the
+        noise. None means ``ConstantKernel() * RBF()`` with one length scale for each column; its
+        starting values and bounds come from the data, or from the first batch. The kernel refers to
+        normalised targets (see ``normalize_y``) and to inputs in their own units.
 
     likelihood : {"gaussian", "student_t", "poisson"} or instance, default="gaussian"
-        As for :class:`~sklearn_sgp.SVGPRegressor`.
+        Distribution of an observation given the function. "gaussian" is Gaussian noise. "student_t"
+        is noise with outliers: Student-t noise with 4 degrees of freedom, whose squared scale is
+        the noise variance. ``StudentT(df=3.0)`` has another number of degrees of freedom, and
+        ``StudentT(df=None)`` learns it. "poisson" is for counts, whose logarithmic rate is the
+        function plus the logarithm of the mean count. Counts are never normalised and have no noise
+        variance. An instance is a :class:`~sklearn_sgp.likelihoods.Likelihood`.
 
     alpha_divergence : float, default=0.0
-        Of the rows of a batch: 0 is the variational bound, 1 is expectation propagation, and what
-        is between is Power-EP. The old posterior enters with at least 0.5, which matters where
-        inducing inputs are dropped. Likelihoods other than Gaussian noise take 0.
+        Power of the factors of a batch's rows. 0 gives the variational bound, 1 gives expectation
+        propagation, and a value between gives Power-EP. The factor of the old posterior has a power
+        of at least 0.5, which matters if inducing inputs are dropped. Likelihoods other than
+        Gaussian noise take 0 only.
 
     forget_factor : float, default=1.0
-        Power of the old posterior's information in each batch: below 1 the past fades. 0.9 to 0.99
-        are worth a trial where the function drifts.
+        Power to which each batch raises the old posterior's information. Below 1 the past fades.
+        Values from 0.9 to 0.99 are worth a try if the function drifts.
 
     trust_region : float, default=1.0
-        Farthest that one batch may move the natural logarithm of a kernel parameter or of the noise
-        variance; five times as far for noise that rises. Both limits are multiplied by
-        max(1, rows in the batch / rows learned from so far). The first batch may move them
-        anywhere, and so may batches of 50 rows and more while all before were constant or noise.
+        Largest change of the natural logarithm of a kernel parameter or of the noise variance in
+        one batch. The noise variance may rise five times as far. Both limits are multiplied by
+        max(1, rows in the batch / rows learned from so far). The first batch has no limit. Later
+        batches of 50 rows or more have none as long as all rows before looked constant or like
+        noise.
 
     min_inducing : int, default=None
-        With a number, a stream begins with as few inducing inputs and takes more, up to
-        ``n_inducing``, until the largest conditional variance of the batch's rows is below a tenth
-        of the noise variance. None takes ``n_inducing`` as soon as there are so many useful ones.
+        A stream begins with this number of inducing inputs. It takes more, up to ``n_inducing``,
+        until the largest conditional variance of the batch's rows is below a tenth of the noise
+        variance (below 0.1 for a likelihood without noise). None means that each batch takes as
+        many as are useful, up to ``n_inducing``.
 
     n_inducing : int, default=100
-        Largest number of inducing inputs.
+        Largest number of inducing inputs. Fewer distinct rows give fewer inducing inputs.
 
     inducing : {"greedy", "kmeans", "random"} or array-like of shape (n_inducing, n_features), \
             default="greedy"
-        How inducing inputs are chosen from the old ones and the rows of a batch: one by one, as
-        k-means centres or at random, an old one standing for its share of the rows before. "greedy"
-        takes those of greatest conditional variance; where some have to go for a batch that is
-        learned from, those stay that the others would predict worst. Given ones stay.
+        How inducing inputs are chosen from the old ones and the rows of a batch. "greedy" takes
+        those of largest conditional variance, one after another. If it has to drop some for a batch
+        that is learned from, it keeps those that the others would predict worst. "kmeans" takes
+        centres and "random" takes random ones; an old inducing input then counts as many rows as
+        its share of all rows before. An array gives the inducing inputs themselves, and they stay.
 
     optimize_inducing : bool, default=True
-        Whether inducing inputs are learned with the kernel, each with the batch that it comes from.
-        Later it stays where it is, or some of what is known there would be lost.
+        Whether the inducing inputs are learned together with the kernel. Each one is learned with
+        the batch that it comes from. Later it is held, since moving it would lose information.
 
     noise_variance : float, default=None
-        Starting value of the variance of the noise, in units of normalised targets. None starts
-        at 0.1.
+        Starting value of the noise variance, in units of normalised targets. None means 0.1.
 
     noise_variance_bounds : pair of float or "fixed", default=(1e-6, 1e3)
-        Bounds of the noise variance; "fixed" keeps it where it starts.
+        Bounds of the noise variance. "fixed" holds it at its starting value.
 
     optimizer : {"auto", "lbfgs", "adam"} or None, default="auto"
-        "auto" and "lbfgs" take steps of L-BFGS on each batch's online bound, "adam" takes steps of
-        Adam. None leaves kernel and noise as they are: inducing inputs are chosen, not learned.
+        "auto" and "lbfgs" run L-BFGS on the online bound of each batch. "adam" takes steps of Adam
+        on it. None only chooses inducing inputs and updates the posterior.
 
     init_size : int, default=1024
-        Rows of the first batch of `fit`.
+        Number of rows of the first batch of ``fit``.
 
     batch_size : int, default=1024
-        Rows of each later batch of `fit`.
+        Number of rows of each later batch of ``fit``.
 
     max_iter : int, default=20
         Largest number of iterations of the optimiser on a batch.
 
     max_steps : int, default=None
-        Number of batches that are learned from; later ones only update the posterior.
+        Number of batches that are learned from. Later batches only update the posterior. None means
+        all batches.
 
     max_time : float, default=None
         Seconds of one call after which batches only update the posterior.
 
     tol : float, default=1e-4
-        Gain of the bound for each row, in nats, below which an iteration counts as none.
+        Smallest gain of the objective for each row, in nats, that counts as progress.
 
     n_iter_no_change : int, default=5
-        Learning from a batch stops after so many iterations without gain.
+        An optimiser stops after so many iterations or epochs in a row without progress.
 
     learning_rate : float, default=0.01
-        Step of Adam.
+        Step size of Adam.
 
     natural_step : float, default=1.0
-        Longest natural-gradient step for likelihoods other than Gaussian noise, in (0, 1].
+        Largest length of a natural-gradient step, in (0, 1]. Gaussian noise takes no such steps.
 
     normalize_y : bool or tuple of (mean, scale), default=True
-        Whether targets are centred and scaled inside by those of the first batch, or the centre and
-        scale to use.
+        Whether targets are centred and scaled to unit variance inside the model. A tuple gives the
+        centre and the scale. If rows come in batches, the first batch decides.
 
     jitter : float, default=1e-8
-        Variance of each inducing value beyond the function's, relative to the function's. Raised
-        tenfold where their covariance is not positive definite, with a warning.
+        Smallest value added to the diagonal of the inducing inputs' covariance, relative to its
+        mean. It is raised tenfold, with a warning, while the sum is not positive definite.
 
     warm_start : bool, default=False
-        Whether ``fit`` starts from the kernel, noise and inducing inputs of the last fit.
+        Whether ``fit`` starts from the parameters that the last fit learned.
 
     n_jobs : int, default=None
-        Number of jobs over blocks of rows. None means as many threads as BLAS would use; a backend
-        of ``joblib.parallel_config`` is respected.
+        Number of parallel jobs over groups of rows. None means as many threads as BLAS would use. A
+        backend of ``joblib.parallel_config`` is respected.
 
     random_state : int, RandomState instance or None, default=None
-        Seed of the choice of inducing inputs. With an int, a stream that was saved and loaded goes
-        on as if it had not been.
+        Seed of all random choices, such as those of rows and inducing inputs. With an int, a stream
+        that was saved and loaded goes on as if it had not been.
 
     verbose : int, default=0
         Whether to print a line for each batch.
@@ -127,27 +136,34 @@ class StreamingSGPRegressor(StreamBatches, SparseGPRegressor):
     Attributes
     ----------
     kernel_ : Kernel
-        The kernel with learned parameters, in the shape it was given.
+        The kernel with learned parameters, in the form in which it was given.
+
+    likelihood_ : Likelihood
+        The likelihood with learned parameters.
 
     noise_variance_ : float
-        Learned variance of the noise, in units of normalised targets.
+        Learned noise variance, in units of normalised targets, for likelihoods with noise.
 
     inducing_points_ : ndarray of shape (n_inducing, n_features)
         Inducing inputs, in units of X.
 
     objective_ : float
-        Online bound of the last batch, in nats, for y in its own units: with the kernel and the old
-        inducing inputs held, a lower bound of the log density of the batch given those before.
+        Online bound of the last batch, in nats, for y as it was given. If the kernel and the old
+        inducing inputs are held, it is a lower bound on the log evidence of the batch given all
+        batches before.
 
     log_evidence_ : float
-        Sum of the online bounds of all batches: an estimate of the log evidence, and no bound once
-        inducing inputs have moved.
+        Sum of the online bounds of all batches. It estimates the log evidence, and it is no bound
+        once inducing inputs have moved.
 
-    objectives_, fit_times_ : ndarray
-        Online bound after each iteration on the last batch, and seconds since the call began.
+    objectives_ : ndarray
+        Online bound after every iteration on the last batch.
+
+    fit_times_ : ndarray
+        Seconds of learning until each entry of ``objectives_``.
 
     n_iter_ : int
-        Iterations of the optimiser so far, at least 1.
+        Number of iterations of the optimiser so far, at least 1.
 
     n_steps_ : int
         Number of batches.
@@ -159,22 +175,22 @@ class StreamingSGPRegressor(StreamBatches, SparseGPRegressor):
         Centre and scale of the targets.
 
     jitter_ : float
-        Jitter in use, relative.
+        The value of ``jitter`` that was used.
 
     n_features_in_ : int
-        Number of columns seen in ``fit``.
+        Number of columns of X.
 
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, if X had names that are all strings.
+        Names of the columns of X, if all of them are strings.
 
     See Also
     --------
-    SVGPRegressor : For rows that can be seen more than once.
+    SVGPRegressor : A model for rows that can be seen more than once.
 
     Notes
     -----
-    ``docs/theory.md``, section 11, has the equations. A batch of n rows costs O((n + m) m^2) for
-    each iteration, O(m^2) memory is carried.
+    ``docs/theory.md``, section 11, has the equations. With m inducing inputs, each iteration on a
+    batch of n rows costs O((n + m) m^2). The memory between batches is O(m^2).
 
     References
     ----------
@@ -266,7 +282,7 @@ class StreamingSGPRegressor(StreamBatches, SparseGPRegressor):
     @transactional
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
-        """One pass over the rows, in their order, as if they came in batches.
+        """Learn from all rows in one pass, in their order, as if they came in batches.
 
         Parameters
         ----------
@@ -287,7 +303,7 @@ class StreamingSGPRegressor(StreamBatches, SparseGPRegressor):
         Raises
         ------
         ValueError
-            If inputs or parameters are not what they must be; the estimator is then as before.
+            If inputs or parameters are not valid. The estimator is then as before.
         """
         X, y, weight = self._checked(X, y, sample_weight, reset=True)
         self._fit_stream(*drop_zero_weight(X, y, weight))
@@ -298,9 +314,9 @@ class StreamingSGPRegressor(StreamBatches, SparseGPRegressor):
     def partial_fit(self, X, y, sample_weight=None):
         """Learn from one more batch.
 
-        The first batch decides starting values and the scaling of the targets; it should have a few
-        hundred rows. Later ones may be of any size. Where kernels are learned, rows are kept until
-        there are 25, and the stream begins anew with each batch until then.
+        The first batch decides starting values and the scaling of the targets, so it should have a
+        few hundred rows. Later batches may have any size. If the kernel is learned, rows are kept
+        until there are 25, and the stream begins anew with each batch until then.
 
         Parameters
         ----------
@@ -321,8 +337,8 @@ class StreamingSGPRegressor(StreamBatches, SparseGPRegressor):
         Raises
         ------
         ValueError
-            If inputs or parameters are not what they must be; the estimator is then as before, and
-            the next batch can come.
+            If inputs or parameters are not valid. The estimator is then as before, and the next
+            batch can come.
         """
         first = not hasattr(self, "_result")
         X, y, weight = self._checked(X, y, sample_weight, reset=first)

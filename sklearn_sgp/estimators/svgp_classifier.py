@@ -6,146 +6,160 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d
 
 from .._compat import FitProgress, Interval, StrOptions, _fit_context
+from ..fitting import stages
+from ..fitting.partial_fit import scaled_to_total
 from ..optimize.progress import Clock
 from .base import SHARED_CONSTRAINTS, transactional
 from .classifier import LIKELIHOOD_CONSTRAINT, SparseGPClassifier
-from .partial_fits import PartialFits
 
 
-class SVGPClassifier(PartialFits, SparseGPClassifier):
+class SVGPClassifier(SparseGPClassifier):
     """Sparse Gaussian process classification for many rows.
 
-    Latent functions, one for two classes and one for each of more, are summarised by their values
-    at ``n_inducing`` inducing inputs, which they share. With default settings, kernel and inducing
-    inputs are learned on a subset of the rows by L-BFGS on the variational bound at its optimal
-    posterior, refined on larger subsets, and the posterior is then found from all rows by
-    natural-gradient iterations. No learning rate needs tuning.
+    Two classes have one latent function; more classes have one each. The model summarises these
+    functions by their values at ``n_inducing`` inducing inputs, which they share. With default
+    settings, L-BFGS on the variational bound at its optimal posterior learns kernel and inducing
+    inputs on a subset of the rows and then on larger subsets. Natural-gradient iterations then find
+    the posterior from all rows. No learning rate needs tuning.
 
     Parameters
     ----------
     kernel : Kernel, default=None
-        Any kernel of :mod:`sklearn.gaussian_process.kernels` but ``WhiteKernel``, sums, products
-        and powers of them, or :class:`~sklearn_sgp.kernels.Columns`. None means
-        ``ConstantKernel() * RBF()`` with one length scale for each column, and a weak prior that
-        ties these together where rows are few. Length scales are in units of X.
+        Any kernel of :mod:`sklearn.gaussian_process.kernels` except ``WhiteKernel``, sums, products
+        and powers of them, or :class:`~sklearn_sgp.kernels.Columns`. None means ``ConstantKernel()
+        * RBF()`` with one length scale for each column; its starting values and bounds come from
+        the data, or from the first batch. Length scales are in units of X.
 
     likelihood : {"auto", "probit", "logit", "softmax"} or instance, default="auto"
-        Probability of a class given the latent functions: "auto" is probit for two classes and
-        softmax for more.
+        Probability of a class given the latent functions. "probit" and "logit" are for two classes,
+        "softmax" is for any number of classes. "auto" means "probit" for two classes and "softmax"
+        for more. An instance is a :class:`~sklearn_sgp.likelihoods.Likelihood`.
 
     class_weight : dict, "balanced" or None, default=None
-        Weights of classes, which multiply ``sample_weight``.
+        Weights of the classes. They multiply ``sample_weight``. "balanced" gives all classes the
+        same total weight.
 
     total_samples : int, default=None
-        Only for ``partial_fit``. None takes all rows as new. A number is the size of the whole data
-        set, of which rows may come again.
+        Only ``partial_fit`` uses it. None means that all rows are new. A number is the size of the
+        whole data set, whose rows may come more than once.
 
     n_inducing : int, default=256
-        Number of inducing inputs. Fewer distinct rows give fewer.
+        Largest number of inducing inputs. Fewer distinct rows give fewer inducing inputs.
 
     inducing : {"kmeans", "greedy", "random"} or array-like of shape (n_inducing, n_features), \
             default="kmeans"
-        How inducing inputs are chosen: k-means centres, rows of greatest conditional variance,
-        random rows, or the given ones.
+        How inducing inputs are chosen: k-means centres, rows of largest conditional variance, or
+        random rows. An array gives the inducing inputs themselves.
 
     optimize_inducing : bool, default=True
-        Whether the inducing inputs are learned with the kernel.
+        Whether the inducing inputs are learned together with the kernel.
 
     optimizer : {"auto", "lbfgs", "adam"} or None, default="auto"
-        How kernel and inducing inputs are learned: "auto" by L-BFGS on a subset of rows and then
-        on larger ones, "lbfgs" on all rows, "adam" by stochastic steps only; None leaves them.
+        "auto" runs L-BFGS on a subset of the rows and then on larger subsets. "lbfgs" runs L-BFGS
+        on all rows. "adam" takes stochastic steps from the start. None computes the posterior at
+        the starting values.
 
     init_size : int, default=8192
-        Rows of the warm start.
+        Number of rows of the first L-BFGS stage.
 
     batch_size : int, default=1024
-        Rows of a stochastic step.
+        Number of rows of a stochastic step.
 
     max_iter : int, default=100
-        Largest number of epochs of the stochastic stage, and of iterations of each L-BFGS stage.
+        Largest number of iterations of each L-BFGS stage, and of epochs of stochastic steps.
 
     max_steps : int, default=None
-        Largest number of stochastic steps.
+        Largest number of stochastic steps. None means no limit.
 
     max_time : float, default=None
-        Seconds after which learning stops; the time of the final passes over the rows is kept free.
+        Seconds after which learning stops. Time for the final posterior is kept free.
 
     tol : float, default=1e-4
-        Gain of the bound for each row, in nats, below which an epoch or iteration counts as none.
+        Smallest gain of the objective for each row, in nats, that counts as progress. A stage on a
+        subset of the rows that another stage follows takes ten times this value.
 
     n_iter_no_change : int, default=5
-        Learning stops after so many epochs or iterations without gain.
+        An optimiser stops after so many iterations or epochs in a row without progress.
 
     learning_rate : float, default=0.01
-        Step of Adam in kernel and inducing inputs.
+        Step size of Adam.
 
     natural_step : float, default=0.1
         Length of a stochastic natural-gradient step, in (0, 1].
 
     jitter : float, default=1e-8
         Smallest value added to the diagonal of the inducing inputs' covariance, relative to its
-        mean. Raised tenfold where that covariance is not positive definite, with a warning.
+        mean. It is raised tenfold, with a warning, while the sum is not positive definite.
 
     warm_start : bool, default=False
-        Whether ``fit`` starts from the kernel and inducing inputs of the last fit.
+        Whether ``fit`` starts from the parameters that the last fit learned.
 
     n_jobs : int, default=None
-        Number of jobs over groups of rows. None means as many threads as BLAS would use; a backend
-        of ``joblib.parallel_config`` is respected.
+        Number of parallel jobs over groups of rows. None means as many threads as BLAS would use. A
+        backend of ``joblib.parallel_config`` is respected.
 
     random_state : int, RandomState instance or None, default=None
-        Seed of the choice of rows and inducing inputs.
+        Seed of all random choices, such as those of rows and inducing inputs.
 
     verbose : int, default=0
-        Whether to print progress.
+        Whether to print a line for each iteration or epoch.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        Labels of the classes, sorted.
+        Sorted labels of the classes.
 
     kernel_ : Kernel
-        The kernel with learned parameters.
+        The kernel with learned parameters, in the form in which it was given.
+
+    likelihood_ : Likelihood
+        The likelihood with learned parameters.
 
     inducing_points_ : ndarray of shape (n_inducing, n_features)
         Inducing inputs, in units of X.
 
     objective_ : float
-        The variational bound on the log probability of the training labels, in nats.
+        Variational bound on the log evidence of the training rows, in nats, for y as it was given.
+        After ``partial_fit`` it may be an estimate from the last minibatch.
 
     objectives_ : ndarray
-        The bound, or its estimate, after every epoch or iteration.
+        The objective, or an estimate of it, after every iteration or epoch.
 
     fit_times_ : ndarray
-        Seconds since the start of ``fit`` at each entry of ``objectives_``.
+        Seconds of learning until each entry of ``objectives_``.
 
     n_iter_ : int
-        Number of epochs and iterations; the final passes count as one.
+        Number of iterations and epochs. The final posterior counts as one.
 
     n_steps_ : int
         Number of stochastic steps.
 
     n_samples_seen_ : int
-        Number of rows of positive weight that the posterior rests on.
+        Number of rows of positive weight so far.
 
     jitter_ : float
-        Jitter in use, relative.
+        The value of ``jitter`` that was used.
 
     n_features_in_ : int
-        Number of columns seen in ``fit``.
+        Number of columns of X.
 
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, if X had names that are all strings.
+        Names of the columns of X, if all of them are strings.
 
     See Also
     --------
-    SVGPRegressor : The same for numbers.
+    SVGPRegressor : The same model for numbers and counts.
+    StreamingSGPClassifier : A model for rows that are seen once.
 
     Notes
     -----
-    Every latent function has its own covariance matrices, so softmax costs about as many times a
-    binary fit as there are classes, but for the kernel blocks and the factor of the inducing
-    inputs' covariance, which are shared. ``docs/theory.md``, sections 6 and 10, have the equations.
+    The length scales of the default kernel have a weak prior that ties them together. It matters if
+    there are few rows.
+
+    Every latent function has covariance matrices of its own. With C classes, softmax therefore
+    costs about C times as much as a fit of two classes; only kernel blocks and the factor of the
+    inducing inputs' covariance are shared. ``docs/theory.md``, sections 6 and 10, has the
+    equations.
 
     References
     ----------
@@ -234,7 +248,7 @@ class SVGPClassifier(PartialFits, SparseGPClassifier):
             Inputs.
 
         y : array-like of shape (n_samples,)
-            Labels: strings, integers or anything else that sorts.
+            Labels, such as strings or integers, that can be sorted.
 
         sample_weight : array-like of shape (n_samples,), default=None
             Weight 2 counts a row twice, weight 0 leaves it out.
@@ -247,12 +261,12 @@ class SVGPClassifier(PartialFits, SparseGPClassifier):
         Raises
         ------
         ValueError
-            If inputs or parameters are not what they must be; the estimator is then as before.
+            If inputs or parameters are not valid. The estimator is then as before.
         """
         clock = Clock(self.max_time)
         X, y, weight = self._checked(X, y, sample_weight, reset=True)
         data, progress = self._encoded(X, y, weight, np.unique(y)), FitProgress(self, X, y)
-        self._fit_rows(data, progress, clock, previous=self._previous())
+        self._learn(data, progress, clock, stages.learn)
         return self
 
     @transactional
@@ -260,11 +274,11 @@ class SVGPClassifier(PartialFits, SparseGPClassifier):
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn from one more batch of rows.
 
-        The first batch decides inducing inputs and the kernel; it should be large and mixed, with
-        all classes in it. Each later batch adds its rows to the posterior and, unless
-        ``optimizer=None``, moves kernel and inducing inputs by one stochastic step for every
-        ``batch_size`` rows. Where batches are sorted, by class or by inputs, take
-        `StreamingSGPClassifier`, which learns anew from each.
+        The first batch decides inducing inputs and starting values, so it should be large and mixed
+        and should hold all classes. Each later batch adds its rows to the posterior. It also moves
+        kernel and inducing inputs by one stochastic step for every ``batch_size`` rows, unless
+        ``optimizer=None``. If batches are sorted by class or by inputs, `StreamingSGPClassifier` is
+        better, as it learns anew from each batch.
 
         Parameters
         ----------
@@ -275,7 +289,8 @@ class SVGPClassifier(PartialFits, SparseGPClassifier):
             Labels.
 
         classes : array-like of shape (n_classes,), default=None
-            All labels that will ever come; in the first call, where the batch does not have all.
+            All labels that will ever come. The first call needs them if its batch does not hold all
+            of them.
 
         sample_weight : array-like of shape (n_samples,), default=None
             Weight 2 counts a row twice, weight 0 leaves it out.
@@ -288,8 +303,8 @@ class SVGPClassifier(PartialFits, SparseGPClassifier):
         Raises
         ------
         ValueError
-            If a label comes that is not among the classes, or other inputs or parameters are not
-            what they must be; the estimator is then as before.
+            If a label is not among the classes, or if other inputs or parameters are not valid. The
+            estimator is then as before.
         """
         if isinstance(self.class_weight, str):
             raise ValueError(
@@ -300,8 +315,11 @@ class SVGPClassifier(PartialFits, SparseGPClassifier):
         X, y, weight = self._checked(X, y, sample_weight, reset=first)
         if first:
             known = np.unique(y) if classes is None else np.unique(column_or_1d(classes))
-            self._fit_first(self._encoded(X, y, weight, known), FitProgress(self, X, y), clock)
+            data, progress = self._encoded(X, y, weight, known), FitProgress(self, X, y)
+            self._learn(data, progress, clock, stages.learn)
+            if self.total_samples is not None:
+                self._result = scaled_to_total(self._result, self.total_samples)
         else:
             self._targets.check_same(classes)
-            self._add_rows(self._later_rows(X, y, weight))
+            self._add_to_posterior(self._later_rows(X, y, weight))
         return self

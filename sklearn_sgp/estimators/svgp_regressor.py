@@ -3,164 +3,171 @@
 from numbers import Integral
 
 from .._compat import FitProgress, Interval, _fit_context
+from ..fitting import stages
+from ..fitting.partial_fit import scaled_to_total
 from ..optimize.progress import Clock
 from .base import transactional
-from .partial_fits import PartialFits
 from .regressor import LIKELIHOOD_CONSTRAINT, REGRESSOR_CONSTRAINTS, SparseGPRegressor
 
 
-class SVGPRegressor(PartialFits, SparseGPRegressor):
+class SVGPRegressor(SparseGPRegressor):
     """Sparse Gaussian process regression for many rows.
 
-    The function is summarised by its values at ``n_inducing`` inducing inputs, whose posterior is
-    kept explicitly. With default settings, kernel, noise and inducing inputs are learned on a
-    subset of the rows by L-BFGS on the variational bound, refined on larger subsets, and the
-    posterior is then computed exactly from all rows. Cost is linear in the number of rows, memory
-    does not depend on it, and no learning rate needs tuning.
+    The model summarises the function by its values at ``n_inducing`` inducing inputs and keeps
+    their posterior. With default settings, L-BFGS on the variational bound learns kernel, noise and
+    inducing inputs on a subset of the rows and then on larger subsets. The posterior is then
+    computed exactly from all rows. The cost is linear in the number of rows, the memory does not
+    depend on it, and no learning rate needs tuning.
 
     Parameters
     ----------
     kernel : Kernel, default=None
-        Any kernel of :mod:`sklearn.gaussian_process.kernels`, sums, products and powers of them,
-        or :class:`~sklearn_sgp.kernels.Columns`. ``WhiteKernel`` terms of the outermost sum are the
-        noise. None means ``ConstantKernel() * RBF()`` with one length scale for each column, and
-        starting values and bounds from the data. The kernel refers to normalised targets (see
-        ``normalize_y``) and to inputs in their own units.
+        Any kernel of :mod:`sklearn.gaussian_process.kernels`, sums, products and powers of them, or
+        :class:`~sklearn_sgp.kernels.Columns`. ``WhiteKernel`` terms of the outermost sum are the
+        noise. None means ``ConstantKernel() * RBF()`` with one length scale for each column; its
+        starting values and bounds come from the data, or from the first batch. The kernel refers to
+        normalised targets (see ``normalize_y``) and to inputs in their own units.
 
     likelihood : {"gaussian", "student_t", "poisson"} or instance, default="gaussian"
-        Distribution of an observation given the function: Gaussian noise; Student-t noise with 4
-        degrees of freedom, whose squared scale is the noise variance, for targets with outliers
-        (``StudentT(df=...)`` for others); or counts whose logarithmic rate is the function, about
-        that of the mean count. Counts are never normalised and have no noise variance.
+        Distribution of an observation given the function. "gaussian" is Gaussian noise. "student_t"
+        is noise with outliers: Student-t noise with 4 degrees of freedom, whose squared scale is
+        the noise variance. ``StudentT(df=3.0)`` has another number of degrees of freedom, and
+        ``StudentT(df=None)`` learns it. "poisson" is for counts, whose logarithmic rate is the
+        function plus the logarithm of the mean count. Counts are never normalised and have no noise
+        variance. An instance is a :class:`~sklearn_sgp.likelihoods.Likelihood`.
 
     total_samples : int, default=None
-        Only for ``partial_fit``. None takes all rows as new, so that with fixed kernel and
-        inducing inputs any split of the data gives what ``fit`` gives. A number is the size of the
-        whole data set, of which rows may come again.
+        Only ``partial_fit`` uses it. None means that all rows are new. A number is the size of the
+        whole data set, whose rows may come more than once.
 
     n_inducing : int, default=256
-        Number of inducing inputs. Fewer distinct rows give fewer.
+        Largest number of inducing inputs. Fewer distinct rows give fewer inducing inputs.
 
     inducing : {"kmeans", "greedy", "random"} or array-like of shape (n_inducing, n_features), \
             default="kmeans"
-        How inducing inputs are chosen: k-means centres, rows of greatest conditional variance,
-        random rows, or the given ones.
+        How inducing inputs are chosen: k-means centres, rows of largest conditional variance, or
+        random rows. An array gives the inducing inputs themselves.
 
     optimize_inducing : bool, default=True
-        Whether the inducing inputs are learned with the kernel.
+        Whether the inducing inputs are learned together with the kernel.
 
     noise_variance : float, default=None
-        Starting value of the variance of the noise, in units of normalised targets. None starts
-        at 0.1.
+        Starting value of the noise variance, in units of normalised targets. None means 0.1.
 
     noise_variance_bounds : pair of float or "fixed", default=(1e-6, 1e3)
-        Bounds of the noise variance; "fixed" keeps it where it starts.
+        Bounds of the noise variance. "fixed" holds it at its starting value.
 
     optimizer : {"auto", "lbfgs", "adam"} or None, default="auto"
-        "auto" goes through the stages above; "lbfgs" follows the bound of all rows; "adam" takes
-        stochastic steps only, without a warm start; None leaves kernel, noise and inducing inputs
-        as they are and computes the posterior.
+        "auto" runs L-BFGS on a subset of the rows and then on larger subsets. "lbfgs" runs L-BFGS
+        on all rows. "adam" takes stochastic steps from the start. None computes the posterior at
+        the starting values.
 
     init_size : int, default=8192
-        Rows of the warm start.
+        Number of rows of the first L-BFGS stage.
 
     batch_size : int, default=1024
-        Rows of a stochastic step.
+        Number of rows of a stochastic step.
 
     max_iter : int, default=200
-        Largest number of epochs of the stochastic stage, and of iterations of each L-BFGS stage.
+        Largest number of iterations of each L-BFGS stage, and of epochs of stochastic steps.
 
     max_steps : int, default=None
-        Largest number of stochastic steps.
+        Largest number of stochastic steps. None means no limit.
 
     max_time : float, default=None
-        Seconds after which learning stops; the time of the final pass over the rows is kept free.
+        Seconds after which learning stops. Time for the final posterior is kept free.
 
     tol : float, default=1e-5
-        Gain of the bound for each row, in nats, below which an epoch or iteration counts as none;
-        ten times that where a larger subset of the rows follows.
+        Smallest gain of the objective for each row, in nats, that counts as progress. A stage on a
+        subset of the rows that another stage follows takes ten times this value.
 
     n_iter_no_change : int, default=5
-        Learning stops after so many epochs or iterations without gain.
+        An optimiser stops after so many iterations or epochs in a row without progress.
 
     learning_rate : float, default=0.01
-        Step of Adam in kernel, noise and inducing inputs.
+        Step size of Adam.
 
     natural_step : float, default=0.1
-        Length of a natural-gradient step, in (0, 1].
+        Length of a stochastic natural-gradient step, in (0, 1].
 
     normalize_y : bool or tuple of (mean, scale), default=True
-        Whether targets are centred and scaled to unit variance inside, or the centre and scale to
-        use. Under ``partial_fit`` the first batch decides.
+        Whether targets are centred and scaled to unit variance inside the model. A tuple gives the
+        centre and the scale. If rows come in batches, the first batch decides.
 
     jitter : float, default=1e-8
         Smallest value added to the diagonal of the inducing inputs' covariance, relative to its
-        mean. Raised tenfold where that covariance is not positive definite, with a warning.
+        mean. It is raised tenfold, with a warning, while the sum is not positive definite.
 
     warm_start : bool, default=False
-        Whether ``fit`` starts from the kernel, noise and inducing inputs of the last fit.
+        Whether ``fit`` starts from the parameters that the last fit learned.
 
     n_jobs : int, default=None
-        Number of jobs over blocks of rows. None means as many threads as BLAS would use; a backend
-        of ``joblib.parallel_config`` is respected.
+        Number of parallel jobs over groups of rows. None means as many threads as BLAS would use. A
+        backend of ``joblib.parallel_config`` is respected.
 
     random_state : int, RandomState instance or None, default=None
-        Seed of the choice of rows and inducing inputs.
+        Seed of all random choices, such as those of rows and inducing inputs.
 
     verbose : int, default=0
-        Whether to print progress.
+        Whether to print a line for each iteration or epoch.
 
     Attributes
     ----------
     kernel_ : Kernel
-        The kernel with learned parameters, in the shape it was given.
+        The kernel with learned parameters, in the form in which it was given.
+
+    likelihood_ : Likelihood
+        The likelihood with learned parameters.
 
     noise_variance_ : float
-        Learned variance of the noise, in units of normalised targets.
+        Learned noise variance, in units of normalised targets, for likelihoods with noise.
 
     inducing_points_ : ndarray of shape (n_inducing, n_features)
         Inducing inputs, in units of X.
 
     objective_ : float
-        Variational bound of the log evidence of the training rows, in nats, for y in its own
-        units; after a ``partial_fit`` that moved the kernel, its estimate from the last minibatch.
+        Variational bound on the log evidence of the training rows, in nats, for y as it was given.
+        After ``partial_fit`` it may be an estimate from the last minibatch.
 
     objectives_ : ndarray
-        The bound, or its estimate, after every epoch or iteration.
+        The objective, or an estimate of it, after every iteration or epoch.
 
     fit_times_ : ndarray
-        Seconds since the start of ``fit`` at each entry of ``objectives_``.
+        Seconds of learning until each entry of ``objectives_``.
 
     n_iter_ : int
-        Number of epochs and iterations; the final pass counts as one.
+        Number of iterations and epochs. The final posterior counts as one.
 
     n_steps_ : int
         Number of stochastic steps.
 
     n_samples_seen_ : int
-        Number of rows of positive weight that the posterior rests on.
+        Number of rows of positive weight so far.
 
     y_mean_, y_scale_ : float or ndarray of shape (n_targets,)
         Centre and scale of the targets.
 
     jitter_ : float
-        Jitter in use, relative.
+        The value of ``jitter`` that was used.
 
     n_features_in_ : int
-        Number of columns seen in ``fit``.
+        Number of columns of X.
 
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, if X had names that are all strings.
+        Names of the columns of X, if all of them are strings.
 
     See Also
     --------
-    sklearn.gaussian_process.GaussianProcessRegressor : Exact, for up to a few thousand rows.
+    sklearn.gaussian_process.GaussianProcessRegressor : The exact model, for up to a few thousand
+        rows.
+    StreamingSGPRegressor : A model for rows that are seen once.
 
     Notes
     -----
-    The bound is that of Titsias [2]_, for which the posterior of Hensman et al. [1]_ is optimal;
+    The bound is that of Titsias [2]_. The posterior of Hensman et al. [1]_ is optimal for it;
     ``docs/theory.md`` has the equations. One pass over n rows with m inducing inputs costs
-    O(n m^2), prediction of a mean O(m) a row and of a standard deviation O(m^2).
+    O(n m^2). For each row, the prediction of a mean costs O(m) and that of a standard deviation
+    O(m^2).
 
     References
     ----------
@@ -248,7 +255,7 @@ class SVGPRegressor(PartialFits, SparseGPRegressor):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Inputs; a float32 array or memory map is never copied whole.
+            Inputs. A float32 array or memory map is never copied as a whole.
 
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Targets. Several columns are independent outputs with a shared kernel.
@@ -264,12 +271,12 @@ class SVGPRegressor(PartialFits, SparseGPRegressor):
         Raises
         ------
         ValueError
-            If inputs or parameters are not what they must be; the estimator is then as before.
+            If inputs or parameters are not valid. The estimator is then as before.
         """
         clock = Clock(self.max_time)
         X, y, weight = self._checked(X, y, sample_weight, reset=True)
         data, progress = self._encoded(X, y, weight), FitProgress(self, X, y)
-        self._fit_rows(data, progress, clock, previous=self._previous())
+        self._learn(data, progress, clock, stages.learn)
         return self
 
     @transactional
@@ -277,12 +284,15 @@ class SVGPRegressor(PartialFits, SparseGPRegressor):
     def partial_fit(self, X, y, sample_weight=None):
         """Learn from one more batch of rows.
 
-        The first batch decides inducing inputs, starting values and the scaling of the targets;
-        it should be large and mixed enough for that. Each later batch adds its rows to the
-        posterior and, unless ``optimizer=None``, moves kernel, noise and inducing inputs by one
-        stochastic step for every ``batch_size`` rows. Where later rows come from elsewhere, as in
-        a time series, take `StreamingSGPRegressor`, whose inducing inputs follow them: here too few
-        inducing inputs lie near them, and errors exceed the predicted noise.
+        The first batch decides inducing inputs, starting values and the scaling of the targets, so
+        it should be large and mixed. Each later batch adds its rows to the posterior. It also moves
+        kernel, noise and inducing inputs by one stochastic step for every ``batch_size`` rows,
+        unless ``optimizer=None``. With Gaussian noise, and with kernel, noise, inducing inputs and
+        scaling fixed, any split of the rows gives the model that ``fit`` gives.
+
+        If later rows come from other places, as in a time series, `StreamingSGPRegressor` is
+        better, as its inducing inputs follow the rows. Here too few inducing inputs lie near such
+        rows, and errors exceed the predicted noise.
 
         Parameters
         ----------
@@ -299,11 +309,19 @@ class SVGPRegressor(PartialFits, SparseGPRegressor):
         -------
         self : object
             The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If inputs or parameters are not valid. The estimator is then as before.
         """
         clock, first = Clock(self.max_time), not hasattr(self, "_result")
         X, y, weight = self._checked(X, y, sample_weight, reset=first)
         if first:
-            self._fit_first(self._encoded(X, y, weight), FitProgress(self, X, y), clock)
+            data, progress = self._encoded(X, y, weight), FitProgress(self, X, y)
+            self._learn(data, progress, clock, stages.learn)
+            if self.total_samples is not None:
+                self._result = scaled_to_total(self._result, self.total_samples)
         else:
-            self._add_rows(self._later_rows(X, y, weight))
+            self._add_to_posterior(self._later_rows(X, y, weight))
         return self

@@ -1,10 +1,11 @@
 """Gaussian factors of blocks of rows on u, for every model (docs/theory.md, eqs. 18 to 30).
 
-Each model is a choice of the part of T = K_BB - Q_BB that a block keeps, and of the power alpha:
+Each model is a choice of the part of Δ = K_BB - Q_BB that a block keeps, the residual, and of the
+power alpha:
 
-    R_B = noise / weight + alpha T        t_B(u) = N(y_B; P_B u, R_B) exp(-c_B)
+    R_B = noise / weight + alpha Δ        t_B(u) = N(y_B; K_Bu inv(K_uu) u, R_B) exp(-c_B)
 
-All in whitened coordinates: A = inv(L) K(Z, X_B), shape (m, n), so that P_B u = A^T v.
+All in whitened coordinates: A = inv(L) K(Z, X_B), shape (m, n), so that the mean is A^T v.
 """
 
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ class Model:
     Parameters
     ----------
     residual : {"none", "diagonal", "full"}
-        Which part of T.
+        Which part of Δ.
     alpha : float
         Power in [0, 1]: 0 is the variational limit, 1 the exact marginal of the block.
     """
@@ -96,15 +97,15 @@ class DiagonalFactor:
         self.A, self.y, self.weight = A, y, weight
         self.s2, self.alpha = noise_variance, model.alpha
         self.keeps = model.residual != "none"
-        self.T = np.zeros(len(y))
+        self.residual = np.zeros(len(y))
         if self.keeps:
-            self.T += prior_variance
-            la.column_dots(A, A, self.T, -1.0)
-            np.maximum(self.T, 0.0, out=self.T)
+            self.residual += prior_variance
+            la.column_dots(A, A, self.residual, -1.0)
+            np.maximum(self.residual, 0.0, out=self.residual)
 
     @cached_property
     def R(self):
-        return self.s2 + self.alpha * self.T
+        return self.s2 + self.alpha * self.residual
 
     def add_to(self, H, h):
         """Add the information; returns the constant."""
@@ -116,7 +117,7 @@ class DiagonalFactor:
         return -0.5 * quadratic - t * self._normaliser()
 
     def _normaliser(self):
-        each = 0.5 * (_LOG_2PI + np.log(self.R)) + _penalty(self.T / self.s2, self.alpha)
+        each = 0.5 * (_LOG_2PI + np.log(self.R)) + _penalty(self.residual / self.s2, self.alpha)
         return float(self.weight @ each)
 
     def gradient(self, mean, covariance):
@@ -135,7 +136,7 @@ class DiagonalFactor:
         A_bar -= np.multiply(A, 2.0 * gamma, out=CA)
         noise = 0.5 * float((w / R) @ (squares / R - t))
         if self.keeps:
-            noise += 0.5 * t * (1.0 - self.alpha) * float((w / R) @ self.T) / self.s2
+            noise += 0.5 * t * (1.0 - self.alpha) * float((w / R) @ self.residual) / self.s2
         return BlockGradient(value, A_bar, gamma if self.keeps else None, self.s2 * noise)
 
 

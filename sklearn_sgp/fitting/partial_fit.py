@@ -14,7 +14,7 @@ from .problem import RowScalars
 
 @dataclass(frozen=True)
 class PartialFitState:
-    """What `partial_fit` carries beside the `FitResult`; its size does not depend on the rows.
+    """What `partial_fit` carries in the `FitResult`; its size does not depend on the rows.
 
     Parameters
     ----------
@@ -34,20 +34,18 @@ class PartialFitState:
     seconds: float = 0.0
 
     @classmethod
-    def from_fit(cls, result, weight):
-        """After a fit to rows of some weight."""
+    def of(cls, result):
+        """After a fit, or after a later batch."""
+        if result.partial is not None:
+            return result.partial
         if result.scalars is None:
-            return cls(RowScalars(weight, 0.0, 0.0), exact=False)
+            return cls(RowScalars(result.weight, 0.0, 0.0), exact=False)
         return cls(result.scalars, exact=True)
 
-    @property
-    def weight(self):
-        return self.scalars.weight
 
-
-def scale_to_total(state, result, total):
+def scaled_to_total(result, total):
     """The result with the information of its rows scaled to a total weight."""
-    posterior = result.posterior.scaled(total / state.weight)
+    posterior = result.posterior.scaled(total / result.weight)
     posterior.warm_cache()
     return replace(result, posterior=posterior)
 
@@ -61,7 +59,7 @@ def more_inducing_inputs(method, n_inducing, rows, parameters, rng):
     return new_inducing_inputs(method, rows, parameters.Z, count, parameters.kernel, std, rng)
 
 
-def add_rows(state, result, rows, *, settings, inference, total_samples=None, new_Z=None):
+def add_rows(result, rows, *, settings, inference, total_samples=None, new_Z=None):
     """Add a batch of rows, minibatch by minibatch.
 
     With ``total_samples=None`` a row's information is added to (H, h): the natural-gradient step
@@ -71,7 +69,6 @@ def add_rows(state, result, rows, *, settings, inference, total_samples=None, ne
 
     Parameters
     ----------
-    state : PartialFitState
     result : FitResult
     rows : Rows
         The batch, targets scaled as before.
@@ -83,10 +80,10 @@ def add_rows(state, result, rows, *, settings, inference, total_samples=None, ne
 
     Returns
     -------
-    state : PartialFitState
     result : FitResult
+        Its ``partial`` has the seconds that the batch took.
     """
-    begin, space = time.perf_counter(), result.start.space
+    begin, space, state = time.perf_counter(), result.start.space, PartialFitState.of(result)
     parameters, posterior, jitter = result.parameters, result.posterior, result.jitter
     scalars, exact, adam = state.scalars, state.exact, copy.deepcopy(state.adam)
     if new_Z is not None and len(new_Z):
@@ -128,13 +125,14 @@ def add_rows(state, result, rows, *, settings, inference, total_samples=None, ne
     else:
         total = scalars.weight if is_new else total_samples
         objective = inference.estimate(posterior, parameters, piece, total, added.terms)
-    result = replace(
+    return replace(
         result,
         parameters=parameters,
         posterior=posterior,
         objective=objective,
         jitter=jitter,
         n_steps=n_steps,
+        weight=scalars.weight if is_new else total_samples,
         scalars=scalars if exact else None,
+        partial=PartialFitState(scalars, exact, adam, time.perf_counter() - begin),
     )
-    return PartialFitState(scalars, exact, adam, time.perf_counter() - begin), result

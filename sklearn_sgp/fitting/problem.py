@@ -137,8 +137,12 @@ class FitResult:
     jitter : float
         Relative.
     n_iter, n_steps : int
+    weight : float
+        Of the rows that the posterior stands for.
     scalars : RowScalars or None
-        Of the rows, where the posterior is conjugate.
+        Of the rows, where the bound has a closed form.
+    partial : partial_fit.PartialFitState or None
+        After a later batch of `partial_fit`.
     """
 
     start: Start
@@ -148,7 +152,9 @@ class FitResult:
     jitter: float
     n_iter: int
     n_steps: int
+    weight: float = 0.0
     scalars: RowScalars | None = None
+    partial: object = None
 
     @property
     def likelihood(self):

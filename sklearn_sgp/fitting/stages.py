@@ -194,6 +194,7 @@ def _finish(problem, parameters, budget, n_iter, n_steps):
         prior.jitter,
         n_iter + 1,
         n_steps,
+        rows.total_weight,
         scalars,
     )
 

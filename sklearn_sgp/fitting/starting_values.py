@@ -74,7 +74,9 @@ def start(rows, choices, likelihood, rng, previous=None, choose=None):
         values["likelihood"] = likelihood.theta
     parameters = Parameters(expression, values)
     if _reusable(previous, theta, len(center)):
-        old = previous.parameters.values
+        old = dict(previous.parameters.values)
+        if type(previous.start.likelihood) is not type(likelihood):
+            old.pop("likelihood", None)
         kept = {name: old.get(name, value) for name, value in values.items()}
         parameters = Parameters(expression, {**kept, "Z": old["Z"]})
     else:

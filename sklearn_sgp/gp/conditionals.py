@@ -1,4 +1,4 @@
-"""Test conditionals p(f | u) of the models, but for PIC's, and what they predict from q(u).
+"""Test conditionals p(f | u) of all models except PIC, and what they predict from q(u).
 
 All start from a Gaussian q(u), optimal or not, in whitened coordinates (docs/theory.md, section 9),
 and answer ``mean(X)``, ``mean_variance(X)`` and ``mean_covariance(X)``, in shapes as `Posterior`.

@@ -211,7 +211,7 @@ class Posterior:
             new = product(product(W, old), W, trans_b=True)
             la.symmetrize(new)
             H.append(new)
-        return Posterior(prior, tuple(H), product(W, self.h))
+        return Posterior(prior, tuple(H), product(W, np.ascontiguousarray(self.h)))
 
     # ---- Predictions of the latent functions
 

@@ -140,7 +140,6 @@ class Likelihood(BaseEstimator):
     natural_step = 1.0
     shift_invariant = False
     max_classes = None
-    n_noise = 0  # the same as has_noise, for code that has not moved to it yet
 
     def n_latent(self, n_outputs):
         """Number of latent functions.

@@ -12,7 +12,6 @@ class Gaussian(Likelihood):
     conjugate = True
     has_noise = True
     scales_targets = True
-    n_noise = 1
 
     def expected_log_density(self, y, mean, variance, noise_variance):
         """E[log N(y; f, noise_variance)] for f ~ N(mean, variance).

@@ -32,7 +32,6 @@ class StudentT(Likelihood):
 
     has_noise = True
     scales_targets = True
-    n_noise = 1
     _learned = False  # True in instances with a number that came from `with_theta`
 
     def __init__(self, df=4.0):

@@ -33,7 +33,7 @@ class Parameters:
     values: dict
 
     def with_values(self, **values):
-        """The same parameters but for some groups."""
+        """These parameters with new values for some groups."""
         return Parameters(self.expression, {**self.values, **values})
 
     @property

@@ -218,8 +218,8 @@ def _best_of_rounds(parameters, rows, old, weight_seen, plan):
 def _at_first_scales(found, rows, old, weight_seen, plan):
     """Without a signal, the posterior for the length scales that the stream began with.
 
-    The learned ones have no end: a few inducing inputs then stand for all rows, and nobody can say
-    later where the function was flat.
+    The learned ones grow without end. A few inducing inputs then stand for all rows, and a later
+    batch cannot tell where the function was flat.
     """
     if not (plan.restarts and plan.keeps_scales):
         return found

@@ -1,4 +1,4 @@
-"""scikit-learn's callbacks see how the SVGP estimators learn, and can stop them."""
+"""scikit-learn's callbacks see how SVGPRegressor learns, and can stop it."""
 
 import pickle
 
@@ -11,8 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from svgp_regressors import WAYS, assert_same_model
 
-from sklearn_sgp import SVGPClassifier, SVGPRegressor
-from sklearn_sgp.likelihoods import StudentT
+from sklearn_sgp import SVGPRegressor
 from sklearn_sgp.metrics import log_density_scorer
 
 try:
@@ -87,36 +86,6 @@ def test_scoring_monitor(wave, way, tolerance, weighted):
     assert steps[-1]["log_p"] > steps[0]["log_p"]
     assert_allclose(steps[-1]["log_p"], model.log_density(X, y).mean(), rtol=tolerance)
     assert_allclose(steps[-1]["r2"], model.score(X, y), rtol=tolerance)
-
-
-@needs_callbacks
-@pytest.mark.parametrize("likelihood", ["student_t", StudentT(df=None), "poisson"], ids=str)
-def test_scoring_monitor_of_any_likelihood(wave, likelihood):
-    """Amid a fit the posterior and the likelihood are those of the model, whatever its noise."""
-    X, y = wave[0], np.round(np.exp(1.0 + wave[1]))
-    monitor = ScoringMonitor(scoring={"log_p": log_density_scorer, "r2": "r2"})
-    model = SVGPRegressor(likelihood=likelihood, n_inducing=10, max_iter=10, random_state=0)
-    model.set_callbacks(monitor).fit(X, y)
-    steps = [row for row in monitor.get_logs().data if row["task_name"] == "step"]
-    assert len(steps) == len(model.objectives_)
-    assert steps[-1]["log_p"] > steps[0]["log_p"]
-    assert_allclose(steps[-1]["log_p"], model.log_density(X, y).mean(), rtol=1e-5)
-    assert_allclose(steps[-1]["r2"], model.score(X, y), rtol=1e-5)
-
-
-@needs_callbacks
-@pytest.mark.parametrize("likelihood", ["probit", "logit", "softmax"])
-def test_scoring_monitor_of_a_classifier(wave, likelihood):
-    """Amid a fit a classifier has probabilities, and its last step scores as the model does."""
-    X, y = wave[0], (wave[1] > 0.3).astype(int)
-    monitor = ScoringMonitor(scoring={"loss": "neg_log_loss", "accuracy": "accuracy"})
-    model = SVGPClassifier(likelihood=likelihood, n_inducing=10, max_iter=10, random_state=0)
-    model.set_callbacks(monitor).fit(X, y)
-    steps = [row for row in monitor.get_logs().data if row["task_name"] == "step"]
-    assert len(steps) == len(model.objectives_)
-    assert steps[-1]["loss"] > steps[0]["loss"]
-    assert_allclose(steps[-1]["loss"], model.log_density(X, y).mean(), rtol=1e-5)
-    assert_allclose(steps[-1]["accuracy"], model.score(X, y), rtol=1e-5)
 
 
 @needs_callbacks

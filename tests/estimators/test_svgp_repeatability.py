@@ -74,3 +74,11 @@ def test_clone_has_the_parameters_and_nothing_learned(toy):
     assert_array_equal(again.inducing, model.inducing)
     assert set(vars(again)) == set(model.get_params(deep=False))
     assert_array_equal(again.fit(*toy).predict(toy[0]), model.predict(toy[0]))
+
+
+def test_nothing_is_left_of_an_earlier_likelihood(toy):
+    """A fit with a likelihood without noise has no noise variance, whatever was fitted before."""
+    X, y = toy
+    model = quick().fit(X, y)
+    model.set_params(likelihood="poisson").fit(X, np.round(np.abs(y)))
+    assert not hasattr(model, "noise_variance_")
