@@ -115,15 +115,11 @@ def test_only_estimators_name_a_likelihood():
 @pytest.mark.parametrize("package", ["gp", "factors", "objectives"])
 def test_models_never_compile_a_kernel(package):
     """The mathematics gets a compiled kernel as an argument."""
-    compiled = [
-        imported for importer, imported in all_arrows(ROOT) if importer[0] == package
-    ]
+    compiled = [imported for importer, imported in all_arrows(ROOT) if importer[0] == package]
     assert ("kernels", "_compile") not in compiled
 
 
-@pytest.mark.parametrize(
-    "name", [name for names in LAYERS[2:-1] for name in names] + ["plotting"]
-)
+@pytest.mark.parametrize("name", [name for names in LAYERS[2:-1] for name in names] + ["plotting"])
 def test_a_package_says_what_it_is_for(name):
     """The docstring of a package says in two sentences what lives there and who imports it."""
     text = ast.get_docstring(ast.parse((ROOT / name / "__init__.py").read_text(encoding="utf-8")))
