@@ -31,7 +31,7 @@ from sklearn_sgp.gp.coordinates import (
     choose_coordinates,
     rounding_amplification,
 )
-from sklearn_sgp.gp.prior import factorise_with_jitter
+from sklearn_sgp.gp.jitter import factorise_with_jitter
 from sklearn_sgp.kernels import compile_kernel
 from sklearn_sgp.objectives.collapsed import collapsed_bound
 from sklearn_sgp.optimize.progress import Clock

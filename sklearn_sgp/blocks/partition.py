@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import pairwise_distances_argmin
 
 from ..data.rows import random_index
 
@@ -20,6 +19,13 @@ _BRANCHES = 32
 _SAMPLE_PER_BRANCH = 64
 _KMEANS_ITERATIONS = 10
 _ASSIGN_ROWS = 1 << 16
+
+
+def _nearest(X, centres):
+    """Number of the centre nearest to each row."""
+    from sklearn.metrics import pairwise_distances_argmin  # a slow import, not always needed
+
+    return pairwise_distances_argmin(X, centres)
 
 
 class KMeansTree:
@@ -107,7 +113,7 @@ class KMeansTree:
 
     def _nearest(self, X, index, centres):
         parts = [
-            pairwise_distances_argmin(
+            _nearest(
                 np.asarray(X[index[lo : lo + _ASSIGN_ROWS]], dtype=np.float64) / self.scale,
                 centres,
             )
@@ -157,9 +163,7 @@ class OrderedPartition:
         return labels
 
     def assign(self, X):
-        return pairwise_distances_argmin(
-            np.asarray(X, dtype=np.float64) / self.scale, self.means / self.scale
-        )
+        return _nearest(np.asarray(X, dtype=np.float64) / self.scale, self.means / self.scale)
 
 
 class ClustererPartition:

@@ -2,7 +2,6 @@
 
 from numbers import Integral, Real
 
-from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import HasMethods, Interval, StrOptions
@@ -239,6 +238,8 @@ class BlockPredictions:
         score : float
             The coefficient, at most 1.
         """
+        from sklearn.metrics import r2_score  # a slow import, as in scikit-learn's own `score`
+
         return r2_score(y, self.predict(X, blocks=blocks), sample_weight=sample_weight)
 
     def _draw_pathwise(self, X, n_samples, rng):

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..data.rows import Rows
+from ..gp.jitter import factorise_finally, factorise_larger, factorise_with_jitter
 from ..gp.posterior import Posterior
-from ..gp.prior import factorise_finally, factorise_larger, factorise_with_jitter
 from ..kernels._white_noise import join_noise
 from ..optimize.parameters import Parameters, ParameterSpace
 from ..optimize.progress import Plateau, Trace

@@ -11,7 +11,8 @@ from .._parallel import one_blas_thread_each
 from .._warnings import warn_caller
 from ..data.rows import column_mean_std
 from ..fitting.problem import FitResult, Settings, Start
-from ..gp.prior import Prior, warn_about_jitter
+from ..gp.jitter import warn_about_jitter
+from ..gp.prior import Prior
 from ..kernels._length_scales import input_scales, scale_mask
 from ..optimize.adam import Adam, adam_step
 from ..optimize.lbfgs import ascend_lbfgs

@@ -1,0 +1,106 @@
+"""The jitter policy: how much is added to the diagonal of K(Z, Z), and when that is said.
+
+The jitter is constant while an optimiser runs. Between runs it may climb a ladder, tenfold at each
+rung, up to `MAX_JITTER`.
+"""
+
+import numpy as np
+
+from .._linalg import NotPositiveDefiniteError
+from .._warnings import warn_caller
+from .prior import Prior
+
+MAX_JITTER = 1e-3
+# No line search follows the last factorisation, so it first tries less jitter by this factor. That
+# brings Z = X with noise 1e-3 within 1e-6 of the exact GP (7e-5 with a factor of 1e-3; with 1e-7
+# rounding costs as much again).
+_FINAL_JITTER_SHARE = 1e-5
+
+
+class SingularCovarianceError(NotPositiveDefiniteError, ValueError):
+    """No jitter that is allowed makes the covariance of the inducing inputs positive definite."""
+
+
+def factorise_with_jitter(kernel, Z, jitter):
+    """Prior with the smallest jitter of the ladder ``jitter * 10^k`` with which K(Z, Z) factorises.
+
+    Parameters
+    ----------
+    kernel : BoundKernel
+    Z : ndarray of shape (m, d)
+    jitter : float
+        First rung, relative to the mean of diag K(Z, Z).
+
+    Returns
+    -------
+    prior : Prior
+
+    Raises
+    ------
+    SingularCovarianceError
+        A ValueError: not even ``MAX_JITTER`` helps. Names cause and cure.
+    """
+    scale, rung = float(kernel.diag(Z).mean()), jitter
+    while True:
+        try:
+            return Prior.build(kernel, Z, rung * scale, rung)
+        except NotPositiveDefiniteError:
+            if not np.isfinite(scale) or rung >= MAX_JITTER:
+                raise SingularCovarianceError(_ladder_message(kernel, Z, jitter)) from None
+            rung = min(max(10.0 * rung, 1e-12), MAX_JITTER)
+
+
+def factorise_finally(kernel, Z, jitter):
+    """Prior of the posterior that is kept: less jitter where possible, a warning where more.
+
+    Parameters and errors are those of `factorise_with_jitter`.
+    """
+    prior = factorise_with_jitter(kernel, Z, _FINAL_JITTER_SHARE * jitter)
+    warn_about_jitter(prior.jitter, jitter)
+    return prior
+
+
+def factorise_larger(prior, Z, jitter):
+    """Prior at more inducing inputs, with the jitter of the old ones if that is enough.
+
+    Parameters
+    ----------
+    prior : Prior
+    Z : ndarray of shape (m, d)
+        The old inducing inputs first.
+    jitter : float
+        Relative jitter in use: the first rung where the old jitter is not enough.
+
+    Returns
+    -------
+    prior : Prior
+    """
+    try:
+        # zeros appended to H and h are exact only if the old inducing inputs keep their jitter
+        return Prior.build(prior.kernel, Z, prior.delta, jitter)
+    except NotPositiveDefiniteError:
+        larger = factorise_with_jitter(prior.kernel, Z, jitter)
+        warn_about_jitter(larger.jitter, jitter)
+        return larger
+
+
+def warn_about_jitter(jitter, start):
+    """Say once per fit that the jitter had to be raised."""
+    if jitter > start:
+        warn_caller(
+            f"The covariance of the inducing inputs needed a jitter of {jitter:.0e} of its mean "
+            f"diagonal to be positive definite (jitter={start:.0e} was asked for). Nearly "
+            "duplicated inducing inputs or very long length scales are the usual causes; fewer "
+            "inducing inputs or a rougher kernel such as Matern avoid it.",
+        )
+
+
+def _ladder_message(kernel, Z, jitter):
+    distinct = len(np.unique(Z, axis=0))
+    return (
+        f"The covariance of the {len(Z)} inducing inputs ({distinct} of them distinct) must be "
+        f"positive definite, but its Cholesky factorisation failed with jitter from {jitter:.0e} "
+        f"up to {MAX_JITTER:.0e} of its mean diagonal, with kernel {kernel.sklearn_kernel!r}. "
+        "Remove duplicated inducing inputs, check the units of X against the length scales, or "
+        "lower n_inducing."
+    )
