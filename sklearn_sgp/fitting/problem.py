@@ -5,7 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..data.rows import Rows
-from ..gp.jitter import factorise_finally, factorise_larger, factorise_with_jitter
+from ..gp.jitter import (
+    factorise_again,
+    factorise_finally,
+    factorise_larger,
+    factorise_with_jitter,
+)
 from ..gp.posterior import Posterior
 from ..kernels._white_noise import join_noise
 from ..optimize.parameters import Parameters, ParameterSpace
@@ -38,6 +43,10 @@ class Settings:
     def final_prior(self, parameters):
         """p(u) of the posterior that is kept; warns where the jitter had to be raised."""
         return factorise_finally(parameters.kernel, parameters.Z, self.jitter)
+
+    def prior_again(self, prior):
+        """p(u) with more jitter, where something that rests on the last one failed."""
+        return factorise_again(prior, self.jitter)
 
     def larger_prior(self, prior, Z, jitter):
         """p(u) at more inducing inputs, with the jitter of the old ones if that is enough."""

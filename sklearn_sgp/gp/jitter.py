@@ -6,7 +6,8 @@ rung, up to `MAX_JITTER`.
 
 import numpy as np
 
-from .._linalg import NotPositiveDefiniteError
+from .._core import _linalg as la
+from .._linalg import NotPositiveDefiniteError, copy_of
 from .._warnings import warn_caller
 from .prior import Prior
 
@@ -51,13 +52,58 @@ def factorise_with_jitter(kernel, Z, jitter):
 
 
 def factorise_finally(kernel, Z, jitter):
-    """Prior of the posterior that is kept: less jitter where possible, a warning where more.
+    """Prior of the posterior that is kept: less jitter where the arithmetic allows for less.
 
-    Parameters and errors are those of `factorise_with_jitter`.
+    No line search follows, so the ladder begins lower. It climbs until rounding changes what the
+    inducing inputs leave unexplained, K - A^T A, by less than the jitter itself does.
+
+    Parameters and errors are those of `factorise_with_jitter`; warns where the jitter is above the
+    one asked for.
     """
     prior = factorise_with_jitter(kernel, Z, _FINAL_JITTER_SHARE * jitter)
+    while prior.jitter < jitter and rounding_error(prior) > prior.delta:
+        prior = factorise_with_jitter(kernel, Z, min(10.0 * prior.jitter, jitter))
     warn_about_jitter(prior.jitter, jitter)
     return prior
+
+
+def factorise_again(prior, jitter):
+    """Prior with ten times the jitter, where something that rests on the last one failed.
+
+    Parameters
+    ----------
+    prior : Prior
+        With the jitter that was too small.
+    jitter : float
+        Asked for; a warning tells of more.
+
+    Raises
+    ------
+    SingularCovarianceError
+        If the ladder ends here.
+    """
+    rung = 10.0 * prior.jitter
+    if rung > MAX_JITTER:
+        raise SingularCovarianceError(_ladder_message(prior.kernel, prior.Z, jitter))
+    larger = factorise_with_jitter(prior.kernel, prior.Z, rung)
+    warn_about_jitter(larger.jitter, jitter)
+    return larger
+
+
+def rounding_error(prior):
+    """Largest error of K - A^T A at the inducing inputs, in units of the kernel.
+
+    There the truth is known: for the covariance without jitter it is delta I - delta^2 inv(K), K
+    with jitter. The error does not depend on the noise, and elsewhere it is of the same size.
+    """
+    bare = prior.K.copy()
+    bare.flat[:: len(bare) + 1] -= prior.delta
+    A = copy_of(bare)
+    la.trmm(prior.L_inv, A)
+    error = bare + prior.delta**2 * prior.K_inv
+    la.gemm(A, A, error, True, False, -1.0, 1.0)
+    error.flat[:: len(error) + 1] -= prior.delta
+    return float(np.abs(error).max())
 
 
 def factorise_larger(prior, Z, jitter):

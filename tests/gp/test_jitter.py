@@ -8,16 +8,18 @@ import pytest
 from dense import make_case
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
 from sklearn_sgp import SVGPRegressor
 from sklearn_sgp._linalg import NotPositiveDefiniteError
 from sklearn_sgp.gp.jitter import (
     MAX_JITTER,
     SingularCovarianceError,
+    factorise_again,
     factorise_finally,
     factorise_larger,
     factorise_with_jitter,
+    rounding_error,
     warn_about_jitter,
 )
 from sklearn_sgp.gp.prior import Prior
@@ -140,3 +142,56 @@ def test_one_warning_in_a_fit():
     with pytest.warns(ConvergenceWarning, match="jitter") as record:
         model.fit(case.X, case.y[:, 0])
     assert len(record) == 1
+
+
+def exact_residual(prior, rows):
+    """K - A^T A at some rows, in extended precision."""
+    wide = np.longdouble
+    K, L = prior.kernel.gram(prior.Z).astype(wide), None
+    K += wide(prior.delta) * np.eye(len(K), dtype=wide)
+    L = np.zeros_like(K)
+    for i in range(len(K)):
+        L[i, i] = np.sqrt(K[i, i] - L[i, :i] @ L[i, :i])
+        L[i + 1 :, i] = (K[i + 1 :, i] - L[i + 1 :, :i] @ L[i, :i]) / L[i, i]
+    A = prior.kernel.block(prior.Z, rows).astype(wide)
+    for i in range(len(A)):
+        A[i] = (A[i] - L[i, :i] @ A[:i]) / L[i, i]
+    return (prior.kernel.gram(rows).astype(wide) - A.T @ A).astype(float)
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).eps > 1e-18, reason="no extended precision here")
+@pytest.mark.parametrize("jitter", [1e-13, 1e-11, 1e-9])
+def test_rounding_error_is_that_of_other_rows(jitter):
+    """The error measured at the inducing inputs is of the size of the error at other rows."""
+    kernel = bound_kernel(RBF(2.0))
+    prior = Prior.build(kernel, np.linspace(0.0, 6.0, 30)[:, None], jitter)
+    rows = np.linspace(0.05, 5.95, 77)[:, None]
+    A = prior.whitened(rows)
+    error = np.abs(kernel.gram(rows) - A.T @ A - exact_residual(prior, rows)).max()
+    measured = rounding_error(prior)
+    assert 0.1 * error < measured < 10.0 * error + 1e-15
+
+
+@pytest.mark.parametrize("kernel", [RBF(2.0), Matern(2.0, nu=2.5), Matern(2.0, nu=0.5)])
+def test_the_last_jitter_is_above_rounding(kernel):
+    """Rounding changes what the last prior leaves unexplained by less than its jitter does."""
+    Z = np.linspace(0.0, 6.0, 40)[:, None]
+    prior = factorise_finally(bound_kernel(kernel), Z, 1e-8)
+    assert rounding_error(prior) <= prior.delta
+    assert prior.jitter <= 1e-9
+
+
+def test_more_jitter_after_a_failure():
+    """The ladder goes on from a prior that something failed on, warns, and ends with an error."""
+    kernel, Z = bound_kernel(RBF(2.0)), np.linspace(0.0, 6.0, 10)[:, None]
+    prior = factorise_with_jitter(kernel, Z, 1e-8)
+    with pytest.warns(ConvergenceWarning, match="needed a jitter of 1e-07"):
+        assert factorise_again(prior, 1e-8).jitter == pytest.approx(1e-7)
+    top = Prior.build(kernel, Z, MAX_JITTER, MAX_JITTER)
+    with pytest.raises(SingularCovarianceError, match="lower n_inducing"):
+        factorise_again(top, 1e-8)
+
+
+def bound_kernel(kernel):
+    expression = compile_kernel(kernel, np.zeros(1))
+    return expression.bind(expression.theta)
