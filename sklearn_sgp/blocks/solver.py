@@ -14,6 +14,7 @@ from ..factors.block_sums import block_sums
 from ..factors.passes import Pieces
 from ..fitting.budget import Budget, measured_seconds
 from ..fitting.problem import FitResult
+from ..gp.jitter import SingularCovarianceError
 from ..kernels._length_scales import input_scales
 from .hyperparameters import learn_on_sample
 from .models import Specification
@@ -92,7 +93,8 @@ class BlockFitResult:
         """Labels of blocks as the first batch had them, or a ValueError."""
         if self.labels is None:
             raise ValueError(
-                "blocks must be given to fit for other methods to take them. Got labels without."
+                "blocks must be given to fit for other methods to take them. The model was fitted "
+                "without labels: fit it with blocks=."
             )
         return check_labels(labels, n_rows, self.labels)
 
@@ -126,7 +128,7 @@ def learn(problem, plan):
         return _learn(problem, plan)
     except NotPositiveDefiniteError as error:
         components = plan.model.components
-        if len(components) == 1:
+        if len(components) == 1 or isinstance(error, SingularCovarianceError):
             raise
         shares = [share for _, share in components]
         raise ValueError(
@@ -177,7 +179,7 @@ def _make_blocks(problem, plan, parameters=None):
     rows = problem.rows
     if rows.labels is not None:
         labels = np.unique(rows.labels)
-        blocks = Blocks(rows, position_of(rows.labels, labels))
+        blocks = Blocks(replace(rows, labels=None), position_of(rows.labels, labels))
         return _checked(blocks, plan), None, labels
     if not plan.model.dense:
         return Blocks(rows, problem.rng.permutation(len(rows)) // _ROW_BLOCK), None, None

@@ -144,7 +144,11 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
             )
 
         problem.trace.on_iteration = on_iteration
-        self._store(learner(problem), targets, problem.rows.total_weight, problem.trace)
+        try:
+            found = learner(problem)
+        finally:
+            problem.trace.on_iteration = None  # it holds the rows, and they hold it
+        self._store(found, targets, problem.rows.total_weight, problem.trace)
         self.n_samples_seen_ = data.n_samples
         progress.end()
 
@@ -170,7 +174,14 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
                 check_random_state(0),
             )
         )
-        return self._fitted_attributes(found, targets, sample.total_weight)
+        if getattr(found, "interrupted", False):
+            raise KeyboardInterrupt
+        offset = rows.total_weight * targets.log_scale
+        return self._fitted_attributes(found, targets, sample.total_weight) | {
+            "n_samples_seen_": len(sample),
+            "objectives_": np.array(problem.trace.objectives) - offset,
+            "fit_times_": np.array(problem.trace.times),
+        }
 
     def _add_to_posterior(self, rows):
         """Add a later batch of `partial_fit` to a posterior that rests on independent rows."""
@@ -216,7 +227,7 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
             "_result": result,
             "_targets": targets,
             "kernel_": result.sklearn_kernel,
-            "likelihood_": result.likelihood,
+            "likelihood_": result.public_likelihood,
             "inducing_points_": result.parameters.Z,
             "objective_": result.objective - weight * targets.log_scale,
             "jitter_": result.jitter,

@@ -1,5 +1,6 @@
 """The base of classifiers: it encodes labels, weights classes and predicts probabilities."""
 
+import copy
 from functools import partial
 
 import numpy as np
@@ -43,7 +44,7 @@ class SparseGPClassifier(ClassifierMixin, BaseSparseGP):
     def _encoded(self, X, y, weight, classes):
         """Encode the labels of a first batch, and merge its repeated rows."""
         n_samples = count_samples(X, weight)
-        likelihood = classification_likelihood(self.likelihood, classes)
+        likelihood = copy.deepcopy(classification_likelihood(self.likelihood, classes))
         labels = ClassLabels(classes, likelihood)
         X, y, weight = merge_repeated(X, labels.encode(y), weight)
         likelihood = likelihood.initialized(y, weight)

@@ -1,5 +1,6 @@
 """The base of regressors: it scales targets and predicts in their units."""
 
+import copy
 from numbers import Real
 
 import numpy as np
@@ -45,7 +46,7 @@ class SparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
         n_samples, ndim, y = count_samples(X, weight), y.ndim, target_columns(y)
         if merges:
             X, y, weight = merge_repeated(X, y, weight)
-        likelihood = regression_likelihood(self.likelihood)
+        likelihood = copy.deepcopy(regression_likelihood(self.likelihood))
         likelihood.check_targets(y)
         likelihood = likelihood.initialized(y, weight)
         normalize_y = self.normalize_y if likelihood.scales_targets else False
@@ -54,9 +55,9 @@ class SparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
 
     def _later_rows(self, X, y, weight, labels=None):
         """Make the `Rows` of a later batch, with the scaling of the first one."""
-        y = self._targets.encode(y)
-        self._result.likelihood.check_targets(y)
-        return make_rows(X, y, weight, self._targets, labels)
+        rows = make_rows(X, self._targets.encode(y), weight, self._targets, labels)
+        self._result.likelihood.check_targets(rows.y)
+        return rows
 
     # ---- Predictions
 

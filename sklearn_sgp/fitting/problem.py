@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.base import clone
 
 from ..data.rows import Rows
 from ..gp.jitter import (
@@ -169,6 +170,12 @@ class FitResult:
     def likelihood(self):
         """The likelihood with learned parameters."""
         return self.start.likelihood.with_theta(self.parameters.likelihood_theta)
+
+    @property
+    def public_likelihood(self):
+        """The same, with what was learned as its parameters: it learns nothing further."""
+        likelihood = self.likelihood
+        return clone(likelihood) if hasattr(likelihood, "get_params") else likelihood
 
     @property
     def noise_variance(self):

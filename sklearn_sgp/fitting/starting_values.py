@@ -75,8 +75,12 @@ def start(rows, choices, likelihood, rng, previous=None, choose=None):
     parameters = Parameters(expression, values)
     if _reusable(previous, theta, len(center)):
         old = dict(previous.parameters.values)
-        if type(previous.start.likelihood) is not type(likelihood):
+        if type(previous.start.likelihood) is not type(likelihood) or (
+            len(previous.parameters.likelihood_theta) != len(likelihood.theta)
+        ):
             old.pop("likelihood", None)
+        if not (previous.likelihood.has_noise and likelihood.has_noise):
+            old.pop("log_noise")
         kept = {name: old.get(name, value) for name, value in values.items()}
         parameters = Parameters(expression, {**kept, "Z": old["Z"]})
     else:
