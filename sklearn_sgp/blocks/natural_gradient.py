@@ -8,8 +8,6 @@ is the paper's eqs. 24 to 26 where they start at the prior (docs/theory.md, eq. 
 convex combination of positive semidefinite matrices: any step of any sequence gives a q(u).
 """
 
-from functools import partial
-
 import numpy as np
 
 from ..factors.block_sums import block_gradient_sums, block_sums
@@ -126,11 +124,7 @@ def learn_stochastic(problem, plan, blocks, budget):
             break
         if ascent.n_seen >= epoch * len(blocks):
             mean, values, epoch = np.mean(values), [], epoch + 1
-            stop = trace.add(mean, partial(_same, parameters)) or plateau.reached(mean)
+            stop = trace.add(mean, lambda now=parameters: now) or plateau.reached(mean)
             if stop or epoch > settings.max_iter:
                 break
     return parameters, epoch - 1, ascent.n_steps
-
-
-def _same(parameters):
-    return parameters

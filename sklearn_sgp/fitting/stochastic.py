@@ -1,7 +1,5 @@
 """The stochastic stage: minibatch steps on q(u) and on all parameters together."""
 
-from functools import partial
-
 import numpy as np
 
 from ..optimize.adam import Adam, adam_step
@@ -30,16 +28,12 @@ def ascend_stochastic(problem, parameters, budget):
         values, complete = steps.epoch(moves=epoch > 0, budget=budget)
         n_iter += 1
         value = np.mean(values) if values else None
-        if values and problem.trace.add(value, partial(_same, steps.parameters)):
+        if values and problem.trace.add(value, lambda now=steps.parameters: now):
             break
         if not complete or plateau.reached(value):
             break
     problem.inference.keep_q(steps.q, problem.rows.total_weight)
     return steps.parameters, n_iter, steps.n_steps
-
-
-def _same(parameters):
-    return parameters
 
 
 class StochasticSteps:
