@@ -1,10 +1,22 @@
 """Sparse Gaussian processes for big data, as scikit-learn estimators."""
 
-from .estimators.anytime_regressor import AnytimeSGPRegressor
-from .estimators.streaming_classifier import StreamingSGPClassifier
-from .estimators.streaming_regressor import StreamingSGPRegressor
-from .estimators.svgp_classifier import SVGPClassifier
-from .estimators.svgp_regressor import SVGPRegressor
+from ._version import __version__
+
+try:
+    from .estimators.anytime_regressor import AnytimeSGPRegressor
+    from .estimators.streaming_classifier import StreamingSGPClassifier
+    from .estimators.streaming_regressor import StreamingSGPRegressor
+    from .estimators.svgp_classifier import SVGPClassifier
+    from .estimators.svgp_regressor import SVGPRegressor
+except ImportError as error:
+    if not (error.name or "").startswith("sklearn_sgp._core"):
+        raise
+    raise ImportError(
+        f"{__path__[0]} is the source folder of sklearn_sgp, and its compiled part is not built. "
+        "Leave the folder that holds it, and Python finds the installed package; or build it "
+        "there with 'pip install -e .'.",
+        name=error.name,
+    ) from error
 
 __all__ = [
     "AnytimeSGPRegressor",
@@ -12,5 +24,5 @@ __all__ = [
     "SVGPRegressor",
     "StreamingSGPClassifier",
     "StreamingSGPRegressor",
+    "__version__",
 ]
-__version__ = "0.1.0"

@@ -1,7 +1,8 @@
 """Cholesky factors with errors that name cause and cure, and control over BLAS threads."""
 
+import os
 from contextlib import nullcontext
-from functools import lru_cache
+from threading import Lock, local
 
 import numpy as np
 from scipy.linalg.lapack import dpstrf
@@ -18,23 +19,95 @@ class NotPositiveDefiniteError(np.linalg.LinAlgError):
     """A matrix that must be positive definite is not, in floating point."""
 
 
-@lru_cache(maxsize=1)
-def _controller():
-    # scanning the loaded libraries costs 0.6 ms, entering a kept controller's limit 11 us
-    return ThreadpoolController()
+class _Limit:
+    """One thread for some BLAS libraries, from the first who enters to the last who leaves."""
+
+    def __init__(self, libraries):
+        self.libraries, self.holders, self.before = libraries, 0, []
+
+    def enter(self):
+        if self.holders == 0:
+            self.before = [library.num_threads for library in self.libraries]
+            self._set([1] * len(self.libraries))
+        self.holders += 1
+
+    def leave(self):
+        self.holders -= 1
+        if self.holders == 0:
+            self._set(self.before)
+
+    def _set(self, counts):
+        for library, count in zip(self.libraries, counts, strict=True):
+            # since threadpoolctl 3.7 the public method does nothing in all threads but one, and the
+            # last to leave may be any
+            getattr(library, "_real_set_num_threads", library.set_num_threads)(count)
+
+    def outside(self):
+        """Thread counts while nobody is inside."""
+        return self.before if self.holders else [library.num_threads for library in self.libraries]
+
+
+class _LimitOfEachThread(local, _Limit):
+    """The same where each thread that calls BLAS has a count of its own."""
+
+
+class SingleBlasThread:
+    """Context in which BLAS keeps to one thread, for any number of threads at once.
+
+    The count belongs to the whole process: were each to save it and put it back, two that overlap
+    would leave it at one. So the first to enter lowers it, and the last to leave restores it.
+
+    Parameters
+    ----------
+    libraries : list of threadpoolctl.LibController
+    """
+
+    def __init__(self, libraries):
+        own = [library for library in libraries if _has_a_count_for_each_thread(library)]
+        self._shared = _Limit([library for library in libraries if library not in own])
+        self._own = _LimitOfEachThread(own)
+        self._lock = Lock()
+        if hasattr(os, "register_at_fork"):  # a fork must not copy a lock that is taken
+            free = self._lock.release
+            os.register_at_fork(
+                before=self._lock.acquire, after_in_parent=free, after_in_child=free
+            )
+
+    def __enter__(self):
+        with self._lock:
+            self._shared.enter()
+        self._own.enter()
+
+    def __exit__(self, *_):
+        self._own.leave()
+        with self._lock:
+            self._shared.leave()
+
+    def count_outside(self):
+        """Most threads of a library while nobody is inside."""
+        with self._lock:
+            return max([*self._shared.outside(), *self._own.outside()], default=1)
+
+
+def _has_a_count_for_each_thread(library):
+    """Whether threadpoolctl sets OpenMP's count, which since 3.7 it does for such an OpenBLAS."""
+    is_openmp = getattr(library, "threading_layer", None) == "openmp"
+    return is_openmp and hasattr(library, "_real_set_num_threads")
+
+
+_SINGLE = SingleBlasThread(
+    [library for library in ThreadpoolController().lib_controllers if library.user_api == "blas"]
+)
 
 
 def blas_thread_count():
-    """Threads that BLAS would use now."""
-    counts = [lib.num_threads for lib in _controller().lib_controllers if lib.user_api == "blas"]
-    return max(counts, default=1)
+    """Threads that BLAS may use, whoever keeps it to one thread at the moment."""
+    return _SINGLE.count_outside()
 
 
-def blas_threads(limit):
-    """Context in which BLAS uses at most ``limit`` threads; None leaves it alone."""
-    if limit is None:
-        return nullcontext()
-    return _controller().limit(limits=limit, user_api="blas")
+def single_blas_thread(when=True):
+    """Context in which BLAS keeps to one thread; it does nothing where ``when`` is False."""
+    return _SINGLE if when else nullcontext()
 
 
 def copy_of(A):
@@ -53,7 +126,7 @@ def cholesky(A):
         If a pivot is not positive, or the matrix is not finite.
     """
     L = copy_of(A)
-    with blas_threads(1 if len(L) < _SINGLE_THREAD_POTRF else None):
+    with single_blas_thread(len(L) < _SINGLE_THREAD_POTRF):
         info = la.potrf(L)
     if info or not np.isfinite(np.diagonal(L)).all():
         raise NotPositiveDefiniteError(f"potrf stopped at pivot {info} of {len(L)}")

@@ -1,13 +1,13 @@
 """A map over groups of rows whose sums do not depend on how many workers there are."""
 
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from functools import partial
 
 from joblib import effective_n_jobs
 from joblib.parallel import SequentialBackend, ThreadingBackend, get_active_backend
 from sklearn.utils.parallel import Parallel, delayed
 
-from ._linalg import blas_thread_count, blas_threads
+from ._linalg import blas_thread_count, single_blas_thread
 
 # Accumulators of a map: fixed, so that the order of summation is too.
 N_GROUPS = 8
@@ -56,7 +56,7 @@ def one_blas_thread_each(n_jobs):
     With more than one worker, BLAS keeps to one thread throughout: after a product on two threads
     OpenBLAS's second one spins for some 20 ms, on a core that the next map wants.
     """
-    return blas_threads(1) if effective_n_jobs(n_jobs) > 1 else nullcontext()
+    return single_blas_thread(effective_n_jobs(n_jobs) > 1)
 
 
 def map_groups(function, argument_lists, n_jobs=None):
@@ -70,10 +70,15 @@ def map_groups(function, argument_lists, n_jobs=None):
     workers = 1 if n_tasks == 1 else min(effective_n_jobs(n_jobs), n_tasks)
     if workers == 1:
         return [function(*arguments) for arguments in argument_lists]
-    with blas_threads(1):
+    with single_blas_thread():
         if shares_memory():
             with ThreadPoolExecutor(workers) as pool:
-                return list(pool.map(lambda arguments: function(*arguments), argument_lists))
+                return list(pool.map(partial(_run, function), argument_lists))
         return Parallel(n_jobs=n_jobs, prefer="threads", batch_size=1)(
             delayed(function)(*arguments) for arguments in argument_lists
         )
+
+
+def _run(function, arguments):
+    with single_blas_thread():  # again, for a BLAS that counts for each thread
+        return function(*arguments)

@@ -1,8 +1,9 @@
 """Scores of predictive distributions, and scorers for model selection.
 
-Nothing here imports the rest of the package: any model that predicts a mean and a standard
-deviation can be scored.
+Nothing here imports the package: any model that predicts mean and deviation can be scored.
 """
+
+from inspect import signature
 
 import numpy as np
 from scipy.special import erf
@@ -240,7 +241,9 @@ def log_density_scorer(estimator, X, y):
     Parameters
     ----------
     estimator : estimator instance
-        Fitted, with a ``log_density`` method; or a fitted pipeline or search that ends in one.
+        Fitted, with a ``log_density`` method; or a regressor whose ``predict`` takes
+        ``return_std``, taken as Gaussian; or a fitted pipeline or search that ends in one.
+        ``GaussianProcessRegressor`` predicts with the noise of a ``WhiteKernel``, not ``alpha``.
 
     X : array-like of shape (n_samples, n_features)
         Inputs.
@@ -264,13 +267,15 @@ def log_density_scorer(estimator, X, y):
     ... )
     """
     model, inputs = final_step(estimator, X)
-    if not hasattr(model, "log_density"):
+    if hasattr(model, "log_density"):
+        return float(np.mean(model.log_density(inputs, y)))
+    if "return_std" not in signature(model.predict).parameters:
         raise TypeError(
-            "log_density_scorer needs an estimator with a log_density method, or a fitted "
-            f"pipeline or search that ends in one. Got {estimator!r}. To scale the targets, use "
-            "the estimator's own normalize_y."
+            "log_density_scorer needs an estimator with a log_density method or a predict that "
+            "takes return_std, or a fitted pipeline or search that ends in one. Got "
+            f"{estimator!r}. To scale the targets, use the estimator's own normalize_y."
         )
-    return float(np.mean(model.log_density(inputs, y)))
+    return -negative_log_predictive_density(y, *model.predict(inputs, return_std=True))
 
 
 def neg_crps_scorer(estimator, X, y):
@@ -292,10 +297,6 @@ def neg_crps_scorer(estimator, X, y):
     -------
     score : float
         In units of y; higher is better.
-
-    See Also
-    --------
-    continuous_ranked_probability_score : The score itself.
 
     Examples
     --------

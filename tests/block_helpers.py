@@ -9,7 +9,7 @@ from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from sklearn_sgp import AnytimeSGPRegressor
 from sklearn_sgp.blocks.models import specification
 from sklearn_sgp.blocks.partition import Blocks, PartitionChoice
-from sklearn_sgp.blocks.solver import BlockPlan
+from sklearn_sgp.blocks.results import BlockPlan
 from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.factors.block_factors import Model
 from sklearn_sgp.fitting.inference import inference_for

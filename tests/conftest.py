@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
+import threadpoolctl
+from threadpoolctl import threadpool_info, threadpool_limits
 
 try:
     import matplotlib
@@ -17,6 +18,25 @@ def one_blas_thread():
     """Two threads wait for each other where other processes run (190 s instead of 45)."""
     with threadpool_limits(1, user_api="blas"):
         yield
+
+
+def blas_thread_counts():
+    """Thread counts of the BLAS libraries that are loaded."""
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+
+@pytest.fixture
+def two_blas_threads():
+    """BLAS as users have it: two threads, and no thread of Python alone may change that."""
+    with threadpool_limits(2, user_api="blas"):
+        if blas_thread_counts() != {2}:
+            pytest.skip("BLAS here does not take two threads")
+        openblas = threadpoolctl.OpenBLASController
+        if hasattr(openblas, "clear_controlling_thread"):  # threadpoolctl >= 3.7
+            openblas.clear_controlling_thread(force=True)
+        yield
+        left = blas_thread_counts()
+    assert left == {2}, "BLAS has not got its threads back"
 
 
 @pytest.fixture

@@ -106,3 +106,57 @@ def two_steps(alpha, delta=DELTA):
     new = parameters_of(moved, noise=0.14, length_scale=(0.9, 1.1), variance=2.0)
     bound = bound_of(second, OldPosterior.of(posterior), kept, alpha, delta)
     return posterior, second, kept, new, bound
+
+
+# Random streams ---------------------------------------------------------------------------------
+
+
+def random_stream(seed, n_fresh=200):
+    """A stream of random shape, scale, noise and order, as in `benchmarks/problems/streams.py`.
+
+    Returns
+    -------
+    pieces : list of (X, y)
+    fresh : (X, y)
+        Other rows of the same function.
+    options : dict
+        Parameters of the estimator.
+    """
+    rng = np.random.default_rng(seed)
+    domain = 10.0 ** rng.uniform(-2, 3)
+    length_scale = domain * 10.0 ** rng.uniform(-3, 3)
+    noise = 10.0 ** rng.uniform(-6, 1)
+    d = int(rng.integers(1, 4))
+    signal = _smooth_function(rng, d, length_scale)
+    unit = 10.0 ** rng.uniform(-3, 3)
+    n_batches, m = int(rng.integers(3, 12)), int(rng.integers(5, 60))
+    alpha = float(rng.choice([0.0, 0.0, 0.5, 1.0]))
+    is_sorted = rng.random() < 0.4
+    sizes = [int(rng.integers(1, 201)) for _ in range(n_batches)]
+    X = rng.uniform(0.0, domain, (sum(sizes), d))
+    if rng.random() < 0.5:  # repeated rows
+        X = X[rng.integers(0, len(X) // 3 + 1, len(X))]
+    if is_sorted:
+        X = X[np.argsort(X[:, 0])]
+
+    def observed(X):
+        return unit * (signal(X) + noise * rng.standard_normal(len(X)))
+
+    y, X_fresh = observed(X), rng.uniform(0.0, domain, (n_fresh, d))
+    options = {"n_inducing": m, "alpha_divergence": alpha, "random_state": 0}
+    return batches(X, y, *np.cumsum(sizes)[:-1]), (X_fresh, observed(X_fresh)), options
+
+
+def _smooth_function(rng, d, length_scale, count=200):
+    """A function of unit variance from random Fourier features."""
+    frequencies = rng.standard_normal((count, d)) / length_scale
+    phases = rng.uniform(0.0, 2.0 * np.pi, count)
+    weights = np.sqrt(2.0 / count) * rng.standard_normal(count)
+    return lambda X: np.cos(X @ frequencies.T + phases) @ weights
+
+
+def fresh_residual(seed):
+    """Mean squared standardised residual of fresh rows after a `random_stream`."""
+    pieces, (X, y), options = random_stream(seed)
+    mean, std = taught(StreamingSGPRegressor(**options), pieces).predict(X, return_std=True)
+    return float(np.mean(((y - mean) / std) ** 2))

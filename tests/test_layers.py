@@ -13,7 +13,7 @@ ROOT = Path(sklearn_sgp.__file__).parent
 # of the second line, which import one another in one direction.
 LAYERS = [
     ["_core"],
-    ["_linalg", "_parallel", "_warnings", "_compat"],
+    ["_linalg", "_parallel", "_warnings", "_compat", "_version"],
     ["kernels", "likelihoods"],
     ["data"],
     ["gp"],

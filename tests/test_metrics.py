@@ -9,7 +9,8 @@ from scipy.stats import norm
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.linear_model import LinearRegression
+from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+from sklearn.linear_model import BayesianRidge, LinearRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -272,6 +273,21 @@ def test_crps_scorer_takes_other_gaussian_processes(data):
         GaussianProcessRegressor(optimizer=None, alpha=1.0), X, y, scoring=neg_crps_scorer, cv=3
     )
     assert (scores < 0).all()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [GaussianProcessRegressor(RBF() + WhiteKernel(), optimizer=None), BayesianRidge()],
+    ids=["gp", "ridge"],
+)
+def test_log_density_scorer_takes_models_with_deviations(model, data):
+    """Other people's regressors with return_std score like Gaussians, in pipelines too."""
+    X, y = data
+    expected = -negative_log_predictive_density(y, *model.fit(X, y).predict(X, return_std=True))
+    assert log_density_scorer(model, X, y) == expected
+    assert log_density_scorer(make_pipeline(model).fit(X, y), X, y) == expected
+    scores = cross_val_score(model, X, y, scoring=log_density_scorer, error_score="raise")
+    assert np.isfinite(scores).all()
 
 
 def test_log_density_scorer_says_what_it_needs(data):

@@ -11,7 +11,7 @@ from problems.batches import minibatches
 
 from sklearn_sgp import SVGPClassifier, SVGPRegressor
 from sklearn_sgp._core import _linalg
-from sklearn_sgp._linalg import blas_threads
+from sklearn_sgp._linalg import single_blas_thread
 from sklearn_sgp._parallel import one_blas_thread_each, resolved_jobs
 from sklearn_sgp.blocks.models import specification
 from sklearn_sgp.blocks.natural_gradient import NaturalGradientAscent
@@ -234,4 +234,4 @@ def block_pass(model):
 
 def one_blas_thread(n_jobs):
     """Context in which BLAS has one thread, for one job too."""
-    return blas_threads(1) if n_jobs == 1 else one_blas_thread_each(n_jobs)
+    return single_blas_thread() if n_jobs == 1 else one_blas_thread_each(n_jobs)

@@ -17,6 +17,10 @@ include "_blas_int.pxi"
 cdef enum:
     TILE = 32
 
+# Most numbers that `dot` and `axpy` hand to BLAS at once: sizes have 32 bits in most builds.
+cdef enum:
+    LONGEST = 1 << 30
+
 
 cdef int _shapes_differ(str routine) except -1:
     raise ValueError(f"{routine}: the shapes of the arrays do not agree")
@@ -275,21 +279,30 @@ def column_dots(
 
 def dot(const double[:, ::1] A, const double[:, ::1] B):
     """Sum of the elementwise product of two C-ordered arrays of one shape."""
-    cdef blas_int size = <blas_int> (A.shape[0] * A.shape[1]), one = 1
+    cdef ptrdiff_t size = A.shape[0] * A.shape[1], start = 0
+    cdef blas_int part, one = 1
     cdef double total = 0.0
     if A.shape[0] != B.shape[0] or A.shape[1] != B.shape[1]:
         _shapes_differ("dot")
     if size > 0:
         with nogil:
-            total = ddot(&size, <double *> &A[0, 0], &one, <double *> &B[0, 0], &one)
+            while start < size:
+                part = <blas_int> min(size - start, <ptrdiff_t> LONGEST)
+                total += ddot(&part, <double *> &A[0, 0] + start, &one,
+                              <double *> &B[0, 0] + start, &one)
+                start += part
     return total
 
 
 def axpy(double alpha, const double[:, ::1] X, double[:, ::1] Y):
     """Y += alpha * X."""
-    cdef blas_int size = <blas_int> (X.shape[0] * X.shape[1]), one = 1
+    cdef ptrdiff_t size = X.shape[0] * X.shape[1], start = 0
+    cdef blas_int part, one = 1
     if X.shape[0] != Y.shape[0] or X.shape[1] != Y.shape[1]:
         _shapes_differ("axpy")
     if size > 0:
         with nogil:
-            daxpy(&size, &alpha, <double *> &X[0, 0], &one, &Y[0, 0], &one)
+            while start < size:
+                part = <blas_int> min(size - start, <ptrdiff_t> LONGEST)
+                daxpy(&part, &alpha, <double *> &X[0, 0] + start, &one, &Y[0, 0] + start, &one)
+                start += part

@@ -1,8 +1,8 @@
 /* Instantiates profiles_rows.h for float and double and three x86-64 instruction sets, chosen at
    run time (simd.h). */
 #include "profiles.h"
-#include "simd.h"
 #include <math.h>
+#include "simd.h"
 
 #define SGP_PI 3.14159265358979323846
 

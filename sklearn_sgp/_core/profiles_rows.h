@@ -1,8 +1,8 @@
 /* The row kernels, written once and included for each number type and instruction set.
 
    Expects REAL (number type), NAME(x) (decorated name), TARGET (function attribute), EXP_NEG
-   (exp for arguments <= 0), LOG1P, SIN and COS. The reductions carry `omp simd` so that compilers
-   may split the sums over lanes; no OpenMP runtime is involved. */
+   (exp for arguments <= 0), LOG1P, SIN and COS. The reductions carry `omp simd` (SGP_SUMS) so that
+   compilers may split the sums over lanes; no OpenMP runtime is involved. */
 
 TARGET static void NAME(sqdist)(REAL *restrict r2, const REAL *restrict xt, ptrdiff_t ld,
                                 const REAL *restrict z, ptrdiff_t d, ptrdiff_t n) {
@@ -92,7 +92,7 @@ TARGET static void NAME(vjp)(int profile, REAL *restrict g, const REAL *restrict
     double gk = 0.0, g0 = 0.0, g1 = 0.0;
     switch (profile) {
     case SGP_SQUARED_EXPONENTIAL:
-        _Pragma("omp simd reduction(+ : gk)")
+        SGP_SUMS(gk)
         for (ptrdiff_t i = 0; i < n; ++i) {
             const REAL t = g[i] * s2 * EXP_NEG((REAL)-0.5 * r2[i]);
             gk += t;
@@ -100,7 +100,7 @@ TARGET static void NAME(vjp)(int profile, REAL *restrict g, const REAL *restrict
         }
         break;
     case SGP_MATERN12:
-        _Pragma("omp simd reduction(+ : gk)")
+        SGP_SUMS(gk)
         for (ptrdiff_t i = 0; i < n; ++i) {
             const REAL r = SQRT(r2[i]);
             const REAL t = g[i] * s2 * EXP_NEG(-r);
@@ -110,7 +110,7 @@ TARGET static void NAME(vjp)(int profile, REAL *restrict g, const REAL *restrict
         }
         break;
     case SGP_MATERN32:
-        _Pragma("omp simd reduction(+ : gk)")
+        SGP_SUMS(gk)
         for (ptrdiff_t i = 0; i < n; ++i) {
             const REAL t = SQRT((REAL)3.0 * r2[i]);
             const REAL e = g[i] * s2 * EXP_NEG(-t);
@@ -119,7 +119,7 @@ TARGET static void NAME(vjp)(int profile, REAL *restrict g, const REAL *restrict
         }
         break;
     case SGP_MATERN52:
-        _Pragma("omp simd reduction(+ : gk)")
+        SGP_SUMS(gk)
         for (ptrdiff_t i = 0; i < n; ++i) {
             const REAL t2 = (REAL)5.0 * r2[i], t = SQRT(t2);
             const REAL e = g[i] * s2 * EXP_NEG(-t);

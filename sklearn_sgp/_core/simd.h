@@ -21,6 +21,14 @@
 #define SGP_INLINE static inline
 #endif
 
+/* Lets the compiler split the sums of the loop below over lanes. */
+#if defined(__GNUC__) || defined(__clang__)
+#define SGP_PRAGMA(text) _Pragma(#text)
+#define SGP_SUMS(...) SGP_PRAGMA(omp simd reduction(+ : __VA_ARGS__))
+#else
+#define SGP_SUMS(...) /* Visual C has neither _Pragma by default nor `omp simd` */
+#endif
+
 /* exp(x) for x <= 0: x = k log 2 + r with |r| <= log(2) / 2, Taylor in r to degree 12 (the
    remainder is below 2e-16), and k put into the exponent bits. Adding 1.5 * 2^52 rounds to an
    integer and leaves it in the low bits. The comparisons are written so that NaN stays NaN. */
@@ -31,7 +39,7 @@ SGP_INLINE double exp_neg64(double x) {
     const double k = t - shift;
     const double r = (xc - k * 6.93147180369123816490e-01) - k * 1.90821492927058770002e-10;
     double p = 1.0 / 479001600.0;
-    int64_t bits;
+    uint64_t bits; /* signed shifts are undefined */
     double scale;
     p = p * r + 1.0 / 39916800.0;
     p = p * r + 1.0 / 3628800.0;
@@ -58,7 +66,7 @@ SGP_INLINE float exp_neg32(float x) {
     const float k = t - shift;
     const float r = (xc - k * 0.693359375f) + k * 2.12194440e-4f;
     float p = 1.0f / 5040.0f;
-    int32_t bits;
+    uint32_t bits;
     float scale;
     p = p * r + 1.0f / 720.0f;
     p = p * r + 1.0f / 120.0f;
@@ -68,7 +76,7 @@ SGP_INLINE float exp_neg32(float x) {
     p = p * r + 1.0f;
     p = p * r + 1.0f;
     memcpy(&bits, &t, sizeof bits);
-    bits = (int32_t)((uint32_t)(bits + 127) << 23);
+    bits = (bits + 127) << 23;
     memcpy(&scale, &bits, sizeof scale);
     return x < -87.0f ? 0.0f : p * scale;
 }

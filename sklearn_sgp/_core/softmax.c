@@ -1,7 +1,7 @@
 /* Ranges of lattice points, and softmax_rows.h for three x86-64 instruction sets (simd.h). */
 #include "softmax.h"
-#include "simd.h"
 #include <math.h>
+#include "simd.h"
 
 #define EULER_GAMMA 0.57721566490153286061
 #define LANES SGP_SOFTMAX_LANES

@@ -72,7 +72,7 @@ TARGET static void NAME(smooth)(double *restrict G, double *restrict D, ptrdiff_
     const ptrdiff_t count = (hi - lo + 4) / 4 * 4;
     const double by = spacing / lacks, at = ((double)lo * spacing - rest) / lacks;
     double sum = 0.0;
-    _Pragma("omp simd reduction(+ : sum)")
+    SGP_SUMS(sum)
     for (ptrdiff_t j = 0; j < count; ++j) {
         const double z = at + (double)j * by;
         weight[j] = exp_neg64(-0.5 * z * z);
@@ -143,7 +143,7 @@ TARGET static void NAME(row)(const double *mean, const double *sd, ptrdiff_t C,
     {
         const double *restrict b = before + (C - 1) * n, *restrict G = work + 2 * (C - 1) * n;
         double lack = 0.0;
-        _Pragma("omp simd reduction(+ : lack)")
+        SGP_SUMS(lack)
         for (ptrdiff_t k = 0; k < LANES * blocks; ++k) lack += 1.0 - b[k] * G[k];
         /* exp(-exp s) has the integral of a step at 0 less Euler's constant */
         *log_sum = step * (lack + 0.5 - (double)(first + n)) - EULER_GAMMA;
@@ -154,7 +154,7 @@ TARGET static void NAME(row)(const double *mean, const double *sd, ptrdiff_t C,
         const double *restrict G = work + 2 * c * n, *restrict D = G + n;
         const double *restrict b = before + c * n, *restrict d = slope + c * n;
         double sum = 0.0, cross = 0.0;
-        _Pragma("omp simd reduction(+ : sum, cross)")
+        SGP_SUMS(sum, cross)
         for (ptrdiff_t k = 0; k < LANES * blocks; ++k) {
             const double a = after[k], a_slope = after_slope[k];
             sum += D[k] * (b[k] * a);

@@ -6,6 +6,7 @@ and one where they are as short as only data of the same block can use. Several 
 
 import time
 
+from .._linalg import NotPositiveDefiniteError
 from .._parallel import one_blas_thread_each
 from .._warnings import warn_caller
 from ..factors.block_factors import Model
@@ -53,9 +54,9 @@ def learn_on_sample(problem, plan, blocks, budget):
     seconds = budget.stage_seconds(is_last=False)
     trials = len(_STARTS) * _TRIAL_ITERATIONS
     if seconds < trials * min(_LEAST_BLOCKS, len(sample)) * seconds_each:
-        return _from_rows(problem, plan.objective, sample, budget.left(), seconds_each)
+        return _from_rows(problem, plan.objective, sample, budget, seconds_each)
     few = sample[: count_within(len(sample), seconds, trials * seconds_each)]
-    parameters, n_iter = _warm_start(problem, plan.objective, few, seconds)
+    parameters, n_iter = _warm_start(problem, plan.objective, few, seconds, budget)
     if len(few) == len(blocks):
         return parameters, n_iter, 0
     sizes = refinement_sizes(n_rows, init_size)
@@ -68,7 +69,7 @@ def learn_on_sample(problem, plan, blocks, budget):
         few = max(few, more_blocks[:count], key=len)
         copies = min(len(blocks) / len(few), LARGEST_WEIGHT)
         parameters, _, more = _ascend(
-            problem, plan.objective, few, parameters, settings.max_iter, seconds, copies
+            problem, plan.objective, few, parameters, settings.max_iter, seconds, budget, copies
         )
         n_iter += more
     return parameters, n_iter, 0
@@ -85,45 +86,55 @@ def _evaluation_seconds(problem, objective, sample, budget):
     ) / len(few)
 
 
-def _from_rows(problem, objective, sample, seconds, seconds_each):
+def _from_rows(problem, objective, sample, budget, seconds_each):
     """Where time is short: the variational bound of some rows, then of blocks if there is time."""
-    deadline = time.perf_counter() + seconds
+    seconds, limit = budget.left(), problem.settings.max_iter
     for_blocks = (1.0 - _ROWS_SHARE) * seconds
-    few = sample[: count_within(len(sample), for_blocks, LEAST_EVALUATIONS * seconds_each)]
-    enough = len(few) >= min(_LEAST_BLOCKS, len(sample))
+    if len(_evaluable(sample, for_blocks, seconds_each)) >= min(_LEAST_BLOCKS, len(sample)):
+        seconds *= _ROWS_SHARE
     rows = problem.rows.random_subset(problem.settings.init_size, problem.rng)
-    chunks, limit = list(rows.chunks(CHUNK)), problem.settings.max_iter
-    bound, start = Model("diagonal", 0.0), problem.start.parameters
-    seconds *= _ROWS_SHARE if enough else 1.0
+    chunks, bound = list(rows.chunks(CHUNK)), Model("diagonal", 0.0)
+    start = problem.start.parameters
     parameters, _, n_iter = _ascend(problem, bound, chunks, start, limit, seconds)
-    if not enough:
+    few = _evaluable(sample, budget.left(), seconds_each)  # the rows may have left more
+    if problem.trace.stopped:
+        return parameters, n_iter, 0
+    if len(few) < min(_LEAST_BLOCKS, len(sample)):
         warn_caller(
             f"max_time={problem.trace.clock.max_time:g} seconds leave no time to learn from whole "
             "blocks: kernel, noise and inducing inputs are learned by the variational bound, which "
             "finds no structure within blocks. Raise max_time or lower block_size."
         )
         return parameters, n_iter, 0
-    left = deadline - time.perf_counter()
-    parameters, _, more = _ascend(problem, objective, few, parameters, limit, left)
+    parameters, _, more = _ascend(problem, objective, few, parameters, limit, budget.left(), budget)
     return parameters, n_iter + more, 0
 
 
-def _warm_start(problem, objective, sample, seconds):
+def _evaluable(sample, seconds, seconds_each):
+    """The first blocks of a sample whose evidence there is time to follow."""
+    return sample[: count_within(len(sample), seconds, LEAST_EVALUATIONS * seconds_each)]
+
+
+def _warm_start(problem, objective, sample, seconds, budget):
     deadline, max_iter = time.perf_counter() + seconds, problem.settings.max_iter
     starts = [problem.start.parameters]
     if objective.dense:
         starts = [_with_shorter_scales(problem, share) for share in _STARTS]
-    trial = min(_TRIAL_ITERATIONS, max_iter)
-    trials = [
-        _ascend(problem, objective, sample, start, trial, seconds / (2 * len(starts)))
-        for start in starts
-    ]
+    trial, trials, failed = min(_TRIAL_ITERATIONS, max_iter), [], None
+    for start in starts:
+        share = seconds / (2 * len(starts))
+        try:
+            trials.append(_ascend(problem, objective, sample, start, trial, share, budget))
+        except NotPositiveDefiniteError as error:  # at its first evaluation
+            failed = error
+    if not trials:
+        raise failed
     parameters, _, _ = max(trials, key=lambda run: run[1])
     n_iter = sum(run[2] for run in trials)
     if max_iter > trial and not problem.trace.stopped:
         left = deadline - time.perf_counter()
         parameters, _, more = _ascend(
-            problem, objective, sample, parameters, max_iter - trial, left
+            problem, objective, sample, parameters, max_iter - trial, left, budget
         )
         n_iter += more
     return parameters, n_iter
@@ -147,13 +158,19 @@ def _with_shorter_scales(problem, share):
     return problem.space.clipped(start.with_values(theta=theta))
 
 
-def _ascend(problem, objective, sample, start, max_iter, seconds, copies=1.0):
-    """Follow the evidence of some blocks; the trace is scaled to all rows."""
-    settings = problem.settings
+def _ascend(problem, objective, sample, start, max_iter, seconds, budget=None, copies=1.0):
+    """Follow the evidence of some blocks; the trace is scaled to all rows.
+
+    With a budget, evaluations tell it how fast the machine is, and the finish keeps its time.
+    """
+    settings, n_rows = problem.settings, sum(len(rows) for rows in sample)
     delta = problem.prior(start).delta
     scale = problem.rows.total_weight / (copies * sum(rows.total_weight for rows in sample))
+    of_blocks = f"{len(sample)} blocks, " if objective.dense else ""
+    problem.trace.stage = f"learning from {of_blocks}{n_rows} of {len(problem.rows)} rows"
 
     def evidence(candidate):
+        begin = time.perf_counter()
         value, gradient = block_evidence(
             candidate,
             sample,
@@ -163,6 +180,8 @@ def _ascend(problem, objective, sample, start, max_iter, seconds, copies=1.0):
             with_inputs=problem.space.learns("Z"),
             n_jobs=settings.n_jobs,
         )
+        if budget is not None:
+            budget.took((time.perf_counter() - begin) / len(sample))
         return scale * value, gradient.scaled(scale)
 
     with one_blas_thread_each(settings.n_jobs):
@@ -171,7 +190,22 @@ def _ascend(problem, objective, sample, start, max_iter, seconds, copies=1.0):
             problem.space,
             start,
             max_iter=max_iter,
-            plateau=problem.plateau(),
+            plateau=_PlateauOrLate(problem.plateau(), budget),
             trace=problem.trace,
             time_left=max(seconds, MIN_SECONDS),
         )
+
+
+class _PlateauOrLate:
+    """A plateau that also counts as reached when only the time of the finish is left."""
+
+    def __init__(self, plateau, budget):
+        self.plateau, self.budget = plateau, budget
+
+    @property
+    def is_gaining(self):
+        return self.plateau.is_gaining
+
+    def reached(self, value):
+        late = self.budget is not None and self.budget.left() < 0.0
+        return self.plateau.reached(value) or late

@@ -8,6 +8,8 @@ is the paper's eqs. 24 to 26 where they start at the prior (docs/theory.md, eq. 
 convex combination of positive semidefinite matrices: any step of any sequence gives a q(u).
 """
 
+import time
+
 import numpy as np
 
 from ..factors.block_sums import block_gradient_sums, block_sums
@@ -36,10 +38,22 @@ class NaturalGradientAscent:
         self.blocks, self.schedule, self.n_jobs = blocks, schedule, n_jobs
         self.posterior, self.constant = Posterior.at_prior(prior, n_outputs), 0.0
         self.n_steps = self.n_seen = 0
+        self.seen = np.zeros(len(blocks), dtype=bool)  # blocks that q(u) rests on
 
     def pieces(self, chosen):
         """Some blocks as pieces of a pass."""
         return Pieces([self.blocks(k) for k in chosen], n_jobs=self.n_jobs)
+
+    def go_on_from(self, before):
+        """Take over what a fit with the same prior and blocks has come to.
+
+        Parameters
+        ----------
+        before : BlockFitResult
+        """
+        self.posterior, self.constant = before.result.posterior, before.constant
+        self.n_steps, self.n_seen = before.result.n_steps, before.progress.n_seen
+        self.seen = before.progress.seen
 
     def step(self, chosen):
         """One natural-gradient step towards the target of these blocks.
@@ -48,14 +62,16 @@ class NaturalGradientAscent:
         """
         prior, pieces = self.posterior.prior, self.pieces(chosen)
         asked, constant = block_sums(prior, pieces, self.noise_variance, self.model)
-        seen = self.n_seen + len(chosen)
-        rho = self.schedule.rho(self.n_steps, len(chosen), seen)
+        n_seen, seen = self.n_seen + len(chosen), self.seen.copy()
+        seen[chosen] = True
+        rho = self.schedule.rho(self.n_steps, len(chosen), n_seen)
         share = len(self.blocks) / len(chosen)
         posterior = self.posterior.towards(asked, rho, share)
         constant = (1.0 - rho) * self.constant + (rho * share) * constant
         steps = self.n_steps + 1
         # no call between these assignments, so that no signal is handled there
-        self.posterior, self.constant, self.n_steps, self.n_seen = posterior, constant, steps, seen
+        self.posterior, self.constant = posterior, constant
+        self.n_steps, self.n_seen, self.seen = steps, n_seen, seen
 
     def move(self, prior, noise_variance):
         """To other hyperparameters, (H, h) held in whitened coordinates."""
@@ -110,9 +126,12 @@ def learn_stochastic(problem, plan, blocks, budget):
     )
     adam = Adam(len(space.pack(parameters)), settings.learning_rate)
     plateau, values, epoch = problem.plateau(), [], 1
+    trace.stage = "stochastic steps"
     for chosen in ascent.schedule.draw(len(blocks), plan.blocks_per_step, problem.rng):
+        begin = time.perf_counter()
         ascent.step(chosen)
         value, gradient = ascent.objective(chosen, space.learns("Z"))
+        budget.took((time.perf_counter() - begin) / len(chosen))
         values.append(value)
         if epoch > 1:  # at first only q(u) moves, as it starts at the prior
             moved = adam_step(adam, space, parameters, gradient, prior.delta)
@@ -126,5 +145,6 @@ def learn_stochastic(problem, plan, blocks, budget):
             mean, values, epoch = np.mean(values), [], epoch + 1
             stop = trace.add(mean, lambda now=parameters: now) or plateau.reached(mean)
             if stop or epoch > settings.max_iter:
+                trace.cut_by = None if stop else "max_iter"
                 break
     return parameters, epoch - 1, ascent.n_steps

@@ -1,16 +1,18 @@
 """Blocks of rows: made from inputs or given as labels; which block a test row belongs to.
 
 Every partition has ``fit(X, rng)``, which returns the block of each row, and ``assign(X)``. Blocks
-are numbered from 0; -1 stands for no block at all.
+are numbered from 0; -1 stands for no block at all. For later rows, ``joined_by(X)`` returns the
+partition and the block of each row, and ``split(k, X, size, rng)`` a partition in which block k,
+grown too large, is several. Both leave the partition itself as it was.
 """
 
-import warnings
-from dataclasses import dataclass
+import copy
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 
+from ..data.clusters import kmeans, nearest
 from ..data.rows import random_index
 
 # No block is larger than so many times the size that was asked for: its cost is cubic in its rows.
@@ -19,13 +21,6 @@ _BRANCHES = 32
 _SAMPLE_PER_BRANCH = 64
 _KMEANS_ITERATIONS = 10
 _ASSIGN_ROWS = 1 << 16
-
-
-def _nearest(X, centres):
-    """Number of the centre nearest to each row."""
-    from sklearn.metrics import pairwise_distances_argmin  # a slow import, not always needed
-
-    return pairwise_distances_argmin(X, centres)
 
 
 class KMeansTree:
@@ -88,8 +83,6 @@ class KMeansTree:
 
     def _split(self, X, index, rng):
         """Branch of each row, or None where the rows cannot be told apart."""
-        from sklearn.cluster import KMeans  # a slow import, not always needed
-
         k = int(np.clip(round(len(index) / self.block_size), 2, _BRANCHES))
         sample = index
         if len(index) > _SAMPLE_PER_BRANCH * k:
@@ -97,12 +90,8 @@ class KMeansTree:
         points = np.unique(np.asarray(X[sample], dtype=np.float64) / self.scale, axis=0)
         if len(points) == 1:
             return None
-        with warnings.catch_warnings():
-            # a partition, not a clustering: a few iterations are enough
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            k = min(k, len(points))
-            model = KMeans(k, n_init=1, max_iter=_KMEANS_ITERATIONS, random_state=rng).fit(points)
-        centres = np.unique(model.cluster_centers_, axis=0)
+        # a partition, not a clustering: a few iterations are enough
+        centres = kmeans(points, min(k, len(points)), rng, max_iter=_KMEANS_ITERATIONS)
         branch = self._nearest(X, index, centres)
         used = np.unique(branch)
         if len(used) == 1:
@@ -113,7 +102,7 @@ class KMeansTree:
 
     def _nearest(self, X, index, centres):
         parts = [
-            _nearest(
+            nearest(
                 np.asarray(X[index[lo : lo + _ASSIGN_ROWS]], dtype=np.float64) / self.scale,
                 centres,
             )
@@ -134,6 +123,43 @@ class KMeansTree:
                 else:
                     pending.append((part, value))
         return labels
+
+    def joined_by(self, X):
+        return self, self.assign(X)
+
+    def split(self, k, X, size, rng):
+        """A tree with a tree of its own in the place of a block.
+
+        Parameters
+        ----------
+        k : int
+            The block.
+        X : ndarray of shape (n, d)
+            All its rows.
+        size : int
+            Rows of a new block, on average.
+        rng : numpy.random.RandomState
+
+        Returns
+        -------
+        partition : KMeansTree
+        labels : ndarray of int, shape (n,)
+            Blocks of the rows: k, and new ones.
+        """
+        below = KMeansTree(size, self.scale)
+        labels = below.fit(X, rng)
+        numbers = np.r_[k, self.n_blocks + np.arange(below.n_blocks - 1)]
+        whole, first = copy.copy(self), len(self.centres)
+        whole.centres = self.centres + below.centres
+        whole.children = [
+            *(
+                np.where(own == -1 - k, first, own) if below.centres else own
+                for own in self.children
+            ),
+            *(np.where(own < 0, -1 - numbers[-1 - own], own + first) for own in below.children),
+        ]
+        whole.n_blocks += below.n_blocks - 1
+        return whole, numbers[labels]
 
 
 class OrderedPartition:
@@ -163,7 +189,21 @@ class OrderedPartition:
         return labels
 
     def assign(self, X):
-        return _nearest(np.asarray(X, dtype=np.float64) / self.scale, self.means / self.scale)
+        return nearest(np.asarray(X, dtype=np.float64) / self.scale, self.means / self.scale)
+
+    def joined_by(self, X):
+        return self, self.assign(X)
+
+    def split(self, k, X, size, rng):
+        """As `KMeansTree.split`: shorter runs in the place of a block."""
+        parts = OrderedPartition(size, self.scale, self.shuffle)
+        labels = parts.fit(X, rng)
+        numbers = np.r_[k, self.n_blocks + np.arange(parts.n_blocks - 1)]
+        whole = copy.copy(self)
+        whole.means = np.vstack([self.means, parts.means[1:]])
+        whole.means[k] = parts.means[0]
+        whole.n_blocks += parts.n_blocks - 1
+        return whole, numbers[labels]
 
 
 class ClustererPartition:
@@ -189,6 +229,18 @@ class ClustererPartition:
     def assign(self, X):
         labels = self.clusterer.predict(np.asarray(X, dtype=np.float64) / self.scale)
         return position_of(labels, self.classes)
+
+    def joined_by(self, X):
+        """Labels that the clusterer has not given before begin new blocks."""
+        labels = np.asarray(self.clusterer.predict(np.asarray(X, dtype=np.float64) / self.scale))
+        whole = copy.copy(self)
+        whole.classes = np.concatenate([self.classes, np.setdiff1d(labels, self.classes)])
+        whole.n_blocks = len(whole.classes)
+        return whole, position_of(labels, whole.classes)
+
+    def split(self, k, X, size, rng):
+        """Nothing is split: the blocks are the clusterer's."""
+        return self, np.full(len(X), k)
 
 
 @dataclass(frozen=True)
@@ -224,7 +276,7 @@ class Blocks:
     """
 
     def __init__(self, rows, labels):
-        self.rows = rows
+        self.rows, self.sorted = rows, False
         self.order = np.argsort(labels, kind="stable")
         self.bounds = np.concatenate([[0], np.cumsum(np.bincount(labels))])
 
@@ -233,7 +285,24 @@ class Blocks:
 
     def __call__(self, k):
         """Rows of block k."""
-        return self.rows.select(self.order[self.bounds[k] : self.bounds[k + 1]])
+        own = slice(self.bounds[k], self.bounds[k + 1])
+        return self.rows.select(own if self.sorted else self.order[own])
+
+    @property
+    def labels(self):
+        """Block of each row, in the order of the rows as they are held."""
+        labels = np.repeat(np.arange(len(self)), np.diff(self.bounds))
+        if self.sorted:
+            return labels
+        unsorted = np.empty_like(labels)
+        unsorted[self.order] = labels
+        return unsorted
+
+    def owned(self):
+        """The same blocks with a copy of the rows, without labels, block after block."""
+        copied = copy.copy(self)
+        copied.rows, copied.sorted = replace(self.rows.select(self.order), labels=None), True
+        return copied
 
     def extended(self, rows, labels):
         """These blocks and more rows; labels beyond the last block begin new ones.
@@ -248,9 +317,7 @@ class Blocks:
         -------
         blocks : Blocks
         """
-        own = np.empty(len(self.rows), dtype=np.intp)
-        own[self.order] = np.repeat(np.arange(len(self)), np.diff(self.bounds))
-        return Blocks(self.rows.joined(rows), np.concatenate([own, labels]))
+        return Blocks(self.rows.joined(rows), np.concatenate([self.labels, labels]))
 
 
 def position_of(labels, classes):

@@ -1,6 +1,7 @@
 """PIC's test conditional p(f | u, y_B): what a row's own block adds to what u says."""
 
 from collections import OrderedDict
+from itertools import chain
 from threading import Lock
 from typing import NamedTuple
 
@@ -8,7 +9,7 @@ import numpy as np
 
 from .._core import _linalg as la
 from .._linalg import copy_of, product
-from .._parallel import map_groups
+from .._parallel import group_bounds, map_groups, shares_memory
 from ..factors.block_factors import block_factor
 
 # Rows of one block that are predicted together.
@@ -41,17 +42,34 @@ class PICConditional:
         self.cache = FactorCache(0) if cache is None else cache
 
     def mean(self, X, blocks):
-        return self.mean_variance(X, blocks)[0]
+        """Means alone, without any variance: linear in the rows of a block."""
+        mean = np.empty((len(X), self.posterior.h.shape[1]))
+        for index, found in self._mapped(_local_mean, X, blocks):
+            mean[index] = found
+        return mean
 
     def mean_variance(self, X, blocks):
         mean = np.empty((len(X), self.posterior.h.shape[1]))
         variance = np.empty((len(X), 1))
-        places = _places(blocks)
-        tasks = [(self.posterior, X[index], *self._source(k)) for k, index in places]
-        found = map_groups(_local_mean_variance, tasks, self.n_jobs)
-        for (_, index), moments in zip(places, found, strict=True):
-            mean[index], variance[index] = moments
+        for index, found in self._mapped(_local_mean_variance, X, blocks):
+            mean[index], variance[index] = found
         return mean, variance
+
+    def _mapped(self, function, X, blocks):
+        """Rows of each block that is hit, and what a function finds there.
+
+        A task is one block, or a group of them for workers that get a copy of the posterior.
+        """
+        places = _places(blocks)
+        bounds = [(i, i + 1) for i in range(len(places))]
+        if not shares_memory():
+            bounds = group_bounds(len(places), 1)
+        tasks = [
+            (function, self.posterior, [(X[index], self._source(k)) for k, index in places[lo:hi]])
+            for lo, hi in bounds
+        ]
+        groups = map_groups(_each_block, tasks, self.n_jobs)
+        return zip([index for _, index in places], chain.from_iterable(groups), strict=True)
 
     def mean_covariance(self, X, blocks):
         """Rows of one block as the block's data correlate them, others only through u."""
@@ -128,6 +146,8 @@ class _Local(NamedTuple):
     C: np.ndarray
     At: np.ndarray
     y: np.ndarray
+    weights: np.ndarray  # inv(R) (y - A^T m), shape (n, t): what the rows say besides u
+    v_mean: np.ndarray  # m less A times these, shape (m, t)
 
     @property
     def nbytes(self):
@@ -148,7 +168,11 @@ def _local_data(posterior, k, rows, noise_variance, model, cache):
 
     def make():
         factor = block_factor(posterior.prior, rows, noise_variance, model)
-        return _Local(rows.X, factor.A, factor.C, *factor.whitened)
+        At, y = factor.whitened
+        weights = y - product(At, posterior.v_mean)
+        la.trsm(factor.C, weights, True)
+        v_mean = posterior.v_mean - product(factor.A, weights)
+        return _Local(rows.X, factor.A, factor.C, At, y, weights, v_mean)
 
     return cache.get(k, make)
 
@@ -170,6 +194,27 @@ def _project(posterior, X, local):
     mean = product(b, posterior.v_mean, trans_a=True) + own
     la.trmm(posterior.precisions[0].L_inv, b)
     return (a, b), c, mean
+
+
+def _each_block(function, posterior, blocks):
+    """What a function finds in some blocks, one after the other."""
+    return [function(posterior, X, *source) for X, source in blocks]
+
+
+def _local_mean(posterior, X, *source):
+    """Mean (n, t) at test rows of one block, in chunks: a^T (m - A w) + k_*B w (theory, eq. 32)."""
+    local = _local_data(posterior, *source)
+    if local is None:
+        return np.concatenate([posterior.mean(piece) for piece in _chunks(X)])
+    kernel, parts = posterior.prior.kernel, []
+    for piece in _chunks(X):
+        own = product(kernel.block(local.X, piece), local.weights, trans_a=True)
+        parts.append(own + product(posterior.prior.whitened(piece), local.v_mean, trans_a=True))
+    return np.concatenate(parts)
+
+
+def _chunks(X):
+    return (X[lo : lo + _CHUNK] for lo in range(0, len(X), _CHUNK))
 
 
 def _local_mean_variance(posterior, X, *source):

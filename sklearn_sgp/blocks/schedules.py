@@ -17,6 +17,7 @@ class RobbinsMonro:
     size: float
     decay: float
     power: float
+    in_one_epoch = False  # steps go on after it
 
     def draw(self, n_blocks, count, rng):
         """Endless sequence of sets of blocks."""
@@ -63,6 +64,8 @@ class Average:
 
     The average of all targets so far: unbiased at any time, and after whole epochs the optimum.
     """
+
+    in_one_epoch = True
 
     def draw(self, n_blocks, count, rng):
         """Endless sequence of sets of blocks, as `epochs`."""

@@ -1,11 +1,9 @@
 """Where inducing inputs start."""
 
-import warnings
-
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
+from .clusters import kmeans
 from .rows import random_index
 
 # Rows that a choice looks at, for each inducing input.
@@ -101,15 +99,11 @@ def is_new(X, Z):
 
 
 def kmeans_centres(candidates, mass, n_inducing, scale, rng):
-    from sklearn.cluster import KMeans  # 0.16 s of the package's import, not always needed
-
     centre = candidates.mean(axis=0)
-    with warnings.catch_warnings():
-        # a start, not a clustering: a few iterations are enough
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model = KMeans(n_inducing, n_init=1, max_iter=_KMEANS_ITERATIONS, random_state=rng)
-        model.fit((candidates - centre) / scale, sample_weight=mass)
-    return np.unique(model.cluster_centers_, axis=0) * scale + centre
+    points = (candidates - centre) / scale
+    # a start, not a clustering: a few iterations are enough
+    centres = kmeans(points, n_inducing, rng, max_iter=_KMEANS_ITERATIONS, weight=mass)
+    return centres * scale + centre
 
 
 def greedy_variance(kernel, X, mass, n_inducing, *, tol=1e-10, enough=0.0, least=0):

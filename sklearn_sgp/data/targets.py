@@ -36,6 +36,22 @@ def count_samples(X, weight):
     return len(X) if weight is None else int(np.count_nonzero(weight))
 
 
+def read_only_copy(array):
+    """A copy for the user that cannot be written to, so that nobody takes it for the model's own.
+
+    Parameters
+    ----------
+    array : ndarray
+
+    Returns
+    -------
+    copy : ndarray
+    """
+    array = array.copy()
+    array.setflags(write=False)
+    return array
+
+
 @dataclass(frozen=True)
 class Targets:
     """Centre and scale of the targets of a regressor.
@@ -114,10 +130,10 @@ class Targets:
 
     @property
     def attributes(self):
-        """``y_mean_`` and ``y_scale_``: numbers where y has one axis."""
+        """``y_mean_`` and ``y_scale_``, copies: numbers where y has one axis."""
         if self.ndim == 1:
             return {"y_mean_": float(self.mean[0]), "y_scale_": float(self.scale[0])}
-        return {"y_mean_": self.mean, "y_scale_": self.scale}
+        return {"y_mean_": read_only_copy(self.mean), "y_scale_": read_only_copy(self.scale)}
 
     def mean_in_units(self, mean):
         """Scaled means (n, t) in units of y, and of its shape."""
@@ -193,7 +209,7 @@ class ClassLabels:
 
     @property
     def attributes(self):
-        return {"classes_": self.classes}
+        return {"classes_": self.classes.copy()}
 
     def positions(self, y):
         """Position of each label in the classes, or a ValueError."""

@@ -1,20 +1,12 @@
 """AnytimeSGPRegressor: sparse GP regression in blocks, at any time (Hoang, Hoang & Low 2015)."""
 
-from functools import partial
-
-from .._compat import FitProgress, _fit_context
-from ..blocks import solver
-from ..blocks.models import specification
-from ..blocks.partition import PartitionChoice, check_labels
-from ..blocks.schedules import Average, RobbinsMonro
-from ..data.rows import drop_zero_weight
-from ..optimize.progress import Clock
-from .base import transactional
+from .._compat import _fit_context
+from .block_learning import BlockLearning
 from .block_predictions import BLOCK_CONSTRAINTS, BlockPredictions
 from .regressor import SparseGPRegressor
 
 
-class AnytimeSGPRegressor(BlockPredictions, SparseGPRegressor):
+class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
     """Sparse Gaussian process regression in blocks of rows, at any time.
 
     This is one estimator for the sparse models SoR, DTC, VFE, FITC, FIC, PITC and PIC and for
@@ -46,7 +38,7 @@ class AnytimeSGPRegressor(BlockPredictions, SparseGPRegressor):
         stochastic natural-gradient steps and can stop after any of them.
 
     n_blocks : int, default=None
-        Number of blocks. None means blocks of ``block_size`` rows.
+        Number of blocks of the first rows. None means blocks of ``block_size`` rows.
 
     block_size : int, default=1000
         Mean number of rows of a block. Blocks have at most 1.5 times as many rows, as the cost of a
@@ -118,6 +110,11 @@ class AnytimeSGPRegressor(BlockPredictions, SparseGPRegressor):
     normalize_y : bool or tuple of (mean, scale), default=True
         Whether targets are centred and scaled to unit variance inside the model. A tuple gives the
         centre and the scale. If rows come in batches, the first batch decides.
+
+    copy_X : bool, default=True
+        Whether models that keep training rows, PITC and PIC, keep a copy of them. With False they
+        keep the arrays or memory maps that ``fit`` got, until `partial_fit` adds rows; changing
+        those changes the model.
 
     jitter : float, default=1e-8
         Smallest value added to the diagonal of the inducing inputs' covariance, relative to its
@@ -195,6 +192,16 @@ class AnytimeSGPRegressor(BlockPredictions, SparseGPRegressor):
     an RMSE of 34 minutes. With 2,000 blocks of similar distance and time of departure it is 31. If
     ``max_time`` is a few seconds, the variational bound is learned from, and a warning says so.
 
+    The first pass over the blocks is finished if it takes at most a second more than was kept for
+    it; otherwise a warning says how many rows the posterior rests on. It rests on few after few
+    ``max_steps``, too. ``warm_start`` begins with the learned parameters. If
+    ``optimizer`` is None and rows and parameters are as before, the anytime solver goes on with
+    the blocks that it has not seen, and ``n_steps_`` counts all steps. Otherwise q(u) begins anew.
+
+    PIC's predictions jump where one block ends and another begins. As its rows are correlated
+    within blocks, `sample_y` draws them jointly, at most 2,000 rows unless ``method="joint"``, and
+    `sample_functions` raises; so it is with SoR and FIC.
+
     PITC and PIC keep their training rows, as a prediction needs those of its block. With b rows, a
     block costs O(b^3 + b^2 m + b m^2), and again once in prediction; each predicted row then costs
     O(b^2 + b m). ``docs/theory.md``, section 9, has the equations.
@@ -251,6 +258,7 @@ class AnytimeSGPRegressor(BlockPredictions, SparseGPRegressor):
         learning_rate=0.01,
         natural_step=0.1,
         normalize_y=True,
+        copy_X=True,
         jitter=1e-8,
         warm_start=False,
         n_jobs=None,
@@ -284,6 +292,7 @@ class AnytimeSGPRegressor(BlockPredictions, SparseGPRegressor):
         self.learning_rate = learning_rate
         self.natural_step = natural_step
         self.normalize_y = normalize_y
+        self.copy_X = copy_X
         self.jitter = jitter
         self.warm_start = warm_start
         self.n_jobs = n_jobs
@@ -327,24 +336,14 @@ class AnytimeSGPRegressor(BlockPredictions, SparseGPRegressor):
             raise KeyboardInterrupt
         return self
 
-    @transactional
-    def _fit_blocks(self, X, y, sample_weight, blocks):
-        clock = Clock(self.max_time)
-        X, y, weight = self._checked(X, y, sample_weight, reset=True)
-        labels = None if blocks is None else check_labels(blocks, len(X))
-        ordered = labels is not None or self.partition == "contiguous"
-        if ordered:
-            X, y, weight, labels = drop_zero_weight(X, y, weight, labels)
-        data, progress = self._encoded(X, y, weight, merges=not ordered), FitProgress(self, X, y)
-        learner = partial(solver.learn, plan=self._plan(len(data.X)))
-        self._learn(data, progress, clock, learner, labels=labels)
-
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, sample_weight=None, blocks=None):
         """Learn from one more batch of rows, which are added to blocks.
 
         The first batch decides kernel, noise, inducing inputs, partition and scaling of targets.
         Later batches change the posterior only, and only through the blocks that they add rows to.
+        A block of a partition that becomes larger than 1.5 times ``block_size`` is split, and a new
+        label of a clusterer begins a new block.
 
         Parameters
         ----------
@@ -369,30 +368,3 @@ class AnytimeSGPRegressor(BlockPredictions, SparseGPRegressor):
             return self.fit(X, y, sample_weight, blocks)
         self._add_rows(X, y, sample_weight, blocks)
         return self
-
-    @transactional
-    def _add_rows(self, X, y, sample_weight, blocks):
-        X, y, weight = self._checked(X, y, sample_weight, reset=False)
-        labels = None if blocks is None else self._blocks.check_labels(blocks, len(X))
-        rows = self._later_rows(X, y, weight, labels)
-        found = solver.add_rows(self._blocks, rows, self.n_jobs)
-        self._store(found, self._targets, found.blocks.rows.total_weight)
-        self.n_samples_seen_ += len(rows)
-
-    def _plan(self, n_rows):
-        schedule = None
-        if self.solver == "anytime":
-            schedule = Average()
-            if self.schedule == "robbins-monro":
-                schedule = RobbinsMonro(self.step_size, self.step_decay, self.step_power)
-        size = self.block_size if self.n_blocks is None else -(-n_rows // self.n_blocks)
-        return solver.BlockPlan(
-            specification=specification(self.model, self.alpha_divergence),
-            schedule=schedule,
-            blocks_per_step=self.blocks_per_step,
-            partition=PartitionChoice(self.partition, size),
-        )
-
-    def _fitted_attributes(self, found, targets, weight):
-        blocks = {"_blocks": found, "_cache": self._new_cache(), "n_blocks_": len(found.blocks)}
-        return super()._fitted_attributes(found, targets, weight) | blocks

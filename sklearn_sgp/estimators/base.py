@@ -2,11 +2,13 @@
 
 import copy
 import functools
+import warnings
 from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -19,14 +21,28 @@ from .._compat import (
     validate_data,
 )
 from .._parallel import resolved_jobs
+from .._version import __version__
 from ..data.checks import check_size
 from ..data.rows import make_rows
+from ..data.targets import read_only_copy
+from ..fitting.fingerprints import fingerprint
 from ..fitting.inference import inference_for
 from ..fitting.partial_fit import add_rows, more_inducing_inputs
 from ..fitting.problem import Problem, Settings
 from ..fitting.starting_values import Choices, start
 from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
+
+# What `partial_fit` takes from the first batch; "inducing" only where it is an array.
+_FIXED_AFTER_FIT = (
+    "kernel",
+    "likelihood",
+    "inducing",
+    "optimize_inducing",
+    "noise_variance",
+    "noise_variance_bounds",
+    "normalize_y",
+)
 
 SHARED_CONSTRAINTS = {
     "kernel": [None, Kernel],
@@ -77,8 +93,26 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
     `data.targets.Targets` or `ClassLabels`.
     """
 
-    _doc_link_module = "sklearn_sgp"
     _ties_length_scales = False  # those of the default kernel
+
+    # ---- Pickles
+
+    def __getstate__(self):
+        return {**super().__getstate__(), "_sklearn_sgp_version": __version__}
+
+    def __setstate__(self, state):
+        state = dict(state)
+        version = state.pop("_sklearn_sgp_version", "unknown")
+        if version != __version__:
+            warnings.warn(
+                InconsistentVersionWarning(
+                    estimator_name=type(self).__name__,
+                    current_sklearn_version=__version__,
+                    original_sklearn_version=version,
+                ),
+                stacklevel=2,
+            )
+        super().__setstate__(state)
 
     # ---- Validation
 
@@ -149,7 +183,9 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
         finally:
             problem.trace.on_iteration = None  # it holds the rows, and they hold it
         self._store(found, targets, problem.rows.total_weight, problem.trace)
-        self.n_samples_seen_ = data.n_samples
+        self._learned_with = self._fingerprints()
+        used = self._result.n_used
+        self.n_samples_seen_ = data.n_samples if used is None else used
         progress.end()
 
     def _problem(self, data, clock, *, previous=None, labels=None, choose=None):
@@ -158,7 +194,8 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
         rows = make_rows(data.X, data.y, data.weight, data.targets, labels)
         started = start(rows, self._choices(), data.likelihood, rng, previous, choose)
         inference = inference_for(data.likelihood, data.targets.n_outputs)
-        return Problem(rows, started, inference, self._settings(), Trace(clock), rng)
+        settings, trace = self._settings(), Trace(clock)
+        return Problem(rows, started, inference, settings, trace, rng, data.n_samples)
 
     def _snapshot(self, problem, learner, targets, parameters):
         """Return fitted attributes amid a fit, with a posterior of at most ``init_size`` rows."""
@@ -183,7 +220,24 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
             "fit_times_": np.array(problem.trace.times),
         }
 
-    def _add_to_posterior(self, rows):
+    def _fingerprints(self):
+        """Return fingerprints of the parameters that later batches cannot change."""
+        given = {name: getattr(self, name) for name in _FIXED_AFTER_FIT if hasattr(self, name)}
+        if isinstance(self.inducing, str):
+            given["inducing"] = "chosen"
+        return {name: fingerprint(value) for name, value in given.items()}
+
+    def _check_same_parameters(self):
+        """Refuse a later batch if a parameter has changed that only a new fit heeds."""
+        before, now = getattr(self, "_learned_with", {}), self._fingerprints()
+        changed = [name for name in before if before[name] != now.get(name)]
+        if changed:
+            raise ValueError(
+                f"{' and '.join(changed)} must stay as in the first batch, since partial_fit goes "
+                "on with what was learned there. Got new values: call fit, or give the old ones."
+            )
+
+    def _add_to_posterior(self, rows, clock):
         """Add a later batch of `partial_fit` to a posterior that rests on independent rows."""
         before, settings = self._result, self._settings()
         rng = check_random_state(self.random_state)
@@ -193,11 +247,12 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
             rows,
             settings=settings,
             inference=inference_for(before.start.likelihood, self._targets.n_outputs),
+            clock=clock,
             total_samples=self.total_samples,
             new_Z=new_Z,
         )
         self._store(result, self._targets, result.weight)
-        self.n_samples_seen_ += len(rows)
+        self.n_samples_seen_ += result.partial.n_added
         self.objectives_ = np.append(self.objectives_, self.objective_)
         self.fit_times_ = np.append(self.fit_times_, self.fit_times_[-1] + result.partial.seconds)
 
@@ -228,7 +283,7 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
             "_targets": targets,
             "kernel_": result.sklearn_kernel,
             "likelihood_": result.public_likelihood,
-            "inducing_points_": result.parameters.Z,
+            "inducing_points_": read_only_copy(result.parameters.Z),
             "objective_": result.objective - weight * targets.log_scale,
             "jitter_": result.jitter,
             "n_iter_": result.n_iter,

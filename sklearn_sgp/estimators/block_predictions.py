@@ -8,8 +8,9 @@ from .._compat import HasMethods, Interval, StrOptions
 from .._parallel import resolved_jobs
 from .._warnings import warn_caller
 from ..blocks.models import NAMES
-from ..blocks.prediction import FactorCache, PICConditional
+from ..blocks.prediction import PICConditional
 from ..gp.conditionals import ExactConditional
+from .marginal_likelihood import BlockMarginalLikelihood
 from .regressor import REGRESSOR_CONSTRAINTS
 
 BLOCK_CONSTRAINTS = {
@@ -26,20 +27,15 @@ BLOCK_CONSTRAINTS = {
     "step_size": [Interval(Real, 0, 1, closed="right")],
     "step_decay": [Interval(Real, 0, None, closed="left")],
     "step_power": [Interval(Real, 0.5, 1, closed="right")],
+    "copy_X": ["boolean"],
 }
-# Memory for factorised blocks that were predicted in.
-_CACHE_BYTES = 256 << 20
 
 
-class BlockPredictions:
+class BlockPredictions(BlockMarginalLikelihood):
     """A mixin with the predicting methods, which take blocks.
 
-    A fitted estimator holds ``_blocks``, a `blocks.solver.BlockFitResult`, and ``_cache``.
+    A fitted estimator holds ``_blocks``, a `blocks.results.BlockFitResult`, and ``_cache``.
     """
-
-    @staticmethod
-    def _new_cache():
-        return FactorCache(_CACHE_BYTES)
 
     def predict(self, X, return_std=False, return_cov=False, blocks=None):
         """Predict new observations.
@@ -129,6 +125,26 @@ class BlockPredictions:
             If a level is not strictly between 0 and 1.
         """
         return self._predict_quantiles(X, quantiles, blocks)
+
+    def predict_distribution(self, X, blocks=None):
+        """Predict the distributions of new observations.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+
+        blocks : array-like of shape (n_samples,), default=None
+            As in `predict`.
+
+        Returns
+        -------
+        distribution : PredictiveDistribution
+            Has ``mean``, ``median``, ``std``, ``var``, ``cdf``, ``sf``, ``ppf``, ``interval``,
+            ``pdf``, ``logpdf`` and ``rvs``, as frozen distributions of :mod:`scipy.stats`, in units
+            of y.
+        """
+        return self._predict_distribution(X, blocks)
 
     def log_density(self, X, y, blocks=None):
         """Compute the log predictive density of observations.

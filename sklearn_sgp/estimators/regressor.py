@@ -1,6 +1,5 @@
 """The base of regressors: it scales targets and predicts in their units."""
 
-import copy
 from numbers import Real
 
 import numpy as np
@@ -16,6 +15,7 @@ from ..gp.chunks import in_chunks
 from ..gp.pathwise import draw_functions
 from ..likelihoods._names import REGRESSION, regression_likelihood
 from .base import SHARED_CONSTRAINTS, BaseSparseGP
+from .predictive_distribution import PredictiveDistribution, check_levels
 
 REGRESSOR_CONSTRAINTS = SHARED_CONSTRAINTS | {
     "noise_variance": [None, Interval(Real, 0, None, closed="neither")],
@@ -46,7 +46,7 @@ class SparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
         n_samples, ndim, y = count_samples(X, weight), y.ndim, target_columns(y)
         if merges:
             X, y, weight = merge_repeated(X, y, weight)
-        likelihood = copy.deepcopy(regression_likelihood(self.likelihood))
+        likelihood = regression_likelihood(self.likelihood)
         likelihood.check_targets(y)
         likelihood = likelihood.initialized(y, weight)
         normalize_y = self.normalize_y if likelihood.scales_targets else False
@@ -92,7 +92,7 @@ class SparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
         RuntimeError
             If both ``return_std`` and ``return_cov`` are True.
         """
-        return self._predict(X, return_std, return_cov)
+        return self._ready(X)._predict(X, return_std, return_cov)
 
     def predict_std(self, X, include_noise=True):
         """Predict standard deviations.
@@ -111,7 +111,7 @@ class SparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
         std : ndarray of shape (n_samples,) or (n_samples, n_targets)
             Standard deviation, in units of y.
         """
-        return self._predict_std(X, include_noise)
+        return self._ready(X)._predict_std(X, include_noise)
 
     def predict_quantiles(self, X, quantiles=(0.05, 0.5, 0.95)):
         """Predict quantiles of new observations.
@@ -134,7 +134,40 @@ class SparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
         ValueError
             If a level is not strictly between 0 and 1.
         """
-        return self._predict_quantiles(X, quantiles)
+        return self._ready(X)._predict_quantiles(X, quantiles)
+
+    def predict_distribution(self, X):
+        """Predict the distributions of new observations.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        distribution : PredictiveDistribution
+            Has ``mean``, ``median``, ``std``, ``var``, ``cdf``, ``sf``, ``ppf``, ``interval``,
+            ``pdf``, ``logpdf`` and ``rvs``, as frozen distributions of :mod:`scipy.stats`, in units
+            of y.
+
+        Examples
+        --------
+        The probability of more than 1, behind a pipeline:
+
+        >>> import numpy as np
+        >>> from sklearn.pipeline import make_pipeline
+        >>> from sklearn.preprocessing import StandardScaler
+        >>> from sklearn_sgp import SVGPRegressor
+        >>> X = np.linspace(0, 10, 200)[:, None]
+        >>> y = np.sin(X[:, 0]) + 0.1 * np.random.default_rng(0).standard_normal(200)
+        >>> model = SVGPRegressor(n_inducing=20, random_state=0)
+        >>> pipe = make_pipeline(StandardScaler(), model).fit(X, y)
+        >>> new = pipe[:-1].transform([[1.5], [4.5]])
+        >>> pipe[-1].predict_distribution(new).sf(1.0).round(1)
+        array([0.5, 0. ])
+        """
+        return self._ready(X)._predict_distribution(X)
 
     def log_density(self, X, y):
         """Compute the log predictive density of observations.
@@ -157,7 +190,7 @@ class SparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
         ValueError
             If y does not have the shape that it had in ``fit``, or holds NaN or infinity.
         """
-        return self._log_density(X, y)
+        return self._ready(X)._log_density(X, y)
 
     def sample_y(self, X, n_samples=1, random_state=0, method="auto"):
         """Draw new observations.
@@ -188,7 +221,7 @@ class SparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
         ValueError
             If ``method`` is unknown, or if it is "pathwise" and the kernel has no spectral density.
         """
-        return self._sample_y(X, n_samples, random_state, method)
+        return self._ready(X)._sample_y(X, n_samples, random_state, method)
 
     def sample_functions(self, n_samples=1, random_state=0):
         """Draw latent functions that can be evaluated anywhere (Wilson et al. 2020).
@@ -215,7 +248,11 @@ class SparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
         check_is_fitted(self, "_result")
         rng = check_random_state(random_state)
         functions = draw_functions(self._result.posterior, n_samples, rng)
-        return _FunctionsInUnits(functions, self._targets)
+        return _FunctionsInUnits(functions, self._targets, self.n_jobs)
+
+    def _ready(self, X):
+        """Return the model that predicts: this one, or its prior if there is one before `fit`."""
+        return self
 
     # The same with the blocks that the rows belong to, for models to which they matter.
 
@@ -239,15 +276,15 @@ class SparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
         return self._mean_std(*self._with_blocks(X, blocks), include_noise=include_noise)[1]
 
     def _predict_quantiles(self, X, quantiles, blocks=None):
-        levels = np.atleast_1d(np.asarray(quantiles, dtype=np.float64))
-        if levels.ndim != 1 or not ((levels > 0) & (levels < 1)).all():
-            raise ValueError(
-                "The 'quantiles' parameter must be numbers strictly between 0 and 1. Got "
-                f"{quantiles!r}."
-            )
+        levels = np.atleast_1d(check_levels("quantiles", quantiles, max_ndim=1))
         moments = self._latent_moments(*self._with_blocks(X, blocks))
         values = self.likelihood_.quantiles(*moments, self._result.noise_variance, levels)
         return self._targets.samples_in_units(values)
+
+    def _predict_distribution(self, X, blocks=None):
+        moments = self._latent_moments(*self._with_blocks(X, blocks))
+        noise = self._result.noise_variance
+        return PredictiveDistribution(self.likelihood_, *moments, noise, self._targets)
 
     def _log_density(self, X, y, blocks=None):
         X, blocks = self._with_blocks(X, blocks)
@@ -340,11 +377,22 @@ def _root(covariance):
 
 
 class _FunctionsInUnits:
-    """Functions that were drawn, with values in units of y."""
+    """Functions that were drawn, with values in units of y, computed in chunks of rows.
 
-    def __init__(self, functions, targets):
-        self.functions, self.targets = functions, targets
+    Parameters
+    ----------
+    functions : gp.pathwise.PathwiseDraws
+    targets : Targets
+    n_jobs : int or None
+    """
+
+    def __init__(self, functions, targets, n_jobs=None):
+        self.functions, self.targets, self.n_jobs = functions, targets, n_jobs
 
     def __call__(self, X):
         X = check_array(X, dtype=[np.float64, np.float32])
-        return self.targets.samples_in_units(self.functions(X))
+        if X.shape[1] != self.functions.n_features:
+            raise ValueError(
+                f"X must have {self.functions.n_features} features, as in fit. Got {X.shape[1]}."
+            )
+        return self.targets.samples_in_units(in_chunks(self.functions, X, self.n_jobs))

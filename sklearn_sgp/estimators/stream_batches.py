@@ -51,10 +51,10 @@ class StreamBatches:
             self._begin_anew(X, y, weight, clock, choices)
         else:
             rows, trace = self._later_rows(X, y, weight), Trace(clock)
-            informative = self._targets.is_informative(rows)
-            state = stream.add(
-                self._stream, rows, choices, trace, self._targets.n_outputs, informative
-            )
+            rows, state = stream.examined(self._stream, rows)
+            n_damped = state.outliers.count - self._stream.outliers.count
+            informative = n_damped < len(rows) and self._targets.is_informative(rows)
+            state = stream.add(state, rows, choices, trace, self._targets.n_outputs, informative)
             self._keep(state, self._targets, rows.total_weight, trace)
             self.n_samples_seen_ += count_samples(X, weight)
         self.log_evidence_ += self.objective_
@@ -72,9 +72,7 @@ class StreamBatches:
         choose = None if choices.inducing is None else choices.inducing.first
         problem = self._problem(data, clock, previous=previous, choose=choose)
         informative = data.targets.is_informative(problem.rows)
-        state = stream.begin(problem, choices, data.targets.n_outputs, informative)
-        if stream.keeps_initial_rows(state, choices):
-            state = replace(state, initial_rows=initial)
+        state = stream.begin(problem, choices, initial, data.targets.n_outputs, informative)
         self._keep(state, data.targets, problem.rows.total_weight, problem.trace)
         self.n_samples_seen_ = data.n_samples
 

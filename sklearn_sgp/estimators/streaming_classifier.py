@@ -33,7 +33,10 @@ class StreamingSGPClassifier(StreamBatches, SparseGPClassifier):
 
     forget_factor : float, default=1.0
         Power to which each batch raises the old posterior's information. Below 1 the past fades.
-        Values from 0.9 to 0.99 are worth a try if the function drifts.
+        Values from 0.9 to 0.99 are worth a try if the function drifts. Predictions are then for the
+        time of the last batch: how far the function moves until the next one is not part of them.
+        If it moves far, 90 % bands hold about 80 % of the next rows, and the time should be a
+        column of X.
 
     trust_region : float, default=1.0
         Largest change of the natural logarithm of a kernel parameter in one batch. The limit is
@@ -56,11 +59,12 @@ class StreamingSGPClassifier(StreamBatches, SparseGPClassifier):
         those of largest conditional variance, one after another. If it has to drop some for a batch
         that is learned from, it keeps those that the others would predict worst. "kmeans" takes
         centres and "random" takes random ones; an old inducing input then counts as many rows as
-        its share of all rows before. An array gives the inducing inputs themselves, and they stay.
+        its share of all rows before. An array gives the inducing inputs of all batches.
 
     optimize_inducing : bool, default=True
         Whether the inducing inputs are learned together with the kernel. Each one is learned with
-        the batch that it comes from. Later it is held, since moving it would lose information.
+        the batch that it comes from, and given ones are learned with the first batch. Later it is
+        held, since moving it would lose information.
 
     optimizer : {"auto", "lbfgs", "adam"} or None, default="auto"
         "auto" and "lbfgs" run L-BFGS on the online bound of each batch. "adam" takes steps of Adam
@@ -165,6 +169,13 @@ class StreamingSGPClassifier(StreamBatches, SparseGPClassifier):
 
     Notes
     -----
+    This estimator is for batches that come in an order: places that are seen once, classes whose
+    boundary moves (with ``forget_factor`` below 1). On a boundary that rotates it had 0.25 nats a
+    row where :meth:`SVGPClassifier.partial_fit` had 0.58. If each batch is a mixture of all that
+    there is, :meth:`SVGPClassifier.partial_fit` is better and takes one step where this one takes
+    up to ``max_iter`` iterations on each batch: on the electricity prices of elec2 it had 0.47 nats
+    in 3 s, and this one 0.60 in 67 s. A smaller ``max_iter`` makes batches faster.
+
     ``docs/theory.md``, section 11, has the equations.
 
     References
@@ -278,9 +289,9 @@ class StreamingSGPClassifier(StreamBatches, SparseGPClassifier):
         """Learn from one more batch.
 
         The first batch decides starting values, so it should have a few hundred rows. Later batches
-        may have any size. If the kernel is learned, rows are kept until there are 25, and the
-        stream begins anew with each batch until then. A batch of one class updates the posterior
-        and leaves the kernel as it is.
+        may have any size. If the kernel is learned, rows are kept until there are 25 of positive
+        weight, and the stream begins anew with each batch until then. A batch of one class updates
+        the posterior and leaves the kernel as it is.
 
         Parameters
         ----------

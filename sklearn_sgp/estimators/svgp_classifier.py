@@ -40,8 +40,9 @@ class SVGPClassifier(SparseGPClassifier):
         same total weight.
 
     total_samples : int, default=None
-        Only ``partial_fit`` uses it. None means that all rows are new. A number is the size of the
-        whole data set, whose rows may come more than once.
+        Only ``partial_fit`` uses it. None means that all rows are new. A number is that of the rows
+        of the whole data set, which may come more than once. A row counts as one whatever its
+        weight, and not at all if its weight is zero.
 
     n_inducing : int, default=256
         Largest number of inducing inputs. Fewer distinct rows give fewer inducing inputs.
@@ -277,8 +278,13 @@ class SVGPClassifier(SparseGPClassifier):
         The first batch decides inducing inputs and starting values, so it should be large and mixed
         and should hold all classes. Each later batch adds its rows to the posterior. It also moves
         kernel and inducing inputs by one stochastic step for every ``batch_size`` rows, unless
-        ``optimizer=None``. If batches are sorted by class or by inputs, `StreamingSGPClassifier` is
-        better, as it learns anew from each batch.
+        ``optimizer=None``. After ``max_steps`` of these steps or most of ``max_time``, the rows of
+        the batch that are left only join the posterior. If batches are sorted by class or by
+        inputs, `StreamingSGPClassifier` is better, as it learns anew from each batch.
+
+        ``kernel``, ``likelihood``, ``inducing`` and ``optimize_inducing`` are those of the first
+        batch: a change of one of them needs a new ``fit``. Other parameters may change between
+        batches.
 
         Parameters
         ----------
@@ -303,8 +309,8 @@ class SVGPClassifier(SparseGPClassifier):
         Raises
         ------
         ValueError
-            If a label is not among the classes, or if other inputs or parameters are not valid. The
-            estimator is then as before.
+            If a label is not among the classes, if other inputs or parameters are not valid, or if
+            a parameter has changed that needs a new ``fit``. The estimator is then as before.
         """
         if isinstance(self.class_weight, str):
             raise ValueError(
@@ -312,14 +318,18 @@ class SVGPClassifier(SparseGPClassifier):
                 "many rows of each class will come: give a dict."
             )
         clock, first = Clock(self.max_time), not hasattr(self, "_result")
-        X, y, weight = self._checked(X, y, sample_weight, reset=first)
+        known = None if classes is None else np.unique(column_or_1d(classes))
+        if not first:
+            self._targets.check_same(known)
+            self._check_same_parameters()
+            known = self.classes_
+        X, y, weight = self._checked(X, y, sample_weight, reset=first, classes=known)
         if first:
-            known = np.unique(y) if classes is None else np.unique(column_or_1d(classes))
+            known = np.unique(y) if known is None else known
             data, progress = self._encoded(X, y, weight, known), FitProgress(self, X, y)
             self._learn(data, progress, clock, stages.learn)
             if self.total_samples is not None:
                 self._result = scaled_to_total(self._result, self.total_samples)
-        else:
-            self._targets.check_same(classes)
-            self._add_to_posterior(self._later_rows(X, y, weight))
+        elif len(X):
+            self._add_to_posterior(self._later_rows(X, y, weight), clock)
         return self

@@ -7,10 +7,12 @@ from ..fitting import stages
 from ..fitting.partial_fit import scaled_to_total
 from ..optimize.progress import Clock
 from .base import transactional
+from .marginal_likelihood import MarginalLikelihood
+from .prior_predictions import PriorPredictions
 from .regressor import LIKELIHOOD_CONSTRAINT, REGRESSOR_CONSTRAINTS, SparseGPRegressor
 
 
-class SVGPRegressor(SparseGPRegressor):
+class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
     """Sparse Gaussian process regression for many rows.
 
     The model summarises the function by its values at ``n_inducing`` inducing inputs and keeps
@@ -37,8 +39,9 @@ class SVGPRegressor(SparseGPRegressor):
         variance. An instance is a :class:`~sklearn_sgp.likelihoods.Likelihood`.
 
     total_samples : int, default=None
-        Only ``partial_fit`` uses it. None means that all rows are new. A number is the size of the
-        whole data set, whose rows may come more than once.
+        Only ``partial_fit`` uses it. None means that all rows are new. A number is that of the rows
+        of the whole data set, which may come more than once. A row counts as one whatever its
+        weight, and not at all if its weight is zero.
 
     n_inducing : int, default=256
         Largest number of inducing inputs. Fewer distinct rows give fewer inducing inputs.
@@ -287,8 +290,14 @@ class SVGPRegressor(SparseGPRegressor):
         The first batch decides inducing inputs, starting values and the scaling of the targets, so
         it should be large and mixed. Each later batch adds its rows to the posterior. It also moves
         kernel, noise and inducing inputs by one stochastic step for every ``batch_size`` rows,
-        unless ``optimizer=None``. With Gaussian noise, and with kernel, noise, inducing inputs and
-        scaling fixed, any split of the rows gives the model that ``fit`` gives.
+        unless ``optimizer=None``. After ``max_steps`` of these steps or most of ``max_time``, the
+        rows of the batch that are left only join the posterior. With Gaussian noise, and with
+        kernel, noise, inducing inputs and scaling fixed, any split of the rows gives the model that
+        ``fit`` gives.
+
+        ``kernel``, ``likelihood``, ``inducing``, ``optimize_inducing``, ``noise_variance``,
+        ``noise_variance_bounds`` and ``normalize_y`` are those of the first batch: a change of one
+        of them needs a new ``fit``. Other parameters may change between batches.
 
         If later rows come from other places, as in a time series, `StreamingSGPRegressor` is
         better, as its inducing inputs follow the rows. Here too few inducing inputs lie near such
@@ -313,9 +322,12 @@ class SVGPRegressor(SparseGPRegressor):
         Raises
         ------
         ValueError
-            If inputs or parameters are not valid. The estimator is then as before.
+            If inputs or parameters are not valid, or if a parameter has changed that needs a new
+            ``fit``. The estimator is then as before.
         """
         clock, first = Clock(self.max_time), not hasattr(self, "_result")
+        if not first:
+            self._check_same_parameters()
         X, y, weight = self._checked(X, y, sample_weight, reset=first)
         if first:
             data, progress = self._encoded(X, y, weight), FitProgress(self, X, y)
@@ -323,5 +335,5 @@ class SVGPRegressor(SparseGPRegressor):
             if self.total_samples is not None:
                 self._result = scaled_to_total(self._result, self.total_samples)
         else:
-            self._add_to_posterior(self._later_rows(X, y, weight))
+            self._add_to_posterior(self._later_rows(X, y, weight), clock)
         return self

@@ -15,10 +15,20 @@ import numpy as np
 
 from .._core import _linalg as la
 from .._core._memory import empty
-from .._linalg import cholesky, copy_of, inverse_from_cholesky, product
+from .._linalg import (
+    NotPositiveDefiniteError,
+    cholesky,
+    copy_of,
+    inverse_from_cholesky,
+    product,
+)
 from .gradients import BlockGradient
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
+
+
+class SingularBlockError(NotPositiveDefiniteError, ValueError):
+    """The covariance of the rows of a block, given u, is not positive definite with its noise."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +171,21 @@ class DenseFactor:
         R, self._At = prior_covariance, copy_of(A.T)
         la.syrk(self._At, R, -self.alpha, self.alpha)
         R.flat[:: len(R) + 1] += noise_variance / weight
-        self.C = cholesky(R)
+        try:
+            self.C = cholesky(R)
+        except NotPositiveDefiniteError as error:
+            raise SingularBlockError(self._message()) from error
+
+    def _message(self):
+        noise = self.s2 / float(self.weight.max())
+        return (
+            f"The covariance of the {len(self.weight)} rows of a block, given the inducing inputs, "
+            "must be positive definite with the noise of the rows. Got one that is not: the noise "
+            f"variance of a row is {noise:.1e} of scaled targets, with weights up to "
+            f"{self.weight.max():.1e}, which is less than rounding. Lower the largest "
+            "sample_weight, raise noise_variance and its bounds, or take a model of independent "
+            "rows such as 'fitc'."
+        )
 
     @cached_property
     def whitened(self):

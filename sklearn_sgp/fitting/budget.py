@@ -15,6 +15,8 @@ MIN_SECONDS = 0.05
 _SLACK_SHARE, _SLACK_SECONDS = 1.2, 0.5
 # The finish may take longer than was measured.
 _SAFETY = 1.1
+# Share of the last time in what is taken for the present speed of the machine.
+_NEW = 0.3
 
 
 class Budget:
@@ -27,15 +29,27 @@ class Budget:
 
     def __init__(self, clock):
         self.clock, self.reserve = clock, 0.0
+        self._measured = self._recent = 0.0
+        self._fastest = np.inf
 
     @property
     def is_limited(self):
         return bool(np.isfinite(self.clock.max_time))
 
-    def keep_for_finish(self, seconds):
-        """Reserve time for the finish, at most half of the budget; nothing without a budget."""
+    def keep_for_finish(self, seconds, largest_share=_MAX_RESERVE_SHARE):
+        """Reserve time for the finish, at most a share of the budget; nothing without a budget."""
         if self.is_limited:
-            self.reserve = min(_SAFETY * seconds, _MAX_RESERVE_SHARE * self.clock.max_time)
+            self.reserve = min(_SAFETY * seconds, largest_share * self.clock.max_time)
+            self._measured = self.reserve
+
+    def took(self, seconds):
+        """A task that comes again and again took so long: on a slower machine more is reserved."""
+        if not 0.0 < seconds < np.inf:
+            return
+        share = _NEW if self._recent else 1.0
+        self._recent = share * seconds + (1.0 - share) * self._recent
+        self._fastest = min(self._fastest, seconds)
+        self.reserve = self._measured * max(1.0, self._recent / self._fastest)
 
     def left(self):
         """Seconds until learning should stop."""

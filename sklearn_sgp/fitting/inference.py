@@ -173,7 +173,7 @@ class ConjugateInference:
     def keep_q(self, q, weight):
         """Nothing has to be remembered: the last q(u) is known in closed form."""
 
-    def add(self, posterior, parameters, rows, *, total, is_new, natural_step, gradient, n_jobs):
+    def add(self, posterior, parameters, rows, *, scale, is_new, natural_step, gradient, n_jobs):
         """q(u) with more rows.
 
         Parameters
@@ -181,8 +181,8 @@ class ConjugateInference:
         posterior : Posterior
         parameters : Parameters
         rows : Rows
-        total : float
-            Weight of all rows, these included.
+        scale : float
+            Number of all rows, these included, divided by that of these rows.
         is_new : bool
             Whether the rows are added to those before; else q(u) moves by ``natural_step`` towards
             what the rows ask for, as if they stood for all.
@@ -202,10 +202,9 @@ class ConjugateInference:
         if is_new:
             posterior = posterior.joined(asked)
         else:
-            posterior = posterior.towards(asked, natural_step, total / sums.weight)
+            posterior = posterior.towards(asked, natural_step, scale)
         terms = None
         if gradient is not None:
-            scale = total / rows.total_weight
             terms = self.minibatch(Whitened(posterior), parameters, rows, scale, gradient, n_jobs)
         return Added(posterior, terms, sums)
 
@@ -213,9 +212,8 @@ class ConjugateInference:
         """The collapsed bound from the scalar sums of all rows."""
         return collapsed_value(Whitened(posterior), scalars, parameters.noise_variance)
 
-    def estimate(self, posterior, parameters, rows, total, terms):
+    def estimate(self, posterior, parameters, rows, scale, terms):
         """Estimate of the bound for all rows from the last ones."""
-        scale = total / rows.total_weight
         return self.minibatch(Whitened(posterior), parameters, rows, scale, False).value
 
 
@@ -279,7 +277,7 @@ class SiteInference:
 
     def pass_task(self, prior, parameters, rows, sample, n_jobs):
         problem = self._problem(prior, parameters, sample, n_jobs, keep=False)
-        start = self._first(prior, sample)
+        start = problem.ascend(self._first(prior, sample), np.inf, max_iter=1)[0]
         return lambda: problem.site_pass(start), _SITE_PASSES
 
     def posterior(self, prior, parameters, rows, n_jobs, deadline):
@@ -309,16 +307,15 @@ class SiteInference:
         """Let the last q(u) begin at this one, which rests on rows of some weight."""
         self.kept = q, weight
 
-    def add(self, posterior, parameters, rows, *, total, is_new, natural_step, gradient, n_jobs):
+    def add(self, posterior, parameters, rows, *, scale, is_new, natural_step, gradient, n_jobs):
         if is_new:
             problem = self._problem(posterior.prior, parameters, rows, n_jobs)
             tol = INNER_TOL * rows.total_weight
             posterior, _, _ = problem.ascend(posterior, tol, base=posterior)
-        scale = total / rows.total_weight
         terms = self._minibatch(posterior, parameters, rows.weighted(scale), gradient, n_jobs)
         if not is_new:
             posterior = posterior.towards(terms.target, natural_step)
         return Added(posterior, terms, None)
 
-    def estimate(self, posterior, parameters, rows, total, terms):
+    def estimate(self, posterior, parameters, rows, scale, terms):
         return terms.value

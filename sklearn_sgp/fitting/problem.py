@@ -71,12 +71,18 @@ class Start:
         Its free parameters are the group "likelihood".
     parameters : Parameters
     space : ParameterSpace
+    inducing : object
+        The fingerprint of what the user gave as ``inducing``.
+    with_default_bounds : tuple of str
+        Groups whose bounds the user did not choose.
     """
 
     kernel: object
     likelihood: object
     parameters: Parameters
     space: ParameterSpace
+    inducing: object = None
+    with_default_bounds: tuple = ()
 
 
 @dataclass(frozen=True)
@@ -91,6 +97,8 @@ class Problem:
     settings : Settings
     trace : Trace
     rng : numpy.random.RandomState
+    n_samples : int or None
+        Rows before repeated ones were merged; None for as many as there are.
     """
 
     rows: Rows
@@ -99,6 +107,7 @@ class Problem:
     settings: Settings
     trace: Trace
     rng: np.random.RandomState
+    n_samples: int | None = None
 
     @property
     def space(self):
@@ -148,11 +157,15 @@ class FitResult:
         Relative.
     n_iter, n_steps : int
     weight : float
-        Of the rows that the posterior stands for.
+        Of the rows that the objective counts.
     scalars : RowScalars or None
         Of the rows, where the bound has a closed form.
     partial : partial_fit.PartialFitState or None
         After a later batch of `partial_fit`.
+    n_samples : int
+        Number of rows that the posterior stands for, whatever their weights.
+    n_used : int or None
+        Number of rows that it rests on after a fit; None for all.
     """
 
     start: Start
@@ -165,6 +178,8 @@ class FitResult:
     weight: float = 0.0
     scalars: RowScalars | None = None
     partial: object = None
+    n_samples: int = 0
+    n_used: int | None = None
 
     @property
     def likelihood(self):

@@ -15,6 +15,7 @@ from ..optimize.lbfgs import ascend_lbfgs
 from .budget import LEAST_EVALUATIONS, MIN_SECONDS, Budget, measured_seconds
 from .problem import FitResult
 from .stochastic import ascend_stochastic
+from .weak_spots import warn_of_weak_spots
 
 # Refinements are on so many times the rows of the warm start.
 _REFINEMENTS = (2, 16)
@@ -51,7 +52,9 @@ def learn(problem):
         stages = {"auto": _auto, "lbfgs": _full_lbfgs, "adam": ascend_stochastic}
         run = stages[problem.settings.optimizer]
         parameters, n_iter, n_steps = run(problem, parameters, budget)
-    return _finish(problem, parameters, budget, n_iter, n_steps)
+    result = _finish(problem, parameters, budget, n_iter, n_steps)
+    warn_of_weak_spots(problem, result)
+    return result
 
 
 def _auto(problem, parameters, budget):
@@ -119,7 +122,10 @@ def _warm_start(problem, parameters, rows, seconds, interim=False):
     first = min(left, _FIRST_ITERATIONS)
     parameters, n_iter = _lbfgs(problem, parameters, rows, seconds, first, interim)
     seconds -= time.perf_counter() - begin
-    if n_iter < first or left == first or seconds <= 0 or problem.trace.stopped:
+    if n_iter < first or left == first or problem.trace.stopped:
+        return parameters, n_iter
+    if seconds <= 0:
+        problem.trace.cut_by = "max_time"
         return parameters, n_iter
     parameters, more = _lbfgs(problem, parameters, rows, seconds, left - first, interim)
     return parameters, n_iter + more
@@ -196,6 +202,8 @@ def _finish(problem, parameters, budget, n_iter, n_steps):
         n_steps,
         rows.total_weight,
         scalars,
+        n_samples=len(rows) if problem.n_samples is None else problem.n_samples,
+        n_used=None if len(used) == len(rows) else len(used),
     )
 
 

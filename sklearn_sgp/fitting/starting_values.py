@@ -6,15 +6,17 @@ import numpy as np
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from .._warnings import warn_caller
-from ..data.inducing import choose_inducing, given_inducing
+from ..data.inducing import choose_inducing, distinct_rows, given_inducing, is_new
 from ..data.rows import column_mean_std
 from ..kernels._compile import compile_without_noise
 from ..kernels._length_scales import input_scales
 from ..kernels._white_noise import fixed_unit_noise, starting_noise
 from ..optimize.parameters import Group, Parameters, ParameterSpace, TiedLengthScales
+from .fingerprints import fingerprint, structure
 from .problem import Start
 
 _LENGTH_SCALE_RANGE = np.array([1e-4, 1e4])  # in units of the inputs' standard deviations
+_DEFAULT_NOISE_BOUNDS = fingerprint((1e-6, 1e3))
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ def start(rows, choices, likelihood, rng, previous=None, choose=None):
     likelihood : Likelihood
     rng : numpy.random.RandomState
     previous : FitResult or None
-        An earlier fit whose parameters are taken, where they fit.
+        An earlier fit whose parameters are taken, each group where it still fits.
     choose : callable or None
         ``choose(rows, kernel, noise_variance, scale, rng)``: inducing inputs, where they are
         neither given nor chosen by `data.inducing.choose_inducing`.
@@ -72,21 +74,13 @@ def start(rows, choices, likelihood, rng, previous=None, choose=None):
     values = {"theta": theta, "log_noise": float(np.log(noise))}
     if len(likelihood.theta):
         values["likelihood"] = likelihood.theta
+    bounds = {"theta": theta_bounds, "likelihood": likelihood.theta_bounds}
+    if noise_bounds is not None:
+        bounds["log_noise"] = np.log([noise_bounds])
     parameters = Parameters(expression, values)
-    if _reusable(previous, theta, len(center)):
-        old = dict(previous.parameters.values)
-        if type(previous.start.likelihood) is not type(likelihood) or (
-            len(previous.parameters.likelihood_theta) != len(likelihood.theta)
-        ):
-            old.pop("likelihood", None)
-        if not (previous.likelihood.has_noise and likelihood.has_noise):
-            old.pop("log_noise")
-        kept = {name: old.get(name, value) for name, value in values.items()}
-        parameters = Parameters(expression, {**kept, "Z": old["Z"]})
-    else:
-        parameters = parameters.with_values(
-            Z=_inducing_inputs(rows, choices, parameters, std, rng, choose)
-        )
+    parameters = parameters.with_values(**_learned(previous, likelihood, parameters, bounds))
+    Z = _inducing_inputs(rows, choices, parameters, std, rng, choose, previous)
+    parameters = parameters.with_values(Z=Z)
     if choices.learns and not expression.differentiable_inputs:
         warn_caller(
             f"The kernel {kernel!r} has a part without analytic gradients: its parameters are "
@@ -97,7 +91,10 @@ def start(rows, choices, likelihood, rng, previous=None, choose=None):
         tuple(_groups(choices, expression, likelihood, theta_bounds, noise_bounds, std)),
         TiedLengthScales(np.log(std)) if tied else None,
     )
-    return Start(kernel, likelihood, parameters, space)
+    default = ("theta",) if choices.kernel is None else ()
+    if not whites and fingerprint(choices.noise_variance_bounds) == _DEFAULT_NOISE_BOUNDS:
+        default = (*default, "log_noise")
+    return Start(kernel, likelihood, parameters, space, fingerprint(choices.inducing), default)
 
 
 def _groups(choices, expression, likelihood, theta_bounds, noise_bounds, std):
@@ -111,23 +108,56 @@ def _groups(choices, expression, likelihood, theta_bounds, noise_bounds, std):
         yield Group("Z", None, starting_length_scale(std))
 
 
-def _reusable(previous, theta, n_columns):
-    if previous is None:
-        return False
-    old = previous.parameters
-    return old.Z.shape[1] == n_columns and len(old.theta) == len(theta)
+def _learned(previous, likelihood, parameters, bounds):
+    """Values of an earlier fit, where they mean the same and are free now, within the bounds."""
+    if previous is None or previous.parameters.Z.shape[1] != parameters.expression.n_features:
+        return {}
+    old, kept = previous.parameters, []
+    if structure(old.kernel.sklearn_kernel) == structure(parameters.kernel.sklearn_kernel):
+        kept.append("theta")
+    if previous.likelihood.has_noise and likelihood.has_noise:
+        kept.append("log_noise")
+    if type(previous.start.likelihood) is type(likelihood) and len(old.likelihood_theta):
+        kept.append("likelihood")
+    return {
+        name: _clipped(old.values[name], bounds[name])
+        for name in kept
+        if name in bounds and np.size(old.values[name]) == len(bounds[name])
+    }
 
 
-def _inducing_inputs(rows, choices, parameters, std, rng, choose):
-    if not isinstance(choices.inducing, str):
-        return given_inducing(choices.inducing, rows.X.shape[1])
+def _clipped(value, bounds):
+    clipped = np.clip(value, bounds[:, 0], bounds[:, 1])
+    return clipped if np.ndim(value) else float(clipped[0])
+
+
+def _inducing_inputs(rows, choices, parameters, std, rng, choose, previous=None):
+    """Inducing inputs as given or chosen; those of an earlier fit that was asked for the same."""
     kernel = parameters.kernel
+    method, n_inducing, n_columns = choices.inducing, choices.n_inducing, rows.X.shape[1]
+    old = None
+    if previous is not None and previous.start.inducing == fingerprint(method):
+        old = previous.parameters.Z
+        old = None if old.shape[1] != n_columns else old
+    if not isinstance(method, str):
+        return given_inducing(method, n_columns) if old is None else old
     scale = input_scales(kernel, std)
+    if old is not None and len(old) <= n_inducing:
+        if choose is not None or len(old) == n_inducing:
+            return old
+        return np.vstack([old, _more(old, rows, method, n_inducing, kernel, scale, rng)])
     if choose is not None:
         return choose(rows, kernel, parameters.noise_variance, scale, rng)
-    return choose_inducing(
-        choices.inducing, rows.X, rows.weight, choices.n_inducing, kernel, scale, rng
-    )
+    return choose_inducing(method, rows.X, rows.weight, n_inducing, kernel, scale, rng)
+
+
+def _more(old, rows, method, n_inducing, kernel, scale, rng):
+    """Inducing inputs besides those of an earlier fit, no more in all than distinct rows."""
+    candidates, mass = distinct_rows(rows.X, rows.weight, n_inducing, rng)
+    count, new = min(n_inducing, len(candidates)) - len(old), is_new(candidates, old)
+    if count <= 0 or not new.any():
+        return old[:0]
+    return choose_inducing(method, candidates[new], mass[new], count, kernel, scale, rng)
 
 
 def starting_length_scale(std):

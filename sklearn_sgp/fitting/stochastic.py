@@ -32,6 +32,8 @@ def ascend_stochastic(problem, parameters, budget):
             break
         if not complete or plateau.reached(value):
             break
+    else:
+        problem.trace.cut_by = "max_iter" if plateau.is_gaining else None
     problem.inference.keep_q(steps.q, problem.rows.total_weight)
     return steps.parameters, n_iter, steps.n_steps
 
@@ -80,7 +82,8 @@ class StochasticSteps:
     def step(self, batch, moves):
         """One step with some rows; returns the estimate of the bound before it."""
         problem, settings = self.problem, self.problem.settings
-        scale = problem.rows.total_weight / batch.total_weight
+        # not the ratio of weights, which is no unbiased estimate (docs/theory.md, section 5)
+        scale = len(problem.rows) / len(batch)
         terms = problem.inference.minibatch(
             self.q, self.parameters, batch, scale, problem.space.learns("Z"), settings.n_jobs
         )

@@ -60,6 +60,11 @@ class PathwiseDraws:
     def __init__(self, draws):
         self.draws = draws
 
+    @property
+    def n_features(self):
+        """Number of columns of X."""
+        return self.draws[0].Z.shape[1]
+
     def __call__(self, X):
         return np.concatenate([draw(X) for draw in self.draws], axis=1)
 

@@ -61,6 +61,35 @@ def join_noise(kernel, process, noise_variance):
     return _rebuilt(kernel, _terms(process), levels)
 
 
+def join_gradient(kernel, process_gradient, noise_gradient):
+    """The gradient in theta of a kernel from those in its process and in its noise.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A scikit-learn kernel, noise included.
+    process_gradient : ndarray of shape (n_process,)
+        In theta of the process.
+    noise_gradient : float
+        In the logarithm of the noise variance, the sum of the levels of the ``WhiteKernel`` terms.
+
+    Returns
+    -------
+    gradient : ndarray of shape (n_theta,)
+        In ``kernel.theta``.
+    """
+    terms = list(_terms(kernel))
+    noise = sum(term.noise_level for term in terms if isinstance(term, WhiteKernel))
+    parts, lo = [], 0
+    for term in terms:
+        if isinstance(term, WhiteKernel):
+            parts.append(np.full(term.n_dims, noise_gradient * term.noise_level / noise))
+        else:
+            parts.append(process_gradient[lo : lo + term.n_dims])
+            lo += term.n_dims
+    return np.concatenate(parts)
+
+
 def _terms(kernel):
     """Terms of the outermost sum, in the order of theta."""
     if type(kernel) is Sum:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 
-_SMALLEST_PROBABILITY = np.finfo(np.float64).tiny
+SMALLEST_PROBABILITY = np.finfo(np.float64).tiny
 
 
 class ExpectedLogDensity(NamedTuple):
@@ -72,7 +72,7 @@ class Likelihood(BaseEstimator):
         Lower and upper bounds of `theta`.
 
     **Methods with a default**, documented below: `n_latent`, `check_targets`, `initialized`,
-    `with_theta`; for classes also `codes` and `decision`.
+    `with_theta`; in regression also `for_output` and `sf`, for classes `codes` and `decision`.
 
     **Methods that every likelihood must define**
 
@@ -99,6 +99,9 @@ class Likelihood(BaseEstimator):
     ``log_predictive_density(y, mean, variance, noise_variance)``
         log E[p(y | f)], summed over outputs, (n,): for `log_density`. A target that cannot be
         has log density -inf.
+    ``cdf(y, mean, variance, noise_variance)``
+        P(Y <= y) for each target, (n, t): for `predict_distribution`. `sf`, P(Y > y), is
+        ``1 - cdf`` unless it is defined, which keeps the digits of small probabilities.
     ``draw(f, noise_variance, rng)``
         Observations for latent values of shape (n, t, n_samples), drawn with the
         `numpy.random.RandomState` ``rng``: for `sample_y`.
@@ -217,6 +220,23 @@ class Likelihood(BaseEstimator):
         """
         return self
 
+    def for_output(self, output):
+        """Likelihood of one of several outputs.
+
+        It must be defined where a parameter of the likelihood has an entry for each output.
+
+        Parameters
+        ----------
+        output : int
+            Number of the target column.
+
+        Returns
+        -------
+        likelihood : Likelihood
+            This instance, or a changed copy.
+        """
+        return self
+
     def codes(self, place):
         """Classes as `expected_log_density` takes them.
 
@@ -249,7 +269,7 @@ class Likelihood(BaseEstimator):
             Log-odds of the second of two classes, or the log probability of each of several.
         """
         # a probability that underflowed has a finite logarithm
-        log_p = np.log(np.maximum(self.probabilities(mean, variance), _SMALLEST_PROBABILITY))
+        log_p = np.log(np.maximum(self.probabilities(mean, variance), SMALLEST_PROBABILITY))
         return log_p[:, 1] - log_p[:, 0] if log_p.shape[1] == 2 else log_p
 
     def covariance(self, mean, covariance, noise_variance):
@@ -263,6 +283,14 @@ class Likelihood(BaseEstimator):
     def log_predictive_density(self, y, mean, variance, noise_variance=None):
         """log p(y); see the class."""
         raise self._without("log_predictive_density", "log_density")
+
+    def cdf(self, y, mean, variance, noise_variance=None):
+        """P(Y <= y); see the class."""
+        raise self._without("cdf", "cdf of predict_distribution")
+
+    def sf(self, y, mean, variance, noise_variance=None):
+        """P(Y > y), shape (n, t); see the class."""
+        return 1.0 - self.cdf(y, mean, variance, noise_variance)
 
     def draw(self, f, noise_variance, rng):
         """Observations for latent values; see the class."""

@@ -1,12 +1,12 @@
 """Two classes, y in {-1, +1}: probit and logit links (docs/theory.md, section 10)."""
 
 import numpy as np
-from scipy.special import expit, log_expit, log_ndtr
+from scipy.special import erfcx, expit, log_expit, log_ndtr
 
-from ._base import ExpectedLogDensity, Likelihood
+from ._base import SMALLEST_PROBABILITY, ExpectedLogDensity, Likelihood
 from ._quadrature import gaussian_expectations
 
-_HALF_LOG_2PI = 0.5 * np.log(2.0 * np.pi)
+_ROOT_HALF, _ROOT_2_OVER_PI = np.sqrt(0.5), np.sqrt(2.0 / np.pi)
 
 
 class _Bernoulli(Likelihood):
@@ -59,9 +59,11 @@ class Probit(_Bernoulli):
 
     @staticmethod
     def _derivatives(f):
-        log_p = log_ndtr(f)
-        ratio = np.exp(-0.5 * f * f - _HALF_LOG_2PI - log_p)
-        return log_p, ratio, -ratio * (f + ratio)
+        with np.errstate(over="ignore"):  # the ratio is 0 then
+            ratio = _ROOT_2_OVER_PI / erfcx(-_ROOT_HALF * f)
+        far = f < -1e3  # there f and the ratio cancel
+        curvature = np.where(far, 1.0 / np.where(far, f, 1.0) ** 2 - 1.0, -ratio * (f + ratio))
+        return log_ndtr(f), ratio, curvature
 
     @staticmethod
     def _log_probability(mean, variance):
@@ -80,4 +82,5 @@ class Logit(_Bernoulli):
     def _log_probability(mean, variance):
         # the smaller of the two probabilities keeps its digits
         (tail,) = gaussian_expectations(lambda f, rows: (expit(-f),), np.abs(mean), variance)
+        tail = np.maximum(tail, SMALLEST_PROBABILITY)  # one that underflowed has a logarithm too
         return np.where(mean < 0, np.log(tail), np.log1p(-tail))

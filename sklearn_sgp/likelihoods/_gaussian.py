@@ -1,7 +1,7 @@
 """Gaussian noise."""
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from ._base import ExpectedLogDensity, Likelihood
 
@@ -56,6 +56,14 @@ class Gaussian(Likelihood):
         """log p(y), summed over outputs, shape (n,)."""
         total = variance + noise_variance
         return -0.5 * ((y - mean) ** 2 / total + np.log(2.0 * np.pi * total)).sum(axis=1)
+
+    def cdf(self, y, mean, variance, noise_variance):
+        """P(Y <= y), shape (n, t)."""
+        return ndtr((y - mean) / np.sqrt(variance + noise_variance))
+
+    def sf(self, y, mean, variance, noise_variance):
+        """P(Y > y), shape (n, t)."""
+        return self.cdf(-y, -mean, variance, noise_variance)
 
     def draw(self, f, noise_variance, rng):
         """Observations for latent values of any shape."""

@@ -1,5 +1,7 @@
 """Likelihoods by name: the only place that maps names to classes."""
 
+import copy
+
 from ._base import Likelihood
 from ._bernoulli import Logit, Probit
 from ._gaussian import Gaussian
@@ -36,7 +38,7 @@ def regression_likelihood(likelihood):
     Returns
     -------
     likelihood : Likelihood
-        A new instance for a name; an instance as it is.
+        A new instance for a name; a copy of an instance.
 
     Raises
     ------
@@ -59,7 +61,7 @@ def classification_likelihood(likelihood, classes):
     Returns
     -------
     likelihood : Likelihood
-        A new instance for a name; an instance as it is.
+        A new instance for a name; a copy of an instance.
 
     Raises
     ------
@@ -106,4 +108,4 @@ def _instance(likelihood, task, named):
             f"(sklearn_sgp.likelihoods.Likelihood). Got {likelihood!r}, which has no "
             f"{', '.join(missing)}."
         )
-    return likelihood
+    return copy.deepcopy(likelihood)  # a fitted model owns its likelihood

@@ -1,19 +1,27 @@
 """Counts: Poisson with a logarithmic link."""
 
 from copy import copy
+from itertools import count as count_up
 
 import numpy as np
-from scipy.special import gammaincc, gammaln, logsumexp, wrightomega
+from scipy.special import gammainc, gammaincc, gammaln, ndtr, ndtri, wrightomega
 
 from ._base import ExpectedLogDensity, Likelihood
 from ._quadrature import gaussian_expectations
 
-_HALF_LOG_2PI = 0.5 * np.log(2.0 * np.pi)
-_NODES = np.arange(-48, 49) / 6.0  # to 8 standard deviations on both sides of the mode
+_NODES = 160
+_NEGLIGIBLE = 40.0  # exp of minus it is
 _SMALLEST_VARIANCE = 1e-200  # smaller ones change no density, and their logarithm may not exist
 # Predicted rates and variances end here, where squares of rates and sums are finite.
 _LARGEST_LOG_RATE = 300.0
 _LARGEST_LOG_VARIANCE = 700.0
+_LARGEST_DRAWN = 1e15  # larger rates are drawn from a normal distribution
+# Counts from which on densities are by a series, tails by one, and tails normal in log rate.
+_MANY = 16.0
+_SERIES_FROM, _NORMAL_FROM = 1e10, 1e20
+# Where P(Y <= count) falls with f, and how steeply, in units of (1 + count)^(-1/2).
+_TAIL_CENTER, _TAIL_WIDTH = 1.8, 0.54
+_DIGITS = 1e-11
 
 
 class Poisson(Likelihood):
@@ -85,7 +93,7 @@ class Poisson(Likelihood):
         return ExpectedLogDensity(value.sum(axis=1), y - rate, -0.5 * rate, np.zeros(len(y)))
 
     def log_predictive_density(self, y, mean, variance, noise_variance=None):
-        """log P(y), summed over outputs, shape (n,): quadrature about the mode of the integrand.
+        """log P(y), summed over outputs, shape (n,).
 
         A target that is not a count has probability zero, log P(y) = -inf, as in `scipy.stats`.
         """
@@ -93,19 +101,8 @@ class Poisson(Likelihood):
         y = np.where(possible, y, 0.0)
         mean = self._offset + mean
         variance = np.maximum(variance, _SMALLEST_VARIANCE)
-        sd = np.sqrt(variance)
-        # With f = mean + sd z the integrand's logarithm is y f - exp f - z^2 / 2. Its mode solves
-        # y - exp f = (f - mean) / variance, and omega is variance exp f there.
-        omega = wrightomega(mean + variance * y + np.log(variance))
-        mode = sd * y - omega / sd
-        width = 1.0 / np.sqrt(1.0 + omega)
-        z = mode[..., None] + width[..., None] * _NODES
-        f = mean[..., None] + sd[..., None] * z
-        with np.errstate(over="ignore", divide="ignore"):  # rates above the largest float
-            log_integrand = y[..., None] * f - np.exp(f) - 0.5 * z**2
-            integral = logsumexp(log_integrand, axis=-1)
-            integral += np.log(width * (_NODES[1] - _NODES[0])) - _HALF_LOG_2PI
-        return np.where(possible, integral - gammaln(y + 1.0), -np.inf).sum(axis=1)
+        log_p = _log_predictive_density(y, mean, variance)
+        return np.where(possible, log_p, -np.inf).sum(axis=1)
 
     def moments(self, mean, variance, noise_variance=None):
         """Mean and variance of y, shape (n, t); finite even if the true ones exceed all floats."""
@@ -127,34 +124,163 @@ class Poisson(Likelihood):
         """log E[exp(offset + f)]."""
         return np.minimum(self._offset + mean + 0.5 * variance, _LARGEST_LOG_RATE)
 
+    def for_output(self, output):
+        """Counts of one output, with its own offset."""
+        if np.size(self._offset) == 1:
+            return self
+        return copy(self).set_params(offset=float(self._offset[output]))
+
+    def cdf(self, y, mean, variance, noise_variance=None):
+        """P(Y <= y), shape (n, t)."""
+        return np.where(y < 0, 0.0, self._probability(False, y, mean, variance))
+
+    def sf(self, y, mean, variance, noise_variance=None):
+        """P(Y > y), shape (n, t)."""
+        return np.where(y < 0, 1.0, self._probability(True, y, mean, variance))
+
+    def _probability(self, above, y, mean, variance):
+        count = np.floor(np.maximum(y, 0.0)).ravel()
+        center = (self._offset + mean).ravel()
+        return _probability(above, count, center, variance.ravel()).reshape(y.shape)
+
     def quantiles(self, mean, variance, noise_variance, levels):
         """Smallest counts k with P(y <= k) >= level, shape (n, t, n_levels)."""
         mean = self._offset + mean
         center, v = (np.repeat(part.ravel(), len(levels)) for part in (mean, variance))
         level = np.tile(levels, mean.size)
-        rate = np.exp(center + 0.5 * v)
-        spread = rate + np.expm1(v) * rate**2
-        high = np.ceil(rate + np.sqrt(spread / (1.0 - level)) + 1.0)  # Cantelli's inequality
-        low = np.full(len(high), -1.0)  # P(y <= -1) = 0
-        width = 1.0 / np.sqrt(1.0 + high.max())
-        while (high - low > 1.0).any():
-            count = np.floor(0.5 * (low + high))
-            (cdf,) = gaussian_expectations(
-                lambda f, rows, count=count: (gammaincc(count[rows, None] + 1.0, np.exp(f)),),
-                center,
-                v,
-                width,
-            )
-            enough = cdf >= level
-            open_ = high - low > 1.0
-            high = np.where(enough & open_, count, high)
-            low = np.where(~enough & open_, count, low)
-        return high.reshape(*mean.shape, len(levels))
+        return _quantiles(center, v, level).reshape(*mean.shape, len(levels))
 
     def draw(self, f, noise_variance, rng):
         """Observations for latent values of any shape."""
         offset = np.reshape(self._offset, (-1, *[1] * (f.ndim - 2)))
-        return rng.poisson(np.exp(offset + f)).astype(np.float64)
+        rate = np.exp(np.minimum(offset + f, _LARGEST_LOG_RATE))
+        large = rate > _LARGEST_DRAWN
+        counts = rng.poisson(np.where(large, 0.0, rate)).astype(np.float64)
+        counts[large] = rate[large] + np.sqrt(rate[large]) * rng.standard_normal(large.sum())
+        return np.rint(counts)
+
+
+def _log_predictive_density(y, mean, variance):
+    """log P(y) of each target, by quadrature about the mode of the integrand.
+
+    With f = mode + x the integrand is its value at the mode times exp(-drop),
+    drop = rate (exp x - 1 - x) + x^2 / (2 variance), rate = exp mode.
+    """
+    # y - exp f = (f - mean) / variance at the mode, and omega is variance exp f there
+    omega = wrightomega(mean + variance * y + np.log(variance))
+    from_omega = np.log(np.maximum(omega, 1.0)) - np.log(variance)
+    away = np.where(omega > 1.0, from_omega - mean, variance * y - omega)  # mode - mean
+    mode = np.where(omega > 1.0, from_omega, mean + away)
+    rate = np.exp(mode)
+    left, right = _ends(rate, variance)
+    # nodes are dense where exp(-rate exp x) falls
+    scale = 1.5 * np.minimum(1.0, 1.0 / np.sqrt(rate + 1.0 / variance))
+    dense = np.clip(1.8 - mode, 0.0, right)
+    ends = (np.arcsinh((end - dense) / scale) for end in (-left, right))
+    t = np.linspace(*ends, _NODES)
+    x = dense + scale * np.sinh(t)
+    drop = rate * (np.expm1(x) - x) + 0.5 * x**2 / variance
+    integral = (np.exp(-drop) * np.cosh(t)).sum(axis=0) * (t[1] - t[0]) * scale
+    there = _log_pmf(y, mode) - 0.5 * away**2 / variance
+    return there + np.log(integral) - 0.5 * np.log(2.0 * np.pi * variance)
+
+
+def _ends(rate, variance):
+    """Distances from the mode, to the left and to the right, at which drop exceeds _NEGLIGIBLE."""
+    widest = np.sqrt(2.0 * _NEGLIGIBLE * variance)
+    ratio = _NEGLIGIBLE / np.maximum(rate, 1e-300)
+    left = np.where(ratio < 0.5, 2.0 * np.sqrt(ratio), 1.0 + ratio)
+    right = np.minimum(np.sqrt(2.0 * ratio), 1.0 + np.log1p(ratio))
+    return np.minimum(left, widest), np.minimum(right, widest)
+
+
+def _log_pmf(y, log_rate):
+    """log of the Poisson probability, which keeps its digits for large counts (Loader 2000)."""
+    count = np.maximum(y, _MANY)
+    error = np.log(count) - log_rate
+    with np.errstate(over="ignore"):
+        stirling = (1.0 - (1.0 / 30.0 - 1.0 / (105.0 * count**2)) / count**2) / (12.0 * count)
+        many = -count * (np.expm1(-error) + error) - stirling - 0.5 * np.log(2.0 * np.pi * count)
+        few = y * log_rate - np.exp(log_rate) - gammaln(y + 1.0)
+    return np.where(y < _MANY, few, many)
+
+
+def _quantiles(center, variance, level):
+    """Smallest counts k with P(y <= k) >= level, all arrays of shape (n,).
+
+    A large count has 11 digits. The deviate ndtri(P(y <= k)) is nearly linear in log k, with the
+    slope of a lognormal rate: steps follow it, and every third one is a bisection.
+    """
+    low, high = _brackets(center, variance, np.minimum(level, 1.0 - level))
+    deviate = ndtri(level)
+    at = center + np.sqrt(variance) * deviate
+    for trial in count_up(1):
+        gap = np.maximum(1.0, np.floor(_DIGITS * high))
+        rows = np.flatnonzero(high - low > gap)
+        if not len(rows):
+            return high
+        lo, hi, gap = low[rows], high[rows], gap[rows]
+        guess = np.sqrt((lo + 1.0) * (hi + 1.0)) - 1.0
+        if trial % 3:
+            guess = np.exp(np.minimum(at[rows], _LARGEST_LOG_VARIANCE))
+        count = np.floor(np.clip(guess, lo + 0.5 * (gap + 1.0), hi - 0.5 * (gap + 1.0)))
+        found = _probability(False, count, center[rows], variance[rows])
+        enough = found >= level[rows]
+        high[rows[enough]], low[rows[~enough]] = count[enough], count[~enough]
+        step = (deviate[rows] - np.clip(ndtri(found), -40.0, 40.0)) * np.sqrt(
+            variance[rows] + 1.0 / (count + 1.0)
+        )
+        # a little further than the root, so that it is bracketed
+        at[rows] = np.log1p(count) + step + np.where(enough, -0.5, 0.5) * _DIGITS
+
+
+def _brackets(center, variance, tail):
+    """Counts between which the quantiles at levels ``tail`` and 1 - tail are; not the lower one."""
+    # At a level p < 1/2 let a be the quantile of f at p / 2 and b that of counts of rate exp a.
+    # y < b implies f < a or a count below b of larger rate, so it has probability p at most.
+    half = 0.5 * tail
+    edge = np.sqrt(variance) * ndtri(half)
+    low, high = (np.exp(np.minimum(center + sign * edge, _LARGEST_LOG_RATE)) for sign in (1, -1))
+    # Chebyshev's inequality for counts of a given rate
+    low = np.maximum(np.floor(low - np.sqrt(low) / np.sqrt(half)) - 1.0, -1.0)
+    return low, np.ceil(high + np.sqrt(high) / np.sqrt(half)) + 1.0
+
+
+def _probability(above, count, log_rate, variance):
+    """P(Y > count) or P(Y <= count) for Y of rate exp f, f ~ N(log_rate, variance), shape (n,)."""
+    edge, width = np.log1p(count), 1.0 / np.sqrt(1.0 + count)
+    found = ndtr((1 if above else -1) * (log_rate - edge) / np.sqrt(variance + width**2))
+    rows = np.flatnonzero(count < _NORMAL_FROM)
+    if len(rows):
+        shape, edge, width = 1.0 + count[rows], edge[rows], width[rows]
+        # the tail falls from 1 to 0 over a distance in f of the size of the width
+        (found[rows],) = gaussian_expectations(
+            lambda f, k: (_tail(above, shape[k, None], f, f - edge[k, None]),),
+            log_rate[rows],
+            variance[rows],
+            _TAIL_WIDTH * width,
+            edge + _TAIL_CENTER * width,
+        )
+    return found
+
+
+def _tail(above, shape, f, error):
+    """P(Y > count) or P(Y <= count) for rates exp f; shape is count + 1, error f - log(shape)."""
+    found = np.where((error > 0) == above, 1.0, 0.0)
+    # the smaller one is at most exp of minus this (Chernoff), and below 1e-150 nothing counts
+    with np.errstate(over="ignore"):
+        unsure = shape * (np.expm1(np.minimum(error, 700.0)) - error) < 350.0
+    few = unsure & (shape < _SERIES_FROM)
+    a, x = np.broadcast_to(shape, f.shape)[few], np.exp(f[few])
+    found[few] = gammainc(a, x) if above else gammaincc(a, x)
+    many = unsure & (shape >= _SERIES_FROM)
+    if many.any():
+        # two terms of Temme's (1979) expansion are enough, to 1e-10
+        a, error = np.broadcast_to(shape, f.shape)[many], error[many]
+        eta = error * np.sqrt(a * (1.0 + error / 3.0 + error**2 / 12.0))
+        second = np.exp(-0.5 * eta**2) / (3.0 * np.sqrt(2.0 * np.pi * a))
+        found[many] = ndtr(eta) + second if above else ndtr(-eta) - second
+    return found
 
 
 def _are_counts(y):

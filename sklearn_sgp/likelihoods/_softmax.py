@@ -13,12 +13,14 @@ alone, and sklearn_sgp/_core/softmax.c computes it on a lattice of s.
 import numpy as np
 
 from .._core._softmax import softmax_rows
-from ._base import ExpectedLogDensity, Likelihood
+from ._base import SMALLEST_PROBABILITY, ExpectedLogDensity, Likelihood
 from ._softmax_tables import FIRST, STEP, lattice
 
 # Largest step of the rule, in units of (sum 1 / sd_c^2)^(-1/2), the smoothness of the integrand.
 _SMOOTH_STEP = 0.9
-_WIDEST = 1e5  # tables grow with the widest sd; at this one they take hundreds of megabytes
+# Tables grow with the widest sd. With a wider one a row is shrunk to it: the softmax of functions
+# so wide is their maximum, which knows no scale, to a share of sd^-2.
+_WIDEST = 1e4
 
 
 class Softmax(Likelihood):
@@ -63,19 +65,21 @@ class Softmax(Likelihood):
     def log_predictive_density(self, y, mean, variance, noise_variance=None):
         """log P(y), shape (n,)."""
         rows, label = np.arange(len(mean)), y[:, 0].astype(np.intp)
-        return np.log(self.probabilities(mean, variance)[rows, label])
+        p = self.probabilities(mean, variance)[rows, label]
+        return np.log(np.maximum(p, SMALLEST_PROBABILITY))
 
 
 def softmax_moments(mean, variance):
     """E[log sum exp f] (n,), E[p] and E[p^2] (n, C) for independent f_c ~ N(mean_c, variance_c).
 
-    Rows with a mean that is not finite, or with a variance above 1e10, are NaN.
+    Rows with a mean or a variance that is not finite are NaN.
     """
     n, C = mean.shape
     top = mean.max(axis=1)
-    shifted = np.ascontiguousarray(mean - top[:, None])
-    sd = np.ascontiguousarray(np.sqrt(variance))
-    sd[~(sd <= _WIDEST)] = np.nan
+    sd = np.where(np.isfinite(variance), np.sqrt(variance), np.nan)
+    shrink = np.minimum(1.0, _WIDEST / np.maximum(sd.max(axis=1), 1.0))
+    shifted = np.ascontiguousarray((mean - top[:, None]) * shrink[:, None])
+    sd = np.ascontiguousarray(sd * shrink[:, None])
     # The spectrum of a product of functions, each smoothed by its sd_c, has at most the variance
     # sum 1 / sd_c^2.
     bounded = np.where(np.isnan(sd), 1.0, np.maximum(sd, 1e-6))
@@ -90,4 +94,5 @@ def softmax_moments(mean, variance):
         n_levels = max(2 + int(np.floor(np.log2(widest))), int(power) + 2)
         at = lattice(int(power), n_levels)
         softmax_rows(shifted, sd, rows, at, log_sum, p, p2)
-    return log_sum + top, p, p2
+    # p (1 - p) is that of functions within a distance of 1: the wider they are, the fewer
+    return log_sum / shrink + top, p, p - (p - p2) * shrink[:, None]

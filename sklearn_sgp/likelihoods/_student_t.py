@@ -4,13 +4,15 @@ from copy import copy
 from numbers import Real
 
 import numpy as np
-from scipy.special import digamma, gammaln, ndtri, stdtr, stdtrit
+from scipy.special import digamma, gammaln, logsumexp, ndtr, ndtri, stdtrit
 
 from ._base import ExpectedLogDensity, Likelihood
-from ._quadrature import gaussian_expectations
+from ._quadrature import gaussian_expectations, pieces
 
 _BISECTIONS = 40
 _START_DF = 4.0
+_NEGLIGIBLE = 32.0  # a weight of exp(-32) in a mixture
+_LARGEST_SHAPE = 1e10  # of a Gamma variable that is no number: above it the noise is Gaussian
 
 
 class StudentT(Likelihood):
@@ -119,9 +121,9 @@ class StudentT(Likelihood):
             found = self._terms(error, noise_variance)
             return (*found, self._theta_term(error, noise_variance)) if self._learns else found
 
-        found = gaussian_expectations(
-            terms, mean.ravel(), variance.ravel(), self._width(noise_variance)
-        )
+        # the density has its singularities at y, sqrt(df) s above and below the real axis
+        width = np.sqrt(self._df * noise_variance) / 2.8
+        found = gaussian_expectations(terms, mean.ravel(), variance.ravel(), width, flat)
         value, slope, curvature, noise, *theta = (part.reshape(y.shape) for part in found)
         return ExpectedLogDensity(
             value.sum(axis=1),
@@ -131,19 +133,51 @@ class StudentT(Likelihood):
             theta[0].sum(axis=1)[:, None] if theta else None,
         )
 
-    def _width(self, noise_variance):
-        return np.sqrt(self._df * noise_variance) / 2.8
+    def _mixture(self, furthest):
+        """The noise as a mixture of Gaussians (docs/theory.md, section 10).
+
+        Parameters
+        ----------
+        furthest : float
+            Largest error in units of s, up to which densities and tails keep their digits.
+
+        Returns
+        -------
+        variances : ndarray of shape (k,)
+            In units of s^2.
+        log_weights : ndarray of shape (k,)
+            Logarithms of their probabilities.
+        """
+        # the logarithm of a Gamma variable of mean 1, by the trapezoidal rule
+        shape = min(0.5 * self._df, _LARGEST_SHAPE)
+        ratio = _NEGLIGIBLE / shape
+        left = 2.0 * np.sqrt(ratio) if ratio < 0.5 else 1.0 + ratio
+        left += 2.0 * np.log(np.hypot(1.0, furthest / np.sqrt(self._df)))
+        right = min(np.sqrt(2.0 * ratio), 1.0 + np.log1p(ratio))
+        step = 0.6 / np.sqrt(max(shape, 4.0))
+        u = np.linspace(-left, right, int(np.ceil((left + right) / step)) + 1)
+        log_weights = shape * (u - np.expm1(u))
+        return np.exp(-u), log_weights - logsumexp(log_weights)
+
+    def _mixed(self, function, error, variance, noise_variance, *others):
+        """``function(variances, log_weights, error, *others)``, shape (n,), piece by piece.
+
+        The variances (k, n_nodes) are those of the Gaussians whose mixture f + noise is.
+        """
+        furthest = float(np.abs(error).max(initial=0.0)) / np.sqrt(noise_variance)
+        spread, log_weights = self._mixture(furthest)
+        found = np.empty(len(error))
+        for rows in pieces(np.arange(len(error)), len(spread)):
+            total = variance[rows, None] + noise_variance * spread
+            own = (part[rows] for part in (error, *others))
+            found[rows] = function(total, log_weights, *own)
+        return found
 
     def log_predictive_density(self, y, mean, variance, noise_variance):
         """log p(y), summed over outputs, shape (n,)."""
-        flat = y.ravel()
-        (density,) = gaussian_expectations(
-            lambda f, rows: (np.exp(self._terms(flat[rows, None] - f, noise_variance)[0]),),
-            mean.ravel(),
-            variance.ravel(),
-            self._width(noise_variance),
-        )
-        return np.log(density).reshape(y.shape).sum(axis=1)
+        error = (y - mean).ravel()
+        found = self._mixed(_log_density, error, variance.ravel(), noise_variance)
+        return found.reshape(y.shape).sum(axis=1)
 
     def moments(self, mean, variance, noise_variance):
         """Mean and variance of y, shape (n, t)."""
@@ -157,28 +191,47 @@ class StudentT(Likelihood):
         covariance[np.diag_indices(len(mean))] += self._spread(noise_variance)
         return mean, covariance
 
+    def cdf(self, y, mean, variance, noise_variance):
+        """P(Y <= y), shape (n, t)."""
+        error, variance = (y - mean).ravel(), np.broadcast_to(variance, y.shape).ravel()
+        return self._mixed(_cdf, error, variance, noise_variance).reshape(y.shape)
+
+    def sf(self, y, mean, variance, noise_variance):
+        """P(Y > y), shape (n, t)."""
+        return self.cdf(-y, -mean, variance, noise_variance)
+
     def quantiles(self, mean, variance, noise_variance, levels):
         """Quantiles of y, shape (n, t, n_levels), by bisection of the distribution function."""
-        scale, width = np.sqrt(noise_variance), self._width(noise_variance)
-        center, v = (np.repeat(part.ravel(), len(levels)) for part in (mean, variance))
+        v = np.repeat(variance.ravel(), len(levels))
         level = np.tile(levels, mean.size)
         # At a level p < 1/2 let a and b be the quantiles of f and of the noise at p / 2. y < a + b
         # implies f < a or noise < b, so it has probability p at most; and so for p > 1/2.
-        half = 0.5 * np.minimum(level, 1.0 - level)
-        reach = np.sqrt(v) * np.abs(ndtri(half)) + scale * np.abs(stdtrit(self._df, half))
-        low, high = center - reach, center + reach
-        for _ in range(_BISECTIONS):
-            x = 0.5 * (low + high)
-            (cdf,) = gaussian_expectations(
-                lambda f, rows, x=x: (stdtr(self._df, (x[rows, None] - f) / scale),),
-                center,
-                v,
-                width,
-            )
-            below = cdf < level
-            low, high = np.where(below, x, low), np.where(below, high, x)
-        return (0.5 * (low + high)).reshape(*mean.shape, len(levels))
+        tail = np.minimum(level, 1.0 - level)
+        low = np.sqrt(v) * ndtri(0.5 * tail)
+        low += np.sqrt(noise_variance) * stdtrit(self._df, 0.5 * tail)
+        error = self._mixed(_tail_quantile, low, v, noise_variance, tail)
+        error *= np.where(level > 0.5, -1.0, 1.0)
+        return mean[..., None] + error.reshape(*mean.shape, len(levels))
 
     def draw(self, f, noise_variance, rng):
         """Observations for latent values of any shape."""
         return f + np.sqrt(noise_variance) * rng.standard_t(self._df, f.shape)
+
+
+def _log_density(variances, log_weights, error):
+    log_p = log_weights - 0.5 * (np.log(2.0 * np.pi * variances) + error[:, None] ** 2 / variances)
+    return logsumexp(log_p, axis=1)
+
+
+def _cdf(variances, log_weights, error):
+    return ndtr(error[:, None] / np.sqrt(variances)) @ np.exp(log_weights)
+
+
+def _tail_quantile(variances, log_weights, low, tail):
+    """Error whose distribution function is ``tail``, by bisection between ``low`` and 0."""
+    sd, weight, high = np.sqrt(variances), np.exp(log_weights), np.zeros(len(low))
+    for _ in range(_BISECTIONS):
+        x = 0.5 * (low + high)
+        below = ndtr(x[:, None] / sd) @ weight < tail
+        low, high = np.where(below, x, low), np.where(below, high, x)
+    return 0.5 * (low + high)

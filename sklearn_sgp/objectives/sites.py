@@ -14,17 +14,35 @@ from typing import NamedTuple
 import numpy as np
 
 from .._core import _linalg as la
-from .._core._memory import empty
-from .._linalg import NotPositiveDefiniteError, copy_of, product
-from .._parallel import map_groups, shares_memory
-from ..factors.gradients import BlockGradient, GradientSums, pull_back
-from ..factors.passes import Pieces, each_made
+from .._linalg import NotPositiveDefiniteError
+from ..factors.gradients import GradientSums
+from ..factors.passes import Pieces
 from ..gp.posterior import Posterior
+from .site_passes import (
+    covariance_changed,
+    factorised,
+    for_each_precision,
+    gradient_group,
+    information_group,
+    pass_group,
+)
 
 _MAX_INNER = 30
+# Precisions of pseudo-sites to start from where sites cannot be held at the q(u) that was given.
+_FIRST_PRECISIONS = (1.0, 1e2, 1e4, 1e6)
+# Largest trace of H: with more, I + H has no digits of I.
+_LARGEST_INFORMATION = 1e15
+_NO_FACTOR = "a precision without a Cholesky factor"
 _MIN_STEP = 1e-3
 # A step that fails costs a pass, and a length that was right stays nearly so.
 _SHORTER, _LONGER = 0.6, 1.1
+
+
+class UnboundedSitesError(NotPositiveDefiniteError, ValueError):
+    """Expected log densities or sites of the rows are beyond what floating point can hold.
+
+    A ValueError, which names cause and cure; an optimiser that tries such a point steps back.
+    """
 
 
 class SitePass(NamedTuple):
@@ -65,7 +83,8 @@ class SiteProblem:
     """
 
     def __init__(self, prior, rows, likelihood, noise_variance, n_jobs=None, *, rho=1.0, keep=True):
-        self.prior, self.likelihood, self.noise_variance = prior, likelihood, noise_variance
+        self.prior, self.rows = prior, rows
+        self.likelihood, self.noise_variance = likelihood, noise_variance
         self.pieces = Pieces.of_rows(rows, len(prior.Z) if keep else None, n_jobs)
         self.rho = min(rho, likelihood.natural_step)
         prior.warm_cache()
@@ -80,27 +99,51 @@ class SiteProblem:
     def from_sites(self, lambda_1, lambda_2):
         """q(u) that weighted sites (n, C) make."""
         return self._summed(
-            self.pieces.map(_information_group, self.prior, slices=(lambda_1, lambda_2))
+            self.pieces.map(information_group, self.prior, slices=(lambda_1, lambda_2))
         )
 
     def site_pass(self, q):
-        """A pass over all rows at some q(u)."""
-        _for_each_precision(_factorised, q, self.pieces.n_jobs)
-        parts = self.pieces.map(_pass_group, q, self.likelihood, self.noise_variance)
+        """A pass over all rows at some q(u); UnboundedSitesError where sites are not finite."""
+        try:
+            for_each_precision(factorised, q, self.pieces.n_jobs)
+        except NotPositiveDefiniteError as error:
+            raise self.unbounded(_NO_FACTOR) from error
+        parts = self.pieces.map(pass_group, q, self.likelihood, self.noise_variance)
         arrays = [np.concatenate(some) for some in zip(*(part[3] for part in parts), strict=True)]
-        return SitePass(
+        found = SitePass(
             sum(part[0] for part in parts),
             sum(part[1] for part in parts),
             sum(part[2] for part in parts),
             *arrays,
             self._summed([part[4:] for part in parts]),
         )
+        if not all(np.isfinite(part).all() for part in (found.value, found.g, found.gamma)):
+            raise self.unbounded(f"an expected log density of {found.value:g}")
+        information = max(float(np.trace(H)) for H in found.target.H)
+        if not information <= _LARGEST_INFORMATION:
+            raise self.unbounded(f"a precision of {information:.0e} times the prior's")
+        return found
+
+    def unbounded(self, what):
+        """The error that says what came instead of finite sites."""
+        variance = float(self.prior.kernel.diag(self.rows.X).max())
+        weight = 1.0 if self.rows.weight is None else float(self.rows.weight.max())
+        return UnboundedSitesError(
+            f"The rows must have finite expected log densities under {self.likelihood!r}, and the "
+            "precision of q(u) that follows must be positive definite. "
+            f"Got {what}, with a prior variance of up to {variance:g} from the kernel "
+            f"{self.prior.kernel.sklearn_kernel!r} and sample weights of up to {weight:g}. Lower "
+            "the variance of the kernel or its upper bound, scale sample_weight so that 1 is its "
+            "mean, or check the units of y."
+        )
 
     def ascend(self, q, tol, max_iter=_MAX_INNER, deadline=np.inf, base=None):
         """Natural-gradient steps until one gains less than ``tol``; shorter where the bound falls.
 
         A step that lowers the bound by more than ``tol`` is not taken and the next one is 0.6 times
-        as long; after a step that is taken the next one is 1.1 times as long.
+        as long; after a step that is taken the next one is 1.1 times as long. Where the sites of
+        the given q(u) cannot be held, as rates of counts under a wide prior, the steps begin at one
+        of the prior's mean and less variance.
 
         Parameters
         ----------
@@ -120,23 +163,51 @@ class SiteProblem:
         found : SitePass
             At this q(u).
         bound : float
+
+        Raises
+        ------
+        UnboundedSitesError
+            If the steps can begin nowhere.
         """
-        begin = time.perf_counter()
+        begin, rho = time.perf_counter(), self.rho
+        try:
+            return self._ascend(q, tol, max_iter, begin, deadline, base)
+        except UnboundedSitesError as error:
+            first_error = error
+        for precision in _FIRST_PRECISIONS:
+            self.rho = rho
+            try:
+                start = self._narrow(precision, q.h.shape[1], base)
+                return self._ascend(start, tol, max_iter, begin, deadline, base)
+            except UnboundedSitesError:
+                continue
+        raise first_error
+
+    def _narrow(self, precision, n_latent, base):
+        """q(u) with the mean of the prior, or of the base, and a smaller variance at the rows."""
+        shape = len(self.rows), n_latent
+        q = self.from_sites(np.zeros(shape), np.full(shape, precision))
+        return q if base is None else q.joined(base)
+
+    def _ascend(self, q, tol, max_iter, begin, deadline, base):
+        """`ascend` from where it is told; an UnboundedSitesError if steps cannot be held."""
         found = self.site_pass(q)
         bound = _bound(q, found, base)
         seconds = time.perf_counter() - begin
         for _ in range(max_iter):
             if time.perf_counter() - begin + seconds > deadline:
                 break
-            target = found.target if base is None else found.target.joined(base)
-            candidate = q.towards(target, self.rho)
-            if base is None and self.likelihood.shift_invariant:
-                candidate = candidate.centred()
-            there = self.site_pass(candidate)
-            value = _bound(candidate, there, base)
+            error = None
+            try:
+                candidate, there = self._step(q, found, base)
+                value = _bound(candidate, there, base)
+            except NotPositiveDefiniteError as caught:
+                value, error = -np.inf, caught
             if not value >= bound - tol:
                 self.rho *= _SHORTER
                 if self.rho < _MIN_STEP:
+                    if error is not None:
+                        raise self.unbounded(_NO_FACTOR) from error
                     break
                 continue
             gain = value - bound
@@ -146,15 +217,23 @@ class SiteProblem:
                 break
         return q, found, bound
 
+    def _step(self, q, found, base):
+        """The next q(u) and the pass there."""
+        target = found.target if base is None else found.target.joined(base)
+        candidate = q.towards(target, self.rho)
+        if base is None and self.likelihood.shift_invariant:
+            candidate = candidate.centred()
+        return candidate, self.site_pass(candidate)
+
     def gradient(self, q, found, with_inputs=True):
         """Derivatives of the bound in all parameters, q(u) held in whitened coordinates."""
         return self.gradient_sums(q, found, with_inputs).gradient(self.prior, with_inputs)
 
     def gradient_sums(self, q, found, with_inputs=True):
         """What the rows contribute to the gradient, as `GradientSums`."""
-        _for_each_precision(_covariance_changed, q, self.pieces.n_jobs)
+        for_each_precision(covariance_changed, q, self.pieces.n_jobs)
         slices = found.g, found.gamma
-        sums = GradientSums.total(self.pieces.map(_gradient_group, q, with_inputs, slices=slices))
+        sums = GradientSums.total(self.pieces.map(gradient_group, q, with_inputs, slices=slices))
         sums.log_noise = found.log_noise
         if np.ndim(found.theta):
             sums.others["likelihood"] = found.theta
@@ -164,101 +243,6 @@ class SiteProblem:
 def _bound(q, found, base):
     bound = found.value - q.kl()
     return bound if base is None else bound + base.expected_log_factor(q)
-
-
-# ---- Tasks of the passes
-
-
-def _whitened(group, kept, prior):
-    return each_made(group, kept, lambda piece: prior.whitened(piece.X))
-
-
-def _information_group(group, kept, prior, lambda_1, lambda_2):
-    """Data parts (H_c, h_c) that sites make, over one group of rows."""
-    m, n_latent = len(prior.Z), lambda_1.shape[1]
-    H, h, lo = [np.zeros((m, m)) for _ in range(n_latent)], np.zeros((m, n_latent)), 0
-    for piece, A in _whitened(group, kept, prior):
-        hi = lo + len(piece)
-        _add_sites(A, lambda_1[lo:hi], lambda_2[lo:hi], H, h)
-        lo = hi
-    return H, h
-
-
-def _add_sites(A, lambda_1, lambda_2, H, h):
-    weighted = empty(A.shape)
-    for c, H_c in enumerate(H):
-        la.syrk(np.multiply(A, np.sqrt(lambda_2[:, c]), out=weighted), H_c, 1.0, 1.0)
-    la.gemm(A, np.ascontiguousarray(lambda_1), h, False, False, 1.0, 1.0)
-
-
-def _pass_group(group, kept, q, likelihood, noise_variance):
-    """`SitePass` of one group of rows, the target as its sums."""
-    prior, (m, n_latent) = q.prior, q.h.shape
-    H, h = [np.zeros((m, m)) for _ in range(n_latent)], np.zeros((m, n_latent))
-    value, log_noise, theta, found = 0.0, 0.0, 0.0, []
-    for piece, A in _whitened(group, kept, prior):
-        mean = product(A, q.v_mean, trans_a=True)  # (n, C)
-        unexplained = prior.kernel.diag(piece.X)
-        la.column_dots(A, A, unexplained, -1.0)
-        np.maximum(unexplained, 0.0, out=unexplained)  # below 0 by rounding only
-        variance = np.empty((len(piece), n_latent))
-        for c, precision in enumerate(q.precisions):
-            root, column = copy_of(A), unexplained.copy()
-            la.trmm(precision.L_inv, root)
-            la.column_dots(root, root, column)
-            variance[:, c] = column
-        expected = likelihood.expected_log_density(
-            piece.targets, mean, np.maximum(variance, 1e-300), noise_variance
-        )
-        weight = np.ones(len(piece)) if piece.weight is None else piece.weight
-        g, gamma = expected.d_mean * weight[:, None], expected.d_variance * weight[:, None]
-        lambda_2 = np.maximum(-2.0 * gamma, 0.0)
-        lambda_1 = g + lambda_2 * mean
-        _add_sites(A, lambda_1, lambda_2, H, h)
-        value += float(weight @ expected.value)
-        log_noise += float(weight @ expected.d_log_noise)
-        if expected.d_theta is not None:
-            theta = theta + weight @ expected.d_theta
-        found.append((g, gamma, lambda_1, lambda_2))
-    arrays = [np.concatenate(parts) for parts in zip(*found, strict=True)]
-    return value, log_noise, theta, arrays, H, h
-
-
-def _gradient_group(group, kept, q, with_inputs, g, gamma):
-    return GradientSums.total(_gradient_parts(group, kept, q, with_inputs, g, gamma))
-
-
-def _gradient_parts(group, kept, q, with_inputs, g, gamma):
-    lo = 0
-    for piece, A in _whitened(group, kept, q.prior):
-        own = slice(lo, lo + len(piece))
-        lo += len(piece)
-        A_bar = product(q.v_mean, np.ascontiguousarray(g[own]), trans_b=True)  # (m, n)
-        MA = empty(A.shape)
-        for c, precision in enumerate(q.precisions):
-            la.gemm(precision.covariance_change, A, MA)
-            MA *= 2.0 * gamma[own, c]
-            A_bar += MA
-        cotangent = BlockGradient(0.0, A_bar, gamma[own].sum(axis=1), 0.0)
-        yield pull_back(q.prior, piece.X, A, cotangent, with_inputs)
-
-
-def _factorised(q, c):
-    precision = q.precisions[c]
-    return precision.L_inv
-
-
-def _covariance_changed(q, c):
-    return q.precisions[c].covariance_change
-
-
-def _for_each_precision(compute, q, n_jobs):
-    """Fill cached properties before the tasks start; in parallel where that reaches the caller."""
-    if shares_memory():
-        map_groups(compute, [(q, c) for c in range(len(q.H))], n_jobs)
-    for c in range(len(q.H)):
-        compute(q, c)
-    q.v_mean  # noqa: B018
 
 
 class SiteBound:
@@ -321,7 +305,7 @@ class SiteBound:
 
         Raises
         ------
-        NotPositiveDefiniteError
+        UnboundedSitesError
             If the bound is not finite.
         """
         likelihood = self.likelihood.with_theta(parameters.likelihood_theta)
@@ -338,6 +322,6 @@ class SiteBound:
         left = self.deadline - time.perf_counter()
         q, found, bound = problem.ascend(q, self.tol, deadline=left, base=base)
         if not np.isfinite(bound):
-            raise NotPositiveDefiniteError("the bound is not finite")
+            raise problem.unbounded(f"a bound of {bound:g}")
         self.sites, self.rho = (found.lambda_1, found.lambda_2), problem.rho
         return problem, q, found, bound

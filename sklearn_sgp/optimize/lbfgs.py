@@ -33,7 +33,7 @@ def ascend_lbfgs(objective, space, start, *, max_iter, plateau, trace, time_left
     plateau : Plateau
         On what is maximised, after each iteration.
     trace : Trace
-        Gets the objective alone.
+        Gets the objective alone, and what cut the ascent short: "max_iter" or "max_time".
     time_left : float
         Seconds.
 
@@ -48,7 +48,7 @@ def ascend_lbfgs(objective, space, start, *, max_iter, plateau, trace, time_left
     deadline = time.perf_counter() + time_left
     best = {"value": -np.inf, "objective": -np.inf, "x": None, "worst": np.inf}
     seconds = 0.0  # of the last evaluation: one that would end too late is not begun
-    n_iter = 0
+    n_iter, trace.cut_by = 0, None
     bounds = space.bounds(start)
     x0 = np.clip(space.pack(start), bounds[:, 0], bounds[:, 1])
 
@@ -56,6 +56,7 @@ def ascend_lbfgs(objective, space, start, *, max_iter, plateau, trace, time_left
         nonlocal seconds
         begin = time.perf_counter()
         if begin + seconds > deadline and best["x"] is not None:
+            trace.cut_by = "max_time"
             raise _Finished
         try:
             parameters = space.unpack(x, start)
@@ -97,4 +98,6 @@ def ascend_lbfgs(objective, space, start, *, max_iter, plateau, trace, time_left
         )
     except _Finished:
         pass
+    else:
+        trace.cut_by = "max_iter" if n_iter >= max_iter and plateau.is_gaining else None
     return space.unpack(best["x"], start), best["objective"], n_iter

@@ -33,7 +33,9 @@ class Trace:
     def __init__(self, clock, on_iteration=None):
         self.clock, self.on_iteration = clock, on_iteration
         self.objectives, self.times = [], []
+        self.stage = ""  # what is going on, in words
         self.stopped = False
+        self.cut_by = None  # what ended the last optimisation while it gained, if anything did
 
     def add(self, objective, parameters_now):
         """Record an objective; True if a callback asks to stop."""
@@ -50,6 +52,11 @@ class Plateau:
     def __init__(self, tol, patience):
         self.tol, self.patience = tol, patience
         self.best, self.count = -np.inf, 0
+
+    @property
+    def is_gaining(self):
+        """Whether the last entry gained at least ``tol``."""
+        return self.count == 0
 
     def reached(self, value):
         self.count = 0 if value > self.best + self.tol else self.count + 1

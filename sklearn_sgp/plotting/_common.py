@@ -46,6 +46,7 @@ def fitted_model(estimator, attribute, display):
     check_is_fitted(estimator)
     model, _ = final_step(estimator)
     if not hasattr(model, attribute):
+        check_is_fitted(model, "n_features_in_")  # some models predict before `fit`
         raise TypeError(
             f"{display}.from_estimator needs an estimator with {attribute}, such as "
             f"SVGPRegressor, or a pipeline or search that ends in one. Got {estimator!r}."

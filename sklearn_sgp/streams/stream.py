@@ -1,12 +1,15 @@
 """The state of a stream between batches, and how a batch changes it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
+
+import numpy as np
 
 from ..data.rows import Rows, drop_zero_weight
 from ..fitting.problem import FitResult, Settings
 from .batch import StreamPlan, first_batch, next_batch, sees_signal
 from .inducing import StreamInducing
+from .outliers import Outliers
 
 # A stream begins anew with every batch until it has so many rows. Scaling, starting values and
 # bounds that come from a few rows may be wrong by any factor, and later batches do not always undo
@@ -57,6 +60,9 @@ class StreamState:
         Weight of the rows that kernel and noise were learned from.
     has_signal : bool
         Whether something other than noise was seen, or too few rows to tell.
+    n_rows : int
+        Number of rows so far.
+    outliers : Outliers
     initial_rows : InitialRows or None
         The rows themselves, as long as they are few.
     """
@@ -65,6 +71,8 @@ class StreamState:
     weight_seen: float
     weight_learned: float
     has_signal: bool
+    n_rows: int
+    outliers: Outliers
     initial_rows: object = None
 
 
@@ -88,14 +96,28 @@ class InitialRows:
         rows = Rows(*drop_zero_weight(X, y, weight), 0.0, 1.0)
         return cls(rows if earlier is None else earlier.rows.joined(rows), previous)
 
+    def copied(self):
+        """With arrays of its own: the user may fill those of a batch with the next one."""
+        own = {
+            name: None if array is None else np.array(array)
+            for name, array in (
+                ("X", self.rows.X),
+                ("y", self.rows.y),
+                ("weight", self.rows.weight),
+            )
+        }
+        return replace(self, rows=replace(self.rows, **own))
 
-def begin(problem, choices, n_outputs, is_informative):
+
+def begin(problem, choices, initial, n_outputs, is_informative):
     """The state after the first batch.
 
     Parameters
     ----------
     problem : Problem
     choices : StreamChoices
+    initial : InitialRows
+        Kept as long as they are so few that the next batch begins the stream anew.
     n_outputs : int
         Columns of the targets, or classes.
     is_informative : bool
@@ -113,11 +135,35 @@ def begin(problem, choices, n_outputs, is_informative):
     result = first_batch(rows, plan)
     if plan.restarts:
         has_signal = sees_signal(result, rows, weight)
-    return StreamState(result, weight, plan.learns * weight, has_signal)
+    n_rows = len(initial.rows)
+    is_short = choices.settings.optimizer is not None and n_rows < _MIN_INITIAL_ROWS
+    return StreamState(
+        result,
+        weight,
+        plan.learns * weight,
+        has_signal,
+        n_rows,
+        Outliers().seen(n_rows),
+        initial.copied() if is_short else None,
+    )
+
+
+def examined(state, rows):
+    """The rows of a later batch with outliers damped, and the state that has counted them.
+
+    Only Gaussian noise has no word for outliers, and only a stream that has learned from enough
+    rows knows what is one.
+    """
+    knows = state.has_signal and state.weight_learned > 0.0 and state.n_rows >= _MIN_ROWS_FOR_SIGNAL
+    if knows and state.result.likelihood.conjugate:
+        rows, outliers = state.outliers.damped(rows, state.result)
+    else:
+        outliers = state.outliers.seen(len(rows))
+    return rows, replace(state, n_rows=state.n_rows + len(rows), outliers=outliers)
 
 
 def add(state, rows, choices, trace, n_outputs, is_informative):
-    """The state after one more batch; parameters as in `begin`."""
+    """The state after one more batch that was `examined`; parameters as in `begin`."""
     result, weight = state.result, rows.total_weight
     plan = _plan(
         choices,
@@ -134,14 +180,13 @@ def add(state, rows, choices, trace, n_outputs, is_informative):
     weight_seen, has_signal = state.weight_seen + weight, state.has_signal
     if plan.restarts:
         has_signal = sees_signal(result, rows, weight_seen)
-    learned = state.weight_learned + plan.learns * weight
-    return StreamState(result, weight_seen, learned, has_signal, state.initial_rows)
-
-
-def keeps_initial_rows(state, choices):
-    """Whether the stream is so short that the next batch begins it anew."""
-    learns = choices.settings.optimizer is not None
-    return learns and state.weight_seen < _MIN_INITIAL_ROWS
+    return replace(
+        state,
+        result=result,
+        weight_seen=weight_seen,
+        weight_learned=state.weight_learned + plan.learns * weight,
+        has_signal=has_signal,
+    )
 
 
 def begins_anew(state, choices):

@@ -93,8 +93,8 @@ def test_few_blocks_first_and_then_more(rng, monkeypatch):
     problem, blocks = local_problem(rng, init_size=75, optimizer="auto")
     stages, ascend = [], hyperparameters._ascend
 
-    def recorded(problem, objective, sample, start, max_iter, seconds, copies=1.0):
-        found = ascend(problem, objective, sample, start, max_iter, seconds, copies)
+    def recorded(problem, objective, sample, start, max_iter, seconds, budget, copies=1.0):
+        found = ascend(problem, objective, sample, start, max_iter, seconds, budget, copies)
         stages.append((len(sample), copies, start, found[0]))
         return found
 
@@ -115,3 +115,21 @@ def test_where_time_is_short_rows_are_learned_from(rng):
     bound = Model("diagonal", 0.0)
     start = evidence(problem.start.parameters, problem, blocks, bound)
     assert evidence(parameters, problem, blocks, bound) > start
+
+
+def test_learning_ends_where_only_the_time_of_the_finish_is_left(rng):
+    """A machine that becomes slow while an optimiser runs ends the run, not the finish."""
+    problem, blocks = local_problem(rng, max_time=1e6)
+    budget = Budget(problem.trace.clock)
+    budget.keep_for_finish(1e5)
+    ended = []
+
+    def slow(trace, parameters):
+        if len(trace.objectives) == 15:  # in the run after the trials
+            budget._measured = 1e9
+            ended.append(len(trace.objectives))
+
+    problem.trace.on_iteration = slow
+    plan = plan_of("fitc")
+    learn_on_sample(problem, plan, blocks, budget)
+    assert ended == [15] and len(problem.trace.objectives) <= 20

@@ -17,8 +17,11 @@ from dense import (
     moments_of_information,
     random_information,
 )
+from failures import interrupt
 from numpy.testing import assert_allclose, assert_array_equal
 
+from sklearn_sgp._parallel import N_GROUPS
+from sklearn_sgp.blocks import prediction
 from sklearn_sgp.blocks.prediction import FactorCache, PICConditional
 from sklearn_sgp.gp.conditionals import ExactConditional
 
@@ -149,3 +152,36 @@ def test_a_cache_keeps_the_blocks_that_fit():
     small = PICConditional(posterior, case.noise, PITC, training(case), cache=two)
     assert_allclose(small.mean(X_TEST, TEST_LABELS), expected[0])
     assert list(two.held) == [1, 2] and two.nbytes <= two.max_bytes
+
+
+def test_means_alone_need_no_variance(monkeypatch):
+    """The means are those that come with variances, and nothing of a variance is computed."""
+    case = make_case(t=2)
+    posterior = labelled_posterior(case, LABELS, PITC)
+    pic = PICConditional(posterior, case.noise, PITC, training(case), cache=FactorCache(1 << 20))
+    expected = pic.mean_variance(X_TEST, TEST_LABELS)[0]
+    posterior.warm_cache()
+    interrupt(monkeypatch, prediction.la, "column_dots", 1, AssertionError)
+    interrupt(monkeypatch, prediction.la, "trsm", 1, AssertionError)
+    interrupt(monkeypatch, prediction, "_project", 1, AssertionError)
+    assert_allclose(pic.mean(X_TEST, TEST_LABELS), expected, rtol=1e-9)
+
+
+def test_workers_that_are_processes_get_few_posteriors(monkeypatch):
+    """Where a task is pickled, blocks share one, at most `N_GROUPS` in all."""
+    case, sizes = make_case(), []
+
+    def recorded(function, tasks, n_jobs):
+        sizes.append([len(blocks) for *_, blocks in tasks])
+        return [function(*task) for task in tasks]
+
+    posterior = labelled_posterior(case, LABELS, PITC)
+    pic = PICConditional(
+        posterior, case.noise, PITC, lambda k: case.rows.select(slice(k, k + 1)), 2
+    )
+    X, blocks = np.repeat(X_TEST, 3, axis=0)[:24], np.arange(24)
+    expected = pic.mean_variance(X, blocks)
+    monkeypatch.setattr(prediction, "map_groups", recorded)
+    monkeypatch.setattr(prediction, "shares_memory", lambda: False)
+    assert_array_equal(pic.mean_variance(X, blocks)[0], expected[0])
+    assert len(sizes[0]) <= N_GROUPS and sum(sizes[0]) == 24

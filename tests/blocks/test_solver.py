@@ -16,20 +16,22 @@ from failures import interrupt
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
-from sklearn_sgp.blocks import natural_gradient, solver
+from sklearn_sgp.blocks import finish, later_rows, natural_gradient, results, solver
+from sklearn_sgp.blocks.partition import Blocks
 from sklearn_sgp.blocks.schedules import Average, RobbinsMonro
-from sklearn_sgp.blocks.solver import add_rows, learn
+from sklearn_sgp.blocks.solver import learn
 from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.factors.block_factors import block_factor
 from sklearn_sgp.fitting import budget
+from sklearn_sgp.fitting.budget import Budget
 
 
-def summed(found):
-    """H, h and the evidence of all blocks of a fit, block by block."""
+def summed(found, blocks):
+    """H, h and the evidence of blocks, one by one."""
     posterior, s2 = found.result.posterior, found.result.parameters.noise_variance
     H, h, constant = np.zeros_like(posterior.H[0]), np.zeros_like(posterior.h), 0.0
-    for k in range(len(found.blocks)):
-        factor = block_factor(posterior.prior, found.blocks(k), s2, found.specification.model)
+    for rows in blocks:
+        factor = block_factor(posterior.prior, rows, s2, found.specification.model)
         constant += factor.add_to(H, h)
     H = np.tril(H) + np.tril(H, -1).T
     B = np.eye(len(H)) + H
@@ -37,9 +39,14 @@ def summed(found):
     return H, h, constant + evidence
 
 
-def assert_is_sum(found):
+def kept(found):
+    """The blocks that a fit keeps."""
+    return [found.blocks(k) for k in range(found.n_blocks)]
+
+
+def assert_is_sum(found, blocks):
     """The posterior is the sum of all blocks, and the objective its evidence."""
-    H, h, evidence = summed(found)
+    H, h, evidence = summed(found, blocks)
     assert_allclose(found.result.posterior.H[0], H, rtol=1e-9, atol=1e-9)
     assert_allclose(found.result.posterior.h, h, rtol=1e-9, atol=1e-9)
     assert_allclose(found.result.objective, evidence, rtol=1e-9)
@@ -50,11 +57,13 @@ def assert_is_sum(found):
 @pytest.mark.parametrize("labels", [None, LABELS], ids=["partition", "labels"])
 def test_the_posterior_is_the_sum_over_blocks(toy, model, schedule, labels):
     """In one pass or an epoch of steps, all rows are in one block each, and all blocks in q(u)."""
-    found = learn(problem_of(*toy, labels), plan_of(model, schedule))
-    assert_is_sum(found)
-    assert sum(len(found.blocks(k)) for k in range(len(found.blocks))) == 60
+    problem, plan = problem_of(*toy, labels), plan_of(model, schedule)
+    found = learn(problem, plan)
+    blocks = kept(found) if plan.model.dense else [problem.rows]
+    assert_is_sum(found, blocks)
+    assert sum(len(rows) for rows in blocks) == 60 == found.progress.n_rows
     assert not found.interrupted
-    assert found.result.n_steps == (0 if schedule is None else len(found.blocks))
+    assert found.result.n_steps == (0 if schedule is None else found.n_blocks)
 
 
 def test_blocks_are_in_the_order_of_their_labels(toy):
@@ -71,9 +80,9 @@ def test_blocks_are_in_the_order_of_their_labels(toy):
 def test_blocks_of_independent_rows_are_of_any_size(toy, monkeypatch):
     """Models whose factors are rows give the same posterior however rows are put into blocks."""
     whole = learn(problem_of(*toy), plan_of("fitc"))
-    monkeypatch.setattr(solver, "_ROW_BLOCK", 7)
+    monkeypatch.setattr(solver, "ROW_BLOCK", 7)
     parts = learn(problem_of(*toy), plan_of("fitc"))
-    assert (len(whole.blocks), len(parts.blocks)) == (1, 9)
+    assert (whole.n_blocks, parts.n_blocks) == (1, 9)
     assert_allclose(parts.result.posterior.H[0], whole.result.posterior.H[0], rtol=1e-9, atol=1e-9)
     assert_allclose(parts.result.objective, whole.result.objective, rtol=1e-10)
 
@@ -88,14 +97,46 @@ def test_a_partition_knows_where_later_rows_go(toy, partition):
         found.check_labels(TEST_LABELS, 9)
 
 
+SCHEDULES = pytest.mark.parametrize("schedule", [Average(), RobbinsMonro(0.3, 0.9, 0.75)])
+
+
+@SCHEDULES
 @pytest.mark.parametrize("stop", [1, 3])
-def test_steps_end_at_their_number(toy, stop):
-    """max_steps ends the steps, and a budget that is over ends them after the first."""
-    schedule = RobbinsMonro(0.3, 0.9, 0.75)
+def test_steps_end_at_their_number(toy, schedule, stop):
+    """max_steps ends the steps, without a warning."""
     found = learn(problem_of(*toy, LABELS, max_steps=stop), plan_of("pitc", schedule))
     assert found.result.n_steps == stop
+
+
+@SCHEDULES
+def test_a_first_epoch_is_finished_if_that_is_little_late(toy, schedule):
+    """A budget that is over ends the steps after the first epoch, which takes milliseconds."""
     late = learn(problem_of(*toy, LABELS, max_time=1e-9), plan_of("pitc", schedule))
-    assert late.result.n_steps == 1
+    assert late.result.n_steps == 4
+
+
+@SCHEDULES
+def test_what_learning_used_up_is_not_taken_from_the_finish(toy, schedule, monkeypatch):
+    """Learning that ends late leaves the finish the seconds that were kept for it."""
+    monkeypatch.setattr(finish, "_OVERRUN_SECONDS", 0.0)
+    problem = problem_of(*toy, LABELS, max_time=1e-9)
+    budget = Budget(problem.trace.clock)
+    budget.reserve = 100.0
+    blocks = Blocks(problem.rows, LABELS)
+    start, plan = problem.start.parameters, plan_of("pitc", schedule)
+    assert finish.finish(problem, plan, start, blocks, budget).progress.n_seen == 4
+
+
+@SCHEDULES
+def test_a_first_epoch_that_would_be_late_ends_with_a_warning(toy, schedule, monkeypatch):
+    """Blocks that there is no time for are left out, and a warning says how many rows are in."""
+    monkeypatch.setattr(finish, "_OVERRUN_SECONDS", 0.0)
+    with pytest.warns(ConvergenceWarning, match="for all 4 blocks: q.* rests on 1 of them") as seen:
+        late = learn(problem_of(*toy, LABELS, max_time=1e-9), plan_of("pitc", schedule))
+    assert late.result.n_steps == 1 and not late.progress.is_complete
+    n_rows = late.progress.n_rows
+    assert n_rows == late.result.n_used == np.bincount(LABELS)[late.progress.seen].sum()
+    assert f"on {n_rows} of 60 rows" in str(seen[0].message) and len(seen) == 1
 
 
 def test_an_interrupt_leaves_the_steps_before(toy, monkeypatch):
@@ -128,7 +169,7 @@ def test_a_budget_too_short_for_all_blocks_warns(toy, monkeypatch):
 
 def test_a_block_that_is_too_large_is_refused(toy, monkeypatch):
     """A block whose covariance would not fit into memory ends with a clear error."""
-    monkeypatch.setattr(solver, "LARGEST_BLOCK", 20)
+    monkeypatch.setattr(results, "LARGEST_BLOCK", 20)
     for model in ("pitc", "pic"):
         with pytest.raises(ValueError, match="Got one of 60: split it"):
             fixed(model).fit(*toy, blocks=np.zeros(60, dtype=int))
@@ -138,47 +179,58 @@ def test_a_block_that_is_too_large_is_refused(toy, monkeypatch):
 # Later rows
 
 
-def more_rows(found, n=15, labels=None):
-    rng, start = np.random.default_rng(3), found.blocks.rows
+def more_rows(labels=None, n=15):
+    rng = np.random.default_rng(3)
     X = rng.uniform(-2.0, 2.0, (n, 2))
-    return Rows(X, np.cos(X[:, :1]), None, start.y_mean, start.y_scale, labels)
+    return Rows(X, np.cos(X[:, :1]), None, np.zeros(1), np.ones(1), labels)
+
+
+def added(problem, found, rows):
+    return later_rows.add_rows(found, rows, problem.settings, np.random.RandomState(0))
 
 
 @MODELS
 @pytest.mark.parametrize("labelled", [False, True])
 def test_later_rows_join_the_sum(toy, model, labelled):
     """After more rows the posterior is the sum over old and new blocks; the old fit stays."""
-    found = learn(problem_of(*toy, LABELS if labelled else None), plan_of(model))
-    H, n_blocks = found.result.posterior.H[0].copy(), len(found.blocks)
+    problem = problem_of(*toy, LABELS if labelled else None)
+    found = learn(problem, plan_of(model))
+    H, n_blocks = found.result.posterior.H[0].copy(), found.n_blocks
     labels = np.array([0, 9, 3] * 5) if labelled else None
-    rows = more_rows(found, labels=labels)
-    after = add_rows(found, rows)
-    assert len(after.blocks.rows) == 75 and len(found.blocks.rows) == 60
-    assert_is_sum(after)
+    rows = more_rows(labels)
+    after = added(problem, found, rows)
+    dense = found.specification.model.dense
+    assert_is_sum(after, kept(after) if dense else [problem.rows, rows])
+    assert after.progress.n_rows == 75 and found.progress.n_rows == 60
     assert_array_equal(found.result.posterior.H[0], H)
-    assert len(found.blocks) == n_blocks
+    assert found.n_blocks == n_blocks
     if labelled:
         assert_array_equal(after.labels, [0, 1, 2, 3, 9])
+        assert after.n_blocks == 5
+    if labelled and dense:
         assert_array_equal(after.blocks(4).X, rows.X[labels == 9])
 
 
 def test_only_blocks_that_are_hit_are_summed_again(toy, monkeypatch):
     """A batch of one block costs its old and its new self, whatever the number of blocks."""
-    found = learn(problem_of(*toy, LABELS), plan_of("pitc"))
-    sizes, block_sums = [], solver.block_sums
+    problem = problem_of(*toy, LABELS)
+    found = learn(problem, plan_of("pitc"))
+    sizes, block_sums = [], later_rows.block_sums
 
     def counted(prior, pieces, *args):
         sizes.append(sum(len(piece) for group in pieces.groups for piece in group))
         return block_sums(prior, pieces, *args)
 
-    monkeypatch.setattr(solver, "block_sums", counted)
-    assert_is_sum(add_rows(found, more_rows(found, labels=np.full(15, 2))))
+    monkeypatch.setattr(later_rows, "block_sums", counted)
+    after = added(problem, found, more_rows(np.full(15, 2)))
+    assert_is_sum(after, kept(after))
     in_block = int((LABELS == 2).sum())
-    assert sizes == [in_block, in_block + 15]
+    assert sorted(sizes) == [in_block, in_block + 15]
 
 
 def test_labels_are_missed_where_there_were_some(toy):
     """Rows without labels cannot join blocks that have labels."""
-    found = learn(problem_of(*toy, LABELS), plan_of("pitc"))
+    problem = problem_of(*toy, LABELS)
+    found = learn(problem, plan_of("pitc"))
     with pytest.raises(ValueError, match="blocks must be given, as they were"):
-        add_rows(found, more_rows(found))
+        added(problem, found, more_rows())

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from threadpoolctl import threadpool_info, threadpool_limits
 
 from sklearn_sgp import _linalg as linalg
 from sklearn_sgp._core import _linalg as la
@@ -103,21 +102,6 @@ def test_reciprocal_condition(m, condition):
     A = _spd(m, condition)
     rcond = la.reciprocal_condition(np.linalg.cholesky(A), float(np.abs(A).sum(axis=0).max()))
     assert 0.1 < rcond * np.linalg.cond(A, 1) < 10.0
-
-
-def test_blas_threads():
-    """A limit holds inside the context and is lifted after it; None changes nothing."""
-
-    def threads():
-        return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
-
-    with threadpool_limits(2, user_api="blas"):
-        before = threads()
-        with linalg.blas_threads(None):
-            assert threads() == before
-        with linalg.blas_threads(1):
-            assert threads() <= {1}
-        assert threads() == before
 
 
 @pytest.mark.parametrize("rank", [0, 1, 3, 6])

@@ -195,7 +195,8 @@ def test_labels_become_the_codes_of_the_likelihood(classes, likelihood, y, codes
 def test_attributes_of_labels():
     """A classifier has classes_, one output for each class, and nothing that is scaled."""
     labels = ClassLabels(THREE, Softmax())
-    assert labels.attributes == {"classes_": THREE}
+    assert list(labels.attributes) == ["classes_"]
+    assert_array_equal(labels.attributes["classes_"], THREE)
     assert labels.n_outputs == 3
     assert_array_equal([labels.mean, labels.scale], [[0.0], [1.0]])
     assert labels.log_scale == 0.0
@@ -221,3 +222,15 @@ def test_labels_that_are_all_the_same_say_nothing(codes, expected):
     """Rows of one class are not informative."""
     rows = Rows(np.zeros((2, 1)), np.array(codes)[:, None], None, np.zeros(1), np.ones(1))
     assert ClassLabels(TWO, Probit()).is_informative(rows) is expected
+
+
+def test_attributes_are_no_part_of_the_scaling():
+    """Public means and scales cannot be written to, and are no views."""
+    targets = Targets.fit(np.array([[1.0, 5.0], [2.0, 7.0]]), None, True)
+    for name, own in (("y_mean_", targets.mean), ("y_scale_", targets.scale)):
+        public = targets.attributes[name]
+        assert_array_equal(public, own)
+        assert not np.shares_memory(public, own)
+        assert not public.flags.writeable
+    labels = ClassLabels(np.array(["a", "b"]), Probit())
+    assert not np.shares_memory(labels.attributes["classes_"], labels.classes)

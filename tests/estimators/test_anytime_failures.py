@@ -8,7 +8,7 @@ from failures import assert_unchanged, interrupt, state_of
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
-from sklearn_sgp.blocks import hyperparameters, natural_gradient, solver
+from sklearn_sgp.blocks import finish, hyperparameters, natural_gradient
 from sklearn_sgp.blocks.natural_gradient import NaturalGradientAscent
 from sklearn_sgp.fitting import problem, starting_values
 from sklearn_sgp.gp.posterior import Posterior
@@ -16,7 +16,7 @@ from sklearn_sgp.gp.posterior import Posterior
 # Where something raises, at which call of the fit, and the parameters with which it is called.
 STAGES = [
     (hyperparameters, "block_evidence", 2, {"optimizer": "auto"}),
-    (solver, "block_sums", 1, {}),
+    (finish, "block_sums", 1, {}),
     (Posterior, "log_evidence", 1, {}),
     (starting_values, "choose_inducing", 1, {}),
     (problem, "join_noise", 1, {}),

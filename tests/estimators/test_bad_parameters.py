@@ -166,6 +166,7 @@ def test_starting_values_outside_their_bounds(toy):
     assert_finite(model, toy[0])
 
 
+@pytest.mark.filterwarnings("ignore:The fit explains 0.0%")
 def test_linear_kernel_through_the_origin(toy):
     """DotProduct with sigma_0 fixed at zero is a valid kernel, of rank 2 here."""
     model = quick(DotProduct(0.0, "fixed"), normalize_y=False).fit(*toy)

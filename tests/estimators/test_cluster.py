@@ -34,9 +34,9 @@ def on_cluster(client, function, *args, **kwargs):
 @pytest.mark.parametrize(
     ("estimator", "predicts_by"),
     [
-        (AnytimeSGPRegressor(solver="exact", n_blocks=6), "_local_mean_variance"),
+        (AnytimeSGPRegressor(solver="exact", n_blocks=6), "_each_block"),
         (AnytimeSGPRegressor(model="fitc", solver="exact"), "_predict_task"),
-        (AnytimeSGPRegressor(n_blocks=6, blocks_per_step=2), "_local_mean_variance"),
+        (AnytimeSGPRegressor(n_blocks=6, blocks_per_step=2), "_each_block"),
         (SVGPRegressor(), "_predict_task"),
     ],
     ids=["pic", "fitc", "anytime", "svgp"],

@@ -65,6 +65,7 @@ MORE_CHECKS = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:The optimal value found")  # of ten rows that is no surprise
 @parametrize_with_checks(ESTIMATORS)
 def test_sklearn_contract(estimator, check):
     """Every check that scikit-learn asks of every estimator holds."""

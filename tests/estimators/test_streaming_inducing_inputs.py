@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from stream_helpers import batches, make_line, taught
 
 from sklearn_sgp import (
@@ -51,6 +51,23 @@ def test_old_inducing_inputs_stay_where_they_are(kind, optimizer, rng):
         learned = new - old
         assert learned
         assert not learned <= {float(x) for x in piece[0][:, 0]}
+
+
+@pytest.mark.parametrize("kind", [StreamingSGPRegressor, StreamingSGPClassifier])
+def test_given_inducing_inputs_are_learned_with_the_first_batch_only(kind, rng):
+    """As the docstring says: they move once, and not at all with optimize_inducing=False."""
+    X, y = make_line(rng)
+    y = y if kind is StreamingSGPRegressor else y > 0.0
+    Z, pieces = np.linspace(0.0, 9.0, 12)[:, None], batches(X, y, 300, 600)
+    model = kind(inducing=Z, max_iter=5).partial_fit(*pieces[0])
+    first = model.inducing_points_
+    assert np.abs(first - Z).max() > 1e-3
+    assert_array_equal(taught(model, pieces[1:]).inducing_points_, first)
+    still = taught(kind(inducing=Z, max_iter=5, optimize_inducing=False), pieces)
+    assert_array_equal(still.inducing_points_, Z)
+    text = " ".join(kind.__doc__.split())
+    assert "given ones are learned with the first batch" in text
+    assert "and they stay" not in text
 
 
 def test_inducing_inputs_stay_where_the_function_moves(rng):

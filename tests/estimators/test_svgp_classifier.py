@@ -20,7 +20,7 @@ from sklearn_sgp import SVGPClassifier
 from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.fitting.inference import SiteInference
 from sklearn_sgp.kernels import compile_kernel
-from sklearn_sgp.likelihoods import Logit, Softmax
+from sklearn_sgp.likelihoods import Logit, Probit, Softmax
 from sklearn_sgp.objectives.sites import SiteProblem
 from sklearn_sgp.optimize.parameters import Group, Parameters, ParameterSpace
 
@@ -262,8 +262,13 @@ def test_inside_scikit_learn(two, three):
     assert CalibratedClassifierCV(base, cv=2).fit(X, y).score(X, y) > 0.85
     search = GridSearchCV(base, {"n_inducing": [5, 15]}, cv=2, scoring="neg_log_loss")
     assert search.fit(X, y).best_score_ > -0.5
-    votes = VotingClassifier([("probit", base), ("logit", clone(base))], voting="soft")
-    assert votes.fit(X, y).score(X, y) > 0.85
+    both = [(name, clone(base).set_params(likelihood=name)) for name in ("probit", "logit")]
+    votes = VotingClassifier(both, voting="soft").fit(X, y)
+    assert votes.score(X, y) > 0.85
+    assert [type(model.likelihood_) for model in votes.estimators_] == [Probit, Logit]
+    each = [model.predict_proba(X) for model in votes.estimators_]
+    assert np.abs(each[0] - each[1]).max() > 1e-4
+    assert_allclose(votes.predict_proba(X), np.mean(each, axis=0))
     rest = OneVsRestClassifier(quick(max_iter=3, likelihood=Logit()))
     assert rest.fit(*three).score(*three) > 0.8
     assert cross_val_predict(base, *three, cv=2, method="predict_proba").shape == (300, 3)

@@ -50,6 +50,7 @@ def test_given_kernel_is_never_changed(toy):
     assert np.all(model.kernel_.theta != theta)
 
 
+@pytest.mark.filterwarnings("ignore:The optimal value found")
 @pytest.mark.parametrize(
     ("kernel", "kept"),
     [
@@ -65,6 +66,7 @@ def test_fixed_and_bounds_are_respected(wave, kernel, kept):
     assert kept(model.kernel_)
 
 
+@pytest.mark.filterwarnings("ignore:The optimal value found")
 @pytest.mark.parametrize("bounds", ["fixed", (0.2, 0.4)])
 def test_noise_bounds_are_respected(wave, bounds):
     """noise_variance_bounds keeps the noise where it starts, or within the bounds."""

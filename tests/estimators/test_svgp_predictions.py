@@ -62,9 +62,9 @@ def test_std_and_cov_cannot_both_be_asked_for(toy):
     ],
 )
 def test_nothing_predicts_before_fit(toy, predict):
-    """Every predicting method says that the estimator is not fitted."""
+    """Where there is no prior, every predicting method says that the estimator is not fitted."""
     with pytest.raises(NotFittedError):
-        predict(SVGPRegressor(), toy[0])
+        predict(SVGPRegressor(likelihood="student_t"), toy[0])
 
 
 def test_std_is_that_of_an_observation(toy_outputs):

@@ -8,12 +8,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from sklearn_sgp import (
-    AnytimeSGPRegressor,
-    StreamingSGPRegressor,
-    SVGPClassifier,
-    SVGPRegressor,
-)
+from sklearn_sgp import AnytimeSGPRegressor, SVGPClassifier, SVGPRegressor
 from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.likelihoods import StudentT
 
@@ -72,14 +67,3 @@ def test_a_learned_likelihood_is_what_it_says(toy):
     assert not len(learned.theta)
     other = quick(likelihood=learned).fit(X, y)
     assert other.likelihood_.df == learned.df == clone(learned).df
-
-
-@pytest.mark.parametrize("estimator", [SVGPRegressor, StreamingSGPRegressor])
-def test_rows_of_weight_zero_are_not_looked_at(toy, estimator):
-    """A target that no count can be is no error in a row that weighs nothing, in any batch."""
-    X, y = toy[0], np.round(np.abs(toy[1]))
-    bad, weight = np.r_[-1.0, y[1:]], np.r_[0.0, np.ones(len(y) - 1)]
-    model = quick(estimator, likelihood="poisson")
-    for _ in range(2):
-        model.partial_fit(X, bad, sample_weight=weight)
-    assert np.isfinite(model.predict(X)).all()

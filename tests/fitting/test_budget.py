@@ -61,6 +61,24 @@ def test_what_is_left_can_be_negative():
     assert budget.left() < 0.0
 
 
+def test_a_machine_that_becomes_slower_keeps_more_for_the_finish():
+    """The reserve grows with the time that one and the same task takes, and shrinks again."""
+    budget = Budget(Stopped(100.0))
+    budget.took(1.0)
+    budget.keep_for_finish(10.0)
+    for _ in range(3):
+        budget.took(1.0)
+    assert_allclose(budget.reserve, 11.0)
+    for _ in range(30):
+        budget.took(2.0)
+    assert_allclose(budget.reserve, 22.0, rtol=1e-3)
+    for _ in range(30):
+        budget.took(1.0)
+    assert_allclose(budget.reserve, 11.0, rtol=1e-3)
+    budget.took(0.0)
+    assert_allclose(budget.reserve, 11.0, rtol=1e-3)
+
+
 @pytest.mark.parametrize(
     "n, count",
     [

@@ -141,13 +141,13 @@ def test_more_rows_agree(is_new):
             q,
             parameters,
             more,
-            total=60.0,
+            scale=3.0,
             is_new=is_new,
             natural_step=0.3,
             gradient=True,
             n_jobs=None,
         )
-        estimate = inference.estimate(added.q, parameters, more, 60.0, added.terms)
+        estimate = inference.estimate(added.q, parameters, more, 3.0, added.terms)
         found.append((added.q, estimate))
     (q, estimate), (other, its) = found
     assert_allclose(other.H[0], q.H[0], rtol=1e-4, atol=1e-5 * np.abs(q.H[0]).max())
@@ -163,7 +163,7 @@ def test_rows_in_two_parts_are_the_rows_at_once():
     whole, bound, _ = inference.posterior(prior, parameters, rows, None, np.inf)
     q, _, scalars = inference.posterior(prior, parameters, rows.select(slice(40)), None, np.inf)
     added = inference.add(
-        q, parameters, rows.select(slice(40, 60)), total=60.0, is_new=True, natural_step=0.1,
+        q, parameters, rows.select(slice(40, 60)), scale=3.0, is_new=True, natural_step=0.1,
         gradient=None, n_jobs=None,
     )  # fmt: skip
     assert added.terms is None

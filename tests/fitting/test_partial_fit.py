@@ -32,7 +32,7 @@ def fitted(case, space=None, inference=None):
     posterior, value, scalars = inference.posterior(prior, case.parameters, case.rows, None, np.inf)
     start = Start(case.kernel, inference.likelihood, case.parameters, space)
     found = (posterior, value, prior.jitter, 1, 0, case.rows.total_weight, scalars)
-    return FitResult(start, case.parameters, *found)
+    return FitResult(start, case.parameters, *found, n_samples=len(case.rows))
 
 
 def add(case, result, rows, settings=SETTINGS, inference=None, **options):

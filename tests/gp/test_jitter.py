@@ -141,7 +141,7 @@ def test_one_warning_in_a_fit():
     model = SVGPRegressor(inducing=Z, optimize_inducing=False, jitter=1e-17, max_iter=3)
     with pytest.warns(ConvergenceWarning, match="jitter") as record:
         model.fit(case.X, case.y[:, 0])
-    assert len(record) == 1
+    assert sum("jitter" in str(warning.message) for warning in record) == 1
 
 
 def exact_residual(prior, rows):

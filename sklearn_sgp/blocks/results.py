@@ -1,0 +1,147 @@
+"""What distinguishes one fit in blocks from another, and what it leaves behind."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..fitting.problem import FitResult
+from .models import Specification
+from .partition import Blocks, PartitionChoice, check_labels, position_of
+
+# Largest block of a model whose blocks are dense: its matrices take 3 GB each.
+LARGEST_BLOCK = 20_000
+
+
+@dataclass(frozen=True)
+class BlockPlan:
+    """What distinguishes one fit in blocks from another.
+
+    Parameters
+    ----------
+    specification : Specification
+    schedule : RobbinsMonro, Average or None
+        None visits every block once, in parallel.
+    blocks_per_step : int
+    partition : PartitionChoice
+        Where the rows have no labels.
+    block_size : int
+        Blocks may grow to 1.5 times as many rows, if the partition's own are smaller.
+    copies : bool
+        Whether rows that are kept are copied.
+    continues : bool
+        Whether a later fit may go on from the q(u) of this one.
+    """
+
+    specification: Specification
+    schedule: object
+    blocks_per_step: int
+    partition: PartitionChoice
+    block_size: int = 1000
+    copies: bool = True
+    continues: bool = False
+
+    @property
+    def model(self):
+        """Of the posterior."""
+        return self.specification.model
+
+    @property
+    def objective(self):
+        """The model whose evidence is followed."""
+        return self.specification.objective
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far an anytime fit has come, for the next one to go on.
+
+    Parameters
+    ----------
+    seen : ndarray of bool, shape (n_blocks,)
+        Blocks that q(u) rests on.
+    n_rows : int
+        Rows in these blocks.
+    n_seen : int
+        Blocks so far, each as often as it came.
+    seed : int
+        Of the order in which independent rows were put into blocks.
+    mark : tuple or None
+        Fingerprint of rows, parameters and plan; None if no later fit may go on.
+    """
+
+    seen: np.ndarray
+    n_rows: int
+    n_seen: int = 0
+    seed: int = 0
+    mark: tuple | None = None
+
+    @property
+    def is_complete(self):
+        """Whether q(u) rests on all blocks."""
+        return bool(self.seen.all())
+
+
+@dataclass(frozen=True)
+class BlockFitResult:
+    """What a fit in blocks leaves behind.
+
+    Parameters
+    ----------
+    result : FitResult
+    specification : Specification
+    constant : float
+        Of the evidence.
+    blocks : Blocks or None
+        None for a model of independent rows, which needs them no more.
+    partition : object or None
+        Assigns rows to blocks by their inputs; see partition.py.
+    labels : ndarray or None
+        The user's labels, in the order of the blocks.
+    block_size : int
+        Blocks may grow to 1.5 times as many rows.
+    progress : Progress
+    interrupted : bool
+        Whether Ctrl-C ended the fit after some step.
+    """
+
+    result: FitResult
+    specification: Specification
+    constant: float
+    blocks: Blocks | None
+    partition: object
+    labels: np.ndarray | None
+    block_size: int
+    progress: Progress
+    interrupted: bool = False
+
+    @property
+    def n_blocks(self):
+        return len(self.progress.seen)
+
+    def check_labels(self, labels, n_rows):
+        """Labels of blocks as the first batch had them, or a ValueError."""
+        if self.labels is None:
+            raise ValueError(
+                "blocks must be given to fit for other methods to take them. The model was fitted "
+                "without labels: fit it with blocks=."
+            )
+        return check_labels(labels, n_rows, self.labels)
+
+    def assign(self, X, labels=None):
+        """Number of the block of each row, -1 for none."""
+        if labels is not None:
+            return position_of(labels, self.labels)
+        if self.partition is None:
+            return np.full(len(X), -1)
+        return self.partition.assign(X)
+
+
+def check_sizes(blocks, model):
+    """The same blocks, or a ValueError where a dense one is too large."""
+    largest = int(np.diff(blocks.bounds).max())
+    if model.dense and largest > LARGEST_BLOCK:
+        raise ValueError(
+            f"A block must have at most {LARGEST_BLOCK} rows, as it takes memory quadratic in "
+            f"them. Got one of {largest}: split it, or use a model of independent rows, 'fitc'."
+        )
+    return blocks

@@ -1,0 +1,85 @@
+"""How a regressor in blocks of rows learns, from all rows at once or from a later batch."""
+
+from functools import partial
+
+from sklearn.utils import check_random_state
+
+from .._compat import FitProgress
+from ..blocks import later_rows, solver
+from ..blocks.models import specification
+from ..blocks.partition import PartitionChoice, check_labels
+from ..blocks.prediction import FactorCache
+from ..blocks.results import BlockPlan
+from ..blocks.schedules import Average, RobbinsMonro
+from ..data.rows import drop_zero_weight
+from ..optimize.progress import Clock
+from .base import transactional
+
+# Memory for factorised blocks that were predicted in.
+_CACHE_BYTES = 256 << 20
+
+
+class BlockLearning:
+    """A mixin that learns in blocks.
+
+    A fitted estimator holds ``_blocks``, a `blocks.results.BlockFitResult`, and ``_cache``.
+    """
+
+    @transactional
+    def _fit_blocks(self, X, y, sample_weight, blocks):
+        clock = Clock(self.max_time)
+        X, y, weight = self._checked(X, y, sample_weight, reset=True)
+        labels = None if blocks is None else check_labels(blocks, len(X))
+        ordered = labels is not None or self.partition == "contiguous"
+        if ordered:
+            X, y, weight, labels = drop_zero_weight(X, y, weight, labels)
+        data, progress = self._encoded(X, y, weight, merges=not ordered), FitProgress(self, X, y)
+        before = getattr(self, "_blocks", None) if self.warm_start else None
+        learner = partial(solver.learn, plan=self._plan(len(data.X)), before=before)
+        self._learn(data, progress, clock, learner, labels=labels)
+
+    @transactional
+    def _add_rows(self, X, y, sample_weight, blocks):
+        self._check_same_parameters()
+        X, y, weight = self._checked(X, y, sample_weight, reset=False)
+        labels = None if blocks is None else self._blocks.check_labels(blocks, len(X))
+        rows, before = self._later_rows(X, y, weight, labels), self._blocks
+        rng = check_random_state(self.random_state)
+        found = later_rows.add_rows(before, rows, self._settings(), rng)
+        self._store(found, self._targets, found.result.weight)
+        if before.progress.is_complete:
+            self.n_samples_seen_ += len(rows)
+        else:
+            self.n_samples_seen_ = found.progress.n_rows
+
+    def _plan(self, n_rows):
+        schedule = None
+        if self.solver == "anytime":
+            schedule = Average()
+            if self.schedule == "robbins-monro":
+                schedule = RobbinsMonro(self.step_size, self.step_decay, self.step_power)
+        size = self.block_size if self.n_blocks is None else -(-n_rows // self.n_blocks)
+        return BlockPlan(
+            specification=specification(self.model, self.alpha_divergence),
+            schedule=schedule,
+            blocks_per_step=self.blocks_per_step,
+            partition=PartitionChoice(self.partition, size),
+            block_size=self.block_size,
+            copies=self.copy_X,
+            continues=self.warm_start,
+        )
+
+    def _fitted_attributes(self, found, targets, weight):
+        blocks = {
+            "_blocks": found,
+            "_cache": FactorCache(_CACHE_BYTES),
+            "n_blocks_": found.n_blocks,
+        }
+        return super()._fitted_attributes(found, targets, weight) | blocks
+
+    def _print_progress(self, trace, targets, weight):
+        """Print what is going on, and how much time is left."""
+        objective = trace.objectives[-1] - weight * targets.log_scale
+        left = trace.clock.left()
+        time = f"{trace.times[-1]:.1f} s" + (f" ({left:.1f} s left)" if left < float("inf") else "")
+        print(f"[{type(self).__name__}] {trace.stage}, {time}: objective {objective:.6g}")

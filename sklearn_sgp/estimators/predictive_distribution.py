@@ -1,0 +1,294 @@
+"""The distributions of new observations as one object, in the manner of scipy's frozen ones."""
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+
+class PredictiveDistribution:
+    """Distributions of new observations, one for each row and output.
+
+    `predict_distribution` of a regressor makes it. Its methods are those of the frozen
+    distributions of `scipy.stats`, and all values are in units of y. Arguments broadcast against
+    the shape of the predictions: a number holds for all of them, an array of their shape has an
+    entry for each, and an array of shape ``(k, 1)``, or ``(k, 1, 1)`` for several outputs, gives k
+    results for each.
+
+    The predictions of different rows are correlated, which this object leaves out: it has their
+    marginal distributions. `sample_y` of the regressor draws from the joint distribution.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        ``(n_samples,)`` or ``(n_samples, n_targets)``.
+    """
+
+    def __init__(self, likelihood, mean, variance, noise_variance, targets):
+        self._likelihood, self._noise_variance, self._targets = likelihood, noise_variance, targets
+        self._latent = tuple(np.array(part) for part in (mean, variance))  # both (n, t)
+        self.shape = targets.squeezed(self._latent[0]).shape
+
+    def __repr__(self):
+        return f"{type(self).__name__}(shape={self.shape}, likelihood={self._likelihood!r})"
+
+    # ---- Moments
+
+    def mean(self):
+        """Compute the means.
+
+        Returns
+        -------
+        mean : ndarray
+            Of shape `shape`.
+        """
+        return self._targets.mean_in_units(self._moments()[0])
+
+    def var(self):
+        """Compute the variances.
+
+        Returns
+        -------
+        var : ndarray
+            Of shape `shape`.
+        """
+        return self._targets.squeezed(self._moments()[1] * self._targets.scale**2)
+
+    def std(self):
+        """Compute the standard deviations.
+
+        Returns
+        -------
+        std : ndarray
+            Of shape `shape`.
+        """
+        return np.sqrt(self.var())
+
+    def median(self):
+        """Compute the medians.
+
+        Returns
+        -------
+        median : ndarray
+            Of shape `shape`.
+        """
+        return self.ppf(0.5)
+
+    def _moments(self):
+        return self._likelihood.moments(*self._latent, self._noise_variance)
+
+    # ---- Probabilities and quantiles
+
+    def cdf(self, y):
+        """Compute P(observation <= y).
+
+        Parameters
+        ----------
+        y : float or array-like
+            Values, in units of y.
+
+        Returns
+        -------
+        cdf : ndarray
+            Of the shape that ``y`` and `shape` broadcast to.
+        """
+        return self._at(y, "cdf")
+
+    def sf(self, y):
+        """Compute P(observation > y), the survival function ``1 - cdf(y)``.
+
+        Parameters
+        ----------
+        y : float or array-like
+            Values, in units of y.
+
+        Returns
+        -------
+        sf : ndarray
+            Of the shape that ``y`` and `shape` broadcast to.
+        """
+        return self._at(y, "sf")
+
+    def ppf(self, q):
+        """Compute quantiles, the inverse of `cdf`. Of counts, the smallest with ``cdf >= q``.
+
+        Parameters
+        ----------
+        q : float or array-like
+            Levels, strictly between 0 and 1.
+
+        Returns
+        -------
+        quantiles : ndarray
+            Of the shape that ``q`` and `shape` broadcast to.
+
+        Raises
+        ------
+        ValueError
+            If a level is not strictly between 0 and 1.
+        """
+        levels, shape = self._broadcast(check_levels("q", q))
+        mean, variance = self._latent_at(shape)
+        values = np.empty(levels.shape)
+        for level in np.unique(levels):
+            rows = (levels == level).any(axis=1)
+            found = self._likelihood.quantiles(
+                mean[rows], variance[rows], self._noise_variance, np.array([level])
+            )
+            values[rows] = np.where(levels[rows] == level, found[:, :, 0], values[rows])
+        return self._in_units(values, shape)
+
+    def interval(self, confidence):
+        """Compute intervals with equal tails around the medians.
+
+        Parameters
+        ----------
+        confidence : float or array-like
+            Probability of an observation in the interval, strictly between 0 and 1.
+
+        Returns
+        -------
+        lower, upper : ndarray
+            Ends of the intervals, of the shape that ``confidence`` and `shape` broadcast to.
+
+        Raises
+        ------
+        ValueError
+            If a probability is not strictly between 0 and 1.
+        """
+        half = 0.5 * check_levels("confidence", confidence)
+        return self.ppf(0.5 - half), self.ppf(0.5 + half)
+
+    # ---- Densities
+
+    def logpdf(self, y):
+        """Compute log densities; of counts, log probabilities.
+
+        The sum over the outputs of a row is what `log_density` of the regressor returns.
+
+        Parameters
+        ----------
+        y : float or array-like
+            Observations, in units of y.
+
+        Returns
+        -------
+        logpdf : ndarray
+            Log densities in nats, of the shape that ``y`` and `shape` broadcast to.
+        """
+        log_density = self._at(y, "log_predictive_density")
+        log_scale = np.log(self._targets.scale)
+        return log_density - (log_scale[0] if self._targets.ndim == 1 else log_scale)
+
+    def pdf(self, y):
+        """Compute densities; of counts, probabilities.
+
+        Parameters
+        ----------
+        y : float or array-like
+            Observations, in units of y.
+
+        Returns
+        -------
+        pdf : ndarray
+            Of the shape that ``y`` and `shape` broadcast to.
+        """
+        return np.exp(self.logpdf(y))
+
+    # ---- Draws
+
+    def rvs(self, size=None, random_state=None):
+        """Draw new observations, independently of each other.
+
+        Parameters
+        ----------
+        size : int or tuple of int, default=None
+            Shape of the result, as in `scipy.stats`: it ends with `shape`. ``(k, n_samples)`` has k
+            draws for each row. None means `shape`.
+
+        random_state : int, RandomState instance or None, default=None
+            Seed of the draws.
+
+        Returns
+        -------
+        draws : ndarray
+            Of shape ``size``, or `shape`.
+
+        Raises
+        ------
+        ValueError
+            If ``size`` does not end with `shape`.
+        """
+        size = self.shape if size is None else tuple(np.atleast_1d(size).tolist())
+        if self._broadcast_shape(size) != size:
+            raise ValueError(
+                f"The 'size' parameter must end with the shape of the predictions, {self.shape}: "
+                f"k draws for each take (k, {', '.join(map(str, self.shape))}). Got {size}."
+            )
+        rng = check_random_state(random_state)
+        mean, variance = self._latent_at(size)
+        f = mean + np.sqrt(variance) * rng.standard_normal(mean.shape)
+        draws = self._likelihood.draw(f[:, :, None], self._noise_variance, rng)
+        return self._in_units(draws[:, :, 0], size)
+
+    # ---- Broadcasting
+
+    def _at(self, y, method):
+        """What a method of the likelihood says of each value."""
+        y, shape = self._broadcast(np.asarray(y, dtype=np.float64))
+        targets = self._targets
+        scaled = (y - targets.mean) / targets.scale
+        mean, variance = self._latent_at(shape)
+        found = np.empty(scaled.shape)
+        for c in range(targets.n_outputs):
+            own = slice(c, c + 1)
+            one = self._likelihood if targets.n_outputs == 1 else self._likelihood.for_output(c)
+            noise = _entry(self._noise_variance, c)
+            values = getattr(one, method)(scaled[:, own], mean[:, own], variance[:, own], noise)
+            found[:, c] = values.ravel()  # a log density has lost its last axis
+        return found.reshape(shape)
+
+    def _broadcast_shape(self, shape):
+        """The shape that values of a shape and the predictions broadcast to, or None."""
+        try:
+            return np.broadcast_shapes(shape, self.shape)
+        except ValueError:
+            return None
+
+    def _broadcast(self, values):
+        """Values as columns (k, t), and the shape of the result."""
+        shape = self._broadcast_shape(values.shape)
+        if shape is None:
+            raise ValueError(
+                f"Values must broadcast against the shape of the predictions, {self.shape}: k "
+                f"values for each of them have shape (k, {', '.join('1' for _ in self.shape)}). "
+                f"Got {values.shape}."
+            )
+        return self._columns(values, shape), shape
+
+    def _columns(self, values, shape):
+        return np.broadcast_to(values, shape).reshape(-1, self._targets.n_outputs)
+
+    def _latent_at(self, shape):
+        """Latent means and variances as columns (k, t), for each value of a shape."""
+        return (self._columns(self._targets.squeezed(part), shape) for part in self._latent)
+
+    def _in_units(self, scaled, shape):
+        return (scaled * self._targets.scale + self._targets.mean).reshape(shape)
+
+
+def check_levels(name, levels, max_ndim=np.inf):
+    """Probabilities as an array, or a ValueError that names the parameter."""
+    try:
+        array = np.asarray(levels, dtype=np.float64)
+        valid = array.ndim <= max_ndim and bool(((array > 0) & (array < 1)).all())
+    except (TypeError, ValueError):
+        valid = False
+    if not valid:
+        raise ValueError(
+            f"The '{name}' parameter must be numbers strictly between 0 and 1. Got {levels!r}."
+        )
+    return array
+
+
+def _entry(noise_variance, output):
+    """The noise variance of one output, of one for all or one for each."""
+    return noise_variance[output] if np.ndim(noise_variance) else noise_variance

@@ -1,0 +1,60 @@
+"""Predictions and draws before `fit`, from the prior, as `GaussianProcessRegressor` has them."""
+
+import copy
+from dataclasses import replace
+
+import numpy as np
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+
+from .._compat import validate_data
+from ..data.checks import check_size
+from ..data.rows import make_rows
+from ..data.targets import Targets
+from ..fitting.problem import FitResult
+from ..fitting.starting_values import start
+from ..gp.posterior import Posterior
+from ..likelihoods._names import regression_likelihood
+
+
+class PriorPredictions:
+    """A mixin: with Gaussian noise, a model that is not fitted predicts by its prior.
+
+    Other likelihoods take parameters from the targets, so that they need a fit.
+    """
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = not self._has_prior
+        return tags
+
+    @property
+    def _has_prior(self):
+        return regression_likelihood(self.likelihood).conjugate
+
+    def _ready(self, X):
+        if hasattr(self, "_result") or not self._has_prior:
+            return self
+        self._validate_params()
+        return self._prior_model(X)
+
+    def _prior_model(self, X):
+        """A copy whose q(u) is p(u), at one inducing input: its predictions are the prior's."""
+        model = copy.copy(self)
+        X = validate_data(model, X, reset=True, dtype=[np.float64, np.float32])
+        check_size("X", X)
+        kernel = self.kernel
+        if kernel is None:  # the length scales of the default kernel come from the data of a fit
+            kernel = ConstantKernel(1.0) * RBF(1.0)
+        Z = X[[np.argmax(kernel.diag(X))]]  # the variance there is not zero, if it is not anywhere
+        normalize_y = self.normalize_y if isinstance(self.normalize_y, tuple) else False
+        y = np.zeros((1, 1))
+        targets = Targets.fit(y, None, normalize_y, ndim=1)
+        likelihood = regression_likelihood(self.likelihood)
+        choices = replace(self._choices(), kernel=kernel, inducing=Z, learns=False)
+        rows = make_rows(Z, y, None, targets)
+        started = start(rows, choices, likelihood, np.random.RandomState(0))
+        prior = self._settings().prior(started.parameters)
+        q = Posterior.at_prior(prior, 1)
+        model._result = FitResult(started, started.parameters, q, 0.0, prior.jitter, 0, 0)
+        model._targets, model.likelihood_ = targets, likelihood
+        return model

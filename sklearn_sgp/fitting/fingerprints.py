@@ -1,0 +1,62 @@
+"""Whether something that a user gave has changed: fingerprints that `==` compares.
+
+They hold no array and no object of the user's, so they can be kept and pickled.
+"""
+
+import hashlib
+
+import numpy as np
+from sklearn.gaussian_process.kernels import Kernel
+
+
+def fingerprint(value):
+    """A nested tuple that is equal for equal values: of a kernel, likelihood, array or number.
+
+    Parameters
+    ----------
+    value : object
+
+    Returns
+    -------
+    fingerprint : object
+    """
+    if hasattr(value, "get_params"):
+        return _of_params(value, value.get_params(deep=False))
+    if value is None or isinstance(value, str):
+        return repr(value)
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        parts = value if isinstance(value, list | tuple) else ()
+        return type(value).__qualname__, *map(fingerprint, parts)
+    return array.shape, hashlib.sha256(array.tobytes()).hexdigest()
+
+
+def structure(kernel):
+    """The fingerprint of a kernel without values and bounds of its free parameters.
+
+    Kernels of one structure have the same theta, entry by entry.
+
+    Parameters
+    ----------
+    kernel : Kernel
+
+    Returns
+    -------
+    structure : tuple
+    """
+    params = dict(kernel.get_params(deep=False))
+    for parameter in kernel.hyperparameters:
+        if parameter.name in params:
+            params.pop(f"{parameter.name}_bounds", None)
+            if not parameter.fixed:
+                params[parameter.name] = f"{parameter.n_elements} free"
+    return _of_params(kernel, params, structure)
+
+
+def _of_params(owner, params, of_kernel=fingerprint):
+    parts = (
+        (name, of_kernel(value) if isinstance(value, Kernel) else fingerprint(value))
+        for name, value in sorted(params.items())
+    )
+    return type(owner).__qualname__, *parts

@@ -1,0 +1,128 @@
+"""What a fit says of its weak spots: bounds, too few iterations, variance left unexplained."""
+
+import numpy as np
+
+from .._warnings import warn_caller
+
+_ROWS = 2000
+_LEAST_ROWS = 60
+_N_NEIGHBOURS = 5
+# A fit that explains less than the first share of the variance is weak where neighbours explain
+# more than the second; of pure noise five neighbours explain -0.2 on average.
+_LITTLE, _CLEARLY_MORE = 0.01, 0.1
+
+
+def warn_of_weak_spots(problem, result, uses_blocks=False):
+    """Warn of what makes a fit doubtful that was left to learn, each with its cure.
+
+    Parameters
+    ----------
+    problem : Problem
+    result : FitResult
+    uses_blocks : bool
+        Whether predictions rest on more than the mean of q(u), which then need not explain.
+    """
+    trace = problem.trace
+    if not problem.learns or trace.stopped:
+        return
+    warn_at_bounds(problem.start, result.parameters)
+    if trace.cut_by == "max_iter":
+        warn_of_max_iter(problem.settings.max_iter)
+    elif trace.cut_by is None and not uses_blocks:
+        warn_of_unexplained(problem.rows, result.posterior, result.likelihood)
+
+
+def warn_at_bounds(start, parameters):
+    """Warn where a kernel parameter or the noise variance is at a bound that the user chose.
+
+    Default bounds are far apart: noise-free targets end at one, and there is nothing to mend.
+
+    Parameters
+    ----------
+    start : Start
+    parameters : Parameters
+        As learned.
+    """
+    for name in ("theta", "log_noise"):
+        if not start.space.learns(name) or name in start.with_default_bounds:
+            continue
+        is_kernel = name == "theta"
+        labels = _names(parameters.expression.kernel) if is_kernel else ["noise_variance"]
+        values, bounds = np.ravel(parameters.values[name]), start.space.group(name).bounds
+        for label, value, (lower, upper) in zip(labels, values, bounds, strict=True):
+            if np.isclose(lower, upper):
+                continue
+            if np.isclose(value, lower):
+                _warn_at_bound(label, "lower", lower, "Decreasing")
+            if np.isclose(value, upper):
+                _warn_at_bound(label, "upper", upper, "Increasing")
+
+
+def _warn_at_bound(label, end, bound, change):
+    warn_caller(
+        f"The optimal value found for {label} is close to the specified {end} bound "
+        f"{np.exp(bound):g}. {change} the bound and calling fit again may find a better value."
+    )
+
+
+def warn_of_max_iter(max_iter):
+    """Warn that learning ended while the objective rose."""
+    warn_caller(
+        f"max_iter={max_iter} iterations ended learning while the objective was still rising by "
+        "more than tol. Raise max_iter, or tol if the model is good enough."
+    )
+
+
+def _names(kernel):
+    """Names of the entries of theta."""
+    for parameter in kernel.hyperparameters:
+        if not parameter.fixed:
+            for i in range(parameter.n_elements):
+                yield f"dimension {i} of parameter {parameter.name} of the kernel"
+
+
+def warn_of_unexplained(rows, posterior, likelihood):
+    """Warn where q(u) explains nothing of targets that neighbours predict.
+
+    Parameters
+    ----------
+    rows : Rows
+    posterior : Posterior
+    likelihood : Likelihood
+        Only one of regression with the mean of q(u) as its own is looked at.
+    """
+    has_own_mean = likelihood.scales_targets and likelihood.identity_mean
+    if not has_own_mean or min(len(rows), rows.total_weight) < _LEAST_ROWS:
+        return
+    sample = rows.select(slice(None, None, -(-len(rows) // _ROWS)))
+    X, y = np.asarray(sample.X, dtype=np.float64), sample.targets
+    explained = _explained(y, posterior.mean(X))
+    if not explained < _LITTLE:
+        return
+    by_neighbours = _explained_by_neighbours(X, y)
+    if by_neighbours > _CLEARLY_MORE:
+        warn_caller(
+            f"The fit explains {max(explained, 0.0):.1%} of the variance of y, while the nearest "
+            f"neighbours of held-out rows explain {by_neighbours:.0%}: the function may vary "
+            "faster than the starting values let learning see. Give a `kernel` with shorter length "
+            "scales, in units of X, and perhaps a larger n_inducing."
+        )
+
+
+def _explained(y, predicted):
+    """Share of the variance of y that is explained, all outputs together; 1 for constants."""
+    if not np.ptp(y, axis=0).any():
+        return 1.0
+    return 1.0 - ((y - predicted) ** 2).sum() / ((y - y.mean(axis=0)) ** 2).sum()
+
+
+def _explained_by_neighbours(X, y):
+    """The same by five neighbours among half of the rows, for the other half."""
+    from sklearn.neighbors import KNeighborsRegressor  # not needed by most fits
+
+    scale = X.std(axis=0)
+    X = X / np.where(scale > 0.0, scale, 1.0)
+    order = np.random.RandomState(0).permutation(len(X))
+    known, held_out = order[: len(X) // 2], order[len(X) // 2 :]
+    model = KNeighborsRegressor(_N_NEIGHBOURS).fit(X[known], y[known])
+    return _explained(y[held_out], model.predict(X[held_out]))

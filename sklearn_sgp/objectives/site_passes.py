@@ -1,0 +1,106 @@
+"""Tasks of the passes over rows that `objectives.sites` makes: sites, their sums, the gradient."""
+
+import numpy as np
+
+from .._core import _linalg as la
+from .._core._memory import empty
+from .._linalg import copy_of, product
+from .._parallel import map_groups, shares_memory
+from ..factors.gradients import BlockGradient, GradientSums, pull_back
+from ..factors.passes import each_made
+
+
+def _whitened(group, kept, prior):
+    return each_made(group, kept, lambda piece: prior.whitened(piece.X))
+
+
+def information_group(group, kept, prior, lambda_1, lambda_2):
+    """Data parts (H_c, h_c) that sites make, over one group of rows."""
+    m, n_latent = len(prior.Z), lambda_1.shape[1]
+    H, h, lo = [np.zeros((m, m)) for _ in range(n_latent)], np.zeros((m, n_latent)), 0
+    for piece, A in _whitened(group, kept, prior):
+        hi = lo + len(piece)
+        _add_sites(A, lambda_1[lo:hi], lambda_2[lo:hi], H, h)
+        lo = hi
+    return H, h
+
+
+def _add_sites(A, lambda_1, lambda_2, H, h):
+    weighted = empty(A.shape)
+    for c, H_c in enumerate(H):
+        la.syrk(np.multiply(A, np.sqrt(lambda_2[:, c]), out=weighted), H_c, 1.0, 1.0)
+    la.gemm(A, np.ascontiguousarray(lambda_1), h, False, False, 1.0, 1.0)
+
+
+def pass_group(group, kept, q, likelihood, noise_variance):
+    """`SitePass` of one group of rows, the target as its sums."""
+    prior, (m, n_latent) = q.prior, q.h.shape
+    H, h = [np.zeros((m, m)) for _ in range(n_latent)], np.zeros((m, n_latent))
+    value, log_noise, theta, found = 0.0, 0.0, 0.0, []
+    for piece, A in _whitened(group, kept, prior):
+        mean = product(A, q.v_mean, trans_a=True)  # (n, C)
+        unexplained = prior.kernel.diag(piece.X)
+        la.column_dots(A, A, unexplained, -1.0)
+        np.maximum(unexplained, 0.0, out=unexplained)  # below 0 by rounding only
+        variance = np.empty((len(piece), n_latent))
+        for c, precision in enumerate(q.precisions):
+            root, column = copy_of(A), unexplained.copy()
+            la.trmm(precision.L_inv, root)
+            la.column_dots(root, root, column)
+            variance[:, c] = column
+        expected = likelihood.expected_log_density(
+            piece.targets, mean, np.maximum(variance, 1e-300), noise_variance
+        )
+        weight = np.ones(len(piece)) if piece.weight is None else piece.weight
+        with np.errstate(over="ignore", invalid="ignore"):  # `site_pass` looks for these
+            g, gamma = expected.d_mean * weight[:, None], expected.d_variance * weight[:, None]
+            lambda_2 = np.maximum(-2.0 * gamma, 0.0)
+            lambda_1 = g + lambda_2 * mean
+            _add_sites(A, lambda_1, lambda_2, H, h)
+        value += float(weight @ expected.value)
+        log_noise += float(weight @ expected.d_log_noise)
+        if expected.d_theta is not None:
+            theta = theta + weight @ expected.d_theta
+        found.append((g, gamma, lambda_1, lambda_2))
+    arrays = [np.concatenate(parts) for parts in zip(*found, strict=True)]
+    return value, log_noise, theta, arrays, H, h
+
+
+def gradient_group(group, kept, q, with_inputs, g, gamma):
+    """`GradientSums` of one group of rows."""
+    return GradientSums.total(_gradient_parts(group, kept, q, with_inputs, g, gamma))
+
+
+def _gradient_parts(group, kept, q, with_inputs, g, gamma):
+    lo = 0
+    for piece, A in _whitened(group, kept, q.prior):
+        own = slice(lo, lo + len(piece))
+        lo += len(piece)
+        A_bar = product(q.v_mean, np.ascontiguousarray(g[own]), trans_b=True)  # (m, n)
+        MA = empty(A.shape)
+        for c, precision in enumerate(q.precisions):
+            la.gemm(precision.covariance_change, A, MA)
+            MA *= 2.0 * gamma[own, c]
+            A_bar += MA
+        cotangent = BlockGradient(0.0, A_bar, gamma[own].sum(axis=1), 0.0)
+        yield pull_back(q.prior, piece.X, A, cotangent, with_inputs)
+
+
+def factorised(q, c):
+    """What `pass_group` needs of the c-th precision."""
+    precision = q.precisions[c]
+    return precision.L_inv
+
+
+def covariance_changed(q, c):
+    """What `gradient_group` needs of the c-th precision."""
+    return q.precisions[c].covariance_change
+
+
+def for_each_precision(compute, q, n_jobs):
+    """Fill cached properties before the tasks start; in parallel where that reaches the caller."""
+    if shares_memory():
+        map_groups(compute, [(q, c) for c in range(len(q.H))], n_jobs)
+    for c in range(len(q.H)):
+        compute(q, c)
+    q.v_mean  # noqa: B018

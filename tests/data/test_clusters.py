@@ -1,0 +1,75 @@
+"""k-means without warnings, and the nearest centre, also in several threads."""
+
+import threading
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.cluster import KMeans
+
+from sklearn_sgp.data.clusters import kmeans, nearest
+
+
+def _points(n=400, d=3):
+    rng = np.random.default_rng(0)
+    return rng.standard_normal((n, d)) + 1e3, rng.gamma(1.0, 1.0, n)
+
+
+@pytest.mark.parametrize("max_iter", [1, 5, 100])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_centres_are_those_of_scikit_learn(weighted, max_iter):
+    """Centres are those of KMeans with the same seed, sorted."""
+    X, weight = _points()
+    weight = weight if weighted else None
+    model = KMeans(9, n_init=1, max_iter=max_iter, random_state=4).fit(X, sample_weight=weight)
+    mine = kmeans(X, 9, np.random.RandomState(4), max_iter=max_iter, weight=weight)
+    assert_allclose(mine, np.unique(model.cluster_centers_, axis=0), rtol=1e-12)
+
+
+def test_nearest():
+    """Each row gets the number of the centre at the least distance."""
+    X, _ = _points()
+    distance = ((X[:, None] - X[None, :7]) ** 2).sum(axis=2)
+    assert_array_equal(nearest(X, X[:7]), distance.argmin(axis=1))
+
+
+# Of 30 points 27 are one but for rounding: KMeans finds fewer clusters than it is asked for
+_CLOSE = np.concatenate([np.arange(3.0), 5.0 + 1e-12 * np.arange(27)])[:, None]
+
+
+def test_points_that_are_close_together_warn_of_nothing():
+    """Where k-means finds fewer clusters than asked for, fewer centres may come, and no warning."""
+    centres = kmeans(_CLOSE, 12, np.random.RandomState(0), max_iter=20)
+    assert 4 <= len(centres) <= 12
+    assert np.isfinite(centres).all()
+    assert_allclose(nearest(_CLOSE[:3], centres), np.arange(3))
+
+
+def test_filters_of_warnings_are_left_alone():
+    """Nothing is filtered out, for filters belong to all threads."""
+
+    def filtered(action, *_, **__):
+        assert action == "error"  # scikit-learn's own, where it validates
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("simplefilter", "filterwarnings"):
+            patch.setattr(warnings, name, filtered)
+        centres = kmeans(_CLOSE, 4, np.random.RandomState(0), max_iter=20)
+    assert len(centres) == 4
+
+
+def test_threads_that_overlap_leave_blas_its_threads(two_blas_threads):
+    """k-means in four threads gives each what it gives alone, and BLAS keeps its threads."""
+    X, _ = _points(100)
+    barrier = threading.Barrier(4)
+
+    def centres(seed):
+        barrier.wait(10)
+        return kmeans(X, 5, np.random.RandomState(seed), max_iter=20)
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(centres, range(4)))
+    for seed, one in enumerate(found):
+        assert_allclose(one, kmeans(X, 5, np.random.RandomState(seed), max_iter=20), rtol=1e-9)

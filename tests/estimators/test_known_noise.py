@@ -1,0 +1,36 @@
+"""Noise variances that are known for each row: weights 1 / variance, noise fixed at 1."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+
+from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
+
+KERNEL = ConstantKernel(2.0) * RBF(1.3)
+
+
+@pytest.mark.parametrize("kind", [SVGPRegressor, AnytimeSGPRegressor])
+def test_it_is_the_exact_model_with_these_variances(kind, rng):
+    """With Z = X the latent function, and the evidence less a constant, are scikit-learn's."""
+    X = np.sort(rng.uniform(0.0, 10.0, (25, 1)), axis=0)
+    se = rng.uniform(0.1, 0.8, 25)
+    y = 3.0 + np.sin(X[:, 0]) + se * rng.standard_normal(25)
+    X_new = np.linspace(-1.0, 11.0, 30)[:, None]
+    exact = GaussianProcessRegressor(KERNEL, alpha=se**2, optimizer=None).fit(X, y)
+    weight = 1.0 / se**2
+    model = kind(
+        KERNEL,
+        inducing=X,
+        optimizer=None,
+        noise_variance=1.0,
+        noise_variance_bounds="fixed",
+        normalize_y=False,
+    ).fit(X, y, sample_weight=weight)
+    mean, std = exact.predict(X_new, return_std=True)
+    assert_allclose(model.predict(X_new), mean, rtol=1e-6, atol=1e-6)
+    assert_allclose(model.predict_std(X_new, include_noise=False), std, rtol=1e-5)
+    constant = 0.5 * ((weight - 1.0) * np.log(2.0 * np.pi) + np.log(weight)).sum()
+    evidence = exact.log_marginal_likelihood_value_
+    assert_allclose(model.objective_ + constant, evidence, rtol=1e-6)

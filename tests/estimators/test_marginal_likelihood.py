@@ -1,0 +1,133 @@
+"""log_marginal_likelihood at other parameters, against scikit-learn's and by differences."""
+
+import numpy as np
+import pytest
+from dense import central_difference
+from numpy.testing import assert_allclose
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
+
+from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
+
+KERNELS = {
+    "noise": ConstantKernel(1.5) * RBF([0.8, 1.3]) + WhiteKernel(0.2),
+    "noise between, part of it fixed": WhiteKernel(0.1)
+    + ConstantKernel(0.7, "fixed") * Matern(1.1, nu=2.5)
+    + WhiteKernel(0.05, "fixed")
+    + RBF(2.0),
+}
+MODELS = ["svgp", "sor", "dtc", "vfe", "fitc", "pitc", "pic"]
+
+
+def held(kernel, model="svgp", **parameters):
+    """A regressor that learns nothing but the posterior."""
+    parameters = {"optimizer": None, "normalize_y": False, "random_state": 0} | parameters
+    if model == "svgp":
+        return SVGPRegressor(kernel, **parameters)
+    return AnytimeSGPRegressor(kernel, model=model, block_size=15, **parameters)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("name", KERNELS)
+def test_with_all_rows_it_is_scikit_learns(model, name, toy):
+    """With Z = X value and gradient are those of GaussianProcessRegressor, noise included."""
+    X, y = toy
+    kernel, y = KERNELS[name], y - y.mean()
+    theta = kernel.theta + np.linspace(-0.3, 0.4, kernel.n_dims)
+    exact = GaussianProcessRegressor(kernel, optimizer=None, alpha=1e-13).fit(X, y)
+    value, gradient = exact.log_marginal_likelihood(theta, eval_gradient=True)
+    ours = held(kernel, model, inducing=X).fit(X, y)
+    found, slope = ours.log_marginal_likelihood(theta, True, X=X, y=y)
+    assert_allclose(found, value, rtol=1e-6)
+    assert_allclose(slope, gradient, rtol=1e-6, atol=1e-6 * np.abs(gradient).max())
+    assert_allclose(ours.log_marginal_likelihood(theta, X=X, y=y), found, rtol=1e-12)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("name", KERNELS)
+def test_gradient_is_that_of_the_value(model, name, toy_outputs):
+    """With few inducing inputs, two scaled outputs and weights, differences are the gradient."""
+    X, y = toy_outputs
+    weight = np.linspace(0.0, 2.0, len(X))
+    rows = {"X": X, "y": y, "sample_weight": weight}
+    ours = held(KERNELS[name], model, n_inducing=6, normalize_y=True)
+    ours.fit(X, y, sample_weight=weight)
+    theta = ours.kernel_.theta + np.linspace(-0.2, 0.3, ours.kernel_.n_dims)
+    _, gradient = ours.log_marginal_likelihood(theta, True, **rows)
+    differences = central_difference(lambda t: ours.log_marginal_likelihood(t, **rows), theta, 1e-5)
+    assert_allclose(gradient, differences, rtol=1e-5, atol=1e-6 * np.abs(gradient).max())
+
+
+@pytest.mark.parametrize("model", ["svgp", "vfe", "fitc"])
+def test_at_the_learned_kernel_it_is_the_objective(model, toy):
+    """What was learned has the objective that fit reports, in units of y."""
+    X, y = toy
+    ours = held(None, model, optimizer="auto", max_iter=5, normalize_y=True, n_inducing=8)
+    ours.fit(X, y)
+    assert ours.log_marginal_likelihood() == ours.objective_
+    found = ours.log_marginal_likelihood(ours.kernel_.theta, X=X, y=y)
+    assert_allclose(found, ours.objective_, rtol=1e-8)
+
+
+@pytest.mark.parametrize("likelihood", ["student_t", "poisson"])
+def test_other_likelihoods(likelihood, toy):
+    """With other likelihoods it is their bound, and its gradient."""
+    X, y = toy
+    y = np.round(y) if likelihood == "poisson" else y
+    y = np.abs(y)
+    kernel = ConstantKernel(1.5) * RBF(1.3)
+    ours = held(kernel, likelihood=likelihood, n_inducing=8).fit(X, y)
+    theta = ours.kernel_.theta
+    value, gradient = ours.log_marginal_likelihood(theta, True, X=X, y=y)
+    assert_allclose(value, ours.objective_, atol=1e-5 * len(X))
+    differences = central_difference(
+        lambda t: ours.log_marginal_likelihood(t, X=X, y=y), theta, 1e-2
+    )
+    assert_allclose(gradient, differences, rtol=0.02, atol=0.02 * np.abs(gradient).max())
+
+
+def test_pic_uses_the_rows_that_it_keeps(toy):
+    """PIC needs no rows: it has them, in their blocks."""
+    X, y = toy
+    ours = held(KERNELS["noise"], "pic", n_inducing=6).fit(X, y)
+    found = ours.log_marginal_likelihood(ours.kernel_.theta)
+    assert_allclose(found, ours.objective_, rtol=1e-8)
+
+
+def test_labels_of_blocks(toy):
+    """A model with labels of blocks wants them with the rows, and then has its objective."""
+    X, y = toy
+    labels = np.arange(len(X)) % 4
+    ours = held(KERNELS["noise"], "pitc", n_inducing=6).fit(X, y, blocks=labels)
+    theta = ours.kernel_.theta
+    found = ours.log_marginal_likelihood(theta, X=X, y=y, blocks=labels)
+    assert_allclose(found, ours.objective_, rtol=1e-8)
+    with pytest.raises(ValueError, match="blocks must be given with X and y"):
+        ours.log_marginal_likelihood(theta, X=X, y=y)
+
+
+def test_nothing_of_the_model_changes(toy):
+    """The model is as before, whatever clone_kernel says."""
+    X, y = toy
+    ours = held(KERNELS["noise"], n_inducing=6).fit(X, y)
+    before, kernel = ours.predict(X), ours.kernel_
+    ours.log_marginal_likelihood(kernel.theta + 0.5, clone_kernel=False, X=X, y=y)
+    assert ours.kernel_ is kernel and kernel == KERNELS["noise"]
+    assert_allclose(ours.predict(X), before, rtol=0)
+
+
+def test_what_cannot_be(toy):
+    """Wrong arguments are errors that say what is wanted."""
+    X, y = toy
+    ours = held(KERNELS["noise"], n_inducing=6).fit(X, y)
+    theta = ours.kernel_.theta
+    with pytest.raises(ValueError, match=r"keeps no training rows.*pass X= and y="):
+        ours.log_marginal_likelihood(theta)
+    with pytest.raises(ValueError, match="gradient needs theta"):
+        ours.log_marginal_likelihood(eval_gradient=True)
+    with pytest.raises(ValueError, match="given together, and with theta"):
+        ours.log_marginal_likelihood(theta, X=X)
+    with pytest.raises(ValueError, match="given together, and with theta"):
+        ours.log_marginal_likelihood(X=X, y=y)
+    with pytest.raises(ValueError, match=r"finite and have shape \(4,\)"):
+        ours.log_marginal_likelihood(theta[:2], X=X, y=y)
