@@ -21,7 +21,7 @@ from sklearn.gaussian_process.kernels import (
 )
 
 from sklearn_sgp.data.rows import Rows
-from sklearn_sgp.factors.block_factors import Model
+from sklearn_sgp.factors.block_factors import Model, block_factors
 from sklearn_sgp.factors.block_sums import block_sums, pieces_of_blocks
 from sklearn_sgp.factors.passes import Pieces
 from sklearn_sgp.fitting.problem import Settings
@@ -240,8 +240,14 @@ def make_parameters(kernel, Z, noise, *, centre=None, **others):
     """Parameters of the package at the kernel's own values; ``others`` are further groups."""
     centre = np.zeros(Z.shape[1]) if centre is None else centre
     expression = compile_kernel(kernel, centre)
-    values = {"theta": expression.theta, "log_noise": float(np.log(noise)), "Z": Z}
+    values = {"theta": expression.theta, "log_noise": np.log(noise), "Z": Z}
     return Parameters(expression, {**values, **others})
+
+
+def block_factor(prior, rows, noise, model):
+    """The factor of some rows whose outputs share one noise variance."""
+    (factor,) = block_factors(prior, rows, noise, model)
+    return factor
 
 
 def make_space(n_theta, Z_unit=None, *, noise=True, n_likelihood=0, bound=9.0):

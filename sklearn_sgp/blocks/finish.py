@@ -149,7 +149,7 @@ def with_enough_jitter(run, prior, settings, model, rows, noise_variance):
     settings : Settings
     model : Model or Mixture
     rows : Rows
-    noise_variance : float
+    noise_variance : float or ndarray of shape (t,)
 
     Returns
     -------
@@ -192,9 +192,10 @@ def explained(error, rows, noise_variance):
     if isinstance(error, SingularBlockError | SingularCovarianceError):
         return error
     largest = 1.0 if rows.weight is None else float(rows.weight.max())
+    noise = float(np.min(noise_variance))
     return ValueError(
         "The precision of q(u) must be positive definite and finite. Got one that is not, with "
-        f"{len(rows)} rows, a noise variance of {noise_variance:.1e} of scaled targets and weights "
+        f"{len(rows)} rows, a noise variance of {noise:.1e} of scaled targets and weights "
         f"up to {largest:.1e}. Lower the largest sample_weight, or raise noise_variance and its "
         "bounds."
     )

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..factors.block_sums import block_gradient_sums, block_sums
 from ..factors.passes import Pieces
-from ..gp.posterior import Posterior
+from ..gp.posterior import Posterior, outputs_by_noise
 from ..optimize.adam import Adam, adam_step
 from .schedules import Constant
 
@@ -25,7 +25,7 @@ class NaturalGradientAscent:
     Parameters
     ----------
     prior : Prior
-    noise_variance : float
+    noise_variance : float or ndarray of shape (t,)
     model : Model or Mixture
     blocks : Blocks
     schedule : RobbinsMonro, Average or Constant
@@ -36,7 +36,8 @@ class NaturalGradientAscent:
     def __init__(self, prior, noise_variance, model, blocks, schedule, n_outputs=1, n_jobs=None):
         self.noise_variance, self.model = noise_variance, model
         self.blocks, self.schedule, self.n_jobs = blocks, schedule, n_jobs
-        self.posterior, self.constant = Posterior.at_prior(prior, n_outputs), 0.0
+        n_factors = len(outputs_by_noise(noise_variance))
+        self.posterior, self.constant = Posterior.at_prior(prior, n_outputs, n_factors), 0.0
         self.n_steps = self.n_seen = 0
         self.seen = np.zeros(len(blocks), dtype=bool)  # blocks that q(u) rests on
 

@@ -10,7 +10,8 @@ import numpy as np
 from .._core import _linalg as la
 from .._linalg import copy_of, product
 from .._parallel import group_bounds, map_groups, shares_memory
-from ..factors.block_factors import block_factor
+from ..factors.block_factors import block_factors
+from ..gp.posterior import outputs_by_noise
 
 # Rows of one block that are predicted together.
 _CHUNK = 1024
@@ -25,8 +26,8 @@ class PICConditional:
     Parameters
     ----------
     posterior : Posterior
-        With one H.
-    noise_variance : float
+        With an H for each noise variance.
+    noise_variance : float or ndarray of shape (t,)
     model : Model
     training : callable
         ``training(k)``: the `Rows` of block k.
@@ -36,65 +37,69 @@ class PICConditional:
     """
 
     def __init__(self, posterior, noise_variance, model, training, n_jobs=None, cache=None):
-        self.posterior = posterior
-        self.noise_variance, self.model = noise_variance, model
+        self.posterior, self.noise_variance, self.model = posterior, noise_variance, model
         self.training, self.n_jobs = training, n_jobs
         self.cache = FactorCache(0) if cache is None else cache
 
     def mean(self, X, blocks):
         """Means alone, without any variance: linear in the rows of a block."""
         mean = np.empty((len(X), self.posterior.h.shape[1]))
-        for index, found in self._mapped(_local_mean, X, blocks):
-            mean[index] = found
+        for index, _, own, found in self._mapped(_local_mean, X, blocks):
+            mean[index, own] = found
         return mean
 
     def mean_variance(self, X, blocks):
         mean = np.empty((len(X), self.posterior.h.shape[1]))
-        variance = np.empty((len(X), 1))
-        for index, found in self._mapped(_local_mean_variance, X, blocks):
-            mean[index], variance[index] = found
+        variance = np.empty((len(X), len(self.posterior.H)))
+        for index, c, own, (found, of_one) in self._mapped(_local_mean_variance, X, blocks):
+            mean[index, own], variance[index, c] = found, of_one
         return mean, variance
 
     def _mapped(self, function, X, blocks):
-        """Rows of each block that is hit, and what a function finds there.
+        """Rows of each block that is hit, outputs, and what a function finds there.
 
         A task is one block, or a group of them for workers that get a copy of the posterior.
         """
-        places = _places(blocks)
-        bounds = [(i, i + 1) for i in range(len(places))]
-        if not shares_memory():
-            bounds = group_bounds(len(places), 1)
-        tasks = [
-            (function, self.posterior, [(X[index], self._source(k)) for k, index in places[lo:hi]])
-            for lo, hi in bounds
+        hit = [
+            (index, c, own, posterior, self._source(k, c, own, s2))
+            for c, (posterior, own, s2) in enumerate(self._parts())
+            for k, index in _places(blocks)
         ]
-        groups = map_groups(_each_block, tasks, self.n_jobs)
-        return zip([index for _, index in places], chain.from_iterable(groups), strict=True)
+        bounds = [(i, i + 1) for i in range(len(hit))]
+        if not shares_memory():
+            bounds = group_bounds(len(hit), 1)
+        tasks = [
+            (function, [(posterior, X[index], source) for index, _, _, posterior, source in some])
+            for some in (hit[lo:hi] for lo, hi in bounds)
+        ]
+        found = chain.from_iterable(map_groups(_each_block, tasks, self.n_jobs))
+        for (index, c, own, _, _), here in zip(hit, found, strict=True):
+            yield index, c, own, here
+
+    def _parts(self):
+        """Posteriors with one H, their outputs and noise variances."""
+        noise = outputs_by_noise(self.noise_variance)
+        return [
+            (posterior, *of_one)
+            for posterior, of_one in zip(self.posterior.outputs, noise, strict=True)
+        ]
 
     def mean_covariance(self, X, blocks):
         """Rows of one block as the block's data correlate them, others only through u."""
-        m, t = self.posterior.h.shape
-        mean, roots = np.empty((len(X), t)), np.empty((m, len(X)))
-        own, places = [], _places(blocks)
-        for k, index in places:
-            local = _local_data(self.posterior, *self._source(k))
-            (a, b), c, mean[index] = _project(self.posterior, X[index], local)
-            K = self.posterior.prior.kernel.gram(np.ascontiguousarray(X[index]))
-            K -= product(a, a, trans_a=True)
-            if c is not None:
-                K -= product(c, c, trans_a=True)
-            np.fill_diagonal(K, np.maximum(np.diagonal(K), 0.0))
-            roots[:, index] = b
-            own.append(K)
-        covariance = product(roots, roots, trans_a=True)  # (n, n)
-        for (_, index), K in zip(places, own, strict=True):
-            covariance[np.ix_(index, index)] += K
-        return mean, covariance[:, :, None]
+        mean, covariances = np.empty((len(X), self.posterior.h.shape[1])), []
+        for c, (posterior, own, s2) in enumerate(self._parts()):
 
-    def _source(self, k):
-        """What `_local_data` makes the data of block k from."""
-        rows = None if k < 0 else self.training(k)
-        return k, rows, self.noise_variance, self.model, self.cache
+            def source(k, of_one=(c, own, s2)):
+                return self._source(k, *of_one)
+
+            mean[:, own], covariance = _joint(posterior, X, _places(blocks), source)
+            covariances.append(covariance)
+        return mean, np.stack(covariances, axis=2)
+
+    def _source(self, k, c, own, s2):
+        """What `_local_data` makes the data of block k from, for the outputs of one H."""
+        rows = None if k < 0 else self.training(k).of_outputs(own)
+        return (k, c), rows, s2, self.model, self.cache
 
 
 class FactorCache:
@@ -122,7 +127,7 @@ class FactorCache:
         self._clear()
 
     def get(self, k, make):
-        """The data of block k, from the cache or made now."""
+        """The data of a block, from the cache or made now."""
         with self.lock:
             if k in self.held:
                 self.held.move_to_end(k)
@@ -161,20 +166,20 @@ def _places(blocks):
     return list(zip(numbers, np.split(order, first[1:]), strict=True))
 
 
-def _local_data(posterior, k, rows, noise_variance, model, cache):
+def _local_data(posterior, key, rows, noise_variance, model, cache):
     """Data of a block; None for one without rows."""
     if rows is None or not len(rows):
         return None
 
     def make():
-        factor = block_factor(posterior.prior, rows, noise_variance, model)
+        (factor,) = block_factors(posterior.prior, rows, noise_variance, model)
         At, y = factor.whitened
         weights = y - product(At, posterior.v_mean)
         la.trsm(factor.C, weights, True)
         v_mean = posterior.v_mean - product(factor.A, weights)
         return _Local(rows.X, factor.A, factor.C, At, y, weights, v_mean)
 
-    return cache.get(k, make)
+    return cache.get(key, make)
 
 
 def _project(posterior, X, local):
@@ -196,9 +201,29 @@ def _project(posterior, X, local):
     return (a, b), c, mean
 
 
-def _each_block(function, posterior, blocks):
+def _joint(posterior, X, places, source):
+    """Mean (n, t) and joint covariance (n, n) of rows in several blocks, one H."""
+    mean, roots = np.empty((len(X), posterior.h.shape[1])), np.empty((len(posterior.h), len(X)))
+    within = []
+    for k, index in places:
+        local = _local_data(posterior, *source(k))
+        (a, b), c, mean[index] = _project(posterior, X[index], local)
+        K = posterior.prior.kernel.gram(np.ascontiguousarray(X[index]))
+        K -= product(a, a, trans_a=True)
+        if c is not None:
+            K -= product(c, c, trans_a=True)
+        np.fill_diagonal(K, np.maximum(np.diagonal(K), 0.0))
+        roots[:, index] = b
+        within.append(K)
+    covariance = product(roots, roots, trans_a=True)  # (n, n)
+    for (_, index), K in zip(places, within, strict=True):
+        covariance[np.ix_(index, index)] += K
+    return mean, covariance
+
+
+def _each_block(function, blocks):
     """What a function finds in some blocks, one after the other."""
-    return [function(posterior, X, *source) for X, source in blocks]
+    return [function(posterior, X, *source) for posterior, X, source in blocks]
 
 
 def _local_mean(posterior, X, *source):
@@ -218,9 +243,9 @@ def _chunks(X):
 
 
 def _local_mean_variance(posterior, X, *source):
-    """Mean (n, t) and variance (n, 1) at test rows of one block, in chunks."""
+    """Mean (n, t) and variance (n,) at test rows of one block, in chunks."""
     local = _local_data(posterior, *source)
-    mean, variance = np.empty((len(X), posterior.h.shape[1])), np.empty((len(X), 1))
+    mean, variance = np.empty((len(X), posterior.h.shape[1])), np.empty(len(X))
     for lo in range(0, len(X), _CHUNK):
         piece = slice(lo, lo + _CHUNK)
         (a, b), c, mean[piece] = _project(posterior, X[piece], local)
@@ -230,5 +255,5 @@ def _local_mean_variance(posterior, X, *source):
             la.column_dots(c, c, unexplained, -1.0)
         la.column_dots(b, b, explained)
         # k** - q** - |c|^2 is below 0 by rounding only
-        variance[piece, 0] = np.maximum(unexplained, 0.0) + explained
+        variance[piece] = np.maximum(unexplained, 0.0) + explained
     return mean, variance

@@ -106,7 +106,7 @@ def _mark(problem, plan, parameters):
     return (
         *(fingerprint(part) for part in parts),
         fingerprint(parameters.kernel.sklearn_kernel),
-        parameters.noise_variance,
+        fingerprint(parameters.noise_variance),
         repr((plan, problem.settings.jitter)),
     )
 

@@ -72,6 +72,10 @@ class Rows:
         labels = None if self.labels is None else self.labels[index]
         return Rows(self.X[index], self.y[index], weight, self.y_mean, self.y_scale, labels)
 
+    def of_outputs(self, own):
+        """The same rows with a slice of the outputs."""
+        return replace(self, y=self.y[:, own], y_mean=self.y_mean[own], y_scale=self.y_scale[own])
+
     def weighted(self, factor):
         """The same rows with all weights multiplied by ``factor``."""
         weight = np.ones(len(self)) if self.weight is None else self.weight

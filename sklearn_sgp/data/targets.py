@@ -135,6 +135,12 @@ class Targets:
             return {"y_mean_": float(self.mean[0]), "y_scale_": float(self.scale[0])}
         return {"y_mean_": read_only_copy(self.mean), "y_scale_": read_only_copy(self.scale)}
 
+    def each_output(self, value):
+        """A number where y has one axis, else one for each output, shape (t,), read-only."""
+        if self.ndim == 1:
+            return float(value)
+        return read_only_copy(np.broadcast_to(value, self.mean.shape))
+
     def mean_in_units(self, mean):
         """Scaled means (n, t) in units of y, and of its shape."""
         return self.squeezed(mean * self.scale + self.mean)

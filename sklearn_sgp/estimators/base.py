@@ -290,7 +290,7 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
             "n_steps_": result.n_steps,
         }
         if result.likelihood.has_noise:
-            attributes["noise_variance_"] = result.parameters.noise_variance
+            attributes["noise_variance_"] = targets.each_output(result.noise_variance)
         return attributes | targets.attributes
 
     def _print_progress(self, trace, targets, weight):

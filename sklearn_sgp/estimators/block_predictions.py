@@ -287,7 +287,7 @@ class BlockPredictions(BlockMarginalLikelihood):
             return self._latent_of(specification.conditional(posterior), moments, X)
         conditional = PICConditional(
             posterior,
-            self.noise_variance_,
+            self._result.noise_variance,
             specification.model,
             self._blocks.blocks,
             resolved_jobs(self.n_jobs),

@@ -18,7 +18,7 @@ from .base import SHARED_CONSTRAINTS, BaseSparseGP
 from .predictive_distribution import PredictiveDistribution, check_levels
 
 REGRESSOR_CONSTRAINTS = SHARED_CONSTRAINTS | {
-    "noise_variance": [None, Interval(Real, 0, None, closed="neither")],
+    "noise_variance": [None, Interval(Real, 0, None, closed="neither"), "array-like"],
     "noise_variance_bounds": [StrOptions({"fixed"}), "array-like"],
     "normalize_y": ["boolean", tuple],
 }

@@ -22,6 +22,7 @@ from .._linalg import (
     inverse_from_cholesky,
     product,
 )
+from ..gp.posterior import outputs_by_noise
 from .gradients import BlockGradient
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
@@ -275,29 +276,38 @@ class MixtureFactor:
         )
 
 
-def block_factor(prior, rows, noise_variance, model):
-    """The factor of some rows.
+def block_factors(prior, rows, noise_variance, model):
+    """The factors of some rows: one of all outputs, or one for each.
 
     Parameters
     ----------
     prior : Prior
     rows : Rows
         Of positive weight.
-    noise_variance : float
+    noise_variance : float or ndarray of shape (t,)
     model : Model or Mixture
 
     Returns
     -------
-    block : DiagonalFactor, DenseFactor or MixtureFactor
+    factors : list of DiagonalFactor, DenseFactor or MixtureFactor
+        As many as there are noise variances.
     """
-    A = prior.whitened(rows.X)
-    y = np.ascontiguousarray(rows.targets)
+    A, targets = prior.whitened(rows.X), rows.targets
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight.astype(np.float64)
+    outputs = outputs_by_noise(noise_variance)
+    diagonal = prior.kernel.diag(rows.X)
+    gram = prior.kernel.gram(rows.X) if model.dense else None
+    n_copies = len(outputs) * model.n_dense - 1  # each factor overwrites its own
 
-    def single(model):
-        if model.dense:
-            return DenseFactor(A, y, weight, prior.kernel.gram(rows.X), noise_variance, model)
-        return DiagonalFactor(A, y, weight, prior.kernel.diag(rows.X), noise_variance, model)
+    def single(model, y, s2):
+        nonlocal n_copies
+        if not model.dense:
+            return DiagonalFactor(A, y, weight, diagonal, s2, model)
+        n_copies -= 1
+        return DenseFactor(A, y, weight, copy_of(gram) if n_copies >= 0 else gram, s2, model)
 
-    factors = [(share, single(component)) for component, share in model.components]
-    return factors[0][1] if len(factors) == 1 else MixtureFactor(factors)
+    def factor(y, s2):
+        parts = [(share, single(component, y, s2)) for component, share in model.components]
+        return parts[0][1] if len(parts) == 1 else MixtureFactor(parts)
+
+    return [factor(np.ascontiguousarray(targets[:, own]), s2) for own, s2 in outputs]

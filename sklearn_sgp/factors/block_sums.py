@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .._core import _linalg as la
-from ..gp.posterior import Posterior
-from .block_factors import block_factor
-from .gradients import GradientSums, pull_back
+from ..gp.posterior import Posterior, outputs_by_noise
+from .block_factors import block_factors
+from .gradients import BlockGradient, GradientSums, pull_back
 from .passes import Pieces, each_made
 
 
@@ -32,7 +32,7 @@ class BlockSums(NamedTuple):
         return BlockSums(self.posterior.joined(other.posterior), self.constant + other.constant)
 
 
-def pieces_of_blocks(blocks, m, model, n_jobs=None):
+def pieces_of_blocks(blocks, m, model, n_jobs=None, noise_variance=1.0):
     """Blocks for two passes, of which the first may keep its factors.
 
     Parameters
@@ -43,12 +43,14 @@ def pieces_of_blocks(blocks, m, model, n_jobs=None):
         Number of inducing inputs.
     model : Model or Mixture
     n_jobs : int or None
+    noise_variance : float or ndarray of shape (t,)
 
     Returns
     -------
     pieces : passes.Pieces
     """
-    size = sum(len(rows) * (2 * m + model.n_dense * len(rows)) for rows in blocks)
+    n_dense = np.size(noise_variance) * model.n_dense
+    size = sum(len(rows) * (m + max(n_dense, 1) * m + n_dense * len(rows)) for rows in blocks)
     return Pieces(blocks, size, n_jobs)
 
 
@@ -60,33 +62,39 @@ def block_sums(prior, pieces, noise_variance, model):
     prior : Prior
     pieces : passes.Pieces
         A piece is a block.
-    noise_variance : float
+    noise_variance : float or ndarray of shape (t,)
     model : Model or Mixture
 
     Returns
     -------
     sums : BlockSums
+        Its posterior has an H for each noise variance.
     """
     prior.warm_cache()
-    (H, h, constant), *parts = pieces.map(_sum_group, prior, noise_variance, model)
+    (every_H, h, constant), *parts = pieces.map(_sum_group, prior, noise_variance, model)
     for part in parts:
-        la.axpy(1.0, part[0], H)
+        for H, more in zip(every_H, part[0], strict=True):
+            la.axpy(1.0, more, H)
         h += part[1]
         constant += part[2]
-    la.mirror(H)
-    return BlockSums(Posterior(prior, (H,), h), constant)
+    for H in every_H:
+        la.mirror(H)
+    return BlockSums(Posterior(prior, tuple(every_H), h), constant)
 
 
 def _sum_group(group, kept, prior, noise_variance, model):
-    m, t = len(prior.Z), group[0].y.shape[1]
-    H, h, constant = np.zeros((m, m)), np.zeros((m, t)), 0.0
-    for _, factor in _factors(group, kept, prior, noise_variance, model):
-        constant += factor.add_to(H, h)
-    return H, h, constant
+    m, y, constant = len(prior.Z), group[0].y, 0.0
+    outputs = [own for own, _ in outputs_by_noise(noise_variance)]
+    every_H = [np.zeros((m, m)) for _ in outputs]
+    every_h = [np.zeros((m, y[:, own].shape[1])) for own in outputs]
+    for _, factors in _factors(group, kept, prior, noise_variance, model):
+        for factor, H, h in zip(factors, every_H, every_h, strict=True):
+            constant += factor.add_to(H, h)
+    return every_H, np.hstack(every_h), constant
 
 
 def _factors(group, kept, prior, noise_variance, model):
-    return each_made(group, kept, lambda rows: block_factor(prior, rows, noise_variance, model))
+    return each_made(group, kept, lambda rows: block_factors(prior, rows, noise_variance, model))
 
 
 def block_gradient_sums(q, pieces, noise_variance, model, *, with_inputs=True):
@@ -95,7 +103,7 @@ def block_gradient_sums(q, pieces, noise_variance, model, *, with_inputs=True):
     Parameters
     ----------
     q : Posterior
-        With one H.
+        With an H for each noise variance.
     pieces, noise_variance, model
         As in `block_sums`, whose factors the pieces may have kept.
     with_inputs : bool
@@ -106,14 +114,22 @@ def block_gradient_sums(q, pieces, noise_variance, model, *, with_inputs=True):
     sums : GradientSums
     """
     q.prior.warm_cache()
-    mean, covariance = q.v_mean, q.precisions[0].covariance  # (m, t), (m, m)
+    moments = [
+        (np.ascontiguousarray(q.v_mean[:, own]), precision.covariance)
+        for precision, own in q.by_precision
+    ]
     return GradientSums.total(
-        pieces.map(_gradient_group, q.prior, noise_variance, model, mean, covariance, with_inputs)
+        pieces.map(_gradient_group, q.prior, noise_variance, model, moments, with_inputs)
     )
 
 
-def _gradient_group(group, kept, prior, noise_variance, model, mean, covariance, with_inputs):
+def _gradient_group(group, kept, prior, noise_variance, model, moments, with_inputs):
     return GradientSums.total(
-        pull_back(prior, rows.X, factor.A, factor.gradient(mean, covariance), with_inputs)
-        for rows, factor in _factors(group, kept, prior, noise_variance, model)
+        pull_back(prior, rows.X, factors[0].A, _gradient(factors, moments), with_inputs)
+        for rows, factors in _factors(group, kept, prior, noise_variance, model)
     )
+
+
+def _gradient(factors, moments):
+    parts = [factor.gradient(*of_one) for factor, of_one in zip(factors, moments, strict=True)]
+    return BlockGradient.of_outputs(parts)

@@ -14,8 +14,8 @@ from .._linalg import product
 class Gradient(dict):
     """Derivatives of an objective by the names of `optimize.parameters`: its groups.
 
-    Always "theta" (n_theta,) in the kernel's log parameters and "log_noise", a number; "Z" (m, d)
-    or 0.0 where it was not asked for; "likelihood" where the likelihood has parameters.
+    Always "theta" (n_theta,) in the kernel's log parameters and "log_noise", a number or (t,);
+    "Z" (m, d) or 0.0 where it was not asked for; "likelihood" where the likelihood has parameters.
     """
 
     def scaled(self, factor):
@@ -23,17 +23,47 @@ class Gradient(dict):
         return Gradient((name, factor * part) for name, part in self.items())
 
 
+def noise_gradient(noise_variance, by_output):
+    """Derivative in the logarithm of the noise variance, from those of the outputs.
+
+    Parameters
+    ----------
+    noise_variance : float or ndarray of shape (t,)
+    by_output : ndarray of shape (t,), or a number
+        Derivatives if each output had a noise variance of its own.
+
+    Returns
+    -------
+    derivative : float or ndarray of shape (t,)
+        Of the shape of ``noise_variance``.
+    """
+    return by_output if np.ndim(noise_variance) else float(np.sum(by_output))
+
+
 class BlockGradient(NamedTuple):
     """E_q[log t_B] and its derivatives, q held in v.
 
     ``A`` (m, n) is the cotangent of A, ``K_XX`` that of K(X, X) (n, n), of its diagonal (n,), or
-    None, and ``log_noise`` a number.
+    None, and ``log_noise`` a number or one for each output, shape (t,).
     """
 
     value: float
     A: np.ndarray
     K_XX: np.ndarray | None
-    log_noise: float
+    log_noise: float | np.ndarray
+
+    @classmethod
+    def of_outputs(cls, parts):
+        """The sum over outputs, each with a noise variance of its own."""
+        if len(parts) == 1:
+            return parts[0]
+        K_XX = None if parts[0].K_XX is None else sum(part.K_XX for part in parts)
+        return cls(
+            sum(part.value for part in parts),
+            sum(part.A for part in parts),
+            K_XX,
+            np.array([part.log_noise for part in parts]),
+        )
 
 
 @dataclass
@@ -46,7 +76,7 @@ class GradientSums:
 
     value: float
     theta: np.ndarray
-    log_noise: float
+    log_noise: float | np.ndarray
     Z: np.ndarray
     AAt: np.ndarray
     others: dict = field(default_factory=dict)
@@ -55,7 +85,7 @@ class GradientSums:
         la.axpy(1.0, other.AAt, self.AAt)
         self.value += other.value
         self.theta = self.theta + other.theta
-        self.log_noise += other.log_noise
+        self.log_noise = self.log_noise + other.log_noise
         self.Z = self.Z + other.Z
         for name, part in other.others.items():
             self.others[name] = self.others.get(name, 0.0) + part

@@ -18,20 +18,20 @@ from .passes import each_made
 class RowSums:
     """Weighted sums over rows; a is K(Z, x), or inv(L) K(Z, x) in the whitened form.
 
-    gram = sum w a a^T (m, m); cross = sum w a y^T (m, t); targets = sum w |y|^2;
+    gram = sum w a a^T (m, m); cross = sum w a y^T (m, t); targets = sum w y^2 (t,);
     diagonal = sum w k(x, x); weight = sum w.
     """
 
     gram: np.ndarray
     cross: np.ndarray
-    targets: float = 0.0
+    targets: np.ndarray | float = 0.0
     diagonal: float = 0.0
     weight: float = 0.0
 
     def __iadd__(self, other):
         la.axpy(1.0, other.gram, self.gram)
         self.cross += other.cross
-        self.targets += other.targets
+        self.targets = self.targets + other.targets
         self.diagonal += other.diagonal
         self.weight += other.weight
         return self
@@ -99,7 +99,7 @@ def _sum_group(group, kept, kernel, Z, L_inv):
         diagonal = kernel.diag(piece.X)
         la.syrk(A, total.gram, 1.0, 1.0)
         la.gemm(A, y, total.cross, False, False, 1.0, 1.0)
-        total.targets += float(np.vdot(y, y))
+        total.targets = total.targets + (y * y).sum(axis=0)
         total.diagonal += float(
             diagonal.sum() if piece.weight is None else np.dot(piece.weight, diagonal)
         )

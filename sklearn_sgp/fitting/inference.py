@@ -18,7 +18,7 @@ import numpy as np
 
 from ..factors.passes import Pieces
 from ..factors.row_sums import row_sums
-from ..gp.coordinates import DIRECT_GRADIENT_LIMIT, Whitened, choose_coordinates
+from ..gp.coordinates import DIRECT_GRADIENT_LIMIT, Separate, Whitened, choose_coordinates
 from ..gp.posterior import Posterior
 from ..gp.prior import Prior
 from ..objectives.collapsed import collapsed_bound, collapsed_value, optimal_q
@@ -66,7 +66,9 @@ def inference_for(likelihood, n_outputs):
 
 
 class ConjugateInference:
-    """Gaussian noise: all outputs share one H, and the optimal q(u) takes one pass.
+    """Gaussian noise: the optimal q(u) takes one pass.
+
+    All outputs share one H, unless each has a noise variance of its own.
 
     Parameters
     ----------
@@ -148,6 +150,8 @@ class ConjugateInference:
 
     def first_q(self, prior, parameters, rows, settings):
         """q(u) before any data."""
+        if np.ndim(parameters.noise_variance):
+            return Posterior.at_prior(prior, self.n_outputs, self.n_outputs)
         q = Whitened(Posterior.at_prior(prior, self.n_outputs))
         return self.under(q, prior, parameters, rows, settings)
 
@@ -158,6 +162,8 @@ class ConjugateInference:
         L H L^T, the data part takes a relative change of K(Z, Z) times its condition number
         (docs/theory.md, eq. 14); whitened, none of it.
         """
+        if np.ndim(parameters.noise_variance):
+            return q.under(prior)
         q, s2 = q.under(prior), parameters.noise_variance
         coordinates = Whitened
         if settings.learning_rate * prior.condition <= 1.0:
@@ -165,10 +171,19 @@ class ConjugateInference:
         return q if isinstance(q, coordinates) else coordinates.from_posterior(q.posterior)
 
     def minibatch(self, q, parameters, batch, scale, with_inputs, n_jobs=None):
-        """`MinibatchTerms` of a batch whose rows count ``scale`` times."""
-        return minibatch_bound(
-            q, self.likelihood, parameters.noise_variance, batch, scale, with_inputs=with_inputs
-        )
+        """`MinibatchTerms` of a batch whose rows count ``scale`` times.
+
+        ``q`` is a `Posterior` if each output has a noise variance, else in coordinates.
+        """
+        s2 = parameters.noise_variance
+        if np.ndim(s2):
+            problem = SiteProblem(q.prior, batch.weighted(scale), self.likelihood, s2, n_jobs)
+            return _site_terms(problem, q, with_inputs)
+        return minibatch_bound(q, self.likelihood, s2, batch, scale, with_inputs=with_inputs)
+
+    def _in_coordinates(self, posterior, parameters):
+        """A posterior as `minibatch` takes it."""
+        return posterior if np.ndim(parameters.noise_variance) else Whitened(posterior)
 
     def keep_q(self, q, weight):
         """Nothing has to be remembered: the last q(u) is known in closed form."""
@@ -198,23 +213,33 @@ class ConjugateInference:
         """
         prior, s2 = posterior.prior, parameters.noise_variance
         sums = row_sums(prior.kernel, prior.Z, prior.L_inv, Pieces.of_rows(rows, n_jobs=n_jobs))
-        asked = Posterior(prior, (sums.gram / s2,), sums.cross / s2)
+        asked = Whitened.from_sums(prior, sums.gram, sums.cross, s2).posterior
         if is_new:
             posterior = posterior.joined(asked)
         else:
             posterior = posterior.towards(asked, natural_step, scale)
         terms = None
         if gradient is not None:
-            terms = self.minibatch(Whitened(posterior), parameters, rows, scale, gradient, n_jobs)
+            q = self._in_coordinates(posterior, parameters)
+            terms = self.minibatch(q, parameters, rows, scale, gradient, n_jobs)
         return Added(posterior, terms, sums)
 
     def bound(self, posterior, parameters, scalars):
         """The collapsed bound from the scalar sums of all rows."""
-        return collapsed_value(Whitened(posterior), scalars, parameters.noise_variance)
+        q = Separate.from_posterior(posterior)
+        return collapsed_value(q, scalars, parameters.noise_variance)
 
     def estimate(self, posterior, parameters, rows, scale, terms):
         """Estimate of the bound for all rows from the last ones."""
-        return self.minibatch(Whitened(posterior), parameters, rows, scale, False).value
+        q = self._in_coordinates(posterior, parameters)
+        return self.minibatch(q, parameters, rows, scale, False).value
+
+
+def _site_terms(problem, q, with_inputs):
+    """`MinibatchTerms` at a q(u) with an H for each latent function; a gradient unless None."""
+    found = problem.site_pass(q)
+    gradient = None if with_inputs is None else problem.gradient(q, found, with_inputs)
+    return MinibatchTerms(found.value - q.kl(), gradient, found.target)
 
 
 class SiteInference:
@@ -298,10 +323,7 @@ class SiteInference:
         return self._minibatch(q, parameters, batch.weighted(scale), with_inputs, n_jobs)
 
     def _minibatch(self, q, parameters, rows, with_inputs, n_jobs):
-        problem = self._problem(q.prior, parameters, rows, n_jobs)
-        found = problem.site_pass(q)
-        gradient = None if with_inputs is None else problem.gradient(q, found, with_inputs)
-        return MinibatchTerms(found.value - q.kl(), gradient, found.target)
+        return _site_terms(self._problem(q.prior, parameters, rows, n_jobs), q, with_inputs)
 
     def keep_q(self, q, weight):
         """Let the last q(u) begin at this one, which rests on rows of some weight."""

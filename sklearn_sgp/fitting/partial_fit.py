@@ -49,7 +49,7 @@ class PartialFitState:
         if result.partial is not None:
             return result.partial
         if result.scalars is None:
-            return cls(RowScalars(result.weight, 0.0, 0.0), exact=False)
+            return cls(RowScalars(result.weight, np.zeros(1), 0.0), exact=False)
         return cls(result.scalars, exact=result.n_used is None)
 
 

@@ -130,10 +130,10 @@ class Problem:
 
 @dataclass(frozen=True)
 class RowScalars:
-    """Sums over rows that the collapsed bound has besides (H, h): w, w |y|^2 and w k(x, x)."""
+    """Sums over rows that the collapsed bound has besides (H, h): w, w y^2 (t,) and w k(x, x)."""
 
     weight: float
-    targets: float
+    targets: np.ndarray
     diagonal: float
 
     def plus(self, sums):

@@ -31,7 +31,7 @@ class Choices:
     n_inducing: int
     inducing: object
     optimize_inducing: bool
-    noise_variance: float | None = None
+    noise_variance: object = None
     noise_variance_bounds: object = None
     ties_length_scales: bool = False
     learns: bool = True
@@ -66,17 +66,17 @@ def start(rows, choices, likelihood, rng, previous=None, choose=None):
     expression, whites, theta_bounds = compile_without_noise(kernel, center)
     if likelihood.has_noise:
         noise, noise_bounds = starting_noise(
-            whites, choices.noise_variance, choices.noise_variance_bounds
+            whites, choices.noise_variance, choices.noise_variance_bounds, rows.y.shape[1]
         )
     else:
         noise, noise_bounds = fixed_unit_noise(whites, choices.kernel, likelihood)
     theta = np.clip(expression.theta, theta_bounds[:, 0], theta_bounds[:, 1])
-    values = {"theta": theta, "log_noise": float(np.log(noise))}
+    values = {"theta": theta, "log_noise": np.log(noise)}
     if len(likelihood.theta):
         values["likelihood"] = likelihood.theta
     bounds = {"theta": theta_bounds, "likelihood": likelihood.theta_bounds}
     if noise_bounds is not None:
-        bounds["log_noise"] = np.log([noise_bounds])
+        bounds["log_noise"] = np.log(noise_bounds)
     parameters = Parameters(expression, values)
     parameters = parameters.with_values(**_learned(previous, likelihood, parameters, bounds))
     Z = _inducing_inputs(rows, choices, parameters, std, rng, choose, previous)
@@ -101,7 +101,7 @@ def _groups(choices, expression, likelihood, theta_bounds, noise_bounds, std):
     """The groups that are learned, in the order of the vector."""
     yield Group("theta", theta_bounds)
     if noise_bounds is not None:
-        yield Group("log_noise", np.log([noise_bounds]))
+        yield Group("log_noise", np.log(noise_bounds))
     if len(likelihood.theta):
         yield Group("likelihood", likelihood.theta_bounds)
     if choices.optimize_inducing and expression.differentiable_inputs:
@@ -122,7 +122,7 @@ def _learned(previous, likelihood, parameters, bounds):
     return {
         name: _clipped(old.values[name], bounds[name])
         for name in kept
-        if name in bounds and np.size(old.values[name]) == len(bounds[name])
+        if name in bounds and np.shape(old.values[name]) == np.shape(parameters.values.get(name))
     }
 
 
@@ -147,7 +147,8 @@ def _inducing_inputs(rows, choices, parameters, std, rng, choose, previous=None)
             return old
         return np.vstack([old, _more(old, rows, method, n_inducing, kernel, scale, rng)])
     if choose is not None:
-        return choose(rows, kernel, parameters.noise_variance, scale, rng)
+        least_noise = float(np.min(parameters.noise_variance))
+        return choose(rows, kernel, least_noise, scale, rng)
     return choose_inducing(method, rows.X, rows.weight, n_inducing, kernel, scale, rng)
 
 

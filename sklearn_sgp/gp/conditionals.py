@@ -8,7 +8,7 @@ PIC's conditional needs training rows and is in `blocks/prediction.py`.
 import numpy as np
 
 from .._core import _linalg as la
-from .._linalg import product
+from .._linalg import copy_of, product
 
 
 class ExactConditional:
@@ -17,7 +17,6 @@ class ExactConditional:
     Parameters
     ----------
     posterior : Posterior
-        With one H.
     """
 
     def __init__(self, posterior):
@@ -37,21 +36,23 @@ class SoRConditional(ExactConditional):
     """f = K_XZ inv(K_ZZ) u without any variance of its own: SoR, degenerate away from Z."""
 
     def mean_variance(self, X):
-        mean, root = self._mean_root(X)
-        variance = np.zeros(len(X))
-        la.column_dots(root, root, variance)
-        return mean, variance[:, None]
+        mean, roots = self._mean_roots(X)
+        variance = np.zeros((len(roots), len(X)))
+        for c, root in enumerate(roots):
+            la.column_dots(root, root, variance[c])
+        return mean, variance.T
 
     def mean_covariance(self, X):
-        mean, root = self._mean_root(X)
-        return mean, product(root, root, trans_a=True)[:, :, None]
+        mean, roots = self._mean_roots(X)
+        return mean, np.stack([product(root, root, trans_a=True) for root in roots], axis=2)
 
-    def _mean_root(self, X):
-        """Mean (n, t) and a root (m, n) of the covariance."""
-        root = self.posterior.prior.whitened(X)
-        mean = product(root, self.posterior.v_mean, trans_a=True)
-        la.trmm(self.posterior.precisions[0].L_inv, root)
-        return mean, root
+    def _mean_roots(self, X):
+        """Mean (n, t) and a root (m, n) of the covariance for each H."""
+        A, roots = self.posterior.prior.whitened(X), []
+        for precision in self.posterior.precisions:
+            roots.append(copy_of(A))
+            la.trmm(precision.L_inv, roots[-1])
+        return product(A, self.posterior.v_mean, trans_a=True), roots
 
 
 class FICConditional(SoRConditional):
@@ -62,5 +63,5 @@ class FICConditional(SoRConditional):
 
     def mean_covariance(self, X):
         mean, covariance = super().mean_covariance(X)
-        np.fill_diagonal(covariance[:, :, 0], self.posterior.mean_variance(X)[1][:, 0])
+        covariance[np.diag_indices(len(X))] = self.posterior.mean_variance(X)[1]
         return mean, covariance

@@ -9,7 +9,7 @@ formulas of the objectives are the same in both:
     covariance_change M   latent variances are k(x, x) plus the column sums of A * (M A)
 
 A gradient in kernel and Z holds the data part fixed, in the coordinates it is in. All outputs share
-one H here.
+one H in both; `Separate` holds several of them.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ import numpy as np
 from .._core import _linalg as la
 from .._core._memory import empty
 from .._linalg import cholesky, copy_of, inverse_from_cholesky, product, sandwich
-from .posterior import Posterior
+from .posterior import Posterior, outputs_by_noise
 from .prior import Prior
 
 # Largest share of an information that rounding may take in direct coordinates: of its value, and
@@ -33,10 +33,11 @@ DIRECT_GRADIENT_LIMIT = 1e-7
 def information_bound(kernel, rows, noise_variance):
     """What the trace of H, and with it its largest eigenvalue, can hardly exceed.
 
-    tr H <= sum w k(x, x) / noise; the largest of about 1,000 k(x, x) stands for all.
+    tr H <= sum w k(x, x) / noise; the largest of about 1,000 k(x, x) stands for all, and the least
+    noise for all outputs.
     """
     sample = rows.X[:: max(1, len(rows) // 1000)]
-    return float(kernel.diag(sample).max()) * rows.total_weight / noise_variance
+    return float(kernel.diag(sample).max()) * rows.total_weight / float(np.min(noise_variance))
 
 
 def rounding_amplification(prior, rows, noise_variance):
@@ -53,6 +54,11 @@ def choose_coordinates(rows, prior, noise_variance, limit=DIRECT_LIMIT):
 class _Coordinates:
     """What is the same in both coordinates."""
 
+    @property
+    def outputs(self):
+        """The parts with one H each: this one."""
+        return (self,)
+
     def information_cotangent(self):
         """Derivative in H of t (tr H - log |I + H|) / 2 + h^T (I + H)^-1 h / 2 (eq. 11)."""
         c, M = self.coefficients, self.covariance_change  # (m, t), (m, m)
@@ -67,7 +73,17 @@ class _Coordinates:
 
     @classmethod
     def from_sums(cls, prior, gram, cross, noise_variance):
-        """The optimum for Gaussian noise, from sums of products of blocks in these coordinates."""
+        """The optimum for Gaussian noise, from sums of products of blocks in these coordinates.
+
+        With a noise variance for each output, shape (t,), it is a `Separate`.
+        """
+        if np.ndim(noise_variance):
+            return Separate(
+                tuple(
+                    cls.from_sums(prior, gram, np.ascontiguousarray(cross[:, own]), s2)
+                    for own, s2 in outputs_by_noise(noise_variance)
+                )
+            )
         H = np.divide(gram, noise_variance, out=empty(gram.shape))
         return cls.from_information(prior, H, cross / noise_variance)
 
@@ -250,3 +266,29 @@ class Direct(_Coordinates):
         la.gemm(a, a, inner, False, True, -0.5, 1.0)
         la.symmetrize(inner)
         return inner
+
+
+@dataclass(frozen=True)
+class Separate:
+    """q(u) of outputs with an H for each.
+
+    Parameters
+    ----------
+    outputs : tuple of Whitened or of Direct
+        With one H each, under one prior.
+    """
+
+    outputs: tuple
+
+    @classmethod
+    def from_posterior(cls, posterior):
+        """In whitened coordinates."""
+        return cls(tuple(Whitened(one) for one in posterior.outputs))
+
+    @cached_property
+    def posterior(self):
+        return Posterior.of_outputs([one.posterior for one in self.outputs])
+
+    @property
+    def block_factor(self):
+        return self.outputs[0].block_factor

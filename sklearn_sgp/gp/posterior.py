@@ -1,13 +1,14 @@
 """q(u) in whitened information form, of any number of outputs (docs/theory.md, eqs. 4 to 8).
 
 The data enter as two sums, H (m, m) and h (m, t): q(v) = N((I + H)^-1 h, (I + H)^-1). Eigenvalues
-of I + H are at least 1, so its Cholesky factor always exists. With Gaussian noise all outputs share
-one H. With any other likelihood each latent function has an H of its own; the prior, its factor and
-every kernel block are shared.
+of I + H are at least 1, so its Cholesky factor always exists. With Gaussian noise of one variance
+all outputs share one H. With a variance for each output, or any other likelihood, each latent
+function has an H of its own; the prior, its factor and every kernel block are shared.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
@@ -15,6 +16,23 @@ from .._core import _linalg as la
 from .._core._memory import empty
 from .._linalg import cholesky, copy_of, inverse_from_cholesky, product, triangular_inverse
 from .prior import Prior, projection
+
+
+def outputs_by_noise(noise_variance):
+    """Pairs of a slice of the outputs and their noise variance.
+
+    Parameters
+    ----------
+    noise_variance : float or ndarray of shape (t,)
+        One that all outputs share, or one for each.
+
+    Returns
+    -------
+    pairs : list of (slice, float)
+    """
+    if np.ndim(noise_variance) == 0:
+        return [(slice(None), noise_variance)]
+    return [(slice(c, c + 1), float(own)) for c, own in enumerate(noise_variance)]
 
 
 class Precision:
@@ -95,6 +113,22 @@ class Posterior:
         m = len(prior.Z)
         H = tuple(np.zeros((m, m)) for _ in range(n_factors))
         return cls(prior, H, np.zeros((m, n_outputs)))
+
+    @classmethod
+    def of_outputs(cls, posteriors):
+        """Several posteriors under one prior, with the outputs of all."""
+        if len(posteriors) == 1:
+            return posteriors[0]
+        H = tuple(chain.from_iterable(one.H for one in posteriors))
+        return cls(posteriors[0].prior, H, np.hstack([one.h for one in posteriors]))
+
+    @cached_property
+    def outputs(self):
+        """The posteriors with one H each that it consists of."""
+        if len(self.H) == 1:
+            return [self]
+        columns = (np.ascontiguousarray(self.h[:, c : c + 1]) for c in range(len(self.H)))
+        return [Posterior(self.prior, (H,), h) for H, h in zip(self.H, columns, strict=True)]
 
     @cached_property
     def precisions(self):

@@ -128,22 +128,25 @@ def _shared_noise(whites, noise_variance):
     return levels.tolist()
 
 
-def starting_noise(whites, noise_variance, noise_variance_bounds):
+def starting_noise(whites, noise_variance, noise_variance_bounds, n_outputs=1):
     """Starting value and bounds of the noise variance, from the kernel or the parameters.
+
+    Several outputs have a noise variance each, unless noise terms say what all of them share.
 
     Parameters
     ----------
     whites : list of WhiteKernel
         Noise terms of the kernel. If there are any, their levels and bounds are used.
-    noise_variance : float or None
+    noise_variance : float, array-like of shape (n_outputs,) or None
         Starting value without noise terms; None means 0.1. Must be None with noise terms.
     noise_variance_bounds : tuple of float or "fixed"
         Bounds without noise terms.
+    n_outputs : int, default=1
 
     Returns
     -------
-    noise_variance : float
-    bounds : tuple of float, or None
+    noise_variance : float or ndarray of shape (n_outputs,)
+    bounds : ndarray of shape (1, 2) or (n_outputs, 2), or None
         None if the noise variance is fixed.
     """
     if whites:
@@ -153,11 +156,30 @@ def starting_noise(whites, noise_variance, noise_variance_bounds):
                 f"noise_variance={noise_variance!r} was given as well. Drop one of the two."
             )
         return _noise_from_whites(whites)
-    value = _START_NOISE if noise_variance is None else float(noise_variance)
+    value = _START_NOISE if noise_variance is None else _checked_noise(noise_variance, n_outputs)
     if isinstance(noise_variance_bounds, str):
         return value, None
     lower, upper = check_bounds("noise_variance_bounds", noise_variance_bounds)
-    return float(np.clip(value, lower, upper)), (lower, upper)
+    bounds = np.tile([lower, upper], (n_outputs, 1))
+    if n_outputs == 1:
+        return float(np.clip(value, lower, upper)), bounds
+    return np.clip(np.full(n_outputs, value), lower, upper), bounds
+
+
+def _checked_noise(noise_variance, n_outputs):
+    """A positive number, or one for each output, or a ValueError."""
+    try:
+        value = np.asarray(noise_variance, dtype=np.float64)
+    except (TypeError, ValueError):
+        value = np.empty((0, 0))
+    if value.shape not in ((), (n_outputs,)) or not ((value > 0) & np.isfinite(value)).all():
+        raise ValueError(
+            "The 'noise_variance' parameter must be a positive number, or one for each of the "
+            f"{n_outputs} outputs. Got {noise_variance!r}."
+        )
+    if value.ndim and n_outputs > 1:
+        return value
+    return float(value.ravel()[0])
 
 
 def fixed_unit_noise(whites, kernel, likelihood):
@@ -189,7 +211,7 @@ def _noise_from_whites(whites):
         for white, is_fixed in zip(whites, fixed, strict=True)
     ]
     lower, upper = check_bounds("noise_level_bounds", np.sum(ends, axis=0))
-    return float(np.clip(level, lower, upper)), (lower, upper)
+    return float(np.clip(level, lower, upper)), np.array([[lower, upper]])
 
 
 def check_bounds(name, bounds):

@@ -22,8 +22,9 @@ class ExpectedLogDensity(NamedTuple):
         Expected log density, summed over the outputs of a row.
     d_mean, d_variance : ndarray of shape (n, n_latent)
         Derivatives of ``value`` in the latent means and variances.
-    d_log_noise : ndarray of shape (n,)
-        Derivative of ``value`` in the logarithm of the noise variance; zeros without noise.
+    d_log_noise : ndarray of shape (n, t), or (n,) of zeros
+        Derivatives of ``value`` in the logarithms of the outputs' noise variances; zeros without
+        noise.
     d_theta : ndarray of shape (n, k) or None
         Derivative of ``value`` in `Likelihood.theta`. None: the likelihood has no free parameters.
     """

@@ -7,7 +7,7 @@ from ._base import ExpectedLogDensity, Likelihood
 
 
 class Gaussian(Likelihood):
-    """y = f + e with Gaussian noise e of one variance, the same for every row and output."""
+    """y = f + e with Gaussian noise e, of the same variance in every row."""
 
     conjugate = True
     has_noise = True
@@ -22,7 +22,7 @@ class Gaussian(Likelihood):
             Targets and latent means.
         variance : ndarray of shape (n,) or (n, t)
             Latent variances; shape (n,) if all outputs share them.
-        noise_variance : float
+        noise_variance : float or ndarray of shape (t,)
             Variance of the noise.
 
         Returns
@@ -36,7 +36,7 @@ class Gaussian(Likelihood):
             value=value.sum(axis=1),
             d_mean=residual / noise_variance,
             d_variance=np.full_like(residual, -0.5 / noise_variance),
-            d_log_noise=0.5 * (quadratic - 1.0).sum(axis=1),
+            d_log_noise=0.5 * (quadratic - 1.0),
         )
 
     def moments(self, mean, variance, noise_variance):
@@ -66,5 +66,5 @@ class Gaussian(Likelihood):
         return self.cdf(-y, -mean, variance, noise_variance)
 
     def draw(self, f, noise_variance, rng):
-        """Observations for latent values of any shape."""
-        return f + np.sqrt(noise_variance) * rng.standard_normal(f.shape)
+        """Observations for latent values of shape (n, t, k)."""
+        return f + np.reshape(np.sqrt(noise_variance), (-1, 1)) * rng.standard_normal(f.shape)

@@ -105,7 +105,7 @@ class StudentT(Likelihood):
         Parameters
         ----------
         y, mean, variance : ndarray of shape (n, t)
-        noise_variance : float
+        noise_variance : float or ndarray of shape (t,)
             s^2.
 
         Returns
@@ -114,22 +114,22 @@ class StudentT(Likelihood):
             ``d_variance`` can be positive, as the density is not log-concave. ``d_theta`` is
             None if df is not learned.
         """
-        flat = y.ravel()
+        flat, noise = y.ravel(), _of_each(noise_variance, y.shape)
 
         def terms(f, rows):
-            error = flat[rows, None] - f
-            found = self._terms(error, noise_variance)
-            return (*found, self._theta_term(error, noise_variance)) if self._learns else found
+            error, own = flat[rows, None] - f, noise[rows, None]
+            found = self._terms(error, own)
+            return (*found, self._theta_term(error, own)) if self._learns else found
 
         # the density has its singularities at y, sqrt(df) s above and below the real axis
-        width = np.sqrt(self._df * noise_variance) / 2.8
+        width = np.sqrt(self._df * noise) / 2.8
         found = gaussian_expectations(terms, mean.ravel(), variance.ravel(), width, flat)
-        value, slope, curvature, noise, *theta = (part.reshape(y.shape) for part in found)
+        value, slope, curvature, by_noise, *theta = (part.reshape(y.shape) for part in found)
         return ExpectedLogDensity(
             value.sum(axis=1),
             slope,
             0.5 * curvature,
-            noise.sum(axis=1),
+            by_noise,
             theta[0].sum(axis=1)[:, None] if theta else None,
         )
 
@@ -162,21 +162,22 @@ class StudentT(Likelihood):
     def _mixed(self, function, error, variance, noise_variance, *others):
         """``function(variances, log_weights, error, *others)``, shape (n,), piece by piece.
 
-        The variances (k, n_nodes) are those of the Gaussians whose mixture f + noise is.
+        The variances (k, n_nodes) are those of the Gaussians whose mixture f + noise is;
+        ``noise_variance`` (n,) has one for each error.
         """
-        furthest = float(np.abs(error).max(initial=0.0)) / np.sqrt(noise_variance)
+        furthest = float((np.abs(error) / np.sqrt(noise_variance)).max(initial=0.0))
         spread, log_weights = self._mixture(furthest)
         found = np.empty(len(error))
         for rows in pieces(np.arange(len(error)), len(spread)):
-            total = variance[rows, None] + noise_variance * spread
+            total = variance[rows, None] + noise_variance[rows, None] * spread
             own = (part[rows] for part in (error, *others))
             found[rows] = function(total, log_weights, *own)
         return found
 
     def log_predictive_density(self, y, mean, variance, noise_variance):
         """log p(y), summed over outputs, shape (n,)."""
-        error = (y - mean).ravel()
-        found = self._mixed(_log_density, error, variance.ravel(), noise_variance)
+        error, noise = (y - mean).ravel(), _of_each(noise_variance, y.shape)
+        found = self._mixed(_log_density, error, variance.ravel(), noise)
         return found.reshape(y.shape).sum(axis=1)
 
     def moments(self, mean, variance, noise_variance):
@@ -194,7 +195,8 @@ class StudentT(Likelihood):
     def cdf(self, y, mean, variance, noise_variance):
         """P(Y <= y), shape (n, t)."""
         error, variance = (y - mean).ravel(), np.broadcast_to(variance, y.shape).ravel()
-        return self._mixed(_cdf, error, variance, noise_variance).reshape(y.shape)
+        noise = _of_each(noise_variance, y.shape)
+        return self._mixed(_cdf, error, variance, noise).reshape(y.shape)
 
     def sf(self, y, mean, variance, noise_variance):
         """P(Y > y), shape (n, t)."""
@@ -203,19 +205,25 @@ class StudentT(Likelihood):
     def quantiles(self, mean, variance, noise_variance, levels):
         """Quantiles of y, shape (n, t, n_levels), by bisection of the distribution function."""
         v = np.repeat(variance.ravel(), len(levels))
+        noise = np.repeat(_of_each(noise_variance, mean.shape), len(levels))
         level = np.tile(levels, mean.size)
         # At a level p < 1/2 let a and b be the quantiles of f and of the noise at p / 2. y < a + b
         # implies f < a or noise < b, so it has probability p at most; and so for p > 1/2.
         tail = np.minimum(level, 1.0 - level)
         low = np.sqrt(v) * ndtri(0.5 * tail)
-        low += np.sqrt(noise_variance) * stdtrit(self._df, 0.5 * tail)
-        error = self._mixed(_tail_quantile, low, v, noise_variance, tail)
+        low += np.sqrt(noise) * stdtrit(self._df, 0.5 * tail)
+        error = self._mixed(_tail_quantile, low, v, noise, tail)
         error *= np.where(level > 0.5, -1.0, 1.0)
         return mean[..., None] + error.reshape(*mean.shape, len(levels))
 
     def draw(self, f, noise_variance, rng):
-        """Observations for latent values of any shape."""
-        return f + np.sqrt(noise_variance) * rng.standard_t(self._df, f.shape)
+        """Observations for latent values of shape (n, t, k)."""
+        return f + np.reshape(np.sqrt(noise_variance), (-1, 1)) * rng.standard_t(self._df, f.shape)
+
+
+def _of_each(noise_variance, shape):
+    """Noise variances of all entries of an array (n, t), flat."""
+    return np.broadcast_to(noise_variance, shape).ravel()
 
 
 def _log_density(variances, log_weights, error):

@@ -38,8 +38,8 @@ def block_evidence(parameters, blocks, delta, model, *, copies=1.0, with_inputs=
         If a covariance does not factorise, or the value is not finite.
     """
     prior = Prior.build(parameters.kernel, parameters.Z, delta)
-    pieces = pieces_of_blocks(blocks, len(prior.Z), model, n_jobs)
     s2 = parameters.noise_variance
+    pieces = pieces_of_blocks(blocks, len(prior.Z), model, n_jobs, s2)
     posterior, constant = block_sums(prior, pieces, s2, model).scaled(copies)
     value = posterior.log_evidence(constant)
     if not np.isfinite(value):

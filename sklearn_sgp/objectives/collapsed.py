@@ -7,12 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._core import _linalg as la
 from .._core._memory import empty
 from .._linalg import NotPositiveDefiniteError
 from ..factors.gradients import Gradient
 from ..factors.passes import Pieces
 from ..factors.row_sums import RowSumsCotangent, row_sums, row_sums_gradient
 from ..gp.coordinates import DIRECT_GRADIENT_LIMIT, choose_coordinates
+from ..gp.posterior import outputs_by_noise
 from ..gp.prior import Prior
 
 
@@ -22,7 +24,7 @@ class CollapsedTerms(NamedTuple):
     value: float
     sums: RowSumsCotangent
     K: np.ndarray
-    log_noise: float
+    log_noise: float | np.ndarray
 
 
 def collapsed_value(q, sums, noise_variance):
@@ -30,21 +32,31 @@ def collapsed_value(q, sums, noise_variance):
 
     Parameters
     ----------
-    q : Whitened or Direct
+    q : Whitened, Direct or Separate
         q(u) at its optimum.
     sums : RowSums
         Only its scalars are used.
-    noise_variance : float
+    noise_variance : float or ndarray of shape (t,)
+        With one for each output the bound is the sum of those of the outputs.
 
     Returns
     -------
     value : float
     """
+    return sum(_value(one, sums, *noise) for one, noise in _each(q, noise_variance))
+
+
+def _each(q, noise_variance):
+    """Parts of q with one H, and the outputs and noise variance of each."""
+    return zip(q.outputs, outputs_by_noise(noise_variance), strict=True)
+
+
+def _value(q, sums, own, s2):
     t = q.h.shape[1]
-    unexplained = sums.diagonal / noise_variance - q.trace_H
+    unexplained = sums.diagonal / s2 - q.trace_H
     return 0.5 * (
-        -t * sums.weight * np.log(2.0 * np.pi * noise_variance)
-        - sums.targets / noise_variance
+        -t * sums.weight * np.log(2.0 * np.pi * s2)
+        - float(sums.targets[own].sum()) / s2
         - t * q.log_det
         + q.quadratic
         - t * max(unexplained, 0.0)
@@ -53,13 +65,30 @@ def collapsed_value(q, sums, noise_variance):
 
 def collapsed_terms(q, sums, noise_variance):
     """Value and cotangents of the collapsed bound; parameters as in `collapsed_value`."""
-    s2, t = noise_variance, q.h.shape[1]
+    first, *others = [_terms(one, sums, *noise) for one, noise in _each(q, noise_variance)]
+    if not np.ndim(noise_variance):
+        return first
+    for other in others:
+        la.axpy(1.0, other.sums.gram, first.sums.gram)
+        la.axpy(1.0, other.K, first.K)
+    every = (first, *others)
+    cross = np.hstack([terms.sums.cross for terms in every])
+    return CollapsedTerms(
+        sum(terms.value for terms in every),
+        RowSumsCotangent(first.sums.gram, cross, sum(terms.sums.diagonal for terms in every)),
+        first.K,
+        np.array([terms.log_noise for terms in every]),
+    )
+
+
+def _terms(q, sums, own, s2):
+    t, targets = q.h.shape[1], float(sums.targets[own].sum())
     H_cotangent = q.information_cotangent()  # (m, m)
     scaled = np.divide(H_cotangent, s2, out=empty(H_cotangent.shape))
     informed = float(np.vdot(H_cotangent, q.H)) + q.quadratic
-    log_noise = 0.5 * (sums.targets / s2 + t * sums.diagonal / s2 - t * sums.weight) - informed
+    log_noise = 0.5 * (targets / s2 + t * sums.diagonal / s2 - t * sums.weight) - informed
     return CollapsedTerms(
-        collapsed_value(q, sums, s2),
+        _value(q, sums, own, s2),
         RowSumsCotangent(scaled, q.coefficients / s2, -0.5 * t / s2),
         q.collapsed_gram_cotangent(H_cotangent),
         log_noise,
@@ -73,13 +102,13 @@ def optimal_q(prior, pieces, noise_variance, coordinates):
     ----------
     prior : Prior
     pieces : passes.Pieces
-    noise_variance : float
+    noise_variance : float or ndarray of shape (t,)
     coordinates : type
         Whitened or Direct; see `gp.coordinates.choose_coordinates`.
 
     Returns
     -------
-    q : Whitened or Direct
+    q : Whitened, Direct or Separate
     sums : RowSums
         In the same coordinates.
     """

@@ -6,7 +6,7 @@ from .._core import _linalg as la
 from .._core._memory import empty
 from .._linalg import copy_of, product
 from .._parallel import map_groups, shares_memory
-from ..factors.gradients import BlockGradient, GradientSums, pull_back
+from ..factors.gradients import BlockGradient, GradientSums, noise_gradient, pull_back
 from ..factors.passes import each_made
 
 
@@ -58,7 +58,7 @@ def pass_group(group, kept, q, likelihood, noise_variance):
             lambda_1 = g + lambda_2 * mean
             _add_sites(A, lambda_1, lambda_2, H, h)
         value += float(weight @ expected.value)
-        log_noise += float(weight @ expected.d_log_noise)
+        log_noise = log_noise + noise_gradient(noise_variance, weight @ expected.d_log_noise)
         if expected.d_theta is not None:
             theta = theta + weight @ expected.d_theta
         found.append((g, gamma, lambda_1, lambda_2))

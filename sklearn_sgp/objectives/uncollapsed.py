@@ -11,7 +11,7 @@ import numpy as np
 from .._core import _linalg as la
 from .._core._memory import empty
 from .._linalg import product
-from ..factors.gradients import Gradient
+from ..factors.gradients import Gradient, noise_gradient
 
 
 class MinibatchTerms(NamedTuple):
@@ -73,7 +73,7 @@ def minibatch_bound(q, likelihood, noise_variance, rows, scale, *, with_inputs=T
     theta_K, Z_K = kernel.gram_vjp(Z, q.gram_cotangent(G, Ag), with_inputs)
     gradient = Gradient(
         theta=theta + theta_K + kernel.diag_vjp(rows.X, gamma),
-        log_noise=float(np.dot(weight, expected.d_log_noise)),
+        log_noise=noise_gradient(noise_variance, weight @ expected.d_log_noise),
         Z=0.0 if grad_Z is None else grad_Z + Z_K,
     )
     value = float(np.dot(weight, expected.value)) - q.kl()

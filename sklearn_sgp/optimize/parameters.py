@@ -5,7 +5,8 @@ Optimisers see only the flat vector. A new kind of parameter is a new name: a va
 a `Group` with bounds and units where it is learned, and an entry in the objective's `Gradient`.
 
     theta        natural logarithms of the kernel's free parameters
-    log_noise    natural logarithm of the noise variance, in units of the scaled targets
+    log_noise    natural logarithm of the noise variance, in units of the scaled targets: a number,
+                 or one for each output, shape (t,)
     likelihood   the likelihood's own parameters, where it has any
     Z            inducing inputs, in units of X
 """
@@ -61,7 +62,8 @@ class Parameters:
 
     @property
     def noise_variance(self):
-        return float(np.exp(self.log_noise))
+        """One that all outputs share, a float, or one for each, shape (t,)."""
+        return np.exp(self.log_noise) if np.ndim(self.log_noise) else float(np.exp(self.log_noise))
 
 
 _NONE = np.empty(0)

@@ -83,7 +83,7 @@ class StreamPlan:
         """Inducing inputs (m, d), and pairs of new and old ones that are the same variable."""
         if self.inducing is None:
             return parameters.Z, identity_pairs(parameters.Z)
-        kernel, noise = parameters.kernel, parameters.noise_variance
+        kernel, noise = parameters.kernel, float(np.min(parameters.noise_variance))
         scale = input_scales(kernel, column_mean_std(rows.X, rows.weight)[1])
         rng = check_random_state(self.seed)
         return self.inducing.choose(rows, kernel, noise, old, seen, scale, rng, spare)
@@ -131,8 +131,8 @@ def sees_signal(result, rows, weight_seen):
     weight_seen : float
         Of all rows so far.
     """
-    variance = float(result.posterior.mean(rows.X).var(axis=0).max())
-    return variance * weight_seen > _SIGNAL * result.parameters.noise_variance
+    variance = result.posterior.mean(rows.X).var(axis=0)
+    return bool((variance * weight_seen > _SIGNAL * result.parameters.noise_variance).any())
 
 
 def first_batch(rows, plan):

@@ -60,6 +60,19 @@ class _OnlineBound:
             OldPosteriorFactor(projection, self.old, c, self.power) for c in range(count)
         ]
 
+    def _base(self, prior, factors):
+        """The old posterior's information about the new inducing values, and its constant."""
+        if not factors:
+            return None, 0.0
+        m, constant = len(prior.Z), self.old.constant
+        parts = []
+        for factor in factors:
+            H, h = np.zeros((m, m)), np.zeros((m, factor.old_h.shape[1]))
+            constant += factor.add_to(H, h)
+            parts.append((H, h))
+        H, h = zip(*parts, strict=True)
+        return Posterior(prior, H, np.hstack(h)), constant
+
     def _gradient(self, sums, projection, factors, q):
         """From what the rows contribute."""
         if projection is not None:
@@ -92,9 +105,9 @@ class ConjugateOnlineBound(_OnlineBound):
     def _at(self, prior, parameters, pieces):
         q, constant = block_sums(prior, pieces, parameters.noise_variance, self.model)
         projection, factors = self._old_factors(prior)
-        for factor in factors:
-            constant += factor.add_to(q.H[0], q.h)
-        constant += self.old.constant if factors else 0.0
+        base, more = self._base(prior, factors)
+        if base is not None:
+            q, constant = q.joined(base), constant + more
         value = q.log_evidence(constant)
         if not np.isfinite(value):
             raise NotPositiveDefiniteError("the online bound is not finite")
@@ -146,19 +159,6 @@ class SiteOnlineBound(_OnlineBound):
         base, constant = self._base(prior, factors)
         problem, q, found, bound = self.of_rows.at(parameters, prior, start=base, base=base)
         return problem, q, found, bound + constant, projection, factors
-
-    def _base(self, prior, factors):
-        """The old posterior's information about the new inducing values, and its constant."""
-        if not factors:
-            return None, 0.0
-        m, constant = len(prior.Z), self.old.constant
-        parts = []
-        for factor in factors:
-            H, h = np.zeros((m, m)), np.zeros((m, factor.old_h.shape[1]))
-            constant += factor.add_to(H, h)
-            parts.append((H, h))
-        H, h = zip(*parts, strict=True)
-        return Posterior(prior, H, np.hstack(h)), constant
 
     def __call__(self, parameters):
         """Value and gradient."""

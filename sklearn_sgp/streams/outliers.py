@@ -73,7 +73,7 @@ class Outliers:
         posterior, noise = result.posterior, result.parameters.noise_variance
         mean, variance = posterior.mean_variance(rows.X)
         off = rows.targets - mean
-        most = (posterior.prior.kernel.diag(rows.X) + noise)[:, None]
+        most = posterior.prior.kernel.diag(rows.X)[:, None] + noise
         suspect = (off**2 > _HOPELESS**2 * most).any(axis=1)
         if not suspect.any():
             return rows, after._forgetting(rows.X, posterior)

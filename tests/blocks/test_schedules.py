@@ -5,12 +5,12 @@ from itertools import islice
 import numpy as np
 import pytest
 from block_helpers import blocks_of
-from dense import make_case
+from dense import block_factor, make_case
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_sgp.blocks.natural_gradient import NaturalGradientAscent
 from sklearn_sgp.blocks.schedules import Average, Constant, RobbinsMonro, spread_order
-from sklearn_sgp.factors.block_factors import Model, block_factor
+from sklearn_sgp.factors.block_factors import Model
 
 
 @pytest.mark.parametrize("schedule", [RobbinsMonro(0.4, 0.9, 0.75), Average(), Constant(0.3)])

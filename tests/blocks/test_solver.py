@@ -12,6 +12,7 @@ from block_helpers import (
     plan_of,
     problem_of,
 )
+from dense import block_factor
 from failures import interrupt
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
@@ -21,7 +22,6 @@ from sklearn_sgp.blocks.partition import Blocks
 from sklearn_sgp.blocks.schedules import Average, RobbinsMonro
 from sklearn_sgp.blocks.solver import learn
 from sklearn_sgp.data.rows import Rows
-from sklearn_sgp.factors.block_factors import block_factor
 from sklearn_sgp.fitting import budget
 from sklearn_sgp.fitting.budget import Budget
 

@@ -10,6 +10,7 @@ from dense import (
     OUTPUTS,
     WEIGHTED,
     block_definition,
+    block_factor,
     exact_gp,
     log_normal,
     make_case,
@@ -18,7 +19,7 @@ from dense import (
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import block_diag
 
-from sklearn_sgp.factors.block_factors import Mixture, Model, block_factor
+from sklearn_sgp.factors.block_factors import Mixture, Model
 
 
 def factors(case, model, n_blocks=3):

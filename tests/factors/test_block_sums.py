@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from dense import EVERY_MODEL, MODELS, WEIGHTED, make_case, random_information
+from dense import EVERY_MODEL, MODELS, WEIGHTED, block_factor, make_case, random_information
 from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_sgp.factors import passes
-from sklearn_sgp.factors.block_factors import Mixture, block_factor
+from sklearn_sgp.factors.block_factors import Mixture
 from sklearn_sgp.factors.block_sums import block_gradient_sums, block_sums, pieces_of_blocks
 
 MIXTURE = Mixture(((MODELS["pitc"], 0.5), (MODELS["block power-ep"], 0.5)))

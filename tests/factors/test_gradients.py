@@ -9,13 +9,13 @@ from dense import (
     WEIGHTED,
     assert_gradient,
     assert_same_gradient,
+    block_factor,
     make_case,
     make_space,
     random_information,
 )
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_sgp.factors.block_factors import block_factor
 from sklearn_sgp.factors.gradients import BlockGradient, Gradient, GradientSums, pull_back
 from sklearn_sgp.gp.prior import Prior
 

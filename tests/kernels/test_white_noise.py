@@ -94,7 +94,7 @@ def test_noise_alone_is_refused(kernel):
 )
 def test_starting_noise(value, bounds, expected):
     """The noise starts at the given value or 0.1, clipped to its bounds; fixed noise has none."""
-    assert starting_noise([], value, bounds) == expected
+    assert _noise_and_bounds(starting_noise([], value, bounds)) == expected
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,31 @@ def test_starting_noise(value, bounds, expected):
 )
 def test_starting_noise_from_the_kernel(whites, expected):
     """The levels and bounds of the noise terms are added up; a fixed level is its own bounds."""
-    assert starting_noise(whites, None, (1e-6, 1e3)) == expected
+    assert _noise_and_bounds(starting_noise(whites, None, (1e-6, 1e3))) == expected
+
+
+def _noise_and_bounds(found):
+    """With the bounds of one noise variance as a pair."""
+    value, bounds = found
+    return value, None if bounds is None else tuple(np.ravel(bounds))
+
+
+@pytest.mark.parametrize("value", [None, 0.5, [0.5, 5.0, 0.2]])
+def test_several_outputs_start_with_a_noise_variance_each(value):
+    """Each output starts at its own value, clipped, or at the one that is given for all."""
+    found, bounds = starting_noise([], value, (0.3, 1.0), n_outputs=3)
+    given = 0.1 if value is None else value
+    assert_array_equal(found, np.clip(np.broadcast_to(given, 3), 0.3, 1.0))
+    assert_array_equal(bounds, [[0.3, 1.0]] * 3)
+
+
+@pytest.mark.parametrize(
+    "value", [[0.1, 0.2], [0.1, -0.2, 0.1], [0.1, np.nan, 0.1], "low", [[0.1]]]
+)
+def test_noise_variances_that_do_not_fit_the_outputs(value):
+    """There is one positive noise variance, or one for each output."""
+    with pytest.raises(ValueError, match=r"noise_variance.* positive number, or one for each of"):
+        starting_noise([], value, (1e-6, 1e3), n_outputs=3)
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def test_factors_that_are_too_large_to_keep_are_made_again(name, monkeypatch):
     """The gradient is the same, and nothing is kept for workers of other processes either."""
     case = make_case(n=24, t=2)
     args = case.parameters, case.blocks(6), case.delta, MODELS[name]
-    made = count_calls(monkeypatch, block_sums.block_factor)
+    made = count_calls(monkeypatch, block_sums.block_factors)
     value, gradient = block_evidence(*args)
     assert len(made) == 6
     assert None not in pieces_of_blocks(args[1], len(case.Z), args[3]).kept
