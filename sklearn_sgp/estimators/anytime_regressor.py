@@ -1,9 +1,9 @@
 """AnytimeSGPRegressor: sparse GP regression in blocks, at any time (Hoang, Hoang & Low 2015)."""
 
 from .._compat import _fit_context
-from .block_learning import BlockLearning
-from .block_predictions import BLOCK_CONSTRAINTS, BlockPredictions
-from .regressor import SparseGPRegressor
+from ..predictions.blocks import BlockPredictions
+from .block_learning import BLOCK_CONSTRAINTS, BlockLearning
+from .tasks import SparseGPRegressor
 
 
 class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):

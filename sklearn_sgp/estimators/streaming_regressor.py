@@ -6,8 +6,8 @@ from .._compat import Interval, _fit_context
 from ..data.rows import drop_zero_weight
 from ..optimize.progress import Clock
 from .base import transactional
-from .regressor import LIKELIHOOD_CONSTRAINT, REGRESSOR_CONSTRAINTS, SparseGPRegressor
 from .stream_batches import STREAM_CONSTRAINTS, StreamBatches
+from .tasks import REGRESSION_LIKELIHOODS, REGRESSOR_CONSTRAINTS, SparseGPRegressor
 
 
 class StreamingSGPRegressor(StreamBatches, SparseGPRegressor):
@@ -230,7 +230,7 @@ class StreamingSGPRegressor(StreamBatches, SparseGPRegressor):
         REGRESSOR_CONSTRAINTS
         | STREAM_CONSTRAINTS
         | {
-            "likelihood": LIKELIHOOD_CONSTRAINT,
+            "likelihood": REGRESSION_LIKELIHOODS,
             "alpha_divergence": [Interval(Real, 0, 1, closed="both")],
         }
     )

@@ -10,7 +10,7 @@ from ..fitting import stages
 from ..fitting.partial_fit import scaled_to_total
 from ..optimize.progress import Clock
 from .base import SHARED_CONSTRAINTS, transactional
-from .classifier import LIKELIHOOD_CONSTRAINT, SparseGPClassifier
+from .tasks import CLASSIFICATION_LIKELIHOODS, SparseGPClassifier
 
 
 class SVGPClassifier(SparseGPClassifier):
@@ -183,7 +183,7 @@ class SVGPClassifier(SparseGPClassifier):
     """
 
     _parameter_constraints = SHARED_CONSTRAINTS | {
-        "likelihood": LIKELIHOOD_CONSTRAINT,
+        "likelihood": CLASSIFICATION_LIKELIHOODS,
         "class_weight": [None, StrOptions({"balanced"}), dict],
         "total_samples": [None, Interval(Integral, 1, None, closed="left")],
     }

@@ -6,10 +6,10 @@ from .._compat import FitProgress, Interval, _fit_context
 from ..fitting import stages
 from ..fitting.partial_fit import scaled_to_total
 from ..optimize.progress import Clock
+from ..predictions.marginal_likelihood import MarginalLikelihood
+from ..predictions.prior import PriorPredictions
 from .base import transactional
-from .marginal_likelihood import MarginalLikelihood
-from .prior_predictions import PriorPredictions
-from .regressor import LIKELIHOOD_CONSTRAINT, REGRESSOR_CONSTRAINTS, SparseGPRegressor
+from .tasks import REGRESSION_LIKELIHOODS, REGRESSOR_CONSTRAINTS, SparseGPRegressor
 
 
 class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
@@ -193,7 +193,7 @@ class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
     """
 
     _parameter_constraints = REGRESSOR_CONSTRAINTS | {
-        "likelihood": LIKELIHOOD_CONSTRAINT,
+        "likelihood": REGRESSION_LIKELIHOODS,
         "total_samples": [None, Interval(Integral, 1, None, closed="left")],
     }
 
