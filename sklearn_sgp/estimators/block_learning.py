@@ -43,6 +43,8 @@ class BlockLearning:
     A fitted estimator holds ``_blocks``, a `blocks.results.BlockFitResult`, and ``_cache``.
     """
 
+    batch_size = None  # steps take whole blocks
+
     @transactional
     def _fit_blocks(self, X, y, sample_weight, blocks):
         clock = Clock(self.max_time)

@@ -70,6 +70,7 @@ class SparseGPClassifier(ClassifierMixin, ClassPredictions, BaseSparseGP):
     """The base of classifiers: it encodes their labels and weights their classes."""
 
     class_weight = None  # where it is no parameter
+    noise_variance = noise_variance_bounds = None  # labels have no noise besides the likelihood
 
     def _checked(self, X, y, sample_weight, *, reset, classes=None):
         """Return validated inputs, labels and weights of all rows of positive weight.
