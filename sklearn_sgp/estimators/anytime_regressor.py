@@ -87,7 +87,8 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
         Number of rows of the blocks in the first L-BFGS stage.
 
     max_iter : int, default=100
-        Largest number of iterations of each L-BFGS stage, and of epochs of stochastic steps.
+        Largest number of iterations of each L-BFGS stage, and of epochs of stochastic steps. A
+        warning says so if it ends learning while the objective still rises.
 
     max_steps : int, default=None
         Largest number of stochastic steps. None means no limit.

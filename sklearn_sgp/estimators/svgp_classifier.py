@@ -67,7 +67,8 @@ class SVGPClassifier(SparseGPClassifier):
         Number of rows of a stochastic step.
 
     max_iter : int, default=100
-        Largest number of iterations of each L-BFGS stage, and of epochs of stochastic steps.
+        Largest number of iterations of each L-BFGS stage, and of epochs of stochastic steps. A
+        warning says so if it ends learning while the objective still rises.
 
     max_steps : int, default=None
         Largest number of stochastic steps. None means no limit.

@@ -72,7 +72,8 @@ class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
         Number of rows of a stochastic step.
 
     max_iter : int, default=200
-        Largest number of iterations of each L-BFGS stage, and of epochs of stochastic steps.
+        Largest number of iterations of each L-BFGS stage, and of epochs of stochastic steps. A
+        warning says so if it ends learning while the objective still rises.
 
     max_steps : int, default=None
         Largest number of stochastic steps. None means no limit.
@@ -171,6 +172,17 @@ class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
     ``docs/theory.md`` has the equations. One pass over n rows with m inducing inputs costs
     O(n m^2). For each row, the prediction of a mean costs O(m) and that of a standard deviation
     O(m^2).
+
+    If the noise variance of each row is known, as ``se**2``, fix the noise at 1 and give each row
+    the weight ``1 / se**2``::
+
+        model = SVGPRegressor(noise_variance=1.0, noise_variance_bounds="fixed", normalize_y=False)
+        model.fit(X, y - y.mean(), sample_weight=1 / se**2)
+
+    With inducing inputs at the rows this is ``GaussianProcessRegressor(alpha=se**2)``. Take
+    ``predict_std(X, include_noise=False)``, and add the variance of the new observation's own
+    noise. With weights ``w``, ``objective_`` is smaller than the bound for the targets by
+    ``((w - 1) * log(2 * pi) + log(w)).sum() / 2``.
 
     References
     ----------
