@@ -196,8 +196,8 @@ def _joined(found, rows, numbers, settings):
     posterior, progress = found.result.posterior, found.progress
     pieces = [rows.select(slice(lo, lo + ROW_BLOCK)) for lo in range(0, len(rows), ROW_BLOCK)]
     try:
-        come = _sums(found, posterior.prior, pieces, settings)
-        sums = _Sums(posterior.joined(come.posterior), found.constant + come.constant)
+        added = _sums(found, posterior.prior, pieces, settings)
+        sums = _WithEvidence(posterior.joined(added.posterior), found.constant + added.constant)
     except NotPositiveDefiniteError as error:
         raise explained(error, rows, found.result.parameters.noise_variance) from error
     more = max(0, int(numbers.max()) + 1 - found.n_blocks)
@@ -214,18 +214,18 @@ def _replaced(found, rows, blocks, changed, settings):
 
     def all_blocks(prior):
         every = [blocks(k) for k in range(len(blocks))]
-        return _Sums(*_sums(found, prior, every, settings))
+        return _WithEvidence(*_sums(found, prior, every, settings))
 
     seen = np.pad(found.progress.seen, (0, len(blocks) - found.n_blocks))
     seen[new] = True
     try:
-        come = _sums(found, before.prior, [blocks(k) for k in new], settings)
-        posterior, constant = before.joined(come.posterior), found.constant + come.constant
+        added = _sums(found, before.prior, [blocks(k) for k in new], settings)
+        posterior, constant = before.joined(added.posterior), found.constant + added.constant
         if old:
-            gone = _sums(found, before.prior, old, settings)
-            posterior = posterior.joined(gone.posterior.scaled(-1.0))
-            constant -= gone.constant
-        sums = _Sums(posterior, constant)
+            removed = _sums(found, before.prior, old, settings)
+            posterior = posterior.joined(removed.posterior.scaled(-1.0))
+            constant -= removed.constant
+        sums = _WithEvidence(posterior, constant)
     except NotPositiveDefiniteError:
         # rounding, or a block was taken out that a partial epoch had never seen
         model, seen = found.specification.model, np.ones(len(blocks), dtype=bool)
@@ -233,8 +233,8 @@ def _replaced(found, rows, blocks, changed, settings):
     return _with(found, sums, rows, seen, int(np.diff(blocks.bounds)[seen].sum()))
 
 
-class _Sums:
-    """A posterior with its evidence; NotPositiveDefiniteError where it has none."""
+class _WithEvidence:
+    """A posterior and its evidence, or a NotPositiveDefiniteError where it has none."""
 
     def __init__(self, posterior, constant):
         posterior.warm_cache()
