@@ -5,7 +5,7 @@ with 1.9, as an experiment: what changes there is changed here and nowhere else.
 """
 
 from sklearn.base import _fit_context
-from sklearn.utils._param_validation import HasMethods, Hidden, Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 try:
@@ -35,7 +35,6 @@ __all__ = [
     "CallbackSupportMixin",
     "FitProgress",
     "HasMethods",
-    "Hidden",
     "Interval",
     "StrOptions",
     "_fit_context",
@@ -84,20 +83,15 @@ class FitProgress:
 
     X, y : array-like
         The training data, as callbacks will see it.
-
-    max_steps : int, default=None
-        Most steps there can be: it scales the progress bar, and one more is an error. None if
-        unknown.
     """
 
-    def __init__(self, estimator, X, y, *, max_steps=None):
-        self.max_steps = max_steps
+    def __init__(self, estimator, X, y):
         self._arguments = {"estimator": estimator, "X": X, "y": y}
 
     def begin(self):
         """Report the beginning of the fit: once, before the first step."""
         estimator = self._arguments["estimator"]
-        self._context = estimator._init_callback_context(max_subtasks=self.max_steps)
+        self._context = estimator._init_callback_context(max_subtasks=None)  # unknown
         self._context.call_on_fit_task_begin(**self._arguments)
         return self
 

@@ -21,6 +21,7 @@ LAYERS = [
     ["objectives", "optimize"],
     ["fitting"],
     ["blocks", "streams"],
+    ["predictions"],
     ["estimators"],
     ["__init__"],
 ]
@@ -110,6 +111,13 @@ def test_only_estimators_name_a_likelihood():
         if imported[0] == "likelihoods" and importer[0] != "likelihoods"
     }
     assert importers == {("estimators", ("_names",))}
+
+
+@pytest.mark.parametrize("name", [name for names in LAYERS[2:-1] for name in names])
+def test_a_package_has_at_most_nine_modules(name):
+    """A folder can be taken in at a glance."""
+    modules = {path.stem for path in (ROOT / name).glob("*.py")} - {"__init__"}
+    assert len(modules) <= 9, sorted(modules)
 
 
 @pytest.mark.parametrize("package", ["gp", "factors", "objectives"])

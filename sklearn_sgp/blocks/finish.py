@@ -252,28 +252,28 @@ def _steps(problem, plan, parameters, prior, blocks, budget, before):
     )
     if before is not None:
         ascent.go_on_from(before)
-    course = _Course(problem, plan, parameters, ascent, budget.reserve)
+    monitor = _StepMonitor(problem, plan, parameters, ascent, budget.reserve)
     for drawn in schedule.draw(len(blocks), plan.blocks_per_step, problem.rng):
         chosen = drawn[~ascent.seen[drawn]] if schedule.in_one_epoch else drawn
-        if course.is_over():
+        if monitor.is_over():
             break
         if not len(chosen):
             continue
         begin = time.perf_counter()
         try:
             ascent.step(chosen)
-            course.report()
+            monitor.report()
         except KeyboardInterrupt:
             if not ascent.n_steps:
                 raise
-            return course.run(interrupted=True)
-        course.seconds.append(time.perf_counter() - begin)
-    if course.why is not None:
-        _warn_of_part(blocks, ascent.seen, course.why)
-    return course.run()
+            return monitor.run(interrupted=True)
+        monitor.seconds.append(time.perf_counter() - begin)
+    if monitor.why is not None:
+        _warn_of_part(blocks, ascent.seen, monitor.why)
+    return monitor.run()
 
 
-class _Course:
+class _StepMonitor:
     """When steps are reported, and when they end.
 
     Parameters

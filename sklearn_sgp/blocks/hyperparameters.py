@@ -192,7 +192,7 @@ def _ascend(problem, objective, sample, start, max_iter, seconds, budget=None, c
             max_iter=max_iter,
             plateau=_PlateauOrLate(problem.plateau(), budget),
             trace=problem.trace,
-            time_left=max(seconds, MIN_SECONDS),
+            seconds=max(seconds, MIN_SECONDS),
         )
 
 

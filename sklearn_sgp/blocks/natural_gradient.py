@@ -146,6 +146,6 @@ def learn_stochastic(problem, plan, blocks, budget):
             mean, values, epoch = np.mean(values), [], epoch + 1
             stop = trace.add(mean, lambda now=parameters: now) or plateau.reached(mean)
             if stop or epoch > settings.max_iter:
-                trace.cut_by = None if stop else "max_iter"
+                trace.cut_by = "max_iter" if plateau.is_gaining and not stop else None
                 break
     return parameters, epoch - 1, ascent.n_steps

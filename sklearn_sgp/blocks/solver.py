@@ -1,6 +1,7 @@
 """How a fit in blocks goes: learn on sampled blocks, partition anew, then all blocks once or more.
 
-The counterpart of `fitting/stages.py` for models whose factors belong to blocks of rows.
+Rows of a later batch join blocks, and only what changes is computed again. The counterpart of
+`fitting/stages.py` and `partial_fit.py` for models whose factors belong to blocks of rows.
 """
 
 import time
@@ -9,15 +10,23 @@ from dataclasses import replace
 import numpy as np
 
 from .._linalg import NotPositiveDefiniteError
+from ..factors.block_sums import block_sums
+from ..factors.passes import Pieces
 from ..fitting.budget import Budget
 from ..fitting.fingerprints import fingerprint
 from ..fitting.weak_spots import warn_of_weak_spots
 from ..kernels._length_scales import input_scales
-from .finish import check_shares, explained, finish, keep_time_for_all_blocks
+from .finish import (
+    check_shares,
+    explained,
+    finish,
+    keep_time_for_all_blocks,
+    with_enough_jitter,
+)
 from .hyperparameters import learn_on_sample
 from .natural_gradient import learn_stochastic
-from .partition import Blocks, position_of
-from .results import BlockFitResult, check_sizes
+from .partition import LARGEST_SHARE, Blocks, position_of
+from .results import BlockFitResult, Progress, check_sizes
 
 # Rows of a block of a model whose factors are rows: any number gives the same sums.
 ROW_BLOCK = 1024
@@ -129,3 +138,122 @@ def _make_blocks(problem, plan, parameters, seed):
     partition = plan.partition.make(scale)
     blocks = Blocks(rows, partition.fit(rows.X, problem.rng))
     return check_sizes(blocks, plan.model), partition, None
+
+
+def add_rows(found, rows, settings, rng):
+    """Add rows to blocks, at fixed kernel, noise and inducing inputs: only what changes is redone.
+
+    Parameters
+    ----------
+    found : BlockFitResult
+    rows : Rows
+        Of positive weight, targets scaled as before, with labels where the first batch had some.
+        Unknown labels begin new blocks, as do rows of a model without blocks. Blocks of a partition
+        that have grown too large are split by its rule.
+    settings : Settings
+    rng : numpy.random.RandomState
+
+    Returns
+    -------
+    found : BlockFitResult
+
+    Raises
+    ------
+    ValueError
+        If there are no labels and the first batch had some, or if a block is too large.
+    """
+    known, labels, partition = found.labels, rows.labels, found.partition
+    if labels is None and known is not None:
+        raise ValueError("blocks must be given, as they were in the first batch. Got None.")
+    if labels is not None:
+        known = np.concatenate([known, np.setdiff1d(labels, known)])
+        numbers = position_of(labels, known)
+    elif partition is not None:
+        partition, numbers = partition.joined_by(rows.X)
+    else:
+        numbers = found.n_blocks + np.arange(len(rows)) // ROW_BLOCK
+    if found.blocks is None:
+        return replace(_joined(found, rows, numbers, settings), labels=known)
+    blocks = found.blocks.extended(rows, numbers)
+    if partition is not None:
+        partition, blocks = _split(partition, blocks, np.unique(numbers), found.block_size, rng)
+    check_sizes(blocks, found.specification.model)
+    added = _replaced(found, rows, blocks, np.unique(numbers), settings)
+    return replace(added, blocks=blocks, partition=partition, labels=known)
+
+
+def _split(partition, blocks, changed, size, rng):
+    """Partition and blocks without blocks that are too large."""
+    labels, sizes = blocks.labels, np.diff(blocks.bounds)
+    for k in changed[sizes[changed] > LARGEST_SHARE * size]:
+        own = np.flatnonzero(labels == k)
+        partition, labels[own] = partition.split(k, blocks.rows.X[own], size, rng)
+    return partition, Blocks(blocks.rows, labels)
+
+
+def _joined(found, rows, numbers, settings):
+    """Independent rows: their information joins that of the others, which are not kept."""
+    posterior, progress = found.result.posterior, found.progress
+    pieces = [rows.select(slice(lo, lo + ROW_BLOCK)) for lo in range(0, len(rows), ROW_BLOCK)]
+    try:
+        added = _sums(found, posterior.prior, pieces, settings)
+        sums = _WithEvidence(posterior.joined(added.posterior), found.constant + added.constant)
+    except NotPositiveDefiniteError as error:
+        raise explained(error, rows, found.result.parameters.noise_variance) from error
+    more = max(0, int(numbers.max()) + 1 - found.n_blocks)
+    seen = np.pad(progress.seen, (0, more), constant_values=True)
+    return _with(found, sums, rows, seen, progress.n_rows + len(rows))
+
+
+def _replaced(found, rows, blocks, changed, settings):
+    """Dense blocks: those that were hit come in place of their old selves."""
+    before, s2 = found.result.posterior, found.result.parameters.noise_variance
+    known = changed[changed < found.n_blocks]
+    old = [found.blocks(k) for k in known]
+    new = np.concatenate([known, np.arange(found.n_blocks, len(blocks))])
+
+    def all_blocks(prior):
+        every = [blocks(k) for k in range(len(blocks))]
+        return _WithEvidence(*_sums(found, prior, every, settings))
+
+    seen = np.pad(found.progress.seen, (0, len(blocks) - found.n_blocks))
+    seen[new] = True
+    try:
+        added = _sums(found, before.prior, [blocks(k) for k in new], settings)
+        posterior, constant = before.joined(added.posterior), found.constant + added.constant
+        if old:
+            removed = _sums(found, before.prior, old, settings)
+            posterior = posterior.joined(removed.posterior.scaled(-1.0))
+            constant -= removed.constant
+        sums = _WithEvidence(posterior, constant)
+    except NotPositiveDefiniteError:
+        # rounding, or a block was taken out that a partial epoch had never seen
+        model, seen = found.specification.model, np.ones(len(blocks), dtype=bool)
+        sums = with_enough_jitter(all_blocks, before.prior, settings, model, blocks.rows, s2)
+    return _with(found, sums, rows, seen, int(np.diff(blocks.bounds)[seen].sum()))
+
+
+class _WithEvidence:
+    """A posterior and its evidence, or a NotPositiveDefiniteError where it has none."""
+
+    def __init__(self, posterior, constant):
+        posterior.warm_cache()
+        self.posterior, self.constant = posterior, constant
+        self.objective = posterior.log_evidence(constant)
+
+
+def _sums(found, prior, pieces, settings):
+    s2, model = found.result.parameters.noise_variance, found.specification.model
+    return block_sums(prior, Pieces(pieces, n_jobs=settings.n_jobs), s2, model)
+
+
+def _with(found, sums, rows, seen, n_rows):
+    """What is found with the sums of more rows."""
+    result = replace(
+        found.result,
+        posterior=sums.posterior,
+        objective=sums.objective,
+        jitter=sums.posterior.prior.jitter,
+        weight=found.result.weight + rows.total_weight,
+    )
+    return replace(found, result=result, constant=sums.constant, progress=Progress(seen, n_rows))

@@ -1,9 +1,9 @@
 """AnytimeSGPRegressor: sparse GP regression in blocks, at any time (Hoang, Hoang & Low 2015)."""
 
 from .._compat import _fit_context
-from .block_learning import BlockLearning
-from .block_predictions import BLOCK_CONSTRAINTS, BlockPredictions
-from .regressor import SparseGPRegressor
+from ..predictions.blocks import BlockPredictions
+from .block_learning import BLOCK_CONSTRAINTS, BlockLearning
+from .tasks import SparseGPRegressor
 
 
 class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
@@ -72,8 +72,9 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
     optimize_inducing : bool, default=True
         Whether the inducing inputs are learned together with the kernel.
 
-    noise_variance : float, default=None
-        Starting value of the noise variance, in units of normalised targets. None means 0.1.
+    noise_variance : float or array-like of shape (n_targets,), default=None
+        Starting value of the noise variance, for all outputs or for each, in units of normalised
+        targets. None means 0.1. A ``WhiteKernel`` term is one noise variance that all share.
 
     noise_variance_bounds : pair of float or "fixed", default=(1e-6, 1e3)
         Bounds of the noise variance. "fixed" holds it at its starting value.
@@ -87,7 +88,8 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
         Number of rows of the blocks in the first L-BFGS stage.
 
     max_iter : int, default=100
-        Largest number of iterations of each L-BFGS stage, and of epochs of stochastic steps.
+        Largest number of iterations of each L-BFGS stage, and of epochs of stochastic steps. A
+        warning says so if it ends learning while the objective still rises.
 
     max_steps : int, default=None
         Largest number of stochastic steps. None means no limit.
@@ -141,8 +143,8 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
     likelihood_ : Likelihood
         The likelihood with learned parameters.
 
-    noise_variance_ : float
-        Learned noise variance, in units of normalised targets.
+    noise_variance_ : float or ndarray of shape (n_targets,)
+        Learned noise variance, for each output its own, in units of normalised targets.
 
     inducing_points_ : ndarray of shape (n_inducing, n_features)
         Inducing inputs, in units of X.
@@ -309,7 +311,8 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
             Inputs.
 
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets. Several columns are independent outputs with a shared kernel.
+            Targets. Several columns are independent outputs with a shared kernel, each with a noise
+            variance of its own.
 
         sample_weight : array-like of shape (n_samples,), default=None
             Weight 2 counts a row twice, weight 0 leaves it out.

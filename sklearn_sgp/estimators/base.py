@@ -135,9 +135,7 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
     # ---- Learning
 
     def _settings(self):
-        names = Settings.__dataclass_fields__
-        # a solver that takes whole blocks has no batch_size
-        chosen = {name: getattr(self, name, None) for name in names}
+        chosen = {name: getattr(self, name) for name in Settings.__dataclass_fields__}
         return Settings(**{**chosen, "n_jobs": resolved_jobs(self.n_jobs)})
 
     def _choices(self):
@@ -146,8 +144,8 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
             n_inducing=self.n_inducing,
             inducing=self.inducing,
             optimize_inducing=self.optimize_inducing,
-            noise_variance=getattr(self, "noise_variance", None),
-            noise_variance_bounds=getattr(self, "noise_variance_bounds", None),
+            noise_variance=self.noise_variance,
+            noise_variance_bounds=self.noise_variance_bounds,
             ties_length_scales=self._ties_length_scales,
             learns=self.optimizer is not None,
         )

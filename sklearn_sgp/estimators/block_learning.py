@@ -1,12 +1,13 @@
 """How a regressor in blocks of rows learns, from all rows at once or from a later batch."""
 
 from functools import partial
+from numbers import Integral, Real
 
 from sklearn.utils import check_random_state
 
-from .._compat import FitProgress
-from ..blocks import later_rows, solver
-from ..blocks.models import specification
+from .._compat import FitProgress, HasMethods, Interval, StrOptions
+from ..blocks import solver
+from ..blocks.models import NAMES, specification
 from ..blocks.partition import PartitionChoice, check_labels
 from ..blocks.prediction import FactorCache
 from ..blocks.results import BlockPlan
@@ -14,7 +15,24 @@ from ..blocks.schedules import Average, RobbinsMonro
 from ..data.rows import drop_zero_weight
 from ..optimize.progress import Clock
 from .base import transactional
+from .tasks import REGRESSOR_CONSTRAINTS
 
+BLOCK_CONSTRAINTS = {
+    name: value for name, value in REGRESSOR_CONSTRAINTS.items() if name != "batch_size"
+} | {
+    "model": [StrOptions(NAMES), list, tuple],
+    "alpha_divergence": [Interval(Real, 0, 1, closed="both")],
+    "solver": [StrOptions({"exact", "anytime"})],
+    "n_blocks": [None, Interval(Integral, 1, None, closed="left")],
+    "block_size": [Interval(Integral, 1, None, closed="left")],
+    "partition": [StrOptions({"kmeans", "contiguous", "random"}), HasMethods(["fit", "predict"])],
+    "blocks_per_step": [Interval(Integral, 1, None, closed="left")],
+    "schedule": [StrOptions({"average", "robbins-monro"})],
+    "step_size": [Interval(Real, 0, 1, closed="right")],
+    "step_decay": [Interval(Real, 0, None, closed="left")],
+    "step_power": [Interval(Real, 0.5, 1, closed="right")],
+    "copy_X": ["boolean"],
+}
 # Memory for factorised blocks that were predicted in.
 _CACHE_BYTES = 256 << 20
 
@@ -24,6 +42,8 @@ class BlockLearning:
 
     A fitted estimator holds ``_blocks``, a `blocks.results.BlockFitResult`, and ``_cache``.
     """
+
+    batch_size = None  # steps take whole blocks
 
     @transactional
     def _fit_blocks(self, X, y, sample_weight, blocks):
@@ -45,7 +65,7 @@ class BlockLearning:
         labels = None if blocks is None else self._blocks.check_labels(blocks, len(X))
         rows, before = self._later_rows(X, y, weight, labels), self._blocks
         rng = check_random_state(self.random_state)
-        found = later_rows.add_rows(before, rows, self._settings(), rng)
+        found = solver.add_rows(before, rows, self._settings(), rng)
         self._store(found, self._targets, found.result.weight)
         if before.progress.is_complete:
             self.n_samples_seen_ += len(rows)

@@ -6,8 +6,8 @@ from sklearn.utils.validation import column_or_1d
 from .._compat import _fit_context
 from ..optimize.progress import Clock
 from .base import SHARED_CONSTRAINTS, transactional
-from .classifier import LIKELIHOOD_CONSTRAINT, SparseGPClassifier
 from .stream_batches import STREAM_CONSTRAINTS, StreamBatches
+from .tasks import CLASSIFICATION_LIKELIHOODS, SparseGPClassifier
 
 
 class StreamingSGPClassifier(StreamBatches, SparseGPClassifier):
@@ -198,7 +198,7 @@ class StreamingSGPClassifier(StreamBatches, SparseGPClassifier):
     """
 
     _parameter_constraints = (
-        SHARED_CONSTRAINTS | STREAM_CONSTRAINTS | {"likelihood": LIKELIHOOD_CONSTRAINT}
+        SHARED_CONSTRAINTS | STREAM_CONSTRAINTS | {"likelihood": CLASSIFICATION_LIKELIHOODS}
     )
 
     def __init__(

@@ -6,8 +6,8 @@ from .._compat import Interval, _fit_context
 from ..data.rows import drop_zero_weight
 from ..optimize.progress import Clock
 from .base import transactional
-from .regressor import LIKELIHOOD_CONSTRAINT, REGRESSOR_CONSTRAINTS, SparseGPRegressor
 from .stream_batches import STREAM_CONSTRAINTS, StreamBatches
+from .tasks import REGRESSION_LIKELIHOODS, REGRESSOR_CONSTRAINTS, SparseGPRegressor
 
 
 class StreamingSGPRegressor(StreamBatches, SparseGPRegressor):
@@ -77,8 +77,9 @@ class StreamingSGPRegressor(StreamBatches, SparseGPRegressor):
         the batch that it comes from, and given ones are learned with the first batch. Later it is
         held, since moving it would lose information.
 
-    noise_variance : float, default=None
-        Starting value of the noise variance, in units of normalised targets. None means 0.1.
+    noise_variance : float or array-like of shape (n_targets,), default=None
+        Starting value of the noise variance, for all outputs or for each, in units of normalised
+        targets. None means 0.1. A ``WhiteKernel`` term is one noise variance that all share.
 
     noise_variance_bounds : pair of float or "fixed", default=(1e-6, 1e3)
         Bounds of the noise variance. "fixed" holds it at its starting value.
@@ -145,8 +146,9 @@ class StreamingSGPRegressor(StreamBatches, SparseGPRegressor):
     likelihood_ : Likelihood
         The likelihood with learned parameters.
 
-    noise_variance_ : float
-        Learned noise variance, in units of normalised targets, for likelihoods with noise.
+    noise_variance_ : float or ndarray of shape (n_targets,)
+        Learned noise variance, for each output its own, in units of normalised targets, for
+        likelihoods with noise.
 
     inducing_points_ : ndarray of shape (n_inducing, n_features)
         Inducing inputs, in units of X.
@@ -230,7 +232,7 @@ class StreamingSGPRegressor(StreamBatches, SparseGPRegressor):
         REGRESSOR_CONSTRAINTS
         | STREAM_CONSTRAINTS
         | {
-            "likelihood": LIKELIHOOD_CONSTRAINT,
+            "likelihood": REGRESSION_LIKELIHOODS,
             "alpha_divergence": [Interval(Real, 0, 1, closed="both")],
         }
     )
@@ -305,7 +307,8 @@ class StreamingSGPRegressor(StreamBatches, SparseGPRegressor):
             Inputs.
 
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets. Several columns are independent outputs with a shared kernel.
+            Targets. Several columns are independent outputs with a shared kernel, each with a noise
+            variance of its own.
 
         sample_weight : array-like of shape (n_samples,), default=None
             Weight 2 counts a row twice, weight 0 leaves it out.

@@ -10,7 +10,7 @@ from ..fitting import stages
 from ..fitting.partial_fit import scaled_to_total
 from ..optimize.progress import Clock
 from .base import SHARED_CONSTRAINTS, transactional
-from .classifier import LIKELIHOOD_CONSTRAINT, SparseGPClassifier
+from .tasks import CLASSIFICATION_LIKELIHOODS, SparseGPClassifier
 
 
 class SVGPClassifier(SparseGPClassifier):
@@ -67,7 +67,8 @@ class SVGPClassifier(SparseGPClassifier):
         Number of rows of a stochastic step.
 
     max_iter : int, default=100
-        Largest number of iterations of each L-BFGS stage, and of epochs of stochastic steps.
+        Largest number of iterations of each L-BFGS stage, and of epochs of stochastic steps. A
+        warning says so if it ends learning while the objective still rises.
 
     max_steps : int, default=None
         Largest number of stochastic steps. None means no limit.
@@ -183,7 +184,7 @@ class SVGPClassifier(SparseGPClassifier):
     """
 
     _parameter_constraints = SHARED_CONSTRAINTS | {
-        "likelihood": LIKELIHOOD_CONSTRAINT,
+        "likelihood": CLASSIFICATION_LIKELIHOODS,
         "class_weight": [None, StrOptions({"balanced"}), dict],
         "total_samples": [None, Interval(Integral, 1, None, closed="left")],
     }

@@ -6,10 +6,10 @@ from .._compat import FitProgress, Interval, _fit_context
 from ..fitting import stages
 from ..fitting.partial_fit import scaled_to_total
 from ..optimize.progress import Clock
+from ..predictions.marginal_likelihood import MarginalLikelihood
+from ..predictions.prior import PriorPredictions
 from .base import transactional
-from .marginal_likelihood import MarginalLikelihood
-from .prior_predictions import PriorPredictions
-from .regressor import LIKELIHOOD_CONSTRAINT, REGRESSOR_CONSTRAINTS, SparseGPRegressor
+from .tasks import REGRESSION_LIKELIHOODS, REGRESSOR_CONSTRAINTS, SparseGPRegressor
 
 
 class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
@@ -54,8 +54,9 @@ class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
     optimize_inducing : bool, default=True
         Whether the inducing inputs are learned together with the kernel.
 
-    noise_variance : float, default=None
-        Starting value of the noise variance, in units of normalised targets. None means 0.1.
+    noise_variance : float or array-like of shape (n_targets,), default=None
+        Starting value of the noise variance, for all outputs or for each, in units of normalised
+        targets. None means 0.1. A ``WhiteKernel`` term is one noise variance that all share.
 
     noise_variance_bounds : pair of float or "fixed", default=(1e-6, 1e3)
         Bounds of the noise variance. "fixed" holds it at its starting value.
@@ -72,7 +73,8 @@ class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
         Number of rows of a stochastic step.
 
     max_iter : int, default=200
-        Largest number of iterations of each L-BFGS stage, and of epochs of stochastic steps.
+        Largest number of iterations of each L-BFGS stage, and of epochs of stochastic steps. A
+        warning says so if it ends learning while the objective still rises.
 
     max_steps : int, default=None
         Largest number of stochastic steps. None means no limit.
@@ -122,8 +124,9 @@ class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
     likelihood_ : Likelihood
         The likelihood with learned parameters.
 
-    noise_variance_ : float
-        Learned noise variance, in units of normalised targets, for likelihoods with noise.
+    noise_variance_ : float or ndarray of shape (n_targets,)
+        Learned noise variance, for each output its own, in units of normalised targets, for
+        likelihoods with noise.
 
     inducing_points_ : ndarray of shape (n_inducing, n_features)
         Inducing inputs, in units of X.
@@ -172,6 +175,17 @@ class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
     O(n m^2). For each row, the prediction of a mean costs O(m) and that of a standard deviation
     O(m^2).
 
+    If the noise variance of each row is known, as ``se**2``, fix the noise at 1 and give each row
+    the weight ``1 / se**2``::
+
+        model = SVGPRegressor(noise_variance=1.0, noise_variance_bounds="fixed", normalize_y=False)
+        model.fit(X, y - y.mean(), sample_weight=1 / se**2)
+
+    With inducing inputs at the rows this is ``GaussianProcessRegressor(alpha=se**2)``. Take
+    ``predict_std(X, include_noise=False)``, and add the variance of the new observation's own
+    noise. With weights ``w``, ``objective_`` is smaller than the bound for the targets by
+    ``((w - 1) * log(2 * pi) + log(w)).sum() / 2``.
+
     References
     ----------
     .. [1] J. Hensman, N. Fusi, N. D. Lawrence, "Gaussian Processes for Big Data", UAI 2013.
@@ -193,7 +207,7 @@ class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
     """
 
     _parameter_constraints = REGRESSOR_CONSTRAINTS | {
-        "likelihood": LIKELIHOOD_CONSTRAINT,
+        "likelihood": REGRESSION_LIKELIHOODS,
         "total_samples": [None, Interval(Integral, 1, None, closed="left")],
     }
 
@@ -261,7 +275,8 @@ class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
             Inputs. A float32 array or memory map is never copied as a whole.
 
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets. Several columns are independent outputs with a shared kernel.
+            Targets. Several columns are independent outputs with a shared kernel, each with a noise
+            variance of its own.
 
         sample_weight : array-like of shape (n_samples,), default=None
             Weight 2 counts a row twice, weight 0 leaves it out.

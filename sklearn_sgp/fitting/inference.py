@@ -140,8 +140,8 @@ class ConjugateInference:
 
         return task, 1
 
-    def posterior(self, prior, parameters, rows, n_jobs, deadline):
-        """Optimal q(u), the bound, and the scalar sums, from all rows."""
+    def posterior(self, prior, parameters, rows, n_jobs, seconds):
+        """Optimal q(u), the bound and the scalar sums, from all rows, in the seconds left."""
         q, sums = self._optimal_q(prior, parameters, rows, n_jobs)
         scalars = RowScalars(sums.weight, sums.targets, sums.diagonal)
         return q.posterior, collapsed_value(q, sums, parameters.noise_variance), scalars
@@ -305,10 +305,10 @@ class SiteInference:
         start = problem.ascend(self._first(prior, sample), np.inf, max_iter=1)[0]
         return lambda: problem.site_pass(start), _SITE_PASSES
 
-    def posterior(self, prior, parameters, rows, n_jobs, deadline):
+    def posterior(self, prior, parameters, rows, n_jobs, seconds):
         problem = self._problem(prior, parameters, rows, n_jobs)
         tol = _FINAL_TOL * rows.total_weight
-        q, _, bound = problem.ascend(self._first(prior, rows), tol, deadline=deadline)
+        q, _, bound = problem.ascend(self._first(prior, rows), tol, seconds=seconds)
         return q, bound, None
 
     # ---- Minibatches

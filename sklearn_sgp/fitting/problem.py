@@ -27,7 +27,7 @@ class Settings:
 
     optimizer: str | None
     init_size: int
-    batch_size: int
+    batch_size: int | None  # None where steps take whole blocks
     max_iter: int
     max_steps: int | None
     tol: float

@@ -163,7 +163,7 @@ def _lbfgs(problem, parameters, rows, seconds, max_iter=None, interim=False):
             max_iter=settings.max_iter if max_iter is None else max_iter,
             plateau=problem.plateau(interim),
             trace=trace,
-            time_left=deadline - time.perf_counter(),
+            seconds=deadline - time.perf_counter(),
         )
     return parameters, n_iter
 

@@ -137,7 +137,7 @@ class SiteProblem:
             "mean, or check the units of y."
         )
 
-    def ascend(self, q, tol, max_iter=_MAX_INNER, deadline=np.inf, base=None):
+    def ascend(self, q, tol, max_iter=_MAX_INNER, seconds=np.inf, base=None):
         """Natural-gradient steps until one gains less than ``tol``; shorter where the bound falls.
 
         A step that lowers the bound by more than ``tol`` is not taken and the next one is 0.6 times
@@ -152,8 +152,8 @@ class SiteProblem:
         tol : float
             In nats.
         max_iter : int
-        deadline : float
-            Seconds after which no further step is begun.
+        seconds : float
+            No step is begun that would end later than so many seconds from now.
         base : Posterior or None
             Information of other rows, which stays as it is.
 
@@ -169,16 +169,16 @@ class SiteProblem:
         UnboundedSitesError
             If the steps can begin nowhere.
         """
-        begin, rho = time.perf_counter(), self.rho
+        deadline, rho = time.perf_counter() + seconds, self.rho
         try:
-            return self._ascend(q, tol, max_iter, begin, deadline, base)
+            return self._ascend(q, tol, max_iter, deadline, base)
         except UnboundedSitesError as error:
             first_error = error
         for precision in _FIRST_PRECISIONS:
             self.rho = rho
             try:
                 start = self._narrow(precision, q.h.shape[1], base)
-                return self._ascend(start, tol, max_iter, begin, deadline, base)
+                return self._ascend(start, tol, max_iter, deadline, base)
             except UnboundedSitesError:
                 continue
         raise first_error
@@ -189,13 +189,14 @@ class SiteProblem:
         q = self.from_sites(np.zeros(shape), np.full(shape, precision))
         return q if base is None else q.joined(base)
 
-    def _ascend(self, q, tol, max_iter, begin, deadline, base):
+    def _ascend(self, q, tol, max_iter, deadline, base):
         """`ascend` from where it is told; an UnboundedSitesError if steps cannot be held."""
+        begin = time.perf_counter()
         found = self.site_pass(q)
         bound = _bound(q, found, base)
-        seconds = time.perf_counter() - begin
+        step_seconds = time.perf_counter() - begin
         for _ in range(max_iter):
-            if time.perf_counter() - begin + seconds > deadline:
+            if time.perf_counter() + step_seconds > deadline:
                 break
             error = None
             try:
@@ -319,8 +320,8 @@ class SiteBound:
             q = start
         else:
             q = Posterior.at_prior(prior, self.n_latent, self.n_latent)
-        left = self.deadline - time.perf_counter()
-        q, found, bound = problem.ascend(q, self.tol, deadline=left, base=base)
+        seconds = self.deadline - time.perf_counter()
+        q, found, bound = problem.ascend(q, self.tol, seconds=seconds, base=base)
         if not np.isfinite(bound):
             raise problem.unbounded(f"a bound of {bound:g}")
         self.sites, self.rho = (found.lambda_1, found.lambda_2), problem.rho

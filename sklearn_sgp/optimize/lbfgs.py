@@ -17,7 +17,7 @@ class _Finished(Exception):
     """Ends a run of L-BFGS from inside; never leaves this module."""
 
 
-def ascend_lbfgs(objective, space, start, *, max_iter, plateau, trace, time_left=np.inf):
+def ascend_lbfgs(objective, space, start, *, max_iter, plateau, trace, seconds=np.inf):
     """Maximise an objective, and the log prior of the space, by L-BFGS-B from ``start``.
 
     A trial point where the objective raises NotPositiveDefiniteError counts as much worse than
@@ -34,8 +34,8 @@ def ascend_lbfgs(objective, space, start, *, max_iter, plateau, trace, time_left
         On what is maximised, after each iteration.
     trace : Trace
         Gets the objective alone, and what cut the ascent short: "max_iter" or "max_time".
-    time_left : float
-        Seconds.
+    seconds : float
+        No evaluation after the first is begun that would end later than so many seconds from now.
 
     Returns
     -------
@@ -45,17 +45,17 @@ def ascend_lbfgs(objective, space, start, *, max_iter, plateau, trace, time_left
         The objective there.
     n_iter : int
     """
-    deadline = time.perf_counter() + time_left
+    deadline = time.perf_counter() + seconds
     best = {"value": -np.inf, "objective": -np.inf, "x": None, "worst": np.inf}
-    seconds = 0.0  # of the last evaluation: one that would end too late is not begun
+    last_seconds = 0.0  # of the last evaluation: one that would end too late is not begun
     n_iter, trace.cut_by = 0, None
     bounds = space.bounds(start)
     x0 = np.clip(space.pack(start), bounds[:, 0], bounds[:, 1])
 
     def negated(x):
-        nonlocal seconds
+        nonlocal last_seconds
         begin = time.perf_counter()
-        if begin + seconds > deadline and best["x"] is not None:
+        if begin + last_seconds > deadline and best["x"] is not None:
             trace.cut_by = "max_time"
             raise _Finished
         try:
@@ -67,7 +67,7 @@ def ascend_lbfgs(objective, space, start, *, max_iter, plateau, trace, time_left
             size = max(best["value"] - best["worst"], abs(best["value"]), 1.0)
             return 10.0 * size - best["worst"], np.zeros_like(x)
         value, gradient = space.with_prior(found, gradient, parameters)
-        seconds = time.perf_counter() - begin
+        last_seconds = time.perf_counter() - begin
         best["worst"] = min(best["worst"], value)
         if value > best["value"]:
             best.update(value=value, objective=found, x=x.copy())

@@ -290,7 +290,7 @@ def _optimized(proposal, rows, old, plan, radius):
             max_iter=settings.max_iter,
             plateau=settings.plateau(rows.total_weight),
             trace=plan.trace,
-            time_left=plan.trace.clock.left(),
+            seconds=plan.trace.clock.left(),
         )
     posterior, value = bound.posterior(parameters)
     return (replace(proposal, parameters=parameters), posterior, value), n_iter

@@ -48,6 +48,34 @@ class StreamChoices:
 
 
 @dataclass(frozen=True)
+class InitialRows:
+    """The rows with which a stream began, and the fit that it began from.
+
+    Parameters
+    ----------
+    rows : Rows
+        Targets as the user gave them, not scaled.
+    previous : FitResult or None
+    """
+
+    rows: Rows
+    previous: FitResult | None
+
+    @classmethod
+    def of(cls, X, y, weight, previous, earlier=None):
+        """With the rows of a batch, after those of earlier ones."""
+        rows = Rows(*drop_zero_weight(X, y, weight), 0.0, 1.0)
+        return cls(rows if earlier is None else earlier.rows.joined(rows), previous)
+
+    def copied(self):
+        """With arrays of its own: the user may fill those of a batch with the next one."""
+        rows = self.rows
+        weight = None if rows.weight is None else np.array(rows.weight)
+        own = replace(rows, X=np.array(rows.X), y=np.array(rows.y), weight=weight)
+        return replace(self, rows=own)
+
+
+@dataclass(frozen=True)
 class StreamState:
     """What is kept of a stream; replaced by every batch, never changed.
 
@@ -73,40 +101,7 @@ class StreamState:
     has_signal: bool
     n_rows: int
     outliers: Outliers
-    initial_rows: object = None
-
-
-@dataclass(frozen=True)
-class InitialRows:
-    """The rows with which a stream began, and the fit that it began from.
-
-    Parameters
-    ----------
-    rows : Rows
-        Targets as the user gave them, not scaled.
-    previous : FitResult or None
-    """
-
-    rows: Rows
-    previous: FitResult | None
-
-    @classmethod
-    def of(cls, X, y, weight, previous, earlier=None):
-        """With the rows of a batch, after those of earlier ones."""
-        rows = Rows(*drop_zero_weight(X, y, weight), 0.0, 1.0)
-        return cls(rows if earlier is None else earlier.rows.joined(rows), previous)
-
-    def copied(self):
-        """With arrays of its own: the user may fill those of a batch with the next one."""
-        own = {
-            name: None if array is None else np.array(array)
-            for name, array in (
-                ("X", self.rows.X),
-                ("y", self.rows.y),
-                ("weight", self.rows.weight),
-            )
-        }
-        return replace(self, rows=replace(self.rows, **own))
+    initial_rows: InitialRows | None = None
 
 
 def begin(problem, choices, initial, n_outputs, is_informative):

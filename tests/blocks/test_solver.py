@@ -17,7 +17,7 @@ from failures import interrupt
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
-from sklearn_sgp.blocks import finish, later_rows, natural_gradient, results, solver
+from sklearn_sgp.blocks import finish, natural_gradient, results, solver
 from sklearn_sgp.blocks.partition import Blocks
 from sklearn_sgp.blocks.schedules import Average, RobbinsMonro
 from sklearn_sgp.blocks.solver import learn
@@ -186,7 +186,7 @@ def more_rows(labels=None, n=15):
 
 
 def added(problem, found, rows):
-    return later_rows.add_rows(found, rows, problem.settings, np.random.RandomState(0))
+    return solver.add_rows(found, rows, problem.settings, np.random.RandomState(0))
 
 
 @MODELS
@@ -215,13 +215,13 @@ def test_only_blocks_that_are_hit_are_summed_again(toy, monkeypatch):
     """A batch of one block costs its old and its new self, whatever the number of blocks."""
     problem = problem_of(*toy, LABELS)
     found = learn(problem, plan_of("pitc"))
-    sizes, block_sums = [], later_rows.block_sums
+    sizes, block_sums = [], solver.block_sums
 
     def counted(prior, pieces, *args):
         sizes.append(sum(len(piece) for group in pieces.groups for piece in group))
         return block_sums(prior, pieces, *args)
 
-    monkeypatch.setattr(later_rows, "block_sums", counted)
+    monkeypatch.setattr(solver, "block_sums", counted)
     after = added(problem, found, more_rows(np.full(15, 2)))
     assert_is_sum(after, kept(after))
     in_block = int((LABELS == 2).sum())

@@ -19,7 +19,7 @@ from failures import assert_unchanged, interrupt, state_of
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 
-from sklearn_sgp.blocks import later_rows
+from sklearn_sgp.blocks import solver
 
 
 @MODELS
@@ -90,7 +90,7 @@ def test_a_partial_fit_that_fails_leaves_the_estimator(toy, monkeypatch):
     before = state_of(ours)
     for count, error in itertools.product((1, 2), (KeyboardInterrupt, MemoryError)):
         with monkeypatch.context() as patch:
-            interrupt(patch, later_rows, "block_sums", count, error)
+            interrupt(patch, solver, "block_sums", count, error)
             with pytest.raises(error):
                 ours.partial_fit(X[40:], y[40:], blocks=LABELS[40:])
         assert_unchanged(ours, before)

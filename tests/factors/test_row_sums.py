@@ -26,7 +26,7 @@ def _dense_sums(case, Kuf, kff, L=None):
     """The sums by whole matrices, of K(Z, X) or of inv(L) K(Z, X)."""
     A = Kuf if L is None else np.linalg.solve(L, Kuf)
     w = np.ones(len(case.y)) if case.weight is None else case.weight
-    return (A * w) @ A.T, (A * w) @ case.y, w @ (case.y**2).sum(axis=1), w @ kff, w.sum()
+    return (A * w) @ A.T, (A * w) @ case.y, w @ case.y**2, w @ kff, w.sum()
 
 
 def _row_sums(case, whitened=False, rows=None, **options):

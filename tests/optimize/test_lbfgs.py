@@ -138,8 +138,8 @@ VALLEY = START.with_values(theta=np.array([-1.2, 1.0]))
 THETA_ONLY = _space(noise=False, inputs=False)
 
 
-@pytest.mark.parametrize("time_left", [0.0, 0.2])
-def test_lbfgs_stops_by_time(time_left):
+@pytest.mark.parametrize("seconds", [0.0, 0.2])
+def test_lbfgs_stops_by_time(seconds):
     """When the time is over the best point so far is returned, at the least the start."""
     seen = []
 
@@ -149,11 +149,11 @@ def test_lbfgs_stops_by_time(time_left):
         return seen[-1]
 
     begin = time.perf_counter()
-    found, value, n_iter = _ascend(slow, THETA_ONLY, VALLEY, time_left=time_left)
-    assert time.perf_counter() - begin < time_left + 1.0
-    assert len(seen) <= 1 + time_left / 0.02
+    found, value, n_iter = _ascend(slow, THETA_ONLY, VALLEY, seconds=seconds)
+    assert time.perf_counter() - begin < seconds + 1.0
+    assert len(seen) <= 1 + seconds / 0.02
     assert value == max(v for v, _ in seen) == _rosenbrock(found)[0]
-    assert (value > _rosenbrock(VALLEY)[0]) == (time_left > 0)
+    assert (value > _rosenbrock(VALLEY)[0]) == (seconds > 0)
     assert n_iter < 20
 
 
@@ -200,7 +200,7 @@ def test_lbfgs_returns_the_best_seen():
         seen.append(_rosenbrock(parameters))
         return seen[-1]
 
-    found, value, n_iter = _ascend(objective, THETA_ONLY, VALLEY, time_left=0.3)
+    found, value, n_iter = _ascend(objective, THETA_ONLY, VALLEY, seconds=0.3)
     assert len(seen) == 2
     assert seen[1][0] < seen[0][0] == value
     assert_array_equal(found.theta, VALLEY.theta)

@@ -13,7 +13,6 @@ from ..data.targets import Targets
 from ..fitting.problem import FitResult
 from ..fitting.starting_values import start
 from ..gp.posterior import Posterior
-from ..likelihoods._names import regression_likelihood
 
 
 class PriorPredictions:
@@ -29,7 +28,7 @@ class PriorPredictions:
 
     @property
     def _has_prior(self):
-        return regression_likelihood(self.likelihood).conjugate
+        return self._given_likelihood().conjugate
 
     def _ready(self, X):
         if hasattr(self, "_result") or not self._has_prior:
@@ -49,7 +48,7 @@ class PriorPredictions:
         normalize_y = self.normalize_y if isinstance(self.normalize_y, tuple) else False
         y = np.zeros((1, 1))
         targets = Targets.fit(y, None, normalize_y, ndim=1)
-        likelihood = regression_likelihood(self.likelihood)
+        likelihood = self._given_likelihood()
         choices = replace(self._choices(), kernel=kernel, inducing=Z, learns=False)
         rows = make_rows(Z, y, None, targets)
         started = start(rows, choices, likelihood, np.random.RandomState(0))

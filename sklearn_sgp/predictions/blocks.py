@@ -1,34 +1,12 @@
-"""Parameters of regressors in blocks of rows, and predictions that take ``blocks``."""
-
-from numbers import Integral, Real
+"""What a regressor in blocks of rows predicts, told the ``blocks`` of the rows."""
 
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import HasMethods, Interval, StrOptions
 from .._parallel import resolved_jobs
 from .._warnings import warn_caller
-from ..blocks.models import NAMES
 from ..blocks.prediction import PICConditional
 from ..gp.conditionals import ExactConditional
 from .marginal_likelihood import BlockMarginalLikelihood
-from .regressor import REGRESSOR_CONSTRAINTS
-
-BLOCK_CONSTRAINTS = {
-    name: value for name, value in REGRESSOR_CONSTRAINTS.items() if name != "batch_size"
-} | {
-    "model": [StrOptions(NAMES), list, tuple],
-    "alpha_divergence": [Interval(Real, 0, 1, closed="both")],
-    "solver": [StrOptions({"exact", "anytime"})],
-    "n_blocks": [None, Interval(Integral, 1, None, closed="left")],
-    "block_size": [Interval(Integral, 1, None, closed="left")],
-    "partition": [StrOptions({"kmeans", "contiguous", "random"}), HasMethods(["fit", "predict"])],
-    "blocks_per_step": [Interval(Integral, 1, None, closed="left")],
-    "schedule": [StrOptions({"average", "robbins-monro"})],
-    "step_size": [Interval(Real, 0, 1, closed="right")],
-    "step_decay": [Interval(Real, 0, None, closed="left")],
-    "step_power": [Interval(Real, 0.5, 1, closed="right")],
-    "copy_X": ["boolean"],
-}
 
 
 class BlockPredictions(BlockMarginalLikelihood):

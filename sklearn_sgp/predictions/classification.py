@@ -1,79 +1,15 @@
-"""The base of classifiers: it encodes labels, weights classes and predicts probabilities."""
+"""What a classifier predicts: probabilities of its classes."""
 
 from functools import partial
-from numbers import Real
 
 import numpy as np
-from sklearn.base import ClassifierMixin
-from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from .._compat import HasMethods, StrOptions
-from ..data.rows import drop_zero_weight, make_rows, merge_repeated
-from ..data.targets import ClassLabels, Encoded, count_samples
 from ..gp.chunks import in_chunks
-from ..likelihoods._names import CLASSIFICATION, classification_likelihood
-from .base import BaseSparseGP
-
-LIKELIHOOD_CONSTRAINT = [
-    StrOptions({"auto", *CLASSIFICATION}),
-    HasMethods(["expected_log_density", "probabilities"]),
-]
 
 
-class SparseGPClassifier(ClassifierMixin, BaseSparseGP):
-    """The base of classifiers. It has their labels and predictions."""
-
-    class_weight = None  # where it is no parameter
-
-    # ---- Labels
-
-    def _checked(self, X, y, sample_weight, *, reset, classes=None):
-        """Return validated inputs, labels and weights of all rows of positive weight.
-
-        Weights are multiplied by those of the classes. Classes of None are those of the labels.
-        """
-        X, y, weight = self._validated(X, y, sample_weight, reset=reset, multi_output=False)
-        check_classification_targets(y)
-        if self.class_weight is not None:
-            of_class = self._weight_of_classes(y, np.unique(y) if classes is None else classes)
-            weight = of_class if weight is None else weight * of_class
-        X, y, weight = drop_zero_weight(X, y, weight)
-        if reset and not len(X):
-            raise ValueError(
-                "class_weight must leave rows of weight above zero. Got "
-                f"{self.class_weight!r}, which with sample_weight leaves none."
-            )
-        return X, y, weight
-
-    def _weight_of_classes(self, y, classes):
-        """Return the weight of each row's class, or raise a ValueError."""
-        place = ClassLabels(classes, None).positions(y)
-        if isinstance(self.class_weight, dict):
-            weights = list(self.class_weight.values())
-            if not all(isinstance(w, Real) and 0.0 <= w < np.inf for w in weights):
-                raise ValueError(
-                    "The weights of the 'class_weight' parameter must be finite and not negative. "
-                    f"Got {self.class_weight!r}."
-                )
-            return compute_class_weight(self.class_weight, classes=classes, y=classes)[place]
-        return compute_class_weight(self.class_weight, classes=classes, y=y)[place]
-
-    def _encoded(self, X, y, weight, classes):
-        """Encode the labels of a first batch, and merge its repeated rows."""
-        n_samples = count_samples(X, weight)
-        likelihood = classification_likelihood(self.likelihood, classes)
-        labels = ClassLabels(classes, likelihood)
-        X, y, weight = merge_repeated(X, labels.encode(y), weight)
-        likelihood = likelihood.initialized(y, weight)
-        return Encoded(X, y, weight, labels, likelihood, n_samples)
-
-    def _later_rows(self, X, y, weight):
-        """Make the `Rows` of a later batch."""
-        return make_rows(X, self._targets.encode(y), weight, self._targets)
-
-    # ---- Predictions
+class ClassPredictions:
+    """A mixin with the predicting methods of classifiers."""
 
     def predict(self, X):
         """Predict the most probable class.

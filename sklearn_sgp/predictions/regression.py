@@ -1,65 +1,20 @@
-"""The base of regressors: it scales targets and predicts in their units."""
-
-from numbers import Real
+"""What a regressor predicts, in units of y."""
 
 import numpy as np
-from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from .._compat import HasMethods, Interval, StrOptions
 from .._linalg import NotPositiveDefiniteError, cholesky
-from ..data.rows import make_rows, merge_repeated
-from ..data.targets import Encoded, Targets, count_samples, target_columns
 from ..gp.chunks import in_chunks
 from ..gp.pathwise import draw_functions
-from ..likelihoods._names import REGRESSION, regression_likelihood
-from .base import SHARED_CONSTRAINTS, BaseSparseGP
-from .predictive_distribution import PredictiveDistribution, check_levels
+from .distribution import PredictiveDistribution, check_levels
 
-REGRESSOR_CONSTRAINTS = SHARED_CONSTRAINTS | {
-    "noise_variance": [None, Interval(Real, 0, None, closed="neither"), "array-like"],
-    "noise_variance_bounds": [StrOptions({"fixed"}), "array-like"],
-    "normalize_y": ["boolean", tuple],
-}
-LIKELIHOOD_CONSTRAINT = [
-    StrOptions(set(REGRESSION)),
-    HasMethods(["expected_log_density", "moments"]),
-]
 # Largest number of rows for which sample_y(method="auto") draws jointly.
 _JOINT_ROWS = 2000
 
 
-class SparseGPRegressor(MultiOutputMixin, RegressorMixin, BaseSparseGP):
-    """The base of regressors. It has their targets and predictions."""
-
-    likelihood = "gaussian"  # where it is no parameter
-
-    # ---- Targets
-
-    def _checked(self, X, y, sample_weight, *, reset):
-        """Return validated inputs, targets and weights."""
-        return self._validated(X, y, sample_weight, reset=reset, multi_output=True, y_numeric=True)
-
-    def _encoded(self, X, y, weight, merges=True):
-        """Merge repeated rows of a first batch, and find the scaling of its targets."""
-        n_samples, ndim, y = count_samples(X, weight), y.ndim, target_columns(y)
-        if merges:
-            X, y, weight = merge_repeated(X, y, weight)
-        likelihood = regression_likelihood(self.likelihood)
-        likelihood.check_targets(y)
-        likelihood = likelihood.initialized(y, weight)
-        normalize_y = self.normalize_y if likelihood.scales_targets else False
-        targets = Targets.fit(y, weight, normalize_y, ndim)
-        return Encoded(X, y, weight, targets, likelihood, n_samples)
-
-    def _later_rows(self, X, y, weight, labels=None):
-        """Make the `Rows` of a later batch, with the scaling of the first one."""
-        rows = make_rows(X, self._targets.encode(y), weight, self._targets, labels)
-        self._result.likelihood.check_targets(rows.y)
-        return rows
-
-    # ---- Predictions
+class RegressionPredictions:
+    """A mixin with the predicting methods of regressors."""
 
     def predict(self, X, return_std=False, return_cov=False):
         """Predict new observations.

@@ -1,0 +1,117 @@
+"""The two tasks, regression and classification: how targets or labels are checked and encoded."""
+
+from numbers import Real
+
+import numpy as np
+from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+
+from .._compat import HasMethods, Interval, StrOptions
+from ..data.rows import drop_zero_weight, make_rows, merge_repeated
+from ..data.targets import ClassLabels, Encoded, Targets, count_samples, target_columns
+from ..likelihoods._names import (
+    CLASSIFICATION,
+    REGRESSION,
+    classification_likelihood,
+    regression_likelihood,
+)
+from ..predictions.classification import ClassPredictions
+from ..predictions.regression import RegressionPredictions
+from .base import SHARED_CONSTRAINTS, BaseSparseGP
+
+REGRESSOR_CONSTRAINTS = SHARED_CONSTRAINTS | {
+    "noise_variance": [None, Interval(Real, 0, None, closed="neither"), "array-like"],
+    "noise_variance_bounds": [StrOptions({"fixed"}), "array-like"],
+    "normalize_y": ["boolean", tuple],
+}
+REGRESSION_LIKELIHOODS = [
+    StrOptions(set(REGRESSION)),
+    HasMethods(["expected_log_density", "moments"]),
+]
+CLASSIFICATION_LIKELIHOODS = [
+    StrOptions({"auto", *CLASSIFICATION}),
+    HasMethods(["expected_log_density", "probabilities"]),
+]
+
+
+class SparseGPRegressor(MultiOutputMixin, RegressorMixin, RegressionPredictions, BaseSparseGP):
+    """The base of regressors: it scales their targets."""
+
+    likelihood = "gaussian"  # where it is no parameter
+
+    def _checked(self, X, y, sample_weight, *, reset):
+        """Return validated inputs, targets and weights."""
+        return self._validated(X, y, sample_weight, reset=reset, multi_output=True, y_numeric=True)
+
+    def _encoded(self, X, y, weight, merges=True):
+        """Merge repeated rows of a first batch, and find the scaling of its targets."""
+        n_samples, ndim, y = count_samples(X, weight), y.ndim, target_columns(y)
+        if merges:
+            X, y, weight = merge_repeated(X, y, weight)
+        likelihood = self._given_likelihood()
+        likelihood.check_targets(y)
+        likelihood = likelihood.initialized(y, weight)
+        normalize_y = self.normalize_y if likelihood.scales_targets else False
+        targets = Targets.fit(y, weight, normalize_y, ndim)
+        return Encoded(X, y, weight, targets, likelihood, n_samples)
+
+    def _given_likelihood(self):
+        return regression_likelihood(self.likelihood)
+
+    def _later_rows(self, X, y, weight, labels=None):
+        """Make the `Rows` of a later batch, with the scaling of the first one."""
+        rows = make_rows(X, self._targets.encode(y), weight, self._targets, labels)
+        self._result.likelihood.check_targets(rows.y)
+        return rows
+
+
+class SparseGPClassifier(ClassifierMixin, ClassPredictions, BaseSparseGP):
+    """The base of classifiers: it encodes their labels and weights their classes."""
+
+    class_weight = None  # where it is no parameter
+    noise_variance = noise_variance_bounds = None  # labels have no noise besides the likelihood
+
+    def _checked(self, X, y, sample_weight, *, reset, classes=None):
+        """Return validated inputs, labels and weights of all rows of positive weight.
+
+        Weights are multiplied by those of the classes. Classes of None are those of the labels.
+        """
+        X, y, weight = self._validated(X, y, sample_weight, reset=reset, multi_output=False)
+        check_classification_targets(y)
+        if self.class_weight is not None:
+            of_class = self._weight_of_classes(y, np.unique(y) if classes is None else classes)
+            weight = of_class if weight is None else weight * of_class
+        X, y, weight = drop_zero_weight(X, y, weight)
+        if reset and not len(X):
+            raise ValueError(
+                "class_weight must leave rows of weight above zero. Got "
+                f"{self.class_weight!r}, which with sample_weight leaves none."
+            )
+        return X, y, weight
+
+    def _weight_of_classes(self, y, classes):
+        """Return the weight of each row's class, or raise a ValueError."""
+        place = ClassLabels(classes, None).positions(y)
+        if isinstance(self.class_weight, dict):
+            weights = list(self.class_weight.values())
+            if not all(isinstance(w, Real) and 0.0 <= w < np.inf for w in weights):
+                raise ValueError(
+                    "The weights of the 'class_weight' parameter must be finite and not negative. "
+                    f"Got {self.class_weight!r}."
+                )
+            return compute_class_weight(self.class_weight, classes=classes, y=classes)[place]
+        return compute_class_weight(self.class_weight, classes=classes, y=y)[place]
+
+    def _encoded(self, X, y, weight, classes):
+        """Encode the labels of a first batch, and merge its repeated rows."""
+        n_samples = count_samples(X, weight)
+        likelihood = classification_likelihood(self.likelihood, classes)
+        labels = ClassLabels(classes, likelihood)
+        X, y, weight = merge_repeated(X, labels.encode(y), weight)
+        likelihood = likelihood.initialized(y, weight)
+        return Encoded(X, y, weight, labels, likelihood, n_samples)
+
+    def _later_rows(self, X, y, weight):
+        """Make the `Rows` of a later batch."""
+        return make_rows(X, self._targets.encode(y), weight, self._targets)
