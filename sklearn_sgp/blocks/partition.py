@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.base import clone
 
+from .._linalg import single_blas_thread
 from ..data.clusters import kmeans, nearest
 from ..data.rows import random_index
 
@@ -219,20 +220,25 @@ class ClustererPartition:
         self.clusterer, self.scale = clusterer, scale
 
     def fit(self, X, rng):
-        labels = self.clusterer.fit(np.asarray(X, dtype=np.float64) / self.scale).predict(
-            np.asarray(X, dtype=np.float64) / self.scale
-        )
+        with single_blas_thread():  # a clusterer may limit BLAS, and puts back what it finds
+            labels = self.clusterer.fit(self._scaled(X)).predict(self._scaled(X))
         self.classes = np.unique(labels)
         self.n_blocks = len(self.classes)
         return np.searchsorted(self.classes, labels)
 
     def assign(self, X):
-        labels = self.clusterer.predict(np.asarray(X, dtype=np.float64) / self.scale)
-        return position_of(labels, self.classes)
+        return position_of(self._predicted(X), self.classes)
+
+    def _scaled(self, X):
+        return np.asarray(X, dtype=np.float64) / self.scale
+
+    def _predicted(self, X):
+        with single_blas_thread():
+            return np.asarray(self.clusterer.predict(self._scaled(X)))
 
     def joined_by(self, X):
         """Labels that the clusterer has not given before begin new blocks."""
-        labels = np.asarray(self.clusterer.predict(np.asarray(X, dtype=np.float64) / self.scale))
+        labels = self._predicted(X)
         whole = copy.copy(self)
         whole.classes = np.concatenate([self.classes, np.setdiff1d(labels, self.classes)])
         whole.n_blocks = len(whole.classes)
