@@ -35,7 +35,7 @@ class SparseGPClassifier(ClassifierMixin, BaseSparseGP):
         Weights are multiplied by those of the classes. Classes of None are those of the labels.
         """
         X, y, weight = self._validated(X, y, sample_weight, reset=reset, multi_output=False)
-        check_classification_targets(y)
+        _check_labels(y)
         if self.class_weight is not None:
             of_class = self._weight_of_classes(y, np.unique(y) if classes is None else classes)
             weight = of_class if weight is None else weight * of_class
@@ -180,3 +180,15 @@ class SparseGPClassifier(ClassifierMixin, BaseSparseGP):
 
 def _of_moments(function, posterior, X):
     return function(*posterior.mean_variance(X))
+
+
+def _check_labels(y):
+    """Refuse what is no label, and labels that cannot be sorted, such as None among words."""
+    try:
+        check_classification_targets(y)
+    except TypeError as error:
+        kinds = sorted({type(label).__name__ for label in np.ravel(y)})
+        raise ValueError(
+            f"y must hold labels of one kind, words or numbers. Got {kinds}: leave rows without a "
+            "label out."
+        ) from error
