@@ -25,7 +25,7 @@ def test_larger_sizes_are_refused(sign):
 
 def test_what_is_no_number_is_refused():
     """None and NaN, which some types of arrays can hide until they are converted, are errors."""
-    with pytest.raises(ValueError, match="y must hold finite numbers. Got None or NaN"):
+    with pytest.raises(ValueError, match=r"y must hold finite numbers\. Got None or NaN"):
         check_size("y", np.array([0.0, None, 1.0], dtype=object).astype(float))
 
 
