@@ -7,6 +7,7 @@ from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.gaussian_process.kernels import Kernel
@@ -20,6 +21,7 @@ from .._compat import (
     check_sample_weight,
     validate_data,
 )
+from .._linalg import NotPositiveDefiniteError
 from .._parallel import resolved_jobs
 from .._version import __version__
 from ..data.checks import check_size
@@ -67,10 +69,22 @@ SHARED_CONSTRAINTS = {
 }
 
 
+_ILL_CONDITIONED = (
+    "The covariances of a fit must be positive definite and its bound finite, in floating point. "
+    "Got: {}. Scale sample_weight so that 1 is its mean, raise the lower bound of the noise "
+    "variance or the jitter, or lower the upper bounds of the kernel."
+)
+
+
+class IllConditionedError(NotPositiveDefiniteError, ValueError):
+    """Rows, weights or parameters that make a fit fail in floating point, with the cure."""
+
+
 def transactional(method):
     """Leave the estimator as it was if ``method`` raises anything, Ctrl-C included.
 
-    Fitted attributes are replaced, never changed in place, so a shallow copy restores them.
+    Fitted attributes are replaced, never changed in place, so a shallow copy restores them. An
+    error of the linear algebra, which names neither cause nor cure, becomes a ValueError that does.
     """
 
     @functools.wraps(method)
@@ -78,9 +92,11 @@ def transactional(method):
         before = self.__dict__.copy()
         try:
             return method(self, *args, **kwargs)
-        except BaseException:
+        except BaseException as error:
             self.__dict__.clear()
             self.__dict__.update(before)
+            if type(error) in (np.linalg.LinAlgError, NotPositiveDefiniteError):
+                raise IllConditionedError(_ILL_CONDITIONED.format(error)) from error
             raise
 
     return guarded
@@ -118,12 +134,15 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
 
     def _validated(self, X, y, sample_weight, *, reset, **check_y):
         """Return checked inputs, targets and weights. Weights of None stay None."""
+        if issparse(y):
+            raise TypeError("y must be a dense array. Got a sparse one: pass y.toarray().")
         X, y = validate_data(
             self, X, y, reset=reset, dtype=[np.float64, np.float32], order=None, **check_y
         )
         check_size("X", X)
         if sample_weight is not None:
             sample_weight = check_sample_weight(sample_weight, X, dtype=np.float64)
+            check_size("sample_weight", sample_weight)
         return X, y, sample_weight
 
     def _validated_inputs(self, X):

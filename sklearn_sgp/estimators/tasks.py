@@ -78,7 +78,7 @@ class SparseGPClassifier(ClassifierMixin, ClassPredictions, BaseSparseGP):
         Weights are multiplied by those of the classes. Classes of None are those of the labels.
         """
         X, y, weight = self._validated(X, y, sample_weight, reset=reset, multi_output=False)
-        check_classification_targets(y)
+        _check_labels(y)
         if self.class_weight is not None:
             of_class = self._weight_of_classes(y, np.unique(y) if classes is None else classes)
             weight = of_class if weight is None else weight * of_class
@@ -115,3 +115,15 @@ class SparseGPClassifier(ClassifierMixin, ClassPredictions, BaseSparseGP):
     def _later_rows(self, X, y, weight):
         """Make the `Rows` of a later batch."""
         return make_rows(X, self._targets.encode(y), weight, self._targets)
+
+
+def _check_labels(y):
+    """Refuse what is no label, and labels that cannot be sorted, such as None among words."""
+    try:
+        check_classification_targets(y)
+    except TypeError as error:
+        kinds = sorted({type(label).__name__ for label in np.ravel(y)})
+        raise ValueError(
+            f"y must hold labels of one kind, words or numbers. Got {kinds}: leave rows without a "
+            "label out."
+        ) from error

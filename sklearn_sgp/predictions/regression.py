@@ -288,10 +288,11 @@ class RegressionPredictions:
         if likelihood.conjugate:  # with the noise the covariance is well conditioned
             mean, covariance = likelihood.covariance(mean, covariance, noise)
         draws = np.empty((*mean.shape, n_samples))
-        normal = rng.standard_normal((len(X), mean.shape[1], n_samples))
+        # output by output: the draws of the first do not depend on how many there are
+        normal = rng.standard_normal((mean.shape[1], len(X), n_samples))
         roots = [_root(covariance[:, :, c]) for c in range(covariance.shape[2])]
         for c in range(mean.shape[1]):
-            draws[:, c] = mean[:, c, None] + roots[min(c, len(roots) - 1)] @ normal[:, c]
+            draws[:, c] = mean[:, c, None] + roots[min(c, len(roots) - 1)] @ normal[c]
         return draws if likelihood.conjugate else likelihood.draw(draws, noise, rng)
 
     def _draw_pathwise(self, X, n_samples, rng):

@@ -1,4 +1,4 @@
-"""Numbers whose squares could overflow are refused."""
+"""Numbers whose squares could overflow, and what is not a number, are refused."""
 
 import numpy as np
 import pytest
@@ -21,6 +21,12 @@ def test_larger_sizes_are_refused(sign):
     values = np.array([[0.0, 1.0], [sign * 2e100, 3.0]])
     with pytest.raises(ValueError, match=r"^y must hold numbers of at most 1e\+100.*Got 2e\+100"):
         check_size("y", values)
+
+
+def test_what_is_no_number_is_refused():
+    """None and NaN, which some types of arrays can hide until they are converted, are errors."""
+    with pytest.raises(ValueError, match=r"y must hold finite numbers\. Got None or NaN"):
+        check_size("y", np.array([0.0, None, 1.0], dtype=object).astype(float))
 
 
 def test_squares_of_what_is_taken_are_finite():

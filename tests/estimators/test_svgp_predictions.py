@@ -203,3 +203,10 @@ def test_no_pathwise_draws_without_a_spectral_density(toy, draw):
     with pytest.raises(ValueError, match="joint"):
         draw(model, toy[0])
     assert np.isfinite(model.sample_y(toy[0])).all()
+
+
+def test_draws_of_an_output_do_not_depend_on_others(toy):
+    """The first output of two is drawn as it is where it is alone, as in scikit-learn."""
+    X, y = toy
+    one, two = fixed().fit(X, y), fixed().fit(X, np.column_stack([y, -y]))
+    assert_allclose(two.sample_y(X[:9], 3)[:, 0], one.sample_y(X[:9], 3), rtol=1e-9)

@@ -84,7 +84,8 @@ def test_float32_is_close_to_float64(toy):
     one = SVGPRegressor(n_inducing=10, max_iter=5, random_state=0).fit(X32, y)
     other = clone(one).fit(X32.astype(np.float64), y)
     assert_same_model(other, one, X32, rtol=1e-6)
-    assert_allclose(other.predict(X), fixed().fit(X, y).predict(X), atol=1.0)
+    # the inputs themselves were rounded by 6e-8, which learning amplifies
+    assert_allclose(one.predict(X), clone(one).fit(X, y).predict(X), atol=1e-5 * y.std())
     close = clone(one).set_params(optimizer=None)
     assert_same_model(clone(close).fit(X, y), close.fit(X32, y), X, rtol=1e-4)
 
