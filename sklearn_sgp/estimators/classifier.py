@@ -65,8 +65,10 @@ class SparseGPClassifier(ClassifierMixin, BaseSparseGP):
         n_samples = count_samples(X, weight)
         likelihood = classification_likelihood(self.likelihood, classes)
         labels = ClassLabels(classes, likelihood)
-        X, y, weight = merge_repeated(X, labels.encode(y), weight)
-        likelihood = likelihood.initialized(y, weight)
+        X, place, weight = merge_repeated(X, labels.positions(y), weight)
+        y = likelihood.codes(place)
+        of_class = np.bincount(place, weights=weight, minlength=len(classes))
+        likelihood = likelihood.for_classes(of_class.astype(np.float64)).initialized(y, weight)
         return Encoded(X, y, weight, labels, likelihood, n_samples)
 
     def _later_rows(self, X, y, weight):
@@ -117,9 +119,9 @@ class SparseGPClassifier(ClassifierMixin, BaseSparseGP):
         Returns
         -------
         decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For probit, the latent mean divided by ``sqrt(1 + latent variance)``. For any other
-            likelihood of two classes, the log-odds of `predict_proba`. For more classes, log
-            probabilities.
+            For probit, the latent mean, prior mean included, divided by ``sqrt(1 + latent
+            variance)``. For any other likelihood of two classes, the log-odds of `predict_proba`.
+            For more classes, log probabilities.
         """
         X = self._validated_inputs(X)
         return self._of_moments(self.likelihood_.decision, X)
