@@ -179,7 +179,7 @@ class StreamingSGPClassifier(StreamBatches, SparseGPClassifier):
     The latent functions have a prior mean that comes from the frequencies of the classes in the
     first batch, counted with ``sample_weight``; later batches leave it as it is. A class that this
     batch lacks counts as frequent as the geometric mean of the others.
-    ``likelihood=Probit(offset=0.0)`` has no prior mean.
+    ``likelihood=Probit(0.0)``, or for several classes ``Softmax(0.0)``, has no prior mean.
 
     ``docs/theory.md``, sections 10 and 11, has the equations.
 

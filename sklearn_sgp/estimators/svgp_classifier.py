@@ -159,7 +159,8 @@ class SVGPClassifier(SparseGPClassifier):
 
     The latent functions have a prior mean that comes from the frequencies of the classes, counted
     with ``sample_weight`` and ``class_weight``; later batches leave it as it is. Far from the rows,
-    probabilities go towards these frequencies. ``likelihood=Probit(offset=0.0)`` has no prior mean.
+    probabilities go towards these frequencies. ``likelihood=Probit(0.0)``, or for several classes
+    ``Softmax(0.0)``, has no prior mean.
 
     Every latent function has covariance matrices of its own. With C classes, softmax therefore
     costs about C times as much as a fit of two classes; only kernel blocks and the factor of the
