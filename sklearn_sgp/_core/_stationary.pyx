@@ -4,30 +4,21 @@ Blocks are stored (n_inducing, n_rows) in C order, so that a row of the block is
 data and BLAS sees the transpose. Inputs arrive divided by their length scales; the data transposed.
 """
 import numpy as np
-from cython cimport floating
 from libc.stddef cimport ptrdiff_t
-from scipy.linalg.cython_blas cimport dgemm, sgemm
+from scipy.linalg.cython_blas cimport dgemm
 
 include "_blas_int.pxi"
 
-ctypedef const double *In64
-ctypedef const float *In32
+ctypedef const double *In
 
 cdef extern from "profiles.h" nogil:
-    ctypedef struct sgp_rows_f64:
+    ctypedef struct sgp_row_kernels:
         void (*sqdist)(
-            double *, In64, ptrdiff_t, In64, ptrdiff_t, ptrdiff_t) noexcept nogil
-        void (*sqdist_from_products)(double *, In64, double, ptrdiff_t) noexcept nogil
-        void (*value)(int, double *, double, In64, ptrdiff_t) noexcept nogil
-        void (*vjp)(int, double *, In64, double, In64, double *, ptrdiff_t) noexcept nogil
-    ctypedef struct sgp_rows_f32:
-        void (*sqdist)(
-            float *, In32, ptrdiff_t, In32, ptrdiff_t, ptrdiff_t) noexcept nogil
-        void (*sqdist_from_products)(float *, In32, float, ptrdiff_t) noexcept nogil
-        void (*value)(int, float *, double, In64, ptrdiff_t) noexcept nogil
-        void (*vjp)(int, float *, In32, double, In64, double *, ptrdiff_t) noexcept nogil
-    const sgp_rows_f64 *sgp_rows64()
-    const sgp_rows_f32 *sgp_rows32()
+            double *, In, ptrdiff_t, In, ptrdiff_t, ptrdiff_t) noexcept nogil
+        void (*sqdist_from_products)(double *, In, double, ptrdiff_t) noexcept nogil
+        void (*value)(int, double *, double, In, ptrdiff_t) noexcept nogil
+        void (*vjp)(int, double *, In, double, In, double *, ptrdiff_t) noexcept nogil
+    const sgp_row_kernels *sgp_rows()
     const char *sgp_simd_level()
 
 # Rows of the block whose distances are formed together by one GEMM.
@@ -49,70 +40,50 @@ def simd_level():
     return sgp_simd_level().decode()
 
 
-cdef void _sqdist_row(
-    floating *r2,           # OUT (n,)
-    const floating *xt,     # IN (d, n)
-    const floating *z,      # IN (d,)
-    ptrdiff_t d,
-    ptrdiff_t n,
-) noexcept nogil:
-    if floating is double:
-        sgp_rows64().sqdist(r2, xt, n, z, d, n)
-    else:
-        sgp_rows32().sqdist(r2, xt, n, z, d, n)
-
-
 cdef void _products(
-    floating *out,          # OUT (rows, n): -2 Z X^T
-    const floating *z,      # IN (rows, d)
-    const floating *xt,     # IN (d, n)
+    double *out,          # OUT (rows, n): -2 Z X^T
+    const double *z,      # IN (rows, d)
+    const double *xt,     # IN (d, n)
     ptrdiff_t rows,
     ptrdiff_t d,
     ptrdiff_t n,
 ) noexcept nogil:
     cdef blas_int n_ = <blas_int> n, r_ = <blas_int> rows, d_ = <blas_int> d
-    cdef floating minus_two = -2, zero = 0
-    if floating is double:
-        dgemm("N", "N", &n_, &r_, &d_, &minus_two, <double *> xt, &n_, <double *> z, &d_, &zero,
-              out, &n_)
-    else:
-        sgemm("N", "N", &n_, &r_, &d_, &minus_two, <float *> xt, &n_, <float *> z, &d_, &zero,
-              out, &n_)
+    cdef double minus_two = -2, zero = 0
+    dgemm("N", "N", &n_, &r_, &d_, &minus_two, <double *> xt, &n_, <double *> z, &d_, &zero,
+          out, &n_)
 
 
 cdef void _sqdist_tile(
-    floating *r2,           # OUT (rows, n)
-    const floating *xt,     # IN (d, n)
-    const floating *xx,     # IN (n,) squared norms, or NULL for direct differences
-    const floating *z,      # IN (rows, d)
+    double *r2,           # OUT (rows, n)
+    const double *xt,     # IN (d, n)
+    const double *xx,     # IN (n,) squared norms, or NULL for direct differences
+    const double *z,      # IN (rows, d)
     ptrdiff_t rows,
     ptrdiff_t d,
     ptrdiff_t n,
 ) noexcept nogil:
     cdef ptrdiff_t j, q
-    cdef floating zz
+    cdef double zz
     if xx == NULL:
         for j in range(rows):
-            _sqdist_row(r2 + j * n, xt, z + j * d, d, n)
+            sgp_rows().sqdist(r2 + j * n, xt, n, z + j * d, d, n)
         return
     _products(r2, z, xt, rows, d, n)
     for j in range(rows):
         zz = 0
         for q in range(d):
             zz = zz + z[j * d + q] * z[j * d + q]
-        if floating is double:
-            sgp_rows64().sqdist_from_products(r2 + j * n, xx, zz, n)
-        else:
-            sgp_rows32().sqdist_from_products(r2 + j * n, xx, zz, n)
+        sgp_rows().sqdist_from_products(r2 + j * n, xx, zz, n)
 
 
 def value_block(
     int profile,
-    const floating[:, ::1] Z,       # IN (m, d), divided by the length scales
-    const floating[:, ::1] Xt,      # IN (d, n), divided by the length scales
+    const double[:, ::1] Z,       # IN (m, d), divided by the length scales
+    const double[:, ::1] Xt,      # IN (d, n), divided by the length scales
     double variance,
     const double[::1] shape,        # IN (2,)
-    floating[:, ::1] out,           # OUT (m, n)
+    double[:, ::1] out,           # OUT (m, n)
     bint direct,
 ):
     """out = variance * profile(|z - x|^2).
@@ -120,8 +91,8 @@ def value_block(
     ``direct`` takes differences; otherwise squared norms and one GEMM, cheaper for many columns.
     """
     cdef ptrdiff_t m = Z.shape[0], d = Z.shape[1], n = Xt.shape[1], j, lo, rows
-    cdef floating[::1] xx
-    cdef const floating *xx_ptr = NULL
+    cdef double[::1] xx
+    cdef const double *xx_ptr = NULL
     if Xt.shape[0] != d or out.shape[0] != m or out.shape[1] != n or shape.shape[0] != 2:
         raise ValueError("value_block: shapes do not agree")
     if m == 0 or n == 0:
@@ -135,28 +106,25 @@ def value_block(
             rows = min(TILE, m - lo) if xx_ptr != NULL else 1
             _sqdist_tile(&out[lo, 0], &Xt[0, 0], xx_ptr, &Z[lo, 0], rows, d, n)
             for j in range(lo, lo + rows):
-                if floating is double:
-                    sgp_rows64().value(profile, &out[j, 0], variance, &shape[0], n)
-                else:
-                    sgp_rows32().value(profile, &out[j, 0], variance, &shape[0], n)
+                sgp_rows().value(profile, &out[j, 0], variance, &shape[0], n)
             lo = lo + rows
 
 
 def vjp_block(
     int profile,
-    const floating[:, ::1] Z,       # IN (m, d)
-    const floating[:, ::1] Xt,      # IN (d, n)
+    const double[:, ::1] Z,       # IN (m, d)
+    const double[:, ::1] Xt,      # IN (d, n)
     double variance,
     const double[::1] shape,        # IN (2,)
-    floating[:, ::1] G,             # IN/OUT (m, n): dF/dK on entry, dF/dr2 on exit
+    double[:, ::1] G,             # IN/OUT (m, n): dF/dK on entry, dF/dr2 on exit
     double[::1] sums,               # OUT (3,): sums of G K, G dK/dshape[0], G dK/dshape[1]
     bint direct,
 ):
     """Overwrite the cotangent of K by that of the squared distances; add up the rest."""
     cdef ptrdiff_t m = Z.shape[0], d = Z.shape[1], n = Xt.shape[1], j, lo, rows
-    cdef floating[::1] xx
-    cdef floating[:, ::1] r2
-    cdef const floating *xx_ptr = NULL
+    cdef double[::1] xx
+    cdef double[:, ::1] r2
+    cdef const double *xx_ptr = NULL
     if (Xt.shape[0] != d or G.shape[0] != m or G.shape[1] != n or shape.shape[0] != 2
             or sums.shape[0] != 3):
         raise ValueError("vjp_block: shapes do not agree")
@@ -166,18 +134,13 @@ def vjp_block(
     if not direct:
         xx = np.einsum("qi,qi->i", Xt, Xt)
         xx_ptr = &xx[0]
-    dtype = np.float64 if floating is double else np.float32
-    r2 = np.empty((1 if direct else min(TILE, m), n), dtype=dtype)
+    r2 = np.empty((1 if direct else min(TILE, m), n))
     with nogil:
         lo = 0
         while lo < m:
             rows = min(TILE, m - lo) if xx_ptr != NULL else 1
             _sqdist_tile(&r2[0, 0], &Xt[0, 0], xx_ptr, &Z[lo, 0], rows, d, n)
             for j in range(rows):
-                if floating is double:
-                    sgp_rows64().vjp(
-                        profile, &G[lo + j, 0], &r2[j, 0], variance, &shape[0], &sums[0], n)
-                else:
-                    sgp_rows32().vjp(
-                        profile, &G[lo + j, 0], &r2[j, 0], variance, &shape[0], &sums[0], n)
+                sgp_rows().vjp(
+                    profile, &G[lo + j, 0], &r2[j, 0], variance, &shape[0], &sums[0], n)
             lo = lo + rows

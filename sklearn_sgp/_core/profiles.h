@@ -17,7 +17,8 @@ enum sgp_profile {
 
 typedef struct {
     /* r2[i] = sum_q (xt[q * ld + i] - z[q])^2 */
-    void (*sqdist)(double *r2, const double *xt, ptrdiff_t ld, const double *z, ptrdiff_t d, ptrdiff_t n);
+    void (*sqdist)(double *r2, const double *xt, ptrdiff_t ld, const double *z, ptrdiff_t d,
+                   ptrdiff_t n);
     /* r2[i] = max(0, r2[i] + xx[i] + zz), where r2 holds -2 <x_i, z> on entry */
     void (*sqdist_from_products)(double *r2, const double *xx, double zz, ptrdiff_t n);
     /* row[i] = variance * profile(row[i]), where row holds r2 on entry */
@@ -25,18 +26,9 @@ typedef struct {
     /* g[i] <- g[i] * dK/dr2;  sums += (sum g K, sum g dK/dshape[0], sum g dK/dshape[1]) */
     void (*vjp)(int profile, double *g, const double *r2, double variance, const double *shape,
                 double *sums, ptrdiff_t n);
-} sgp_rows_f64;
+} sgp_row_kernels;
 
-typedef struct {
-    void (*sqdist)(float *r2, const float *xt, ptrdiff_t ld, const float *z, ptrdiff_t d, ptrdiff_t n);
-    void (*sqdist_from_products)(float *r2, const float *xx, float zz, ptrdiff_t n);
-    void (*value)(int profile, float *row, double variance, const double *shape, ptrdiff_t n);
-    void (*vjp)(int profile, float *g, const float *r2, double variance, const double *shape,
-                double *sums, ptrdiff_t n);
-} sgp_rows_f32;
-
-const sgp_rows_f64 *sgp_rows64(void);
-const sgp_rows_f32 *sgp_rows32(void);
+const sgp_row_kernels *sgp_rows(void);
 const char *sgp_simd_level(void);
 
 #endif

@@ -32,7 +32,7 @@
 /* exp(x) for x <= 0: x = k log 2 + r with |r| <= log(2) / 2, Taylor in r to degree 12 (the
    remainder is below 2e-16), and k put into the exponent bits. Adding 1.5 * 2^52 rounds to an
    integer and leaves it in the low bits. The comparisons are written so that NaN stays NaN. */
-SGP_INLINE double exp_neg64(double x) {
+SGP_INLINE double exp_neg(double x) {
     const double shift = 6755399441055744.0;
     const double xc = x < -708.0 ? -708.0 : x;
     const double t = xc * 1.4426950408889634074 + shift;
@@ -57,28 +57,6 @@ SGP_INLINE double exp_neg64(double x) {
     bits = (bits + 1023) << 52;
     memcpy(&scale, &bits, sizeof scale);
     return x < -708.0 ? 0.0 : p * scale;
-}
-
-SGP_INLINE float exp_neg32(float x) {
-    const float shift = 12582912.0f;
-    const float xc = x < -87.0f ? -87.0f : x;
-    const float t = xc * 1.44269504088896341f + shift;
-    const float k = t - shift;
-    const float r = (xc - k * 0.693359375f) + k * 2.12194440e-4f;
-    float p = 1.0f / 5040.0f;
-    uint32_t bits;
-    float scale;
-    p = p * r + 1.0f / 720.0f;
-    p = p * r + 1.0f / 120.0f;
-    p = p * r + 1.0f / 24.0f;
-    p = p * r + 1.0f / 6.0f;
-    p = p * r + 0.5f;
-    p = p * r + 1.0f;
-    p = p * r + 1.0f;
-    memcpy(&bits, &t, sizeof bits);
-    bits = (bits + 127) << 23;
-    memcpy(&scale, &bits, sizeof scale);
-    return x < -87.0f ? 0.0f : p * scale;
 }
 
 #if (defined(__x86_64__) || defined(__i386__)) && (defined(__GNUC__) || defined(__clang__))

@@ -19,18 +19,18 @@ TARGET static void NAME(series)(double *restrict G, double *restrict D, const do
 TARGET static void NAME(hermite)(double *restrict G, double *restrict D, const double *restrict E,
                                  ptrdiff_t blocks, double rest, double sd,
                                  const sgp_softmax_lattice *lattice) {
-    const double top = 4.0; /* above every exponent: exp_neg64 is for the others */
+    const double top = 4.0; /* above every exponent: exp_neg is for the others */
     double scale[MAX_NODES];
     int count = 1;
     while (count < MAX_NODES && lattice->reaches[count - 1] < sd) ++count;
     const double *nodes = lattice->nodes + count * (count - 1) / 2;
     const double *weights = lattice->weights + count * (count - 1) / 2;
-    for (int j = 0; j < count; ++j) scale[j] = exp_neg64(rest + sd * nodes[j] - top);
+    for (int j = 0; j < count; ++j) scale[j] = exp_neg(rest + sd * nodes[j] - top);
     for (ptrdiff_t k = 0; k < LANES * blocks; ++k) G[k] = D[k] = 0.0;
     for (int j = 0; j < count; ++j) {
         const double times = scale[j] * 54.598150033144239078, weight = weights[j];
         for (ptrdiff_t k = 0; k < LANES * blocks; ++k) {
-            const double x = times * E[k], f = weight * exp_neg64(-x);
+            const double x = times * E[k], f = weight * exp_neg(-x);
             G[k] += f;
             D[k] += x * f;
         }
@@ -75,7 +75,7 @@ TARGET static void NAME(smooth)(double *restrict G, double *restrict D, ptrdiff_
     SGP_SUMS(sum)
     for (ptrdiff_t j = 0; j < count; ++j) {
         const double z = at + (double)j * by;
-        weight[j] = exp_neg64(-0.5 * z * z);
+        weight[j] = exp_neg(-0.5 * z * z);
         sum += weight[j];
     }
     for (ptrdiff_t j = 0; j < count; ++j) weight[j] /= sum;

@@ -176,7 +176,12 @@ class StreamingSGPClassifier(StreamBatches, SparseGPClassifier):
     up to ``max_iter`` iterations on each batch: on the electricity prices of elec2 it had 0.47 nats
     in 3 s, and this one 0.60 in 67 s. A smaller ``max_iter`` makes batches faster.
 
-    ``docs/theory.md``, section 11, has the equations.
+    The latent functions have a prior mean that comes from the frequencies of the classes in the
+    first batch, counted with ``sample_weight``; later batches leave it as it is. A class that this
+    batch lacks counts as frequent as the geometric mean of the others.
+    ``likelihood=Probit(0.0)``, or for several classes ``Softmax(0.0)``, has no prior mean.
+
+    ``docs/theory.md``, sections 10 and 11, has the equations.
 
     References
     ----------

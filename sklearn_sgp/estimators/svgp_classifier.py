@@ -158,6 +158,11 @@ class SVGPClassifier(SparseGPClassifier):
     The length scales of the default kernel have a weak prior that ties them together. It matters if
     there are few rows.
 
+    The latent functions have a prior mean that comes from the frequencies of the classes, counted
+    with ``sample_weight`` and ``class_weight``; later batches leave it as it is. Far from the rows,
+    probabilities go towards these frequencies. ``likelihood=Probit(0.0)``, or for several classes
+    ``Softmax(0.0)``, has no prior mean.
+
     Every latent function has covariance matrices of its own. With C classes, softmax therefore
     costs about C times as much as a fit of two classes; only kernel blocks and the factor of the
     inducing inputs' covariance are shared. ``docs/theory.md``, sections 6 and 10, has the

@@ -108,8 +108,10 @@ class SparseGPClassifier(ClassifierMixin, ClassPredictions, BaseSparseGP):
         n_samples = count_samples(X, weight)
         likelihood = classification_likelihood(self.likelihood, classes)
         labels = ClassLabels(classes, likelihood)
-        X, y, weight = merge_repeated(X, labels.encode(y), weight)
-        likelihood = likelihood.initialized(y, weight)
+        X, place, weight = merge_repeated(X, labels.positions(y), weight)
+        y = likelihood.codes(place)
+        of_class = np.bincount(place, weights=weight, minlength=len(classes))
+        likelihood = likelihood.for_classes(of_class.astype(np.float64)).initialized(y, weight)
         return Encoded(X, y, weight, labels, likelihood, n_samples)
 
     def _later_rows(self, X, y, weight):

@@ -1,25 +1,63 @@
 """Two classes, y in {-1, +1}: probit and logit links (docs/theory.md, section 10)."""
 
-import numpy as np
-from scipy.special import erfcx, expit, log_expit, log_ndtr
+from copy import copy
 
-from ._base import SMALLEST_PROBABILITY, ExpectedLogDensity, Likelihood
+import numpy as np
+from scipy.special import erfcx, expit, log_expit, log_ndtr, ndtri_exp
+
+from ._base import (
+    SMALLEST_PROBABILITY,
+    ExpectedLogDensity,
+    Likelihood,
+    check_class_offset,
+    log_frequencies,
+)
 from ._quadrature import gaussian_expectations
 
 _ROOT_HALF, _ROOT_2_OVER_PI = np.sqrt(0.5), np.sqrt(2.0 / np.pi)
 
 
 class _Bernoulli(Likelihood):
-    """p(y | f) = link(y f); subclasses give log link with its first two derivatives."""
+    """p(y | f) = link(y (offset + f)).
+
+    Subclasses give log link with its first two derivatives, and the inverse of the link by the log
+    odds of its value.
+    """
 
     max_classes = 2
+
+    def __init__(self, offset=None):
+        self.offset = offset
+
+    def for_classes(self, weight):
+        """This instance, its offset checked, or one with the offset of the classes' frequencies.
+
+        Parameters
+        ----------
+        weight : ndarray of shape (2,)
+            Total weight of the rows of each class.
+
+        Returns
+        -------
+        likelihood : Likelihood
+        """
+        if self.offset is not None:
+            check_class_offset(self, ())
+            return self
+        first, second = log_frequencies(weight)
+        offset = self._link_inverse_at(second - first)
+        return copy(self).set_params(offset=float(offset))
+
+    @property
+    def _offset(self):
+        return 0.0 if self.offset is None else float(self.offset)
 
     def n_latent(self, n_outputs):
         """One latent function for both classes."""
         return 1
 
     def expected_log_density(self, y, mean, variance, noise_variance=None):
-        """E[log link(y f)] for f ~ N(mean, variance), and its derivatives.
+        """E[log link(y (offset + f))] for f ~ N(mean, variance), and its derivatives.
 
         Parameters
         ----------
@@ -34,7 +72,9 @@ class _Bernoulli(Likelihood):
         """
         sign = y[:, 0]
         value, slope, curvature = gaussian_expectations(
-            lambda f, rows: self._derivatives(f), sign * mean[:, 0], variance[:, 0]
+            lambda f, rows: self._derivatives(f),
+            sign * (self._offset + mean[:, 0]),
+            variance[:, 0],
         )
         return ExpectedLogDensity(
             value, (sign * slope)[:, None], 0.5 * curvature[:, None], np.zeros(len(value))
@@ -42,20 +82,28 @@ class _Bernoulli(Likelihood):
 
     def log_predictive_density(self, y, mean, variance, noise_variance=None):
         """log P(y) for f ~ N(mean, variance), shape (n,)."""
-        return self._log_probability(y[:, 0] * mean[:, 0], variance[:, 0])
+        return self._log_probability(y[:, 0] * (self._offset + mean[:, 0]), variance[:, 0])
 
     def probabilities(self, mean, variance):
         """P(-1) and P(+1), shape (n, 2)."""
-        both = [self._log_probability(sign * mean[:, 0], variance[:, 0]) for sign in (-1.0, 1.0)]
+        center = self._offset + mean[:, 0]
+        both = [self._log_probability(sign * center, variance[:, 0]) for sign in (-1.0, 1.0)]
         return np.exp(np.column_stack(both))
 
 
 class Probit(_Bernoulli):
-    """p(y | f) = Phi(y f)."""
+    """p(y | f) = Phi(y (offset + f)).
+
+    Parameters
+    ----------
+    offset : float or None, default=None
+        Prior mean of the argument of Phi. None: the estimator takes Phi^-1 of the frequency of the
+        second class, by weight; outside of an estimator 0.
+    """
 
     def decision(self, mean, variance):
-        """Latent mean over sqrt(1 + latent variance), shape (n,)."""
-        return mean[:, 0] / np.sqrt(1.0 + variance[:, 0])
+        """Offset and latent mean over sqrt(1 + latent variance), shape (n,)."""
+        return (self._offset + mean[:, 0]) / np.sqrt(1.0 + variance[:, 0])
 
     @staticmethod
     def _derivatives(f):
@@ -66,17 +114,33 @@ class Probit(_Bernoulli):
         return log_ndtr(f), ratio, curvature
 
     @staticmethod
+    def _link_inverse_at(log_odds):
+        # at the rarer class, whose probability has all its digits
+        return -np.sign(log_odds) * ndtri_exp(log_expit(-np.abs(log_odds)))
+
+    @staticmethod
     def _log_probability(mean, variance):
         return log_ndtr(mean / np.sqrt(1.0 + variance))
 
 
 class Logit(_Bernoulli):
-    """p(y | f) = 1 / (1 + exp(-y f))."""
+    """p(y | f) = 1 / (1 + exp(-y (offset + f))).
+
+    Parameters
+    ----------
+    offset : float or None, default=None
+        Prior mean of the log odds. None: the estimator takes the log odds of the frequency of the
+        second class, by weight; outside of an estimator 0.
+    """
 
     @staticmethod
     def _derivatives(f):
         other = expit(-f)
         return log_expit(f), other, -other * (1.0 - other)
+
+    @staticmethod
+    def _link_inverse_at(log_odds):
+        return log_odds
 
     @staticmethod
     def _log_probability(mean, variance):

@@ -22,9 +22,10 @@ _SHARED = [
     "max_classes", "n_latent", "check_targets", "initialized", "theta", "theta_bounds",
     "with_theta", "log_predictive_density",
 ]  # fmt: skip
+_FOR_CLASSES = ["for_classes", "codes", "decision"]
 _INTERFACE = {
     "regression": [*_MUST_DEFINE["regression"], *_SHARED, "covariance", "quantiles", "draw"],
-    "classification": [*_MUST_DEFINE["classification"], *_SHARED, "codes", "decision"],
+    "classification": [*_MUST_DEFINE["classification"], *_SHARED, *_FOR_CLASSES],
 }
 
 

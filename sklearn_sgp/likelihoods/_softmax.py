@@ -10,10 +10,18 @@ one-dimensional and exact. Each expectation on the right is a function of s + me
 alone, and sklearn_sgp/_core/softmax.c computes it on a lattice of s.
 """
 
+from copy import copy
+
 import numpy as np
 
 from .._core._softmax import softmax_rows
-from ._base import SMALLEST_PROBABILITY, ExpectedLogDensity, Likelihood
+from ._base import (
+    SMALLEST_PROBABILITY,
+    ExpectedLogDensity,
+    Likelihood,
+    check_class_offset,
+    log_frequencies,
+)
 from ._softmax_tables import FIRST, STEP, lattice
 
 # Largest step of the rule, in units of (sum 1 / sd_c^2)^(-1/2), the smoothness of the integrand.
@@ -24,7 +32,15 @@ _WIDEST = 1e4
 
 
 class Softmax(Likelihood):
-    """p(y = c | f) = exp(f_c) / sum exp(f), c from 0."""
+    """p(y = c | f) = exp(offset_c + f_c) / sum exp(offset + f), c from 0.
+
+    Parameters
+    ----------
+    offset : ndarray of shape (C,), float or None, default=None
+        Prior means of the arguments of the softmax. One number for all classes changes nothing.
+        None: the estimator takes the logarithms of the frequencies of the classes, by weight,
+        relative to the largest; outside of an estimator 0.
+    """
 
     # A natural-gradient step uses the curvature of each class alone, and the curvature of all
     # classes together is between one and two times that. At both ends a step of 2/3 leaves a third
@@ -33,6 +49,30 @@ class Softmax(Likelihood):
     # A mean common to all classes changes only the divergence, which is least if that mean is zero.
     # Steps class by class would find this slowly.
     shift_invariant = True
+
+    def __init__(self, offset=None):
+        self.offset = offset
+
+    def for_classes(self, weight):
+        """This instance, its offset checked, or one with the offset of the classes' frequencies.
+
+        Parameters
+        ----------
+        weight : ndarray of shape (C,)
+            Total weight of the rows of each class.
+
+        Returns
+        -------
+        likelihood : Likelihood
+        """
+        if self.offset is not None:
+            check_class_offset(self, weight.shape)
+            return self
+        return copy(self).set_params(offset=log_frequencies(weight))
+
+    @property
+    def _offset(self):
+        return 0.0 if self.offset is None else np.asarray(self.offset, dtype=np.float64)
 
     def expected_log_density(self, y, mean, variance, noise_variance=None):
         """E[log p_y] for f_c ~ N(mean_c, variance_c), and its derivatives.
@@ -48,6 +88,7 @@ class Softmax(Likelihood):
         -------
         expected : ExpectedLogDensity
         """
+        mean = self._offset + mean
         log_sum, p, p2 = softmax_moments(mean, variance)
         rows, label = np.arange(len(mean)), y[:, 0].astype(np.intp)
         d_mean = -p
@@ -59,7 +100,7 @@ class Softmax(Likelihood):
 
     def probabilities(self, mean, variance):
         """E[p_c], shape (n, C), rows summing to 1."""
-        p = softmax_moments(mean, variance)[1]
+        p = softmax_moments(self._offset + mean, variance)[1]
         return p / p.sum(axis=1, keepdims=True)
 
     def log_predictive_density(self, y, mean, variance, noise_variance=None):

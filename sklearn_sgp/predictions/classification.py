@@ -53,9 +53,9 @@ class ClassPredictions:
         Returns
         -------
         decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For probit, the latent mean divided by ``sqrt(1 + latent variance)``. For any other
-            likelihood of two classes, the log-odds of `predict_proba`. For more classes, log
-            probabilities.
+            For probit, the latent mean, prior mean included, divided by ``sqrt(1 + latent
+            variance)``. For any other likelihood of two classes, the log-odds of `predict_proba`.
+            For more classes, log probabilities.
         """
         X = self._validated_inputs(X)
         return self._of_moments(self.likelihood_.decision, X)

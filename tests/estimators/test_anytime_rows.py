@@ -73,7 +73,6 @@ def test_float32_and_layout(toy, model):
         ours = fixed(model, n_blocks=3).fit(rows, y)
         got, got_std = ours.predict(test, return_std=True)
         assert got.dtype == got_std.dtype == np.float64
-        # the kernel between two float32 arrays may be taken in float32
         assert_allclose(got, mean, rtol=1e-6)
         assert_allclose(got_std, std, rtol=1e-6)
         got_cov = ours.predict(test, return_cov=True)[1]
