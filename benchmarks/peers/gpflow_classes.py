@@ -15,10 +15,11 @@ from dataclasses import replace
 
 import numpy as np
 from meters import Stopwatch, median_seconds, train
-from protocol import emit, main
+from protocol import allow, emit, main
 from scoring import class_scores
 
 from peers.gpflow_regression import (  # it sets their environment
+    MAX_ITER,
     gpflow,
     minimise,
     svgp,
@@ -60,6 +61,8 @@ def _evaluated(problem, model):
 
 def curve(problem, *, seconds, natural_gradients=True):
     """Test scores at growing intervals of training time; evaluation is not counted."""
+    steps = "natural gradients and Adam" if natural_gradients else "Adam"
+    allow(seconds=seconds, steps=steps)
     model, typed = _model(problem)
     step = svgp_step(typed, model, natural_gradients)
     train(step, lambda: _evaluated(problem, model), seconds)
@@ -67,6 +70,7 @@ def curve(problem, *, seconds, natural_gradients=True):
 
 def fit(problem, *, seconds):
     """All parameters by L-BFGS on all rows, until it ends or the time does: test scores."""
+    allow(seconds=seconds, max_iter=MAX_ITER)
     model, typed = _model(problem)
     data, watch = (typed.X, typed.y[:, None]), Stopwatch()
 
@@ -76,11 +80,12 @@ def fit(problem, *, seconds):
     def over():
         return watch.seconds() > seconds
 
-    converged, taken = minimise(model, loss, 10_000, over), watch.seconds()
+    (converged, n_iter), taken = minimise(model, loss, over), watch.seconds()
     emit(
         problem=problem.name,
         seconds=taken,
         converged=converged,
+        n_iter=n_iter,
         bound=-loss().numpy(),
         **_evaluated(problem, model),
     )
