@@ -152,6 +152,8 @@ def run(names, context, results, path):
 
 def main():
     args = arguments()
+    if args.smoke:
+        args.seconds = min(args.seconds, 2.0)
     output = args.output or RESULTS
     if args.report:
         results = report.load(output / "results.json")
