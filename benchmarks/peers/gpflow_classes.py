@@ -14,7 +14,7 @@ Adam on all rows -69.6.
 from dataclasses import replace
 
 import numpy as np
-from meters import Stopwatch, median_seconds, train
+from meters import Allowance, median_seconds, train
 from protocol import allow, emit, main
 from scoring import class_scores
 
@@ -72,18 +72,15 @@ def fit(problem, *, seconds):
     """All parameters by L-BFGS on all rows, until it ends or the time does: test scores."""
     allow(seconds=seconds, max_iter=MAX_ITER)
     model, typed = _model(problem)
-    data, watch = (typed.X, typed.y[:, None]), Stopwatch()
+    data, allowance = (typed.X, typed.y[:, None]), Allowance(seconds)
 
     def loss():
         return model.training_loss(data)
 
-    def over():
-        return watch.seconds() > seconds
-
-    (converged, n_iter), taken = minimise(model, loss, over), watch.seconds()
+    converged, n_iter = minimise(model, loss, allowance.over)
     emit(
         problem=problem.name,
-        seconds=taken,
+        seconds=allowance.seconds(),
         converged=converged,
         n_iter=n_iter,
         bound=-loss().numpy(),

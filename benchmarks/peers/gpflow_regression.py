@@ -16,7 +16,7 @@ os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")  # GPflow needs the optimisers
 import gpflow
 import numpy as np
 import tensorflow as tf
-from meters import Evaluations, Stopwatch, median_seconds, train
+from meters import Allowance, Evaluations, median_seconds, train
 from problems.batches import minibatches
 from protocol import allow, emit, main
 from scoring import scores
@@ -146,11 +146,11 @@ def curve(problem, *, seconds, model="svgp"):
 def fit(problem, *, seconds):
     """SGPR by L-BFGS until it ends, or the time does: test scores."""
     allow(seconds=seconds, max_iter=MAX_ITER)
-    model, watch = _sgpr(problem), Stopwatch()
-    converged, n_iter = minimise(model, model.training_loss, lambda: watch.seconds() > seconds)
+    model, allowance = _sgpr(problem), Allowance(seconds)
+    converged, n_iter = minimise(model, model.training_loss, allowance.over)
     emit(
         problem=problem.name,
-        seconds=watch.seconds(),
+        seconds=allowance.seconds(),
         converged=converged,
         n_iter=n_iter,
         **_evaluated(problem, model),
