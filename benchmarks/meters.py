@@ -39,6 +39,23 @@ class Stopwatch:
         self._paused += time.perf_counter() - begin
 
 
+class Allowance:
+    """Says whether so many seconds are up, counted from the first time that it is asked.
+
+    It is asked after each iteration, so that the first one, which compiles, is not counted.
+    """
+
+    def __init__(self, seconds):
+        self._allowed, self._watch = seconds, None
+
+    def over(self):
+        self._watch = self._watch or Stopwatch()
+        return self.seconds() > self._allowed
+
+    def seconds(self):
+        return self._watch.seconds() if self._watch else 0.0
+
+
 class Evaluations:
     """Emits test scores at growing intervals of training time, off the clock.
 

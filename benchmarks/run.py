@@ -6,16 +6,19 @@ import os
 import sys
 import tempfile
 import time
-from datetime import date
+import traceback
+from datetime import datetime
 from pathlib import Path
 
-from experiments.catalogue import EXPERIMENTS, NEEDS_DATA, ON_REQUEST
+from experiments.catalogue import EXPERIMENTS
 from experiments.context import Context
+from experiments.records import without_groups
 from protocol import AdapterError, call
 from tables import plots, report
-from tables.machine import hardware
+from tables.machine import commit, hardware
 
 HERE = Path(__file__).resolve().parent
+README, RESULTS = HERE / "README.md", HERE / "results"
 
 
 def arguments():
@@ -35,10 +38,15 @@ def arguments():
         metavar="NAME=PYTHON",
         help="gpflow and gpytorch: the interpreter of each one's environment",
     )
-    parser.add_argument("--seconds", type=float, default=240.0, help="of training, on the curves")
-    parser.add_argument("--splits", type=int, default=20, help="of the small sets")
+    parser.add_argument(
+        "--seconds", type=float, default=45.0, help="of training, ours and the peers' (%(default)s)"
+    )
+    parser.add_argument(
+        "--splits", type=int, default=5, help="of data sets that have several (%(default)s)"
+    )
     parser.add_argument("--output", type=Path, help="folder for results.json and pictures")
     parser.add_argument("--smoke", action="store_true", help="everything of ours at toy size")
+    parser.add_argument("--plan", action="store_true", help="only say what would be run")
     parser.add_argument(
         "--report",
         action="store_true",
@@ -57,86 +65,127 @@ def named_peers(pairs):
 
 def chosen(args):
     """Names of the experiments to run."""
-    names = args.only or [name for name in EXPERIMENTS if args.smoke or name not in ON_REQUEST]
+    names = args.only or [
+        name for name, found in EXPERIMENTS.items() if args.smoke or not found.on_request
+    ]
     if args.data is None and not args.smoke:
-        left_out = [name for name in names if name in NEEDS_DATA]
+        left_out = [name for name in names if EXPERIMENTS[name].needs_data]
         if left_out:
             print(f"without --data, not run: {', '.join(left_out)}")
-        names = [name for name in names if name not in NEEDS_DATA]
+        names = [name for name in names if name not in left_out]
     return names
 
 
+def print_plan(names, args, results):
+    """What is going to run, for how long at most, and how long it took when it ran last."""
+    before = results["experiments"]
+    for name in names:
+        last = f"{before[name]['took']:.0f} s last time" if name in before else "not run before"
+        print(f"{name}: at most {EXPERIMENTS[name].limit:g} s; {last}")
+    minutes = sum(EXPERIMENTS[name].limit for name in names) / 60
+    print(
+        f"{len(names)} experiments at commit {results['run']['commit']}, at most {minutes:.0f} "
+        f"minutes; {args.seconds:g} s of training on the curves, {args.splits} splits\n"
+    )
+
+
 def stored(path):
-    """Results so far, so that a run of some experiments keeps the others."""
-    if path.exists():
-        return json.loads(path.read_text())
-    return {"experiments": {}, "loads": {}, "notes": [], "peer_versions": {}}
+    """Results so far, so that a run of some experiments keeps the others of its commit."""
+    return json.loads(path.read_text()) if path.exists() else {"experiments": {}}
+
+
+def described(args, peers):
+    """What all rows of this run have in common."""
+    return {
+        "commit": commit(HERE.parent),
+        "machine": hardware(),
+        "toy": args.smoke,
+        "seconds": args.seconds,
+        "splits": args.splits,
+        "peers": {
+            library: call(python, f"peers/{library}_regression", "versions").records[0]
+            for library, python in peers.items()
+        },
+    }
+
+
+def run_one(name, context):
+    """Record of an experiment, and whether something of ours ended with an error."""
+    experiment, failed, found = EXPERIMENTS[name], False, {}
+    record = {
+        "begun": datetime.now().isoformat(sep=" ", timespec="minutes"),
+        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0,
+        "limit": experiment.limit,
+    }
+    begin = time.perf_counter()
+    context.begin(experiment.limit)
+    try:
+        found = without_groups(experiment.run(context))
+    except AdapterError as error:
+        failed = True
+        context.notes.append(str(error))
+    except Exception:  # the others still run; this one is on the page as failed
+        failed = True
+        context.notes.append(traceback.format_exc())
+    record |= {"took": time.perf_counter() - begin, "calls": context.calls, "notes": context.notes}
+    return {"values": {}, "errors": {}, "peers": {}, **found, **record}, failed
 
 
 def run(names, context, results, path):
-    """Run experiments, and store the results after each.
-
-    Returns
-    -------
-    failed : bool
-        Whether something of ours ended with an error.
-    """
-    failed = False
+    """Run experiments, and store the results after each; whether one of them failed."""
+    any_failed = False
     for name in names:
         print(f"{name} ...", end=" ", flush=True)
-        begin, context.notes = time.perf_counter(), []
-        results["loads"][name] = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-        results["notes"] = [note for note in results["notes"] if note[0] != name]
-        try:
-            found = EXPERIMENTS[name](context)
-        except AdapterError as error:
-            failed = True
-            context.notes.append(str(error))
-        else:
-            results["experiments"][name] = {"peers": {}, "peer_seconds": context.seconds, **found}
-        results["notes"] += [[name, note] for note in context.notes]
-        print(f"{time.perf_counter() - begin:.1f} s")
-        for note in context.notes:
+        record, failed = run_one(name, context)
+        shared = {key: results["run"][key] for key in report.KEYS}
+        results["experiments"][name] = {**shared, **record}
+        any_failed |= failed
+        print(f"{record['took']:.1f} s")
+        for note in record["notes"]:
             print(note)
-        path.write_text(json.dumps(results, indent=1))
-    return failed
+        path.write_text(json.dumps(results, indent=1, default=float))
+    # in the order of the catalogue, whatever was run first
+    known = results["experiments"]
+    results["experiments"] = {name: known[name] for name in EXPERIMENTS if name in known}
+    return any_failed
 
 
 def main():
     args = arguments()
-    output = args.output or HERE / "results"
+    if args.smoke:
+        args.seconds = min(args.seconds, 2.0)
+    output = args.output or RESULTS
     if args.report:
         results = report.load(output / "results.json")
-        report.rewrite(HERE / "README.md", results, plots.draw(results, output))
+        rewrite(results, output)
         return 0
     peers = named_peers(args.peers)
     with tempfile.TemporaryDirectory() as folder:
         if args.smoke and args.output is None:
             output = Path(folder) / "results"
         output.mkdir(parents=True, exist_ok=True)
-        context = Context(
-            args.data,
-            peers,
-            args.seconds,
-            args.splits,
-            args.smoke,
-            Path(folder),
-            None if args.smoke else output / "rivals.json",
-        )
-        results = stored(output / "results.json")
-        results |= {"date": date.today().isoformat(), "machine": hardware()}
-        results["toy"] = args.smoke
-        for library, python in peers.items():
-            (found,) = call(python, f"peers/{library}_regression", "versions")
-            results["peer_versions"][library] = found
-        failed = run(chosen(args), context, results, output / "results.json")
-        pictures = plots.draw(results, output)
+        results, names = stored(output / "results.json"), chosen(args)
+        results["run"] = described(args, peers)
+        print_plan(names, args, results)
+        if args.plan:
+            return 0
+        context = Context(args.data, peers, args.seconds, args.splits, args.smoke, Path(folder))
+        failed = run(names, context, results, output / "results.json")
         if args.smoke:
             print("\ntoy sizes: whether it runs, not how fast or how well")
         print(f"\n{report.as_text(results)}")
-        if not (args.smoke and args.output is None):
-            print(f"\nstored in {output}: results.json, {', '.join(p.name for p in pictures)}")
+        if args.smoke:
+            plots.draw(report.of_newest_run(results)[0], output)
+        elif args.output is None and args.only is None:
+            rewrite(results, output)
+        print(f"\nstored in {output}: results.json")
     return int(failed)
+
+
+def rewrite(results, output):
+    """Fill the page."""
+    shown = report.of_newest_run(results)[0]
+    report.rewrite(README, results, plots.draw(shown, output))
 
 
 if __name__ == "__main__":

@@ -2,17 +2,32 @@
 
 import numpy as np
 
-_CHUNK = 5000
+_CHUNK, _GROUPS, _DIGITS = 5000, 200, 8
 
 
 def scores(y, mean, std):
     """RMSE, mean negative log density and coverage of the central 90 % interval."""
     z = (y - mean) / std
+    surprise = 0.5 * z**2 + np.log(std) + 0.5 * np.log(2.0 * np.pi)
+    covered, squared = np.abs(z) <= 1.6448536, (y - mean) ** 2
     return {
-        "rmse": float(np.sqrt(np.mean((y - mean) ** 2))),
-        "nlpd": float(np.mean(0.5 * z**2 + np.log(std)) + 0.5 * np.log(2.0 * np.pi)),
-        "coverage": float(np.mean(np.abs(z) <= 1.6448536)),
+        "rmse": float(np.sqrt(np.mean(squared))),
+        "nlpd": float(np.mean(surprise)),
+        "coverage": float(np.mean(covered)),
+        "groups": grouped(nlpd=surprise, coverage=covered, squared=squared),
     }
+
+
+def grouped(**by_row):
+    """Means over up to 200 runs of test rows, by score: what a standard error is made of.
+
+    Runs of neighbours, so that the error of a series holds what neighbours have in common.
+    """
+    groups = {"rows": len(next(iter(by_row.values())))}
+    for key, values in by_row.items():
+        parts = np.array_split(np.asarray(values, dtype=np.float64), min(_GROUPS, len(values)))
+        groups[key] = [float(f"{np.mean(part):.{_DIGITS}g}") for part in parts]
+    return groups
 
 
 def class_scores(y, probability, n_bins=15):
@@ -25,10 +40,12 @@ def class_scores(y, probability, n_bins=15):
     place = np.minimum((n_bins * top).astype(int), n_bins - 1)
     gaps = np.bincount(place, right - top, minlength=n_bins)
     given = np.maximum(probability[np.arange(len(y)), y], np.finfo(np.float64).tiny)
+    surprise = -np.log(given)
     return {
         "error": float(np.mean(~right)),
-        "nlpd": float(-np.mean(np.log(given))),
+        "nlpd": float(np.mean(surprise)),
         "ece": float(np.abs(gaps).sum() / len(y)),
+        "groups": grouped(nlpd=surprise, error=~right),
     }
 
 

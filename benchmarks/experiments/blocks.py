@@ -1,11 +1,12 @@
 """Experiments with `AnytimeSGPRegressor`: accuracy, anytime behaviour, speed of its parts."""
 
-import numpy as np
+from experiments.records import Found, over_splits
 
 # Hoang et al. (2015): 100 inducing inputs and 2,000 blocks on AIRLINE, 512 and 1,000 on EMSLP.
-_AIRLINE = {"n_inducing": 100, "n_blocks": 2000}
-_PRESSURE = {"n_inducing": 512, "n_blocks": 1000, "max_time": 120}
-_AIRLINE_SPLITS, _PRESSURE_SPLITS = 3, 5
+_AIRLINE = {"n_inducing": 100, "n_blocks": 2000, "max_time": 60}
+_PRESSURE = {"n_inducing": 512, "n_blocks": 1000, "max_time": 45}
+# a fit and its predictions on two million rows take two minutes
+_MOST_SPLITS = 3
 # distance, then time of departure: flights of one distance are nearly those of one route
 _ROUTE = [1, 3]
 
@@ -16,101 +17,102 @@ def block_steps(context):
         "ours/anytime_parts", "steps", d=8, n_inducing=context.size(512, 20),
         block_size=context.size(1200, 40), repeats=context.size(100, 3),
     )  # fmt: skip
-    values = {record["model"]: record["seconds"] for record in records}
+    found = Found()
     for record in records:
-        values[f"{record['model']} gflops"] = record["gflop_owed"] / record["seconds"]
-    return {"values": values, "details": {"steps": records}}
+        found.values[record["model"]] = record["seconds"]
+        found.values[f"{record['model']} share"] = record["share"]
+    return found.result(details={"steps": records})
 
 
 def airline_blocks(context):
-    """AIRLINE, all rows, 5 % for testing: PIC by route on several splits, the rest on the first."""
-    options = _options(context, **_AIRLINE)
-    splits = range(context.size(_AIRLINE_SPLITS, 1))
+    """AIRLINE, all rows, 5 % for testing: PIC with its default blocks on several splits.
+
+    FITC, DTC, the anytime runs and the speed of the parts on the first.
+    """
+    splits = range(context.size(min(_MOST_SPLITS, context.splits), 1))
     paths = [context.problem("airline_all", split) for split in splits]
-    kept = str(context.folder / "pic.pickle")
-    pic = context.run("ours/anytime", "fit", paths[0], keep=kept, **options)
-    by_route = str(context.folder / "pic_by_route.pickle")
-    routes = []
+    kept, options = str(context.folder / "pic.pickle"), _options(context, **_AIRLINE)
+    found, pic = Found(), []
     for path in paths:
-        routes += context.run(
-            "ours/anytime", "fit", path, **options, sort_by=_ROUTE,
-            keep=by_route if path is paths[0] else None,
-        )  # fmt: skip
+        keep = kept if path is paths[0] else None
+        pic += context.run("ours/anytime", "fit", path, keep=keep, **options)
     others = {
         name: context.run("ours/anytime", "fit", paths[0], **options, model=name)[0]
         for name in ("fitc", "dtc")
     }
-    counts = {"count": context.size(5, 2), "max_steps": context.size(60, 2)}
-    runs = context.run("ours/anytime", "instances", paths[0], kept=kept, **counts)
-    route_runs = context.run(
-        "ours/anytime", "instances", paths[0], kept=by_route, sort_by=_ROUTE, **counts
-    )
-    errors = np.array([record["rmse_in_units"] for record in routes])
-    values = {
-        "route_rmse": errors[0],
-        "route_rmse_mean": errors.mean(),
-        "route_rmse_sd": errors.std(),
-        "route_nlpd": routes[0]["nlpd_in_units"],
-        "route_seconds": routes[0]["seconds"],
-        "route_coverage": routes[0]["coverage"],
-        "pic_rmse": pic[0]["rmse_in_units"],
-        "pic_nlpd": pic[0]["nlpd_in_units"],
-        "pic_seconds": pic[0]["seconds"],
-        "pic_coverage": pic[0]["coverage"],
-        "fitc_rmse": others["fitc"]["rmse_in_units"],
-        "dtc_rmse": others["dtc"]["rmse_in_units"],
-        **_apart(runs, ""),
-        **_apart(route_runs, "route_"),
-    }
-    details = {
-        "pic": pic, "routes": routes, "others": others, "runs": runs, "route_runs": route_runs,
-    }  # fmt: skip
-    return {"values": values, "details": details}
+    runs = _anytime_runs(context, paths[0], kept)
+    parts = context.run(
+        "ours/anytime_parts", "passes", paths[0], kept=kept,
+        predict_rows=context.size(100_000, 100),
+    )  # fmt: skip
+    _add_scores(found, "pic", pic)
+    for name, record in others.items():
+        _add_scores(found, name, [record])
+    found.values |= _apart(runs) | _part_values(*parts)
+    details = {"pic": pic, "others": others, "runs": runs, "parts": parts}
+    return found.result(details=details)
 
 
-def airline_passes(context):
-    """Seconds of exact PIC over all blocks of AIRLINE, and of predictions with nothing cached."""
-    path, kept = context.problem("airline_all", 0), str(context.folder / "passes.pickle")
-    # hyperparameters do not matter to the time
-    options = {**_options(context, **_AIRLINE), "max_iter": 3, "max_time": 60}
-    context.run("ours/anytime", "fit", path, keep=kept, **options)
-    one, two, predicted = context.run(
-        "ours/anytime_parts", "passes", path, kept=kept, predict_rows=context.size(100_000, 100)
-    )
-    values = {
+def airline_by_route(context):
+    """The same with blocks that were made by hand for these data: information, no default."""
+    path, kept = context.problem("airline_all", 0), str(context.folder / "route.pickle")
+    options = _options(context, **_AIRLINE)
+    records = context.run("ours/anytime", "fit", path, **options, sort_by=_ROUTE, keep=kept)
+    runs = _anytime_runs(context, path, kept, sort_by=_ROUTE)
+    found = Found()
+    _add_scores(found, "pic", records)
+    found.values |= _apart(runs)
+    return found.result(details={"pic": records, "runs": runs})
+
+
+def _anytime_runs(context, path, kept, **more):
+    """Exact PIC, and anytime runs after a part of an epoch and after a whole one."""
+    counts = {"count": context.size(3, 2), "max_steps": context.size(60, 2)}
+    return context.run("ours/anytime", "instances", path, kept=kept, **counts, **more)
+
+
+def _add_scores(found, name, records):
+    for key in ("rmse_in_units", "nlpd_in_units", "coverage"):
+        found.add(f"{name}_{key}", over_splits([record[key] for record in records]))
+    found.values[f"{name}_seconds"] = max(record["seconds"] for record in records)
+
+
+def _part_values(one, two, predicted):
+    """Exact PIC over all blocks of AIRLINE, and predictions with nothing cached."""
+    return {
         "pass_seconds": two["seconds"],
-        "pass_megabytes": two["megabytes"],
+        "pass_share": two["share"],
+        "pass_times_data": two["times_data"],
         "pass_speed_up": one["seconds"] / two["seconds"],
         "predict_seconds": predicted["seconds"],
+        "predict_share": predicted["share"],
     }
-    return {"values": values, "details": {"parts": [one, two, predicted]}}
 
 
-def _apart(runs, prefix):
+def _apart(runs):
     """Anytime runs against the closed form: per cent after some blocks, share after all."""
     exact, found = runs[0], {}
     for key, score in (("rmse", "rmse"), ("nlpd", "nlpd_in_units")):
         part = [abs(run[score] / exact[score] - 1) for run in runs if run["way"] == "part"]
-        found[f"{prefix}part_{key}"] = 100 * max(part)
+        found[f"part_{key}"] = 100 * max(part)
     epoch = next(run for run in runs if run["way"] == "epoch")
-    found[f"{prefix}epoch_rmse"] = abs(epoch["rmse"] / exact["rmse"] - 1)
-    return found
+    return {**found, "epoch_rmse": abs(epoch["rmse"] / exact["rmse"] - 1)}
 
 
 def sea_level_pressure(context):
-    """PIC against FITC with the same inducing inputs, over five splits."""
-    values, details = {}, []
-    for split in range(context.size(_PRESSURE_SPLITS, 1)):
+    """PIC against FITC with the same inducing inputs, over some splits."""
+    found, details = Found(), []
+    for split in range(context.size(min(_MOST_SPLITS, context.splits), 1)):
         path = context.problem("sea_level_pressure", split)
         options = _options(context, **_PRESSURE)
         details.append(context.run("ours/anytime", "against_fitc", path, **options))
-    ratios = [
-        1 - records[0]["rmse"] / min(record["rmse"] for record in records[1:])
+    shares = [
+        100 * (1 - records[0]["rmse"] / min(record["rmse"] for record in records[1:]))
         for records in details
     ]
-    values["gain"], values["gain_sd"] = 100 * float(np.mean(ratios)), 100 * float(np.std(ratios))
-    values["pic_rmse"] = float(np.mean([records[0]["rmse_in_units"] for records in details]))
-    return {"values": values, "details": {"splits": details}}
+    found.add("gain", over_splits(shares))
+    found.add("pic_rmse", over_splits([records[0]["rmse_in_units"] for records in details]))
+    return found.result(details={"splits": details})
 
 
 def _options(context, **full):

@@ -1,9 +1,12 @@
 """Every experiment by its name for --only, in the order in which they run.
 
-An experiment takes a `Context` and returns a dict: ``values`` (ours, by key), ``peers`` (by key and
-library, in the same run), ``curves`` (by library), and ``details``. The folder tables says which
-values are shown and what they must be.
+An experiment takes a `Context` and returns a dict: ``values`` (ours, by key), ``errors`` (their
+standard errors, by key), ``peers`` (by key and library, in the same run), ``curves`` (by library),
+and ``details``. The folder tables says which values are shown and what they must be.
 """
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from experiments import (
     blocks,
@@ -15,70 +18,70 @@ from experiments import (
     streams,
 )
 
+
+@dataclass(frozen=True)
+class Experiment:
+    """What is run, and how long it may take.
+
+    Parameters
+    ----------
+    run : callable
+        Takes a `Context`.
+    limit : float
+        Seconds after which what runs is ended.
+    needs_data : bool
+        Whether it reads the folder of data sets.
+    on_request : bool
+        Whether it runs only when named, or in a smoke run.
+    """
+
+    run: Callable
+    limit: float
+    needs_data: bool = False
+    on_request: bool = False
+
+
+def _on_data(run, limit, **more):
+    return Experiment(run, limit, needs_data=True, **more)
+
+
 EXPERIMENTS = {
-    "startup": speed_and_memory.startup,
-    "micro": speed_and_memory.micro,
-    "predict": speed_and_memory.predict,
-    "synthetic": regression.synthetic,
-    "kin40k": regression.kin40k,
-    "airline_speed": regression.airline_speed,
-    "house_prices": regression.house_prices,
-    "airline_accuracy": regression.airline_accuracy,
-    "uci_small": regression.uci_small,
-    "uci_large": regression.uci_large,
-    "california": regression.california,
-    "noise_floor": regression.noise_floor,
-    "memory": speed_and_memory.memory,
-    "block_steps": blocks.block_steps,
-    "airline_blocks": blocks.airline_blocks,
-    "airline_passes": blocks.airline_passes,
-    "sea_level_pressure": blocks.sea_level_pressure,
-    "pendigits": classes_and_counts.pendigits,
-    "elec2": classes_and_counts.elec2,
-    "pendigits_selected": classes_and_counts.pendigits_selected,
-    "small_classes": classes_and_counts.small_classes,
-    "banana": classes_and_counts.banana,
-    "classifier_steps": classes_and_counts.classifier_steps,
-    "counts": classes_and_counts.counts,
-    "growth_n": growth.growth_n,
-    "growth_m": growth.growth_m,
-    "growth_d": growth.growth_d,
-    "figure7": paper_figures.figure7,
-    "figure8": paper_figures.figure8,
-    "stream_line": streams.stream_line,
-    "stream_banana": streams.stream_banana,
-    "stream_draws": streams.stream_draws,
-    "stream_series": streams.stream_series,
-    "stream_space": streams.stream_space,
-    "stream_elec2": streams.stream_elec2,
-    "stream_speed": streams.stream_speed,
-    "stream_robust": streams.stream_robust,
-    "stream_soak": streams.stream_soak,
+    "startup": Experiment(speed_and_memory.startup, 120),
+    "micro": Experiment(speed_and_memory.micro, 300),
+    "predict": Experiment(speed_and_memory.predict, 180),
+    "synthetic": Experiment(regression.synthetic, 600),
+    "kin40k": _on_data(regression.kin40k, 600),
+    "airline_speed": _on_data(regression.airline_speed, 600),
+    "airline_accuracy": _on_data(regression.airline_accuracy, 480),
+    "uci_small": _on_data(regression.uci_small, 1500),
+    "uci_large": _on_data(regression.uci_large, 2400),
+    "california": _on_data(regression.california, 240),
+    "noise_floor": Experiment(regression.noise_floor, 240),
+    "memory": Experiment(speed_and_memory.memory, 300),
+    "block_steps": Experiment(blocks.block_steps, 120),
+    "airline_blocks": _on_data(blocks.airline_blocks, 1800),
+    "sea_level_pressure": _on_data(blocks.sea_level_pressure, 900),
+    "pendigits": _on_data(classes_and_counts.pendigits, 480),
+    "elec2": _on_data(classes_and_counts.elec2, 480),
+    "small_classes": _on_data(classes_and_counts.small_classes, 360),
+    "banana": _on_data(classes_and_counts.banana, 240),
+    "classifier_steps": Experiment(classes_and_counts.classifier_steps, 300),
+    "counts": _on_data(classes_and_counts.counts, 240),
+    "growth_n": Experiment(growth.growth_n, 600),
+    "growth_m": Experiment(growth.growth_m, 480),
+    "growth_d": Experiment(growth.growth_d, 240),
+    "stream_line": Experiment(streams.stream_line, 480),
+    "stream_banana": _on_data(streams.stream_banana, 120),
+    "stream_draws": _on_data(streams.stream_draws, 480),
+    "stream_series": _on_data(streams.stream_series, 480),
+    "stream_space": _on_data(streams.stream_space, 600),
+    "stream_elec2": _on_data(streams.stream_elec2, 360),
+    "stream_speed": Experiment(streams.stream_speed, 240),
+    "stream_robust": Experiment(streams.stream_robust, 480),
+    # long, information only, or pictures more than measures
+    "house_prices": _on_data(regression.house_prices, 900, on_request=True),
+    "airline_by_route": _on_data(blocks.airline_by_route, 1200, on_request=True),
+    "figure7": _on_data(paper_figures.figure7, 2400, on_request=True),
+    "figure8": _on_data(paper_figures.figure8, 900, on_request=True),
+    "stream_soak": Experiment(streams.stream_soak, 2400, on_request=True),
 }
-# Run only when named (or in a smoke run): long, and the figures are pictures more than measures.
-ON_REQUEST = ("figure7", "figure8", "stream_soak")
-NEEDS_DATA = (
-    "kin40k",
-    "airline_speed",
-    "house_prices",
-    "airline_accuracy",
-    "uci_small",
-    "uci_large",
-    "california",
-    "airline_blocks",
-    "airline_passes",
-    "sea_level_pressure",
-    "pendigits",
-    "elec2",
-    "pendigits_selected",
-    "small_classes",
-    "banana",
-    "counts",
-    "figure7",
-    "figure8",
-    "stream_banana",
-    "stream_draws",
-    "stream_series",
-    "stream_space",
-    "stream_elec2",
-)

@@ -1,7 +1,7 @@
 """What every experiment is given: sizes, files of problems, and ways to run an adapter."""
 
-import json
 import sys
+import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -24,12 +24,10 @@ class Context:
     seconds : float
         Training time of peers, and our longest, on the curves.
     splits : int
-        Of the standard splits of the UCI sets.
+        How many of the splits of a data set are taken, where it has several.
     smoke : bool
     folder : Path
         For files that live as long as the run.
-    keep : Path or None
-        File of the rivals' records that need not be made again, for measures without a clock.
     """
 
     data: Path | None
@@ -38,8 +36,13 @@ class Context:
     splits: int
     smoke: bool
     folder: Path
-    keep: Path | None = None
     notes: list = field(default_factory=list)
+    calls: list = field(default_factory=list)
+    _end: float = float("inf")
+
+    def begin(self, limit):
+        """A new experiment, which ends in so many seconds."""
+        self.notes, self.calls, self._end = [], [], time.monotonic() + limit
 
     def size(self, full, toy):
         return toy if self.smoke else full
@@ -82,31 +85,37 @@ class Context:
         -------
         records : list of dict
         """
-        return call(sys.executable, adapter, task, paths, **options)
+        return self._call(sys.executable, adapter, task, paths, options)
 
     def run_peer(self, adapter, task, *paths, **options):
         """The same in the interpreter of the library that begins the adapter's name.
 
-        No records where the library is absent, and a note where it breaks.
+        No records where the library is absent, and a note where it breaks or is cut off.
         """
         library = adapter.removeprefix("peers/").partition("_")[0]
         if library not in self.peers:
             return []
         try:
-            return call(self.peers[library], adapter, task, paths, **options)
+            return self._call(self.peers[library], adapter, task, paths, options)
         except AdapterError as error:
             self.notes.append(str(error))
             return []
 
-    def kept(self, key, make):
-        """A rival's record of an earlier run, or a new one, kept unless there is none."""
-        if self.keep is None:
-            return make()
-        records = json.loads(self.keep.read_text()) if self.keep.exists() else {}
-        if key not in records:
-            made = make()
-            if made is None:
-                return None
-            records[key] = made
-            self.keep.write_text(json.dumps(records, indent=1))
-        return records[key]
+    def _call(self, python, adapter, task, paths, options):
+        """Records of a call, which is noted with how far it was allowed to go.
+
+        A rival gets at most half of the time that is left, so that others have their turn. What it
+        wrote until then counts; ours must come to its end.
+        """
+        is_rival, left = adapter.startswith("peers/"), max(0.0, self._end - time.monotonic())
+        limit = 0.5 * left if is_rival else left
+        answer = call(python, adapter, task, paths, limit=None if limit > 1e9 else limit, **options)
+        made = {"adapter": adapter.partition("/")[2], "task": task, "problems": len(paths)}
+        made |= {"allowed": answer.allowed if is_rival else options, "rival": is_rival}
+        self.calls.append({**made, "seconds": answer.seconds, "cut_off": answer.cut_off})
+        if answer.cut_off:
+            said = f"{adapter} {task} was cut off after {answer.seconds:.0f} s"
+            if not is_rival:
+                raise AdapterError(said)
+            self.notes.append(f"{said}; what it wrote until then counts")
+        return answer.records

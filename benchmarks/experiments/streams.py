@@ -4,9 +4,9 @@ from collections import defaultdict
 
 import numpy as np
 
-_PEER, _EXACT, _REFITTED, _SVGP = (
-    "Bui et al. on GPflow", "exact GP", "SVGP, last rows", "SVGP, streamed",
-)  # fmt: skip
+from experiments.records import Estimate, Found, gain_over_rows, over_rows, over_splits
+
+_PEER, _EXACT, _REFITTED = "Bui et al. on GPflow", "exact GP", "SVGP, last rows"
 _EXACT_LAST = "exact GP, last rows"
 # Rows that a rival with a memory may keep, and those that the exact GP learns its kernel from.
 MEMORY, _SUBSET = 3000, 1000
@@ -21,43 +21,42 @@ _TOY_STREAM = {"first": 60, "size": 20}
 _ALPHAS = [0.01, 0.2, 0.5, 0.8, 1.0, 0.0]
 _FORGET_FACTORS = (1.0, 0.9)
 _MOST_RESIDUAL = 4.0
+# as many iterations of L-BFGS for a batch of 100 rows as ours may take
+_PEER_SEEDS, _PEER_ITERATIONS = 5, 100
 
 
 def stream_line(context):
     """From left to right; a second time with as few inducing inputs as the peer gets."""
     sizes = context.size({"n": 1500, "first": 500, "size": 100}, {"n": 100, **_TOY_STREAM})
-    values, peers, details = {}, {}, {}
+    found, details = Found(), {}
     for m in (50, 20):
         key, seeds = f"ours, m = {m}", context.size(20, 2)
-        found = context.run(
+        records = context.run(
             "ours/streaming_random_data", "line_errors", seeds=seeds, **sizes,
             **context.options(n_inducing=m),
         )  # fmt: skip
-        details[key] = found
-        for name, value in _line_values(found).items():
-            values[f"{name} {m}"] = value
-    theirs = context.kept(f"{_PEER}, left to right", lambda: _line_of_peer(context, sizes))
-    if theirs:
-        peers = {f"{name} 20": {_PEER: value} for name, value in _line_values(theirs).items()}
-        details[_PEER] = theirs
-    return {"values": values, "peers": peers, "details": details}
+        details[key], errors = records, _finite_errors(records)
+        found.values[f"worst {m}"] = max(errors, default=None)
+        found.values[f"failures {m}"] = len(records) - len(errors)
+        if errors:
+            found.add(f"mean {m}", over_splits(errors, "streams"))
+    details[_PEER] = theirs = context.run_peer(
+        "peers/gpflow_streams", "line_errors", seeds=context.size(_PEER_SEEDS, 1), **sizes,
+        n_inducing=context.size(20, 10), max_iter=context.size(_PEER_ITERATIONS, 5),
+    )  # fmt: skip
+    if errors := _finite_errors(theirs):
+        found.peers["worst 20"][_PEER] = max(errors)
+        found.peers["mean 20"][_PEER] = float(np.mean(errors))
+        found.peers["failures 20"][_PEER] = len(theirs) - len(errors)
+        ours = [record.get("rmse", np.nan) for record in details["ours, m = 20"]]
+        pairs = zip(theirs, ours, strict=False)
+        gains = [record["rmse"] - own for record, own in pairs if "rmse" in record]
+        found.add("gain 20", over_splits(gains, "streams"))
+    return found.result(details=details)
 
 
-def _line_of_peer(context, sizes):
-    options = {"n_inducing": context.size(20, 10), "max_iter": context.size(100, 5)}
-    records = context.run_peer(
-        "peers/gpflow_streams", "line_errors", seeds=context.size(5, 1), **sizes, **options
-    )
-    return records or None
-
-
-def _line_values(records):
-    errors = [record["rmse"] for record in records if np.isfinite(record.get("rmse", np.nan))]
-    return {
-        "worst": max(errors, default=None),
-        "mean": float(np.mean(errors)) if errors else None,
-        "failures": len(records) - len(errors),
-    }
+def _finite_errors(records):
+    return [record["rmse"] for record in records if np.isfinite(record.get("rmse", np.nan))]
 
 
 def stream_banana(context):
@@ -67,9 +66,11 @@ def stream_banana(context):
         "ours/streaming_classifier", "sorted_batches", path, seeds=context.size(5, 2), n_batches=3,
         **context.options(n_inducing=30),
     )  # fmt: skip
-    worst = np.max([record["errors"] for record in records], axis=0)
-    values = {f"worst {k}": float(error) for k, error in enumerate(worst, start=1)}
-    return {"values": values, "details": records}
+    found, rows = Found(), records[0]["rows"]
+    for k, error in enumerate(np.max([record["errors"] for record in records], axis=0), start=1):
+        se = float(np.sqrt(error * (1.0 - error) / rows))
+        found.add(f"worst {k}", Estimate(float(error), se, rows, "rows"))
+    return found.result(details=records)
 
 
 def stream_draws(context):
@@ -84,8 +85,7 @@ def stream_draws(context):
         alphas=alphas, **context.options(n_inducing=40),
     )  # fmt: skip
     exact = [
-        context.kept(f"{_EXACT}, draw {seed}", lambda seed=seed: _exact_draw(context, n, seed))
-        for seed in range(seeds)
+        context.run("peers/sklearn_exact_gp", "draw", n=n, seed=seed)[0] for seed in range(seeds)
     ]
     values, series = {}, _SERIES[0]
     for quantity in ("length_scale", "noise_std"):
@@ -106,40 +106,40 @@ def _scored(context, name, size, m, alpha):
     """Scores along a stream with some power."""
     course = context.size({"first": 1000, "size": size}, _TOY_STREAM)
     return context.run(
-        "ours/streaming_data_sets", "streamed", context.problem(name), way="ours", every=3,
+        "ours/streaming_data_sets", "streamed", context.problem(name), every=3,
         alpha_divergence=alpha, **course, **context.options(n_inducing=m),
     )  # fmt: skip
 
 
-def _exact_draw(context, n, seed):
-    return context.run("peers/sklearn_exact_gp", "draw", n=n, seed=seed)[0]
-
-
 def stream_series(context):
     """Two series of one input, scored on test rows all over them."""
-    return _against_memory(context, context.size(_SERIES, _SERIES[:1]), every=5)
+    return _against_memory(context, context.size(_SERIES, _SERIES[:1]), every=8)
 
 
 def stream_space(context):
     """Terrain from north to south, scored on test rows all over it."""
-    return _against_memory(context, context.size(_SPACE, _SPACE[:1]), every=3)
+    return _against_memory(context, context.size(_SPACE, _SPACE[:1]), every=6)
 
 
 def _against_memory(context, sizes, every):
-    """Ours, which keeps no rows, against rivals that keep the last ones, and SVGP's own stream."""
-    values, peers, streams = {}, defaultdict(dict), {}
+    """Ours, which keeps no rows, against rivals that keep the last ones."""
+    found, streams = Found(), {}
     for name, size, m in sizes:
         curves = _curves(context, name, size, m, every)
         key = f"{name} {m}"
         streams[f"{name}, batches of {size}, m = {m}"] = curves
-        last = {way: points[-1] for way, points in curves.items()}
+        last = {way: points[-1] for way, points in curves.items() if points}
         ours = last.pop("ours")
-        values[f"{key} gain"] = _worst_gain(curves)
+        if not last:
+            continue
+        found.add(f"{key} gain", _worst_gain(curves))
+        best = min(last.values(), key=lambda point: point["rmse"])
+        found.add(f"{key} rmse_gain", gain_over_rows(best, ours, "rmse"))
         for score in ("rmse_in_units", "nlpd", "seconds"):
-            values[f"{key} {score}"] = ours[score]
-            peers[f"{key} {score}"] = {way: point[score] for way, point in last.items()}
-        values[f"{key} bytes"] = ours["bytes"]
-    return {"values": values, "peers": dict(peers), "details": {"streams": streams}}
+            found.values[f"{key} {score}"] = ours[score]
+            found.peers[f"{key} {score}"] = {way: point[score] for way, point in last.items()}
+        found.values[f"{key} bytes"] = ours["bytes"]
+    return found.result(details={"streams": streams})
 
 
 def _curves(context, name, size, m, every):
@@ -153,8 +153,7 @@ def _curves(context, name, size, m, every):
 
     ours = "ours/streaming_data_sets"
     return {
-        "ours": run(ours, "streamed", way="ours", **options),
-        _SVGP: run(ours, "streamed", way=_SVGP, **options),
+        "ours": run(ours, "streamed", **options),
         _REFITTED: run(ours, "refitted", memory=memory, **options),
         _EXACT_LAST: run(
             "peers/sklearn_exact_gp", "last_rows", memory=memory,
@@ -168,14 +167,16 @@ def _worst_gain(curves):
     rivals = defaultdict(list)
     for way, points in curves.items():
         for point in points if way != "ours" else ():
-            rivals[point["rows"]].append(point["nlpd"])
+            if not np.isfinite(point["nlpd"]):
+                continue
+            rivals[point["rows"]].append(point)
     half = curves["ours"][-1]["rows"] / 2
     gains = [
-        np.nanmin(rivals[point["rows"]]) - point["nlpd"]
+        gain_over_rows(min(rivals[point["rows"]], key=lambda p: p["nlpd"]), point, "nlpd")
         for point in curves["ours"]
-        if point["rows"] >= half
+        if point["rows"] >= half and rivals[point["rows"]]
     ]
-    return float(np.min(gains))  # not a number where one of ours is none
+    return min(gains, key=lambda gain: gain.value)
 
 
 def stream_elec2(context):
@@ -187,24 +188,29 @@ def stream_elec2(context):
         **context.options(n_inducing=50),
     )  # fmt: skip
     found = {record["way"]: record for record in records}
-    sgd, majority = found["SGDClassifier"], found["majority of 48"]
-    values, peers = {}, {}
+    result, sgd = Found(), found["SGDClassifier"]
+    best = min(sgd, found["majority of 48"], key=lambda record: record["error"])
     for factor in _FORGET_FACTORS:
         ours = found[f"ours, forget_factor {factor:g}"]
-        values[f"error_gain {factor:g}"] = min(sgd["error"], majority["error"]) - ours["error"]
-        values[f"gain {factor:g}"] = sgd["nlpd"] - ours["nlpd"]
+        result.add(f"error_gain {factor:g}", gain_over_rows(best, ours, "error"))
+        result.add(f"gain {factor:g}", gain_over_rows(sgd, ours, "nlpd"))
+        result.values[f"seconds {factor:g}"] = ours["seconds"]
+        for key in ("error", "nlpd"):
+            result.add(f"{key} {factor:g}", over_rows(ours, key))
         for key in ("error", "nlpd", "seconds"):
-            values[f"{key} {factor:g}"] = ours[key]
-            peers[f"{key} {factor:g}"] = {
+            result.peers[f"{key} {factor:g}"] = {
                 way: record[key]
                 for way, record in found.items()
                 if key in record and not way.startswith("ours")
             }
-    return {"values": values, "peers": peers, "details": records}
+    return result.result(details=records)
 
 
 def stream_speed(context):
-    """A batch of 300 rows, d = 2, m = 100: 20 iterations, and none."""
+    """A batch of 300 rows, d = 2, m = 100: 20 iterations, and none.
+
+    A ratio of seconds means something only at equal density, which is compared on the same rows.
+    """
     sizes = {
         **context.size({"first": 1000, "size": 300}, _TOY_STREAM),
         "repeats": context.size(40, 3),
@@ -212,16 +218,20 @@ def stream_speed(context):
         "max_iter": 20,
     }
     learned, updated = context.run("ours/streaming_cost", "speed", **sizes)
-    values = {"learned": learned["seconds"], "updated": updated["seconds"]}
-    values["nlpd"] = learned["nlpd"]
-    details, peers = {"ours": [learned, updated]}, defaultdict(dict)
+    found = Found(learned=learned["seconds"], updated=updated["seconds"])
+    found.add("nlpd", over_rows(learned, "nlpd"))
+    details = {"ours": [learned, updated]}
     for record in context.run_peer("peers/gpflow_streams", "speed", **sizes):
         way = f"{_PEER}, {record['way']}"
-        details[way], peers["learned"][way] = record, record.get("seconds")
-        peers["nlpd"][way] = record.get("nlpd")
-        if "seconds" in record:
-            values[f"times {record['way']}"] = record["seconds"] / learned["seconds"]
-    return {"values": values, "peers": dict(peers), "details": details}
+        details[way] = record
+        if "seconds" not in record:
+            context.notes.append(f"{way}: {record['error']}")
+            continue
+        for key in ("seconds", "nlpd"):
+            found.peers["learned" if key == "seconds" else key][way] = record[key]
+        found.values[f"times {record['way']}"] = record["seconds"] / learned["seconds"]
+        found.add(f"gain {record['way']}", gain_over_rows(record, learned, "nlpd"))
+    return found.result(details=details)
 
 
 def stream_soak(context):

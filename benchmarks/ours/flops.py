@@ -84,3 +84,20 @@ def exact_fit(m, n, d, whitened):
     """The exact pass and the factorisations around it."""
     square = (4 if whitened else 15) * m**3 / 3 + kernel_block(m, m, d)
     return exact_pass(m, n, d, whitened)[1] + square
+
+
+def block_step(m, b):
+    """An anytime step on a block of b rows, without its kernel blocks: by model."""
+    shared = 2 * m * m * b  # A from K(Z, X) by a triangular product, and the sum A A^T
+    return {"pic": shared + 2 * b * b * m + b**3 / 3, "fitc": shared, "dtc": shared}
+
+
+def pic_pass(m, b, n, d):
+    """The sums over all n rows in blocks of b, by PIC."""
+    blocks = n / b
+    return blocks * (block_step(m, b)["pic"] + kernel_block(m, b, d) + kernel_block(b, b, d) / 2)
+
+
+def pic_predictions(m, b, n, rows, d):
+    """All blocks again, and a solve with the factor of its block for each row."""
+    return pic_pass(m, b, n, d) + rows * (b**2 + 2 * m * b + kernel_block(m + b, 1, d))

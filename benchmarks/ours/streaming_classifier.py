@@ -5,7 +5,7 @@ import time
 import numpy as np
 from problems.batches import stream_batches
 from protocol import emit, main
-from scoring import class_scores
+from scoring import class_scores, grouped
 from sklearn.linear_model import SGDClassifier
 
 from sklearn_sgp import StreamingSGPClassifier
@@ -25,7 +25,7 @@ def sorted_batches(problem, *, seeds, n_batches, **options):
             model.partial_fit(problem.X[rows], problem.y[rows], classes=classes)
             probability = model.predict_proba(problem.X_test)
             errors.append(class_scores(problem.y_test, probability)["error"])
-        emit(seed=seed, errors=errors)
+        emit(seed=seed, errors=errors, rows=len(problem.y_test))
 
 
 def prequential(problem, *, head, size, forget_factors, window, **options):
@@ -49,9 +49,10 @@ def prequential(problem, *, head, size, forget_factors, window, **options):
             finite=bool(np.isfinite(probability).all()),
             **class_scores(problem.y[head:], probability),
         )
-    emit(way=f"majority of {window}", error=_majority_error(problem.y, head, size, window))
-    # labels at once rather than batch by batch: more than the others are told
-    emit(way=f"majority of {window}, row by row", error=_majority_error(problem.y, head, 1, window))
+    # with batches of one row it is told more than the others are: labels at once
+    for way, batch in ((f"majority of {window}", size), (f"majority of {window}, row by row", 1)):
+        wrong = _majority_wrong(problem.y, head, batch, window)
+        emit(way=way, error=np.mean(wrong), groups=grouped(error=wrong))
 
 
 def _tested_then_trained(model, problem, head, size):
@@ -65,15 +66,15 @@ def _tested_then_trained(model, problem, head, size):
     return np.concatenate(tested)
 
 
-def _majority_error(y, head, size, window):
-    """Error of the more frequent of two classes among the last rows before each batch."""
+def _majority_wrong(y, head, size, window):
+    """Where the more frequent of two classes among the last rows before each batch is wrong."""
     sums = np.concatenate([[0], np.cumsum(y)])
-    wrong = 0
+    wrong = []
     for rows in stream_batches(len(y), head, size)[1:]:
         begin = max(0, rows.start - window)
         share = (sums[rows.start] - sums[begin]) / (rows.start - begin)
-        wrong += np.count_nonzero(y[rows] != (share >= 0.5))
-    return wrong / (len(y) - head)
+        wrong.append(y[rows] != (share >= 0.5))
+    return np.concatenate(wrong)
 
 
 if __name__ == "__main__":

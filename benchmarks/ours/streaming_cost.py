@@ -37,7 +37,7 @@ def speed(_, *, first, size, repeats, max_iter, warm_up=3, **options):
             seconds=np.median(seconds[warm_up:]),
             iterations=(model.n_iter_ - before) / len(some),
             n_inducing=len(model.inducing_points_),
-            nlpd=scores(truth, *model.predict(fresh, return_std=True))["nlpd"],
+            **scores(truth, *model.predict(fresh, return_std=True)),
         )
 
 

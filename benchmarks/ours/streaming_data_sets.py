@@ -16,12 +16,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_sgp import StreamingSGPRegressor, SVGPRegressor
 
-_STREAMING = {"ours": StreamingSGPRegressor, "SVGP, streamed": SVGPRegressor}
 
-
-def streamed(problem, *, way, first, size, every, **options):
+def streamed(problem, *, first, size, every, **options):
     """``partial_fit``, batch after batch."""
-    model, seconds = _STREAMING[way](random_state=0, **options), 0.0
+    model, seconds = StreamingSGPRegressor(random_state=0, **options), 0.0
     for rows, scored in scored_batches(len(problem.y), first, size, every):
         begin = time.perf_counter()
         with _unconverged_allowed():

@@ -6,8 +6,6 @@ import warnings
 from protocol import emit, main
 from scoring import class_scores
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel
-from sklearn.model_selection import GridSearchCV
 
 from ours.budgets import along
 from sklearn_sgp import SVGPClassifier
@@ -45,27 +43,10 @@ def fit(problem, **options):
     emit(**_record(problem, **options))
 
 
-def selected(problem, *, variances, length_scales, n_searched, n_inducing):
-    """A kernel by cross-validated accuracy, as a grid of support vector machines is searched.
-
-    The search goes with fewer inducing inputs than the fit.
-    """
-    kernels = [ConstantKernel(v) * RBF(scale) for v in variances for scale in length_scales]
-    model = SVGPClassifier(optimizer=None, n_inducing=n_searched, random_state=0)
-    begin = time.perf_counter()
-    search = GridSearchCV(model, {"kernel": kernels}, cv=3, refit=False)
-    search.fit(problem.X, problem.y)
-    seconds = time.perf_counter() - begin
-    kernel = search.best_params_["kernel"]
-    record = _record(problem, kernel=kernel, optimizer=None, n_inducing=n_inducing)
-    accuracy = dict(zip(map(str, kernels), search.cv_results_["mean_test_score"], strict=True))
-    emit(kernel=str(kernel), accuracy=accuracy, search_seconds=seconds, **record)
-
-
 def _warm_up(problem):
     """Pay for what a process pays once: thread pools, lazy imports."""
     SVGPClassifier(n_inducing=5, max_iter=2).fit(problem.X[:100], problem.y[:100])
 
 
 if __name__ == "__main__":
-    main([curve, fit, selected])
+    main([curve, fit])

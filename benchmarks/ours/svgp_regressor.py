@@ -59,6 +59,7 @@ def fit(problem, **options):
         seconds=seconds,
         rmse_in_units=result["rmse"] * problem.y_scale,
         jitter=model.jitter_,
+        n_iter=model.n_iter_,
         **result,
     )
 

@@ -14,11 +14,12 @@ Adam on all rows -69.6.
 from dataclasses import replace
 
 import numpy as np
-from meters import Stopwatch, median_seconds, train
-from protocol import emit, main
+from meters import Allowance, median_seconds, train
+from protocol import allow, emit, main
 from scoring import class_scores
 
 from peers.gpflow_regression import (  # it sets their environment
+    MAX_ITER,
     gpflow,
     minimise,
     svgp,
@@ -60,6 +61,8 @@ def _evaluated(problem, model):
 
 def curve(problem, *, seconds, natural_gradients=True):
     """Test scores at growing intervals of training time; evaluation is not counted."""
+    steps = "natural gradients and Adam" if natural_gradients else "Adam"
+    allow(seconds=seconds, steps=steps)
     model, typed = _model(problem)
     step = svgp_step(typed, model, natural_gradients)
     train(step, lambda: _evaluated(problem, model), seconds)
@@ -67,20 +70,19 @@ def curve(problem, *, seconds, natural_gradients=True):
 
 def fit(problem, *, seconds):
     """All parameters by L-BFGS on all rows, until it ends or the time does: test scores."""
+    allow(seconds=seconds, max_iter=MAX_ITER)
     model, typed = _model(problem)
-    data, watch = (typed.X, typed.y[:, None]), Stopwatch()
+    data, allowance = (typed.X, typed.y[:, None]), Allowance(seconds)
 
     def loss():
         return model.training_loss(data)
 
-    def over():
-        return watch.seconds() > seconds
-
-    converged, taken = minimise(model, loss, 10_000, over), watch.seconds()
+    converged, n_iter = minimise(model, loss, allowance.over)
     emit(
         problem=problem.name,
-        seconds=taken,
+        seconds=allowance.seconds(),
         converged=converged,
+        n_iter=n_iter,
         bound=-loss().numpy(),
         **_evaluated(problem, model),
     )

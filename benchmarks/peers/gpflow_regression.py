@@ -16,12 +16,14 @@ os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")  # GPflow needs the optimisers
 import gpflow
 import numpy as np
 import tensorflow as tf
-from meters import Evaluations, median_seconds, train
+from meters import Allowance, Evaluations, median_seconds, train
 from problems.batches import minibatches
-from protocol import emit, main
+from protocol import allow, emit, main
 from scoring import scores
 
 BATCH = 1000
+# Iterations of L-BFGS; time ends it first, or its own criterion does
+MAX_ITER = 10_000
 _EVALUATION_CHUNK = 10_000
 
 
@@ -91,13 +93,23 @@ class _TimeIsUp(Exception):
     """Leaves scipy's minimiser."""
 
 
-def minimise(model, loss, max_iter, after_iteration=None):
-    """Whether L-BFGS came to its own end; ``after_iteration`` says whether to leave before."""
+def minimise(model, loss, over):
+    """L-BFGS until its own end, or until ``over``, called after each iteration, says so.
+
+    Returns
+    -------
+    converged : bool
+        Whether it came to its own end.
+    n_iter : int
+    """
+    n_iter = 0
 
     def callback(step, variables, values):
+        nonlocal n_iter
+        n_iter += 1
         for variable, value in zip(variables, values, strict=True):
             variable.assign(value)
-        if after_iteration is not None and after_iteration():
+        if over():
             raise _TimeIsUp
 
     try:
@@ -106,11 +118,12 @@ def minimise(model, loss, max_iter, after_iteration=None):
             model.trainable_variables,
             method="L-BFGS-B",
             step_callback=callback,
-            options={"maxiter": max_iter},
+            # both are counted: a line search takes several evaluations
+            options={"maxiter": MAX_ITER, "maxfun": 2 * MAX_ITER},
         )
     except _TimeIsUp:
-        return False
-    return True
+        return False, n_iter
+    return True, n_iter
 
 
 def curve(problem, *, seconds, model="svgp"):
@@ -119,24 +132,34 @@ def curve(problem, *, seconds, model="svgp"):
     SGPR's compilation cannot be told from its first iteration and is counted, a few seconds.
     """
     if model == "svgp":
+        allow(seconds=seconds)
         model = _svgp(problem)
         train(svgp_step(problem, model), lambda: _evaluated(problem, model), seconds)
         return
+    allow(seconds=seconds, max_iter=MAX_ITER)
     model = _sgpr(problem)
     evaluations = Evaluations(lambda: _evaluated(problem, model), seconds)
-    if minimise(model, model.training_loss, 10_000, evaluations.over):
+    if minimise(model, model.training_loss, evaluations.over)[0]:
         evaluations.report()
 
 
-def fit(problem, *, max_iter=100):
-    """SGPR by L-BFGS: test scores."""
-    model = _sgpr(problem)
-    minimise(model, model.training_loss, max_iter)
-    emit(problem=problem.name, **_evaluated(problem, model))
+def fit(problem, *, seconds):
+    """SGPR by L-BFGS until it ends, or the time does: test scores."""
+    allow(seconds=seconds, max_iter=MAX_ITER)
+    model, allowance = _sgpr(problem), Allowance(seconds)
+    converged, n_iter = minimise(model, model.training_loss, allowance.over)
+    emit(
+        problem=problem.name,
+        seconds=allowance.seconds(),
+        converged=converged,
+        n_iter=n_iter,
+        **_evaluated(problem, model),
+    )
 
 
 def micro(problem, *, repeats, evaluation_rows):
     """A stochastic step of SVGP; an SGPR objective with its gradient."""
+    allow(repeats=repeats)
     step = svgp_step(problem, _svgp(problem))
     emit(part="step", seconds=median_seconds(step, repeats, 10))
     model = _sgpr(problem, evaluation_rows)

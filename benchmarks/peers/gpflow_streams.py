@@ -19,7 +19,7 @@ from functools import partial
 import numpy as np
 from problems.batches import stream_batches
 from problems.streams import fresh_plane, line, line_rmse, plane
-from protocol import emit, main
+from protocol import allow, emit, main
 from scipy.optimize import minimize
 from scoring import scores
 
@@ -184,6 +184,7 @@ def _surviving(run):
 
 def speed(_, *, first, size, repeats, n_inducing, max_iter, warm_up=3):
     """Median seconds of a batch, for both ways to learn."""
+    allow(max_iter=max_iter, repeats=repeats)
     X, y = plane(first + (repeats + warm_up) * size)
 
     def run(way, jitter):
@@ -197,7 +198,7 @@ def speed(_, *, first, size, repeats, n_inducing, max_iter, warm_up=3):
         return {
             "seconds": np.median(seconds[1 + warm_up :]),
             "iterations": np.mean(iterations[1 + warm_up :]),
-            "nlpd": scores(truth, *model.predict(fresh, return_std=True))["nlpd"],
+            **scores(truth, *model.predict(fresh, return_std=True)),
         }
 
     for way in (_ONCE, _ANEW):
@@ -206,6 +207,7 @@ def speed(_, *, first, size, repeats, n_inducing, max_iter, warm_up=3):
 
 def line_errors(_, *, n, first, size, seeds, n_inducing, max_iter):
     """RMSE to the true function after a stream from left to right."""
+    allow(max_iter=max_iter, seeds=seeds)
 
     def run(seed, jitter):
         X, y = line(n, seed)

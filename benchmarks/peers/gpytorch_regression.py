@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from meters import median_seconds, train
 from problems.batches import minibatches
-from protocol import emit, main
+from protocol import allow, emit, main
 from scoring import scores
 
 BATCH = 1000
@@ -81,6 +81,7 @@ def _predicted(model, likelihood, X, chunk):
 
 def curve(problem, *, seconds, dtype="float32"):
     """Test scores at growing intervals of training time; evaluation is not counted."""
+    allow(seconds=seconds, dtype=dtype)
     model, likelihood = _built(problem, dtype)
     X_test = torch.tensor(problem.X_test, dtype=torch.get_default_dtype())
 
@@ -92,6 +93,7 @@ def curve(problem, *, seconds, dtype="float32"):
 
 def micro(problem, *, repeats):
     """A stochastic step in both precisions."""
+    allow(repeats=repeats)
     for dtype in ("float64", "float32"):
         step = _step(problem, *_built(problem, dtype))
         emit(part="step", dtype=dtype, seconds=median_seconds(step, repeats, 10))

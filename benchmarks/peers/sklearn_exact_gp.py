@@ -6,11 +6,14 @@ import warnings
 import numpy as np
 from problems.batches import scored_batches
 from problems.streams import gp_draw
-from protocol import emit, main
+from protocol import allow, emit, main
 from scoring import scores, stream_scores
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+
+# scikit-learn stops L-BFGS by its own criterion, or after 15,000 iterations
+_TO_ITS_END = "until L-BFGS ends by itself"
 
 
 def exact_gp(d):
@@ -23,6 +26,7 @@ def exact_gp(d):
 
 def fit(problem):
     """Exact GP: seconds and test scores."""
+    allow(iterations=_TO_ITS_END)
     begin = time.perf_counter()
     with warnings.catch_warnings():
         # a length scale at its bound belongs to an input that does not matter
@@ -35,6 +39,7 @@ def fit(problem):
 
 def draw(_, *, n, seed):
     """Exact GP on a draw from a known one: what it learned."""
+    allow(iterations=_TO_ITS_END)
     X, y = gp_draw(n, seed)
     kernel = exact_gp(X.shape[1]).fit(X, y).kernel_
     emit(
@@ -45,6 +50,7 @@ def draw(_, *, n, seed):
 
 def subsets(problem, *, sizes, repeats):
     """Test RMSE, in units of the data, of exact GPs on random rows."""
+    allow(sizes=sizes, repeats=repeats)
     for size in sizes:
         for repeat in range(repeats):
             rows = np.random.default_rng(repeat).permutation(len(problem.y))[:size]
@@ -65,6 +71,7 @@ def last_rows(problem, *, first, size, every, memory, subset, restarts):
     In the middle, at three quarters and at the end, among the places where others are scored.
     Hyperparameters are learned once, on random ones of the rows it has the first time.
     """
+    allow(rows_kept=memory, rows_to_learn_kernel=subset, restarts=restarts)
     batches = scored_batches(len(problem.y), first, size, every)
     ends = [rows.stop for rows, scored in batches if scored]
     used = sorted({(len(ends) - 1) // 2, 3 * (len(ends) - 1) // 4, len(ends) - 1})

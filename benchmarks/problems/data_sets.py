@@ -41,7 +41,7 @@ def _none(table, split):
 
 
 def _random_tenths(table, split):
-    """Another random tenth for each split; the first is the `test_mask` of files that have one."""
+    """Another random tenth for each split, of files that have no split of their own."""
     n = len(table["y"])
     test = np.zeros(n, dtype=bool)
     test[np.random.default_rng(split).permutation(n)[: round(0.1 * n)]] = True
@@ -69,14 +69,15 @@ _FILES = {
     "kin40k": ("kin40k", _fold),
     "california_housing": ("california_housing", _test_mask),
     "uk_house_price": ("uk_house_price_2014", _test_mask),
-    **{name: ("pendigits", _test_mask) for name in ("pendigits", "pendigits_as_drawn")},
+    "pendigits": ("pendigits", _test_mask),
     "elec2": ("elec2_stream", _first_30000),
     "elec2_prequential": ("elec2_stream", _none),
     "banana": ("banana", _test_mask),
     **{
-        name: (name, _test_mask) for name in ("pseudo_periodic", "speech_subband", "terrain50_ny20")
+        name: (name, _test_mask)
+        for name in ("pseudo_periodic", "speech_subband", "terrain50_ny20", "ionosphere", "sonar")
     },
-    **{name: (name, _random_tenths) for name in ("ionosphere", "sonar", "coal_mining", "mcycle")},
+    **{name: (name, _random_tenths) for name in ("coal_mining", "mcycle")},
     **{
         name: (name, _standard_splits)
         for name in ("concrete", "energy", "wine_red", "yacht", "power_plant", "kin8nm")
@@ -125,4 +126,4 @@ def _toy(name, split):
     targets = TARGETS.get(name)
     if targets is None and _SYNTHETIC.get(name) is None:
         return problem
-    return in_classes(problem, _SYNTHETIC.get(name) or (10 if name.startswith("pendigits") else 2))
+    return in_classes(problem, _SYNTHETIC.get(name) or (10 if name == "pendigits" else 2))

@@ -1,8 +1,10 @@
 """Cells of the tables, as text, from stored results."""
 
 from tables.contents import TABLES
+from tables.measure import NO
 
-_COLUMNS = ("measure", "ours", "reach", "met", "known before", "peers, same run", "times better")
+_COLUMNS = ("measure", "ours", "se", "n", "reach", "met", "published", "peers, same run",
+            "times better")  # fmt: skip
 
 
 def _number(value):
@@ -19,9 +21,25 @@ def _duration(seconds):
     return f"{_number(1e3 * seconds)} ms" if seconds > 1e-4 else f"{_number(1e6 * seconds)} µs"
 
 
-def _met(measure, value):
-    met = measure.met(value)
-    return "" if met is None else "yes" if met else "NO"
+def _met(measure, found, shown):
+    """Whether the row is met; a ratio of seconds also needs a density that is no worse."""
+    error = found["errors"].get(measure.key) or {}
+    se = error.get("se")
+    met = measure.met(shown, None if se is None else se * measure.factor)
+    gain = found["values"].get(measure.density)
+    if not met or gain is None:
+        return met
+    se = found["errors"][measure.density]["se"]
+    return met if gain >= -se else f"{NO}: density worse by {_number(-gain)}, se {_number(se)}"
+
+
+def _uncertainty(measure, found):
+    """Standard error and what it is over."""
+    error = found["errors"].get(measure.key)
+    if error is None:
+        return "", ""
+    se = "" if error["se"] is None else _number(error["se"] * measure.factor)
+    return se, f"{error['n']:,} {error['of'] if error['n'] != 1 else error['of'][:-1]}"
 
 
 def _ratios(measure, value, peers):
@@ -38,18 +56,19 @@ def _ratios(measure, value, peers):
 
 
 def rows(results, measures):
-    """Cells of a table, only for experiments that have run."""
+    """Cells of a table, only for experiments that are shown."""
+    toy = results["run"]["toy"]  # what is to be reached means nothing there
     for measure in measures:
         found = results["experiments"].get(measure.experiment)
         if found is None:
             continue
+        found = {"errors": {}, "peers": {}, **found}
         title = f"{measure.title} [{measure.unit}]" if measure.unit else measure.title
         if measure.key not in found.get("values", {}):
             if measure.rival:
                 yield (title, f"needs {measure.rival}", *[""] * (len(_COLUMNS) - 2))
             continue
         value, peers = found["values"][measure.key], found["peers"].get(measure.key, {})
-        toy = results.get("toy", False)  # what is to be reached means nothing there
         shown = None if value is None else value * measure.factor
         beside = [
             f"{name} {_number(other if other is None else other * measure.factor)}"
@@ -58,12 +77,35 @@ def rows(results, measures):
         yield (
             title,
             _number(shown),
+            *_uncertainty(measure, found),
             "" if toy else measure.target,
-            "" if toy else _met(measure, shown),
-            "" if toy else measure.reference,
+            "" if toy else _met(measure, found, shown),
+            "" if toy else measure.published,
             "; ".join(beside),
             _ratios(measure, value, peers),
         )
+
+
+def _call_rows(results):
+    """How far each rival was allowed to go, as its adapter said."""
+    for name, found in results["experiments"].items():
+        merged = {}
+        for call in found.get("calls", []):
+            if call["rival"]:
+                allowed = ", ".join(f"{key} {value}" for key, value in call["allowed"].items())
+                merged.setdefault((call["adapter"], call["task"], allowed), []).append(call)
+        for (adapter, task, allowed), calls in merged.items():
+            yield (
+                name,
+                f"{adapter} {task}",
+                str(sum(max(1, call["problems"]) for call in calls)),
+                allowed,
+                f"{sum(call['seconds'] for call in calls):.0f}",
+                "yes" if any(call["cut_off"] for call in calls) else "",
+            )
+
+
+_CALL_COLUMNS = ("experiment", "rival", "problems", "allowed", "seconds in all", "cut off")
 
 
 def _step_rows(results):
@@ -90,19 +132,16 @@ _STEP_COLUMNS = ("part", "time", "Gflop owed", "Gflop done", "rate", "owed at pe
 
 
 def _growth_rows(results):
-    for axis in "nmd":
-        found = results["experiments"].get(f"growth_{axis}")
-        for point in found.get("details", {}).get("points", []) if found else []:
-            timed = [
-                _number(1e3 * point[key]) if key in point else ""
-                for key in ("fit", "evaluation", "step", "inducing")
-            ]
-            sizes = [f"{point[key]:,}" for key in ("n", "m", "d", "n_jobs")]
-            form = "whitened" if point["whitened"] else "direct"
-            yield (axis, *sizes, form, *timed, _number(point["megabytes"]))
+    """Against n; the points of m and d are in results.json."""
+    found = results["experiments"].get("growth_n", {})
+    for point in found.get("details", {}).get("points", []):
+        timed = [_number(1e3 * point[key]) for key in ("fit", "evaluation", "step", "inducing")]
+        sizes = [f"{point[key]:,}" for key in ("n", "m", "d", "n_jobs")]
+        form = "whitened" if point["whitened"] else "direct"
+        yield (*sizes, form, *timed, _number(point["megabytes"]))
 
 
-_GROWTH_COLUMNS = ("grows", "n", "m", "d", "n_jobs", "form", "exact fit, ms", "evaluation, ms",
+_GROWTH_COLUMNS = ("n", "m", "d", "n_jobs", "form", "exact fit, ms", "evaluation, ms",
                    "step, ms", "k-means, ms", "fit memory, MB")  # fmt: skip
 
 
@@ -110,5 +149,6 @@ def tables(results):
     """(title, columns, rows) of every table that has rows."""
     made = [(title, _COLUMNS, list(rows(results, some))) for title, some in TABLES.items()]
     made.insert(2, ("Where the time goes", _STEP_COLUMNS, list(_step_rows(results))))
-    made.append(("Growth, point by point", _GROWTH_COLUMNS, list(_growth_rows(results))))
+    made.append(("Growth with n", _GROWTH_COLUMNS, list(_growth_rows(results))))
+    made.append(("How far rivals were allowed to go", _CALL_COLUMNS, list(_call_rows(results))))
     return [table for table in made if table[2]]

@@ -1,7 +1,6 @@
-"""The tables of the page and their rows, each with its reference figure and what is to be reached.
+"""The tables of the page and their rows, each with what is to be reached.
 
-References were measured on such a machine (2 cores of an AMD EPYC, AVX-512) before the package
-existed; the peers of the same run stand beside them in the table.
+What is published is from papers; all other figures of others are of the same run.
 """
 
 from tables.accuracy import ACCURACY

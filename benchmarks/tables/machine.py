@@ -1,10 +1,40 @@
 """The machine and the versions that the figures depend on."""
 
+import hashlib
 import os
 import platform
 import subprocess
 from importlib.metadata import version
 from pathlib import Path
+
+
+def commit(top):
+    """The commit of a clone; after a + a hash of what was changed since, if anything was.
+
+    What the benchmarks write themselves, their page and their results, counts for nothing.
+    """
+    written = (":!benchmarks/README.md", ":!benchmarks/results")
+    head = _git(top, "rev-parse", "HEAD")
+    if head is None:
+        return "unknown (no git)"
+    changes = _git(top, "diff", "HEAD", "--", ".", *written) or ""
+    new = _git(top, "ls-files", "--others", "--exclude-standard", "--", ".", *written) or ""
+    for name in new.splitlines():
+        changes += hashlib.sha256((Path(top) / name).read_bytes()).hexdigest()
+    if not changes:
+        return head
+    return f"{head}+{hashlib.sha256(changes.encode()).hexdigest()[:8]}"
+
+
+def _git(top, *arguments):
+    """What git says, or None."""
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(top), *arguments], capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.strip()
 
 
 def hardware():
@@ -33,13 +63,7 @@ def hardware():
 def _own_version():
     import sklearn_sgp
 
-    where = Path(sklearn_sgp.__file__).resolve().parent
-    command = ["git", "-C", str(where), "describe", "--always", "--dirty"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return sklearn_sgp.__version__
-    return f"{sklearn_sgp.__version__} ({done.stdout.strip()})"
+    return sklearn_sgp.__version__
 
 
 def _processor():

@@ -159,7 +159,7 @@ def _limit(ax, curves):
 
 def _figure7(plt, found):
     """RMSE over iterations for several runs, against GPs on subsets."""
-    if "figure7" not in found:
+    if not found.get("figure7", {}).get("details"):
         return None
     details = found["figure7"]["details"]
     figure, (left, right) = plt.subplots(
@@ -183,7 +183,7 @@ def _figure7(plt, found):
 
 def _figure8(plt, found):
     """RMSE against the number of inducing inputs."""
-    if "figure8" not in found:
+    if not found.get("figure8", {}).get("details"):
         return None
     fits = found["figure8"]["details"]["fits"]
     figure, ax = plt.subplots(figsize=(5.5, 3.8), layout="constrained")

@@ -7,11 +7,14 @@ from pathlib import Path
 
 from tables.cells import tables
 
+# What all rows of a page have in common
+KEYS = ("commit", "seconds", "splits", "toy")
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 
 
 def as_text(results):
-    parts = []
+    results, left_out = of_newest_run(results)
+    parts = ["\n".join(heading(results, left_out))] if results["experiments"] else []
     for title, columns, body in tables(results):
         widths = [max(len(row[k]) for row in [columns, *body]) for k in range(len(columns))]
         lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()
@@ -20,24 +23,60 @@ def as_text(results):
     return "\n\n".join(parts)
 
 
-def as_markdown(results):
-    machine = results["machine"]
+def of_newest_run(results):
+    """The results of the newest run's commit and settings, and the names of all others."""
+    kept = {
+        name: found
+        for name, found in results["experiments"].items()
+        if all(found[key] == results["run"][key] for key in KEYS)
+    }
+    return {**results, "experiments": kept}, sorted(set(results["experiments"]) - set(kept))
+
+
+def heading(results, left_out):
+    """What the figures depend on: commit, date, machine, load, settings."""
+    run, machine = results["run"], results["run"]["machine"]
     versions = ", ".join(f"{name} {number}" for name, number in machine["versions"].items())
-    peers = results.get("peer_versions", {})
+    shown = results["experiments"].items()
+    found = [record for _, record in shown]
+    loads, days = [e["load"] for e in found], [e["begun"][:10] for e in found]
+    whole = f"{sum(e['took'] for e in found) / 60:.0f} minutes"
     lines = [
-        f"{results['date']}. {machine['processor']}, {machine['cores']} cores, "
-        f"{machine['memory_gb']} GB, {machine['system']}. Python {machine['python']}; {versions}; "
+        f"Commit {run['commit']}. {' to '.join(sorted({min(days), max(days)}))}, {whole} in all. "
+        f"Load average at the start of each experiment: {min(loads):.1f} to {max(loads):.1f}.",
+        f"{machine['processor']}, {machine['cores']} cores, {machine['memory_gb']} GB, "
+        f"{machine['system']}. Python {machine['python']}; {versions}; "
         f"{'; '.join(machine['blas'])}.",
-        *[f"{', '.join(f'{k} {v}' for k, v in found.items())}." for found in peers.values()],
-        f"Load average at the start of each experiment: "
-        f"{min(results['loads'].values()):.1f} to {max(results['loads'].values()):.1f}.",
+        *[f"{', '.join(f'{k} {v}' for k, v in peer.items())}." for peer in run["peers"].values()],
+        f"Rivals on the curves: {run['seconds']:g} s of training. Splits: {run['splits']}, where "
+        "there are several and the row does not say otherwise.",
     ]
+    if "+" in run["commit"]:
+        lines.append("What follows the + is a hash of changes that were not committed.")
+    if left_out:
+        lines.append(
+            "Not shown, as measured at another commit or with other settings: "
+            f"{', '.join(left_out)}."
+        )
+    ran = [f"{name} {e['begun'][-5:]}, {e['took']:.0f} s, {e['load']:.1f}" for name, e in shown]
+    return [*lines, f"When each began, its seconds, and the load then: {'; '.join(ran)}."]
+
+
+def as_markdown(results):
+    results, left_out = of_newest_run(results)
+    if not results["experiments"]:
+        return "Nothing was measured at the newest run's commit."
+    lines = ["\n\n".join(heading(results, left_out))]
     for title, columns, body in tables(results):
         lines += ["", f"### {title}", ""]
         lines += [_markdown_row(row) for row in [columns, ["---"] * len(columns), *body]]
-    if results["notes"]:
-        lines += ["", "### What failed", ""]
-        lines += [f"- {name}: `{text.splitlines()[-1]}`" for name, text in results["notes"]]
+    notes = [
+        f"- {name}: `{note.splitlines()[-1]}`"
+        for name, found in results["experiments"].items()
+        for note in found["notes"]
+    ]
+    if notes:
+        lines += ["", "### What failed or was cut off", "", *notes]
     return "\n".join(lines)
 
 
