@@ -282,13 +282,14 @@ class Interrupted(RBF):
         return super().__call__(X, Y, eval_gradient)
 
 
-@pytest.mark.parametrize("count", [1, 5])
-@every_method
+# a later batch of independent rows takes few evaluations
+@pytest.mark.parametrize(
+    ("method", "count"),
+    [("fit", 1), ("fit", 5), ("first batch", 1), ("first batch", 5), ("later batch", 1)],
+)
 @everywhere
 def test_ctrl_c(name, method, count, monkeypatch):
     """Ctrl-C in the middle leaves the estimator as it was, and it goes on as if never stopped."""
-    if method == "later batch" and count > 1:
-        pytest.skip("a batch of independent rows takes few evaluations")
     models = []
     for _ in range(2):
         model, y = fresh(name, kernel=Interrupted(1.0))

@@ -11,9 +11,9 @@ from sklearn.gaussian_process.kernels import PairwiseKernel
 from svgp_regressors import fixed
 
 from sklearn_sgp import SVGPRegressor
-from sklearn_sgp.estimators import regressor
 from sklearn_sgp.gp import chunks
 from sklearn_sgp.gp.posterior import Posterior
+from sklearn_sgp.predictions import regression
 
 
 @pytest.mark.parametrize("outputs", [(), (1,), (2,)])
@@ -177,8 +177,8 @@ def test_auto_samples_jointly_up_to_2000_rows(toy, monkeypatch):
     model, X = fixed().fit(*toy), toy[0]
     assert_array_equal(model.sample_y(X), model.sample_y(X, method="joint"))
     assert np.any(model.sample_y(X) != model.sample_y(X, method="pathwise"))
-    assert regressor._JOINT_ROWS == 2000
-    monkeypatch.setattr(regressor, "_JOINT_ROWS", 30)
+    assert regression._JOINT_ROWS == 2000
+    monkeypatch.setattr(regression, "_JOINT_ROWS", 30)
     assert_array_equal(model.sample_y(X), model.sample_y(X, method="pathwise"))
 
 

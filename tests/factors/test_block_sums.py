@@ -83,9 +83,7 @@ def test_workers_change_nothing(name, backend):
 def test_how_much_a_pass_keeps(model, monkeypatch):
     """Factors are kept up to the limit: A, a copy of it and n x n for each dense factor."""
     blocks, n_copies = make_case().blocks(3), max(model.n_dense, 1)
-    size = 8 * sum(
-        len(rows) * (5 + 5 * n_copies + model.n_dense * len(rows)) for rows in blocks
-    )
+    size = 8 * sum(len(rows) * (5 + 5 * n_copies + model.n_dense * len(rows)) for rows in blocks)
     for limit, kept in ((size, [[], [], []]), (size - 1, [None] * 3)):
         monkeypatch.setattr(passes, "_KEPT_BYTES", limit)
         assert pieces_of_blocks(blocks, 5, model).kept == kept

@@ -51,4 +51,7 @@ def test_derivatives(noise):
         only = np.arange(y.shape[1]) == output
         assert_allclose(expected.d_mean[:, output], slope(shift_mean=only), **tolerance)
     assert_allclose(expected.d_variance.sum(axis=1), slope(shift_variance=1.0), **tolerance)
-    assert_allclose(expected.d_log_noise, slope(shift_log_noise=1.0), **tolerance)
+    for output in range(y.shape[1]):
+        only = np.arange(y.shape[1]) == output
+        slopes = slope(shift_log_noise=only)
+        assert_allclose(expected.d_log_noise[:, output], slopes, **tolerance)
