@@ -46,9 +46,13 @@ def warn_at_bounds(start, parameters):
     for name in ("theta", "log_noise"):
         if not start.space.learns(name) or name in start.with_default_bounds:
             continue
-        is_kernel = name == "theta"
-        labels = _names(parameters.expression.kernel) if is_kernel else ["noise_variance"]
         values, bounds = np.ravel(parameters.values[name]), start.space.group(name).bounds
+        if name == "theta":
+            labels = _names(parameters.expression.kernel)
+        elif len(values) == 1:
+            labels = ["noise_variance"]
+        else:
+            labels = [f"noise_variance of output {c}" for c in range(len(values))]
         for label, value, (lower, upper) in zip(labels, values, bounds, strict=True):
             if np.isclose(lower, upper):
                 continue

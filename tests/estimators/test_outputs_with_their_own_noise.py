@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
 from sklearn_sgp import AnytimeSGPRegressor, StreamingSGPRegressor, SVGPRegressor
@@ -116,6 +117,14 @@ def test_noise_variance_has_an_entry_for_each_column(data):
     assert_array_equal(shared.noise_variance_, [shared.kernel_.k2.noise_level] * 2)
     fixed = SVGPRegressor(noise_variance=0.3, noise_variance_bounds="fixed", **options).fit(X, y)
     assert_array_equal(fixed.noise_variance_, [0.3, 0.3])
+
+
+def test_a_noise_variance_at_its_bound_names_its_output(data):
+    """Of two outputs the one whose noise would be larger than its bound is named."""
+    X, y, _ = data
+    model = SVGPRegressor(n_inducing=12, noise_variance_bounds=(1e-6, 0.2), random_state=0)
+    with pytest.warns(ConvergenceWarning, match=r"noise_variance of output 1 .* upper bound 0.2"):
+        model.fit(X, y)
 
 
 def test_warm_start_with_another_number_of_outputs(data):
