@@ -18,6 +18,7 @@ from ..fitting.budget import (
     measured_seconds,
 )
 from ..fitting.stages import LARGEST_WEIGHT, refinement_sizes
+from ..fitting.starting_values import random_starts
 from ..kernels._length_scales import with_shorter_scales
 from ..objectives.block_evidence import block_evidence
 from ..optimize.lbfgs import ascend_lbfgs
@@ -120,6 +121,7 @@ def _warm_start(problem, objective, sample, seconds, budget):
     starts = [problem.start.parameters]
     if objective.dense:
         starts = [_with_shorter_scales(problem, share) for share in _STARTS]
+    starts += random_starts(problem)
     trial, trials, failed = min(_TRIAL_ITERATIONS, max_iter), [], None
     for start in starts:
         share = seconds / (2 * len(starts))

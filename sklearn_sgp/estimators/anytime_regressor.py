@@ -87,6 +87,10 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
     init_size : int, default=8192
         Number of rows of the blocks in the first L-BFGS stage.
 
+    n_restarts_optimizer : int, default=0
+        Number of starts besides the first in the first L-BFGS stage, drawn log-uniformly within the
+        bounds of kernel and noise. The start with the best objective goes on.
+
     max_iter : int, default=100
         Largest number of iterations of each L-BFGS stage, and of epochs of stochastic steps. A
         warning says so if it ends learning while the objective still rises.
@@ -252,6 +256,7 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
         noise_variance_bounds=(1e-6, 1e3),
         optimizer="auto",
         init_size=8192,
+        n_restarts_optimizer=0,
         max_iter=100,
         max_steps=None,
         max_time=None,
@@ -286,6 +291,7 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
         self.noise_variance_bounds = noise_variance_bounds
         self.optimizer = optimizer
         self.init_size = init_size
+        self.n_restarts_optimizer = n_restarts_optimizer
         self.max_iter = max_iter
         self.max_steps = max_steps
         self.max_time = max_time

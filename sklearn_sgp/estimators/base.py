@@ -110,6 +110,7 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
     """
 
     _ties_length_scales = False  # those of the default kernel
+    n_restarts_optimizer = 0  # where it is no parameter
 
     # ---- Pickles
 

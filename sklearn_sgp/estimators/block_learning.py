@@ -20,6 +20,7 @@ from .tasks import REGRESSOR_CONSTRAINTS
 BLOCK_CONSTRAINTS = {
     name: value for name, value in REGRESSOR_CONSTRAINTS.items() if name != "batch_size"
 } | {
+    "n_restarts_optimizer": [Interval(Integral, 0, None, closed="left")],
     "model": [StrOptions(NAMES), list, tuple],
     "alpha_divergence": [Interval(Real, 0, 1, closed="both")],
     "solver": [StrOptions({"exact", "anytime"})],

@@ -66,6 +66,10 @@ class SVGPClassifier(SparseGPClassifier):
     batch_size : int, default=1024
         Number of rows of a stochastic step.
 
+    n_restarts_optimizer : int, default=0
+        Number of starts besides the first in the first L-BFGS stage, drawn log-uniformly within the
+        bounds of kernel and noise. The start with the best objective goes on.
+
     max_iter : int, default=100
         Largest number of iterations of each L-BFGS stage, and of epochs of stochastic steps. A
         warning says so if it ends learning while the objective still rises.
@@ -192,6 +196,7 @@ class SVGPClassifier(SparseGPClassifier):
         "likelihood": CLASSIFICATION_LIKELIHOODS,
         "class_weight": [None, StrOptions({"balanced"}), dict],
         "total_samples": [None, Interval(Integral, 1, None, closed="left")],
+        "n_restarts_optimizer": [Interval(Integral, 0, None, closed="left")],
     }
     _ties_length_scales = True
 
@@ -208,6 +213,7 @@ class SVGPClassifier(SparseGPClassifier):
         optimizer="auto",
         init_size=8192,
         batch_size=1024,
+        n_restarts_optimizer=0,
         max_iter=100,
         max_steps=None,
         max_time=None,
@@ -231,6 +237,7 @@ class SVGPClassifier(SparseGPClassifier):
         self.optimizer = optimizer
         self.init_size = init_size
         self.batch_size = batch_size
+        self.n_restarts_optimizer = n_restarts_optimizer
         self.max_iter = max_iter
         self.max_steps = max_steps
         self.max_time = max_time

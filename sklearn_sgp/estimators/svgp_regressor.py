@@ -72,6 +72,10 @@ class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
     batch_size : int, default=1024
         Number of rows of a stochastic step.
 
+    n_restarts_optimizer : int, default=0
+        Number of starts besides the first in the first L-BFGS stage, drawn log-uniformly within the
+        bounds of kernel and noise. The start with the best objective goes on.
+
     max_iter : int, default=200
         Largest number of iterations of each L-BFGS stage, and of epochs of stochastic steps. A
         warning says so if it ends learning while the objective still rises.
@@ -209,6 +213,7 @@ class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
     _parameter_constraints = REGRESSOR_CONSTRAINTS | {
         "likelihood": REGRESSION_LIKELIHOODS,
         "total_samples": [None, Interval(Integral, 1, None, closed="left")],
+        "n_restarts_optimizer": [Interval(Integral, 0, None, closed="left")],
     }
 
     def __init__(
@@ -225,6 +230,7 @@ class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
         optimizer="auto",
         init_size=8192,
         batch_size=1024,
+        n_restarts_optimizer=0,
         max_iter=200,
         max_steps=None,
         max_time=None,
@@ -250,6 +256,7 @@ class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
         self.optimizer = optimizer
         self.init_size = init_size
         self.batch_size = batch_size
+        self.n_restarts_optimizer = n_restarts_optimizer
         self.max_iter = max_iter
         self.max_steps = max_steps
         self.max_time = max_time

@@ -36,6 +36,7 @@ class Settings:
     natural_step: float
     jitter: float
     n_jobs: int | None
+    n_restarts_optimizer: int = 0
 
     def prior(self, parameters):
         """p(u) at some parameters, with the jitter that it needs."""

@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 
+from .._linalg import NotPositiveDefiniteError
 from .._parallel import one_blas_thread_each
 from .._warnings import warn_caller
 from ..data.rows import random_index
@@ -14,6 +15,7 @@ from ..factors.passes import CHUNK
 from ..optimize.lbfgs import ascend_lbfgs
 from .budget import LEAST_EVALUATIONS, MIN_SECONDS, Budget, measured_seconds
 from .problem import FitResult
+from .starting_values import random_starts
 from .stochastic import ascend_stochastic
 from .weak_spots import warn_of_weak_spots
 
@@ -62,13 +64,13 @@ def _auto(problem, parameters, budget):
     rows = problem.rows
     init_size = _warm_start_rows(problem)
     if len(rows) <= init_size:
-        parameters, n_iter = _warm_start(problem, parameters, rows, budget.left())
+        parameters, n_iter = _best_start(problem, rows, budget.left())
         return parameters, n_iter, 0
     largest = refinement_sizes(len(rows), init_size)[-1]
     order = random_index(len(rows), largest, problem.rng)
     used = rows.select(np.sort(order[:init_size]))
     seconds = budget.stage_seconds(is_last=False)
-    parameters, n_iter = _warm_start(problem, parameters, used, seconds, interim=True)
+    parameters, n_iter = _best_start(problem, used, seconds, interim=True)
     # a pass may take half the time with the kernel that was found
     pass_seconds = _finish_seconds(problem, parameters, budget)
     budget.reserve = min(pass_seconds, budget.reserve)
@@ -82,7 +84,7 @@ def _auto(problem, parameters, budget):
         factor = min(len(rows) / size, LARGEST_WEIGHT if 2 * affordable >= size else 1.0)
         used = used if factor == 1.0 else used.weighted(factor)
         seconds = budget.stage_seconds(is_last)
-        parameters, more = _lbfgs(problem, parameters, used, seconds, interim=not is_last)
+        parameters, _, more = _lbfgs(problem, parameters, used, seconds, interim=not is_last)
         n_iter += more
     return parameters, n_iter, 0
 
@@ -116,28 +118,48 @@ def _affordable_rows(n_rows, budget):
     return seconds / max(LEAST_EVALUATIONS * _PASSES * row, 1e-300)
 
 
+def _best_start(problem, rows, seconds, interim=False):
+    """The best of the warm starts from the starting values and from random ones, if asked for."""
+    deadline, found, n_iter = time.perf_counter() + seconds, [], 0
+    starts = [problem.start.parameters, *random_starts(problem)]
+    for k, start in enumerate(starts):
+        share = (deadline - time.perf_counter()) / (len(starts) - k)
+        try:
+            *run, more = _warm_start(problem, start, rows, share, interim)
+        except NotPositiveDefiniteError:  # at its first evaluation
+            if not found and k + 1 == len(starts):
+                raise
+            continue
+        found.append((*run, problem.trace.cut_by))
+        n_iter += more
+        if problem.trace.stopped:
+            break
+    parameters, _, problem.trace.cut_by = max(found, key=lambda run: run[1])
+    return parameters, n_iter
+
+
 def _warm_start(problem, parameters, rows, seconds, interim=False):
     """Two runs of L-BFGS: what the first finds gives the units of the second."""
     begin, left = time.perf_counter(), problem.settings.max_iter
     first = min(left, _FIRST_ITERATIONS)
-    parameters, n_iter = _lbfgs(problem, parameters, rows, seconds, first, interim)
+    parameters, value, n_iter = _lbfgs(problem, parameters, rows, seconds, first, interim)
     seconds -= time.perf_counter() - begin
     if n_iter < first or left == first or problem.trace.stopped:
-        return parameters, n_iter
+        return parameters, value, n_iter
     if seconds <= 0:
         problem.trace.cut_by = "max_time"
-        return parameters, n_iter
-    parameters, more = _lbfgs(problem, parameters, rows, seconds, left - first, interim)
-    return parameters, n_iter + more
+        return parameters, value, n_iter
+    parameters, value, more = _lbfgs(problem, parameters, rows, seconds, left - first, interim)
+    return parameters, value, n_iter + more
 
 
 def _full_lbfgs(problem, parameters, budget):
-    parameters, n_iter = _warm_start(problem, parameters, problem.rows, budget.left())
+    parameters, n_iter = _best_start(problem, problem.rows, budget.left())
     return parameters, n_iter, 0
 
 
 def _lbfgs(problem, parameters, rows, seconds, max_iter=None, interim=False):
-    """Follow the bound of some rows; the trace is scaled to all rows."""
+    """Parameters, value and iterations along the bound of some rows, scaled to all rows."""
     settings, trace = problem.settings, problem.trace
     deadline = time.perf_counter() + max(seconds, MIN_SECONDS)
     scale = problem.rows.total_weight / rows.total_weight
@@ -156,7 +178,7 @@ def _lbfgs(problem, parameters, rows, seconds, max_iter=None, interim=False):
         return scale * value, gradient.scaled(scale)
 
     with one_blas_thread_each(settings.n_jobs):
-        parameters, _, n_iter = ascend_lbfgs(
+        return ascend_lbfgs(
             objective,
             space,
             parameters,
@@ -165,7 +187,6 @@ def _lbfgs(problem, parameters, rows, seconds, max_iter=None, interim=False):
             trace=trace,
             seconds=deadline - time.perf_counter(),
         )
-    return parameters, n_iter
 
 
 def _finish_seconds(problem, parameters, budget):

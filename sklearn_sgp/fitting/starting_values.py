@@ -161,6 +161,43 @@ def _more(old, rows, method, n_inducing, kernel, scale, rng):
     return choose_inducing(method, candidates[new], mass[new], count, kernel, scale, rng)
 
 
+def random_starts(problem):
+    """Starting parameters, log-uniform within the bounds of kernel and noise.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Returns
+    -------
+    starts : list of Parameters
+        As many as ``n_restarts_optimizer`` says.
+
+    Raises
+    ------
+    ValueError
+        If a bound is not finite.
+    """
+    start, space = problem.start.parameters, problem.space
+    names = [name for name in ("theta", "log_noise") if space.learns(name)]
+    bounds = {name: space.group(name).bounds for name in names}
+    count = problem.settings.n_restarts_optimizer
+    if count and not all(np.isfinite(pair).all() for pair in bounds.values()):
+        raise ValueError(
+            "The bounds of all parameters of the kernel and of the noise must be finite if "
+            "n_restarts_optimizer is above 0. Got a bound that is not."
+        )
+    return [_drawn(start, bounds, problem.rng) for _ in range(count)]
+
+
+def _drawn(start, bounds, rng):
+    values = {}
+    for name, (lower, upper) in ((name, pair.T) for name, pair in bounds.items()):
+        drawn = rng.uniform(lower, upper)
+        values[name] = drawn if np.ndim(start.values[name]) else float(drawn[0])
+    return start.with_values(**values)
+
+
 def starting_length_scale(std):
     """Length scales with which typical rows are about 2 squared length scales apart.
 
