@@ -99,7 +99,7 @@ REFUSED = {  # spoils (X, y, weight), and what the message says
     "squares of X overflow": (lambda X, y, w: (with_entry(X, 1e300), y, w), "1e\\+300: use an"),
     "no y": (lambda X, y, w: (X, None, w), "requires y"),
     "short y": (lambda X, y, w: (X, y[:-1], w), "inconsistent.*39"),
-    "y of three axes": (lambda X, y, w: (X, y[:, None, None], w), "(?i)dim 3|1d array|unknown|shape"),
+    "y of three axes": (lambda X, y, w: (X, y[:, None, None], w), "(?i)dim 3|1d|unknown|shape"),
     "None in y": (lambda X, y, w: (X, with_entry(y.astype(object), None), w), "None|NaN"),
     "NaN in y": (lambda X, y, w: (X, with_entry(y.astype(object), np.nan), w), "NaN"),
     "infinity in y": (lambda X, y, w: (X, with_entry(y.astype(object), np.inf), w), "inf|one kind"),
