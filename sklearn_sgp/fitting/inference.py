@@ -77,6 +77,7 @@ class ConjugateInference:
     """
 
     cost = 1  # in passes with one H
+    kept = None  # no q(u) has to be remembered
 
     def __init__(self, likelihood, n_outputs):
         self.likelihood, self.n_outputs = likelihood, n_outputs
