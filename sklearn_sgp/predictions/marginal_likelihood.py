@@ -89,7 +89,7 @@ class MarginalLikelihood:
         value -= weight * self._targets.log_scale
         if not eval_gradient:
             return value
-        return value, join_gradient(kernel, gradient["theta"], np.sum(gradient["log_noise"]))
+        return value, join_gradient(kernel, gradient["theta"], gradient["log_noise"])
 
     def _check_arguments(self, theta, eval_gradient, X, y):
         if theta is None and eval_gradient:
@@ -118,10 +118,8 @@ class MarginalLikelihood:
         process, whites = split_noise(kernel)
         parameters = self._result.parameters.with_values(theta=process.theta)
         if whites:
-            noise = sum(white.noise_level for white in whites)
-            log_noise = np.broadcast_to(np.log(noise), np.shape(parameters.log_noise)).copy()
-            log_noise = log_noise if log_noise.ndim else float(log_noise)
-            parameters = parameters.with_values(log_noise=log_noise)
+            noise = sum(white.noise_level for white in whites)  # all outputs share it
+            parameters = parameters.with_values(log_noise=float(np.log(noise)))
         return kernel, parameters
 
     _keeps_rows = False
