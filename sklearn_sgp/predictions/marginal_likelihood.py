@@ -6,7 +6,6 @@ from sklearn.utils.validation import check_is_fitted
 from .._linalg import NotPositiveDefiniteError
 from .._parallel import resolved_jobs
 from ..blocks.partition import Blocks
-from ..blocks.prediction import PICConditional
 from ..factors.passes import CHUNK
 from ..fitting.inference import inference_for
 from ..kernels._white_noise import join_gradient, split_noise
@@ -186,7 +185,8 @@ class BlockMarginalLikelihood(MarginalLikelihood):
             Has no effect, as ``kernel_`` is never changed. It is there since scikit-learn has it.
 
         X : array-like of shape (n_samples, n_features), default=None
-            Inputs of the training rows. None means the rows that the model keeps; only PIC does.
+            Inputs of the training rows. None means the rows that the model keeps; only PITC and
+            PIC do.
 
         y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
             Targets of these rows.
@@ -209,14 +209,14 @@ class BlockMarginalLikelihood(MarginalLikelihood):
         Raises
         ------
         ValueError
-            If ``theta`` is given without X and y and the model is not PIC, or X and y without
+            If ``theta`` is given without X and y and the model keeps no rows, or X and y without
             ``theta``, or if a gradient is wanted without ``theta``.
         """
         return self._log_marginal_likelihood(theta, eval_gradient, X, y, sample_weight, blocks)
 
     @property
     def _keeps_rows(self):
-        return self._blocks.specification.conditional is PICConditional
+        return self._blocks.blocks is not None
 
     def _checked_labels(self, labels, n_rows):
         if labels is not None:
