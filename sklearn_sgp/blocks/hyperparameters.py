@@ -126,12 +126,15 @@ def _warm_start(problem, objective, sample, seconds, budget):
     for start in starts:
         share = seconds / (2 * len(starts))
         try:
-            trials.append(_ascend(problem, objective, sample, start, trial, share, budget))
+            run = _ascend(problem, objective, sample, start, trial, share, budget)
+            trials.append((*run, problem.trace.cut_by))
         except NotPositiveDefiniteError as error:  # at its first evaluation
             failed = error
+        if problem.trace.stopped:
+            break
     if not trials:
         raise failed
-    parameters, _, _ = max(trials, key=lambda run: run[1])
+    parameters, _, _, problem.trace.cut_by = max(trials, key=lambda run: run[1])
     n_iter = sum(run[2] for run in trials)
     if max_iter > trial and not problem.trace.stopped:
         left = deadline - time.perf_counter()

@@ -110,8 +110,9 @@ class Targets:
     def encode(self, y):
         """Targets of a later batch as columns (n, t), or a ValueError where they do not fit."""
         if y.ndim != self.ndim or (y.ndim == 2 and y.shape[1] != len(self.mean)):
+            shape = "(n_samples,)" if self.ndim == 1 else f"(n_samples, {self.n_outputs})"
             raise ValueError(
-                f"y must have as many columns as in the first batch. Got shape {y.shape}."
+                f"y must have shape {shape}, as in the first batch. Got shape {y.shape}."
             )
         return target_columns(y)
 

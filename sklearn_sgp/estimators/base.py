@@ -36,7 +36,7 @@ from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
 
 # What `partial_fit` takes from the first batch; "inducing" only where it is an array.
-_FIXED_AFTER_FIT = (
+FIXED_AFTER_FIT = (
     "kernel",
     "likelihood",
     "inducing",
@@ -93,8 +93,9 @@ def transactional(method):
         try:
             return method(self, *args, **kwargs)
         except BaseException as error:
-            self.__dict__.clear()
-            self.__dict__.update(before)
+            self.__dict__.update(before)  # at no moment is anything missing for other threads
+            for name in self.__dict__.keys() - before.keys():
+                del self.__dict__[name]
             if type(error) in (np.linalg.LinAlgError, NotPositiveDefiniteError):
                 raise IllConditionedError(_ILL_CONDITIONED.format(error)) from error
             raise
@@ -111,6 +112,7 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
 
     _ties_length_scales = False  # those of the default kernel
     n_restarts_optimizer = 0  # where it is no parameter
+    _fixed_after_fit = FIXED_AFTER_FIT
 
     # ---- Pickles
 
@@ -240,8 +242,8 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
 
     def _fingerprints(self):
         """Return fingerprints of the parameters that later batches cannot change."""
-        given = {name: getattr(self, name) for name in _FIXED_AFTER_FIT if hasattr(self, name)}
-        if isinstance(self.inducing, str):
+        given = {name: getattr(self, name) for name in self._fixed_after_fit if hasattr(self, name)}
+        if "inducing" in given and isinstance(self.inducing, str):
             given["inducing"] = "chosen"
         return {name: fingerprint(value) for name, value in given.items()}
 

@@ -10,6 +10,7 @@ from ..data.targets import count_samples
 from ..optimize.progress import Clock, Trace
 from ..streams import stream
 from ..streams.inducing import StreamInducing
+from .base import FIXED_AFTER_FIT
 
 STREAM_CONSTRAINTS = {
     "forget_factor": [Interval(Real, 0, 1, closed="right")],
@@ -26,6 +27,8 @@ class StreamBatches:
     """
 
     alpha_divergence = 0.0  # where it is no parameter
+    # inducing inputs may be given later: then they stay where the stream has them
+    _fixed_after_fit = tuple(name for name in FIXED_AFTER_FIT if name != "inducing")
 
     def _fit_stream(self, X, y, weight):
         """One pass over validated rows, in batches; the estimator is as after `partial_fit`."""
@@ -50,6 +53,7 @@ class StreamBatches:
         elif stream.begins_anew(self._stream, choices):
             self._begin_anew(X, y, weight, clock, choices)
         else:
+            self._check_same_parameters()
             rows, trace = self._later_rows(X, y, weight), Trace(clock)
             rows, state = stream.examined(self._stream, rows)
             n_damped = state.outliers.count - self._stream.outliers.count
@@ -75,6 +79,7 @@ class StreamBatches:
         state = stream.begin(problem, choices, initial, data.targets.n_outputs, informative)
         self._keep(state, data.targets, problem.rows.total_weight, problem.trace)
         self.n_samples_seen_ = data.n_samples
+        self._learned_with = self._fingerprints()
 
     def _begin_anew(self, X, y, weight, clock, choices):
         """As if the rows so far and these had been one batch."""

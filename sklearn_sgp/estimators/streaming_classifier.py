@@ -298,6 +298,9 @@ class StreamingSGPClassifier(StreamBatches, SparseGPClassifier):
         weight, and the stream begins anew with each batch until then. A batch of one class updates
         the posterior and leaves the kernel as it is.
 
+        ``kernel``, ``likelihood`` and ``optimize_inducing`` are those of the first batch: a change
+        of one of them needs a new ``fit``. Other parameters may change between batches.
+
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
@@ -321,8 +324,9 @@ class StreamingSGPClassifier(StreamBatches, SparseGPClassifier):
         Raises
         ------
         ValueError
-            If a label is not among the classes, or if other inputs or parameters are not valid. The
-            estimator is then as before, and the next batch can come.
+            If a label is not among the classes, if other inputs or parameters are not valid, or if
+            a parameter has changed that needs a new ``fit``. The estimator is then as before, and
+            the next batch can come.
         """
         first = not hasattr(self, "_result")
         X, y, weight = self._checked(X, y, sample_weight, reset=first)

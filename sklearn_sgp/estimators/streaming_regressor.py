@@ -338,6 +338,10 @@ class StreamingSGPRegressor(StreamBatches, SparseGPRegressor):
         then. What is learned from a few rows at a time is not sure: with batches of 10 rows, 90 %
         bands hold about 86 % of the rows.
 
+        ``kernel``, ``likelihood``, ``optimize_inducing``, ``noise_variance``,
+        ``noise_variance_bounds`` and ``normalize_y`` are those of the first batch: a change of one
+        of them needs a new ``fit``. Other parameters may change between batches.
+
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
@@ -357,8 +361,8 @@ class StreamingSGPRegressor(StreamBatches, SparseGPRegressor):
         Raises
         ------
         ValueError
-            If inputs or parameters are not valid. The estimator is then as before, and the next
-            batch can come.
+            If inputs or parameters are not valid, or if a parameter has changed that needs a new
+            ``fit``. The estimator is then as before, and the next batch can come.
         """
         first = not hasattr(self, "_result")
         X, y, weight = self._checked(X, y, sample_weight, reset=first)

@@ -292,8 +292,9 @@ class SVGPClassifier(SparseGPClassifier):
         and should hold all classes. Each later batch adds its rows to the posterior. It also moves
         kernel and inducing inputs by one stochastic step for every ``batch_size`` rows, unless
         ``optimizer=None``. After ``max_steps`` of these steps or most of ``max_time``, the rows of
-        the batch that are left only join the posterior. If batches are sorted by class or by
-        inputs, `StreamingSGPClassifier` is better, as it learns anew from each batch.
+        the batch that are left only join the posterior, or with ``total_samples`` are left out. If
+        batches are sorted by class or by inputs, `StreamingSGPClassifier` is better, as it learns
+        anew from each batch.
 
         ``kernel``, ``likelihood``, ``inducing`` and ``optimize_inducing`` are those of the first
         batch: a change of one of them needs a new ``fit``. Other parameters may change between

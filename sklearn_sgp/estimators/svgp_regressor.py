@@ -313,9 +313,9 @@ class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
         it should be large and mixed. Each later batch adds its rows to the posterior. It also moves
         kernel, noise and inducing inputs by one stochastic step for every ``batch_size`` rows,
         unless ``optimizer=None``. After ``max_steps`` of these steps or most of ``max_time``, the
-        rows of the batch that are left only join the posterior. With Gaussian noise, and with
-        kernel, noise, inducing inputs and scaling fixed, any split of the rows gives the model that
-        ``fit`` gives.
+        rows of the batch that are left only join the posterior, or with ``total_samples`` are left
+        out. With Gaussian noise, and with kernel, noise, inducing inputs and scaling fixed, any
+        split of the rows gives the model that ``fit`` gives.
 
         ``kernel``, ``likelihood``, ``inducing``, ``optimize_inducing``, ``noise_variance``,
         ``noise_variance_bounds`` and ``normalize_y`` are those of the first batch: a change of one

@@ -29,7 +29,7 @@ def fingerprint(value):
     except (TypeError, ValueError):
         parts = value if isinstance(value, list | tuple) else ()
         return type(value).__qualname__, *map(fingerprint, parts)
-    return array.shape, hashlib.sha256(array.tobytes()).hexdigest()
+    return array.shape, hashlib.sha256(np.ascontiguousarray(array)).hexdigest()
 
 
 def structure(kernel):

@@ -24,7 +24,7 @@ from ..gp.prior import Prior
 from ..objectives.collapsed import collapsed_bound, collapsed_value, optimal_q
 from ..objectives.rounding import gradient_limit
 from ..objectives.sites import SiteBound, SiteProblem
-from ..objectives.uncollapsed import MinibatchTerms, minibatch_bound
+from ..objectives.uncollapsed import MinibatchTerms, minibatch_bound, minibatch_of_outputs
 from ..optimize.units import with_input_units
 from .problem import RowScalars
 
@@ -77,6 +77,7 @@ class ConjugateInference:
     """
 
     cost = 1  # in passes with one H
+    kept = None  # no q(u) has to be remembered
 
     def __init__(self, likelihood, n_outputs):
         self.likelihood, self.n_outputs = likelihood, n_outputs
@@ -177,8 +178,7 @@ class ConjugateInference:
         """
         s2 = parameters.noise_variance
         if np.ndim(s2):
-            problem = SiteProblem(q.prior, batch.weighted(scale), self.likelihood, s2, n_jobs)
-            return _site_terms(problem, q, with_inputs)
+            return minibatch_of_outputs(q, s2, batch, scale, with_inputs=with_inputs, n_jobs=n_jobs)
         return minibatch_bound(q, self.likelihood, s2, batch, scale, with_inputs=with_inputs)
 
     def _in_coordinates(self, posterior, parameters):
@@ -233,13 +233,6 @@ class ConjugateInference:
         """Estimate of the bound for all rows from the last ones."""
         q = self._in_coordinates(posterior, parameters)
         return self.minibatch(q, parameters, rows, scale, False).value
-
-
-def _site_terms(problem, q, with_inputs):
-    """`MinibatchTerms` at a q(u) with an H for each latent function; a gradient unless None."""
-    found = problem.site_pass(q)
-    gradient = None if with_inputs is None else problem.gradient(q, found, with_inputs)
-    return MinibatchTerms(found.value - q.kl(), gradient, found.target)
 
 
 class SiteInference:
@@ -323,7 +316,10 @@ class SiteInference:
         return self._minibatch(q, parameters, batch.weighted(scale), with_inputs, n_jobs)
 
     def _minibatch(self, q, parameters, rows, with_inputs, n_jobs):
-        return _site_terms(self._problem(q.prior, parameters, rows, n_jobs), q, with_inputs)
+        problem = self._problem(q.prior, parameters, rows, n_jobs)
+        found = problem.site_pass(q)
+        gradient = None if with_inputs is None else problem.gradient(q, found, with_inputs)
+        return MinibatchTerms(found.value - q.kl(), gradient, found.target)
 
     def keep_q(self, q, weight):
         """Let the last q(u) begin at this one, which rests on rows of some weight."""

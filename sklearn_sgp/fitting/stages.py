@@ -121,8 +121,9 @@ def _affordable_rows(n_rows, budget):
 def _best_start(problem, rows, seconds, interim=False):
     """The best of the warm starts from the starting values and from random ones, if asked for."""
     deadline, found, n_iter = time.perf_counter() + seconds, [], 0
-    starts = [problem.start.parameters, *random_starts(problem)]
+    starts, inference = [problem.start.parameters, *random_starts(problem)], problem.inference
     for k, start in enumerate(starts):
+        inference.kept = None  # no start begins at the q(u) of another
         share = (deadline - time.perf_counter()) / (len(starts) - k)
         try:
             *run, more = _warm_start(problem, start, rows, share, interim)
@@ -130,11 +131,12 @@ def _best_start(problem, rows, seconds, interim=False):
             if not found and k + 1 == len(starts):
                 raise
             continue
-        found.append((*run, problem.trace.cut_by))
+        found.append((*run, problem.trace.cut_by, inference.kept))
         n_iter += more
         if problem.trace.stopped:
             break
-    parameters, _, problem.trace.cut_by = max(found, key=lambda run: run[1])
+    best = max(found, key=lambda run: run[1])
+    parameters, _, problem.trace.cut_by, inference.kept = best
     return parameters, n_iter
 
 

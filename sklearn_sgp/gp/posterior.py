@@ -127,8 +127,12 @@ class Posterior:
         """The posteriors with one H each that it consists of."""
         if len(self.H) == 1:
             return [self]
-        columns = (np.ascontiguousarray(self.h[:, c : c + 1]) for c in range(len(self.H)))
-        return [Posterior(self.prior, (H,), h) for H, h in zip(self.H, columns, strict=True)]
+        outputs = []
+        for c, precision in enumerate(self.precisions):
+            one = Posterior(self.prior, (precision.H,), np.ascontiguousarray(self.h[:, c : c + 1]))
+            one.__dict__["precisions"] = [precision]  # the factors are computed once for both
+            outputs.append(one)
+        return outputs
 
     @cached_property
     def precisions(self):

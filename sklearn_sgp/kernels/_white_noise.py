@@ -70,8 +70,9 @@ def join_gradient(kernel, process_gradient, noise_gradient):
         A scikit-learn kernel, noise included.
     process_gradient : ndarray of shape (n_process,)
         In theta of the process.
-    noise_gradient : float
-        In the logarithm of the noise variance, the sum of the levels of the ``WhiteKernel`` terms.
+    noise_gradient : float or ndarray
+        In the logarithm of the noise variance, the sum of the levels of the ``WhiteKernel`` terms,
+        a float; of no effect where there are none.
 
     Returns
     -------

@@ -65,20 +65,18 @@ def _value(q, sums, own, s2):
 
 def collapsed_terms(q, sums, noise_variance):
     """Value and cotangents of the collapsed bound; parameters as in `collapsed_value`."""
-    first, *others = [_terms(one, sums, *noise) for one, noise in _each(q, noise_variance)]
+    each = (_terms(one, sums, *noise) for one, noise in _each(q, noise_variance))
+    first = next(each)
     if not np.ndim(noise_variance):
         return first
-    for other in others:
+    parts = [(first.value, first.sums.cross, first.sums.diagonal, first.log_noise)]
+    for other in each:  # (m, m) arrays of one output at a time
         la.axpy(1.0, other.sums.gram, first.sums.gram)
         la.axpy(1.0, other.K, first.K)
-    every = (first, *others)
-    cross = np.hstack([terms.sums.cross for terms in every])
-    return CollapsedTerms(
-        sum(terms.value for terms in every),
-        RowSumsCotangent(first.sums.gram, cross, sum(terms.sums.diagonal for terms in every)),
-        first.K,
-        np.array([terms.log_noise for terms in every]),
-    )
+        parts.append((other.value, other.sums.cross, other.sums.diagonal, other.log_noise))
+    value, cross, diagonal, log_noise = zip(*parts, strict=True)
+    cotangent = RowSumsCotangent(first.sums.gram, np.hstack(cross), sum(diagonal))
+    return CollapsedTerms(sum(value), cotangent, first.K, np.array(log_noise))
 
 
 def _terms(q, sums, own, s2):

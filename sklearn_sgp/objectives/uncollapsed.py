@@ -12,6 +12,9 @@ from .._core import _linalg as la
 from .._core._memory import empty
 from .._linalg import product
 from ..factors.gradients import Gradient, noise_gradient
+from ..factors.passes import Pieces
+from ..factors.row_sums import RowSumsCotangent, row_sums, row_sums_gradient
+from ..gp.coordinates import Whitened
 
 
 class MinibatchTerms(NamedTuple):
@@ -79,6 +82,60 @@ def minibatch_bound(q, likelihood, noise_variance, rows, scale, *, with_inputs=T
     value = float(np.dot(weight, expected.value)) - q.kl()
     G *= -2.0 / t
     return MinibatchTerms(value, gradient, type(q).from_information(q.prior, G, target_h))
+
+
+def minibatch_of_outputs(q, noise_variance, rows, scale, *, with_inputs=True, n_jobs=None):
+    """The same for Gaussian noise with a variance for each output, from sums that all share.
+
+    With q(v_t) = N(m_t, S_t) the expected squared errors of output t sum to
+
+        sum w y_t^2 - 2 m_t^T b_t + m_t^T Phi m_t + sum w k(x, x) + <S_t - I, Phi>
+
+    where Phi and b are the whitened sums of eq. 10.
+
+    Parameters
+    ----------
+    q : Posterior
+        With an H for each output; the gradient holds its (H, h) fixed.
+    noise_variance : ndarray of shape (t,)
+    rows, scale, with_inputs
+        As in `minibatch_bound`.
+    n_jobs : int or None
+
+    Returns
+    -------
+    terms : MinibatchTerms
+        The target is a `Posterior`.
+    """
+    prior, kernel, Z = q.prior, q.prior.kernel, q.prior.Z
+    pieces = Pieces.of_rows(rows.weighted(scale), len(Z), n_jobs)
+    sums = row_sums(kernel, Z, prior.L_inv, pieces)
+    fit = (q.v_mean * (product(sums.gram, q.v_mean) - 2.0 * sums.cross)).sum(axis=0)
+    changes = [precision.covariance_change for precision in q.precisions]
+    variance = np.array([sums.diagonal + la.dot(change, sums.gram) for change in changes])
+    errors = (sums.targets + fit + np.maximum(variance, 0.0)) / noise_variance  # (t,)
+    normaliser = sums.weight * np.log(2.0 * np.pi * noise_variance)
+
+    cross = q.v_mean / noise_variance
+    gram = product(-0.5 * cross, q.v_mean, trans_b=True)
+    for change, s2 in zip(changes, noise_variance, strict=True):
+        la.axpy(-0.5 / s2, change, gram)
+    la.symmetrize(gram)
+    cotangent = RowSumsCotangent(gram, cross, -0.5 * float((1.0 / noise_variance).sum()))
+    theta, grad_Z = row_sums_gradient(
+        kernel, Z, prior.L_inv, pieces, cotangent, with_inputs=with_inputs
+    )
+    AAt = product(cross, sums.cross, trans_b=True)  # cotangent of A, times A^T
+    la.gemm(gram, sums.gram, AAt, False, False, 2.0, 1.0)
+    theta_K, Z_K = kernel.gram_vjp(Z, prior.gram_cotangent(AAt), with_inputs)
+    gradient = Gradient(
+        theta=theta + theta_K,
+        log_noise=0.5 * (errors - sums.weight),
+        Z=grad_Z + (0.0 if Z_K is None else Z_K),
+    )
+    value = -0.5 * float((normaliser + errors).sum()) - q.kl()
+    target = Whitened.from_sums(prior, sums.gram, sums.cross, noise_variance).posterior
+    return MinibatchTerms(value, gradient, target)
 
 
 def _weighted_gram(A, gamma):

@@ -128,8 +128,10 @@ class PredictiveDistribution:
         levels, shape = self._broadcast(check_levels("q", q))
         mean, variance = self._latent_at(shape)
         values = np.empty(levels.shape)
-        for level in np.unique(levels):
-            rows = (levels == level).any(axis=1)
+        order = np.argsort(levels, axis=None, kind="stable")
+        distinct, first = np.unique(levels.ravel()[order], return_index=True)
+        for level, entries in zip(distinct, np.split(order, first[1:]), strict=True):
+            rows = np.unique(entries // levels.shape[1])
             found = self._likelihood.quantiles(
                 mean[rows], variance[rows], self._noise_variance, np.array([level])
             )

@@ -6,7 +6,6 @@ from sklearn.utils.validation import check_is_fitted
 from .._linalg import NotPositiveDefiniteError
 from .._parallel import resolved_jobs
 from ..blocks.partition import Blocks
-from ..blocks.prediction import PICConditional
 from ..factors.passes import CHUNK
 from ..fitting.inference import inference_for
 from ..kernels._white_noise import join_gradient, split_noise
@@ -89,7 +88,7 @@ class MarginalLikelihood:
         value -= weight * self._targets.log_scale
         if not eval_gradient:
             return value
-        return value, join_gradient(kernel, gradient["theta"], np.sum(gradient["log_noise"]))
+        return value, join_gradient(kernel, gradient["theta"], gradient["log_noise"])
 
     def _check_arguments(self, theta, eval_gradient, X, y):
         if theta is None and eval_gradient:
@@ -118,10 +117,8 @@ class MarginalLikelihood:
         process, whites = split_noise(kernel)
         parameters = self._result.parameters.with_values(theta=process.theta)
         if whites:
-            noise = sum(white.noise_level for white in whites)
-            log_noise = np.broadcast_to(np.log(noise), np.shape(parameters.log_noise)).copy()
-            log_noise = log_noise if log_noise.ndim else float(log_noise)
-            parameters = parameters.with_values(log_noise=log_noise)
+            noise = sum(white.noise_level for white in whites)  # all outputs share it
+            parameters = parameters.with_values(log_noise=float(np.log(noise)))
         return kernel, parameters
 
     _keeps_rows = False
@@ -188,7 +185,8 @@ class BlockMarginalLikelihood(MarginalLikelihood):
             Has no effect, as ``kernel_`` is never changed. It is there since scikit-learn has it.
 
         X : array-like of shape (n_samples, n_features), default=None
-            Inputs of the training rows. None means the rows that the model keeps; only PIC does.
+            Inputs of the training rows. None means the rows that the model keeps; only PITC and
+            PIC do.
 
         y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
             Targets of these rows.
@@ -211,14 +209,14 @@ class BlockMarginalLikelihood(MarginalLikelihood):
         Raises
         ------
         ValueError
-            If ``theta`` is given without X and y and the model is not PIC, or X and y without
+            If ``theta`` is given without X and y and the model keeps no rows, or X and y without
             ``theta``, or if a gradient is wanted without ``theta``.
         """
         return self._log_marginal_likelihood(theta, eval_gradient, X, y, sample_weight, blocks)
 
     @property
     def _keeps_rows(self):
-        return self._blocks.specification.conditional is PICConditional
+        return self._blocks.blocks is not None
 
     def _checked_labels(self, labels, n_rows):
         if labels is not None:

@@ -165,7 +165,7 @@ def test_batches_that_do_not_fit_the_first(name):
     if ESTIMATORS[name][1] == "word":
         assert_refused(name, "later batch", (X, np.full(N, "other")), "classes.*other")
     else:
-        assert_refused(name, "later batch", (X, np.column_stack([y, y])), "as many columns")
+        assert_refused(name, "later batch", (X, np.column_stack([y, y])), "y must have shape")
 
 
 @everywhere

@@ -86,10 +86,11 @@ def test_other_likelihoods(likelihood, toy):
     assert_allclose(gradient, differences, rtol=0.02, atol=0.02 * np.abs(gradient).max())
 
 
-def test_pic_uses_the_rows_that_it_keeps(toy):
-    """PIC needs no rows: it has them, in their blocks."""
+@pytest.mark.parametrize("model", ["pitc", "pic"])
+def test_models_of_dense_blocks_use_the_rows_that_they_keep(model, toy):
+    """PITC and PIC need no rows: they have them, in their blocks."""
     X, y = toy
-    ours = held(KERNELS["noise"], "pic", n_inducing=6).fit(X, y)
+    ours = held(KERNELS["noise"], model, n_inducing=6).fit(X, y)
     found = ours.log_marginal_likelihood(ours.kernel_.theta)
     assert_allclose(found, ours.objective_, rtol=1e-8)
 

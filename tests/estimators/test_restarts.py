@@ -7,6 +7,7 @@ from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from sklearn_sgp import AnytimeSGPRegressor, SVGPClassifier, SVGPRegressor
+from sklearn_sgp.fitting import stages
 
 SLOW = ConstantKernel(1.0, (1e-2, 1e2)) * RBF(50.0, (0.01, 100.0))
 ESTIMATORS = [
@@ -52,3 +53,21 @@ def test_restarts_need_finite_bounds(fast):
     model = SVGPRegressor(RBF(1.0, (1e-3, np.inf)), n_restarts_optimizer=1, n_inducing=5)
     with pytest.raises(ValueError, match=r"bounds .* must be finite if n_restarts_optimizer"):
         model.fit(*fast)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_best_start_goes_on_with_its_own_posterior(seed, fast, monkeypatch):
+    """Where q(u) is found by iterations, the last ones begin at that of the best start."""
+    began, finish = [], stages._finish
+
+    def observed(problem, parameters, *others):
+        began.append((problem.inference.kept[0].prior.kernel.theta, parameters.theta))
+        return finish(problem, parameters, *others)
+
+    monkeypatch.setattr(stages, "_finish", observed)
+    model = SVGPRegressor(
+        ConstantKernel() * RBF(0.3, (0.01, 100.0)), likelihood="student_t", n_inducing=10
+    )
+    model.set_params(n_restarts_optimizer=2, max_iter=8, random_state=seed).fit(*fast)
+    assert_allclose(*began[0])

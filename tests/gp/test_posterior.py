@@ -173,6 +173,14 @@ def test_several_precisions_predict_as_separate_posteriors(kernel):
         assert_allclose(covariance[:, :, c], expected, rtol=1e-12, atol=1e-14)
 
 
+def test_outputs_share_their_factors():
+    """The posterior of one output has the precision of the whole one: it is factorised once."""
+    several, _ = several_and_each(make_case())
+    for c, own in enumerate(several.outputs):
+        assert own.precisions[0] is several.precisions[c]
+        assert_allclose(own.v_mean[:, 0], several.v_mean[:, c], rtol=1e-12)
+
+
 def test_several_precisions_have_the_scalars_of_separate_posteriors():
     """kl, log_evidence and expected_log_factor are sums over the outputs."""
     case = make_case()

@@ -1,0 +1,50 @@
+"""Parameters that later batches of a stream cannot heed, and those that they can."""
+
+import pytest
+from failures import assert_unchanged, state_of
+from sklearn.gaussian_process.kernels import Matern
+
+from sklearn_sgp import StreamingSGPClassifier, StreamingSGPRegressor
+
+PARAMETERS = {"n_inducing": 8, "max_iter": 3, "random_state": 0}
+
+
+@pytest.mark.parametrize(
+    ("kind", "change"),
+    [
+        (StreamingSGPRegressor, {"kernel": Matern(3.0)}),
+        (StreamingSGPRegressor, {"likelihood": "student_t"}),
+        (StreamingSGPRegressor, {"noise_variance_bounds": (0.01, 1.0)}),
+        (StreamingSGPRegressor, {"normalize_y": False}),
+        (StreamingSGPClassifier, {"kernel": Matern(3.0)}),
+        (StreamingSGPClassifier, {"optimize_inducing": False}),
+    ],
+    ids=str,
+)
+def test_changes_that_need_a_new_stream(kind, change, toy):
+    """A parameter that the stream cannot change any more is refused with its name."""
+    X, y = toy
+    y = y if kind is StreamingSGPRegressor else y > 5.0
+    model = kind(**PARAMETERS).partial_fit(X, y).set_params(**change)
+    before = state_of(model)
+    with pytest.raises(ValueError, match=rf"{next(iter(change))} must stay .*fit"):
+        model.partial_fit(X, y)
+    assert_unchanged(model, before)
+    model.fit(X, y).partial_fit(X, y)
+
+
+def test_changes_that_a_stream_heeds(toy):
+    """Inducing inputs may be held, and parameters of the steps may change."""
+    X, y = toy
+    model = StreamingSGPRegressor(**PARAMETERS).partial_fit(X, y)
+    Z = model.inducing_points_
+    model.set_params(inducing=Z, optimizer=None, forget_factor=0.9, alpha_divergence=0.5)
+    assert (model.partial_fit(X, y).inducing_points_ == Z).all()
+
+
+def test_a_beginning_of_few_rows_takes_what_is_new(toy):
+    """As long as the stream begins anew with each batch, a change is taken."""
+    X, y = toy
+    model = StreamingSGPRegressor(**PARAMETERS).partial_fit(X[:10], y[:10])
+    kernel = model.set_params(kernel=Matern(3.0)).partial_fit(X[10:], y[10:]).kernel_
+    assert isinstance(kernel, Matern)
