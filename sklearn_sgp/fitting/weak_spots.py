@@ -46,23 +46,30 @@ def warn_at_bounds(start, parameters):
     for name in ("theta", "log_noise"):
         if not start.space.learns(name) or name in start.with_default_bounds:
             continue
-        values, bounds = np.ravel(parameters.values[name]), start.space.group(name).bounds
-        if name == "theta":
-            labels = _names(parameters.expression.kernel)
-        elif len(values) == 1:
-            labels = ["noise_variance"]
-        else:
-            labels = [f"noise_variance of output {c}" for c in range(len(values))]
-        for label, value, (lower, upper) in zip(labels, values, bounds, strict=True):
-            if np.isclose(lower, upper):
-                continue
-            if np.isclose(value, lower):
-                _warn_at_bound(label, "lower", lower, "Decreasing")
-            if np.isclose(value, upper):
-                _warn_at_bound(label, "upper", upper, "Increasing")
+        values = np.ravel(parameters.values[name])
+        lower, upper = start.space.group(name).bounds.T
+        free = ~np.isclose(lower, upper)
+        at_lower = np.flatnonzero(free & np.isclose(values, lower))
+        at_upper = np.flatnonzero(free & np.isclose(values, upper))
+        for which, bounds, words in (
+            (at_lower, lower, ("lower", "Decreasing")),
+            (at_upper, upper, ("upper", "Increasing")),
+        ):
+            if name == "theta":
+                labels = list(_names(parameters.expression.kernel))
+                for k in which:
+                    _warn_at_bound(labels[k], bounds[k], *words)
+            elif len(which):
+                _warn_at_bound(_noise_label(which, len(values)), bounds[0], *words)
 
 
-def _warn_at_bound(label, end, bound, change):
+def _noise_label(which, n_outputs):
+    if n_outputs == 1:
+        return "noise_variance"
+    return f"noise_variance of output {', '.join(map(str, which))}"
+
+
+def _warn_at_bound(label, bound, end, change):
     warn_caller(
         f"The optimal value found for {label} is close to the specified {end} bound "
         f"{np.exp(bound):g}. {change} the bound and calling fit again may find a better value."

@@ -46,14 +46,18 @@ class PriorPredictions:
             kernel = ConstantKernel(1.0) * RBF(1.0)
         Z = X[[np.argmax(kernel.diag(X))]]  # the variance there is not zero, if it is not anywhere
         normalize_y = self.normalize_y if isinstance(self.normalize_y, tuple) else False
-        y = np.zeros((1, 1))
-        targets = Targets.fit(y, None, normalize_y, ndim=1)
+        # as many outputs as parameters have entries
+        given = (self.noise_variance, *(normalize_y if isinstance(normalize_y, tuple) else ()))
+        n_outputs = max(np.size(value) for value in given)
+        y = np.zeros((1, n_outputs))
+        targets = Targets.fit(y, None, normalize_y, ndim=1 if n_outputs == 1 else 2)
         likelihood = self._given_likelihood()
         choices = replace(self._choices(), kernel=kernel, inducing=Z, learns=False)
         rows = make_rows(Z, y, None, targets)
         started = start(rows, choices, likelihood, np.random.RandomState(0))
         prior = self._settings().prior(started.parameters)
-        q = Posterior.at_prior(prior, 1)
+        n_factors = np.size(started.parameters.noise_variance)
+        q = Posterior.at_prior(prior, n_outputs, n_factors)
         model._result = FitResult(started, started.parameters, q, 0.0, prior.jitter, 0, 0)
         model._targets, model.likelihood_ = targets, likelihood
         return model

@@ -93,3 +93,14 @@ def test_what_needs_learned_values_needs_a_fit(toy):
     for method in (SVGPRegressor().sample_functions, SVGPRegressor().log_marginal_likelihood):
         with pytest.raises(NotFittedError):
             method()
+
+
+def test_as_many_outputs_as_entries():
+    """A noise variance for each output, or a scaling of each, has predictions of so many."""
+    X = np.linspace(0.0, 1.0, 5)[:, None]
+    noise = SVGPRegressor(RBF(), noise_variance=[0.5, 3.0])
+    assert_allclose(noise.predict_std(X), np.sqrt([[1.5, 4.0]] * 5))
+    scaled = SVGPRegressor(RBF(), normalize_y=(np.array([1.0, 2.0]), 3.0), noise_variance=1.0)
+    mean, std = scaled.predict(X, return_std=True)
+    assert_allclose(mean, [[1.0, 2.0]] * 5)
+    assert_allclose(std, np.full((5, 2), 3.0 * np.sqrt(2.0)))
