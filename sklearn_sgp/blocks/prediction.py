@@ -10,7 +10,7 @@ import numpy as np
 from .._core import _linalg as la
 from .._linalg import copy_of, product
 from .._parallel import group_bounds, map_groups, shares_memory
-from ..factors.block_factors import block_factors
+from ..factors.piece_factors import block_factors
 from ..gp.posterior import outputs_by_noise
 
 # Rows of one block that are predicted together.

@@ -119,6 +119,38 @@ class Rows:
         return None if self.weight is None else np.sqrt(self.weight, dtype=np.float64)
 
 
+@dataclass(frozen=True)
+class ConditionedRows:
+    """Rows in small groups, each conditioned on rows that come before it; a piece of a pass.
+
+    Parameters
+    ----------
+    rows : Rows
+        The rows of the groups, and those that they are conditioned on.
+    groups : tuple of (ndarray of int, ndarray of int)
+        Positions of the rows that a group is conditioned on, and of its own.
+    """
+
+    rows: Rows
+    groups: tuple
+
+    def __len__(self):
+        """Number of own rows."""
+        return sum(len(own) for _, own in self.groups)
+
+    X = property(lambda self: self.rows.X)
+    y = property(lambda self: self.rows.y)
+    weight = property(lambda self: self.rows.weight)
+    targets = property(lambda self: self.rows.targets)
+
+    @property
+    def total_weight(self):
+        """Of the own rows."""
+        if self.weight is None:
+            return float(len(self))
+        return float(sum(self.weight[own].sum(dtype=np.float64) for _, own in self.groups))
+
+
 def column_mean_std(X, weight):
     """Weighted mean and standard deviation of the columns; 1 for a constant column.
 

@@ -22,14 +22,32 @@ from .._linalg import (
     inverse_from_cholesky,
     product,
 )
-from ..gp.posterior import outputs_by_noise
 from .gradients import BlockGradient
 
-_LOG_2PI = float(np.log(2.0 * np.pi))
+LOG_2PI = float(np.log(2.0 * np.pi))
 
 
 class SingularBlockError(NotPositiveDefiniteError, ValueError):
     """The covariance of the rows of a block, given u, is not positive definite with its noise."""
+
+
+def singular_block(noise_variance, weight):
+    """Message for a covariance of a block that is not positive definite.
+
+    Parameters
+    ----------
+    noise_variance : float
+    weight : ndarray of shape (n,)
+        Of its rows.
+    """
+    largest = float(weight.max())
+    return (
+        f"The covariance of the {len(weight)} rows of a block, given the inducing inputs, "
+        "must be positive definite with the noise of the rows. Got one that is not: the noise "
+        f"variance of a row is {noise_variance / largest:.1e} of scaled targets, with weights up "
+        f"to {largest:.1e}, which is less than rounding. Lower the largest sample_weight, raise "
+        "noise_variance and its bounds, or take a model of independent rows such as 'fitc'."
+    )
 
 
 @dataclass(frozen=True)
@@ -38,8 +56,9 @@ class Model:
 
     Parameters
     ----------
-    residual : {"none", "diagonal", "full"}
-        Which part of Δ.
+    residual : {"none", "diagonal", "full", "conditioned"}
+        Which part of Δ; "conditioned" is all of it, of a group and of the rows that it is
+        conditioned on.
     alpha : float
         Power in [0, 1]: 0 is the variational limit, 1 the exact marginal of the block.
     """
@@ -50,7 +69,7 @@ class Model:
     @property
     def dense(self):
         """Whether the rows of a block belong together."""
-        return self.residual == "full" and self.alpha > 0.0
+        return self.residual in ("full", "conditioned") and self.alpha > 0.0
 
     @property
     def n_dense(self):
@@ -128,7 +147,7 @@ class DiagonalFactor:
         return -0.5 * quadratic - t * self._normaliser()
 
     def _normaliser(self):
-        each = 0.5 * (_LOG_2PI + np.log(self.R)) + _penalty(self.residual / self.s2, self.alpha)
+        each = 0.5 * (LOG_2PI + np.log(self.R)) + _penalty(self.residual / self.s2, self.alpha)
         return float(self.weight @ each)
 
     def gradient(self, mean, covariance):
@@ -175,18 +194,7 @@ class DenseFactor:
         try:
             self.C = cholesky(R)
         except NotPositiveDefiniteError as error:
-            raise SingularBlockError(self._message()) from error
-
-    def _message(self):
-        noise = self.s2 / float(self.weight.max())
-        return (
-            f"The covariance of the {len(self.weight)} rows of a block, given the inducing inputs, "
-            "must be positive definite with the noise of the rows. Got one that is not: the noise "
-            f"variance of a row is {noise:.1e} of scaled targets, with weights up to "
-            f"{self.weight.max():.1e}, which is less than rounding. Lower the largest "
-            "sample_weight, raise noise_variance and its bounds, or take a model of independent "
-            "rows such as 'fitc'."
-        )
+            raise SingularBlockError(singular_block(noise_variance, weight)) from error
 
     @cached_property
     def whitened(self):
@@ -210,9 +218,9 @@ class DenseFactor:
         penalty = 0.0
         if self.alpha < 1.0:
             penalty = (1.0 - self.alpha) / self.alpha * (half_log_det - 0.5 * noise)
-        repeats = 0.5 * float((1.0 - w).sum()) * (_LOG_2PI + np.log(self.s2))
+        repeats = 0.5 * float((1.0 - w).sum()) * (LOG_2PI + np.log(self.s2))
         repeats -= 0.5 * float(np.log(w).sum())
-        return half_log_det + 0.5 * n * _LOG_2PI + penalty - repeats
+        return half_log_det + 0.5 * n * LOG_2PI + penalty - repeats
 
     def gradient(self, mean, covariance):
         """E_q[log t_B] for v ~ N(mean, covariance) and its derivatives (theory, eq. 29)."""
@@ -274,40 +282,3 @@ class MixtureFactor:
             sum(K_XX) if K_XX else None,
             sum(share * g.log_noise for share, g in found),
         )
-
-
-def block_factors(prior, rows, noise_variance, model):
-    """The factors of some rows: one of all outputs, or one for each.
-
-    Parameters
-    ----------
-    prior : Prior
-    rows : Rows
-        Of positive weight.
-    noise_variance : float or ndarray of shape (t,)
-    model : Model or Mixture
-
-    Returns
-    -------
-    factors : list of DiagonalFactor, DenseFactor or MixtureFactor
-        As many as there are noise variances.
-    """
-    A, targets = prior.whitened(rows.X), rows.targets
-    weight = np.ones(len(rows)) if rows.weight is None else rows.weight.astype(np.float64)
-    outputs = outputs_by_noise(noise_variance)
-    diagonal = prior.kernel.diag(rows.X)
-    gram = prior.kernel.gram(rows.X) if model.dense else None
-    n_copies = len(outputs) * model.n_dense - 1  # each factor overwrites its own
-
-    def single(model, y, s2):
-        nonlocal n_copies
-        if not model.dense:
-            return DiagonalFactor(A, y, weight, diagonal, s2, model)
-        n_copies -= 1
-        return DenseFactor(A, y, weight, copy_of(gram) if n_copies >= 0 else gram, s2, model)
-
-    def factor(y, s2):
-        parts = [(share, single(component, y, s2)) for component, share in model.components]
-        return parts[0][1] if len(parts) == 1 else MixtureFactor(parts)
-
-    return [factor(np.ascontiguousarray(targets[:, own]), s2) for own, s2 in outputs]

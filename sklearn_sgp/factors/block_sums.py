@@ -10,9 +10,9 @@ import numpy as np
 
 from .._core import _linalg as la
 from ..gp.posterior import Posterior, outputs_by_noise
-from .block_factors import block_factors
 from .gradients import BlockGradient, GradientSums, pull_back
 from .passes import Pieces, each_made
+from .piece_factors import block_factors
 
 
 class BlockSums(NamedTuple):

@@ -43,13 +43,14 @@ def noise_gradient(noise_variance, by_output):
 class BlockGradient(NamedTuple):
     """E_q[log t_B] and its derivatives, q held in v.
 
-    ``A`` (m, n) is the cotangent of A, ``K_XX`` that of K(X, X) (n, n), of its diagonal (n,), or
-    None, and ``log_noise`` a number or one for each output, shape (t,).
+    ``A`` (m, n) is the cotangent of A, ``K_XX`` that of K(X, X) (n, n), of its diagonal (n,), None,
+    or a list of rows and the cotangent of K at them, and ``log_noise`` a number or one for each
+    output, shape (t,).
     """
 
     value: float
     A: np.ndarray
-    K_XX: np.ndarray | None
+    K_XX: np.ndarray | list | None
     log_noise: float | np.ndarray
 
     @classmethod
@@ -57,7 +58,11 @@ class BlockGradient(NamedTuple):
         """The sum over outputs, each with a noise variance of its own."""
         if len(parts) == 1:
             return parts[0]
-        K_XX = None if parts[0].K_XX is None else sum(part.K_XX for part in parts)
+        K_XX = parts[0].K_XX
+        if isinstance(K_XX, list):
+            K_XX = [pair for part in parts for pair in part.K_XX]
+        elif K_XX is not None:
+            K_XX = sum(part.K_XX for part in parts)
         return cls(
             sum(part.value for part in parts),
             sum(part.A for part in parts),
@@ -126,7 +131,10 @@ def pull_back(prior, X, A, gradient, with_inputs=True):
     kernel, AAt = prior.kernel, product(gradient.A, A, trans_b=True)
     la.trmm(prior.L_inv, gradient.A, True)
     theta, Z = kernel.block_vjp(prior.Z, X, gradient.A, with_inputs)
-    if gradient.K_XX is not None:
+    if isinstance(gradient.K_XX, list):
+        for index, of_some in gradient.K_XX:
+            theta = theta + kernel.gram_vjp(X[index], of_some, False)[0]
+    elif gradient.K_XX is not None:
         if gradient.K_XX.ndim == 1:
             theta = theta + kernel.diag_vjp(X, gradient.K_XX)
         else:

@@ -1,0 +1,166 @@
+"""Factors of groups of rows that are conditioned on earlier rows, for LMA and VIF.
+
+With N the rows that a group B is conditioned on, S = Δ + noise on both together and C = inv(S_NN)
+S_NB, its factor is that of a dense block after one elimination (docs/theory.md, section 12):
+
+    t_B(u) = N(y_B - C^T y_N; (A_B - A_N C)^T v, R_B)        R_B = S_BB - S_BN C
+
+A piece has many small groups; inducing inputs meet the rows of all of them at once.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._core import _linalg as la
+from .._core._memory import empty
+from .._linalg import NotPositiveDefiniteError, cholesky, product
+from .block_factors import LOG_2PI, SingularBlockError, singular_block
+from .gradients import BlockGradient
+
+
+class _Group(NamedTuple):
+    """One group after the elimination of what it is conditioned on.
+
+    ``index`` (n_N + n_B,) are its rows in the piece, N first, ``L`` the Cholesky factor of S, ``C``
+    (n_N, n_B), ``own`` its place among the piece's own rows.
+    """
+
+    index: np.ndarray
+    L: np.ndarray
+    C: np.ndarray
+    own: slice
+
+    @property
+    def n_before(self):
+        return len(self.C)
+
+    @property
+    def L_own(self):
+        """Cholesky factor of R_B."""
+        return self.L[self.n_before :, self.n_before :]
+
+
+class ConditionedFactor:
+    """The factor of a piece of conditioned groups.
+
+    Parameters
+    ----------
+    A : ndarray of shape (m, n)
+        Of all rows of the piece.
+    y : ndarray of shape (n, t)
+    weight : ndarray of shape (n,)
+    gram : callable
+        ``gram(index)``: a new array, the kernel matrix of some of the rows.
+    groups : sequence of (ndarray, ndarray)
+        Rows that a group is conditioned on, and its own; own rows come in order.
+    noise_variance : float
+    """
+
+    def __init__(self, A, y, weight, gram, groups, noise_variance):
+        self.A, self.y, self.weight, self.s2 = A, y, weight, noise_variance
+        At = np.ascontiguousarray(A.T)  # rows of it are gathered
+        n_own = sum(len(own) for _, own in groups)
+        self.residual_At = empty((n_own, len(A)))  # (A_B - A_N C)^T, whitened: inv(chol R_B)
+        self.residual_y = np.empty((n_own, y.shape[1]))
+        self.groups, lo = [], 0
+        for before, own in groups:
+            place = slice(lo, lo + len(own))
+            self.groups.append(self._eliminated(At, gram, before, own, place))
+            lo = place.stop
+
+    def _eliminated(self, At, gram, before, own, place):
+        index, k = np.concatenate([before, own]), len(before)
+        S, A_J, y_J = gram(index), At[index], self.y[index]
+        la.syrk(A_J, S, -1.0, 1.0)
+        S.flat[:: len(S) + 1] += self.s2 / self.weight[index]
+        try:
+            L = cholesky(S)
+        except NotPositiveDefiniteError as error:
+            raise SingularBlockError(singular_block(self.s2, self.weight[index])) from error
+        C = np.ascontiguousarray(L[k:, :k].T)
+        residual_A, residual_y = A_J[k:], y_J[k:]
+        if k:
+            la.trsm(np.ascontiguousarray(L[:k, :k]), C, True)
+            la.gemm(C, A_J[:k], residual_A, True, False, -1.0, 1.0)
+            residual_y = residual_y - C.T @ y_J[:k]
+        L_own = np.ascontiguousarray(L[k:, k:])
+        residual_y = np.ascontiguousarray(residual_y)
+        la.trsm(L_own, residual_A)
+        la.trsm(L_own, residual_y)
+        self.residual_At[place], self.residual_y[place] = residual_A, residual_y
+        return _Group(index, L, C, place)
+
+    def add_to(self, H, h):
+        """Add the information; returns the constant."""
+        At, y = self.residual_At, self.residual_y
+        la.gemm(At, At, H, True, False, 1.0, 1.0)
+        la.gemm(At, y, h, True, False, 1.0, 1.0)
+        return -0.5 * float(np.vdot(y, y)) - y.shape[1] * self._normaliser()
+
+    def _normaliser(self):
+        total = 0.5 * len(self.residual_y) * LOG_2PI
+        for group in self.groups:
+            total += float(np.log(np.diagonal(group.L_own)).sum())
+            w = self.weight[group.index[group.n_before :]]
+            total -= 0.5 * float((1.0 - w).sum()) * (LOG_2PI + np.log(self.s2))
+            total += 0.5 * float(np.log(w).sum())
+        return total
+
+    def gradient(self, mean, covariance):
+        """E_q[log t_B] for v ~ N(mean, covariance) and its derivatives (theory, section 12)."""
+        t = self.y.shape[1]
+        value = -t * self._normaliser()
+        error = self.residual_y - product(self.residual_At, mean)  # whitened
+        value -= 0.5 * float(np.vdot(error, error))
+        spread = product(self.residual_At, covariance)  # (n_own, m)
+        A_bar, noise, K_bars = np.zeros_like(self.A.T), 0.0, []
+        for group in self.groups:
+            k, own = group.n_before, group.own
+            e, At, SAt = error[own], self.residual_At[own], spread[own]
+            E = product(SAt, At, trans_b=True)
+            value -= 0.5 * t * float(np.trace(E))
+            parts = self._cotangents(group, e, At, SAt, E, mean)
+            A_bar[group.index] += parts[0]
+            S_bar = parts[1]
+            noise += float((np.diagonal(S_bar) / self.weight[group.index]).sum())
+            noise += 0.5 * t * float((1.0 - self.weight[group.index[k:]]).sum()) / self.s2
+            K_bars.append((group.index, S_bar))
+        return BlockGradient(value, np.ascontiguousarray(A_bar.T), K_bars, self.s2 * noise)
+
+    def _cotangents(self, group, e, At, SAt, E, mean):
+        """Cotangents of A_J^T (n_J, m) and of S (n_J, n_J) of one group.
+
+        ``e`` and ``At`` are whitened by the factor of R_B, ``E`` (n_B, n_B) is At cov At^T.
+        """
+        k, t, C = group.n_before, e.shape[1], group.C
+        L_own = np.ascontiguousarray(group.L_own)
+        E = t * E + e @ e.T
+        E.flat[:: len(E) + 1] -= t
+        G = 0.5 * E  # cotangent of R_B, whitened from both sides
+        la.trsm(L_own, G, True)
+        G = np.ascontiguousarray(G.T)
+        la.trsm(L_own, G, True)
+        # cotangent of (A_B - A_N C)^T, from the squares and from the trace
+        At_bar = e @ mean.T - t * SAt
+        la.trsm(L_own, At_bar, True)
+        r = np.array(e, order="C")
+        la.trsm(L_own, r, True)  # inv(R_B) times the residual
+        A_J, y_N = self.A.T[group.index], self.y[group.index[:k]]
+        residual = A_J[k:] - C.T @ A_J[:k]
+        P = np.vstack([-C, np.eye(len(G))])  # R_B = P^T S P
+        S_bar = P @ G @ P.T
+        J_bar = np.vstack([-C @ At_bar, At_bar])
+        inner = G @ residual
+        if k:
+            # C = inv(S_NN) S_NB moves with S, too
+            D = y_N @ r.T - A_J[:k] @ At_bar.T
+            L_N = np.ascontiguousarray(group.L[:k, :k])
+            la.trsm(L_N, D)
+            la.trsm(L_N, D, True)
+            S_bar[:k] += 0.5 * (D @ P.T)
+            S_bar[:, :k] += 0.5 * (P @ D.T)
+            inner += 0.5 * (D.T @ A_J[:k])
+            J_bar[:k] -= D @ residual
+        J_bar -= 2.0 * (P @ inner)  # S = K - A^T A + noise
+        return J_bar, S_bar
