@@ -64,3 +64,28 @@ def _means(points, weight, label, centres):
     moved = centres.copy()
     moved[used] = sums[used] / total[used, None]
     return moved
+
+
+def short_path(points):
+    """An order in which successive points are near: the nearest one left comes next.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+
+    Returns
+    -------
+    order : ndarray of int, shape (n,)
+        From one end of the principal axis.
+    """
+    middle = points - points.mean(axis=0)
+    axis = np.linalg.svd(middle, full_matrices=False)[2][0]
+    left = np.ones(len(points), dtype=bool)
+    at, order = int(np.argmin(middle @ axis)), []
+    while True:
+        order.append(at)
+        left[at] = False
+        if not left.any():
+            return np.array(order)
+        away = ((points - points[at]) ** 2).sum(axis=1)
+        at = int(np.argmin(np.where(left, away, np.inf)))

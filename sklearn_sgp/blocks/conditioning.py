@@ -1,0 +1,270 @@
+"""What each group of rows is conditioned on: earlier blocks of a chain (LMA), or near rows (VIF).
+
+Conditions only ever point to earlier groups, so that rows of a later batch change no factor of an
+earlier one (docs/theory.md, section 12).
+"""
+
+import copy
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..data.clusters import short_path
+from ..data.rows import ConditionedRows
+from .neighbours import earlier_rows, nearest_rows
+from .partition import Blocks, OrderedPartition
+
+# Test rows of a cell are conditioned on so many times as many rows as a group of training rows.
+_AROUND = 2
+
+
+class ConditionedBlocks:
+    """Rows in groups that are conditioned on earlier rows; runs of groups are the blocks.
+
+    It has the interface of `partition.Blocks`.
+
+    Parameters
+    ----------
+    groups : Blocks
+        The rows in groups.
+    before : list of ndarray of int
+        Rows that each group is conditioned on, as positions in ``groups.rows``.
+    edges : ndarray of int, shape (n_blocks + 1,)
+        First group of each block, and the number of groups.
+    layout : Chain or Neighbours
+        Knows the rows that test rows are conditioned on.
+    """
+
+    def __init__(self, groups, before, edges, layout):
+        self.groups, self.before, self.edges, self.layout = groups, before, edges, layout
+
+    rows = property(lambda self: self.groups.rows)
+    sorted = property(lambda self: self.groups.sorted)
+
+    def __len__(self):
+        return len(self.edges) - 1
+
+    @property
+    def bounds(self):
+        """Number of own rows before each block."""
+        return self.groups.bounds[self.edges]
+
+    def own(self, g):
+        """Positions of the rows of a group."""
+        place = np.arange(self.groups.bounds[g], self.groups.bounds[g + 1])
+        return place if self.sorted else self.groups.order[place]
+
+    def __call__(self, k):
+        """The groups of a block, with the rows that they are conditioned on."""
+        groups = [(self.before[g], self.own(g)) for g in range(self.edges[k], self.edges[k + 1])]
+        needed = np.unique(np.concatenate([part for group in groups for part in group]))
+        local = (tuple(np.searchsorted(needed, part) for part in group) for group in groups)
+        return ConditionedRows(self.rows.select(needed), tuple(local))
+
+    def around(self, cell):
+        """`Rows` that test rows of a cell of the partition are conditioned on."""
+        return self.rows.select(self.layout.around(self, cell))
+
+    def owned(self):
+        """The same with a copy of the rows, without labels, group after group."""
+        place = np.empty(len(self.rows), dtype=np.intp)
+        place[self.groups.order] = np.arange(len(place))
+        copied = copy.copy(self)
+        copied.groups, copied.before = self.groups.owned(), [place[some] for some in self.before]
+        return copied
+
+
+@dataclass(frozen=True)
+class ChainChoice:
+    """LMA: blocks in a chain, each conditioned on so many blocks before it.
+
+    Parameters
+    ----------
+    markov_order : int
+    """
+
+    markov_order: int
+
+    def make(self, rows, choice, scale, rng):
+        """Blocks and partition.
+
+        Parameters
+        ----------
+        rows : Rows
+        choice : PartitionChoice
+        scale : ndarray of shape (d,)
+            Units in which distances are taken.
+        rng : numpy.random.RandomState
+
+        Returns
+        -------
+        blocks : ConditionedBlocks
+        partition : object
+        """
+        partition = choice.make(scale)
+        groups = Blocks(rows, partition.fit(rows.X, rng))
+        if isinstance(partition, OrderedPartition) and not partition.shuffle:
+            order = np.arange(len(groups))
+        else:
+            order = short_path(_centres(groups, scale))
+        return self.chained(groups, order), partition
+
+    def chained(self, groups, order):
+        """Blocks in the order of a chain."""
+        layout = Chain(self.markov_order, np.argsort(order), np.arange(len(groups)))
+        blocks = ConditionedBlocks(groups, [], np.arange(len(groups) + 1), layout)
+        blocks.before = [layout.before(blocks, g) for g in range(len(groups))]
+        return blocks
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Blocks along a chain.
+
+    Parameters
+    ----------
+    markov_order : int
+    position : ndarray of int, shape (n_cells,)
+        Of each cell in the chain.
+    cell : ndarray of int, shape (n_groups,)
+        Of each group; rows of a later batch form groups of their own.
+    """
+
+    markov_order: int
+    position: np.ndarray
+    cell: np.ndarray
+
+    def before(self, blocks, g):
+        """Rows that a group is conditioned on: of earlier groups in its cell and the ones before."""
+        away = self.position[self.cell[g]] - self.position[self.cell]
+        earlier = (away > 0) | ((away == 0) & (np.arange(len(away)) < g))
+        return _rows_of(blocks, np.flatnonzero(earlier & (away <= self.markov_order)))
+
+    def around(self, blocks, cell):
+        """Rows of a cell and of the cells near it in the chain."""
+        if cell < 0:
+            return np.empty(0, dtype=np.intp)
+        away = np.abs(self.position[cell] - self.position[self.cell])
+        return _rows_of(blocks, np.flatnonzero(away <= self.markov_order))
+
+
+@dataclass(frozen=True)
+class NeighboursChoice:
+    """VIF: small groups in random order, each conditioned on the nearest rows before it.
+
+    Parameters
+    ----------
+    n_neighbors : int
+    group_size : int
+    """
+
+    n_neighbors: int
+    group_size: int
+
+    def make(self, rows, choice, scale, rng):
+        """Blocks and partition; parameters as those of `ChainChoice.make`."""
+        partition = type(choice)(choice.partition, self.group_size).make(scale)
+        groups = Blocks(rows, partition.fit(rows.X, rng))
+        size = max(1, round(choice.block_size / self.group_size))
+        layout = Neighbours(self.n_neighbors, self.group_size, scale, _centres(groups, scale))
+        blocks = ConditionedBlocks(groups, [], _edges(0, len(groups), size), layout)
+        blocks.before = layout.found_before(blocks, rng)
+        return blocks, partition
+
+
+class Neighbours:
+    """Groups of near rows, each conditioned on the nearest rows of earlier groups.
+
+    Parameters
+    ----------
+    n_neighbors, group_size : int
+    scale : ndarray of shape (d,)
+        Units in which distances are taken.
+    centres : ndarray of shape (n_cells, d)
+        Of the cells of the partition, in these units.
+    """
+
+    def __init__(self, n_neighbors, group_size, scale, centres):
+        self.n_neighbors, self.group_size = n_neighbors, group_size
+        self.scale, self.centres = scale, centres
+        self._near = None
+
+    def found_before(self, blocks, rng, first=0):
+        """Rows that each group from ``first`` on is conditioned on, in a random order of those."""
+        n_groups = len(blocks.groups)
+        order = np.concatenate([np.arange(first), first + rng.permutation(n_groups - first)])
+        points, own = _points(blocks.rows.X, self.scale), [blocks.own(g) for g in order]
+        found = earlier_rows(points, own, self.n_neighbors, first)
+        before = [None] * (n_groups - first)
+        for g, rows in zip(order[first:], found, strict=True):
+            before[g - first] = rows
+        return before
+
+    def around(self, blocks, cell):
+        """Rows nearest to the centre of a cell."""
+        if cell < 0:
+            return np.empty(0, dtype=np.intp)
+        if self._near is None:
+            points = _points(blocks.rows.X, self.scale)
+            count = min(len(points), _AROUND * (self.n_neighbors + self.group_size))
+            self._near = nearest_rows(points, self.centres, count)
+        return self._near[cell]
+
+    def with_rows(self, blocks, rows, cells, rng):
+        """The blocks with more rows, in new groups that are conditioned on earlier rows.
+
+        Parameters
+        ----------
+        blocks : ConditionedBlocks
+        rows : Rows
+            Targets scaled as before.
+        cells : ndarray of int, shape (n,)
+            Cells of the partition.
+        rng : numpy.random.RandomState
+
+        Returns
+        -------
+        blocks : ConditionedBlocks
+        """
+        first, n_old = len(blocks.groups), len(blocks.rows)
+        labels = first + _runs(cells, self.group_size)
+        place = np.concatenate([blocks.own(g) for g in range(first)])
+        old_labels = np.empty(n_old, dtype=np.intp)
+        old_labels[place] = np.repeat(np.arange(first), np.diff(blocks.groups.bounds))
+        groups = Blocks(blocks.rows.joined(rows), np.concatenate([old_labels, labels]))
+        size = max(1, int(np.diff(blocks.edges).max()))
+        edges = np.concatenate([blocks.edges, _edges(first, len(groups), size)[1:]])
+        layout = Neighbours(self.n_neighbors, self.group_size, self.scale, self.centres)
+        more = ConditionedBlocks(groups, [], edges, layout)
+        more.before = [*blocks.before, *layout.found_before(more, rng, first)]
+        return more
+
+
+def _edges(first, last, size):
+    """Where runs of so many groups begin, and their end."""
+    return np.unique(np.append(np.arange(first, last, size), last))
+
+
+def _runs(cells, size):
+    """Numbers from 0 of new groups: the rows of a cell, in runs of at most ``size``."""
+    order, label, count = np.argsort(cells, kind="stable"), np.empty(len(cells), dtype=np.intp), 0
+    _, counts = np.unique(cells, return_counts=True)
+    for own in np.split(order, np.cumsum(counts)[:-1]):
+        for part in np.array_split(own, -(-len(own) // size)):
+            label[part], count = count, count + 1
+    return label
+
+
+def _points(X, scale):
+    return np.asarray(X, dtype=np.float64) / scale
+
+
+def _centres(groups, scale):
+    return np.stack([_points(groups(g).X, scale).mean(axis=0) for g in range(len(groups))])
+
+
+def _rows_of(blocks, numbers):
+    """Positions of the rows of some groups."""
+    if not len(numbers):
+        return np.empty(0, dtype=np.intp)
+    return np.sort(np.concatenate([blocks.own(g) for g in numbers]))

@@ -1,0 +1,77 @@
+"""Near rows: those that come earlier in an order, and those around any place."""
+
+import numpy as np
+
+# A search among rows some of which come later asks for so many times the neighbours that are
+# needed: in a random order at least half of the rows of a prefix come earlier.
+_SPARE = 3
+
+
+def nearest_rows(points, places, count):
+    """The rows nearest to each place, nearest first.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    places : ndarray of shape (k, d)
+    count : int
+        At most n.
+
+    Returns
+    -------
+    rows : ndarray of int, shape (k, count)
+    """
+    from sklearn.neighbors import NearestNeighbors  # a slow import, not always needed
+
+    if not count:
+        return np.empty((len(places), 0), dtype=np.intp)
+    return NearestNeighbors(n_neighbors=count).fit(points).kneighbors(places, return_distance=False)
+
+
+def earlier_rows(points, groups, count, first=0):
+    """Rows nearest to the centre of each group, among the rows of the groups before it.
+
+    Searches go over prefixes of the order, each twice as long as the one before: no search is among
+    more than twice the rows that may be found, and all of them take O(n log n).
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+        Inputs, in units in which distances are taken.
+    groups : list of ndarray of int
+        Rows of each group, in order.
+    count : int
+        Number of rows to find, fewer where fewer come before.
+    first : int
+        Groups before it are not searched for.
+
+    Returns
+    -------
+    before : list of ndarray of int
+        Sorted, for each group from ``first`` on.
+    """
+    rows = np.concatenate(groups)
+    starts = np.concatenate([[0], np.cumsum([len(group) for group in groups])])
+    before, lo = [], first
+    while lo < len(groups):
+        enough = int(np.searchsorted(starts, 2 * _SPARE * count))
+        hi = min(len(groups), max(2 * lo, lo + 1, enough))
+        before += _among_prefix(points, rows, starts, lo, hi, count)
+        lo = hi
+    return before
+
+
+def _among_prefix(points, rows, starts, lo, hi, count):
+    """The same for the groups from lo to hi."""
+    own = [rows[starts[g] : starts[g + 1]] for g in range(lo, hi)]
+    centres = np.stack([points[some].mean(axis=0) for some in own])
+    prefix = rows[: starts[hi]]
+    wanted = min(len(prefix), _SPARE * count + max(len(some) for some in own))
+    found = []
+    for k, places in enumerate(nearest_rows(points[prefix], centres, wanted)):
+        earlier, available = places[places < starts[lo + k]][:count], starts[lo + k]
+        if len(earlier) < min(count, available):  # rare: nearly all that is near comes later
+            known = points[rows[:available]]
+            earlier = nearest_rows(known, centres[[k]], min(count, available))[0]
+        found.append(np.sort(rows[earlier]))
+    return found
