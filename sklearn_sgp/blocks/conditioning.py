@@ -135,10 +135,21 @@ class Chain:
     cell: np.ndarray
 
     def before(self, blocks, g):
-        """Rows that a group is conditioned on: of earlier groups in its cell and the ones before."""
+        """Rows that a group is conditioned on: those of its cell and the cells before, earlier."""
         away = self.position[self.cell[g]] - self.position[self.cell]
         earlier = (away > 0) | ((away == 0) & (np.arange(len(away)) < g))
         return _rows_of(blocks, np.flatnonzero(earlier & (away <= self.markov_order)))
+
+    def with_rows(self, blocks, rows, cells, rng):
+        """As `Neighbours.with_rows`: the new rows of each cell are one group."""
+        first = len(blocks.groups)
+        known, labels = np.unique(cells, return_inverse=True)
+        groups = blocks.groups.extended(rows, first + labels)
+        layout = Chain(self.markov_order, self.position, np.append(self.cell, known))
+        more = ConditionedBlocks(groups, [], np.arange(len(groups) + 1), layout)
+        added = [layout.before(more, g) for g in range(first, len(groups))]
+        more.before = [*blocks.before, *added]
+        return more
 
     def around(self, blocks, cell):
         """Rows of a cell and of the cells near it in the chain."""
@@ -156,10 +167,11 @@ class NeighboursChoice:
     ----------
     n_neighbors : int
     group_size : int
+        Rows of a group, on average.
     """
 
     n_neighbors: int
-    group_size: int
+    group_size: int = 30
 
     def make(self, rows, choice, scale, rng):
         """Blocks and partition; parameters as those of `ChainChoice.make`."""
@@ -226,12 +238,8 @@ class Neighbours:
         -------
         blocks : ConditionedBlocks
         """
-        first, n_old = len(blocks.groups), len(blocks.rows)
-        labels = first + _runs(cells, self.group_size)
-        place = np.concatenate([blocks.own(g) for g in range(first)])
-        old_labels = np.empty(n_old, dtype=np.intp)
-        old_labels[place] = np.repeat(np.arange(first), np.diff(blocks.groups.bounds))
-        groups = Blocks(blocks.rows.joined(rows), np.concatenate([old_labels, labels]))
+        first = len(blocks.groups)
+        groups = blocks.groups.extended(rows, first + _runs(cells, self.group_size))
         size = max(1, int(np.diff(blocks.edges).max()))
         edges = np.concatenate([blocks.edges, _edges(first, len(groups), size)[1:]])
         layout = Neighbours(self.n_neighbors, self.group_size, self.scale, self.centres)

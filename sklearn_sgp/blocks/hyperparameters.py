@@ -32,7 +32,7 @@ _TRIAL_ITERATIONS = 12
 _LEAST_BLOCKS, _ROWS_SHARE = 8, 0.4
 
 
-def learn_on_sample(problem, plan, blocks, budget):
+def learn_on_sample(problem, plan, blocks, budget, rearranged):
     """L-BFGS on the evidence of sampled blocks: several starts on few, the best one on more.
 
     Parameters
@@ -41,6 +41,8 @@ def learn_on_sample(problem, plan, blocks, budget):
     plan : BlockPlan
     blocks : Blocks
     budget : Budget
+    rearranged : callable
+        ``rearranged(parameters)``: the blocks for later stages, once the first has learned.
 
     Returns
     -------
@@ -58,7 +60,11 @@ def learn_on_sample(problem, plan, blocks, budget):
         return _from_rows(problem, plan.objective, sample, budget, seconds_each)
     few = sample[: count_within(len(sample), seconds, trials * seconds_each)]
     parameters, n_iter = _warm_start(problem, plan.objective, few, seconds, budget)
-    if len(few) == len(blocks):
+    anew = blocks if trace.stopped else rearranged(parameters)
+    if anew is not blocks:
+        blocks, order = anew, problem.rng.permutation(len(anew))
+        few = _whole_blocks(blocks, order, 1)  # those of the first stage are gone
+    elif len(few) == len(blocks):
         return parameters, n_iter, 0
     sizes = refinement_sizes(n_rows, init_size)
     for size in sizes:

@@ -21,6 +21,8 @@ _MODELS = {
     "fic": ("diagonal", 1.0, FICConditional),
     "pitc": ("full", 1.0, ExactConditional),
     "pic": ("full", 1.0, PICConditional),
+    "lma": ("conditioned", 1.0, PICConditional),
+    "vif": ("conditioned", 1.0, PICConditional),
 }
 NAMES = set(_MODELS)
 _POWERS = {"fitc", "fic", "pitc"}
@@ -85,11 +87,12 @@ def _mixture(pairs, alpha):
         named = []
     conditionals = {conditional for (_, _, conditional), _ in named}
     total = sum(share for _, share in named)
-    if len(conditionals) != 1 or not np.isclose(total, 1.0) or alpha != 1.0:
+    conditioned = any(residual == "conditioned" for (residual, _, _), _ in named)
+    if len(conditionals) != 1 or conditioned or not np.isclose(total, 1.0) or alpha != 1.0:
         raise ValueError(
             f"The 'model' parameter must be one of {sorted(NAMES)}, or pairs of a name and a "
-            "weight with one test conditional and weights that sum to 1, with alpha_divergence=1. "
-            f"Got {pairs!r}."
+            "weight with one test conditional and weights that sum to 1, with alpha_divergence=1 "
+            f"and without 'lma' and 'vif'. Got {pairs!r}."
         )
     models = [(Model(residual, power), share) for (residual, power, _), share in named]
     objectives = [(_objective(model), share) for model, share in models]

@@ -294,6 +294,10 @@ class Blocks:
         own = slice(self.bounds[k], self.bounds[k + 1])
         return self.rows.select(own if self.sorted else self.order[own])
 
+    def around(self, k):
+        """Rows that test rows of block k are conditioned on: its own."""
+        return self(k)
+
     @property
     def labels(self):
         """Block of each row, in the order of the rows as they are held."""

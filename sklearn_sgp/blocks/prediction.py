@@ -1,4 +1,4 @@
-"""PIC's test conditional p(f | u, y_B): what a row's own block adds to what u says."""
+"""The test conditional p(f | u, y_B): what near rows, such as a block, add to what u says."""
 
 from collections import OrderedDict
 from itertools import chain
@@ -10,15 +10,17 @@ import numpy as np
 from .._core import _linalg as la
 from .._linalg import copy_of, product
 from .._parallel import group_bounds, map_groups, shares_memory
+from ..factors.block_factors import Model
 from ..factors.piece_factors import block_factors
 from ..gp.posterior import outputs_by_noise
 
 # Rows of one block that are predicted together.
 _CHUNK = 1024
+_WHOLE = Model("full")  # what is conditioned on is one dense block
 
 
 class PICConditional:
-    """p(f | u, y_B) in the row's own block: PIC.
+    """p(f | u, y_B) for the rows near a test row: those of its block, or others (PIC, LMA, VIF).
 
     The methods are those of `gp.conditionals.ExactConditional`, with the numbers of the blocks that
     the rows belong to, -1 for none.
@@ -28,16 +30,15 @@ class PICConditional:
     posterior : Posterior
         With an H for each noise variance.
     noise_variance : float or ndarray of shape (t,)
-    model : Model
     training : callable
-        ``training(k)``: the `Rows` of block k.
+        ``training(k)``: the `Rows` that rows of block k are conditioned on.
     n_jobs : int or None
     cache : FactorCache or None
         Of this posterior and these blocks.
     """
 
-    def __init__(self, posterior, noise_variance, model, training, n_jobs=None, cache=None):
-        self.posterior, self.noise_variance, self.model = posterior, noise_variance, model
+    def __init__(self, posterior, noise_variance, training, n_jobs=None, cache=None):
+        self.posterior, self.noise_variance = posterior, noise_variance
         self.training, self.n_jobs = training, n_jobs
         self.cache = FactorCache(0) if cache is None else cache
 
@@ -99,7 +100,7 @@ class PICConditional:
     def _source(self, k, c, own, s2):
         """What `_local_data` makes the data of block k from, for the outputs of one H."""
         rows = None if k < 0 else self.training(k).of_outputs(own)
-        return (k, c), rows, s2, self.model, self.cache
+        return (k, c), rows, s2, self.cache
 
 
 class FactorCache:
@@ -166,13 +167,13 @@ def _places(blocks):
     return list(zip(numbers, np.split(order, first[1:]), strict=True))
 
 
-def _local_data(posterior, key, rows, noise_variance, model, cache):
+def _local_data(posterior, key, rows, noise_variance, cache):
     """Data of a block; None for one without rows."""
     if rows is None or not len(rows):
         return None
 
     def make():
-        (factor,) = block_factors(posterior.prior, rows, noise_variance, model)
+        (factor,) = block_factors(posterior.prior, rows, noise_variance, _WHOLE)
         At, y = factor.whitened
         weights = y - product(At, posterior.v_mean)
         la.trsm(factor.C, weights, True)

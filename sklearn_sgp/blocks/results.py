@@ -30,6 +30,8 @@ class BlockPlan:
         Whether rows that are kept are copied.
     continues : bool
         Whether a later fit may go on from the q(u) of this one.
+    conditioning : ChainChoice, NeighboursChoice or None
+        What rows are conditioned on, where the model says so.
     """
 
     specification: Specification
@@ -39,6 +41,7 @@ class BlockPlan:
     block_size: int = 1000
     copies: bool = True
     continues: bool = False
+    conditioning: object = None
 
     @property
     def model(self):

@@ -16,6 +16,7 @@ from ..fitting.budget import Budget
 from ..fitting.fingerprints import fingerprint
 from ..fitting.weak_spots import warn_of_weak_spots
 from ..kernels._length_scales import input_scales
+from .conditioning import ConditionedBlocks
 from .finish import (
     check_shares,
     explained,
@@ -92,10 +93,18 @@ def _learn(problem, plan, budget):
     blocks = _make_blocks(problem, plan, None, int(problem.rng.randint(2**31)))[0]
     seconds = time.perf_counter() - begin
     start = problem.start.parameters
-    run = learn_stochastic if problem.settings.optimizer == "adam" else learn_on_sample
+
+    def rearranged(parameters):
+        """Blocks anew at learned length scales, where near rows are what a model depends on."""
+        if plan.conditioning is None:
+            return blocks
+        return _make_blocks(problem, plan, parameters, int(problem.rng.randint(2**31)))[0]
+
     try:
         keep_time_for_all_blocks(problem, plan, start, blocks, budget, seconds)
-        return run(problem, plan, blocks, budget)
+        if problem.settings.optimizer == "adam":
+            return learn_stochastic(problem, plan, blocks, budget)
+        return learn_on_sample(problem, plan, blocks, budget, rearranged)
     except NotPositiveDefiniteError as error:
         check_shares(plan.model, error)
         raise explained(error, problem.rows, start.noise_variance) from error
@@ -126,6 +135,8 @@ def _make_blocks(problem, plan, parameters, seed):
     if rows.labels is not None:
         labels = np.unique(rows.labels)
         blocks = Blocks(replace(rows, labels=None), position_of(rows.labels, labels))
+        if plan.conditioning is not None:
+            blocks = plan.conditioning.chained(blocks, np.arange(len(blocks)))
         return check_sizes(blocks, plan.model), None, labels
     if not plan.model.dense:
         order = np.random.RandomState(seed).permutation(len(rows))
@@ -135,6 +146,9 @@ def _make_blocks(problem, plan, parameters, seed):
     scale = std
     if parameters is not None:
         scale = np.minimum(input_scales(parameters.kernel, std), _LARGEST_SCALE * std)
+    if plan.conditioning is not None:
+        blocks, partition = plan.conditioning.make(rows, plan.partition, scale, problem.rng)
+        return check_sizes(blocks, plan.model), partition, None
     partition = plan.partition.make(scale)
     blocks = Blocks(rows, partition.fit(rows.X, problem.rng))
     return check_sizes(blocks, plan.model), partition, None
@@ -174,12 +188,22 @@ def add_rows(found, rows, settings, rng):
         numbers = found.n_blocks + np.arange(len(rows)) // ROW_BLOCK
     if found.blocks is None:
         return replace(_joined(found, rows, numbers, settings), labels=known)
+    if isinstance(found.blocks, ConditionedBlocks):
+        return _conditioned(found, rows, numbers, settings, rng)
     blocks = found.blocks.extended(rows, numbers)
     if partition is not None:
         partition, blocks = _split(partition, blocks, np.unique(numbers), found.block_size, rng)
     check_sizes(blocks, found.specification.model)
     added = _replaced(found, rows, blocks, np.unique(numbers), settings)
     return replace(added, blocks=blocks, partition=partition, labels=known)
+
+
+def _conditioned(found, rows, cells, settings, rng):
+    """New groups join, conditioned on earlier rows; no factor of an earlier group changes."""
+    blocks = found.blocks.layout.with_rows(found.blocks, rows, cells, rng)
+    check_sizes(blocks, found.specification.model)
+    new = np.arange(found.n_blocks, len(blocks))
+    return replace(_replaced(found, rows, blocks, new, settings), blocks=blocks)
 
 
 def _split(partition, blocks, changed, size, rng):

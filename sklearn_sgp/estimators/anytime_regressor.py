@@ -23,8 +23,8 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
         starting values and bounds come from the data, or from the first batch. The kernel refers to
         normalised targets (see ``normalize_y``) and to inputs in their own units.
 
-    model : {"sor", "dtc", "vfe", "fitc", "fic", "pitc", "pic"} or list of (str, float), \
-            default="pic"
+    model : {"sor", "dtc", "vfe", "fitc", "fic", "pitc", "pic", "lma", "vif"} or \
+            list of (str, float), default="pic"
         The model, or a mixture ``[("dtc", 0.5), ("fitc", 0.5)]`` of models with one test
         conditional and of weights that sum to 1. "sor" and "dtc" learn under the variational bound,
         since their own marginal likelihood overfits. All others learn under their own objective.
@@ -48,6 +48,12 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
         How rows are put into blocks, by their inputs divided by length scales. A clusterer has
         ``fit`` and ``predict`` and may make blocks of any size. A test row goes to the block that
         the partition finds for its inputs.
+
+    markov_order : int, default=1
+        Number of blocks before it in the chain that a block of "lma" is conditioned on. 0 is PIC.
+
+    n_neighbors : int, default=30
+        Number of earlier rows that a small group of rows of "vif" is conditioned on.
 
     blocks_per_step : int, default=1
         Number of blocks of a step of the anytime solver.
@@ -244,6 +250,8 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
         n_blocks=None,
         block_size=1000,
         partition="kmeans",
+        markov_order=1,
+        n_neighbors=30,
         blocks_per_step=1,
         schedule="average",
         step_size=0.1,
@@ -279,6 +287,8 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
         self.n_blocks = n_blocks
         self.block_size = block_size
         self.partition = partition
+        self.markov_order = markov_order
+        self.n_neighbors = n_neighbors
         self.blocks_per_step = blocks_per_step
         self.schedule = schedule
         self.step_size = step_size

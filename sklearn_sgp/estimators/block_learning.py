@@ -7,6 +7,7 @@ from sklearn.utils import check_random_state
 
 from .._compat import FitProgress, HasMethods, Interval, StrOptions
 from ..blocks import solver
+from ..blocks.conditioning import ChainChoice, NeighboursChoice
 from ..blocks.models import NAMES, specification
 from ..blocks.partition import PartitionChoice, check_labels
 from ..blocks.prediction import FactorCache
@@ -32,6 +33,8 @@ BLOCK_CONSTRAINTS = {
     "step_size": [Interval(Real, 0, 1, closed="right")],
     "step_decay": [Interval(Real, 0, None, closed="left")],
     "step_power": [Interval(Real, 0.5, 1, closed="right")],
+    "markov_order": [Interval(Integral, 0, None, closed="left")],
+    "n_neighbors": [Interval(Integral, 0, None, closed="left")],
     "copy_X": ["boolean"],
 }
 # Memory for factorised blocks that were predicted in.
@@ -88,7 +91,16 @@ class BlockLearning:
             block_size=self.block_size,
             copies=self.copy_X,
             continues=self.warm_start,
+            conditioning=self._conditioning(),
         )
+
+    def _conditioning(self):
+        """Return what rows are conditioned on, or None."""
+        if self.model == "lma":
+            return ChainChoice(self.markov_order)
+        if self.model == "vif":
+            return NeighboursChoice(self.n_neighbors)
+        return None
 
     def _fitted_attributes(self, found, targets, weight):
         blocks = {

@@ -266,8 +266,7 @@ class BlockPredictions(BlockMarginalLikelihood):
         conditional = PICConditional(
             posterior,
             self._result.noise_variance,
-            specification.model,
-            self._blocks.blocks,
+            self._blocks.blocks.around,
             resolved_jobs(self.n_jobs),
             self._cache,
         )
