@@ -53,6 +53,11 @@ class BlockLearning:
     def _fit_blocks(self, X, y, sample_weight, blocks):
         clock = Clock(self.max_time)
         X, y, weight = self._checked(X, y, sample_weight, reset=True)
+        if blocks is not None and self.model == "vif":
+            raise ValueError(
+                "blocks must not be given with model='vif', which finds near rows itself. Leave "
+                "them out, or take 'lma' or 'pic'."
+            )
         labels = None if blocks is None else check_labels(blocks, len(X))
         ordered = labels is not None or self.partition == "contiguous"
         if ordered:

@@ -1,0 +1,136 @@
+"""What groups are conditioned on: near rows that come earlier, blocks of a chain."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from sklearn_sgp.blocks.conditioning import ChainChoice, NeighboursChoice
+from sklearn_sgp.blocks.neighbours import earlier_rows, nearest_rows
+from sklearn_sgp.blocks.partition import PartitionChoice
+from sklearn_sgp.data.clusters import short_path
+from sklearn_sgp.data.rows import Rows
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 1000])
+@pytest.mark.parametrize("n_columns", [1, 2, 20])
+def test_earlier_rows_are_the_nearest_of_all_that_come_before(rng, n_columns, count):
+    """For every group they are those that a search among all earlier rows finds."""
+    points = rng.standard_normal((300, n_columns))
+    order = rng.permutation(300)
+    groups = np.split(order, np.sort(rng.choice(np.arange(1, 300), 60, replace=False)))
+    found = earlier_rows(points, groups, count)
+    earlier = np.empty(0, dtype=int)
+    for group, before in zip(groups, found, strict=True):
+        away = ((points[earlier] - points[group].mean(axis=0)) ** 2).sum(axis=1)
+        assert_array_equal(before, np.sort(earlier[np.argsort(away)[:count]]))
+        earlier = np.concatenate([earlier, group])
+
+
+def test_earlier_rows_of_later_groups_alone(rng):
+    """Groups before ``first`` are known already, and count as earlier."""
+    points, groups = rng.standard_normal((90, 2)), np.array_split(rng.permutation(90), 30)
+    every = earlier_rows(points, groups, 5)
+    for some, expected in zip(earlier_rows(points, groups, 5, first=11), every[11:], strict=True):
+        assert_array_equal(some, expected)
+
+
+def test_nearest_rows(rng):
+    """The rows nearest to a place, nearest first."""
+    points, places = rng.standard_normal((50, 3)), rng.standard_normal((4, 3))
+    away = ((points[None] - places[:, None]) ** 2).sum(axis=2)
+    assert_array_equal(nearest_rows(points, places, 6), np.argsort(away, axis=1)[:, :6])
+
+
+def test_a_short_path_follows_a_line(rng):
+    """Points on a curve come in their order along it, from one of its ends."""
+    t = rng.permutation(40)
+    order = short_path(np.column_stack([t, np.sin(t / 10.0)]))
+    assert_array_equal(np.abs(np.diff(t[order])), 1)
+
+
+def rows_of(rng, n=200):
+    X = rng.uniform(0.0, 10.0, (n, 2))
+    return Rows(X, X[:, :1].copy(), None, np.zeros(1), np.ones(1))
+
+
+def seed():
+    return np.random.RandomState(0)
+
+
+CHOICES = {
+    "lma": ChainChoice(1),
+    "lma, two": ChainChoice(2),
+    "vif": NeighboursChoice(8, group_size=5),
+}
+
+
+@pytest.mark.parametrize("partition", ["kmeans", "contiguous", "random"])
+@pytest.mark.parametrize("name", CHOICES)
+def test_conditions_never_form_a_circle(rng, name, partition):
+    """Every row is in one group, and there is an order in which conditions come earlier."""
+    rows = rows_of(rng)
+    blocks, _ = CHOICES[name].make(rows, PartitionChoice(partition, 30), np.ones(2), seed())
+    groups = [blocks.own(g) for g in range(len(blocks.groups))]
+    assert_array_equal(np.sort(np.concatenate(groups)), np.arange(200))
+    waiting, known = set(range(len(groups))), np.zeros(200, dtype=bool)
+    while waiting:
+        ready = [g for g in waiting if known[blocks.before[g]].all()]
+        assert ready
+        for g in ready:
+            known[groups[g]] = True
+        waiting -= set(ready)
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_pieces_hold_what_they_need(rng, name):
+    """The pieces have all groups, own rows and conditions, before and after rows are copied."""
+    rows = rows_of(rng)
+    blocks, _ = CHOICES[name].make(rows, PartitionChoice("kmeans", 30), np.ones(2), seed())
+    for one in (blocks, blocks.owned()):
+        assert len(one) == len(one.edges) - 1 and one.bounds[-1] == 200
+        g = 0
+        for k in range(len(one)):
+            piece = one(k)
+            for before, own in piece.groups:
+                assert_array_equal(piece.X[own], rows.X[blocks.own(g)])
+                expected = rows.X[blocks.before[g]]
+                assert_array_equal(np.unique(piece.X[before], axis=0), np.unique(expected, axis=0))
+                g += 1
+            assert len(piece) == one.bounds[k + 1] - one.bounds[k] == piece.total_weight
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_later_rows_change_no_earlier_condition(rng, name):
+    """New rows form new groups, conditioned on rows that came before; old groups stay."""
+    rows, more = rows_of(rng), rows_of(rng, 70)
+    blocks, partition = CHOICES[name].make(rows, PartitionChoice("kmeans", 30), np.ones(2), seed())
+    cells = partition.assign(more.X)
+    larger = blocks.layout.with_rows(blocks, more, cells, seed())
+    n_old = len(blocks.groups)
+    for g in range(n_old):
+        assert_array_equal(larger.own(g), blocks.own(g))
+        assert_array_equal(larger.before[g], blocks.before[g])
+    new = np.concatenate([larger.own(g) for g in range(n_old, len(larger.groups))])
+    assert_array_equal(np.sort(new), np.arange(200, 270))
+    assert larger.bounds[-1] == 270
+    for g in range(n_old, len(larger.groups)):
+        assert not np.intersect1d(larger.before[g], larger.own(g)).size
+        assert len(larger.before[g])
+    assert len(larger.around(0)) > 0
+
+
+def test_rows_around_a_cell(rng):
+    """Test rows see the cells next to theirs in a chain, or the rows nearest to the centre."""
+    rows = rows_of(rng)
+    chain, partition = ChainChoice(1).make(
+        rows, PartitionChoice("contiguous", 20), np.ones(2), seed()
+    )
+    assert_array_equal(np.sort(chain.around(3).X[:, 0]), np.sort(rows.X[40:100, 0]))
+    assert len(chain.around(-1)) == 0
+    near, partition = NeighboursChoice(8, 5).make(
+        rows, PartitionChoice("kmeans", 30), np.ones(2), seed()
+    )
+    centre = rows.X[partition.assign(rows.X) == 2].mean(axis=0)
+    away = np.sort(((rows.X - centre) ** 2).sum(axis=1))
+    found = ((near.around(2).X - centre) ** 2).sum(axis=1)
+    assert_allclose(np.sort(found), away[: len(found)])

@@ -1,0 +1,161 @@
+"""LMA and VIF as estimators: identities with PIC and the exact GP, later rows, weights, jobs."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
+
+from sklearn_sgp import AnytimeSGPRegressor
+
+KERNEL, NOISE = ConstantKernel(1.2) * Matern([0.8, 1.2], nu=1.5), 0.03
+FIXED = {
+    "kernel": KERNEL,
+    "optimizer": None,
+    "noise_variance": NOISE,
+    "n_inducing": 12,
+    "block_size": 40,
+    "random_state": 0,
+}
+LOCAL = {
+    "lma": AnytimeSGPRegressor(model="lma", **FIXED),
+    "lma, contiguous": AnytimeSGPRegressor(
+        model="lma", partition="contiguous", markov_order=2, **FIXED
+    ),
+    "vif": AnytimeSGPRegressor(model="vif", **FIXED),
+    "vif, exact": AnytimeSGPRegressor(model="vif", solver="exact", n_neighbors=10, **FIXED),
+}
+EVERY = pytest.mark.parametrize("name", LOCAL)
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(1)
+    X = rng.uniform(0.0, 8.0, (260, 2))
+    y = np.sin(2.0 * X[:, 0]) * np.cos(X[:, 1]) + 0.2 * rng.standard_normal(260)
+    return X, y, rng.uniform(0.0, 8.0, (50, 2))
+
+
+def exact(X, y):
+    kernel = KERNEL + WhiteKernel(NOISE)
+    return GaussianProcessRegressor(kernel, optimizer=None, normalize_y=True).fit(X, y)
+
+
+@pytest.mark.parametrize("solver", ["exact", "anytime"])
+def test_a_chain_of_order_0_is_pic(data, solver):
+    """LMA without a condition has the evidence and the predictions of PIC."""
+    X, y, Xs = data
+    pic = AnytimeSGPRegressor(model="pic", solver=solver, **FIXED).fit(X, y)
+    lma = AnytimeSGPRegressor(model="lma", markov_order=0, solver=solver, **FIXED).fit(X, y)
+    assert_allclose(lma.objective_, pic.objective_, rtol=1e-11)
+    for one, other in zip(
+        lma.predict(Xs, return_std=True), pic.predict(Xs, return_std=True), strict=True
+    ):
+        assert_allclose(one, other, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "model", [{"model": "lma", "markov_order": 99}, {"model": "vif", "n_neighbors": 999}]
+)
+def test_conditioned_on_everything_it_is_the_exact_gp(data, model):
+    """With all earlier rows as conditions, evidence, means and deviations are exact."""
+    X, y, Xs = data
+    gp = exact(X, y)
+    ours = AnytimeSGPRegressor(**FIXED, **model).fit(X, y)
+    evidence = gp.log_marginal_likelihood_value_ - len(y) * np.log(y.std())
+    assert_allclose(ours.objective_, evidence, rtol=1e-7)
+    mean, std = gp.predict(Xs, return_std=True)
+    assert_allclose(ours.predict(Xs), mean, atol=1e-8)
+    assert_allclose(ours.predict_std(Xs), std, rtol=1e-7)
+
+
+@EVERY
+def test_near_rows_are_worth_more_than_inducing_inputs(name, data):
+    """Where inducing inputs are few, predictions are much nearer the exact ones than FITC's."""
+    X, y, Xs = data
+    mean = exact(X, y).predict(Xs)
+    fitc = AnytimeSGPRegressor(model="fitc", **FIXED).fit(X, y).predict(Xs)
+    ours = clone(LOCAL[name]).fit(X, y).predict(Xs)
+    assert np.mean((ours - mean) ** 2) < 0.2 * np.mean((fitc - mean) ** 2)
+
+
+@EVERY
+def test_any_split_has_the_evidence_of_its_order(name, data):
+    """After later batches evidence and predictions are those of the groups as they are now."""
+    X, y, Xs = data
+    model = clone(LOCAL[name])
+    for lo, hi in ((0, 150), (150, 200), (200, 260)):
+        model.partial_fit(X[lo:hi], y[lo:hi])
+    assert model.n_samples_seen_ == 260
+    scaled = (y - model.y_mean_) / model.y_scale_
+    blocks = model._blocks.blocks
+    held = (blocks.rows.y[:, 0] - model.y_mean_) / model.y_scale_
+    assert_allclose(np.sort(held), np.sort(scaled))
+    kernel, Z, X_held = model.kernel_, model.inducing_points_, blocks.rows.X
+    Kuu = kernel(Z) + 1e-10 * np.eye(len(Z))
+    Q = kernel(X_held, Z) @ np.linalg.solve(Kuu, kernel(Z, X_held))
+    S = kernel(X_held) - Q + NOISE * np.eye(260)
+    precision = np.zeros((260, 260))
+    for g, before in enumerate(blocks.before):
+        own = blocks.own(g)
+        C = np.linalg.solve(S[np.ix_(before, before)], S[np.ix_(before, own)])
+        U = np.zeros((len(own), 260))
+        U[:, own], U[:, before] = np.eye(len(own)), -C.T
+        R = S[np.ix_(own, own)] - S[np.ix_(own, before)] @ C
+        precision += U.T @ np.linalg.solve(R, U)
+    V = Q + np.linalg.inv(precision)
+    log_det = np.linalg.slogdet(V)[1]
+    evidence = -0.5 * (held @ np.linalg.solve(V, held) + log_det + 260 * np.log(2.0 * np.pi))
+    assert_allclose(model.objective_, evidence - 260 * np.log(model.y_scale_), rtol=1e-6)
+    assert np.isfinite(model.predict(Xs)).all()
+
+
+@EVERY
+def test_workers_change_nothing(name, data):
+    """Evidence and predictions do not depend on the number of jobs."""
+    X, y, Xs = data
+    one, two = (clone(LOCAL[name]).set_params(n_jobs=n).fit(X, y) for n in (1, 2))
+    assert_allclose(one.objective_, two.objective_, rtol=1e-12)
+    assert_allclose(one.predict(Xs), two.predict(Xs), rtol=1e-10)
+
+
+@EVERY
+def test_joint_predictions(name, data):
+    """Joint covariances have the variances on their diagonals and are positive definite."""
+    X, y, Xs = data
+    model = clone(LOCAL[name]).fit(X, y)
+    mean, covariance = model.predict(Xs, return_cov=True)
+    assert_allclose(mean, model.predict(Xs), rtol=1e-9)
+    assert_allclose(np.sqrt(np.diag(covariance)), model.predict_std(Xs), rtol=1e-7)
+    assert np.linalg.eigvalsh(covariance)[0] > 0.0
+    assert model.sample_y(Xs, 3).shape == (50, 3)
+
+
+@EVERY
+def test_learning(name, data):
+    """Kernel, noise and inducing inputs are learned: the evidence rises."""
+    X, y, Xs = data
+    model = clone(LOCAL[name]).set_params(optimizer="auto", max_iter=15)
+    fixed = clone(LOCAL[name]).fit(X, y)
+    learned = model.fit(X, y)
+    assert learned.objective_ > fixed.objective_ + 5.0
+    assert_array_equal(np.isfinite(learned.predict(Xs)), True)
+
+
+def test_labels_are_a_chain_and_nothing_else(data):
+    """Labels in their order are the chain of LMA; VIF finds neighbours itself and refuses them."""
+    X, y, Xs = data
+    labels = (X[:, 0] // 1.0).astype(int)
+    model = clone(LOCAL["lma"]).fit(X, y, blocks=labels)
+    assert model.n_blocks_ == len(np.unique(labels))
+    assert np.isfinite(model.predict(Xs, blocks=(Xs[:, 0] // 1.0).astype(int))).all()
+    with pytest.raises(ValueError, match=r"blocks must not be given with model=.vif"):
+        clone(LOCAL["vif"]).fit(X, y, blocks=labels)
+
+
+def test_mixtures_are_refused(data):
+    """A mixture has one partition of its rows, which these models do not share."""
+    X, y, _ = data
+    with pytest.raises(ValueError, match="without 'lma' and 'vif'"):
+        AnytimeSGPRegressor(model=[("pic", 0.5), ("vif", 0.5)]).fit(X, y)
