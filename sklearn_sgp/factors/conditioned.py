@@ -1,7 +1,7 @@
 """Factors of groups of rows that are conditioned on earlier rows, for LMA and VIF.
 
 With N the rows that a group B is conditioned on, S = Δ + noise on both together and C = inv(S_NN)
-S_NB, its factor is that of a dense block after one elimination (docs/theory.md, section 12):
+S_NB, its factor is that of a dense block after one elimination (docs/theory.md, eq. 44):
 
     t_B(u) = N(y_B - C^T y_N; (A_B - A_N C)^T v, R_B)        R_B = S_BB - S_BN C
 
@@ -108,7 +108,7 @@ class ConditionedFactor:
         return total
 
     def gradient(self, mean, covariance):
-        """E_q[log t_B] for v ~ N(mean, covariance) and its derivatives (theory, section 12)."""
+        """E_q[log t_B] for v ~ N(mean, covariance) and its derivatives (theory, eqs. 45 and 46)."""
         t = self.y.shape[1]
         value = -t * self._normaliser()
         error = self.residual_y - product(self.residual_At, mean)  # whitened
