@@ -37,6 +37,8 @@ def choose_inducing(method, X, weight, n_inducing, kernel, scale, rng):
     -------
     Z : ndarray of shape (m, d)
     """
+    if not n_inducing:
+        return np.empty((0, X.shape[1]))
     candidates, mass = distinct_rows(X, weight, n_inducing, rng)
     if len(candidates) <= n_inducing:
         return candidates

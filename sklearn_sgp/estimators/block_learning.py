@@ -23,6 +23,7 @@ BLOCK_CONSTRAINTS = {
 } | {
     "n_restarts_optimizer": [Interval(Integral, 0, None, closed="left")],
     "model": [StrOptions(NAMES), list, tuple],
+    "n_inducing": [Interval(Integral, 0, None, closed="left")],
     "alpha_divergence": [Interval(Real, 0, 1, closed="both")],
     "solver": [StrOptions({"exact", "anytime"})],
     "n_blocks": [None, Interval(Integral, 1, None, closed="left")],
@@ -53,6 +54,11 @@ class BlockLearning:
     def _fit_blocks(self, X, y, sample_weight, blocks):
         clock = Clock(self.max_time)
         X, y, weight = self._checked(X, y, sample_weight, reset=True)
+        if not self.n_inducing and self.model not in ("lma", "vif"):
+            raise ValueError(
+                "n_inducing must be positive unless the model is 'lma' or 'vif', which need no "
+                f"inducing inputs. Got 0 for {self.model!r}."
+            )
         if blocks is not None and self.model == "vif":
             raise ValueError(
                 "blocks must not be given with model='vif', which finds near rows itself. Leave "

@@ -41,7 +41,7 @@ def factorise_with_jitter(kernel, Z, jitter):
     SingularCovarianceError
         A ValueError: not even ``MAX_JITTER`` helps. Names cause and cure.
     """
-    scale, rung = float(kernel.diag(Z).mean()), jitter
+    scale, rung = float(kernel.diag(Z).mean()) if len(Z) else 1.0, jitter
     while True:
         try:
             return Prior.build(kernel, Z, rung * scale, rung)
@@ -103,7 +103,7 @@ def rounding_error(prior):
     error = bare + prior.delta**2 * prior.K_inv
     la.gemm(A, A, error, True, False, -1.0, 1.0)
     error.flat[:: len(error) + 1] -= prior.delta
-    return float(np.abs(error).max())
+    return float(np.abs(error).max(initial=0.0))
 
 
 def factorise_larger(prior, Z, jitter):

@@ -159,3 +159,26 @@ def test_mixtures_are_refused(data):
     X, y, _ = data
     with pytest.raises(ValueError, match="without 'lma' and 'vif'"):
         AnytimeSGPRegressor(model=[("pic", 0.5), ("vif", 0.5)]).fit(X, y)
+
+
+@EVERY
+def test_without_inducing_inputs(name, data):
+    """n_inducing=0 is allowed: with all earlier rows it is the exact GP, and it learns."""
+    X, y, Xs = data
+    gp = exact(X, y)
+    model = clone(LOCAL[name]).set_params(n_inducing=0, markov_order=99, n_neighbors=999).fit(X, y)
+    assert model.inducing_points_.shape == (0, 2)
+    mean, std = gp.predict(Xs, return_std=True)
+    assert_allclose(model.predict(Xs), mean, atol=1e-9)
+    assert_allclose(model.predict_std(Xs), std, rtol=1e-8)
+    before = clone(LOCAL[name]).set_params(n_inducing=0).fit(X, y)
+    learned = clone(before).set_params(optimizer="auto", max_iter=10).fit(X, y)
+    assert learned.objective_ > before.objective_
+    learned.partial_fit(X[:20] + 0.01, y[:20])
+    assert np.isfinite(learned.predict(Xs)).all()
+
+
+def test_other_models_need_inducing_inputs(data):
+    """Only models whose rows know their neighbours do without."""
+    with pytest.raises(ValueError, match=r"n_inducing must be positive unless .* Got 0 for 'pic'"):
+        AnytimeSGPRegressor(n_inducing=0).fit(*data[:2])
