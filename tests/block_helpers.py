@@ -8,7 +8,6 @@ from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
 from sklearn_sgp import AnytimeSGPRegressor
 from sklearn_sgp.blocks.models import specification
-from sklearn_sgp.blocks.partition import Blocks, PartitionChoice
 from sklearn_sgp.blocks.results import BlockPlan
 from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.factors.block_factors import Model
@@ -17,6 +16,7 @@ from sklearn_sgp.fitting.problem import Problem, Settings
 from sklearn_sgp.fitting.starting_values import Choices, start
 from sklearn_sgp.likelihoods import Gaussian
 from sklearn_sgp.optimize.progress import Clock, Trace
+from sklearn_sgp.partitions.partition import Blocks, PartitionChoice
 
 # What the package calls its models, and how rows are put into blocks.
 MODELS = pytest.mark.parametrize("model", ["sor", "dtc", "vfe", "fitc", "fic", "pitc", "pic"])

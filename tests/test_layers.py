@@ -16,6 +16,7 @@ LAYERS = [
     ["_linalg", "_parallel", "_warnings", "_compat", "_version"],
     ["kernels", "likelihoods"],
     ["data"],
+    ["partitions"],
     ["gp"],
     ["factors"],
     ["objectives", "optimize"],

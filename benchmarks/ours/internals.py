@@ -15,7 +15,6 @@ from sklearn_sgp._linalg import single_blas_thread
 from sklearn_sgp._parallel import one_blas_thread_each, resolved_jobs
 from sklearn_sgp.blocks.models import specification
 from sklearn_sgp.blocks.natural_gradient import NaturalGradientAscent
-from sklearn_sgp.blocks.partition import Blocks
 from sklearn_sgp.blocks.schedules import Average
 from sklearn_sgp.data.inducing import choose_inducing
 from sklearn_sgp.data.rows import Rows, column_mean_std
@@ -35,6 +34,7 @@ from sklearn_sgp.gp.jitter import factorise_with_jitter
 from sklearn_sgp.kernels import compile_kernel
 from sklearn_sgp.objectives.collapsed import collapsed_bound
 from sklearn_sgp.optimize.progress import Clock
+from sklearn_sgp.partitions.partition import Blocks
 
 _FORMS = {"direct": Direct, "whitened": Whitened}
 FORMS = tuple(_FORMS)

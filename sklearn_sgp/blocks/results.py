@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..fitting.problem import FitResult
+from ..partitions.partition import Blocks, PartitionChoice, check_labels, position_of
 from .models import Specification
-from .partition import Blocks, PartitionChoice, check_labels, position_of
 
 # Largest block of a model whose blocks are dense: its matrices take 3 GB each.
 LARGEST_BLOCK = 20_000

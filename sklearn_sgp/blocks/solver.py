@@ -16,7 +16,8 @@ from ..fitting.budget import Budget
 from ..fitting.fingerprints import fingerprint
 from ..fitting.weak_spots import warn_of_weak_spots
 from ..kernels._length_scales import input_scales
-from .conditioning import ConditionedBlocks
+from ..partitions.conditioning import ConditionedBlocks
+from ..partitions.partition import LARGEST_SHARE, Blocks, position_of
 from .finish import (
     check_shares,
     explained,
@@ -26,7 +27,6 @@ from .finish import (
 )
 from .hyperparameters import learn_on_sample
 from .natural_gradient import learn_stochastic
-from .partition import LARGEST_SHARE, Blocks, position_of
 from .results import BlockFitResult, Progress, check_sizes
 
 # Rows of a block of a model whose factors are rows: any number gives the same sums.

@@ -9,8 +9,8 @@ from .tasks import SparseGPRegressor
 class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
     """Sparse Gaussian process regression in blocks of rows, at any time.
 
-    This is one estimator for the sparse models SoR, DTC, VFE, FITC, FIC, PITC and PIC and for
-    mixtures of them. Inducing inputs explain a part of the prior's variance; the models differ in
+    This is one estimator for the sparse models SoR, DTC, VFE, FITC, FIC, PITC, PIC, LMA and VIF and
+    for mixtures of them. Inducing inputs explain a part of the prior's variance; the models differ in
     how much of the rest a block of rows keeps. With PIC, the default, a prediction also uses the
     rows of its own block: inducing inputs explain smooth structure, blocks explain local structure.
 
@@ -124,7 +124,7 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
         centre and the scale. If rows come in batches, the first batch decides.
 
     copy_X : bool, default=True
-        Whether models that keep training rows, PITC and PIC, keep a copy of them. With False they
+        Whether models that keep training rows, PITC to VIF, keep a copy of them. With False they
         keep the arrays or memory maps that ``fit`` got, until `partial_fit` adds rows; changing
         those changes the model.
 
@@ -214,9 +214,16 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
     within blocks, `sample_y` draws them jointly, at most 2,000 rows unless ``method="joint"``, and
     `sample_functions` raises; so it is with SoR and FIC.
 
-    PITC and PIC keep their training rows, as a prediction needs those of its block. With b rows, a
-    block costs O(b^3 + b^2 m + b m^2), and again once in prediction; each predicted row then costs
-    O(b^2 + b m). ``docs/theory.md``, section 9, has the equations.
+    LMA puts blocks in a chain, and conditions each on the blocks before it; a test row sees its
+    block and those beside it. VIF conditions small groups of near rows on the nearest earlier rows,
+    and so has no borders. With all earlier rows as conditions both are the exact GP. Later batches
+    form new groups that are conditioned on earlier rows, so factors of old rows never change. Their
+    inducing inputs may be none: ``n_inducing=0`` is Vecchia's approximation.
+
+    PITC, PIC, LMA and VIF keep their training rows, as a prediction needs those that are near. With
+    b rows, a block costs O(b^3 + b^2 m + b m^2), and again once in prediction; each predicted row
+    then costs O(b^2 + b m). A group of VIF has about 30 rows, with ``n_neighbors`` besides.
+    ``docs/theory.md``, sections 9 and 12, has the equations.
 
     References
     ----------
@@ -224,6 +231,10 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
        Process Regression Models with Stochastic Variational Inference for Big Data", ICML 2015.
     .. [2] E. Snelson, Z. Ghahramani, "Local and global sparse Gaussian process approximations",
        AISTATS 2007.
+    .. [3] K. H. Low, J. Yu, J. Chen, P. Jaillet, "Parallel Gaussian Process Regression for Big
+       Data: Low-Rank Representation Meets Markov Approximation", AAAI 2015.
+    .. [4] T. Gyger, R. Furrer, F. Sigrist, "Vecchia-Inducing-Points Full-Scale Approximations for
+       Gaussian Processes", 2026.
 
     Examples
     --------

@@ -7,14 +7,14 @@ from sklearn.utils import check_random_state
 
 from .._compat import FitProgress, HasMethods, Interval, StrOptions
 from ..blocks import solver
-from ..blocks.conditioning import ChainChoice, NeighboursChoice
 from ..blocks.models import NAMES, specification
-from ..blocks.partition import PartitionChoice, check_labels
 from ..blocks.prediction import FactorCache
 from ..blocks.results import BlockPlan
 from ..blocks.schedules import Average, RobbinsMonro
 from ..data.rows import drop_zero_weight
 from ..optimize.progress import Clock
+from ..partitions.conditioning import ChainChoice, NeighboursChoice
+from ..partitions.partition import PartitionChoice, check_labels
 from .base import transactional
 from .tasks import REGRESSOR_CONSTRAINTS
 

@@ -5,12 +5,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._linalg import NotPositiveDefiniteError
 from .._parallel import resolved_jobs
-from ..blocks.partition import Blocks
 from ..factors.passes import CHUNK
 from ..fitting.inference import inference_for
 from ..kernels._white_noise import join_gradient, split_noise
 from ..objectives.block_evidence import block_evidence
 from ..optimize.parameters import Group, ParameterSpace
+from ..partitions.conditioning import ConditionedBlocks
+from ..partitions.partition import Blocks
 
 _SPACE = ParameterSpace((Group("theta", None), Group("log_noise", None)))
 
@@ -248,6 +249,11 @@ class BlockMarginalLikelihood(MarginalLikelihood):
             kept = self._blocks.blocks
         elif not self._blocks.specification.model.dense:
             return list(rows.chunks(CHUNK))
+        elif isinstance(self._blocks.blocks, ConditionedBlocks):
+            raise ValueError(
+                "X and y must not be given for 'lma' and 'vif': their evidence depends on which "
+                "rows come earlier, and they keep their training rows. Leave X and y out."
+            )
         else:
             own = rows.labels if rows.labels is not None else self._blocks.assign(rows.X)
             kept = Blocks(rows, np.unique(own, return_inverse=True)[1])

@@ -12,10 +12,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn_sgp.blocks import hyperparameters
 from sklearn_sgp.blocks.hyperparameters import learn_on_sample
 from sklearn_sgp.blocks.natural_gradient import learn_stochastic
-from sklearn_sgp.blocks.partition import Blocks
 from sklearn_sgp.factors.block_factors import Model
 from sklearn_sgp.fitting.budget import Budget
 from sklearn_sgp.objectives.block_evidence import block_evidence
+from sklearn_sgp.partitions.partition import Blocks
 
 
 def local_problem(rng, **settings):

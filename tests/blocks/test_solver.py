@@ -18,12 +18,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_sgp.blocks import finish, natural_gradient, results, solver
-from sklearn_sgp.blocks.partition import Blocks
 from sklearn_sgp.blocks.schedules import Average, RobbinsMonro
 from sklearn_sgp.blocks.solver import learn
 from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.fitting import budget
 from sklearn_sgp.fitting.budget import Budget
+from sklearn_sgp.partitions.partition import Blocks
 
 
 def summed(found, blocks):

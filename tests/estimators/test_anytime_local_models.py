@@ -182,3 +182,17 @@ def test_other_models_need_inducing_inputs(data):
     """Only models whose rows know their neighbours do without."""
     with pytest.raises(ValueError, match=r"n_inducing must be positive unless .* Got 0 for 'pic'"):
         AnytimeSGPRegressor(n_inducing=0).fit(*data[:2])
+
+
+@EVERY
+def test_marginal_likelihood_at_a_theta(name, data):
+    """It is evaluated on the rows that the model keeps, and only on those."""
+    X, y, _ = data
+    model = clone(LOCAL[name]).fit(X, y)
+    value, gradient = model.log_marginal_likelihood(model.kernel_.theta, eval_gradient=True)
+    assert_allclose(value, model.objective_, rtol=1e-6)
+    step = 1e-4 * np.eye(len(gradient))[0]
+    ends = [model.log_marginal_likelihood(model.kernel_.theta + s * step) for s in (1, -1)]
+    assert_allclose(gradient[0], (ends[0] - ends[1]) / 2e-4, rtol=1e-4)
+    with pytest.raises(ValueError, match=r"X and y must not be given for 'lma' and 'vif'"):
+        model.log_marginal_likelihood(model.kernel_.theta, X=X, y=y)

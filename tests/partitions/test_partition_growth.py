@@ -7,7 +7,7 @@ from numpy.testing import assert_array_equal
 from sklearn.base import BaseEstimator
 
 from sklearn_sgp.blocks import results
-from sklearn_sgp.blocks.partition import KMeansTree
+from sklearn_sgp.partitions.partition import KMeansTree
 
 
 class Floors(BaseEstimator):

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_sgp.blocks.conditioning import ChainChoice, NeighboursChoice
-from sklearn_sgp.blocks.neighbours import earlier_rows, nearest_rows
-from sklearn_sgp.blocks.partition import PartitionChoice
 from sklearn_sgp.data.clusters import short_path
 from sklearn_sgp.data.rows import Rows
+from sklearn_sgp.partitions.conditioning import ChainChoice, NeighboursChoice
+from sklearn_sgp.partitions.neighbours import earlier_rows, nearest_rows
+from sklearn_sgp.partitions.partition import PartitionChoice
 
 
 @pytest.mark.parametrize("count", [0, 1, 7, 1000])
