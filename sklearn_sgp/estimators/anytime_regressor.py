@@ -10,9 +10,9 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
     """Sparse Gaussian process regression in blocks of rows, at any time.
 
     This is one estimator for the sparse models SoR, DTC, VFE, FITC, FIC, PITC, PIC, LMA and VIF and
-    for mixtures of them. Inducing inputs explain a part of the prior's variance; the models differ in
-    how much of the rest a block of rows keeps. With PIC, the default, a prediction also uses the
-    rows of its own block: inducing inputs explain smooth structure, blocks explain local structure.
+    for mixtures of them. Inducing inputs explain a part of the prior's variance; the models differ
+    in how much of the rest a block of rows keeps. With PIC, the default, a prediction also uses the
+    rows of its own block: inducing inputs explain smooth structure, blocks local structure.
 
     Parameters
     ----------
