@@ -37,6 +37,7 @@ ESTIMATORS = {
     "classifier": (SVGPClassifier(), "word"),
     "pic": (AnytimeSGPRegressor(block_size=15), "number"),
     "fitc": (AnytimeSGPRegressor(model="fitc", block_size=15), "number"),
+    "vif": (AnytimeSGPRegressor(model="vif", n_neighbors=5), "number"),
     "stream": (StreamingSGPRegressor(), "number"),
     "stream of classes": (StreamingSGPClassifier(), "word"),
 }

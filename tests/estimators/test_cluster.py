@@ -36,10 +36,11 @@ def on_cluster(client, function, *args, **kwargs):
     [
         (AnytimeSGPRegressor(solver="exact", n_blocks=6), "_each_block"),
         (AnytimeSGPRegressor(model="fitc", solver="exact"), "_predict_task"),
+        (AnytimeSGPRegressor(model="vif", n_neighbors=8), "_each_block"),
         (AnytimeSGPRegressor(n_blocks=6, blocks_per_step=2), "_each_block"),
         (SVGPRegressor(), "_predict_task"),
     ],
-    ids=["pic", "fitc", "anytime", "svgp"],
+    ids=["pic", "fitc", "vif", "anytime", "svgp"],
 )
 def test_a_cluster_gives_the_same(rng, client, estimator, predicts_by):
     """Sums, gradients and predictions are worked out by other processes, and agree."""

@@ -29,6 +29,8 @@ ESTIMATORS = [
     AnytimeSGPRegressor(solver="exact", n_blocks=4, **QUICK),
     AnytimeSGPRegressor(optimizer="adam", block_size=20, **QUICK),
     AnytimeSGPRegressor(schedule="robbins-monro", block_size=20, **QUICK),
+    AnytimeSGPRegressor(model="lma", block_size=20, **QUICK),
+    AnytimeSGPRegressor(model="vif", block_size=20, n_neighbors=6, **QUICK),
     SVGPClassifier(),
     SVGPClassifier(likelihood="softmax", n_inducing=10, **QUICK),
     SVGPClassifier(optimizer="adam", n_inducing=10, **QUICK),
