@@ -12,7 +12,6 @@ from .._linalg import copy_of, product
 from .._parallel import group_bounds, map_groups, shares_memory
 from ..factors.block_factors import Model
 from ..factors.piece_factors import block_factors
-from ..gp.posterior import outputs_by_noise
 
 # Rows of one block that are predicted together.
 _CHUNK = 1024
@@ -45,62 +44,57 @@ class PICConditional:
     def mean(self, X, blocks):
         """Means alone, without any variance: linear in the rows of a block."""
         mean = np.empty((len(X), self.posterior.h.shape[1]))
-        for index, _, own, found in self._mapped(_local_mean, X, blocks):
-            mean[index, own] = found
+        for index, found in self._mapped(_local_mean, X, blocks):
+            mean[index] = found
         return mean
 
     def mean_variance(self, X, blocks):
         mean = np.empty((len(X), self.posterior.h.shape[1]))
         variance = np.empty((len(X), len(self.posterior.H)))
-        for index, c, own, (found, of_one) in self._mapped(_local_mean_variance, X, blocks):
-            mean[index, own], variance[index, c] = found, of_one
+        for index, found in self._mapped(_local_mean_variance, X, blocks):
+            mean[index], variance[index] = found
         return mean, variance
 
     def _mapped(self, function, X, blocks):
-        """Rows of each block that is hit, outputs, and what a function finds there.
+        """Rows of each block that is hit, and what a function finds there.
 
         A task is one block, or a group of them for workers that get a copy of the posterior.
         """
-        hit = [
-            (index, c, own, posterior, self._source(k, c, own, s2))
-            for c, (posterior, own, s2) in enumerate(self._parts())
-            for k, index in _places(blocks)
-        ]
-        bounds = [(i, i + 1) for i in range(len(hit))]
+        places = _places(blocks)
+        bounds = [(i, i + 1) for i in range(len(places))]
         if not shares_memory():
-            bounds = group_bounds(len(hit), 1)
+            bounds = group_bounds(len(places), 1)
         tasks = [
-            (function, [(posterior, X[index], source) for index, _, _, posterior, source in some])
-            for some in (hit[lo:hi] for lo, hi in bounds)
+            (function, self.posterior, [(X[index], self._source(k)) for k, index in places[lo:hi]])
+            for lo, hi in bounds
         ]
-        found = chain.from_iterable(map_groups(_each_block, tasks, self.n_jobs))
-        for (index, c, own, _, _), here in zip(hit, found, strict=True):
-            yield index, c, own, here
-
-    def _parts(self):
-        """Posteriors with one H, their outputs and noise variances."""
-        noise = outputs_by_noise(self.noise_variance)
-        return [
-            (posterior, *of_one)
-            for posterior, of_one in zip(self.posterior.outputs, noise, strict=True)
-        ]
+        groups = map_groups(_each_block, tasks, self.n_jobs)
+        return zip([index for _, index in places], chain.from_iterable(groups), strict=True)
 
     def mean_covariance(self, X, blocks):
         """Rows of one block as the block's data correlate them, others only through u."""
-        mean, covariances = np.empty((len(X), self.posterior.h.shape[1])), []
-        for c, (posterior, own, s2) in enumerate(self._parts()):
+        (m, t), q = self.posterior.h.shape, len(self.posterior.H)
+        mean, roots = np.empty((len(X), t)), np.empty((q, m, len(X)))
+        within, places = [], _places(blocks)
+        for k, index in places:
+            local = _local_data(self.posterior, *self._source(k))
+            a, mean[index], parts = _project(self.posterior, X[index], local)
+            K = self.posterior.prior.kernel.gram(np.ascontiguousarray(X[index]))
+            K -= product(a, a, trans_a=True)
+            own = [K if c is None else K - product(c, c, trans_a=True) for _, c in parts]
+            for K_own in own:
+                np.fill_diagonal(K_own, np.maximum(np.diagonal(K_own), 0.0))
+            roots[:, :, index] = [b for b, _ in parts]
+            within.append(own)
+        covariances = np.stack([root.T @ root for root in roots], axis=2)  # (n, n, q)
+        for (_, index), own in zip(places, within, strict=True):
+            covariances[np.ix_(index, index)] += np.stack(own, axis=2)
+        return mean, covariances
 
-            def source(k, of_one=(c, own, s2)):
-                return self._source(k, *of_one)
-
-            mean[:, own], covariance = _joint(posterior, X, _places(blocks), source)
-            covariances.append(covariance)
-        return mean, np.stack(covariances, axis=2)
-
-    def _source(self, k, c, own, s2):
-        """What `_local_data` makes the data of block k from, for the outputs of one H."""
-        rows = None if k < 0 else self.training(k).of_outputs(own)
-        return (k, c), rows, s2, self.cache
+    def _source(self, k):
+        """What `_local_data` makes the data of block k from."""
+        rows = None if k < 0 else self.training(k)
+        return k, rows, self.noise_variance, self.cache
 
 
 class FactorCache:
@@ -144,20 +138,27 @@ class FactorCache:
         return made
 
 
-class _Local(NamedTuple):
-    """A block as predictions in it see it: with R = C C^T, inv(C) A^T (n, m) and inv(C) y."""
+class _Part(NamedTuple):
+    """What is made for each H: C with R = C C^T, inv(C) A^T (n, m), and inv(C) y."""
 
-    X: np.ndarray
-    A: np.ndarray
     C: np.ndarray
     At: np.ndarray
     y: np.ndarray
+
+
+class _Local(NamedTuple):
+    """A block as predictions in it see it."""
+
+    X: np.ndarray
+    A: np.ndarray
+    parts: list  # a `_Part` for each H
     weights: np.ndarray  # inv(R) (y - A^T m), shape (n, t): what the rows say besides u
     v_mean: np.ndarray  # m less A times these, shape (m, t)
 
     @property
     def nbytes(self):
-        return sum(part.nbytes for part in self)
+        arrays = (self.X, self.A, self.weights, self.v_mean, *chain.from_iterable(self.parts))
+        return sum(array.nbytes for array in arrays)
 
 
 def _places(blocks):
@@ -167,64 +168,52 @@ def _places(blocks):
     return list(zip(numbers, np.split(order, first[1:]), strict=True))
 
 
-def _local_data(posterior, key, rows, noise_variance, cache):
+def _local_data(posterior, k, rows, noise_variance, cache):
     """Data of a block; None for one without rows."""
     if rows is None or not len(rows):
         return None
 
     def make():
-        (factor,) = block_factors(posterior.prior, rows, noise_variance, _WHOLE)
-        At, y = factor.whitened
-        weights = y - product(At, posterior.v_mean)
-        la.trsm(factor.C, weights, True)
-        v_mean = posterior.v_mean - product(factor.A, weights)
-        return _Local(rows.X, factor.A, factor.C, At, y, weights, v_mean)
+        factors = block_factors(posterior.prior, rows, noise_variance, _WHOLE)
+        parts, weights = [], []
+        for factor, (_, own) in zip(factors, posterior.by_precision, strict=True):
+            At, y = factor.whitened
+            weights.append(y - product(At, np.ascontiguousarray(posterior.v_mean[:, own])))
+            la.trsm(factor.C, weights[-1], True)
+            parts.append(_Part(factor.C, At, y))
+        A, weights = factors[0].A, np.hstack(weights)
+        return _Local(rows.X, A, parts, weights, posterior.v_mean - product(A, weights))
 
-    return cache.get(key, make)
+    return cache.get(k, make)
 
 
 def _project(posterior, X, local):
-    """(a, root of the part through u), c and the mean, for test rows of one block.
+    """a, the mean (n, t), and for each H the root of the part through u, and c.
 
     With c = inv(C) (k_B* - A^T a) and b = a - A inv(C)^T c, the mean is b^T m + c^T inv(C) y and
     the variance k** - |a|^2 - |c|^2 + b^T S b (theory, eq. 32).
     """
-    a = posterior.prior.whitened(X)
-    b, c, own = copy_of(a), None, 0.0
+    a, cross, mean, found = posterior.prior.whitened(X), None, [], []
     if local is not None:
-        c = posterior.prior.kernel.block(local.X, X)
-        la.gemm(local.A, a, c, True, False, -1.0, 1.0)
-        la.trsm(local.C, c)
-        la.gemm(local.At, c, b, True, False, -1.0, 1.0)
-        own = product(c, local.y, trans_a=True)
-    mean = product(b, posterior.v_mean, trans_a=True) + own
-    la.trmm(posterior.precisions[0].L_inv, b)
-    return (a, b), c, mean
+        cross = posterior.prior.kernel.block(local.X, X)
+        la.gemm(local.A, a, cross, True, False, -1.0, 1.0)
+    for number, (precision, own) in enumerate(posterior.by_precision):
+        b, c, from_rows = copy_of(a), None, 0.0
+        if local is not None:
+            part, c = local.parts[number], copy_of(cross)
+            la.trsm(part.C, c)
+            la.gemm(part.At, c, b, True, False, -1.0, 1.0)
+            from_rows = product(c, part.y, trans_a=True)
+        v_mean = np.ascontiguousarray(posterior.v_mean[:, own])
+        mean.append(product(b, v_mean, trans_a=True) + from_rows)
+        la.trmm(precision.L_inv, b)
+        found.append((b, c))
+    return a, np.hstack(mean), found
 
 
-def _joint(posterior, X, places, source):
-    """Mean (n, t) and joint covariance (n, n) of rows in several blocks, one H."""
-    mean, roots = np.empty((len(X), posterior.h.shape[1])), np.empty((len(posterior.h), len(X)))
-    within = []
-    for k, index in places:
-        local = _local_data(posterior, *source(k))
-        (a, b), c, mean[index] = _project(posterior, X[index], local)
-        K = posterior.prior.kernel.gram(np.ascontiguousarray(X[index]))
-        K -= product(a, a, trans_a=True)
-        if c is not None:
-            K -= product(c, c, trans_a=True)
-        np.fill_diagonal(K, np.maximum(np.diagonal(K), 0.0))
-        roots[:, index] = b
-        within.append(K)
-    covariance = product(roots, roots, trans_a=True)  # (n, n)
-    for (_, index), K in zip(places, within, strict=True):
-        covariance[np.ix_(index, index)] += K
-    return mean, covariance
-
-
-def _each_block(function, blocks):
+def _each_block(function, posterior, blocks):
     """What a function finds in some blocks, one after the other."""
-    return [function(posterior, X, *source) for posterior, X, source in blocks]
+    return [function(posterior, X, *source) for X, source in blocks]
 
 
 def _local_mean(posterior, X, *source):
@@ -244,17 +233,20 @@ def _chunks(X):
 
 
 def _local_mean_variance(posterior, X, *source):
-    """Mean (n, t) and variance (n,) at test rows of one block, in chunks."""
+    """Mean (n, t) and variance (n, q) at test rows of one block, in chunks."""
     local = _local_data(posterior, *source)
-    mean, variance = np.empty((len(X), posterior.h.shape[1])), np.empty(len(X))
+    mean = np.empty((len(X), posterior.h.shape[1]))
+    variance = np.empty((len(X), len(posterior.H)))
     for lo in range(0, len(X), _CHUNK):
         piece = slice(lo, lo + _CHUNK)
-        (a, b), c, mean[piece] = _project(posterior, X[piece], local)
-        unexplained, explained = posterior.prior.kernel.diag(X[piece]), np.zeros(a.shape[1])
+        a, mean[piece], parts = _project(posterior, X[piece], local)
+        unexplained = posterior.prior.kernel.diag(X[piece])
         la.column_dots(a, a, unexplained, -1.0)
-        if c is not None:
-            la.column_dots(c, c, unexplained, -1.0)
-        la.column_dots(b, b, explained)
-        # k** - q** - |c|^2 is below 0 by rounding only
-        variance[piece] = np.maximum(unexplained, 0.0) + explained
+        for number, (b, c) in enumerate(parts):
+            left, explained = unexplained.copy(), np.zeros(len(unexplained))
+            if c is not None:
+                la.column_dots(c, c, left, -1.0)
+            la.column_dots(b, b, explained)
+            # k** - q** - |c|^2 is below 0 by rounding only
+            variance[piece, number] = np.maximum(left, 0.0) + explained
     return mean, variance

@@ -70,7 +70,7 @@ def test_pic_from_any_q(t, weighted):
         covariance[np.ix_(test, test)] += local
     covariance += A @ S @ A.T
     conditional = PICConditional(
-        case.posterior(H, h), case.noise, PITC, lambda k: rows.select(LABELS == k)
+        case.posterior(H, h), case.noise, lambda k: rows.select(LABELS == k)
     )
     check(conditional, mean, covariance)
 
@@ -84,7 +84,7 @@ def test_pic_at_the_optimum_is_dense_conditioning():
     K = Q + (labels[:, None] == labels) * (exact - Q)
     _, mean, covariance = exact_gp(K[:n, :n], case.y, case.noise, K[:n, n:], K[n:, n:])
     posterior = labelled_posterior(case, LABELS, PITC)
-    conditional = PICConditional(posterior, case.noise, PITC, training(case))
+    conditional = PICConditional(posterior, case.noise, training(case))
     check(conditional, mean, covariance, rtol=1e-6)
 
 
@@ -93,7 +93,7 @@ def test_pic_with_one_block_is_the_exact_gp(m):
     """With all rows in one block, however few the inducing inputs, PIC is the exact GP."""
     case = make_case(m=m, delta=1e-8)
     posterior = labelled_posterior(case, np.zeros(24), PITC)
-    conditional = PICConditional(posterior, case.noise, PITC, lambda k: case.rows)
+    conditional = PICConditional(posterior, case.noise, lambda k: case.rows)
     _, mean, covariance = exact_gp(
         case.kernel(case.X), case.y, case.noise, case.kernel(case.X, X_TEST), case.kernel(X_TEST)
     )
@@ -104,7 +104,7 @@ def test_pic_of_rows_in_no_block_is_pitc():
     """Rows that belong to no block are predicted from u alone."""
     case = make_case()
     posterior = labelled_posterior(case, LABELS, PITC)
-    pic = PICConditional(posterior, case.noise, PITC, training(case))
+    pic = PICConditional(posterior, case.noise, training(case))
     mean, covariance = posterior.mean_covariance(X_TEST)
     check(pic, mean, covariance[:, :, 0], NO_LABELS)
 
@@ -113,8 +113,8 @@ def test_pic_with_single_rows_in_blocks():
     """A block of one row predicts finite variances, one without rows those from u alone."""
     case = make_case()
     posterior = labelled_posterior(case, LABELS, PITC)
-    one = PICConditional(posterior, case.noise, PITC, lambda k: case.rows.select(slice(k, k + 1)))
-    none = PICConditional(posterior, case.noise, PITC, lambda k: case.rows.select(slice(0, 0)))
+    one = PICConditional(posterior, case.noise, lambda k: case.rows.select(slice(k, k + 1)))
+    none = PICConditional(posterior, case.noise, lambda k: case.rows.select(slice(0, 0)))
     mean, covariance = ExactConditional(posterior).mean_covariance(X_TEST)
     covariance = covariance[:, :, 0]
     check(none, mean, covariance, np.zeros(9, dtype=int))
@@ -128,8 +128,8 @@ def test_jobs_change_nothing(n_jobs):
     """Any number of workers predicts the same."""
     case = make_case()
     posterior = labelled_posterior(case, LABELS, PITC)
-    parallel = PICConditional(posterior, case.noise, PITC, training(case), n_jobs)
-    alone = PICConditional(posterior, case.noise, PITC, training(case))
+    parallel = PICConditional(posterior, case.noise, training(case), n_jobs)
+    alone = PICConditional(posterior, case.noise, training(case))
     mean, covariance = alone.mean_covariance(X_TEST, TEST_LABELS)
     check(parallel, mean, covariance[:, :, 0])
 
@@ -138,27 +138,27 @@ def test_a_cache_keeps_the_blocks_that_fit():
     """The last blocks used are kept within the bound, give the same, and no copy takes them."""
     case = make_case()
     posterior = labelled_posterior(case, LABELS, PITC)
-    fresh = PICConditional(posterior, case.noise, PITC, training(case))
+    fresh = PICConditional(posterior, case.noise, training(case))
     expected = fresh.mean_variance(X_TEST, TEST_LABELS)
     cache = FactorCache(1 << 20)
-    kept = PICConditional(posterior, case.noise, PITC, training(case), cache=cache)
+    kept = PICConditional(posterior, case.noise, training(case), cache=cache)
     for _ in range(2):
         for one, other in zip(kept.mean_variance(X_TEST, TEST_LABELS), expected, strict=True):
             assert_array_equal(one, other)
-    assert sorted(cache.held) == [(0, 0), (1, 0), (2, 0)]
+    assert sorted(cache.held) == [0, 1, 2]
     assert cache.nbytes == sum(made.nbytes for made in cache.held.values())
     assert not pickle.loads(pickle.dumps(cache)).held
     two = FactorCache(cache.nbytes * 2 // 3)
-    small = PICConditional(posterior, case.noise, PITC, training(case), cache=two)
+    small = PICConditional(posterior, case.noise, training(case), cache=two)
     assert_allclose(small.mean(X_TEST, TEST_LABELS), expected[0])
-    assert list(two.held) == [(1, 0), (2, 0)] and two.nbytes <= two.max_bytes
+    assert list(two.held) == [1, 2] and two.nbytes <= two.max_bytes
 
 
 def test_means_alone_need_no_variance(monkeypatch):
     """The means are those that come with variances, and nothing of a variance is computed."""
     case = make_case(t=2)
     posterior = labelled_posterior(case, LABELS, PITC)
-    pic = PICConditional(posterior, case.noise, PITC, training(case), cache=FactorCache(1 << 20))
+    pic = PICConditional(posterior, case.noise, training(case), cache=FactorCache(1 << 20))
     expected = pic.mean_variance(X_TEST, TEST_LABELS)[0]
     posterior.warm_cache()
     interrupt(monkeypatch, prediction.la, "column_dots", 1, AssertionError)
@@ -176,9 +176,7 @@ def test_workers_that_are_processes_get_few_posteriors(monkeypatch):
         return [function(*task) for task in tasks]
 
     posterior = labelled_posterior(case, LABELS, PITC)
-    pic = PICConditional(
-        posterior, case.noise, PITC, lambda k: case.rows.select(slice(k, k + 1)), 2
-    )
+    pic = PICConditional(posterior, case.noise, lambda k: case.rows.select(slice(k, k + 1)), 2)
     X, blocks = np.repeat(X_TEST, 3, axis=0)[:24], np.arange(24)
     expected = pic.mean_variance(X, blocks)
     monkeypatch.setattr(prediction, "map_groups", recorded)
