@@ -74,7 +74,8 @@ class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
 
     n_restarts_optimizer : int, default=0
         Number of starts besides the first in the first L-BFGS stage, drawn log-uniformly within the
-        bounds of kernel and noise. The start with the best objective goes on.
+        bounds of the kernel, and for the noise between 1e-4 and 1. The start with the best
+        objective goes on.
 
     max_iter : int, default=200
         Largest number of iterations of each L-BFGS stage, and of epochs of stochastic steps. A

@@ -16,6 +16,7 @@ from .fingerprints import fingerprint, structure
 from .problem import Start
 
 _LENGTH_SCALE_RANGE = np.array([1e-4, 1e4])  # in units of the inputs' standard deviations
+_USUAL_NOISE = (1e-4, 1.0)  # of random starts, in units of the scaled targets' variance
 _DEFAULT_NOISE_BOUNDS = fingerprint((1e-6, 1e3))
 
 
@@ -164,6 +165,9 @@ def _more(old, rows, method, n_inducing, kernel, scale, rng):
 def random_starts(problem):
     """Starting parameters, log-uniform within the bounds of kernel and noise.
 
+    Noise is drawn between 1e-4 and 1 of the targets' variance, as far as its bounds allow: far
+    outside L-BFGS hardly moves.
+
     Parameters
     ----------
     problem : Problem
@@ -187,6 +191,10 @@ def random_starts(problem):
             "The bounds of all parameters of the kernel and of the noise must be finite if "
             "n_restarts_optimizer is above 0. Got a bound that is not."
         )
+    if "log_noise" in bounds:
+        lower, upper = bounds["log_noise"].T
+        usual = np.log(_USUAL_NOISE)[:, None]
+        bounds["log_noise"] = np.clip(usual, lower, upper).T
     return [_drawn(start, bounds, problem.rng) for _ in range(count)]
 
 
