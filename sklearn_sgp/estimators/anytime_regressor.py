@@ -218,11 +218,11 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
     LMA puts blocks in a chain, and conditions each on the blocks before it; a test row sees its
     block and those beside it. VIF conditions small groups of near rows on the nearest earlier rows,
     and so has no borders. With all earlier rows as conditions both are the exact GP. Later batches
-    form new groups that are conditioned on earlier rows, so factors of old rows never change. Their
-    inducing inputs may be none: ``n_inducing=0`` is Vecchia's approximation.
+    form new groups, so factors of old rows never change. With ``n_inducing=0`` VIF is Vecchia's
+    approximation.
 
-    PITC, PIC, LMA and VIF keep their training rows, as a prediction needs those that are near. With
-    b rows, a block costs O(b^3 + b^2 m + b m^2), and again once in prediction; each predicted row
+    PITC to VIF keep their training rows, as a prediction needs those that are near. With b rows, a
+    block costs O(b^3 + b^2 m + b m^2), and again once in prediction; each predicted row
     then costs O(b^2 + b m). A group of VIF has about 30 rows, with ``n_neighbors`` besides.
     ``docs/theory.md``, sections 9 and 12, has the equations.
 
