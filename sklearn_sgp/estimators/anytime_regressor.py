@@ -222,9 +222,8 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
     approximation.
 
     PITC to VIF keep their training rows, as a prediction needs those that are near. With b rows, a
-    block costs O(b^3 + b^2 m + b m^2), and again once in prediction; each predicted row
-    then costs O(b^2 + b m). A group of VIF has about 30 rows, with ``n_neighbors`` besides.
-    ``docs/theory.md``, sections 9 and 12, has the equations.
+    block costs O(b^3 + b^2 m + b m^2), and again once in prediction; each predicted row then costs
+    O(b^2 + b m). ``docs/theory.md``, sections 9 and 12, has the equations.
 
     References
     ----------
