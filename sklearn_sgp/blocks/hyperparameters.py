@@ -32,7 +32,7 @@ _TRIAL_ITERATIONS = 12
 _LEAST_BLOCKS, _ROWS_SHARE = 8, 0.4
 
 
-def learn_on_sample(problem, plan, blocks, budget, rearranged):
+def learn_on_sample(problem, plan, blocks, budget, rearranged=None):
     """L-BFGS on the evidence of sampled blocks: several starts on few, the best one on more.
 
     Parameters
@@ -41,8 +41,9 @@ def learn_on_sample(problem, plan, blocks, budget, rearranged):
     plan : BlockPlan
     blocks : Blocks
     budget : Budget
-    rearranged : callable
-        ``rearranged(parameters)``: the blocks for later stages, once the first has learned.
+    rearranged : callable or None
+        ``rearranged(parameters)``: the blocks for later stages, once the first has learned. None
+        for the same ones.
 
     Returns
     -------
@@ -60,7 +61,7 @@ def learn_on_sample(problem, plan, blocks, budget, rearranged):
         return _from_rows(problem, plan.objective, sample, budget, seconds_each)
     few = sample[: count_within(len(sample), seconds, trials * seconds_each)]
     parameters, n_iter = _warm_start(problem, plan.objective, few, seconds, budget)
-    anew = blocks if trace.stopped else rearranged(parameters)
+    anew = blocks if trace.stopped or rearranged is None else rearranged(parameters)
     if anew is not blocks:
         blocks, order = anew, problem.rng.permutation(len(anew))
         few = _whole_blocks(blocks, order, 1)  # those of the first stage are gone

@@ -93,12 +93,11 @@ def _learn(problem, plan, budget):
     blocks = _make_blocks(problem, plan, None, int(problem.rng.randint(2**31)))[0]
     seconds = time.perf_counter() - begin
     start = problem.start.parameters
+    rearranged = None
+    if plan.conditioning is not None:  # near rows are what the model depends on
 
-    def rearranged(parameters):
-        """Blocks anew at learned length scales, where near rows are what a model depends on."""
-        if plan.conditioning is None:
-            return blocks
-        return _make_blocks(problem, plan, parameters, int(problem.rng.randint(2**31)))[0]
+        def rearranged(parameters):
+            return _make_blocks(problem, plan, parameters, int(problem.rng.randint(2**31)))[0]
 
     try:
         keep_time_for_all_blocks(problem, plan, start, blocks, budget, seconds)
