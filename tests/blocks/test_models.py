@@ -16,6 +16,8 @@ TABLE = {
     "fic": (Model("diagonal"), Model("diagonal"), FICConditional),
     "pitc": (Model("full"), Model("full"), ExactConditional),
     "pic": (Model("full"), Model("full"), PICConditional),
+    "lma": (Model("conditioned"), Model("conditioned"), PICConditional),
+    "vif": (Model("conditioned"), Model("conditioned"), PICConditional),
 }
 
 
