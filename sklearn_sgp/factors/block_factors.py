@@ -67,6 +67,11 @@ class Model:
     alpha: float = 1.0
 
     @property
+    def conditioned(self):
+        """Whether pieces are groups that are conditioned on other rows."""
+        return self.residual == "conditioned"
+
+    @property
     def dense(self):
         """Whether the rows of a block belong together."""
         return self.residual in ("full", "conditioned") and self.alpha > 0.0
@@ -92,6 +97,7 @@ class Mixture:
     """
 
     components: tuple
+    conditioned = False
 
     @property
     def dense(self):

@@ -24,7 +24,7 @@ def block_factors(prior, rows, noise_variance, model):
     factors : list of DiagonalFactor, DenseFactor or MixtureFactor
         As many as there are noise variances.
     """
-    if model.residual == "conditioned":
+    if model.conditioned:
         return _conditioned_factors(prior, rows, noise_variance)
     A, targets = prior.whitened(rows.X), rows.targets
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight.astype(np.float64)
