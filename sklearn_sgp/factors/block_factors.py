@@ -31,6 +31,17 @@ class SingularBlockError(NotPositiveDefiniteError, ValueError):
     """The covariance of the rows of a block, given u, is not positive definite with its noise."""
 
 
+def repetition_constant(weight, noise_variance):
+    """What the weights of rows that belong together add to -log t (docs/theory.md, eq. 19)."""
+    powers = float((weight - 1.0).sum()) * (LOG_2PI + np.log(noise_variance))
+    return 0.5 * (powers + float(np.log(weight).sum()))
+
+
+def repetition_slope(weight):
+    """Its derivative in the logarithm of the noise variance."""
+    return 0.5 * float((weight - 1.0).sum())
+
+
 def singular_block(noise_variance, weight):
     """Message for a covariance of a block that is not positive definite.
 
@@ -224,9 +235,7 @@ class DenseFactor:
         penalty = 0.0
         if self.alpha < 1.0:
             penalty = (1.0 - self.alpha) / self.alpha * (half_log_det - 0.5 * noise)
-        repeats = 0.5 * float((1.0 - w).sum()) * (LOG_2PI + np.log(self.s2))
-        repeats -= 0.5 * float(np.log(w).sum())
-        return half_log_det + 0.5 * n * LOG_2PI + penalty - repeats
+        return half_log_det + 0.5 * n * LOG_2PI + penalty + repetition_constant(w, self.s2)
 
     def gradient(self, mean, covariance):
         """E_q[log t_B] for v ~ N(mean, covariance) and its derivatives (theory, eq. 29)."""
@@ -251,8 +260,8 @@ class DenseFactor:
         if self.alpha < 1.0:
             left = n - self.s2 * float((np.diagonal(W) / self.weight).sum())
             noise += 0.5 * t * (1.0 - self.alpha) / self.alpha * left / self.s2
-        noise += 0.5 * t * float((1.0 - self.weight).sum()) / self.s2
-        return BlockGradient(value, A_bar, gamma, self.s2 * noise)
+        log_noise = self.s2 * noise - t * repetition_slope(self.weight)
+        return BlockGradient(value, A_bar, gamma, log_noise)
 
 
 class MixtureFactor:

@@ -15,7 +15,13 @@ import numpy as np
 from .._core import _linalg as la
 from .._core._memory import empty
 from .._linalg import NotPositiveDefiniteError, cholesky, product
-from .block_factors import LOG_2PI, SingularBlockError, singular_block
+from .block_factors import (
+    LOG_2PI,
+    SingularBlockError,
+    repetition_constant,
+    repetition_slope,
+    singular_block,
+)
 from .gradients import BlockGradient
 
 
@@ -99,13 +105,13 @@ class ConditionedFactor:
         return -0.5 * float(np.vdot(y, y)) - y.shape[1] * self._normaliser()
 
     def _normaliser(self):
-        total = 0.5 * len(self.residual_y) * LOG_2PI
-        for group in self.groups:
-            total += float(np.log(np.diagonal(group.L_own)).sum())
-            w = self.weight[group.index[group.n_before :]]
-            total -= 0.5 * float((1.0 - w).sum()) * (LOG_2PI + np.log(self.s2))
-            total += 0.5 * float(np.log(w).sum())
-        return total
+        half_log_det = sum(float(np.log(np.diagonal(group.L_own)).sum()) for group in self.groups)
+        constant = 0.5 * len(self.residual_y) * LOG_2PI
+        return half_log_det + constant + repetition_constant(self._own_weight, self.s2)
+
+    @property
+    def _own_weight(self):
+        return self.weight[np.concatenate([group.index[group.n_before :] for group in self.groups])]
 
     def gradient(self, mean, covariance):
         """E_q[log t_B] for v ~ N(mean, covariance) and its derivatives (theory, eqs. 45 and 46)."""
@@ -114,24 +120,24 @@ class ConditionedFactor:
         error = self.residual_y - product(self.residual_At, mean)  # whitened
         value -= 0.5 * float(np.vdot(error, error))
         spread = product(self.residual_At, covariance)  # (n_own, m)
-        A_bar, noise, K_bars = np.zeros_like(self.A.T), 0.0, []
+        A_t = np.ascontiguousarray(self.A.T)  # rows of it are gathered, and those of its cotangent
+        A_t_bar, noise, K_bars = np.zeros(A_t.shape), 0.0, []
         for group in self.groups:
-            k, own = group.n_before, group.own
-            e, At, SAt = error[own], self.residual_At[own], spread[own]
-            E = product(SAt, At, trans_b=True)
+            e, SAt = error[group.own], spread[group.own]
+            E = product(SAt, self.residual_At[group.own], trans_b=True)
             value -= 0.5 * t * float(np.trace(E))
-            parts = self._cotangents(group, e, At, SAt, E, mean)
-            A_bar[group.index] += parts[0]
-            S_bar = parts[1]
+            J_bar, S_bar = self._cotangents(group, A_t, e, SAt, E, mean)
+            A_t_bar[group.index] += J_bar
             noise += float((np.diagonal(S_bar) / self.weight[group.index]).sum())
-            noise += 0.5 * t * float((1.0 - self.weight[group.index[k:]]).sum()) / self.s2
             K_bars.append((group.index, S_bar))
-        return BlockGradient(value, np.ascontiguousarray(A_bar.T), K_bars, self.s2 * noise)
+        log_noise = self.s2 * noise - t * repetition_slope(self._own_weight)
+        return BlockGradient(value, np.ascontiguousarray(A_t_bar.T), K_bars, log_noise)
 
-    def _cotangents(self, group, e, At, SAt, E, mean):
+    def _cotangents(self, group, A_t, e, SAt, E, mean):
         """Cotangents of A_J^T (n_J, m) and of S (n_J, n_J) of one group.
 
-        ``e`` and ``At`` are whitened by the factor of R_B, ``E`` (n_B, n_B) is At cov At^T.
+        ``e`` (n_B, t) and ``SAt`` (n_B, m), the residuals and their A^T times the covariance, are
+        whitened by the factor of R_B, and so is ``E`` (n_B, n_B), At cov At^T.
         """
         k, t, C = group.n_before, e.shape[1], group.C
         L_own = np.ascontiguousarray(group.L_own)
@@ -146,21 +152,21 @@ class ConditionedFactor:
         la.trsm(L_own, At_bar, True)
         r = np.array(e, order="C")
         la.trsm(L_own, r, True)  # inv(R_B) times the residual
-        A_J, y_N = self.A.T[group.index], self.y[group.index[:k]]
-        residual = A_J[k:] - C.T @ A_J[:k]
+        residual = L_own @ self.residual_At[group.own]  # A_B - A_N C, transposed
         P = np.vstack([-C, np.eye(len(G))])  # R_B = P^T S P
         S_bar = P @ G @ P.T
         J_bar = np.vstack([-C @ At_bar, At_bar])
         inner = G @ residual
         if k:
             # C = inv(S_NN) S_NB moves with S, too
-            D = y_N @ r.T - A_J[:k] @ At_bar.T
+            A_N, y_N = A_t[group.index[:k]], self.y[group.index[:k]]
+            D = y_N @ r.T - A_N @ At_bar.T
             L_N = np.ascontiguousarray(group.L[:k, :k])
             la.trsm(L_N, D)
             la.trsm(L_N, D, True)
             S_bar[:k] += 0.5 * (D @ P.T)
             S_bar[:, :k] += 0.5 * (P @ D.T)
-            inner += 0.5 * (D.T @ A_J[:k])
+            inner += 0.5 * (D.T @ A_N)
             J_bar[:k] -= D @ residual
         J_bar -= 2.0 * (P @ inner)  # S = K - A^T A + noise
         return J_bar, S_bar

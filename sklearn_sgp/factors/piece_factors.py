@@ -14,23 +14,28 @@ def block_factors(prior, rows, noise_variance, model):
     Parameters
     ----------
     prior : Prior
-    rows : Rows
+    rows : Rows or ConditionedRows
         Of positive weight.
     noise_variance : float or ndarray of shape (t,)
     model : Model or Mixture
 
     Returns
     -------
-    factors : list of DiagonalFactor, DenseFactor or MixtureFactor
+    factors : list of DiagonalFactor, DenseFactor, MixtureFactor or ConditionedFactor
         As many as there are noise variances.
     """
-    if model.conditioned:
-        return _conditioned_factors(prior, rows, noise_variance)
-    A, targets = prior.whitened(rows.X), rows.targets
-    weight = np.ones(len(rows)) if rows.weight is None else rows.weight.astype(np.float64)
+    A, kernel, targets = prior.whitened(rows.X), prior.kernel, rows.targets
+    weight = np.ones(len(rows.X)) if rows.weight is None else rows.weight.astype(np.float64)
     outputs = outputs_by_noise(noise_variance)
-    diagonal = prior.kernel.diag(rows.X)
-    gram = prior.kernel.gram(rows.X) if model.dense else None
+    by_output = [(np.ascontiguousarray(targets[:, own]), s2) for own, s2 in outputs]
+    if model.conditioned:
+
+        def gram_of(index):
+            return kernel.gram(rows.X[index])
+
+        return [ConditionedFactor(A, y, weight, gram_of, rows.groups, s2) for y, s2 in by_output]
+    diagonal = kernel.diag(rows.X)
+    gram = kernel.gram(rows.X) if model.dense else None
     n_copies = len(outputs) * model.n_dense - 1  # each factor overwrites its own
 
     def single(model, y, s2):
@@ -44,17 +49,4 @@ def block_factors(prior, rows, noise_variance, model):
         parts = [(share, single(component, y, s2)) for component, share in model.components]
         return parts[0][1] if len(parts) == 1 else MixtureFactor(parts)
 
-    return [factor(np.ascontiguousarray(targets[:, own]), s2) for own, s2 in outputs]
-
-
-def _conditioned_factors(prior, rows, noise_variance):
-    A, targets = prior.whitened(rows.X), rows.targets
-    weight = np.ones(len(rows.X)) if rows.weight is None else rows.weight.astype(np.float64)
-
-    def gram(index):
-        return prior.kernel.gram(rows.X[index])
-
-    return [
-        ConditionedFactor(A, np.ascontiguousarray(targets[:, own]), weight, gram, rows.groups, s2)
-        for own, s2 in outputs_by_noise(noise_variance)
-    ]
+    return [factor(y, s2) for y, s2 in by_output]
