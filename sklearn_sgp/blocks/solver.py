@@ -147,9 +147,9 @@ def _make_blocks(problem, plan, parameters, seed):
         scale = np.minimum(input_scales(parameters.kernel, std), _LARGEST_SCALE * std)
     if plan.conditioning is not None:
         blocks, partition = plan.conditioning.make(rows, plan.partition, scale, problem.rng)
-        return check_sizes(blocks, plan.model), partition, None
-    partition = plan.partition.make(scale)
-    blocks = Blocks(rows, partition.fit(rows.X, problem.rng))
+    else:
+        partition = plan.partition.make(scale)
+        blocks = Blocks(rows, partition.fit(rows.X, problem.rng))
     return check_sizes(blocks, plan.model), partition, None
 
 

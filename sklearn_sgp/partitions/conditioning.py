@@ -4,8 +4,8 @@ Conditions only ever point to earlier groups, so that rows of a later batch chan
 earlier one (docs/theory.md, section 12).
 """
 
-import copy
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -61,6 +61,11 @@ class ConditionedBlocks:
         local = (tuple(np.searchsorted(needed, part) for part in group) for group in groups)
         return ConditionedRows(self.rows.select(needed), tuple(local))
 
+    @cached_property
+    def near_cells(self):
+        """Positions of the rows near each cell; made once, for layouts that search for them."""
+        return self.layout.near_cells(self)
+
     def around(self, cell):
         """`Rows` that test rows of a cell of the partition are conditioned on."""
         return self.rows.select(self.layout.around(self, cell))
@@ -69,9 +74,8 @@ class ConditionedBlocks:
         """The same with a copy of the rows, without labels, group after group."""
         place = np.empty(len(self.rows), dtype=np.intp)
         place[self.groups.order] = np.arange(len(place))
-        copied = copy.copy(self)
-        copied.groups, copied.before = self.groups.owned(), [place[some] for some in self.before]
-        return copied
+        before = [place[some] for some in self.before]
+        return ConditionedBlocks(self.groups.owned(), before, self.edges, self.layout)
 
 
 @dataclass(frozen=True)
@@ -184,6 +188,7 @@ class NeighboursChoice:
         return blocks, partition
 
 
+@dataclass(frozen=True)
 class Neighbours:
     """Groups of near rows, each conditioned on the nearest rows of earlier groups.
 
@@ -196,10 +201,10 @@ class Neighbours:
         Of the cells of the partition, in these units.
     """
 
-    def __init__(self, n_neighbors, group_size, scale, centres):
-        self.n_neighbors, self.group_size = n_neighbors, group_size
-        self.scale, self.centres = scale, centres
-        self._near = None
+    n_neighbors: int
+    group_size: int
+    scale: np.ndarray
+    centres: np.ndarray
 
     def found_before(self, blocks, rng, first=0):
         """Rows that each group from ``first`` on is conditioned on, in a random order of those."""
@@ -214,13 +219,13 @@ class Neighbours:
 
     def around(self, blocks, cell):
         """Rows nearest to the centre of a cell."""
-        if cell < 0:
-            return np.empty(0, dtype=np.intp)
-        if self._near is None:
-            points = _points(blocks.rows.X, self.scale)
-            count = min(len(points), _AROUND * (self.n_neighbors + self.group_size))
-            self._near = nearest_rows(points, self.centres, count)
-        return self._near[cell]
+        return np.empty(0, dtype=np.intp) if cell < 0 else blocks.near_cells[cell]
+
+    def near_cells(self, blocks):
+        """Rows nearest to the centre of each cell, shape (n_cells, k)."""
+        points = _points(blocks.rows.X, self.scale)
+        count = min(len(points), _AROUND * (self.n_neighbors + self.group_size))
+        return nearest_rows(points, self.centres, count)
 
     def with_rows(self, blocks, rows, cells, rng):
         """The blocks with more rows, in new groups that are conditioned on earlier rows.
@@ -242,9 +247,8 @@ class Neighbours:
         groups = blocks.groups.extended(rows, first + _runs(cells, self.group_size))
         size = max(1, int(np.diff(blocks.edges).max()))
         edges = np.concatenate([blocks.edges, _edges(first, len(groups), size)[1:]])
-        layout = Neighbours(self.n_neighbors, self.group_size, self.scale, self.centres)
-        more = ConditionedBlocks(groups, [], edges, layout)
-        more.before = [*blocks.before, *layout.found_before(more, rng, first)]
+        more = ConditionedBlocks(groups, [], edges, self)
+        more.before = [*blocks.before, *self.found_before(more, rng, first)]
         return more
 
 
