@@ -29,7 +29,11 @@ BATCH_AND_STREAM = ((*SVGP, AnytimeSGPRegressor), STREAMS)
 BY_SOLVER = (SVGP, (AnytimeSGPRegressor,), STREAMS)
 # Only these mean something else in other classes. Within each group of classes the text is one.
 GROUPS = {
-    "kernel": (REGRESSORS, CLASSIFIERS),
+    "kernel": (
+        (SVGPRegressor, StreamingSGPRegressor),
+        (AnytimeSGPRegressor,),
+        CLASSIFIERS,
+    ),
     "likelihood": ((SVGPRegressor, StreamingSGPRegressor), CLASSIFIERS),
     "alpha_divergence": ((AnytimeSGPRegressor,), (StreamingSGPRegressor,)),
     "trust_region": ((StreamingSGPRegressor,), (StreamingSGPClassifier,)),

@@ -76,7 +76,7 @@ def learn_on_sample(problem, plan, blocks, budget, rearranged=None):
         count = count_within(len(more_blocks), seconds, LEAST_EVALUATIONS * seconds_each)
         few = max(few, more_blocks[:count], key=len)
         copies = min(len(blocks) / len(few), LARGEST_WEIGHT)
-        parameters, _, more = _ascend(
+        parameters, _, more = ascend_blocks(
             problem, plan.objective, few, parameters, settings.max_iter, seconds, budget, copies
         )
         n_iter += more
@@ -103,7 +103,7 @@ def _from_rows(problem, objective, sample, budget, seconds_each):
     rows = problem.rows.random_subset(problem.settings.init_size, problem.rng)
     chunks, bound = list(rows.chunks(CHUNK)), Model("diagonal", 0.0)
     start = problem.start.parameters
-    parameters, _, n_iter = _ascend(problem, bound, chunks, start, limit, seconds)
+    parameters, _, n_iter = ascend_blocks(problem, bound, chunks, start, limit, seconds)
     few = _evaluable(sample, budget.left(), seconds_each)  # the rows may have left more
     if problem.trace.stopped:
         return parameters, n_iter, 0
@@ -114,7 +114,9 @@ def _from_rows(problem, objective, sample, budget, seconds_each):
             "finds no structure within blocks. Raise max_time or lower block_size."
         )
         return parameters, n_iter, 0
-    parameters, _, more = _ascend(problem, objective, few, parameters, limit, budget.left(), budget)
+    parameters, _, more = ascend_blocks(
+        problem, objective, few, parameters, limit, budget.left(), budget
+    )
     return parameters, n_iter + more, 0
 
 
@@ -133,7 +135,7 @@ def _warm_start(problem, objective, sample, seconds, budget):
     for start in starts:
         share = seconds / (2 * len(starts))
         try:
-            run = _ascend(problem, objective, sample, start, trial, share, budget)
+            run = ascend_blocks(problem, objective, sample, start, trial, share, budget)
             trials.append((*run, problem.trace.cut_by))
         except NotPositiveDefiniteError as error:  # at its first evaluation
             failed = error
@@ -145,7 +147,7 @@ def _warm_start(problem, objective, sample, seconds, budget):
     n_iter = sum(run[2] for run in trials)
     if max_iter > trial and not problem.trace.stopped:
         left = deadline - time.perf_counter()
-        parameters, _, more = _ascend(
+        parameters, _, more = ascend_blocks(
             problem, objective, sample, parameters, max_iter - trial, left, budget
         )
         n_iter += more
@@ -170,10 +172,28 @@ def _with_shorter_scales(problem, share):
     return problem.space.clipped(start.with_values(theta=theta))
 
 
-def _ascend(problem, objective, sample, start, max_iter, seconds, budget=None, copies=1.0):
+def ascend_blocks(problem, objective, sample, start, max_iter, seconds, budget=None, copies=1.0):
     """Follow the evidence of some blocks; the trace is scaled to all rows.
 
-    With a budget, evaluations tell it how fast the machine is, and the finish keeps its time.
+    Parameters
+    ----------
+    problem : Problem
+    objective : Model or Mixture
+    sample : list of Rows
+    start : Parameters
+    max_iter : int
+    seconds : float
+    budget : Budget or None
+        Evaluations tell it how fast the machine is, and the finish keeps its time.
+    copies : float
+        How many blocks each of these stands for.
+
+    Returns
+    -------
+    parameters : Parameters
+    value : float
+        The objective there, for all rows.
+    n_iter : int
     """
     settings, n_rows = problem.settings, sum(len(rows) for rows in sample)
     delta = problem.prior(start).delta
@@ -197,15 +217,20 @@ def _ascend(problem, objective, sample, start, max_iter, seconds, budget=None, c
         return scale * value, gradient.scaled(scale)
 
     with one_blas_thread_each(settings.n_jobs):
-        return ascend_lbfgs(
-            evidence,
-            problem.space,
-            start,
-            max_iter=max_iter,
-            plateau=_PlateauOrLate(problem.plateau(), budget),
-            trace=problem.trace,
-            seconds=max(seconds, MIN_SECONDS),
-        )
+        return ascend_within(evidence, problem, start, max_iter, seconds, budget)
+
+
+def ascend_within(evidence, problem, start, max_iter, seconds, budget):
+    """L-BFGS until a plateau, or until the time is over that the budget leaves."""
+    return ascend_lbfgs(
+        evidence,
+        problem.space,
+        start,
+        max_iter=max_iter,
+        plateau=_PlateauOrLate(problem.plateau(), budget),
+        trace=problem.trace,
+        seconds=max(seconds, MIN_SECONDS),
+    )
 
 
 class _PlateauOrLate:

@@ -46,6 +46,12 @@ class Specification(NamedTuple):
     conditional: type
 
 
+def uses_near_rows(model):
+    """Whether predictions of a model, or of all models of a mixture, use near training rows."""
+    names = [model] if isinstance(model, str) else [name for name, _ in model]
+    return all(_MODELS[name][2] is PICConditional for name in names)
+
+
 def specification(model, alpha):
     """Specification of a name, or of pairs of a name and a weight.
 

@@ -7,6 +7,7 @@ import numpy as np
 from ..fitting.problem import FitResult
 from ..partitions.partition import Blocks, PartitionChoice, check_labels, position_of
 from .models import Specification
+from .prediction import PICConditional
 
 # Largest block of a model whose blocks are dense: its matrices take 3 GB each.
 LARGEST_BLOCK = 20_000
@@ -32,6 +33,8 @@ class BlockPlan:
         Whether a later fit may go on from the q(u) of this one.
     conditioning : ChainChoice, NeighboursChoice or None
         What rows are conditioned on, where the model says so.
+    inducing : str or None
+        How inducing inputs are chosen again once a kernel is learned; None to leave them.
     """
 
     specification: Specification
@@ -42,6 +45,12 @@ class BlockPlan:
     copies: bool = True
     continues: bool = False
     conditioning: object = None
+    inducing: str | None = None
+
+    @property
+    def uses_near_rows(self):
+        """Whether predictions use training rows beside the inducing inputs."""
+        return self.specification.conditional is PICConditional
 
     @property
     def model(self):

@@ -10,12 +10,13 @@ from dataclasses import replace
 import numpy as np
 
 from .._linalg import NotPositiveDefiniteError
+from ..data.inducing import choose_inducing
 from ..factors.block_sums import block_sums
 from ..factors.passes import Pieces
 from ..fitting.budget import Budget
 from ..fitting.fingerprints import fingerprint
 from ..fitting.weak_spots import warn_of_weak_spots
-from ..kernels._length_scales import input_scales
+from ..kernels._length_scales import input_scales, nearness_scales
 from ..partitions.conditioning import ConditionedBlocks
 from ..partitions.partition import LARGEST_SHARE, Blocks, position_of
 from .finish import (
@@ -27,12 +28,11 @@ from .finish import (
 )
 from .hyperparameters import learn_on_sample
 from .natural_gradient import learn_stochastic
+from .near_rows import can_learn, learn_from_near_rows
 from .results import BlockFitResult, Progress, check_sizes
 
 # Rows of a block of a model whose factors are rows: any number gives the same sums.
 ROW_BLOCK = 1024
-# Inputs whose length scales are so many standard deviations play no role in a partition.
-_LARGEST_SCALE = 100.0
 
 
 def learn(problem, plan, before=None):
@@ -57,7 +57,7 @@ def learn(problem, plan, before=None):
     parameters, budget = problem.start.parameters, Budget(problem.trace.clock)
     n_iter = n_steps = 0
     if problem.learns:
-        parameters, n_iter, n_steps = _learn(problem, plan, budget)
+        problem, parameters, n_iter, n_steps = _learn(problem, plan, budget)
     mark = _mark(problem, plan, parameters)
     if mark is not None and before is not None and before.progress.mark == mark:
         seed = before.progress.seed
@@ -88,25 +88,49 @@ def learn(problem, plan, before=None):
 
 
 def _learn(problem, plan, budget):
-    """Parameters, iterations and steps."""
+    """The problem with its kernel chosen, parameters, iterations and steps."""
+    start, near = problem.start.parameters, plan.uses_near_rows and can_learn(problem)
     begin = time.perf_counter()
-    blocks = _make_blocks(problem, plan, None, int(problem.rng.randint(2**31)))[0]
+    blocks = None
+    if budget.is_limited or not near:
+        blocks = _make_blocks(problem, plan, None, int(problem.rng.randint(2**31)))[0]
     seconds = time.perf_counter() - begin
-    start = problem.start.parameters
-    rearranged = None
-    if plan.conditioning is not None:  # near rows are what the model depends on
-
-        def rearranged(parameters):
-            return _make_blocks(problem, plan, parameters, int(problem.rng.randint(2**31)))[0]
-
     try:
         keep_time_for_all_blocks(problem, plan, start, blocks, budget, seconds)
         if problem.settings.optimizer == "adam":
-            return learn_stochastic(problem, plan, blocks, budget)
-        return learn_on_sample(problem, plan, blocks, budget, rearranged)
+            return problem, *learn_stochastic(problem, plan, blocks, budget)
+        if near:
+            return _learn_near(problem, plan, budget)
+        return problem, *learn_on_sample(problem, plan, blocks, budget, _rearranged(problem, plan))
     except NotPositiveDefiniteError as error:
         check_shares(plan.model, error)
         raise explained(error, problem.rows, start.noise_variance) from error
+
+
+def _learn_near(problem, plan, budget):
+    """Kernel and noise from near rows; then inducing inputs for them."""
+    chosen, parameters, n_iter = learn_from_near_rows(problem, budget)
+    rows, problem = problem.rows, replace(problem, start=chosen)
+    if plan.inducing is not None:
+        scale = input_scales(parameters.kernel, _column_std(rows))
+        Z = choose_inducing(
+            plan.inducing,
+            rows.X,
+            rows.weight,
+            len(parameters.Z),
+            parameters.kernel,
+            scale,
+            problem.rng,
+        )
+        parameters = parameters.with_values(Z=Z)
+    return problem, parameters, n_iter, 0
+
+
+def _rearranged(problem, plan):
+    """What makes blocks anew where near rows are what the model depends on, else None."""
+    if plan.conditioning is None:
+        return None
+    return lambda found: _make_blocks(problem, plan, found, int(problem.rng.randint(2**31)))[0]
 
 
 def _size(plan):
@@ -140,17 +164,21 @@ def _make_blocks(problem, plan, parameters, seed):
     if not plan.model.dense:
         order = np.random.RandomState(seed).permutation(len(rows))
         return Blocks(rows, order // ROW_BLOCK), None, None
-    std = np.asarray(rows.X[:: max(1, len(rows) // 50_000)], dtype=np.float64).std(axis=0)
-    std = np.where(std > 0, std, 1.0)
+    std = _column_std(rows)
     scale = std
     if parameters is not None:
-        scale = np.minimum(input_scales(parameters.kernel, std), _LARGEST_SCALE * std)
+        scale = nearness_scales(parameters.kernel, std)
     if plan.conditioning is not None:
         blocks, partition = plan.conditioning.make(rows, plan.partition, scale, problem.rng)
     else:
         partition = plan.partition.make(scale)
         blocks = Blocks(rows, partition.fit(rows.X, problem.rng))
     return check_sizes(blocks, plan.model), partition, None
+
+
+def _column_std(rows):
+    std = np.asarray(rows.X[:: max(1, len(rows) // 50_000)], dtype=np.float64).std(axis=0)
+    return np.where(std > 0, std, 1.0)
 
 
 def add_rows(found, rows, settings, rng):

@@ -9,25 +9,25 @@ from .tasks import SparseGPRegressor
 class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
     """Sparse Gaussian process regression in blocks of rows, at any time.
 
-    This is one estimator for the sparse models SoR, DTC, VFE, FITC, FIC, PITC, PIC, LMA and VIF and
-    for mixtures of them. Inducing inputs explain a part of the prior's variance; the models differ
-    in how much of the rest a block of rows keeps. With PIC, the default, a prediction also uses the
-    rows of its own block: inducing inputs explain smooth structure, blocks local structure.
+    This is one estimator for the sparse models SoR to VIF and for mixtures of them. Inducing inputs
+    explain a part of the prior's variance; the models differ in how much of the rest rows keep.
+    With VIF, the default, and with PIC and LMA a prediction also uses training rows near it.
 
     Parameters
     ----------
     kernel : Kernel, default=None
         Any kernel of :mod:`sklearn.gaussian_process.kernels`, sums, products and powers of them, or
         :class:`~sklearn_sgp.kernels.Columns`. ``WhiteKernel`` terms of the outermost sum are the
-        noise. None means ``ConstantKernel() * RBF()`` with one length scale for each column; its
-        starting values and bounds come from the data, or from the first batch. The kernel refers to
-        normalised targets (see ``normalize_y``) and to inputs in their own units.
+        noise. None means one with length scales for each column, whose starting values and bounds
+        come from the first rows: for "pic", "lma" and "vif" a smooth part, ``RBF`` or
+        ``Matern(nu=1.5)``, and a rough one, ``Matern(nu=0.5)``; for others ``ConstantKernel() *
+        RBF()``. It refers to normalised targets (see ``normalize_y``) and unscaled inputs.
 
-    model : {"sor", "dtc", "vfe", "fitc", "fic", "pitc", "pic", "lma", "vif"} or \
-            list of (str, float), default="pic"
-        The model, or a mixture ``[("dtc", 0.5), ("fitc", 0.5)]`` of models with one test
-        conditional and of weights that sum to 1. "sor" and "dtc" learn under the variational bound,
-        since their own marginal likelihood overfits. All others learn under their own objective.
+    model : {"auto", "sor", "dtc", "vfe", "fitc", "fic", "pitc", "pic", "lma", "vif"} or \
+            list of (str, float), default="auto"
+        The model; "auto" is "vif", or "pic" where ``fit`` gets ``blocks``. Or a mixture of models
+        with one test conditional, of weights that sum to 1: ``[("dtc", 0.5), ("fitc", 0.5)]``.
+        "sor" and "dtc" learn under the variational bound, since their own marginal overfits.
 
     alpha_divergence : float, default=1.0
         Power of the factors, from 0 (variational) to 1 (the model's own marginal likelihood). Only
@@ -52,8 +52,9 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
     markov_order : int, default=1
         Number of blocks before it in the chain that a block of "lma" is conditioned on. 0 is PIC.
 
-    n_neighbors : int, default=30
-        Number of earlier rows that a small group of rows of "vif" is conditioned on.
+    n_neighbors : int, default=200
+        Number of earlier rows that a group of rows of "vif" is conditioned on. Groups have half as
+        many rows, at least 30; a test row uses twice as many as both together. Fewer are faster.
 
     blocks_per_step : int, default=1
         Number of blocks of a step of the anytime solver.
@@ -86,12 +87,13 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
         Bounds of the noise variance. "fixed" holds it at its starting value.
 
     optimizer : {"auto", "lbfgs", "adam"} or None, default="auto"
-        "auto" runs L-BFGS on the objective of sampled whole blocks, from long and from short length
-        scales, and then on more blocks. "lbfgs" runs L-BFGS on all blocks. "adam" takes stochastic
+        "auto" learns "pic", "lma" and "vif" from groups of near rows, each given the rows around
+        it, and then chooses inducing inputs; other models by L-BFGS on the objective of sampled
+        whole blocks, and then of more. "lbfgs" runs L-BFGS on all blocks. "adam" takes stochastic
         steps, block by block. None computes the posterior at the starting values.
 
     init_size : int, default=8192
-        Number of rows of the blocks in the first L-BFGS stage.
+        Number of rows of the groups, or of the blocks of the first L-BFGS stage.
 
     n_restarts_optimizer : int, default=0
         Number of starts besides the first in the first L-BFGS stage, drawn log-uniformly within the
@@ -200,10 +202,9 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
 
     Notes
     -----
-    Rows that belong together, such as flights of one route, are better blocks than those of
-    k-means: give them as ``blocks``. On 1.95 million flights, PIC with k-means predicts delays with
-    an RMSE of 34 minutes. With 2,000 blocks of similar distance and time of departure it is 31. If
-    ``max_time`` is a few seconds, the variational bound is learned from, and a warning says so.
+    Rows that belong together, such as flights of one route, are better blocks of PIC than those of
+    k-means: on 1.95 million flights PIC has an RMSE of 34 minutes with k-means, of 31 with 2,000
+    ``blocks`` of similar distance and time of departure.
 
     The first pass over the blocks is finished if it takes at most a second more than was kept for
     it; otherwise a warning says how many rows the posterior rests on. It rests on few after few
@@ -215,11 +216,10 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
     within blocks, `sample_y` draws them jointly, at most 2,000 rows unless ``method="joint"``, and
     `sample_functions` raises; so it is with SoR and FIC.
 
-    LMA puts blocks in a chain, and conditions each on the blocks before it; a test row sees its
-    block and those beside it. VIF conditions small groups of near rows on the nearest earlier rows,
-    and so has no borders. With all earlier rows as conditions both are the exact GP. Later batches
-    form new groups, so factors of old rows never change. With ``n_inducing=0`` VIF is Vecchia's
-    approximation.
+    LMA conditions each block of a chain on the blocks before it; a test row sees its block and
+    those beside it. VIF conditions groups of near rows on the nearest earlier rows, and so has no
+    borders; with ``n_inducing=0`` it is Vecchia's approximation. Given all earlier rows both are
+    the exact GP. Later batches form new groups: old factors never change.
 
     PITC to VIF keep their training rows, as a prediction needs those that are near. With b rows, a
     block costs O(b^3 + b^2 m + b m^2), and again once in prediction; each predicted row then costs
@@ -255,14 +255,14 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
         self,
         kernel=None,
         *,
-        model="pic",
+        model="auto",
         alpha_divergence=1.0,
         solver="anytime",
         n_blocks=None,
         block_size=1000,
         partition="kmeans",
         markov_order=1,
-        n_neighbors=30,
+        n_neighbors=200,
         blocks_per_step=1,
         schedule="average",
         step_size=0.1,

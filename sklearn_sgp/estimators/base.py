@@ -160,6 +160,10 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
         chosen = {name: getattr(self, name) for name in Settings.__dataclass_fields__}
         return Settings(**{**chosen, "n_jobs": resolved_jobs(self.n_jobs)})
 
+    def _default_kernels(self):
+        """Return which default kernels are tried; see `starting_values.default_kernels`."""
+        return "one"
+
     def _choices(self):
         return Choices(
             kernel=self.kernel,
@@ -170,6 +174,7 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
             noise_variance_bounds=self.noise_variance_bounds,
             ties_length_scales=self._ties_length_scales,
             learns=self.optimizer is not None,
+            tries=self._default_kernels(),
         )
 
     def _learn(self, data, progress, clock, learner, *, labels=None):

@@ -7,7 +7,7 @@ from sklearn.utils import check_random_state
 
 from .._compat import FitProgress, HasMethods, Interval, StrOptions
 from ..blocks import solver
-from ..blocks.models import NAMES, specification
+from ..blocks.models import NAMES, specification, uses_near_rows
 from ..blocks.prediction import FactorCache
 from ..blocks.results import BlockPlan
 from ..blocks.schedules import Average, RobbinsMonro
@@ -22,7 +22,7 @@ BLOCK_CONSTRAINTS = {
     name: value for name, value in REGRESSOR_CONSTRAINTS.items() if name != "batch_size"
 } | {
     "n_restarts_optimizer": [Interval(Integral, 0, None, closed="left")],
-    "model": [StrOptions(NAMES), list, tuple],
+    "model": [StrOptions({"auto", *NAMES}), list, tuple],
     "n_inducing": [Interval(Integral, 0, None, closed="left")],
     "alpha_divergence": [Interval(Real, 0, 1, closed="both")],
     "solver": [StrOptions({"exact", "anytime"})],
@@ -38,6 +38,8 @@ BLOCK_CONSTRAINTS = {
     "n_neighbors": [Interval(Integral, 0, None, closed="left")],
     "copy_X": ["boolean"],
 }
+# Rows of a group of "vif": half as many as its neighbours, so that factorisations serve many rows.
+_LEAST_GROUP = 30
 # Memory for factorised blocks that were predicted in.
 _CACHE_BYTES = 256 << 20
 
@@ -54,10 +56,11 @@ class BlockLearning:
     def _fit_blocks(self, X, y, sample_weight, blocks):
         clock = Clock(self.max_time)
         X, y, weight = self._checked(X, y, sample_weight, reset=True)
-        if not self.n_inducing and self.model not in ("lma", "vif"):
+        model = self._chosen_model(blocks)
+        if not self.n_inducing and model not in ("lma", "vif"):
             raise ValueError(
                 "n_inducing must be positive unless the model is 'lma' or 'vif', which need no "
-                f"inducing inputs. Got 0 for {self.model!r}."
+                f"inducing inputs. Got 0 for {model!r}."
             )
         if blocks is not None and self.model == "vif":
             raise ValueError(
@@ -70,7 +73,7 @@ class BlockLearning:
             X, y, weight, labels = drop_zero_weight(X, y, weight, labels)
         data, progress = self._encoded(X, y, weight, merges=not ordered), FitProgress(self, X, y)
         before = getattr(self, "_blocks", None) if self.warm_start else None
-        learner = partial(solver.learn, plan=self._plan(len(data.X)), before=before)
+        learner = partial(solver.learn, plan=self._plan(len(data.X), labels), before=before)
         self._learn(data, progress, clock, learner, labels=labels)
 
     @transactional
@@ -87,7 +90,8 @@ class BlockLearning:
         else:
             self.n_samples_seen_ = found.progress.n_rows
 
-    def _plan(self, n_rows):
+    def _plan(self, n_rows, labels):
+        model = self._chosen_model(labels)
         schedule = None
         if self.solver == "anytime":
             schedule = Average()
@@ -95,22 +99,36 @@ class BlockLearning:
                 schedule = RobbinsMonro(self.step_size, self.step_decay, self.step_power)
         size = self.block_size if self.n_blocks is None else -(-n_rows // self.n_blocks)
         return BlockPlan(
-            specification=specification(self.model, self.alpha_divergence),
+            specification=specification(model, self.alpha_divergence),
             schedule=schedule,
             blocks_per_step=self.blocks_per_step,
             partition=PartitionChoice(self.partition, size),
             block_size=self.block_size,
             copies=self.copy_X,
             continues=self.warm_start,
-            conditioning=self._conditioning(),
+            conditioning=self._conditioning(model),
+            inducing=self.inducing if isinstance(self.inducing, str) else None,
         )
 
-    def _conditioning(self):
+    def _chosen_model(self, labels):
+        """Return the model; "auto" is VIF, which finds near rows itself, or PIC of given blocks."""
+        if self.model != "auto":
+            return self.model
+        return "vif" if labels is None else "pic"
+
+    @property
+    def _ties_length_scales(self):
+        return uses_near_rows(self._chosen_model(None))
+
+    def _default_kernels(self):
+        return "local" if self._ties_length_scales else "one"
+
+    def _conditioning(self, model):
         """Return what rows are conditioned on, or None."""
-        if self.model == "lma":
+        if model == "lma":
             return ChainChoice(self.markov_order)
-        if self.model == "vif":
-            return NeighboursChoice(self.n_neighbors)
+        if model == "vif":
+            return NeighboursChoice(self.n_neighbors, max(_LEAST_GROUP, self.n_neighbors // 2))
         return None
 
     def _fitted_attributes(self, found, targets, weight):

@@ -89,7 +89,7 @@ class ConditionedFactor:
         if k:
             la.trsm(np.ascontiguousarray(L[:k, :k]), C, True)
             la.gemm(C, A_J[:k], residual_A, True, False, -1.0, 1.0)
-            residual_y = residual_y - C.T @ y_J[:k]
+            residual_y = residual_y - product(C, np.ascontiguousarray(y_J[:k]), trans_a=True)
         L_own = np.ascontiguousarray(L[k:, k:])
         residual_y = np.ascontiguousarray(residual_y)
         la.trsm(L_own, residual_A)
@@ -137,36 +137,53 @@ class ConditionedFactor:
         """Cotangents of A_J^T (n_J, m) and of S (n_J, n_J) of one group.
 
         ``e`` (n_B, t) and ``SAt`` (n_B, m), the residuals and their A^T times the covariance, are
-        whitened by the factor of R_B, and so is ``E`` (n_B, n_B), At cov At^T.
+        whitened by the factor of R_B, and so is ``E`` (n_B, n_B), At cov At^T; it is overwritten.
         """
         k, t, C = group.n_before, e.shape[1], group.C
         L_own = np.ascontiguousarray(group.L_own)
-        E = t * E + e @ e.T
-        E.flat[:: len(E) + 1] -= t
-        G = 0.5 * E  # cotangent of R_B, whitened from both sides
-        la.trsm(L_own, G, True)
-        G = np.ascontiguousarray(G.T)
-        la.trsm(L_own, G, True)
+        E *= 0.5 * t
+        la.gemm(e, e, E, False, True, 0.5, 1.0)
+        E.flat[:: len(E) + 1] -= 0.5 * t
+        la.trsm(L_own, E, True)
+        G = np.ascontiguousarray(E.T)
+        la.trsm(L_own, G, True)  # cotangent of R_B
         # cotangent of (A_B - A_N C)^T, from the squares and from the trace
-        At_bar = e @ mean.T - t * SAt
+        At_bar = product(e, mean, trans_b=True)
+        la.axpy(-t, SAt, At_bar)
         la.trsm(L_own, At_bar, True)
+        residual = product(L_own, self.residual_At[group.own])  # A_B - A_N C, transposed
+        inner = product(G, residual)
+        if not k:
+            la.axpy(-2.0, inner, At_bar)  # S = K - A^T A + noise
+            return At_bar, G
+        # C = inv(S_NN) S_NB moves with S, too
         r = np.array(e, order="C")
         la.trsm(L_own, r, True)  # inv(R_B) times the residual
-        residual = L_own @ self.residual_At[group.own]  # A_B - A_N C, transposed
-        P = np.vstack([-C, np.eye(len(G))])  # R_B = P^T S P
-        S_bar = P @ G @ P.T
-        J_bar = np.vstack([-C @ At_bar, At_bar])
-        inner = G @ residual
-        if k:
-            # C = inv(S_NN) S_NB moves with S, too
-            A_N, y_N = A_t[group.index[:k]], self.y[group.index[:k]]
-            D = y_N @ r.T - A_N @ At_bar.T
-            L_N = np.ascontiguousarray(group.L[:k, :k])
-            la.trsm(L_N, D)
-            la.trsm(L_N, D, True)
-            S_bar[:k] += 0.5 * (D @ P.T)
-            S_bar[:, :k] += 0.5 * (P @ D.T)
-            inner += 0.5 * (D.T @ A_N)
-            J_bar[:k] -= D @ residual
-        J_bar -= 2.0 * (P @ inner)  # S = K - A^T A + noise
-        return J_bar, S_bar
+        A_N, y_N = A_t[group.index[:k]], self.y[group.index[:k]]
+        D = product(y_N, r, trans_b=True)
+        la.gemm(A_N, At_bar, D, False, True, -1.0, 1.0)
+        L_N = np.ascontiguousarray(group.L[:k, :k])
+        la.trsm(L_N, D)
+        la.trsm(L_N, D, True)
+        la.gemm(D, A_N, inner, True, False, 0.5, 1.0)
+        la.axpy(-2.0, inner, At_bar)
+        J_bar = np.empty((k + len(G), At_bar.shape[1]))
+        J_bar[k:] = At_bar
+        from_before = product(C, At_bar)
+        la.gemm(D, residual, from_before, False, False, 1.0, 1.0)
+        J_bar[:k] = -from_before
+        return J_bar, _cotangent_of_all(G, C, D)
+
+
+def _cotangent_of_all(G, C, D):
+    """P G P^T + (P D^T, 0) / 2 + its transpose, with R_B = P^T S P and P = (-C, 1)."""
+    k = len(C)
+    S_bar = np.empty((k + len(G), k + len(G)))
+    CG = product(C, G)
+    product_CD = product(C, D, trans_b=True)
+    S_bar[:k, :k] = product(CG, C, trans_b=True)
+    S_bar[:k, :k] -= 0.5 * (product_CD + product_CD.T)
+    S_bar[:k, k:] = 0.5 * D - CG
+    S_bar[k:, :k] = S_bar[:k, k:].T
+    S_bar[k:, k:] = G
+    return S_bar

@@ -76,6 +76,8 @@ class Start:
         The fingerprint of what the user gave as ``inducing``.
     with_default_bounds : tuple of str
         Groups whose bounds the user did not choose.
+    alternatives : tuple of Start
+        With other default kernels.
     """
 
     kernel: object
@@ -84,6 +86,7 @@ class Start:
     space: ParameterSpace
     inducing: object = None
     with_default_bounds: tuple = ()
+    alternatives: tuple = ()
 
 
 @dataclass(frozen=True)

@@ -1,21 +1,22 @@
 """From what the user gave to starting values, bounds and the space of what is learned."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
 from .._warnings import warn_caller
 from ..data.inducing import choose_inducing, distinct_rows, given_inducing, is_new
 from ..data.rows import column_mean_std
 from ..kernels._compile import compile_without_noise
-from ..kernels._length_scales import input_scales
+from ..kernels._length_scales import input_scales, scale_places
 from ..kernels._white_noise import fixed_unit_noise, starting_noise
 from ..optimize.parameters import Group, Parameters, ParameterSpace, TiedLengthScales
 from .fingerprints import fingerprint, structure
 from .problem import Start
 
 _LENGTH_SCALE_RANGE = np.array([1e-4, 1e4])  # in units of the inputs' standard deviations
+_ROUGH_VARIANCE = 0.1  # of the rough part of a default kernel, at the start
 _USUAL_NOISE = (1e-4, 1.0)  # of random starts, in units of the scaled targets' variance
 _DEFAULT_NOISE_BOUNDS = fingerprint((1e-6, 1e3))
 
@@ -25,7 +26,8 @@ class Choices:
     """What the user chose about the model; names as in the public interface.
 
     ``noise_variance`` and its bounds are None for classifiers. ``ties_length_scales`` says whether
-    a weak prior ties those of the default kernel. ``learns`` says whether anything is learned.
+    a weak prior ties those of the default kernel. ``learns`` says whether anything is learned, and
+    ``tries`` which default kernels are: "one", or several "smooth" or "local" ones.
     """
 
     kernel: object
@@ -36,6 +38,7 @@ class Choices:
     noise_variance_bounds: object = None
     ties_length_scales: bool = False
     learns: bool = True
+    tries: str = "one"
 
 
 def start(rows, choices, likelihood, rng, previous=None, choose=None):
@@ -63,7 +66,31 @@ def start(rows, choices, likelihood, rng, previous=None, choose=None):
         If kernel, noise or inducing inputs are not what they must be.
     """
     center, std = column_mean_std(rows.X, rows.weight)
-    kernel = default_kernel(std) if choices.kernel is None else choices.kernel
+    kernels = _kernels(choices, std, previous)
+    shared = (rows, choices, likelihood, previous, center, std)
+    first = _start_with(
+        kernels[0],
+        *shared,
+        lambda parameters: _inducing_inputs(rows, choices, parameters, std, rng, choose, previous),
+    )
+    Z = first.parameters.Z
+    others = (_start_with(kernel, *shared, lambda _: Z) for kernel in kernels[1:])
+    return replace(first, alternatives=tuple(others))
+
+
+def _kernels(choices, std, previous):
+    """The given kernel, or default ones: that of an earlier fit alone, if it was one of them."""
+    if choices.kernel is not None:
+        return [choices.kernel]
+    kernels = default_kernels(std, choices.tries if choices.learns else "one")
+    if previous is not None:
+        before = structure(previous.parameters.kernel.sklearn_kernel)
+        return [kernel for kernel in kernels if structure(kernel) == before] or kernels
+    return kernels
+
+
+def _start_with(kernel, rows, choices, likelihood, previous, center, std, inducing_inputs):
+    """The start with one kernel; ``inducing_inputs`` is a function of its `Parameters`."""
     expression, whites, theta_bounds = compile_without_noise(kernel, center)
     if likelihood.has_noise:
         noise, noise_bounds = starting_noise(
@@ -80,8 +107,7 @@ def start(rows, choices, likelihood, rng, previous=None, choose=None):
         bounds["log_noise"] = np.log(noise_bounds)
     parameters = Parameters(expression, values)
     parameters = parameters.with_values(**_learned(previous, likelihood, parameters, bounds))
-    Z = _inducing_inputs(rows, choices, parameters, std, rng, choose, previous)
-    parameters = parameters.with_values(Z=Z)
+    parameters = parameters.with_values(Z=inducing_inputs(parameters))
     if choices.learns and not expression.differentiable_inputs:
         warn_caller(
             f"The kernel {kernel!r} has a part without analytic gradients: its parameters are "
@@ -90,7 +116,7 @@ def start(rows, choices, likelihood, rng, previous=None, choose=None):
     tied = choices.kernel is None and choices.ties_length_scales
     space = ParameterSpace(
         tuple(_groups(choices, expression, likelihood, theta_bounds, noise_bounds, std)),
-        TiedLengthScales(np.log(std)) if tied else None,
+        TiedLengthScales(np.log(std), tuple(scale_places(expression))) if tied else None,
     )
     default = ("theta",) if choices.kernel is None else ()
     if not whites and fingerprint(choices.noise_variance_bounds) == _DEFAULT_NOISE_BOUNDS:
@@ -215,10 +241,36 @@ def starting_length_scale(std):
     return std * np.sqrt(len(std))
 
 
-def default_kernel(std):
-    """Constant times squared exponential, one length scale for each column, from the data."""
+def default_kernels(std, tries):
+    """Kernels among which a fit chooses by their evidence on some rows.
+
+    Inducing inputs alone follow only what is smooth. A model that uses near rows can have a rough
+    part, too. Either part may vanish, so that each sum includes the kernels of its parts.
+
+    Parameters
+    ----------
+    std : ndarray of shape (d,)
+        Standard deviations of the columns.
+    tries : {"one", "smooth", "local"}
+
+    Returns
+    -------
+    kernels : list of Kernel
+    """
+    smooth = _scaled(RBF, std)
+    if tries == "one":
+        return [smooth]
+    middle = _scaled(Matern, std, nu=1.5)
+    if tries == "smooth":
+        return [smooth, middle, _scaled(Matern, std, nu=2.5)]
+    rough = _scaled(Matern, std, _ROUGH_VARIANCE, nu=0.5)
+    return [smooth + rough, middle + rough]
+
+
+def _scaled(make, std, variance=1.0, **options):
+    """A variance times a stationary kernel with length scales of the columns."""
     length_scale = starting_length_scale(std)
     bounds = length_scale[:, None] * _LENGTH_SCALE_RANGE
     if len(std) == 1:
-        return ConstantKernel(1.0, (1e-4, 1e4)) * RBF(float(length_scale[0]), tuple(bounds[0]))
-    return ConstantKernel(1.0, (1e-4, 1e4)) * RBF(length_scale, bounds)
+        length_scale, bounds = float(length_scale[0]), tuple(bounds[0])
+    return ConstantKernel(variance, (1e-4, 1e4)) * make(length_scale, bounds, **options)

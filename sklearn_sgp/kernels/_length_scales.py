@@ -8,6 +8,8 @@ from ._compile import compile_kernel
 from ._nodes import Opaque, leaves
 from ._white_noise import split_noise
 
+_LARGEST_SCALE = 100.0  # in standard deviations of a column
+
 
 def input_scales(kernel, fallback):
     """Shortest length scale on each column of the inputs.
@@ -30,6 +32,14 @@ def input_scales(kernel, fallback):
     return np.where(np.isfinite(shortest), shortest, fallback)
 
 
+def nearness_scales(kernel, std):
+    """Units in which distances tell which rows are near, shape (d,).
+
+    Shortest length scales, at most 100 standard deviations: beyond those a column plays no role.
+    """
+    return np.minimum(input_scales(kernel, std), _LARGEST_SCALE * std)
+
+
 def with_shorter_scales(expression, theta, share):
     """Free log parameters with every free length scale multiplied by ``share``.
 
@@ -48,11 +58,21 @@ def with_shorter_scales(expression, theta, share):
 
 def scale_mask(expression):
     """Which free log parameters are length scales, bools of shape (n_theta,)."""
-    is_scale = np.zeros(len(expression.values), dtype=bool)
+    mask = np.zeros(len(expression.theta), dtype=bool)
+    for places in scale_places(expression):
+        mask[places] = True
+    return mask
+
+
+def scale_places(expression):
+    """Places of the free length scales of each part of a kernel among its free log parameters."""
+    places = []
     for leaf, _ in _leaves(expression):
         if leaf.length_scale is not None:
+            is_scale = np.zeros(len(expression.values), dtype=bool)
             is_scale[leaf.length_scale] = True
-    return is_scale[expression.free]
+            places.append(np.flatnonzero(is_scale[expression.free]))
+    return places
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,7 @@ class Stationary(_ScaledLeaf):
         shape = _NO_SHAPE.copy()
         shape[: len(self.shape)] = p[list(self.shape)]
         Zs = np.ascontiguousarray(self._scaled(p, Z))
-        Xs = self._scaled(p, X)
+        Xs = Zs if X is Z else self._scaled(p, X)
         return Zs, Xs, np.ascontiguousarray(Xs.T), self.variance(p), shape
 
     def block(self, p, Z, X, direct=False):

@@ -90,7 +90,7 @@ class Group:
 
 @dataclass(frozen=True)
 class TiedLengthScales:
-    """Log density of length scales that scatter by a factor of e about one that all may share.
+    """Log density of length scales that scatter about one that all may share.
 
     A bound has no price for one more length scale: with as many columns as tens of rows it chooses
     the few that set these very rows apart. Against thousands of rows the prior weighs nothing.
@@ -98,19 +98,26 @@ class TiedLengthScales:
     Parameters
     ----------
     log_std : ndarray of shape (d,)
-        Logarithms of the columns' standard deviations; the last d entries of theta are the
-        logarithms of their length scales.
+        Logarithms of the columns' standard deviations.
+    places : tuple of ndarray of int, shape (d,)
+        For each part of the kernel that has length scales: where their logarithms are in theta.
+    precision : float
+        Inverse squared scatter of the logarithms.
     """
 
     log_std: np.ndarray
+    places: tuple
+    precision: float = 1.0
 
     def __call__(self, theta):
         """Value, up to a constant, and gradient."""
-        relative = theta[-len(self.log_std) :] - self.log_std
-        away = relative - relative.mean()
-        gradient = np.zeros_like(theta)
-        gradient[-len(away) :] = -away
-        return -0.5 * float(away @ away), gradient
+        value, gradient = 0.0, np.zeros_like(theta)
+        for place in self.places:
+            relative = theta[place] - self.log_std
+            away = relative - relative.mean()
+            gradient[place] = -self.precision * away
+            value -= 0.5 * self.precision * float(away @ away)
+        return value, gradient
 
 
 @dataclass(frozen=True)

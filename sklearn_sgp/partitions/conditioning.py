@@ -175,7 +175,7 @@ class NeighboursChoice:
     """
 
     n_neighbors: int
-    group_size: int = 30
+    group_size: int
 
     def make(self, rows, choice, scale, rng):
         """Blocks and partition; parameters as those of `ChainChoice.make`."""

@@ -91,14 +91,14 @@ def test_a_sample_has_whole_blocks(toy):
 def test_few_blocks_first_and_then_more(rng, monkeypatch):
     """Each stage goes on from the one before on at least as many blocks, scaled to all rows."""
     problem, blocks = local_problem(rng, init_size=75, optimizer="auto")
-    stages, ascend = [], hyperparameters._ascend
+    stages, ascend = [], hyperparameters.ascend_blocks
 
     def recorded(problem, objective, sample, start, max_iter, seconds, budget, copies=1.0):
         found = ascend(problem, objective, sample, start, max_iter, seconds, budget, copies)
         stages.append((len(sample), copies, start, found[0]))
         return found
 
-    monkeypatch.setattr(hyperparameters, "_ascend", recorded)
+    monkeypatch.setattr(hyperparameters, "ascend_blocks", recorded)
     learned(problem, blocks, "fitc")
     counts = [count for count, *_ in stages]
     assert counts[0] == 1 and counts == sorted(counts) and counts[-1] > 1

@@ -54,9 +54,11 @@ def test_reports_of_an_epoch_are_few_where_blocks_are_many(toy):
 def test_verbose_says_the_stage_and_the_time_left(toy, capsys):
     """While kernel and noise are learned, lines say from how many blocks and rows."""
     model = AnytimeSGPRegressor(n_inducing=5, n_blocks=3, max_iter=2, random_state=0, verbose=1)
-    model.set_params(max_time=1e4).fit(*toy)
-    first = capsys.readouterr().out.splitlines()[0]
-    assert "learning from 3 blocks, 60 of 60 rows" in first and "s left)" in first
+    said = {"pitc": "learning from 3 blocks, 60 of", "pic": "learning from 60 of"}
+    for name, words in said.items():
+        model.set_params(model=name, max_time=1e4).fit(*toy)
+        first = capsys.readouterr().out.splitlines()[0]
+        assert f"{words} 60 rows" in first and "s left)" in first
 
 
 # Callbacks
@@ -77,7 +79,7 @@ def test_a_callback_ends_the_steps(toy, monkeypatch):
 def test_a_callback_that_ends_learning_leaves_a_whole_epoch(toy, monkeypatch, entries):
     """Learning ends, and q(u) still rests on all rows."""
     stop_at(monkeypatch, entries)
-    ours = AnytimeSGPRegressor(n_inducing=5, n_blocks=4, random_state=0).fit(*toy)
+    ours = AnytimeSGPRegressor(model="pic", n_inducing=5, n_blocks=4, random_state=0).fit(*toy)
     assert ours.n_iter_ <= 5 and ours.n_steps_ == 4 and ours.n_samples_seen_ == 60
     assert ours._blocks.progress.is_complete
 

@@ -181,7 +181,7 @@ def test_without_inducing_inputs(name, data):
 def test_other_models_need_inducing_inputs(data):
     """Only models whose rows know their neighbours do without."""
     with pytest.raises(ValueError, match=r"n_inducing must be positive unless .* Got 0 for 'pic'"):
-        AnytimeSGPRegressor(n_inducing=0).fit(*data[:2])
+        AnytimeSGPRegressor(model="pic", n_inducing=0).fit(*data[:2])
 
 
 @EVERY

@@ -15,7 +15,7 @@ from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.fitting.problem import FitResult
 from sklearn_sgp.fitting.starting_values import (
     Choices,
-    default_kernel,
+    default_kernels,
     start,
     starting_length_scale,
 )
@@ -53,7 +53,7 @@ def names_of(space):
 def test_default_kernel(d):
     """The default kernel starts within its bounds, length scales in units of the inputs' spread."""
     std = np.geomspace(1e-6, 1e6, d)
-    kernel = default_kernel(std)
+    (kernel,) = default_kernels(std, "one")
     assert_allclose(np.exp(kernel.theta), [1.0, *(std * np.sqrt(d))])
     assert_allclose(starting_length_scale(std), std * np.sqrt(d))
     assert (kernel.bounds[:, 0] < kernel.theta).all()

@@ -60,7 +60,7 @@ def seed():
 CHOICES = {
     "lma": ChainChoice(1),
     "lma, two": ChainChoice(2),
-    "vif": NeighboursChoice(8, group_size=5),
+    "vif": NeighboursChoice(8, 5),
 }
 
 

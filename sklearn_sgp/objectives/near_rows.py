@@ -1,0 +1,104 @@
+"""Log density of groups of rows given the rows around them, and its gradient.
+
+    sum over groups of log p(y_B | y_N) = log N(y_NB; 0, K_NB + noise) - log N(y_N; 0, K_N + noise)
+
+under the exact process: a composite likelihood (docs/theory.md, eq. 47). It needs no inducing
+inputs, so that its gradient has no entry for them.
+"""
+
+import numpy as np
+
+from .._core import _linalg as la
+from .._linalg import NotPositiveDefiniteError, copy_of, product
+from .._parallel import group_bounds, map_groups
+from ..factors.block_factors import (
+    LOG_2PI,
+    SingularBlockError,
+    repetition_constant,
+    repetition_slope,
+    singular_block,
+)
+from ..factors.gradients import Gradient, noise_gradient
+from ..gp.posterior import outputs_by_noise
+
+
+class NearRowsEvidence:
+    """A function of `Parameters` that returns this density and its gradient.
+
+    Parameters
+    ----------
+    groups : list of ConditionedRows
+        Each has one group.
+    n_jobs : int or None
+    """
+
+    def __init__(self, groups, n_jobs=None):
+        self.groups, self.n_jobs = [_group(piece) for piece in groups], n_jobs
+        self.weight = sum(piece.total_weight for piece in groups)
+
+    def __call__(self, parameters):
+        tasks = [
+            (self.groups[lo:hi], parameters.kernel, parameters.noise_variance)
+            for lo, hi in group_bounds(len(self.groups), 1)
+        ]
+        parts = map_groups(_sums, tasks, self.n_jobs)
+        value, theta, noise = (sum(part) for part in zip(*parts, strict=True))
+        if not np.isfinite(value):
+            raise NotPositiveDefiniteError("the density of near rows is not finite")
+        slope = noise_gradient(parameters.noise_variance, noise)
+        return value, Gradient(theta=theta, log_noise=slope)
+
+
+def _sums(groups, kernel, noise_variance):
+    """Value and derivatives in theta and in the logarithm of each noise variance."""
+    outputs, value, theta = outputs_by_noise(noise_variance), 0.0, 0.0
+    noise = np.zeros(len(outputs))
+    for X, y, weight, k in groups:
+        K, K_bar = kernel.gram(X), 0.0
+        for i, (own, s2) in enumerate(outputs):
+            S = copy_of(K)
+            S.flat[:: len(S) + 1] += s2 / weight
+            of_own = np.ascontiguousarray(y[:, own])
+            part, S_bar = _conditional(S, of_own, weight, k, s2)
+            value += part
+            slope = float((np.diagonal(S_bar) / weight).sum())
+            noise[i] += s2 * slope - of_own.shape[1] * repetition_slope(weight[k:])
+            K_bar = S_bar if len(outputs) == 1 else K_bar + S_bar
+        theta = theta + kernel.gram_vjp(X, K_bar, False)[0]
+    return value, theta, noise
+
+
+def _group(piece):
+    """Inputs, targets and weights of a group, those that it is conditioned on first."""
+    (before, own), rows = piece.groups[0], piece.rows
+    rows = rows.select(np.concatenate([before, own]))
+    weight = np.ones(len(rows)) if rows.weight is None else rows.weight.astype(np.float64)
+    return np.asarray(rows.X, dtype=np.float64), rows.targets, weight, len(before)
+
+
+def _conditional(S, y, weight, k, noise_variance):
+    """log p(y_B | y_N) and the cotangent of S (n, n), which is overwritten; N are the first k."""
+    value = -y.shape[1] * repetition_constant(weight[k:], noise_variance)
+    L = S
+    if la.potrf(L) or not np.isfinite(np.diagonal(L)).all():
+        raise SingularBlockError(singular_block(noise_variance, weight))
+    L_N = np.ascontiguousarray(L[:k, :k])
+    joint, S_bar = _log_density(L, y)
+    value += joint
+    if k:
+        before, of_before = _log_density(L_N, np.ascontiguousarray(y[:k]))
+        value -= before
+        S_bar[:k, :k] -= of_before
+    return value, S_bar
+
+
+def _log_density(L, y):
+    """log N(y; 0, L L^T) summed over the columns of y, and its slope in L L^T; overwrites L."""
+    n, t = y.shape
+    half_log_det = float(np.log(np.diagonal(L)).sum())
+    la.potri(L)
+    la.mirror(L)
+    w = product(L, y)
+    value = -0.5 * float(np.vdot(y, w)) - t * (half_log_det + 0.5 * n * LOG_2PI)
+    la.gemm(w, w, L, False, True, 0.5, -0.5 * t)
+    return value, L

@@ -1,0 +1,61 @@
+"""Groups of near rows around random ones, each conditioned on the next nearest rows."""
+
+import numpy as np
+
+from ..data.rows import ConditionedRows, random_index
+from .neighbours import nearest_rows
+
+# So few rows are one group, conditioned on nothing: the exact Gaussian process.
+LARGEST_WHOLE = 512
+# Near rows are searched for among at most so many.
+_LARGEST_SEARCH = 1 << 20
+_LARGEST_SHARE = 3
+
+
+def random_groups(rows, n_groups, size, rng):
+    """Groups of rows from anywhere, conditioned on nothing; they know what is smooth and wide.
+
+    Parameters
+    ----------
+    rows : Rows
+    n_groups, size : int
+    rng : numpy.random.RandomState
+
+    Returns
+    -------
+    groups : list of ConditionedRows
+    """
+    nothing = np.empty(0, dtype=np.intp)
+    chosen = (rows.random_subset(size, rng) for _ in range(n_groups))
+    return [ConditionedRows(some, ((nothing, np.arange(len(some))),)) for some in chosen]
+
+
+def sampled_groups(rows, scale, n_groups, size, n_neighbors, rng):
+    """Groups to learn from.
+
+    Parameters
+    ----------
+    rows : Rows
+    scale : ndarray of shape (d,)
+        Units in which distances are taken.
+    n_groups : int
+        Fewer where a row would be in more than three groups.
+    size, n_neighbors : int
+        Rows of a group, and rows that it is conditioned on.
+    rng : numpy.random.RandomState
+
+    Returns
+    -------
+    groups : list of ConditionedRows
+        Each has one group.
+    """
+    if len(rows) <= LARGEST_WHOLE:
+        nothing = np.empty(0, dtype=np.intp)
+        return [ConditionedRows(rows, ((nothing, np.arange(len(rows))),))]
+    rows = rows.random_subset(_LARGEST_SEARCH, rng)
+    points = np.asarray(rows.X, dtype=np.float64) / scale
+    n_groups = min(n_groups, -(-_LARGEST_SHARE * len(points) // size))
+    middles = random_index(len(points), n_groups, rng)
+    near = nearest_rows(points, points[middles], size + n_neighbors)
+    group = (np.arange(size, size + n_neighbors), np.arange(size))
+    return [ConditionedRows(rows.select(index), (group,)) for index in near]

@@ -1,0 +1,119 @@
+"""Kernel and noise from near rows: which start goes on, what must hold, what a budget leaves."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from block_helpers import plan_of, problem_of
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
+
+from sklearn_sgp.blocks import near_rows, solver
+from sklearn_sgp.blocks.near_rows import can_learn, learn_from_near_rows
+from sklearn_sgp.fitting.budget import Budget
+from sklearn_sgp.partitions import sampling
+
+SMOOTH = ConstantKernel() * RBF(3.0)
+ROUGH = ConstantKernel() * Matern(3.0, nu=0.5)
+
+
+def rough_rows(rng, n=900):
+    """A walk: what Matern 1/2 describes, and no smooth kernel."""
+    x = np.arange(float(n)) / 30.0
+    return x[:, None], np.cumsum(rng.normal(0.0, 0.18, n)) + rng.normal(0.0, 0.1, n)
+
+
+def learned(problem):
+    return learn_from_near_rows(problem, Budget(problem.trace.clock))
+
+
+def problem_with(rng, kernel=SMOOTH, **settings):
+    return problem_of(*rough_rows(rng), kernel=kernel, optimizer="auto", **settings)
+
+
+def test_the_kernel_that_predicts_better_goes_on(rng):
+    """Of a smooth and a rough default kernel, the rough one for a walk, whichever comes first."""
+    problem, other = problem_with(rng), problem_with(np.random.default_rng(0), ROUGH)
+    both = replace(problem, start=replace(problem.start, alternatives=(other.start,)))
+    start, parameters, n_iter = learned(both)
+    assert start.kernel == ROUGH
+    assert start.alternatives == ()
+    assert n_iter > 10
+    assert_allclose(parameters.noise_variance, 0.01, rtol=0.9)
+
+
+def test_inducing_inputs_stay(rng):
+    """They have no part in the density; the solver chooses them afterwards."""
+    problem = problem_with(rng, ROUGH)
+    _, parameters, _ = learned(problem)
+    assert_array_equal(parameters.Z, problem.start.parameters.Z)
+    assert not np.allclose(parameters.theta, problem.start.parameters.theta)
+
+
+def test_what_does_not_hold_is_taken_back(rng, monkeypatch):
+    """A stage whose result is worse on other groups leaves the parameters as they were."""
+    problem, values = problem_with(rng, ROUGH), iter([1.0, 0.0])
+    monkeypatch.setattr(near_rows._Sample, "value", lambda *_: next(values))
+    _, parameters, n_iter = learned(problem)
+    assert n_iter > 0
+    assert_array_equal(parameters.theta, problem.start.parameters.theta)
+
+
+def test_a_short_budget_learns_from_fewer_groups(rng, monkeypatch):
+    """As many as there is time to follow, at least eight; the seconds are kept."""
+    seen = []
+    ascend = near_rows._Sample.ascend
+
+    def counted(self, task, groups, *rest):
+        seen.append(len(groups))
+        return ascend(self, task, groups, *rest)
+
+    monkeypatch.setattr(near_rows._Sample, "ascend", counted)
+    learned(problem_with(rng, ROUGH))
+    learned(problem_with(rng, ROUGH, max_time=0.2))
+    assert seen[0] > seen[1] >= 8
+
+
+def test_few_rows_are_learned_from_whole(rng, monkeypatch):
+    """Up to a limit all rows are one group, whose density is the exact marginal likelihood."""
+    sizes = []
+    ascend = near_rows._Sample.ascend
+    monkeypatch.setattr(
+        near_rows._Sample,
+        "ascend",
+        lambda self, task, groups, *rest: (
+            sizes.append([len(piece) for piece in groups]) or ascend(self, task, groups, *rest)
+        ),
+    )
+    X, y = rough_rows(rng, 200)
+    learned(problem_of(X, y, kernel=ROUGH, optimizer="auto"))
+    assert 200 <= sampling.LARGEST_WHOLE
+    assert sizes == [[200]]
+
+
+@pytest.mark.parametrize("model", ["pic", "lma", "vif", "fitc", "pitc"])
+def test_which_models_use_near_rows(model):
+    """Those whose test rows are conditioned on training rows."""
+    assert plan_of(model).uses_near_rows == (model in ("pic", "lma", "vif"))
+
+
+def test_nothing_to_learn(rng):
+    """With kernel and noise fixed, or another optimiser, the models' own objective is followed."""
+    assert can_learn(problem_with(rng))
+    fixed = problem_with(rng, ConstantKernel(1.0, "fixed") * RBF(3.0, "fixed"))
+    space = replace(fixed.start.space, groups=())
+    assert not can_learn(replace(fixed, start=replace(fixed.start, space=space)))
+    assert not can_learn(problem_of(*rough_rows(rng), kernel=ROUGH, optimizer="lbfgs"))
+
+
+def test_inducing_inputs_are_chosen_at_learned_scales(rng):
+    """A column that plays no role does not spread them."""
+    X = rng.uniform(-1.0, 1.0, (700, 2))
+    y = np.sin(6.0 * X[:, 0]) + 0.05 * rng.standard_normal(700)
+    kernel = ConstantKernel() * RBF([1.0, 1.0], (1e-2, 1e3))
+    problem = problem_of(X, y, kernel=kernel, optimizer="auto")
+    plan = replace(plan_of("pic", block_size=100), inducing="kmeans")
+    Z = solver.learn(problem, plan).result.parameters.Z
+    before = problem.start.parameters.Z
+    assert np.ptp(Z[:, 1]) < 0.5 * np.ptp(before[:, 1])
+    assert np.diff(np.sort(Z[:, 0])).min() > 0.1
