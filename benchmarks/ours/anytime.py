@@ -57,7 +57,7 @@ def fit(problem, *, keep=None, sort_by=None, **options):
     if sort_by is not None:
         labels, test_labels = runs_of(sort_by, options["n_blocks"], problem.X, problem.X_test)
     with PeakMemory() as peak:
-        model, seconds = _fitted(problem, labels, **{"random_state": 0, **options})
+        model, seconds = _fitted(problem, labels, **{"random_state": 0, "model": "pic", **options})
     emit(
         problem=problem.name,
         seconds=seconds,
@@ -80,6 +80,7 @@ def _fixed(fitted, **options):
             "inducing": fitted.inducing_points_,
             "normalize_y": (fitted.y_mean_, fitted.y_scale_),
             "optimizer": None,
+            "model": "pic",
             **options,
         }
     )

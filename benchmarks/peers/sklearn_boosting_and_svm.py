@@ -34,6 +34,29 @@ def boosting(problem, *, trees=(100, 200)):
         )
 
 
+def tuned_boosting(problem, *, trees=2000):
+    """The best of three settings, by the error on a tenth that also stops it and is its noise."""
+    settings = [(0.1, 31), (0.05, 63), (0.03, 127)]
+    allow(trees=trees, learning_rates_and_leaves=settings, early_stopping=True)
+    order = np.random.default_rng(0).permutation(len(problem.y))
+    held, used = np.split(order, [len(order) // 10])
+    begin, fits = time.perf_counter(), []
+    for rate, leaves in settings:
+        model = HistGradientBoostingRegressor(
+            learning_rate=rate,
+            max_leaf_nodes=leaves,
+            max_iter=trees,
+            early_stopping=True,
+            random_state=0,
+        ).fit(problem.X[used], problem.y[used])
+        std = np.std(problem.y[held] - model.predict(problem.X[held]))
+        fits.append((std, model))
+    std, model = min(fits, key=lambda pair: pair[0])
+    seconds = time.perf_counter() - begin
+    mean = model.predict(problem.X_test)
+    emit(seconds=seconds, **scores(problem.y_test, mean, np.full(len(mean), std)))
+
+
 def svm(problem, *, grid):
     """RBF support vector machines: a usual one, and the best of a grid by cross-validation."""
     allow(grid=grid, folds=_FOLDS)
@@ -51,4 +74,4 @@ def svm(problem, *, grid):
 
 
 if __name__ == "__main__":
-    main([boosting, svm])
+    main([boosting, tuned_boosting, svm])

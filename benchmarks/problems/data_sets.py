@@ -67,6 +67,8 @@ _FILES = {
     "airline_all": ("airline_2008", _random_twentieth),
     "sea_level_pressure": ("slp_natl_2001_2010", _random_twentieth),
     "kin40k": ("kin40k", _fold),
+    "pol": ("pol", _fold),
+    "pumadyn32nm": ("pumadyn32nm", _test_mask),
     "california_housing": ("california_housing", _test_mask),
     "uk_house_price": ("uk_house_price_2014", _test_mask),
     "pendigits": ("pendigits", _test_mask),

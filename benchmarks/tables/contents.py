@@ -5,12 +5,14 @@ What is published is from papers; all other figures of others are of the same ru
 
 from tables.accuracy import ACCURACY
 from tables.blocks import BLOCKS
+from tables.boosting import BOOSTING
 from tables.classes_and_counts import CLASSES_AND_COUNTS
 from tables.growth import GROWTH
 from tables.speed_and_memory import SPEED_AND_MEMORY
 from tables.streams import STREAMS
 
 TABLES = {
+    "Tables with defaults, beside gradient boosting": BOOSTING,
     "Accuracy with defaults": ACCURACY,
     "Speed and memory": SPEED_AND_MEMORY,
     "Models in blocks": BLOCKS,
