@@ -5,6 +5,8 @@ import numpy as np
 # A search among rows some of which come later asks for so many times the neighbours that are
 # needed: in a random order at least half of the rows of a prefix come earlier.
 _SPARE = 3
+# Centres whose neighbours are searched for at once.
+_CENTRES = 4096
 
 
 def nearest_rows(points, places, count):
@@ -63,15 +65,23 @@ def earlier_rows(points, groups, count, first=0):
 
 def _among_prefix(points, rows, starts, lo, hi, count):
     """The same for the groups from lo to hi."""
+    from sklearn.neighbors import NearestNeighbors
+
     own = [rows[starts[g] : starts[g + 1]] for g in range(lo, hi)]
     centres = np.stack([points[some].mean(axis=0) for some in own])
     prefix = rows[: starts[hi]]
-    wanted = min(len(prefix), _SPARE * count + max(len(some) for some in own))
-    found = []
-    for k, places in enumerate(nearest_rows(points[prefix], centres, wanted)):
-        earlier, available = places[places < starts[lo + k]][:count], starts[lo + k]
-        if len(earlier) < min(count, available):  # rare: nearly all that is near comes later
-            known = points[rows[:available]]
-            earlier = nearest_rows(known, centres[[k]], min(count, available))[0]
-        found.append(np.sort(rows[earlier]))
+    search = NearestNeighbors().fit(points[prefix])
+    wanted = _SPARE * count + max(len(some) for some in own)
+    found, pending = [None] * (hi - lo), np.arange(hi - lo)
+    while len(pending):
+        wanted, missing = min(wanted, len(prefix)), []
+        for some in np.array_split(pending, -(-len(pending) // _CENTRES)):
+            near = search.kneighbors(centres[some], wanted, return_distance=False)
+            for k, places in zip(some, near, strict=True):
+                earlier = places[places < starts[lo + k]][:count]
+                if len(earlier) < min(count, starts[lo + k]):
+                    missing.append(k)
+                else:
+                    found[k] = np.sort(rows[earlier])
+        pending, wanted = np.array(missing, dtype=np.intp), 2 * wanted  # much comes later there
     return found
