@@ -44,6 +44,7 @@ def main(args):
     if args.quick:
         X_train, y_train, n_inducing = X_train[:4000], y_train[:4000], 20
     model = AnytimeSGPRegressor(
+        model="pic",
         n_inducing=n_inducing,
         block_size=500,
         solver="exact",
