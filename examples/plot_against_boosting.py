@@ -36,7 +36,9 @@ MAX_ROWS = 20_000  # of the table that is shipped
 parser = argparse.ArgumentParser(description="A Gaussian process and boosting on one table.")
 parser.add_argument("--data", type=Path, help="CSV file with a line of names")
 parser.add_argument("--target", help="name of the column to predict; the last one if not given")
-parser.add_argument("--max-time", type=float, default=120.0, help="seconds for the process")
+parser.add_argument(
+    "--max-time", type=float, default=120.0, help="seconds for the fit of the process"
+)
 parser.add_argument("--quick", action="store_true", help="few rows, a few seconds")
 parser.add_argument("--output", type=Path, default=Path(), help="folder of the picture")
 args = parser.parse_args()
@@ -92,6 +94,7 @@ model = AnytimeSGPRegressor(max_time=args.max_time, random_state=0).fit(X_train,
 mean, std = model.predict(X_test, return_std=True)
 results = {"AnytimeSGPRegressor()": (perf_counter() - start, mean, std)}
 
+print("now boosting, three times up to 2,000 trees", flush=True)
 start, candidates = perf_counter(), []
 X_fit, X_held, y_fit, y_held = train_test_split(X_train, y_train, test_size=0.1, random_state=0)
 for rate, leaves in ((0.1, 31), (0.05, 63), (0.03, 127)):

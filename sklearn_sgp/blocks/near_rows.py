@@ -32,6 +32,9 @@ WIDE_EVERY, WIDE_SIZE = 40, 400
 # starts together in such a share of the time.
 _TRIAL_ITERATIONS, _TRIAL_ROUNDS, _TRIAL_SECONDS = 15, 2, 0.5
 _LEAST_GROUPS = 8
+# Logarithms of a default kernel's parameters move at most so far in one ascent: the first step of
+# L-BFGS may jump to a far corner, where equal targets of equal rows are all that counts.
+_REACH = 3.0
 # Precision of the prior that ties length scales, against rows that count once. Pure noise, 50 rows
 # of 500 columns: 90 % intervals hold 0.57 of new rows with 1, 0.88 with 4 and with 16.
 _TIES = 4.0
@@ -115,6 +118,15 @@ def _task(problem, start):
     return replace(problem, start=replace(start, space=replace(start.space, groups=groups)))
 
 
+def _within_reach(space, parameters):
+    """Narrower bounds around some parameters, for a default kernel, which has a prior."""
+    if space.prior is None:
+        return space
+    lower, upper = space.group("theta").bounds.T
+    reach = [np.clip(parameters.theta + move, lower, upper) for move in (-_REACH, _REACH)]
+    return space.with_group("theta", bounds=np.stack(reach, axis=1))
+
+
 class _Sample:
     """Draws groups and learns from them.
 
@@ -186,12 +198,13 @@ class _Sample:
 
     def ascend(self, task, groups, parameters, max_iter, seconds, budget):
         """L-BFGS on some groups, scaled to all rows; the prior counts as often as rows do."""
-        evidence, space = NearRowsEvidence(groups, task.settings.n_jobs), task.space
+        evidence = NearRowsEvidence(groups, task.settings.n_jobs)
+        space = _within_reach(task.space, parameters)
         scale = self.rows.total_weight / evidence.weight
         n_rows = sum(len(piece) for piece in groups)
         if space.prior is not None:
             space = replace(space, prior=replace(space.prior, precision=_TIES * scale))
-            task = replace(task, start=replace(task.start, space=space))
+        task = replace(task, start=replace(task.start, space=space))
         task.trace.stage = f"learning from {n_rows} of {len(self.rows)} rows, given those near them"
 
         def scaled(candidate):

@@ -11,6 +11,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 from sklearn_sgp.blocks import near_rows, solver
 from sklearn_sgp.blocks.near_rows import can_learn, learn_from_near_rows
 from sklearn_sgp.fitting.budget import Budget
+from sklearn_sgp.optimize.parameters import TiedLengthScales
 from sklearn_sgp.partitions import sampling
 
 SMOOTH = ConstantKernel() * RBF(3.0)
@@ -117,3 +118,14 @@ def test_inducing_inputs_are_chosen_at_learned_scales(rng):
     before = problem.start.parameters.Z
     assert np.ptp(Z[:, 1]) < 0.5 * np.ptp(before[:, 1])
     assert np.diff(np.sort(Z[:, 0])).min() > 0.1
+
+
+def test_one_ascent_keeps_a_default_kernel_within_reach(rng):
+    """Bounds of theta are narrowed around where an ascent begins; a given kernel has its own."""
+    given = problem_with(rng, ROUGH)
+    space = given.start.space
+    assert near_rows._within_reach(space, given.start.parameters) is space
+    tied = replace(space, prior=TiedLengthScales(np.zeros(1), (np.array([1]),)))
+    theta = given.start.parameters.theta
+    bounds = near_rows._within_reach(tied, given.start.parameters).group("theta").bounds
+    assert_allclose(bounds, np.column_stack([theta - 3.0, theta + 3.0]))

@@ -89,3 +89,12 @@ def test_pure_noise_is_the_constant_with_an_honest_band(rng):
     mean, std = AnytimeSGPRegressor(random_state=0).fit(X, y).predict(X_test, return_std=True)
     assert covered(y_test, mean, std) > 0.8
     assert np.sqrt(np.mean((mean - y_test) ** 2)) < 1.25
+
+
+@pytest.mark.filterwarnings("ignore:max_iter=", "ignore:A length scale", "ignore:The noise")
+def test_repeated_rows_with_equal_targets_leave_a_function(rng):
+    """They say that there is no noise; learning that is cut short must find more than that."""
+    X, y = table(rng, 700)
+    model = AnytimeSGPRegressor(**{**QUICK, "max_iter": 1})
+    model.fit(np.vstack([X[:500], X[:500]]), np.append(y[:500], y[:500]))
+    assert model.score(X[500:], y[500:]) > 0.4
