@@ -94,7 +94,8 @@ def test_pure_noise_is_the_constant_with_an_honest_band(rng):
 @pytest.mark.filterwarnings("ignore:max_iter=", "ignore:A length scale", "ignore:The noise")
 def test_repeated_rows_with_equal_targets_leave_a_function(rng):
     """They say that there is no noise; learning that is cut short must find more than that."""
-    X, y = table(rng, 700)
+    X = rng.standard_normal((700, 8))
+    y = np.sin(X[:, 0]) + 0.5 * X[:, 1] + 0.3 * rng.standard_normal(700)
     model = AnytimeSGPRegressor(**{**QUICK, "max_iter": 1})
     model.fit(np.vstack([X[:500], X[:500]]), np.append(y[:500], y[:500]))
-    assert model.score(X[500:], y[500:]) > 0.4
+    assert model.score(X[500:], y[500:]) > 0.6
