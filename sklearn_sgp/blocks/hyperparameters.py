@@ -6,7 +6,6 @@ and one where they are as short as only data of the same block can use. Several 
 
 import time
 
-from .._linalg import NotPositiveDefiniteError
 from .._parallel import one_blas_thread_each
 from .._warnings import warn_caller
 from ..factors.block_factors import Model
@@ -18,8 +17,7 @@ from ..fitting.budget import (
     measured_seconds,
 )
 from ..fitting.stages import LARGEST_WEIGHT, refinement_sizes
-from ..fitting.starting_values import random_starts
-from ..kernels._length_scales import with_shorter_scales
+from ..fitting.starting_values import random_starts, shorter_start, tried
 from ..objectives.block_evidence import block_evidence
 from ..optimize.lbfgs import ascend_lbfgs
 
@@ -129,20 +127,15 @@ def _warm_start(problem, objective, sample, seconds, budget):
     deadline, max_iter = time.perf_counter() + seconds, problem.settings.max_iter
     starts = [problem.start.parameters]
     if objective.dense:
-        starts = [_with_shorter_scales(problem, share) for share in _STARTS]
+        starts = [shorter_start(problem.start, share) for share in _STARTS]
     starts += random_starts(problem)
-    trial, trials, failed = min(_TRIAL_ITERATIONS, max_iter), [], None
-    for start in starts:
-        share = seconds / (2 * len(starts))
-        try:
-            run = ascend_blocks(problem, objective, sample, start, trial, share, budget)
-            trials.append((*run, problem.trace.cut_by))
-        except NotPositiveDefiniteError as error:  # at its first evaluation
-            failed = error
-        if problem.trace.stopped:
-            break
-    if not trials:
-        raise failed
+    trial, share = min(_TRIAL_ITERATIONS, max_iter), seconds / (2 * len(starts))
+
+    def run(start):
+        found = ascend_blocks(problem, objective, sample, start, trial, share, budget)
+        return *found, problem.trace.cut_by
+
+    trials = tried(starts, run, problem.trace)
     parameters, _, _, problem.trace.cut_by = max(trials, key=lambda run: run[1])
     n_iter = sum(run[2] for run in trials)
     if max_iter > trial and not problem.trace.stopped:
@@ -163,13 +156,6 @@ def _whole_blocks(blocks, order, n_rows):
         if total >= n_rows:
             break
     return chosen
-
-
-def _with_shorter_scales(problem, share):
-    """The start with length scales multiplied by a share, within their bounds."""
-    start = problem.start.parameters
-    theta = with_shorter_scales(start.expression, start.theta, share)
-    return problem.space.clipped(start.with_values(theta=theta))
 
 
 def ascend_blocks(problem, objective, sample, start, max_iter, seconds, budget=None, copies=1.0):
@@ -202,8 +188,7 @@ def ascend_blocks(problem, objective, sample, start, max_iter, seconds, budget=N
     problem.trace.stage = f"learning from {of_blocks}{n_rows} of {len(problem.rows)} rows"
 
     def evidence(candidate):
-        begin = time.perf_counter()
-        value, gradient = block_evidence(
+        return block_evidence(
             candidate,
             sample,
             delta,
@@ -212,18 +197,28 @@ def ascend_blocks(problem, objective, sample, start, max_iter, seconds, budget=N
             with_inputs=problem.space.learns("Z"),
             n_jobs=settings.n_jobs,
         )
-        if budget is not None:
-            budget.took((time.perf_counter() - begin) / len(sample))
-        return scale * value, gradient.scaled(scale)
 
     with one_blas_thread_each(settings.n_jobs):
-        return ascend_within(evidence, problem, start, max_iter, seconds, budget)
+        return ascend_scaled(
+            evidence, scale, len(sample), problem, start, max_iter, seconds, budget
+        )
 
 
-def ascend_within(evidence, problem, start, max_iter, seconds, budget):
-    """L-BFGS until a plateau, or until the time is over that the budget leaves."""
+def ascend_scaled(evidence, scale, n_pieces, problem, start, max_iter, seconds, budget):
+    """L-BFGS on ``scale`` times an evidence, until a plateau or until only the finish has time.
+
+    The budget is told how long an evaluation takes for each of the ``n_pieces``.
+    """
+
+    def scaled(candidate):
+        begin = time.perf_counter()
+        value, gradient = evidence(candidate)
+        if budget is not None:
+            budget.took((time.perf_counter() - begin) / n_pieces)
+        return scale * value, gradient.scaled(scale)
+
     return ascend_lbfgs(
-        evidence,
+        scaled,
         problem.space,
         start,
         max_iter=max_iter,

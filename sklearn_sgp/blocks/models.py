@@ -45,11 +45,10 @@ class Specification(NamedTuple):
     objective: Model | Mixture
     conditional: type
 
-
-def uses_near_rows(model):
-    """Whether predictions of a model, or of all models of a mixture, use near training rows."""
-    names = [model] if isinstance(model, str) else [name for name, _ in model]
-    return all(_MODELS[name][2] is PICConditional for name in names)
+    @property
+    def uses_near_rows(self):
+        """Whether predictions use training rows beside the inducing inputs."""
+        return self.conditional is PICConditional
 
 
 def specification(model, alpha):

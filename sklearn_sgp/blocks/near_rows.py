@@ -18,11 +18,11 @@ import numpy as np
 from .._linalg import NotPositiveDefiniteError, single_blas_thread
 from ..data.rows import column_mean_std
 from ..fitting.budget import LEAST_EVALUATIONS, count_within
-from ..fitting.starting_values import random_starts
-from ..kernels._length_scales import nearness_scales, with_shorter_scales
+from ..fitting.starting_values import random_starts, shorter_start, tried
+from ..kernels._length_scales import nearness_scales
 from ..objectives.near_rows import NearRowsEvidence
 from ..partitions.sampling import LARGEST_WHOLE, random_groups, sampled_groups
-from .hyperparameters import ascend_within
+from .hyperparameters import ascend_scaled
 
 # Rows of a group, and rows around it that it is conditioned on.
 GROUP_SIZE, NEIGHBORS = 50, 100
@@ -66,43 +66,31 @@ def _best(problem, budget):
     sample, starts = _Sample(problem), [problem.start, *problem.start.alternatives]
     begins = [(start, start.parameters) for start in starts]
     if problem.start.alternatives:
-        begins.append((problem.start, _with_shorter_scales(problem.start)))
+        # a fast function is noise at the usual length scales
+        begins.append((problem.start, shorter_start(problem.start, _SHORTER)))
     begins += [(problem.start, drawn) for drawn in random_starts(problem)]
     if len(begins) == 1:
-        found, n_iter = begins[0], 0
+        (start, parameters), value, n_iter = begins[0], None, 0
     else:
-        found, n_iter = _best_trial(problem, sample, begins, budget)
-    start, parameters = found
+        start, parameters, value, n_iter = _best_trial(problem, sample, begins, budget)
     if not problem.trace.stopped:
-        parameters, more = sample.learn(_task(problem, start), parameters, budget)
+        parameters, more = sample.learn(_task(problem, start), parameters, value, budget)
         n_iter += more
     return replace(start, alternatives=()), parameters, n_iter
 
 
 def _best_trial(problem, sample, begins, budget):
-    """Start and parameters of the best trial, and the iterations of all."""
-    seconds, trials, n_iter, failed = _TRIAL_SECONDS * budget.left(), [], 0, None
-    for start, parameters in begins:
-        limit = time.perf_counter() + seconds / len(begins)
-        try:
-            learned, more, value = sample.trial(_task(problem, start), parameters, limit, budget)
-        except NotPositiveDefiniteError as error:  # at its first evaluation
-            failed = error
-            continue
-        trials.append((value, (start, learned)))
-        n_iter += more
-        if problem.trace.stopped:
-            break
-    if not trials:
-        raise failed
-    return max(trials, key=lambda trial: trial[0])[1], n_iter
+    """Start, parameters and value of the best trial, and the iterations of all."""
+    share = _TRIAL_SECONDS * budget.left() / len(begins)
 
+    def run(begin):
+        start, parameters = begin
+        limit = time.perf_counter() + share
+        return start, *sample.trial(_task(problem, start), parameters, limit, budget)
 
-def _with_shorter_scales(start):
-    """Where a fast function is found, which is noise at the usual length scales."""
-    parameters = start.parameters
-    theta = with_shorter_scales(parameters.expression, parameters.theta, _SHORTER)
-    return start.space.clipped(parameters.with_values(theta=theta))
+    trials = tried(begins, run, problem.trace)
+    start, parameters, _, value = max(trials, key=lambda trial: trial[3])
+    return start, parameters, value, sum(trial[2] for trial in trials)
 
 
 def can_learn(problem):
@@ -136,7 +124,7 @@ class _Sample:
     """
 
     def __init__(self, problem):
-        self.rows, self.rng, self.first = problem.rows, problem.rng, _task(problem, problem.start)
+        self.rows, self.rng = problem.rows, problem.rng
         self.n_groups = max(_LEAST_GROUPS, problem.settings.init_size // GROUP_SIZE)
         self.std = column_mean_std(problem.rows.X, problem.rows.weight)[1]
         self.whole = len(self.rows) <= LARGEST_WHOLE
@@ -156,8 +144,7 @@ class _Sample:
         On groups that nothing is learned from, around the same rows whatever the parameters.
         """
         groups = self.groups(parameters, np.random.RandomState(self.test_seed))
-        n_jobs, begin = task.settings.n_jobs, time.perf_counter()
-        evidence = NearRowsEvidence(groups, n_jobs)
+        evidence, begin = NearRowsEvidence(groups, task.settings.n_jobs), time.perf_counter()
         try:
             total, _ = evidence(parameters)
         except NotPositiveDefiniteError:
@@ -170,7 +157,7 @@ class _Sample:
         n_iter, rounds = 0, 1 if self.whole else _TRIAL_ROUNDS
         for left in range(rounds, 0, -1):
             seconds = (limit - time.perf_counter()) / left
-            groups = self.affordable(self.groups(parameters), seconds, budget)
+            groups = self.affordable(task, parameters, seconds, budget)
             iterations = min(_TRIAL_ITERATIONS, task.settings.max_iter)
             parameters, more = self.ascend(task, groups, parameters, iterations, seconds, budget)
             n_iter += more
@@ -178,21 +165,23 @@ class _Sample:
                 break
         return parameters, n_iter, self.value(task, parameters)
 
-    def learn(self, task, parameters, budget):
-        """Go on from a start, unless what is learned does not hold on other groups."""
-        before, seconds = self.value(task, parameters), budget.left()
-        groups = self.affordable(self.groups(parameters), seconds, budget)
-        limit = task.settings.max_iter
+    def learn(self, task, parameters, before, budget):
+        """Go on from a start, unless that lowers the value ``before``, None if it is not known."""
+        if before is None:
+            before = self.value(task, parameters)
+        seconds, limit = budget.left(), task.settings.max_iter
+        groups = self.affordable(task, parameters, seconds, budget)
         learned, n_iter = self.ascend(task, groups, parameters, limit, seconds, budget)
         holds = self.whole or self.value(task, learned) >= before
         return (learned if holds else parameters), n_iter
 
-    def affordable(self, groups, seconds, budget):
-        """The first groups, as many as there is time to follow."""
+    def affordable(self, task, parameters, seconds, budget):
+        """New groups, as many as there is time to follow."""
+        groups = self.groups(parameters)
         if not budget.is_limited or self.whole:
             return groups
         if not self.seconds_each:
-            self.value(self.first, self.first.start.parameters)
+            self.value(task, parameters)
         each = LEAST_EVALUATIONS * self.seconds_each
         return groups[: max(_LEAST_GROUPS, count_within(len(groups), seconds, each))]
 
@@ -207,11 +196,7 @@ class _Sample:
         task = replace(task, start=replace(task.start, space=space))
         task.trace.stage = f"learning from {n_rows} of {len(self.rows)} rows, given those near them"
 
-        def scaled(candidate):
-            begin = time.perf_counter()
-            value, gradient = evidence(candidate)
-            budget.took((time.perf_counter() - begin) / len(groups))
-            return scale * value, gradient.scaled(scale)
-
-        found, _, n_iter = ascend_within(scaled, task, parameters, max_iter, seconds, budget)
+        found, _, n_iter = ascend_scaled(
+            evidence, scale, len(groups), task, parameters, max_iter, seconds, budget
+        )
         return found, n_iter

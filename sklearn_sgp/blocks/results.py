@@ -7,7 +7,6 @@ import numpy as np
 from ..fitting.problem import FitResult
 from ..partitions.partition import Blocks, PartitionChoice, check_labels, position_of
 from .models import Specification
-from .prediction import PICConditional
 
 # Largest block of a model whose blocks are dense: its matrices take 3 GB each.
 LARGEST_BLOCK = 20_000
@@ -50,7 +49,7 @@ class BlockPlan:
     @property
     def uses_near_rows(self):
         """Whether predictions use training rows beside the inducing inputs."""
-        return self.specification.conditional is PICConditional
+        return self.specification.uses_near_rows
 
     @property
     def model(self):

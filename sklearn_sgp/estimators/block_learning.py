@@ -7,7 +7,7 @@ from sklearn.utils import check_random_state
 
 from .._compat import FitProgress, HasMethods, Interval, StrOptions
 from ..blocks import solver
-from ..blocks.models import NAMES, specification, uses_near_rows
+from ..blocks.models import NAMES, specification
 from ..blocks.prediction import FactorCache
 from ..blocks.results import BlockPlan
 from ..blocks.schedules import Average, RobbinsMonro
@@ -118,7 +118,7 @@ class BlockLearning:
 
     @property
     def _ties_length_scales(self):
-        return uses_near_rows(self._chosen_model(None))
+        return specification(self._chosen_model(None), self.alpha_divergence).uses_near_rows
 
     def _default_kernels(self):
         return "local" if self._ties_length_scales else "one"

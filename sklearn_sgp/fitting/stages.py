@@ -7,7 +7,6 @@ import time
 
 import numpy as np
 
-from .._linalg import NotPositiveDefiniteError
 from .._parallel import one_blas_thread_each
 from .._warnings import warn_caller
 from ..data.rows import random_index
@@ -15,7 +14,7 @@ from ..factors.passes import CHUNK
 from ..optimize.lbfgs import ascend_lbfgs
 from .budget import LEAST_EVALUATIONS, MIN_SECONDS, Budget, measured_seconds
 from .problem import FitResult
-from .starting_values import random_starts
+from .starting_values import random_starts, tried
 from .stochastic import ascend_stochastic
 from .weak_spots import warn_of_weak_spots
 
@@ -120,24 +119,19 @@ def _affordable_rows(n_rows, budget):
 
 def _best_start(problem, rows, seconds, interim=False):
     """The best of the warm starts from the starting values and from random ones, if asked for."""
-    deadline, found, n_iter = time.perf_counter() + seconds, [], 0
-    starts, inference = [problem.start.parameters, *random_starts(problem)], problem.inference
-    for k, start in enumerate(starts):
+    deadline, trace, inference = time.perf_counter() + seconds, problem.trace, problem.inference
+    starts = [problem.start.parameters, *random_starts(problem)]
+
+    def run(numbered):
+        k, start = numbered
         inference.kept = None  # no start begins at the q(u) of another
         share = (deadline - time.perf_counter()) / (len(starts) - k)
-        try:
-            *run, more = _warm_start(problem, start, rows, share, interim)
-        except NotPositiveDefiniteError:  # at its first evaluation
-            if not found and k + 1 == len(starts):
-                raise
-            continue
-        found.append((*run, problem.trace.cut_by, inference.kept))
-        n_iter += more
-        if problem.trace.stopped:
-            break
-    best = max(found, key=lambda run: run[1])
-    parameters, _, problem.trace.cut_by, inference.kept = best
-    return parameters, n_iter
+        found = _warm_start(problem, start, rows, share, interim)
+        return *found, trace.cut_by, inference.kept
+
+    found = tried(enumerate(starts), run, trace)
+    parameters, _, _, trace.cut_by, inference.kept = max(found, key=lambda one: one[1])
+    return parameters, sum(one[2] for one in found)
 
 
 def _warm_start(problem, parameters, rows, seconds, interim=False):

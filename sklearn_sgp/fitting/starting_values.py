@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
+from .._linalg import NotPositiveDefiniteError
 from .._warnings import warn_caller
 from ..data.inducing import choose_inducing, distinct_rows, given_inducing, is_new
 from ..data.rows import column_mean_std
 from ..kernels._compile import compile_without_noise
-from ..kernels._length_scales import input_scales, scale_places
+from ..kernels._length_scales import input_scales, scale_places, with_shorter_scales
 from ..kernels._white_noise import fixed_unit_noise, starting_noise
 from ..optimize.parameters import Group, Parameters, ParameterSpace, TiedLengthScales
 from .fingerprints import fingerprint, structure
@@ -27,7 +28,7 @@ class Choices:
 
     ``noise_variance`` and its bounds are None for classifiers. ``ties_length_scales`` says whether
     a weak prior ties those of the default kernel. ``learns`` says whether anything is learned, and
-    ``tries`` which default kernels are: "one", or several "smooth" or "local" ones.
+    ``tries`` which default kernels are: "one", or the "local" ones.
     """
 
     kernel: object
@@ -224,6 +225,46 @@ def random_starts(problem):
     return [_drawn(start, bounds, problem.rng) for _ in range(count)]
 
 
+def shorter_start(start, share):
+    """Parameters of a `Start` with length scales multiplied by a share, within their bounds."""
+    parameters = start.parameters
+    theta = with_shorter_scales(parameters.expression, parameters.theta, share)
+    return start.space.clipped(parameters.with_values(theta=theta))
+
+
+def tried(starts, run, trace):
+    """What ``run(start)`` finds from each start at which the objective can be evaluated.
+
+    Parameters
+    ----------
+    starts : iterable
+    run : callable
+    trace : Trace
+        Where a callback ends learning, no other start is tried.
+
+    Returns
+    -------
+    found : list
+        Not empty.
+
+    Raises
+    ------
+    NotPositiveDefiniteError
+        If there is no such start.
+    """
+    found, failed = [], None
+    for start in starts:
+        try:
+            found.append(run(start))
+        except NotPositiveDefiniteError as error:  # at its first evaluation
+            failed = error
+        if trace.stopped:
+            break
+    if not found:
+        raise failed
+    return found
+
+
 def _drawn(start, bounds, rng):
     values = {}
     for name, (lower, upper) in ((name, pair.T) for name, pair in bounds.items()):
@@ -244,14 +285,15 @@ def starting_length_scale(std):
 def default_kernels(std, tries):
     """Kernels among which a fit chooses by their evidence on some rows.
 
-    Inducing inputs alone follow only what is smooth. A model that uses near rows can have a rough
-    part, too. Either part may vanish, so that each sum includes the kernels of its parts.
+    Inducing inputs alone follow only what is smooth: "one". A model that uses near rows can have a
+    rough part, too: "local". Either part may vanish, so that each sum includes the kernels of its
+    parts.
 
     Parameters
     ----------
     std : ndarray of shape (d,)
         Standard deviations of the columns.
-    tries : {"one", "smooth", "local"}
+    tries : {"one", "local"}
 
     Returns
     -------
@@ -260,10 +302,7 @@ def default_kernels(std, tries):
     smooth = _scaled(RBF, std)
     if tries == "one":
         return [smooth]
-    middle = _scaled(Matern, std, nu=1.5)
-    if tries == "smooth":
-        return [smooth, middle, _scaled(Matern, std, nu=2.5)]
-    rough = _scaled(Matern, std, _ROUGH_VARIANCE, nu=0.5)
+    middle, rough = _scaled(Matern, std, nu=1.5), _scaled(Matern, std, _ROUGH_VARIANCE, nu=0.5)
     return [smooth + rough, middle + rough]
 
 

@@ -25,9 +25,12 @@ def random_groups(rows, n_groups, size, rng):
     -------
     groups : list of ConditionedRows
     """
-    nothing = np.empty(0, dtype=np.intp)
-    chosen = (rows.random_subset(size, rng) for _ in range(n_groups))
-    return [ConditionedRows(some, ((nothing, np.arange(len(some))),)) for some in chosen]
+    return [_whole(rows.random_subset(size, rng)) for _ in range(n_groups)]
+
+
+def _whole(rows):
+    """One group of all rows, conditioned on nothing."""
+    return ConditionedRows(rows, ((np.empty(0, dtype=np.intp), np.arange(len(rows))),))
 
 
 def sampled_groups(rows, scale, n_groups, size, n_neighbors, rng):
@@ -50,8 +53,7 @@ def sampled_groups(rows, scale, n_groups, size, n_neighbors, rng):
         Each has one group.
     """
     if len(rows) <= LARGEST_WHOLE:
-        nothing = np.empty(0, dtype=np.intp)
-        return [ConditionedRows(rows, ((nothing, np.arange(len(rows))),))]
+        return [_whole(rows)]
     rows = rows.random_subset(_LARGEST_SEARCH, rng)
     points = np.asarray(rows.X, dtype=np.float64) / scale
     n_groups = min(n_groups, -(-_LARGEST_SHARE * len(points) // size))
