@@ -18,7 +18,7 @@ import numpy as np
 from .._linalg import NotPositiveDefiniteError, single_blas_thread
 from ..data.rows import column_mean_std
 from ..fitting.budget import LEAST_EVALUATIONS, count_within
-from ..fitting.starting_values import random_starts, shorter_start, tried
+from ..fitting.starting_values import default_starts, random_starts, tried
 from ..kernels._length_scales import nearness_scales
 from ..objectives.near_rows import NearRowsEvidence
 from ..partitions.sampling import LARGEST_WHOLE, random_groups, sampled_groups
@@ -35,11 +35,6 @@ _LEAST_GROUPS = 8
 # Logarithms of a default kernel's parameters move at most so far in one ascent: the first step of
 # L-BFGS may jump to a far corner, where equal targets of equal rows are all that counts.
 _REACH = 3.0
-# Precision of the prior that ties length scales, against rows that count once. Pure noise, 50 rows
-# of 500 columns: 90 % intervals hold 0.57 of new rows with 1, 0.88 with 4 and with 16.
-_TIES = 4.0
-# Length scales of one more start for default kernels, as a share of the usual ones.
-_SHORTER = 0.15
 
 
 def learn_from_near_rows(problem, budget):
@@ -63,12 +58,9 @@ def learn_from_near_rows(problem, budget):
 
 
 def _best(problem, budget):
-    sample, starts = _Sample(problem), [problem.start, *problem.start.alternatives]
+    sample, starts = _Sample(problem), default_starts(problem.start)
     begins = [(start, start.parameters) for start in starts]
-    if problem.start.alternatives:
-        # a fast function is noise at the usual length scales
-        begins.append((problem.start, shorter_start(problem.start, _SHORTER)))
-    begins += [(problem.start, drawn) for drawn in random_starts(problem)]
+    begins += [(starts[0], drawn) for drawn in random_starts(problem)]
     if len(begins) == 1:
         (start, parameters), value, n_iter = begins[0], None, 0
     else:
@@ -76,7 +68,7 @@ def _best(problem, budget):
     if not problem.trace.stopped:
         parameters, more = sample.learn(_task(problem, start), parameters, value, budget)
         n_iter += more
-    return replace(start, alternatives=()), parameters, n_iter
+    return start, parameters, n_iter
 
 
 def _best_trial(problem, sample, begins, budget):
@@ -192,7 +184,9 @@ class _Sample:
         scale = self.rows.total_weight / evidence.weight
         n_rows = sum(len(piece) for piece in groups)
         if space.prior is not None:
-            space = replace(space, prior=replace(space.prior, precision=_TIES * scale))
+            space = replace(
+                space, prior=replace(space.prior, precision=scale * space.prior.precision)
+            )
         task = replace(task, start=replace(task.start, space=space))
         task.trace.stage = f"learning from {n_rows} of {len(self.rows)} rows, given those near them"
 

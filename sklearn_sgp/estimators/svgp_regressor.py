@@ -217,6 +217,11 @@ class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
         "n_restarts_optimizer": [Interval(Integral, 0, None, closed="left")],
     }
 
+    _ties_length_scales = True
+
+    def _default_kernels(self):
+        return "smooth"
+
     def __init__(
         self,
         kernel=None,

@@ -4,6 +4,7 @@ The stages hand one another `Parameters`; only the last makes the posterior that
 """
 
 import time
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from ..factors.passes import CHUNK
 from ..optimize.lbfgs import ascend_lbfgs
 from .budget import LEAST_EVALUATIONS, MIN_SECONDS, Budget, measured_seconds
 from .problem import FitResult
-from .starting_values import random_starts, tried
+from .starting_values import default_starts, random_starts, tried
 from .stochastic import ascend_stochastic
 from .weak_spots import warn_of_weak_spots
 
@@ -28,6 +29,8 @@ _REFINEMENTS = (2, 16)
 LARGEST_WEIGHT = 4.0
 # Iterations of the warm start after which the units of its variables are taken anew.
 _FIRST_ITERATIONS = 20
+# Largest share of the time of a warm start in which default kernels are compared.
+_TRIAL_SECONDS = 0.5
 # Labels of fewer rows may be explained by nothing at all, an optimum that L-BFGS does not leave.
 _LEAST_START = 2048
 # A refinement is left out where it could not make `LEAST_EVALUATIONS`, each the work of so many
@@ -49,27 +52,27 @@ def learn(problem):
     parameters, budget = problem.start.parameters, Budget(problem.trace.clock)
     budget.keep_for_finish(_finish_seconds(problem, parameters, budget))
     n_iter = n_steps = 0
-    if problem.learns:
-        stages = {"auto": _auto, "lbfgs": _full_lbfgs, "adam": ascend_stochastic}
-        run = stages[problem.settings.optimizer]
-        parameters, n_iter, n_steps = run(problem, parameters, budget)
+    if problem.learns and problem.settings.optimizer == "adam":
+        parameters, n_iter, n_steps = ascend_stochastic(problem, parameters, budget)
+    elif problem.learns:
+        run = {"auto": _auto, "lbfgs": _full_lbfgs}[problem.settings.optimizer]
+        problem, parameters, n_iter = run(problem, budget)
     result = _finish(problem, parameters, budget, n_iter, n_steps)
     warn_of_weak_spots(problem, result)
     return result
 
 
-def _auto(problem, parameters, budget):
+def _auto(problem, budget):
     """L-BFGS on nested random subsets that grow."""
     rows = problem.rows
     init_size = _warm_start_rows(problem)
     if len(rows) <= init_size:
-        parameters, n_iter = _best_start(problem, rows, budget.left())
-        return parameters, n_iter, 0
+        return _best_start(problem, rows, budget.left())
     largest = refinement_sizes(len(rows), init_size)[-1]
     order = random_index(len(rows), largest, problem.rng)
     used = rows.select(np.sort(order[:init_size]))
     seconds = budget.stage_seconds(is_last=False)
-    parameters, n_iter = _best_start(problem, used, seconds, interim=True)
+    problem, parameters, n_iter = _best_start(problem, used, seconds, interim=True)
     # a pass may take half the time with the kernel that was found
     pass_seconds = _finish_seconds(problem, parameters, budget)
     budget.reserve = min(pass_seconds, budget.reserve)
@@ -85,7 +88,7 @@ def _auto(problem, parameters, budget):
         seconds = budget.stage_seconds(is_last)
         parameters, _, more = _lbfgs(problem, parameters, used, seconds, interim=not is_last)
         n_iter += more
-    return parameters, n_iter, 0
+    return problem, parameters, n_iter
 
 
 def _warm_start_rows(problem):
@@ -118,40 +121,89 @@ def _affordable_rows(n_rows, budget):
 
 
 def _best_start(problem, rows, seconds, interim=False):
-    """The best of the warm starts from the starting values and from random ones, if asked for."""
+    """The problem with its kernel chosen, and the best of its warm starts.
+
+    From the starting values and from random ones, if asked for.
+    """
     deadline, trace, inference = time.perf_counter() + seconds, problem.trace, problem.inference
+    problem, first, kept, n_iter = _with_best_kernel(problem, rows, seconds, interim)
     starts = [problem.start.parameters, *random_starts(problem)]
 
     def run(numbered):
         k, start = numbered
-        inference.kept = None  # no start begins at the q(u) of another
+        inference.kept = None if k else kept  # no start begins at the q(u) of another
         share = (deadline - time.perf_counter()) / (len(starts) - k)
-        found = _warm_start(problem, start, rows, share, interim)
+        if k or first is None:
+            found = _warm_start(problem, start, rows, share, interim)
+        else:
+            found = _second_run(problem, first, rows, share, interim)
         return *found, trace.cut_by, inference.kept
 
     found = tried(enumerate(starts), run, trace)
     parameters, _, _, trace.cut_by, inference.kept = max(found, key=lambda one: one[1])
-    return parameters, sum(one[2] for one in found)
+    return problem, parameters, n_iter + sum(one[2] for one in found)
+
+
+def _with_best_kernel(problem, rows, seconds, interim):
+    """The problem with the default kernel whose bound is best after a few iterations.
+
+    More parameters have to be worth it: each costs half the logarithm of the number of rows, as in
+    the Bayesian information criterion.
+
+    Returns
+    -------
+    problem : Problem
+    found : (Parameters, float, int) or None
+        What the first run with this kernel found; None where there is nothing to choose.
+    kept : object
+        What the inference keeps of it.
+    n_iter : int
+        Iterations with other kernels.
+    """
+    starts, trace, inference = default_starts(problem.start), problem.trace, problem.inference
+    if len(starts) == 1 or problem.settings.max_iter <= _FIRST_ITERATIONS:
+        return problem, None, inference.kept, 0
+    price = 0.5 * np.log(len(rows)) * problem.rows.total_weight / rows.total_weight
+    share = _TRIAL_SECONDS * seconds / len(starts)
+
+    def until_cut():
+        for start in starts:
+            yield start
+            if trace.cut_by == "max_time":
+                return
+
+    def run(start):
+        inference.kept, trial = None, replace(problem, start=start)
+        found = _lbfgs(trial, start.parameters, rows, share, _FIRST_ITERATIONS, interim)
+        value = found[1] - price * len(start.parameters.theta)
+        return value, trial, found, inference.kept, trace.cut_by
+
+    trials = tried(until_cut(), run, trace)
+    _, chosen, found, kept, trace.cut_by = max(trials, key=lambda one: one[0])
+    return chosen, found, kept, sum(one[2][2] for one in trials) - found[2]
 
 
 def _warm_start(problem, parameters, rows, seconds, interim=False):
-    """Two runs of L-BFGS: what the first finds gives the units of the second."""
-    begin, left = time.perf_counter(), problem.settings.max_iter
-    first = min(left, _FIRST_ITERATIONS)
-    parameters, value, n_iter = _lbfgs(problem, parameters, rows, seconds, first, interim)
-    seconds -= time.perf_counter() - begin
-    if n_iter < first or left == first or problem.trace.stopped:
-        return parameters, value, n_iter
+    begin, max_iter = time.perf_counter(), min(_FIRST_ITERATIONS, problem.settings.max_iter)
+    found = _lbfgs(problem, parameters, rows, seconds, max_iter, interim)
+    return _second_run(problem, found, rows, seconds - (time.perf_counter() - begin), interim)
+
+
+def _second_run(problem, found, rows, seconds, interim):
+    """Go on with L-BFGS: what the first run has found gives units."""
+    (parameters, _, n_iter), trace = found, problem.trace
+    left = problem.settings.max_iter - n_iter
+    if n_iter < _FIRST_ITERATIONS or left <= 0 or trace.stopped:
+        return found
     if seconds <= 0:
-        problem.trace.cut_by = "max_time"
-        return parameters, value, n_iter
-    parameters, value, more = _lbfgs(problem, parameters, rows, seconds, left - first, interim)
+        trace.cut_by = "max_time"
+        return found
+    parameters, value, more = _lbfgs(problem, parameters, rows, seconds, left, interim)
     return parameters, value, n_iter + more
 
 
-def _full_lbfgs(problem, parameters, budget):
-    parameters, n_iter = _best_start(problem, problem.rows, budget.left())
-    return parameters, n_iter, 0
+def _full_lbfgs(problem, budget):
+    return _best_start(problem, problem.rows, budget.left())
 
 
 def _lbfgs(problem, parameters, rows, seconds, max_iter=None, interim=False):

@@ -107,7 +107,7 @@ class TiedLengthScales:
 
     log_std: np.ndarray
     places: tuple
-    precision: float = 1.0
+    precision: float
 
     def __call__(self, theta):
         """Value, up to a constant, and gradient."""

@@ -125,7 +125,7 @@ def test_one_ascent_keeps_a_default_kernel_within_reach(rng):
     given = problem_with(rng, ROUGH)
     space = given.start.space
     assert near_rows._within_reach(space, given.start.parameters) is space
-    tied = replace(space, prior=TiedLengthScales(np.zeros(1), (np.array([1]),)))
+    tied = replace(space, prior=TiedLengthScales(np.zeros(1), (np.array([1]),), 1.0))
     theta = given.start.parameters.theta
     bounds = near_rows._within_reach(tied, given.start.parameters).group("theta").bounds
     assert_allclose(bounds, np.column_stack([theta - 3.0, theta + 3.0]))

@@ -89,7 +89,7 @@ def test_refinements_count_rows_for_those_they_stand_for(weighted, monkeypatch):
 
     monkeypatch.setattr(stages, "_lbfgs", spy)
     rows = make_rows(2000, weighted)
-    model = SVGPRegressor(n_inducing=5, init_size=50, max_iter=1, random_state=0)
+    model = SVGPRegressor(RBF(), n_inducing=5, init_size=50, max_iter=1, random_state=0)
     model.fit(rows.X, rows.y, sample_weight=rows.weight)
     assert [len(used) for used in seen] == [50, 100, 800]
     assert interim == [True, True, False]
@@ -113,7 +113,7 @@ def test_the_warm_start_takes_its_units_anew(max_iter, runs, monkeypatch):
 
     monkeypatch.setattr(stages, "ascend_lbfgs", count)
     rows = make_rows(100)
-    SVGPRegressor(n_inducing=5, max_iter=max_iter, random_state=0).fit(rows.X, rows.y)
+    SVGPRegressor(RBF(), n_inducing=5, max_iter=max_iter, random_state=0).fit(rows.X, rows.y)
     assert [iterations for iterations, _ in seen] == runs
     assert seen[0][1].shape == (2,)
     assert all(units.shape == (5, 2) for _, units in seen[1:])

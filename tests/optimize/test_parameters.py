@@ -207,11 +207,11 @@ def test_parameters_bind_kernel_and_noise():
 
 def test_tied_length_scales_prefer_equal_ones():
     """The prior is in units of the columns, whatever those are; its slope is that of its value."""
-    prior = TiedLengthScales(np.log([1.0, 10.0, 0.1]), (np.arange(1, 4),))
+    prior = TiedLengthScales(np.log([1.0, 10.0, 0.1]), (np.arange(1, 4),), 1.0)
     theta = np.array([2.0, 0.5, 1.5, -3.0])
     assert prior(np.append(2.0, prior.log_std + 0.7))[0] == pytest.approx(0.0, abs=1e-15)
     # two length scales that differ by a factor of e**2 are one away from their mean
-    two = TiedLengthScales(np.zeros(2), (np.arange(1, 3),))
+    two = TiedLengthScales(np.zeros(2), (np.arange(1, 3),), 1.0)
     assert_allclose(two(np.array([5.0, 1.0, 3.0]))[0], -1.0)
     numeric = [
         (prior(theta + 1e-5 * e)[0] - prior(theta - 1e-5 * e)[0]) / 2e-5 for e in np.eye(len(theta))
@@ -221,7 +221,7 @@ def test_tied_length_scales_prefer_equal_ones():
 
 def test_the_prior_raises_value_and_gradient():
     """with_prior adds the log prior to the value and its slope to theta, and to nothing else."""
-    prior = TiedLengthScales(np.zeros(2), (np.arange(len(START.theta) - 2, len(START.theta)),))
+    prior = TiedLengthScales(np.zeros(2), (np.arange(len(START.theta) - 2, len(START.theta)),), 1.0)
     gradient = Gradient(theta=np.array([1.0, 2.0]), log_noise=3.0, likelihood=np.ones(1), Z=0.0)
     space = replace(space_of(["theta"]), prior=prior)
     value, raised = space.with_prior(7.0, gradient, START)
