@@ -118,6 +118,13 @@ def copy_of(A):
     return copy
 
 
+def transposed(A):
+    """C-ordered copy of the transpose of a C-ordered float64 matrix."""
+    out = empty((A.shape[1], A.shape[0]))
+    la.transpose(A, out)
+    return out
+
+
 def cholesky(A):
     """Lower Cholesky factor of a symmetric matrix of shape (m, m), a new array.
 

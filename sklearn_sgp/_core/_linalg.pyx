@@ -78,16 +78,19 @@ cdef void _gemv(
 
 
 def syrk(
-    const double[:, ::1] A,     # IN (m, n)
+    const double[:, ::1] A,     # IN (m, n), or (n, m) if trans
     double[:, ::1] C,           # IN/OUT (m, m), lower triangle
     double alpha=1.0,
     double beta=0.0,
+    bint trans=False,
 ):
-    """Lower triangle of C := alpha * A @ A.T + beta * C."""
-    cdef blas_int m = <blas_int> A.shape[0], n = <blas_int> A.shape[1]
-    cdef char uplo = b"U", trans = b"T"
+    """Lower triangle of C := alpha * A @ A.T + beta * C, or A.T @ A in its place."""
+    cdef blas_int m = <blas_int> (A.shape[1] if trans else A.shape[0])
+    cdef blas_int n = <blas_int> (A.shape[0] if trans else A.shape[1])
+    cdef blas_int lda = <blas_int> A.shape[1]
+    cdef char uplo = b"U", t = b"N" if trans else b"T"
     cdef ptrdiff_t i
-    if C.shape[0] != A.shape[0] or C.shape[1] != A.shape[0]:
+    if C.shape[0] != m or C.shape[1] != m:
         _shapes_differ("syrk")
     if n == 0:
         for i in range(m):
@@ -96,7 +99,7 @@ def syrk(
     if m == 0:
         return
     with nogil:
-        dsyrk(&uplo, &trans, &m, &n, &alpha, <double *> &A[0, 0], &n, &beta, &C[0, 0], &m)
+        dsyrk(&uplo, &t, &m, &n, &alpha, <double *> &A[0, 0], &lda, &beta, &C[0, 0], &m)
 
 
 def mirror(double[:, ::1] C):   # IN/OUT (m, m)
@@ -110,6 +113,23 @@ def mirror(double[:, ::1] C):   # IN/OUT (m, m)
                 for i in range(ti * TILE, min(m, (ti + 1) * TILE)):
                     for j in range(tj * TILE, min(i, (tj + 1) * TILE)):
                         C[j, i] = C[i, j]
+
+
+def transpose(
+    const double[:, ::1] A,     # IN (r, c)
+    double[:, ::1] out,         # OUT (c, r)
+):
+    """out := A.T, tile by tile; NumPy goes along one of them with long strides."""
+    cdef ptrdiff_t r = A.shape[0], c = A.shape[1], i, j, ti, tj
+    cdef ptrdiff_t row_tiles = (r + TILE - 1) // TILE, column_tiles = (c + TILE - 1) // TILE
+    if out.shape[0] != c or out.shape[1] != r:
+        _shapes_differ("transpose")
+    with nogil:
+        for ti in range(row_tiles):
+            for tj in range(column_tiles):
+                for j in range(tj * TILE, min(c, (tj + 1) * TILE)):
+                    for i in range(ti * TILE, min(r, (ti + 1) * TILE)):
+                        out[j, i] = A[i, j]
 
 
 def symmetrize(double[:, ::1] C, double alpha=1.0):     # IN/OUT (m, m)

@@ -21,6 +21,7 @@ from .._linalg import (
     copy_of,
     inverse_from_cholesky,
     product,
+    transposed,
 )
 from .gradients import BlockGradient
 
@@ -205,7 +206,7 @@ class DenseFactor:
     def __init__(self, A, y, weight, prior_covariance, noise_variance, model):
         self.A, self.y, self.weight = A, y, weight
         self.s2, self.alpha = noise_variance, model.alpha
-        R, self._At = prior_covariance, copy_of(A.T)
+        R, self._At = prior_covariance, transposed(A)
         la.syrk(self._At, R, -self.alpha, self.alpha)
         R.flat[:: len(R) + 1] += noise_variance / weight
         try:
@@ -224,7 +225,7 @@ class DenseFactor:
     def add_to(self, H, h):
         """Add the information; returns the constant."""
         At, y = self.whitened
-        la.gemm(At, At, H, True, False, 1.0, 1.0)
+        la.syrk(At, H, 1.0, 1.0, True)
         la.gemm(At, y, h, True, False, 1.0, 1.0)
         return -0.5 * float(np.vdot(y, y)) - self.y.shape[1] * self._normaliser()
 

@@ -8,13 +8,16 @@ S_NB, its factor is that of a dense block after one elimination (docs/theory.md,
 A piece has many small groups; inducing inputs meet the rows of all of them at once.
 """
 
+from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from .._core import _linalg as la
+from .._core._groups import eliminate
 from .._core._memory import empty
-from .._linalg import NotPositiveDefiniteError, cholesky, product
+from .._linalg import product, transposed
 from .block_factors import (
     LOG_2PI,
     SingularBlockError,
@@ -65,53 +68,48 @@ class ConditionedFactor:
 
     def __init__(self, A, y, weight, gram, groups, noise_variance):
         self.A, self.y, self.weight, self.s2 = A, y, weight, noise_variance
-        At = np.ascontiguousarray(A.T)  # rows of it are gathered
-        n_own = sum(len(own) for _, own in groups)
-        self.residual_At = empty((n_own, len(A)))  # (A_B - A_N C)^T, whitened: inv(chol R_B)
-        self.residual_y = np.empty((n_own, y.shape[1]))
-        self.groups, lo = [], 0
-        for before, own in groups:
-            place = slice(lo, lo + len(own))
-            self.groups.append(self._eliminated(At, gram, before, own, place))
-            lo = place.stop
+        self._indices = [np.concatenate(group) for group in groups]
+        self._S = [gram(index) for index in self._indices]
+        self._C = [empty((len(before), len(own))) for before, own in groups]
+        self._own = np.concatenate([own for _, own in groups])
+        self._At = transposed(A)  # rows of it are gathered
+        self.residual_At = empty((len(self._own), len(A)))  # (A_B - A_N C)^T, whitened
+        self.residual_y = np.empty((len(self._own), y.shape[1]))  # by inv(chol R_B), as well
+        self._half_log_det, failed = eliminate(
+            self._S,  # the Cholesky factors from here on
+            self._C,
+            np.concatenate(self._indices),
+            self._At,
+            y,
+            noise_variance / weight,
+            self.residual_At,
+            self.residual_y,
+        )
+        if failed >= 0:
+            raise SingularBlockError(singular_block(self.s2, weight[self._indices[failed]]))
 
-    def _eliminated(self, At, gram, before, own, place):
-        index, k = np.concatenate([before, own]), len(before)
-        S, A_J, y_J = gram(index), At[index], self.y[index]
-        la.syrk(A_J, S, -1.0, 1.0)
-        S.flat[:: len(S) + 1] += self.s2 / self.weight[index]
-        try:
-            L = cholesky(S)
-        except NotPositiveDefiniteError as error:
-            raise SingularBlockError(singular_block(self.s2, self.weight[index])) from error
-        C = np.ascontiguousarray(L[k:, :k].T)
-        residual_A, residual_y = A_J[k:], y_J[k:]
-        if k:
-            la.trsm(np.ascontiguousarray(L[:k, :k]), C, True)
-            la.gemm(C, A_J[:k], residual_A, True, False, -1.0, 1.0)
-            residual_y = residual_y - product(C, np.ascontiguousarray(y_J[:k]), trans_a=True)
-        L_own = np.ascontiguousarray(L[k:, k:])
-        residual_y = np.ascontiguousarray(residual_y)
-        la.trsm(L_own, residual_A)
-        la.trsm(L_own, residual_y)
-        self.residual_At[place], self.residual_y[place] = residual_A, residual_y
-        return _Group(index, L, C, place)
+    @cached_property
+    def groups(self):
+        """A `_Group` for each group."""
+        bounds = np.cumsum([0, *(C.shape[1] for C in self._C)])
+        places = [slice(lo, hi) for lo, hi in pairwise(bounds)]
+        parts = zip(self._indices, self._S, self._C, places, strict=True)
+        return [_Group(*part) for part in parts]
 
     def add_to(self, H, h):
         """Add the information; returns the constant."""
         At, y = self.residual_At, self.residual_y
-        la.gemm(At, At, H, True, False, 1.0, 1.0)
+        la.syrk(At, H, 1.0, 1.0, True)
         la.gemm(At, y, h, True, False, 1.0, 1.0)
         return -0.5 * float(np.vdot(y, y)) - y.shape[1] * self._normaliser()
 
     def _normaliser(self):
-        half_log_det = sum(float(np.log(np.diagonal(group.L_own)).sum()) for group in self.groups)
         constant = 0.5 * len(self.residual_y) * LOG_2PI
-        return half_log_det + constant + repetition_constant(self._own_weight, self.s2)
+        return self._half_log_det + constant + repetition_constant(self._own_weight, self.s2)
 
     @property
     def _own_weight(self):
-        return self.weight[np.concatenate([group.index[group.n_before :] for group in self.groups])]
+        return self.weight[self._own]
 
     def gradient(self, mean, covariance):
         """E_q[log t_B] for v ~ N(mean, covariance) and its derivatives (theory, eqs. 45 and 46)."""
@@ -120,7 +118,7 @@ class ConditionedFactor:
         error = self.residual_y - product(self.residual_At, mean)  # whitened
         value -= 0.5 * float(np.vdot(error, error))
         spread = product(self.residual_At, covariance)  # (n_own, m)
-        A_t = np.ascontiguousarray(self.A.T)  # rows of it are gathered, and those of its cotangent
+        A_t = self._At
         A_t_bar, noise, K_bars = np.zeros(A_t.shape), 0.0, []
         for group in self.groups:
             e, SAt = error[group.own], spread[group.own]
@@ -131,7 +129,7 @@ class ConditionedFactor:
             noise += float((np.diagonal(S_bar) / self.weight[group.index]).sum())
             K_bars.append((group.index, S_bar))
         log_noise = self.s2 * noise - t * repetition_slope(self._own_weight)
-        return BlockGradient(value, np.ascontiguousarray(A_t_bar.T), K_bars, log_noise)
+        return BlockGradient(value, transposed(A_t_bar), K_bars, log_noise)
 
     def _cotangents(self, group, A_t, e, SAt, E, mean):
         """Cotangents of A_J^T (n_J, m) and of S (n_J, n_J) of one group.
