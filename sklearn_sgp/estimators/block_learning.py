@@ -128,7 +128,8 @@ class BlockLearning:
         if model == "lma":
             return ChainChoice(self.markov_order)
         if model == "vif":
-            return NeighboursChoice(self.n_neighbors, max(_LEAST_GROUP, self.n_neighbors // 2))
+            size = max(_LEAST_GROUP, self.n_neighbors // 2)
+            return NeighboursChoice(self.n_neighbors, size, self.n_jobs)
         return None
 
     def _fitted_attributes(self, found, targets, weight):

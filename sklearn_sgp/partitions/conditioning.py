@@ -57,9 +57,12 @@ class ConditionedBlocks:
     def __call__(self, k):
         """The groups of a block, with the rows that they are conditioned on."""
         groups = [(self.before[g], self.own(g)) for g in range(self.edges[k], self.edges[k + 1])]
-        needed = np.unique(np.concatenate([part for group in groups for part in group]))
-        local = (tuple(np.searchsorted(needed, part) for part in group) for group in groups)
-        return ConditionedRows(self.rows.select(needed), tuple(local))
+        parts = [part for group in groups for part in group]
+        needed, place = np.unique(np.concatenate(parts), return_inverse=True)
+        local = np.split(place, np.cumsum([len(part) for part in parts[:-1]]))
+        return ConditionedRows(
+            self.rows.select(needed), tuple(zip(local[::2], local[1::2], strict=True))
+        )
 
     @cached_property
     def near_cells(self):
@@ -172,17 +175,21 @@ class NeighboursChoice:
     n_neighbors : int
     group_size : int
         Rows of a group, on average.
+    n_jobs : int or None
+        Of searches.
     """
 
     n_neighbors: int
     group_size: int
+    n_jobs: int | None = None
 
     def make(self, rows, choice, scale, rng):
         """Blocks and partition; parameters as those of `ChainChoice.make`."""
         partition = type(choice)(choice.partition, self.group_size).make(scale)
         groups = Blocks(rows, partition.fit(rows.X, rng))
         size = max(1, round(choice.block_size / self.group_size))
-        layout = Neighbours(self.n_neighbors, self.group_size, scale, _centres(groups, scale))
+        centres = _centres(groups, scale)
+        layout = Neighbours(self.n_neighbors, self.group_size, scale, centres, self.n_jobs)
         blocks = ConditionedBlocks(groups, [], _edges(0, len(groups), size), layout)
         blocks.before = layout.found_before(blocks, rng)
         return blocks, partition
@@ -199,19 +206,22 @@ class Neighbours:
         Units in which distances are taken.
     centres : ndarray of shape (n_cells, d)
         Of the cells of the partition, in these units.
+    n_jobs : int or None
+        Of searches.
     """
 
     n_neighbors: int
     group_size: int
     scale: np.ndarray
     centres: np.ndarray
+    n_jobs: int | None = None
 
     def found_before(self, blocks, rng, first=0):
         """Rows that each group from ``first`` on is conditioned on, in a random order of those."""
         n_groups = len(blocks.groups)
         order = np.concatenate([np.arange(first), first + rng.permutation(n_groups - first)])
         points, own = _points(blocks.rows.X, self.scale), [blocks.own(g) for g in order]
-        found = earlier_rows(points, own, self.n_neighbors, first)
+        found = earlier_rows(points, own, self.n_neighbors, first, self.n_jobs)
         before = [None] * (n_groups - first)
         for g, rows in zip(order[first:], found, strict=True):
             before[g - first] = rows
@@ -225,7 +235,7 @@ class Neighbours:
         """Rows nearest to the centre of each cell, shape (n_cells, k)."""
         points = _points(blocks.rows.X, self.scale)
         count = min(len(points), _AROUND * (self.n_neighbors + self.group_size))
-        return nearest_rows(points, self.centres, count)
+        return nearest_rows(points, self.centres, count, self.n_jobs)
 
     def with_rows(self, blocks, rows, cells, rng):
         """The blocks with more rows, in new groups that are conditioned on earlier rows.

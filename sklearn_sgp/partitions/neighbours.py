@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from .._parallel import resolved_jobs
+
 # A search among rows some of which come later asks for so many times the neighbours that are
 # needed: in a random order at least half of the rows of a prefix come earlier.
 _SPARE = 3
@@ -9,7 +11,7 @@ _SPARE = 3
 _CENTRES = 4096
 
 
-def nearest_rows(points, places, count):
+def nearest_rows(points, places, count, n_jobs=None):
     """The rows nearest to each place, nearest first.
 
     Parameters
@@ -18,6 +20,7 @@ def nearest_rows(points, places, count):
     places : ndarray of shape (k, d)
     count : int
         At most n.
+    n_jobs : int or None
 
     Returns
     -------
@@ -27,10 +30,11 @@ def nearest_rows(points, places, count):
 
     if not count:
         return np.empty((len(places), 0), dtype=np.intp)
-    return NearestNeighbors(n_neighbors=count).fit(points).kneighbors(places, return_distance=False)
+    search = NearestNeighbors(n_neighbors=count, n_jobs=resolved_jobs(n_jobs)).fit(points)
+    return search.kneighbors(places, return_distance=False)
 
 
-def earlier_rows(points, groups, count, first=0):
+def earlier_rows(points, groups, count, first=0, n_jobs=None):
     """Rows nearest to the centre of each group, among the rows of the groups before it.
 
     Searches go over prefixes of the order, each twice as long as the one before: no search is among
@@ -46,6 +50,7 @@ def earlier_rows(points, groups, count, first=0):
         Number of rows to find, fewer where fewer come before.
     first : int
         Groups before it are not searched for.
+    n_jobs : int or None
 
     Returns
     -------
@@ -58,19 +63,19 @@ def earlier_rows(points, groups, count, first=0):
     while lo < len(groups):
         enough = int(np.searchsorted(starts, 2 * _SPARE * count))
         hi = min(len(groups), max(2 * lo, lo + 1, enough))
-        before += _among_prefix(points, rows, starts, lo, hi, count)
+        before += _among_prefix(points, rows, starts, lo, hi, count, n_jobs)
         lo = hi
     return before
 
 
-def _among_prefix(points, rows, starts, lo, hi, count):
+def _among_prefix(points, rows, starts, lo, hi, count, n_jobs):
     """The same for the groups from lo to hi."""
     from sklearn.neighbors import NearestNeighbors
 
     own = [rows[starts[g] : starts[g + 1]] for g in range(lo, hi)]
     centres = np.stack([points[some].mean(axis=0) for some in own])
     prefix = rows[: starts[hi]]
-    search = NearestNeighbors().fit(points[prefix])
+    search = NearestNeighbors(n_jobs=resolved_jobs(n_jobs)).fit(points[prefix])
     wanted = _SPARE * count + max(len(some) for some in own)
     found, pending = [None] * (hi - lo), np.arange(hi - lo)
     while len(pending):
