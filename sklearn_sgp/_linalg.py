@@ -125,15 +125,15 @@ def transposed(A):
     return out
 
 
-def cholesky(A):
-    """Lower Cholesky factor of a symmetric matrix of shape (m, m), a new array.
+def cholesky(A, *, overwrite=False):
+    """Lower Cholesky factor of a symmetric matrix of shape (m, m), a new array or A itself.
 
     Raises
     ------
     NotPositiveDefiniteError
         If a pivot is not positive, or the matrix is not finite.
     """
-    L = copy_of(A)
+    L = A if overwrite else copy_of(A)
     with single_blas_thread(len(L) < _SINGLE_THREAD_POTRF):
         info = la.potrf(L)
     if info or not np.isfinite(np.diagonal(L)).all():

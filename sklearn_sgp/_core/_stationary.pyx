@@ -85,8 +85,9 @@ def value_block(
     const double[::1] shape,        # IN (2,)
     double[:, ::1] out,           # OUT (m, n)
     bint direct,
+    bint lower=False,
 ):
-    """out = variance * profile(|z - x|^2).
+    """out = variance * profile(|z - x|^2), or only its lower triangle, for which Z must be Xt.T.
 
     ``direct`` takes differences; otherwise squared norms and one GEMM, cheaper for many columns.
     """
@@ -96,6 +97,14 @@ def value_block(
     if Xt.shape[0] != d or out.shape[0] != m or out.shape[1] != n or shape.shape[0] != 2:
         raise ValueError("value_block: shapes do not agree")
     if m == 0 or n == 0:
+        return
+    if lower:
+        if m != n or not direct:
+            raise ValueError("value_block: a lower triangle is square and direct")
+        with nogil:
+            for j in range(m):
+                sgp_rows().sqdist(&out[j, 0], &Xt[0, 0], n, &Z[j, 0], d, j + 1)
+                sgp_rows().value(profile, &out[j, 0], variance, &shape[0], j + 1)
         return
     if not direct:
         xx = np.einsum("qi,qi->i", Xt, Xt)

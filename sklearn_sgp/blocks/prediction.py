@@ -1,6 +1,7 @@
 """The test conditional p(f | u, y_B): what near rows, such as a block, add to what u says."""
 
 from collections import OrderedDict
+from functools import cached_property
 from itertools import chain
 from threading import Lock
 from typing import NamedTuple
@@ -8,14 +9,15 @@ from typing import NamedTuple
 import numpy as np
 
 from .._core import _linalg as la
-from .._linalg import copy_of, product
+from .._linalg import copy_of, product, transposed
 from .._parallel import group_bounds, map_groups, shares_memory
-from ..factors.block_factors import Model
-from ..factors.piece_factors import block_factors
+from ..factors.block_factors import residual_cholesky
+from ..gp.posterior import outputs_by_noise
 
 # Rows of one block that are predicted together.
 _CHUNK = 1024
-_WHOLE = Model("full")  # what is conditioned on is one dense block
+# Tasks of a prediction, about, where so many blocks are hit.
+_TASKS = 64
 
 
 class PICConditional:
@@ -58,10 +60,12 @@ class PICConditional:
     def _mapped(self, function, X, blocks):
         """Rows of each block that is hit, and what a function finds there.
 
-        A task is one block, or a group of them for workers that get a copy of the posterior.
+        A task is one block, or a few where there are many; for workers that get a copy of the
+        posterior it is a group of them.
         """
         places = _places(blocks)
-        bounds = [(i, i + 1) for i in range(len(places))]
+        step = max(1, len(places) // _TASKS)
+        bounds = [(lo, lo + step) for lo in range(0, len(places), step)]
         if not shares_memory():
             bounds = group_bounds(len(places), 1)
         tasks = [
@@ -138,27 +142,58 @@ class FactorCache:
         return made
 
 
-class _Part(NamedTuple):
-    """What is made for each H: C with R = C C^T, inv(C) A^T (n, m), and inv(C) y."""
+class _Part:
+    """What is made for each H, with R = C C^T.
 
-    C: np.ndarray
-    At: np.ndarray
-    y: np.ndarray
+    Parameters
+    ----------
+    C : ndarray of shape (n, n)
+    At : ndarray of shape (n, m)
+    y : ndarray of shape (n, t)
+    """
+
+    def __init__(self, C, At, y):
+        self.C, self.At, self.y = C, At, y
+
+    @cached_property
+    def _whitened(self):
+        """inv(C) A^T and inv(C) y."""
+        At, y = copy_of(self.At), copy_of(self.y)
+        la.trsm(self.C, At)
+        la.trsm(self.C, y)
+        return At, y
+
+    def projected(self, a, cross):
+        """b, c and the mean from the rows, c^T inv(C) y, for `_project`."""
+        b, c = copy_of(a), copy_of(cross)
+        la.trsm(self.C, c)
+        if c.shape[1] > self.At.shape[1]:  # a solve for A^T, made once, costs less than for c
+            (At, y), solved = self._whitened, c
+        else:
+            At, y, solved = self.At, self.y, copy_of(c)
+            la.trsm(self.C, solved, True)
+        la.gemm(At, solved, b, True, False, -1.0, 1.0)
+        return b, c, product(solved, y, trans_a=True)
+
+    @property
+    def nbytes(self):
+        """Without A^T, which its block counts, but with what may be made."""
+        return self.C.nbytes + self.At.nbytes + 2 * self.y.nbytes
 
 
 class _Local(NamedTuple):
     """A block as predictions in it see it."""
 
     X: np.ndarray
-    A: np.ndarray
+    At: np.ndarray  # (n, m)
     parts: list  # a `_Part` for each H
     weights: np.ndarray  # inv(R) (y - A^T m), shape (n, t): what the rows say besides u
     v_mean: np.ndarray  # m less A times these, shape (m, t)
 
     @property
     def nbytes(self):
-        arrays = (self.X, self.A, self.weights, self.v_mean, *chain.from_iterable(self.parts))
-        return sum(array.nbytes for array in arrays)
+        held = (self.X, self.At, self.weights, self.v_mean, *self.parts)
+        return sum(one.nbytes for one in held)
 
 
 def _places(blocks):
@@ -173,18 +208,25 @@ def _local_data(posterior, k, rows, noise_variance, cache):
     if rows is None or not len(rows):
         return None
 
-    def make():
-        factors = block_factors(posterior.prior, rows, noise_variance, _WHOLE)
-        parts, weights = [], []
-        for factor, (_, own) in zip(factors, posterior.by_precision, strict=True):
-            At, y = factor.whitened
-            weights.append(y - product(At, np.ascontiguousarray(posterior.v_mean[:, own])))
-            la.trsm(factor.C, weights[-1], True)
-            parts.append(_Part(factor.C, At, y))
-        A, weights = factors[0].A, np.hstack(weights)
-        return _Local(rows.X, A, parts, weights, posterior.v_mean - product(A, weights))
+    return cache.get(k, lambda: _made_local(posterior, rows, noise_variance))
 
-    return cache.get(k, make)
+
+def _made_local(posterior, rows, noise_variance):
+    prior, outputs = posterior.prior, outputs_by_noise(noise_variance)
+    X, targets = np.asarray(rows.X, dtype=np.float64), rows.targets
+    weight = np.ones(len(X)) if rows.weight is None else rows.weight.astype(np.float64)
+    At, K, parts, weights = prior.whitened_rows(X), prior.kernel.gram(X), [], []
+    for number, (own, s2) in enumerate(outputs):
+        last = number == len(outputs) - 1
+        C = residual_cholesky(At, K if last else copy_of(K), weight, s2)
+        y = np.ascontiguousarray(targets[:, own])
+        weights.append(y - product(At, np.ascontiguousarray(posterior.v_mean[:, own])))
+        la.trsm(C, weights[-1])
+        la.trsm(C, weights[-1], True)
+        parts.append(_Part(C, At, y))
+    weights = np.hstack(weights)
+    v_mean = posterior.v_mean - product(At, weights, trans_a=True)
+    return _Local(X, At, parts, weights, v_mean)
 
 
 def _project(posterior, X, local):
@@ -193,17 +235,15 @@ def _project(posterior, X, local):
     With c = inv(C) (k_B* - A^T a) and b = a - A inv(C)^T c, the mean is b^T m + c^T inv(C) y and
     the variance k** - |a|^2 - |c|^2 + b^T S b (theory, eq. 32).
     """
-    a, cross, mean, found = posterior.prior.whitened(X), None, [], []
+    a, cross, mean, found = transposed(posterior.prior.whitened_rows(X)), None, [], []
     if local is not None:
-        cross = posterior.prior.kernel.block(local.X, X)
-        la.gemm(local.A, a, cross, True, False, -1.0, 1.0)
+        cross = transposed(posterior.prior.kernel.block(X, local.X))
+        la.gemm(local.At, a, cross, False, False, -1.0, 1.0)
     for number, (precision, own) in enumerate(posterior.by_precision):
-        b, c, from_rows = copy_of(a), None, 0.0
-        if local is not None:
-            part, c = local.parts[number], copy_of(cross)
-            la.trsm(part.C, c)
-            la.gemm(part.At, c, b, True, False, -1.0, 1.0)
-            from_rows = product(c, part.y, trans_a=True)
+        if local is None:
+            b, c, from_rows = copy_of(a), None, 0.0
+        else:
+            b, c, from_rows = local.parts[number].projected(a, cross)
         v_mean = np.ascontiguousarray(posterior.v_mean[:, own])
         mean.append(product(b, v_mean, trans_a=True) + from_rows)
         la.trmm(precision.L_inv, b)
@@ -223,8 +263,8 @@ def _local_mean(posterior, X, *source):
         return np.concatenate([posterior.mean(piece) for piece in _chunks(X)])
     kernel, parts = posterior.prior.kernel, []
     for piece in _chunks(X):
-        own = product(kernel.block(local.X, piece), local.weights, trans_a=True)
-        parts.append(own + product(posterior.prior.whitened(piece), local.v_mean, trans_a=True))
+        own = product(kernel.block(piece, local.X), local.weights)
+        parts.append(own + product(posterior.prior.whitened_rows(piece), local.v_mean))
     return np.concatenate(parts)
 
 

@@ -62,6 +62,27 @@ def singular_block(noise_variance, weight):
     )
 
 
+def residual_cholesky(At, K, weight, noise_variance, alpha=1.0):
+    """Lower Cholesky factor of R_B, in the place of K.
+
+    Parameters
+    ----------
+    At : ndarray of shape (n, m)
+    K : ndarray of shape (n, n)
+        K(X_B, X_B); is overwritten.
+    weight : ndarray of shape (n,)
+    noise_variance : float
+    alpha : float
+        Above 0.
+    """
+    la.syrk(At, K, -alpha, alpha)
+    K.flat[:: len(K) + 1] += noise_variance / weight
+    try:
+        return cholesky(K, overwrite=True)
+    except NotPositiveDefiniteError as error:
+        raise SingularBlockError(singular_block(noise_variance, weight)) from error
+
+
 @dataclass(frozen=True)
 class Model:
     """What a block keeps of the prior's variance that the inducing inputs leave unexplained.
@@ -205,14 +226,8 @@ class DenseFactor:
 
     def __init__(self, A, y, weight, prior_covariance, noise_variance, model):
         self.A, self.y, self.weight = A, y, weight
-        self.s2, self.alpha = noise_variance, model.alpha
-        R, self._At = prior_covariance, transposed(A)
-        la.syrk(self._At, R, -self.alpha, self.alpha)
-        R.flat[:: len(R) + 1] += noise_variance / weight
-        try:
-            self.C = cholesky(R)
-        except NotPositiveDefiniteError as error:
-            raise SingularBlockError(singular_block(noise_variance, weight)) from error
+        self.s2, self.alpha, self._At = noise_variance, model.alpha, transposed(A)
+        self.C = residual_cholesky(self._At, prior_covariance, weight, noise_variance, model.alpha)
 
     @cached_property
     def whitened(self):

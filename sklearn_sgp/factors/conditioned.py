@@ -55,8 +55,8 @@ class ConditionedFactor:
 
     Parameters
     ----------
-    A : ndarray of shape (m, n)
-        Of all rows of the piece.
+    At : ndarray of shape (n, m)
+        A^T of all rows of the piece; rows of it are gathered.
     y : ndarray of shape (n, t)
     weight : ndarray of shape (n,)
     gram : callable
@@ -66,20 +66,19 @@ class ConditionedFactor:
     noise_variance : float
     """
 
-    def __init__(self, A, y, weight, gram, groups, noise_variance):
-        self.A, self.y, self.weight, self.s2 = A, y, weight, noise_variance
+    def __init__(self, At, y, weight, gram, groups, noise_variance):
+        self._At, self.y, self.weight, self.s2 = At, y, weight, noise_variance
         self._indices = [np.concatenate(group) for group in groups]
         self._S = [gram(index) for index in self._indices]
         self._C = [empty((len(before), len(own))) for before, own in groups]
         self._own = np.concatenate([own for _, own in groups])
-        self._At = transposed(A)  # rows of it are gathered
-        self.residual_At = empty((len(self._own), len(A)))  # (A_B - A_N C)^T, whitened
+        self.residual_At = empty((len(self._own), At.shape[1]))  # (A_B - A_N C)^T, whitened
         self.residual_y = np.empty((len(self._own), y.shape[1]))  # by inv(chol R_B), as well
         self._half_log_det, failed = eliminate(
             self._S,  # the Cholesky factors from here on
             self._C,
             np.concatenate(self._indices),
-            self._At,
+            At,
             y,
             noise_variance / weight,
             self.residual_At,
@@ -87,6 +86,11 @@ class ConditionedFactor:
         )
         if failed >= 0:
             raise SingularBlockError(singular_block(self.s2, weight[self._indices[failed]]))
+
+    @cached_property
+    def A(self):
+        """Of all rows of the piece, (m, n)."""
+        return transposed(self._At)
 
     @cached_property
     def groups(self):

@@ -24,17 +24,18 @@ def block_factors(prior, rows, noise_variance, model):
     factors : list of DiagonalFactor, DenseFactor, MixtureFactor or ConditionedFactor
         As many as there are noise variances.
     """
-    A, kernel, targets = prior.whitened(rows.X), prior.kernel, rows.targets
+    kernel, targets = prior.kernel, rows.targets
     weight = np.ones(len(rows.X)) if rows.weight is None else rows.weight.astype(np.float64)
     outputs = outputs_by_noise(noise_variance)
     by_output = [(np.ascontiguousarray(targets[:, own]), s2) for own, s2 in outputs]
     if model.conditioned:
+        X, At = np.asarray(rows.X, dtype=np.float64), prior.whitened_rows(rows.X)
 
         def gram_of(index):
-            return kernel.gram(rows.X[index])
+            return kernel.gram(X[index])
 
-        return [ConditionedFactor(A, y, weight, gram_of, rows.groups, s2) for y, s2 in by_output]
-    diagonal = kernel.diag(rows.X)
+        return [ConditionedFactor(At, y, weight, gram_of, rows.groups, s2) for y, s2 in by_output]
+    A, diagonal = prior.whitened(rows.X), kernel.diag(rows.X)
     gram = kernel.gram(rows.X) if model.dense else None
     n_copies = len(outputs) * model.n_dense - 1  # each factor overwrites its own
 

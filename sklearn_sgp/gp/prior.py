@@ -85,6 +85,12 @@ class Prior:
         la.trmm(self.L_inv, A)
         return A
 
+    def whitened_rows(self, X):
+        """Its transpose, shape (n, m): the rows of small groups, and where rows are gathered."""
+        At = self.kernel.block(X, self.Z)
+        la.trmm_right(At, self.L_inv, True)
+        return At
+
     def gram_cotangent(self, AAt):
         """Cotangent of K(Z, Z) from that of A, times A^T, summed over blocks (theory, eq. 30).
 

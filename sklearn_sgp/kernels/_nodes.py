@@ -101,8 +101,11 @@ class Stationary(_ScaledLeaf):
     def block(self, p, Z, X, direct=False):
         Zs, _, Xt, variance, shape = self._arguments(p, Z, X)
         out = empty((len(Zs), Xt.shape[1]))  # (m, n)
+        lower = direct and X is Z
         direct = direct or Zs.shape[1] <= DIRECT_MAX_FEATURES
-        _stationary.value_block(self.profile, Zs, Xt, variance, shape, out, direct)
+        _stationary.value_block(self.profile, Zs, Xt, variance, shape, out, direct, lower)
+        if lower:
+            la.mirror(out)
         return out
 
     def diag(self, p, X):
