@@ -52,8 +52,13 @@ def test_syrk(m, n, alpha, beta, rng):
     """The lower triangle becomes that of alpha A A^T + beta C, the rest is not touched."""
     A, C = normal(rng, m, n), rng.standard_normal((m, m))
     expected = np.tril(alpha * A @ A.T + beta * C) + np.triu(C, 1)
+    transposed, of_transposed = np.empty((n, m)), C.copy()
+    la.transpose(A, transposed)
+    assert_array_equal(transposed, A.T)
+    la.syrk(transposed, of_transposed, alpha, beta, True)
     la.syrk(A, C, alpha, beta)
-    assert_allclose(C, expected, rtol=1e-12, atol=1e-12)
+    for found in (C, of_transposed):
+        assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("k", [0, 2])
