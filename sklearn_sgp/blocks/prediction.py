@@ -1,6 +1,7 @@
 """The test conditional p(f | u, y_B): what near rows, such as a block, add to what u says."""
 
 from collections import OrderedDict
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from threading import Lock
@@ -11,11 +12,14 @@ import numpy as np
 from .._core import _linalg as la
 from .._linalg import copy_of, product, transposed
 from .._parallel import group_bounds, map_groups, shares_memory
+from ..data.rows import Rows
 from ..factors.block_factors import residual_cholesky
 from ..gp.posterior import outputs_by_noise
 
 # Rows of one block that are predicted together.
 _CHUNK = 1024
+# Rows of blocks that share some for which A^T is made together, about.
+_TOGETHER = 8192
 # Tasks of a prediction, about, where so many blocks are hit.
 _TASKS = 64
 
@@ -36,11 +40,16 @@ class PICConditional:
     n_jobs : int or None
     cache : FactorCache or None
         Of this posterior and these blocks.
+    training_of_all : callable or None
+        ``training_of_all(numbers)``: where blocks share rows, the `Rows` of several together, and
+        the positions of each block's rows among them.
     """
 
-    def __init__(self, posterior, noise_variance, training, n_jobs=None, cache=None):
+    def __init__(
+        self, posterior, noise_variance, training, n_jobs=None, cache=None, training_of_all=None
+    ):
         self.posterior, self.noise_variance = posterior, noise_variance
-        self.training, self.n_jobs = training, n_jobs
+        self.training, self.n_jobs, self.training_of_all = training, n_jobs, training_of_all
         self.cache = FactorCache(0) if cache is None else cache
 
     def mean(self, X, blocks):
@@ -68,12 +77,18 @@ class PICConditional:
         bounds = [(lo, lo + step) for lo in range(0, len(places), step)]
         if not shares_memory():
             bounds = group_bounds(len(places), 1)
-        tasks = [
-            (function, self.posterior, [(X[index], self._source(k)) for k, index in places[lo:hi]])
-            for lo, hi in bounds
-        ]
+        tasks = [(function, self.posterior, self._sources(X, places[lo:hi])) for lo, hi in bounds]
         groups = map_groups(_each_block, tasks, self.n_jobs)
         return zip([index for _, index in places], chain.from_iterable(groups), strict=True)
+
+    def _sources(self, X, places):
+        """`_Sources` of some blocks, and the test rows of each."""
+        numbers, test = [k for k, _ in places], [X[index] for _, index in places]
+        if self.training_of_all is None:
+            sources = [self._source(k) for k in numbers]
+            return _Apart(test, sources)
+        rows, own = self.training_of_all(numbers)
+        return _Together(test, numbers, rows, own, self.noise_variance, self.cache)
 
     def mean_covariance(self, X, blocks):
         """Rows of one block as the block's data correlate them, others only through u."""
@@ -208,14 +223,17 @@ def _local_data(posterior, k, rows, noise_variance, cache):
     if rows is None or not len(rows):
         return None
 
-    return cache.get(k, lambda: _made_local(posterior, rows, noise_variance))
+    def make():
+        return _made_local(posterior, rows, noise_variance, posterior.prior.whitened_rows(rows.X))
+
+    return cache.get(k, make)
 
 
-def _made_local(posterior, rows, noise_variance):
+def _made_local(posterior, rows, noise_variance, At):
     prior, outputs = posterior.prior, outputs_by_noise(noise_variance)
     X, targets = np.asarray(rows.X, dtype=np.float64), rows.targets
     weight = np.ones(len(X)) if rows.weight is None else rows.weight.astype(np.float64)
-    At, K, parts, weights = prior.whitened_rows(X), prior.kernel.gram(X), [], []
+    K, parts, weights = prior.kernel.gram(X), [], []
     for number, (own, s2) in enumerate(outputs):
         last = number == len(outputs) - 1
         C = residual_cholesky(At, K if last else copy_of(K), weight, s2)
@@ -251,14 +269,67 @@ def _project(posterior, X, local):
     return a, np.hstack(mean), found
 
 
+@dataclass(frozen=True)
+class _Apart:
+    """Blocks with rows of their own."""
+
+    test: list  # test rows of each block
+    sources: list  # what `_local_data` takes
+
+    def __len__(self):
+        return len(self.test)
+
+    def locals(self, posterior):
+        """Test rows and data of each block, one after the other."""
+        for X, source in zip(self.test, self.sources, strict=True):
+            yield X, _local_data(posterior, *source)
+
+
+@dataclass(frozen=True)
+class _Together:
+    """Blocks that share rows."""
+
+    test: list
+    numbers: list
+    rows: Rows
+    own: list  # positions of the rows of each block
+    noise_variance: object
+    cache: FactorCache
+
+    def __len__(self):
+        return len(self.test)
+
+    def locals(self, posterior):
+        """The same; A^T is made once for all blocks that have a row."""
+        part = np.cumsum([len(own) for own in self.own]) // _TOGETHER
+        for some in np.split(np.arange(len(part)), np.flatnonzero(np.diff(part)) + 1):
+            new = [self.own[i] for i in some if self.numbers[i] not in self.cache.held]
+            needed = np.unique(np.concatenate([np.empty(0, dtype=np.intp), *new]))
+            At = posterior.prior.whitened_rows(self.rows.X[needed]) if len(needed) else None
+            for i in some:
+                yield self.test[i], self._local(posterior, i, needed, At)
+
+    def _local(self, posterior, i, needed, At):
+        own = self.own[i]
+        if not len(own):
+            return None
+
+        def make():
+            rows, place = self.rows.select(own), np.searchsorted(needed, own)
+            held = At is not None and np.array_equal(needed[place % len(needed)], own)
+            of_own = At[place] if held else posterior.prior.whitened_rows(rows.X)
+            return _made_local(posterior, rows, self.noise_variance, of_own)
+
+        return self.cache.get(self.numbers[i], make)
+
+
 def _each_block(function, posterior, blocks):
     """What a function finds in some blocks, one after the other."""
-    return [function(posterior, X, *source) for X, source in blocks]
+    return [function(posterior, X, local) for X, local in blocks.locals(posterior)]
 
 
-def _local_mean(posterior, X, *source):
+def _local_mean(posterior, X, local):
     """Mean (n, t) at test rows of one block, in chunks: a^T (m - A w) + k_*B w (theory, eq. 32)."""
-    local = _local_data(posterior, *source)
     if local is None:
         return np.concatenate([posterior.mean(piece) for piece in _chunks(X)])
     kernel, parts = posterior.prior.kernel, []
@@ -272,9 +343,8 @@ def _chunks(X):
     return (X[lo : lo + _CHUNK] for lo in range(0, len(X), _CHUNK))
 
 
-def _local_mean_variance(posterior, X, *source):
+def _local_mean_variance(posterior, X, local):
     """Mean (n, t) and variance (n, q) at test rows of one block, in chunks."""
-    local = _local_data(posterior, *source)
     mean = np.empty((len(X), posterior.h.shape[1]))
     variance = np.empty((len(X), len(posterior.H)))
     for lo in range(0, len(X), _CHUNK):

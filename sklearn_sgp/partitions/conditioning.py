@@ -73,6 +73,20 @@ class ConditionedBlocks:
         """`Rows` that test rows of a cell of the partition are conditioned on."""
         return self.rows.select(self.layout.around(self, cell))
 
+    def around_all(self, cells):
+        """The same of several cells together, as neighbours share rows.
+
+        Returns
+        -------
+        rows : Rows
+        places : list of ndarray of int
+            Positions of the rows of each cell among them.
+        """
+        parts = [self.layout.around(self, cell) for cell in cells]
+        needed, place = np.unique(np.concatenate(parts), return_inverse=True)
+        places = np.split(place, np.cumsum([len(part) for part in parts[:-1]]))
+        return self.rows.select(needed), places
+
     def owned(self):
         """The same with a copy of the rows, without labels, group after group."""
         place = np.empty(len(self.rows), dtype=np.intp)

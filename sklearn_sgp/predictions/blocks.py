@@ -269,5 +269,6 @@ class BlockPredictions(BlockMarginalLikelihood):
             self._blocks.blocks.around,
             resolved_jobs(self.n_jobs),
             self._cache,
+            getattr(self._blocks.blocks, "around_all", None),
         )
         return getattr(conditional, moments)(X, blocks)  # goes block by block, in chunks

@@ -154,6 +154,43 @@ def test_a_cache_keeps_the_blocks_that_fit():
     assert list(two.held) == [1, 2] and two.nbytes <= two.max_bytes
 
 
+@pytest.mark.parametrize("together", [1, 8192])
+def test_blocks_that_share_rows(monkeypatch, together):
+    """Blocks whose rows are whitened together predict what each does alone, cached or not."""
+    monkeypatch.setattr(prediction, "_TOGETHER", together)
+    case = make_case(t=2)
+    posterior = labelled_posterior(case, LABELS, PITC)
+    own = {-1: np.arange(0), 0: np.arange(12), 1: np.arange(20, 4, -1), 2: np.arange(10, 24)}
+
+    def of_all(numbers):
+        return case.rows, [own[k] for k in numbers]
+
+    def of_one(k):
+        return case.rows.select(own[k])
+
+    cache = FactorCache(1 << 20)
+    alone = PICConditional(posterior, case.noise, of_one)
+    shared = PICConditional(posterior, case.noise, of_one, 2, cache, of_all)
+    shared.mean_variance(X_TEST[:3], TEST_LABELS[:3])  # of blocks 0 and 1
+    assert sorted(cache.held) == [0, 1]
+    for name in ("mean", "mean_variance"):
+        found, expected = (getattr(one, name)(X_TEST, TEST_LABELS) for one in (shared, alone))
+        assert_allclose(np.hstack(found), np.hstack(expected), rtol=1e-10)
+
+
+@pytest.mark.parametrize("t", [1, 2])
+def test_many_test_rows_get_what_few_get(t):
+    """More test rows than inducing inputs take another order of products, with equal results."""
+    case = make_case(t=t)
+    posterior = labelled_posterior(case, LABELS, PITC)
+    pic = PICConditional(posterior, case.noise, training(case))
+    X = np.random.default_rng(3).uniform(-2.0, 2.0, (40, 2))
+    many = pic.mean_variance(X, np.ones(40, dtype=int))
+    few = [pic.mean_variance(x[None], np.ones(1, dtype=int)) for x in X]
+    for found, expected in zip(many, zip(*few, strict=True), strict=True):
+        assert_allclose(found, np.concatenate(expected), rtol=1e-9, atol=1e-12)
+
+
 def test_means_alone_need_no_variance(monkeypatch):
     """The means are those that come with variances, and nothing of a variance is computed."""
     case = make_case(t=2)

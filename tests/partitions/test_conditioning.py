@@ -41,6 +41,17 @@ def test_nearest_rows(rng):
     assert_array_equal(nearest_rows(points, places, 6), np.argsort(away, axis=1)[:, :6])
 
 
+@pytest.mark.parametrize("choice", [NeighboursChoice(8, 5), ChainChoice(1)])
+def test_rows_around_several_cells(rng, choice):
+    """Rows of several cells together hold those of each, in their order; -1 has none."""
+    rows = rows_of(rng)
+    blocks, _ = choice.make(rows, PartitionChoice("kmeans", 20), np.ones(2), seed())
+    together, places = blocks.around_all([2, -1, 0, 3])
+    for cell, place in zip([2, -1, 0, 3], places, strict=True):
+        assert_array_equal(together.X[place], blocks.around(cell).X)
+    assert len(together) == len(np.unique(np.concatenate(places)))
+
+
 def test_a_short_path_follows_a_line(rng):
     """Points on a curve come in their order along it, from one of its ends."""
     t = rng.permutation(40)
