@@ -34,6 +34,8 @@ def eliminate(
     cdef double[::1] rows
     cdef double half_log_det = 0.0
     cdef double *C_start
+    cdef double *residual_start = NULL
+    cdef const double *At_start = NULL
     sizes, total, n_own = [len(K_g) for K_g in S], 0, 0
     for K_g, C_g in zip(S, C, strict=True):
         total += len(K_g)
@@ -41,21 +43,23 @@ def eliminate(
         if K_g.shape != (len(K_g), len(K_g)) or sum(C_g.shape) != len(K_g) or not C_g.shape[1]:
             raise ValueError("eliminate: the shapes of a group do not agree")
     if (index.shape[0] != total or residual_At.shape[0] != n_own or residual_y.shape[0] != n_own
-            or residual_At.shape[1] != m or residual_y.shape[1] != t or m == 0 or t == 0
+            or residual_At.shape[1] != m or residual_y.shape[1] != t or t == 0
             or y.shape[0] != At.shape[0] or noise.shape[0] != At.shape[0]):
         raise ValueError("eliminate: the shapes of the arrays do not agree")
     if total and (np.min(index) < 0 or np.max(index) >= At.shape[0]):
         raise ValueError("eliminate: index must hold rows of At")
     largest = max(sizes, default=0)
     rows = np.empty(largest * m + 1)
+    if m and n_own:  # without inducing inputs there is nothing to point at
+        At_start, residual_start = &At[0, 0], &residual_At[0, 0]
     for g in range(len(sizes)):
         K, W = S[g], C[g]
         n, k = K.shape[0], W.shape[0]
         C_start = &W[0, 0] if k else NULL
         with nogil:
             half_log_det += _eliminated(
-                &K[0, 0], C_start, &index[at], n, k, m, t, &At[0, 0], &y[0, 0], &noise[0],
-                &rows[0], &residual_At[own, 0], &residual_y[own, 0])
+                &K[0, 0], C_start, &index[at], n, k, m, t, At_start, &y[0, 0], &noise[0],
+                &rows[0], residual_start + own * m, &residual_y[own, 0])
         if half_log_det != half_log_det:
             return half_log_det, g
         at += n
@@ -85,9 +89,10 @@ cdef double _eliminated(
     cdef double one = 1.0, minus = -1.0, log_det = 0.0, value
     cdef double *S_own = S + k * n + k
     cdef ptrdiff_t i, j, c, b = n - k
-    for i in range(n):
-        memcpy(rows + i * m, At + index[i] * m, m * sizeof(double))
-    dsyrk(&upper, &yes, &n_, &m_, &minus, rows, &m_, &one, S, &n_)
+    if m:
+        for i in range(n):
+            memcpy(rows + i * m, At + index[i] * m, m * sizeof(double))
+        dsyrk(&upper, &yes, &n_, &m_, &minus, rows, &m_, &one, S, &n_)
     for i in range(n):
         S[i * n + i] += noise[index[i]]
     dpotrf(&upper, &n_, S, &n_, &info)
@@ -97,7 +102,8 @@ cdef double _eliminated(
         for j in range(i + 1, n):
             S[i * n + j] = 0.0
     for i in range(b):
-        memcpy(residual_At + i * m, rows + (k + i) * m, m * sizeof(double))
+        if m:
+            memcpy(residual_At + i * m, rows + (k + i) * m, m * sizeof(double))
         memcpy(residual_y + i * t, y + index[k + i] * t, t * sizeof(double))
         log_det += log(S_own[i * n + i])
     if k:
@@ -105,12 +111,14 @@ cdef double _eliminated(
             for j in range(k):
                 C[j * b + i] = S[(k + i) * n + j]
         dtrsm(&right, &upper, &yes, &no, &b_, &k_, &one, S, &n_, C, &b_)
-        dgemm(&no, &yes, &m_, &b_, &k_, &minus, rows, &m_, C, &b_, &one, residual_At, &m_)
+        if m:
+            dgemm(&no, &yes, &m_, &b_, &k_, &minus, rows, &m_, C, &b_, &one, residual_At, &m_)
         for j in range(k):
             for c in range(t):
                 value = y[index[j] * t + c]
                 for i in range(b):
                     residual_y[i * t + c] -= C[j * b + i] * value
-    dtrsm(&right, &upper, &no, &no, &m_, &b_, &one, S_own, &n_, residual_At, &m_)
+    if m:
+        dtrsm(&right, &upper, &no, &no, &m_, &b_, &one, S_own, &n_, residual_At, &m_)
     dtrsm(&right, &upper, &no, &no, &t_, &b_, &one, S_own, &n_, residual_y, &t_)
     return log_det

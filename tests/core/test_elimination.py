@@ -28,10 +28,11 @@ def run(K, At, y, noise, index):
     return found, S, C, residual_At, residual_y
 
 
+@pytest.mark.parametrize("m", [0, 6])
 @pytest.mark.parametrize("t", [1, 3])
-def test_elimination_is_dense(t):
+def test_elimination_is_dense(t, m):
     """Factors, C, residuals and the determinant are those of dense solves, group by group."""
-    K, At, y, noise, index = case(t)
+    K, At, y, noise, index = case(t, m)
     (half_log_det, failed), L, C, residual_At, residual_y = run(K, At, y, noise, index)
     expected, lo = 0.0, 0
     for rows, (k, b), L_g, C_g in zip(index, SIZES, L, C, strict=True):
