@@ -69,7 +69,7 @@ def test_predictions_twice_are_from_the_cache(toy, monkeypatch):
     ours = fixed().fit(X, y, blocks=LABELS)
     first = ours.predict(X_TEST, blocks=TEST_LABELS)
     with monkeypatch.context() as patch:
-        interrupt(patch, prediction, "block_factors", 1, AssertionError)
+        interrupt(patch, prediction, "residual_cholesky", 1, AssertionError)
         assert_array_equal(ours.predict(X_TEST, blocks=TEST_LABELS), first)
     ours.partial_fit(X_TEST, first + 1.0, blocks=TEST_LABELS)
     assert (ours.predict(X_TEST, blocks=TEST_LABELS) > first).all()
