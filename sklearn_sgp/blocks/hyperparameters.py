@@ -204,17 +204,17 @@ def ascend_blocks(problem, objective, sample, start, max_iter, seconds, budget=N
         )
 
 
-def ascend_scaled(evidence, scale, n_pieces, problem, start, max_iter, seconds, budget):
+def ascend_scaled(evidence, scale, work, problem, start, max_iter, seconds, budget):
     """L-BFGS on ``scale`` times an evidence, until a plateau or until only the finish has time.
 
-    The budget is told how long an evaluation takes for each of the ``n_pieces``.
+    The budget is told how long an evaluation takes for each unit of its ``work``.
     """
 
     def scaled(candidate):
         begin = time.perf_counter()
         value, gradient = evidence(candidate)
         if budget is not None:
-            budget.took((time.perf_counter() - begin) / n_pieces)
+            budget.took((time.perf_counter() - begin) / work)
         return scale * value, gradient.scaled(scale)
 
     return ascend_lbfgs(

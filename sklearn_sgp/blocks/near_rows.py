@@ -26,6 +26,11 @@ from .hyperparameters import ascend_scaled
 
 # Rows of a group, and rows around it that it is conditioned on.
 GROUP_SIZE, NEIGHBORS = 50, 100
+# Learning goes on in rounds with so many neighbours, of 20 iterations, or 80 after a round that
+# gained less than so many nats a row on other groups. Some structure shows at no smaller size:
+# delays of 200,000 flights have RMSE 0.935 sd and -1.341 nats with 100 neighbours, 0.886 and -1.189
+# with 250.
+MORE_NEIGHBORS, _ROUND_ITERATIONS, _LEAST_GAIN = 250, (20, 80), 3e-3
 # One group in so many besides is of so many rows from anywhere, which know what is smooth and wide.
 WIDE_EVERY, WIDE_SIZE = 40, 400
 # Every start learns for so many iterations, draws groups anew and learns for as many more, all
@@ -62,17 +67,17 @@ def _best(problem, budget):
     begins = [(start, start.parameters) for start in starts]
     begins += [(starts[0], drawn) for drawn in random_starts(problem)]
     if len(begins) == 1:
-        (start, parameters), value, n_iter = begins[0], None, 0
+        (start, parameters), n_iter = begins[0], 0
     else:
-        start, parameters, value, n_iter = _best_trial(problem, sample, begins, budget)
+        start, parameters, n_iter = _best_trial(problem, sample, begins, budget)
     if not problem.trace.stopped:
-        parameters, more = sample.learn(_task(problem, start), parameters, value, budget)
+        parameters, more = sample.learn(_task(problem, start), parameters, budget)
         n_iter += more
     return start, parameters, n_iter
 
 
 def _best_trial(problem, sample, begins, budget):
-    """Start, parameters and value of the best trial, and the iterations of all."""
+    """Start and parameters of the best trial, and the iterations of all."""
     share = _TRIAL_SECONDS * budget.left() / len(begins)
 
     def run(begin):
@@ -81,8 +86,8 @@ def _best_trial(problem, sample, begins, budget):
         return start, *sample.trial(_task(problem, start), parameters, limit, budget)
 
     trials = tried(begins, run, problem.trace)
-    start, parameters, _, value = max(trials, key=lambda trial: trial[3])
-    return start, parameters, value, sum(trial[2] for trial in trials)
+    start, parameters, _, _ = max(trials, key=lambda trial: trial[3])
+    return start, parameters, sum(trial[2] for trial in trials)
 
 
 def can_learn(problem):
@@ -121,12 +126,12 @@ class _Sample:
         self.std = column_mean_std(problem.rows.X, problem.rows.weight)[1]
         self.whole = len(self.rows) <= LARGEST_WHOLE
         self.test_seed = problem.rng.randint(2**31)
-        self.seconds_each = 0.0
+        self.seconds_each, self.n_neighbors = 0.0, NEIGHBORS
 
     def groups(self, parameters, rng=None):
         """Groups of rows that are near at the length scales of these parameters, and wide ones."""
         scale, rng = nearness_scales(parameters.kernel, self.std), rng or self.rng
-        near = sampled_groups(self.rows, scale, self.n_groups, GROUP_SIZE, NEIGHBORS, rng)
+        near = sampled_groups(self.rows, scale, self.n_groups, GROUP_SIZE, self.n_neighbors, rng)
         wide = 0 if self.whole else self.n_groups // WIDE_EVERY
         return random_groups(self.rows, wide, WIDE_SIZE, rng) + near
 
@@ -157,15 +162,31 @@ class _Sample:
                 break
         return parameters, n_iter, self.value(task, parameters)
 
-    def learn(self, task, parameters, before, budget):
-        """Go on from a start, unless that lowers the value ``before``, None if it is not known."""
-        if before is None:
-            before = self.value(task, parameters)
-        seconds, limit = budget.left(), task.settings.max_iter
-        groups = self.affordable(task, parameters, seconds, budget)
-        learned, n_iter = self.ascend(task, groups, parameters, limit, seconds, budget)
-        holds = self.whole or self.value(task, learned) >= before
-        return (learned if holds else parameters), n_iter
+    def learn(self, task, parameters, budget):
+        """Rounds on new groups with more neighbours, as long as that gains on other groups.
+
+        A round that gains little is followed by a long one, a second such by nothing. With all
+        rows in one group there is one long ascent, and no other group.
+        """
+        left, trace = task.settings.max_iter, task.trace
+        if self.whole:
+            groups = self.groups(parameters)
+            return self.ascend(task, groups, parameters, left, budget.left(), budget)
+        self.n_neighbors, n_iter, misses = MORE_NEIGHBORS, 0, 0
+        value = self.value(task, parameters)
+        while misses < 2 and n_iter < left and not trace.stopped:
+            seconds, limit = budget.left(), min(_ROUND_ITERATIONS[misses], left - n_iter)
+            groups = self.affordable(task, parameters, seconds, budget)
+            learned, more = self.ascend(task, groups, parameters, limit, seconds, budget)
+            gain, n_iter = self.value(task, learned) - value, n_iter + more
+            if gain > 0.0:
+                parameters, value = learned, value + gain
+            misses = 0 if gain >= _LEAST_GAIN else misses + 1
+            if trace.cut_by == "max_time":
+                break
+        if trace.cut_by == "max_iter" and n_iter < left:
+            trace.cut_by = None  # a round was over, not learning
+        return parameters, n_iter
 
     def affordable(self, task, parameters, seconds, budget):
         """New groups, as many as there is time to follow."""
@@ -190,7 +211,8 @@ class _Sample:
         task = replace(task, start=replace(task.start, space=space))
         task.trace.stage = f"learning from {n_rows} of {len(self.rows)} rows, given those near them"
 
+        work = sum(len(piece) ** 2 for piece in groups)  # groups are of different sizes
         found, _, n_iter = ascend_scaled(
-            evidence, scale, len(groups), task, parameters, max_iter, seconds, budget
+            evidence, scale, work, task, parameters, max_iter, seconds, budget
         )
         return found, n_iter

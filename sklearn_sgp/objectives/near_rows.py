@@ -77,28 +77,40 @@ def _group(piece):
 
 
 def _conditional(S, y, weight, k, noise_variance):
-    """log p(y_B | y_N) and the cotangent of S (n, n), which is overwritten; N are the first k."""
-    value = -y.shape[1] * repetition_constant(weight[k:], noise_variance)
-    L = S
+    """log p(y_B | y_N) and its slope in S (n, n), which is overwritten; N are the first k rows.
+
+    With C = inv(S_NN) S_NB, P = (-C, 1), R = P^T S P and b = inv(R) P^T y the slope is
+
+        P (b b^T - t inv(R)) P^T / 2 + (P b a^T + a b^T P^T) / 2        a = (inv(S_NN) y_N, 0)
+
+    since C moves with S, too (docs/theory.md, eq. 47).
+    """
+    (n, t), L = y.shape, S
     if la.potrf(L) or not np.isfinite(np.diagonal(L)).all():
         raise SingularBlockError(singular_block(noise_variance, weight))
+    whitened, L_B = copy_of(y), np.ascontiguousarray(L[k:, k:])
+    la.trsm(L, whitened)
+    of_own = np.ascontiguousarray(whitened[k:])
+    half_log_det = float(np.log(np.diagonal(L_B)).sum())
+    value = -0.5 * float(np.vdot(of_own, of_own)) - t * (half_log_det + 0.5 * (n - k) * LOG_2PI)
+    value -= t * repetition_constant(weight[k:], noise_variance)
+    b = of_own
+    la.trsm(L_B, b, True)
+    G = L_B
+    la.potri(G)
+    la.mirror(G)
+    la.gemm(b, b, G, False, True, 0.5, -0.5 * t)
+    if not k:
+        return value, G
     L_N = np.ascontiguousarray(L[:k, :k])
-    joint, S_bar = _log_density(L, y)
-    value += joint
-    if k:
-        before, of_before = _log_density(L_N, np.ascontiguousarray(y[:k]))
-        value -= before
-        S_bar[:k, :k] -= of_before
-    return value, S_bar
-
-
-def _log_density(L, y):
-    """log N(y; 0, L L^T) summed over the columns of y, and its slope in L L^T; overwrites L."""
-    n, t = y.shape
-    half_log_det = float(np.log(np.diagonal(L)).sum())
-    la.potri(L)
-    la.mirror(L)
-    w = product(L, y)
-    value = -0.5 * float(np.vdot(y, w)) - t * (half_log_det + 0.5 * n * LOG_2PI)
-    la.gemm(w, w, L, False, True, 0.5, -0.5 * t)
-    return value, L
+    P, a = np.empty((n, n - k)), np.zeros((n, t))
+    minus_C, a_N = np.ascontiguousarray(L[k:, :k].T), np.ascontiguousarray(whitened[:k])
+    la.trsm(L_N, minus_C, True)
+    la.trsm(L_N, a_N, True)
+    np.negative(minus_C, out=P[:k])
+    P[k:], a[:k] = np.eye(n - k), a_N
+    Pb, slope = product(P, b), S
+    la.gemm(product(P, G), P, slope, False, True, 1.0, 0.0)
+    la.gemm(Pb, a, slope, False, True, 0.5, 1.0)
+    la.gemm(a, Pb, slope, False, True, 0.5, 1.0)
+    return value, slope
