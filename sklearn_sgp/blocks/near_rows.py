@@ -26,11 +26,14 @@ from .hyperparameters import ascend_scaled
 
 # Rows of a group, and rows around it that it is conditioned on.
 GROUP_SIZE, NEIGHBORS = 50, 100
-# Learning goes on in rounds with so many neighbours, of 20 iterations, or 80 after a round that
+# Learning goes on in rounds with so many neighbours, of 20 iterations, or 40 after a round that
 # gained less than so many nats a row on other groups. Some structure shows at no smaller size:
 # delays of 200,000 flights have RMSE 0.935 sd and -1.341 nats with 100 neighbours, 0.886 and -1.189
 # with 250.
-MORE_NEIGHBORS, _ROUND_ITERATIONS, _LEAST_GAIN = 250, (20, 80), 3e-3
+MORE_NEIGHBORS, _ROUND_ITERATIONS, _LEAST_GAIN = 250, (20, 40), 3e-3
+# The two best trials get a round, in such a share of the time that is left, unless one is better by
+# so many nats a row; the better one goes on.
+_FINAL_SECONDS, _CLEAR = 0.6, 0.02
 # One group in so many besides is of so many rows from anywhere, which know what is smooth and wide.
 WIDE_EVERY, WIDE_SIZE = 40, 400
 # Every start learns for so many iterations, draws groups anew and learns for as many more, all
@@ -66,28 +69,39 @@ def _best(problem, budget):
     sample, starts = _Sample(problem), default_starts(problem.start)
     begins = [(start, start.parameters) for start in starts]
     begins += [(starts[0], drawn) for drawn in random_starts(problem)]
+    start, parameters, n_iter = _best_start(problem, sample, begins, budget)
+    if problem.trace.stopped:
+        return start, parameters, n_iter
+    learn = sample.learn_whole if sample.whole else sample.learn
+    parameters, more = learn(_task(problem, start), parameters, budget)
+    return start, parameters, n_iter + more
+
+
+def _best_start(problem, sample, begins, budget):
+    """The start that goes on, what trials and rounds have found from it, and all iterations."""
     if len(begins) == 1:
-        (start, parameters), n_iter = begins[0], 0
-    else:
-        start, parameters, n_iter = _best_trial(problem, sample, begins, budget)
-    if not problem.trace.stopped:
-        parameters, more = sample.learn(_task(problem, start), parameters, budget)
+        return *begins[0], 0
+    begins, values, n_iter = _best_of(begins, sample.trial, _TRIAL_SECONDS, problem, budget)
+    is_clear = len(values) == 1 or values[0] - values[1] >= _CLEAR
+    if not (is_clear or sample.whole or problem.trace.stopped):
+        begins, _, more = _best_of(begins[:2], sample.first_round, _FINAL_SECONDS, problem, budget)
         n_iter += more
-    return start, parameters, n_iter
+    return *begins[0], n_iter
 
 
-def _best_trial(problem, sample, begins, budget):
-    """Start and parameters of the best trial, and the iterations of all."""
-    share = _TRIAL_SECONDS * budget.left() / len(begins)
+def _best_of(begins, run, share, problem, budget):
+    """Starts with what is learned from each, best first, their values, and all iterations."""
+    seconds = share * budget.left() / len(begins)
 
-    def run(begin):
+    def one(begin):
         start, parameters = begin
-        limit = time.perf_counter() + share
-        return start, *sample.trial(_task(problem, start), parameters, limit, budget)
+        limit = time.perf_counter() + seconds
+        learned, n_iter, value = run(_task(problem, start), parameters, limit, budget)
+        return (start, learned), n_iter, value
 
-    trials = tried(begins, run, problem.trace)
-    start, parameters, _, _ = max(trials, key=lambda trial: trial[3])
-    return start, parameters, sum(trial[2] for trial in trials)
+    found = sorted(tried(begins, one, problem.trace), key=lambda each: -each[2])
+    begins, n_iter, values = zip(*found, strict=True)
+    return begins, values, sum(n_iter)
 
 
 def can_learn(problem):
@@ -162,26 +176,40 @@ class _Sample:
                 break
         return parameters, n_iter, self.value(task, parameters)
 
-    def learn(self, task, parameters, budget):
-        """Rounds on new groups with more neighbours, as long as that gains on other groups.
+    def learn_whole(self, task, parameters, budget):
+        """One long ascent with all rows in one group."""
+        groups, limit = self.groups(parameters), task.settings.max_iter
+        return self.ascend(task, groups, parameters, limit, budget.left(), budget)
 
-        A round that gains little is followed by a long one, a second such by nothing. With all
-        rows in one group there is one long ascent, and no other group.
+    def first_round(self, task, parameters, limit, budget):
+        """Parameters, iterations and the value after a round, or before it where that is better."""
+        self.n_neighbors = MORE_NEIGHBORS
+        value, seconds = self.value(task, parameters), limit - time.perf_counter()
+        iterations = min(_ROUND_ITERATIONS[0], task.settings.max_iter)
+        return self.round(task, parameters, value, iterations, seconds, budget)
+
+    def round(self, task, parameters, value, iterations, seconds, budget):
+        """The same, where the value before it is known."""
+        groups = self.affordable(task, parameters, seconds, budget)
+        learned, n_iter = self.ascend(task, groups, parameters, iterations, seconds, budget)
+        after = self.value(task, learned)
+        return (learned, n_iter, after) if after > value else (parameters, n_iter, value)
+
+    def learn(self, task, parameters, budget):
+        """Rounds on new groups, as long as that gains on other groups.
+
+        A round that gains little is followed by a long one, a second such by nothing.
         """
-        left, trace = task.settings.max_iter, task.trace
-        if self.whole:
-            groups = self.groups(parameters)
-            return self.ascend(task, groups, parameters, left, budget.left(), budget)
-        self.n_neighbors, n_iter, misses = MORE_NEIGHBORS, 0, 0
+        left, trace, n_iter, misses = task.settings.max_iter, task.trace, 0, 0
+        self.n_neighbors = MORE_NEIGHBORS
         value = self.value(task, parameters)
         while misses < 2 and n_iter < left and not trace.stopped:
-            seconds, limit = budget.left(), min(_ROUND_ITERATIONS[misses], left - n_iter)
-            groups = self.affordable(task, parameters, seconds, budget)
-            learned, more = self.ascend(task, groups, parameters, limit, seconds, budget)
-            gain, n_iter = self.value(task, learned) - value, n_iter + more
-            if gain > 0.0:
-                parameters, value = learned, value + gain
-            misses = 0 if gain >= _LEAST_GAIN else misses + 1
+            iterations, before = min(_ROUND_ITERATIONS[misses], left - n_iter), value
+            parameters, more, value = self.round(
+                task, parameters, before, iterations, budget.left(), budget
+            )
+            n_iter += more
+            misses = 0 if value - before >= _LEAST_GAIN else misses + 1
             if trace.cut_by == "max_time":
                 break
         if trace.cut_by == "max_iter" and n_iter < left:
@@ -199,15 +227,11 @@ class _Sample:
         return groups[: max(_LEAST_GROUPS, count_within(len(groups), seconds, each))]
 
     def ascend(self, task, groups, parameters, max_iter, seconds, budget):
-        """L-BFGS on some groups, scaled to all rows; the prior counts as often as rows do."""
+        """L-BFGS on some groups, scaled to all rows."""
         evidence = NearRowsEvidence(groups, task.settings.n_jobs)
         space = _within_reach(task.space, parameters)
         scale = self.rows.total_weight / evidence.weight
         n_rows = sum(len(piece) for piece in groups)
-        if space.prior is not None:
-            space = replace(
-                space, prior=replace(space.prior, precision=scale * space.prior.precision)
-            )
         task = replace(task, start=replace(task.start, space=space))
         task.trace.stage = f"learning from {n_rows} of {len(self.rows)} rows, given those near them"
 

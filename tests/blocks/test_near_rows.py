@@ -62,7 +62,7 @@ def test_what_does_not_hold_is_taken_back(rng, monkeypatch):
 
 def test_rounds_end_when_they_gain_little(rng, monkeypatch):
     """Two rounds without a gain in a row end learning, the second a long one."""
-    problem = problem_with(rng, ROUGH, max_iter=200)
+    problem = problem_with(rng, ROUGH, max_iter=120)
     values = iter([0.0, 0.1, 0.1001, 0.2, 0.1, 0.2001])
     monkeypatch.setattr(near_rows._Sample, "value", lambda *_: next(values))
     limits, neighbours = [], []
@@ -75,13 +75,36 @@ def test_rounds_end_when_they_gain_little(rng, monkeypatch):
 
     monkeypatch.setattr(near_rows._Sample, "ascend", ascend)
     assert learned(problem)[2] == sum(limits)
-    assert limits == [20, 20, 80, 20, 60]
+    assert limits == [20, 20, 40, 20, 20]
     assert set(neighbours) == {near_rows.MORE_NEIGHBORS}
-    assert problem.trace.cut_by == "max_iter"  # 200 in all
+    assert problem.trace.cut_by == "max_iter"  # 120 in all
     problem.trace.cut_by, values = None, iter([0.0, 0.0, 0.0])
     monkeypatch.setattr(near_rows._Sample, "value", lambda *_: next(values))
-    assert learned(problem)[2] == 100
+    assert learned(problem)[2] == 60
     assert problem.trace.cut_by is None
+
+
+@pytest.mark.parametrize("second, finalists", [(0.99, 2), (0.9, 0)])
+def test_two_trials_that_are_nearly_as_good_get_a_round(rng, monkeypatch, second, finalists):
+    """What decides then is the density given more neighbours; a clear winner goes on at once."""
+    problem, other = problem_with(rng), problem_with(np.random.default_rng(0), ROUGH)
+    both = replace(problem, start=replace(problem.start, alternatives=(other.start,)))
+    rounds = []
+
+    def trial(self, task, parameters, *_):
+        is_usual = parameters is problem.start.parameters or parameters is other.start.parameters
+        value = {SMOOTH: 1.0, ROUGH: second}[task.start.kernel] if is_usual else -1.0
+        return parameters, 1, value
+
+    def first_round(self, task, parameters, *_):
+        rounds.append(task.start.kernel)
+        return parameters, 1, {SMOOTH: 1.0, ROUGH: 2.0}[task.start.kernel]
+
+    monkeypatch.setattr(near_rows._Sample, "trial", trial)
+    monkeypatch.setattr(near_rows._Sample, "first_round", first_round)
+    start, _, _ = learned(both)
+    assert len(rounds) == finalists
+    assert start.kernel == (ROUGH if finalists else SMOOTH)
 
 
 def test_a_short_budget_learns_from_fewer_groups(rng, monkeypatch):
