@@ -30,7 +30,8 @@ BY_SOLVER = (SVGP, (AnytimeSGPRegressor,), STREAMS)
 # Only these mean something else in other classes. Within each group of classes the text is one.
 GROUPS = {
     "kernel": (
-        (SVGPRegressor, StreamingSGPRegressor),
+        (SVGPRegressor,),
+        (StreamingSGPRegressor,),
         (AnytimeSGPRegressor,),
         CLASSIFIERS,
     ),

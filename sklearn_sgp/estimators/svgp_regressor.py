@@ -26,9 +26,12 @@ class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
     kernel : Kernel, default=None
         Any kernel of :mod:`sklearn.gaussian_process.kernels`, sums, products and powers of them, or
         :class:`~sklearn_sgp.kernels.Columns`. ``WhiteKernel`` terms of the outermost sum are the
-        noise. None means ``ConstantKernel() * RBF()`` with one length scale for each column; its
-        starting values and bounds come from the data, or from the first batch. The kernel refers to
-        normalised targets (see ``normalize_y``) and to inputs in their own units.
+        noise. None means one with length scales for each column, whose starting values and bounds
+        come from the data, or from the first batch: the best of ``ConstantKernel()`` times
+        ``RBF()``, ``Matern(nu=1.5)``, or ``RBF()`` and a rough part, ``Matern(nu=0.5)``, by their
+        bounds after 20 iterations; the first of these without learning, with "adam" or where
+        ``max_iter`` is 20 or less. The kernel refers to normalised targets (see ``normalize_y``)
+        and to inputs in their own units.
 
     likelihood : {"gaussian", "student_t", "poisson"} or instance, default="gaussian"
         Distribution of an observation given the function. "gaussian" is Gaussian noise. "student_t"

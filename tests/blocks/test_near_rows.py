@@ -93,12 +93,12 @@ def test_two_trials_that_are_nearly_as_good_get_a_round(rng, monkeypatch, second
 
     def trial(self, task, parameters, *_):
         is_usual = parameters is problem.start.parameters or parameters is other.start.parameters
-        value = {SMOOTH: 1.0, ROUGH: second}[task.start.kernel] if is_usual else -1.0
-        return parameters, 1, value
+        value = second if task.start.kernel == ROUGH else 1.0
+        return parameters, 1, value if is_usual else -1.0
 
     def first_round(self, task, parameters, *_):
         rounds.append(task.start.kernel)
-        return parameters, 1, {SMOOTH: 1.0, ROUGH: 2.0}[task.start.kernel]
+        return parameters, 1, 2.0 if task.start.kernel == ROUGH else 1.0
 
     monkeypatch.setattr(near_rows._Sample, "trial", trial)
     monkeypatch.setattr(near_rows._Sample, "first_round", first_round)

@@ -11,11 +11,11 @@ from sklearn_sgp.fitting import stages
 
 SLOW = ConstantKernel(1.0, (1e-2, 1e2)) * RBF(50.0, (0.01, 100.0))
 ESTIMATORS = [
-    SVGPRegressor(SLOW, n_inducing=40, random_state=0),
-    SVGPRegressor(SLOW, n_inducing=40, optimizer="lbfgs", random_state=0),
-    SVGPRegressor(SLOW, n_inducing=40, init_size=100, random_state=0),
-    AnytimeSGPRegressor(SLOW, n_inducing=40, block_size=20, random_state=0),
-    SVGPClassifier(SLOW, n_inducing=40, random_state=0),
+    SVGPRegressor(SLOW, n_inducing=60, random_state=0),
+    SVGPRegressor(SLOW, n_inducing=60, optimizer="lbfgs", random_state=0),
+    SVGPRegressor(SLOW, n_inducing=60, init_size=100, random_state=0),
+    AnytimeSGPRegressor(SLOW, n_inducing=60, block_size=20, random_state=0),
+    SVGPClassifier(SLOW, n_inducing=60, random_state=0),
 ]
 
 
