@@ -57,12 +57,9 @@ class ConditionedBlocks:
     def __call__(self, k):
         """The groups of a block, with the rows that they are conditioned on."""
         groups = [(self.before[g], self.own(g)) for g in range(self.edges[k], self.edges[k + 1])]
-        parts = [part for group in groups for part in group]
-        needed, place = np.unique(np.concatenate(parts), return_inverse=True)
-        local = np.split(place, np.cumsum([len(part) for part in parts[:-1]]))
-        return ConditionedRows(
-            self.rows.select(needed), tuple(zip(local[::2], local[1::2], strict=True))
-        )
+        needed, local = _shared([part for group in groups for part in group])
+        pairs = tuple(zip(local[::2], local[1::2], strict=True))
+        return ConditionedRows(self.rows.select(needed), pairs)
 
     @cached_property
     def near_cells(self):
@@ -82,9 +79,7 @@ class ConditionedBlocks:
         places : list of ndarray of int
             Positions of the rows of each cell among them.
         """
-        parts = [self.layout.around(self, cell) for cell in cells]
-        needed, place = np.unique(np.concatenate(parts), return_inverse=True)
-        places = np.split(place, np.cumsum([len(part) for part in parts[:-1]]))
+        needed, places = _shared([self.layout.around(self, cell) for cell in cells])
         return self.rows.select(needed), places
 
     def owned(self):
@@ -289,6 +284,12 @@ def _runs(cells, size):
         for part in np.array_split(own, -(-len(own) // size)):
             label[part], count = count, count + 1
     return label
+
+
+def _shared(parts):
+    """The rows of some parts, each once and sorted, and where those of each part are among them."""
+    needed, place = np.unique(np.concatenate(parts), return_inverse=True)
+    return needed, np.split(place, np.cumsum([len(part) for part in parts[:-1]]))
 
 
 def _points(X, scale):
