@@ -69,24 +69,30 @@ def _best(problem, budget):
     sample, starts = _Sample(problem), default_starts(problem.start)
     begins = [(start, start.parameters) for start in starts]
     begins += [(starts[0], drawn) for drawn in random_starts(problem)]
-    start, parameters, n_iter = _best_start(problem, sample, begins, budget)
+    (start, parameters), value, n_iter = _best_start(problem, sample, begins, budget)
     if problem.trace.stopped:
         return start, parameters, n_iter
-    learn = sample.learn_whole if sample.whole else sample.learn
-    parameters, more = learn(_task(problem, start), parameters, budget)
+    task = _task(problem, start)
+    if sample.whole:
+        parameters, more = sample.learn_whole(task, parameters, budget)
+    else:
+        parameters, more = sample.learn(task, parameters, value, budget)
     return start, parameters, n_iter + more
 
 
 def _best_start(problem, sample, begins, budget):
-    """The start that goes on, what trials and rounds have found from it, and all iterations."""
+    """The start that goes on with what trials and rounds have found from it, and all iterations.
+
+    Between them its value given more neighbours, None where no round has told.
+    """
     if len(begins) == 1:
-        return *begins[0], 0
+        return begins[0], None, 0
     begins, values, n_iter = _best_of(begins, sample.trial, _TRIAL_SECONDS, problem, budget)
     is_clear = len(values) == 1 or values[0] - values[1] >= _CLEAR
-    if not (is_clear or sample.whole or problem.trace.stopped):
-        begins, _, more = _best_of(begins[:2], sample.first_round, _FINAL_SECONDS, problem, budget)
-        n_iter += more
-    return *begins[0], n_iter
+    if is_clear or sample.whole or problem.trace.stopped:
+        return begins[0], None, n_iter
+    begins, values, more = _best_of(begins[:2], sample.first_round, _FINAL_SECONDS, problem, budget)
+    return begins[0], values[0], n_iter + more
 
 
 def _best_of(begins, run, share, problem, budget):
@@ -195,14 +201,14 @@ class _Sample:
         after = self.value(task, learned)
         return (learned, n_iter, after) if after > value else (parameters, n_iter, value)
 
-    def learn(self, task, parameters, budget):
+    def learn(self, task, parameters, value, budget):
         """Rounds on new groups, as long as that gains on other groups.
 
         A round that gains little is followed by a long one, a second such by nothing.
         """
         left, trace, n_iter, misses = task.settings.max_iter, task.trace, 0, 0
         self.n_neighbors = MORE_NEIGHBORS
-        value = self.value(task, parameters)
+        value = self.value(task, parameters) if value is None else value
         while misses < 2 and n_iter < left and not trace.stopped:
             iterations, before = min(_ROUND_ITERATIONS[misses], left - n_iter), value
             parameters, more, value = self.round(

@@ -82,11 +82,10 @@ class PICConditional:
         return zip([index for _, index in places], chain.from_iterable(groups), strict=True)
 
     def _sources(self, X, places):
-        """`_Sources` of some blocks, and the test rows of each."""
+        """Test rows of some blocks, and what the data of each are made from."""
         numbers, test = [k for k, _ in places], [X[index] for _, index in places]
         if self.training_of_all is None:
-            sources = [self._source(k) for k in numbers]
-            return _Apart(test, sources)
+            return _Apart(test, [self._source(k) for k in numbers])
         rows, own = self.training_of_all(numbers)
         return _Together(test, numbers, rows, own, self.noise_variance, self.cache)
 
@@ -276,9 +275,6 @@ class _Apart:
     test: list  # test rows of each block
     sources: list  # what `_local_data` takes
 
-    def __len__(self):
-        return len(self.test)
-
     def locals(self, posterior):
         """Test rows and data of each block, one after the other."""
         for X, source in zip(self.test, self.sources, strict=True):
@@ -295,9 +291,6 @@ class _Together:
     own: list  # positions of the rows of each block
     noise_variance: object
     cache: FactorCache
-
-    def __len__(self):
-        return len(self.test)
 
     def locals(self, posterior):
         """The same; A^T is made once for all blocks that have a row."""

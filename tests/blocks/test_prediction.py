@@ -209,7 +209,7 @@ def test_workers_that_are_processes_get_few_posteriors(monkeypatch):
     case, sizes = make_case(), []
 
     def recorded(function, tasks, n_jobs):
-        sizes.append([len(blocks) for *_, blocks in tasks])
+        sizes.append([len(blocks.test) for *_, blocks in tasks])
         return [function(*task) for task in tasks]
 
     posterior = labelled_posterior(case, LABELS, PITC)
