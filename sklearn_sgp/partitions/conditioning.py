@@ -11,7 +11,7 @@ import numpy as np
 
 from ..data.clusters import short_path
 from ..data.rows import ConditionedRows
-from .neighbours import earlier_rows, nearest_rows
+from .neighbours import NearGroups
 from .partition import Blocks, OrderedPartition
 
 # Test rows of a cell are conditioned on so many times as many rows as a group of training rows.
@@ -230,21 +230,24 @@ class Neighbours:
         n_groups = len(blocks.groups)
         order = np.concatenate([np.arange(first), first + rng.permutation(n_groups - first)])
         points, own = _points(blocks.rows.X, self.scale), [blocks.own(g) for g in order]
-        found = earlier_rows(points, own, self.n_neighbors, first, self.n_jobs)
+        found = NearGroups(points, own, self.n_jobs).earlier(self.n_neighbors, first)
         before = [None] * (n_groups - first)
         for g, rows in zip(order[first:], found, strict=True):
             before[g - first] = rows
         return before
 
     def around(self, blocks, cell):
-        """Rows nearest to the centre of a cell."""
+        """Rows near the centre of a cell."""
         return np.empty(0, dtype=np.intp) if cell < 0 else blocks.near_cells[cell]
 
     def near_cells(self, blocks):
-        """Rows nearest to the centre of each cell, shape (n_cells, k)."""
-        points = _points(blocks.rows.X, self.scale)
-        count = min(len(points), _AROUND * (self.n_neighbors + self.group_size))
-        return nearest_rows(points, self.centres, count, self.n_jobs)
+        """Rows near the centre of each cell, a list."""
+        points, own = (
+            _points(blocks.rows.X, self.scale),
+            [*map(blocks.own, range(len(blocks.groups)))],
+        )
+        count = _AROUND * (self.n_neighbors + self.group_size)
+        return NearGroups(points, own, self.n_jobs).around(self.centres, count)
 
     def with_rows(self, blocks, rows, cells, rng):
         """The blocks with more rows, in new groups that are conditioned on earlier rows.

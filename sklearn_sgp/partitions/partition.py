@@ -91,8 +91,9 @@ class KMeansTree:
         points = np.unique(np.asarray(X[sample], dtype=np.float64) / self.scale, axis=0)
         if len(points) == 1:
             return None
-        # a partition, not a clustering: a few iterations are enough
-        centres = kmeans(points, min(k, len(points)), rng, max_iter=_KMEANS_ITERATIONS)
+        # a partition, not a clustering: a few iterations from any rows are enough
+        count = min(k, len(points))
+        centres = kmeans(points, count, rng, max_iter=_KMEANS_ITERATIONS, init="random")
         branch = self._nearest(X, index, centres)
         used = np.unique(branch)
         if len(used) == 1:

@@ -28,6 +28,15 @@ def test_centres_are_those_of_scikit_learn(weighted, max_iter):
     assert_allclose(mine, np.unique(model.cluster_centers_, axis=0), rtol=1e-12)
 
 
+def test_centres_may_begin_at_any_points():
+    """Random first centres are points, and the iterations are those of KMeans from there."""
+    X, _ = _points()
+    first = X[np.random.RandomState(4).permutation(len(X))[:9]]
+    model = KMeans(9, init=first, n_init=1, max_iter=30, tol=1e-4).fit(X)
+    mine = kmeans(X, 9, np.random.RandomState(4), max_iter=30, init="random")
+    assert_allclose(mine, np.unique(model.cluster_centers_, axis=0), rtol=1e-12)
+
+
 def test_nearest():
     """Each row gets the number of the centre at the least distance."""
     X, _ = _points()

@@ -7,31 +7,67 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn_sgp.data.clusters import short_path
 from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.partitions.conditioning import ChainChoice, NeighboursChoice
-from sklearn_sgp.partitions.neighbours import earlier_rows, nearest_rows
-from sklearn_sgp.partitions.partition import PartitionChoice
+from sklearn_sgp.partitions.neighbours import NearGroups, nearest_rows
+from sklearn_sgp.partitions.partition import KMeansTree, PartitionChoice
+
+
+def leaves(points, rng, size=10):
+    """Groups of near rows, in random order."""
+    labels = KMeansTree(size, np.ones(points.shape[1])).fit(points, seed())
+    groups = np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
+    return [groups[g] for g in rng.permutation(len(groups))]
+
+
+def nearest_earlier(points, groups, count):
+    """By a search among all earlier rows, for each group."""
+    earlier = np.empty(0, dtype=int)
+    for group in groups:
+        away = ((points[earlier] - points[group].mean(axis=0)) ** 2).sum(axis=1)
+        yield earlier, np.sort(earlier[np.argsort(away)[:count]])
+        earlier = np.concatenate([earlier, group])
 
 
 @pytest.mark.parametrize("count", [0, 1, 7, 1000])
 @pytest.mark.parametrize("n_columns", [1, 2, 20])
-def test_earlier_rows_are_the_nearest_of_all_that_come_before(rng, n_columns, count):
-    """For every group they are those that a search among all earlier rows finds."""
-    points = rng.standard_normal((300, n_columns))
-    order = rng.permutation(300)
-    groups = np.split(order, np.sort(rng.choice(np.arange(1, 300), 60, replace=False)))
-    found = earlier_rows(points, groups, count)
-    earlier = np.empty(0, dtype=int)
-    for group, before in zip(groups, found, strict=True):
-        away = ((points[earlier] - points[group].mean(axis=0)) ** 2).sum(axis=1)
-        assert_array_equal(before, np.sort(earlier[np.argsort(away)[:count]]))
-        earlier = np.concatenate([earlier, group])
+def test_earlier_rows_are_near_and_come_before(rng, n_columns, count):
+    """Every group has as many as there are, little further away than the very nearest ones."""
+    points = rng.standard_normal((1200, n_columns))
+    groups, ways, least = leaves(points, rng), 0.0, 0.0
+    found = NearGroups(points, groups).earlier(count)
+    every = nearest_earlier(points, groups, count)
+    for group, (earlier, expected), before in zip(groups, every, found, strict=True):
+        assert len(before) == len(expected) and np.isin(before, earlier).all()
+        assert (np.diff(before) > 0).all()
+        middle = points[group].mean(axis=0)
+        ways += np.linalg.norm(points[before] - middle, axis=1).sum()
+        least += np.linalg.norm(points[expected] - middle, axis=1).sum()
+    assert ways <= 1.1 * least
+
+
+@pytest.mark.parametrize("sizes", [[1] * 5 + [200] + [1] * 60, [40, 3, 90, 1], [5]])
+def test_groups_of_any_size_find_enough_earlier_rows(rng, sizes):
+    """Few rows in the nearest groups make the search go on."""
+    points = rng.standard_normal((sum(sizes), 2))
+    groups = np.split(rng.permutation(sum(sizes)), np.cumsum(sizes)[:-1])
+    found = NearGroups(points, groups).earlier(50)
+    for (_, expected), before in zip(nearest_earlier(points, groups, 50), found, strict=True):
+        assert len(before) == len(expected)
 
 
 def test_earlier_rows_of_later_groups_alone(rng):
     """Groups before ``first`` are known already, and count as earlier."""
     points, groups = rng.standard_normal((90, 2)), np.array_split(rng.permutation(90), 30)
-    every = earlier_rows(points, groups, 5)
-    for some, expected in zip(earlier_rows(points, groups, 5, first=11), every[11:], strict=True):
+    near = NearGroups(points, groups)
+    for some, expected in zip(near.earlier(5, first=11), near.earlier(5)[11:], strict=True):
         assert_array_equal(some, expected)
+
+
+def test_rows_around_a_place(rng):
+    """Where the nearest groups hold all rows, the rows around a place are the very nearest."""
+    points, places = rng.standard_normal((50, 3)), rng.standard_normal((4, 3))
+    found = NearGroups(points, np.array_split(np.arange(50), 10)).around(places, 7)
+    away = ((points[None] - places[:, None]) ** 2).sum(axis=2)
+    assert_array_equal(found, np.sort(np.argsort(away, axis=1)[:, :7], axis=1))
 
 
 def test_nearest_rows(rng):
