@@ -16,6 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from .._linalg import NotPositiveDefiniteError, single_blas_thread
+from .._warnings import warn_caller
 from ..data.rows import column_mean_std
 from ..fitting.budget import LEAST_EVALUATIONS, count_within
 from ..fitting.starting_values import default_starts, random_starts, tried
@@ -40,6 +41,8 @@ WIDE_EVERY, WIDE_SIZE = 40, 400
 # starts together in such a share of the time.
 _TRIAL_ITERATIONS, _TRIAL_ROUNDS, _TRIAL_SECONDS = 15, 2, 0.5
 _LEAST_GROUPS = 8
+# Where 90 % intervals, so many standard deviations to each side, hold less, that is told.
+_LEAST_COVERAGE, _WITHIN = 0.85, 1.645
 # Logarithms of a default kernel's parameters move at most so far in one ascent: the first step of
 # L-BFGS may jump to a far corner, where equal targets of equal rows are all that counts.
 _REACH = 3.0
@@ -77,6 +80,7 @@ def _best(problem, budget):
         parameters, more = sample.learn_whole(task, parameters, budget)
     else:
         parameters, more = sample.learn(task, parameters, value, budget)
+        _check_coverage(sample.coverage(parameters))
     return start, parameters, n_iter + more
 
 
@@ -108,6 +112,17 @@ def _best_of(begins, run, share, problem, budget):
     found = sorted(tried(begins, one, problem.trace), key=lambda each: -each[2])
     begins, n_iter, values = zip(*found, strict=True)
     return begins, values, sum(n_iter)
+
+
+def _check_coverage(coverage):
+    """Say so where intervals hold far too few of the rows that were not learned from."""
+    if coverage < _LEAST_COVERAGE:
+        warn_caller(
+            "Intervals of 90 % should hold so many of the rows that nothing was learned from. Got "
+            f"{coverage:.0%}: standard deviations are too small. Learn from more rows (init_size), "
+            "choose another kernel, or raise the lower one of noise_variance_bounds.",
+            UserWarning,
+        )
 
 
 def can_learn(problem):
@@ -168,6 +183,12 @@ class _Sample:
             return -np.inf
         self.seconds_each = (time.perf_counter() - begin) / len(groups)
         return total / evidence.weight
+
+    def coverage(self, parameters):
+        """Share of the rows of those groups that 90 % intervals hold, by what is near them."""
+        groups = self.groups(parameters, np.random.RandomState(self.test_seed))
+        errors = NearRowsEvidence(groups).standardised_errors(parameters)
+        return np.mean(np.abs(errors) <= _WITHIN)
 
     def trial(self, task, parameters, limit, budget):
         """Parameters, iterations, and the value on groups that were not learned from."""

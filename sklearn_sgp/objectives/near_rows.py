@@ -48,6 +48,17 @@ class NearRowsEvidence:
         slope = noise_gradient(parameters.noise_variance, noise)
         return value, Gradient(theta=theta, log_noise=slope)
 
+    def standardised_errors(self, parameters):
+        """Of each row given y_N, in standard deviations of its prediction, noise included.
+
+        Returns
+        -------
+        errors : ndarray of shape (n_own, t)
+            Of the rows of all groups, one group after the other.
+        """
+        outputs = outputs_by_noise(parameters.noise_variance)
+        return np.vstack([_errors(*group, parameters.kernel, outputs) for group in self.groups])
+
 
 def _sums(groups, kernel, noise_variance):
     """Value and derivatives in theta and in the logarithm of each noise variance."""
@@ -56,10 +67,8 @@ def _sums(groups, kernel, noise_variance):
     for X, y, weight, k in groups:
         K, K_bar = kernel.gram(X), 0.0
         for i, (own, s2) in enumerate(outputs):
-            S = copy_of(K)
-            S.flat[:: len(S) + 1] += s2 / weight
             of_own = np.ascontiguousarray(y[:, own])
-            part, S_bar = _conditional(S, of_own, weight, k, s2)
+            part, S_bar = _conditional(copy_of(K), of_own, weight, k, s2)
             value += part
             slope = float((np.diagonal(S_bar) / weight).sum())
             noise[i] += s2 * slope - of_own.shape[1] * repetition_slope(weight[k:])
@@ -76,8 +85,28 @@ def _group(piece):
     return np.asarray(rows.X, dtype=np.float64), rows.targets, weight, len(before)
 
 
-def _conditional(S, y, weight, k, noise_variance):
-    """log p(y_B | y_N) and its slope in S (n, n), which is overwritten; N are the first k rows.
+def _errors(X, y, weight, k, kernel, outputs):
+    """Errors of one group's rows, each by its own density p(y_n | y_N)."""
+    K, errors = kernel.gram(X), np.empty((len(y) - k, y.shape[1]))
+    for own, s2 in outputs:
+        L = _factorised(copy_of(K), weight, s2)
+        whitened, L_B = np.ascontiguousarray(y[:, own]), L[k:, k:]
+        la.trsm(L, whitened)
+        std = np.sqrt((L_B**2).sum(axis=1))
+        errors[:, own] = (L_B @ whitened[k:]) / std[:, None]
+    return errors
+
+
+def _factorised(K, weight, noise_variance):
+    """Cholesky factor of K + noise, in the place of K."""
+    K.flat[:: len(K) + 1] += noise_variance / weight
+    if la.potrf(K) or not np.isfinite(np.diagonal(K)).all():
+        raise SingularBlockError(singular_block(noise_variance, weight))
+    return K
+
+
+def _conditional(K, y, weight, k, noise_variance):
+    """log p(y_B | y_N) and its slope in S = K + noise, in the place of K; N are the first k rows.
 
     With C = inv(S_NN) S_NB, P = (-C, 1), R = P^T S P and b = inv(R) P^T y the slope is
 
@@ -85,9 +114,7 @@ def _conditional(S, y, weight, k, noise_variance):
 
     since C moves with S, too (docs/theory.md, eq. 47).
     """
-    (n, t), L = y.shape, S
-    if la.potrf(L) or not np.isfinite(np.diagonal(L)).all():
-        raise SingularBlockError(singular_block(noise_variance, weight))
+    (n, t), L = y.shape, _factorised(K, weight, noise_variance)
     whitened, L_B = copy_of(y), np.ascontiguousarray(L[k:, k:])
     la.trsm(L, whitened)
     of_own = np.ascontiguousarray(whitened[k:])
@@ -109,7 +136,7 @@ def _conditional(S, y, weight, k, noise_variance):
     la.trsm(L_N, a_N, True)
     np.negative(minus_C, out=P[:k])
     P[k:], a[:k] = np.eye(n - k), a_N
-    Pb, slope = product(P, b), S
+    Pb, slope = product(P, b), K
     la.gemm(product(P, G), P, slope, False, True, 1.0, 0.0)
     la.gemm(Pb, a, slope, False, True, 0.5, 1.0)
     la.gemm(a, Pb, slope, False, True, 0.5, 1.0)

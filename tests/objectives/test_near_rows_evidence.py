@@ -41,6 +41,24 @@ def test_it_is_the_joint_density_over_that_of_the_conditions(kernel):
 
 
 @pytest.mark.parametrize("noise", [0.3, np.array([0.1, 0.7])])
+def test_errors_are_those_of_each_row_given_its_conditions(noise):
+    """(y - E[y | y_N]) / sd[y | y_N] by the dense conditional of each row, weights included."""
+    case = replace(make_case(t=2, noise=noise), weight=np.linspace(0.3, 3.0, 24))
+    K, expected = case.kernel(case.X), []
+    for before, own in GROUPS:
+        for row in own:
+            of_row = []
+            for c, s2 in enumerate(np.broadcast_to(noise, 2)):
+                S = K + np.diag(s2 / case.weight)
+                G = np.linalg.solve(S[np.ix_(before, before)], S[before, row])
+                std = np.sqrt(S[row, row] - S[row, before] @ G)
+                of_row.append((case.y[row, c] - G @ case.y[before, c]) / std)
+            expected.append(of_row)
+    errors = NearRowsEvidence(pieces_of(case)).standardised_errors(case.parameters)
+    assert_allclose(errors, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("noise", [0.3, np.array([0.1, 0.7])])
 @EVERY_KERNEL
 def test_gradients_are_differences(kernel, noise):
     """Derivatives in kernel and noise, of one for all outputs or one for each."""
