@@ -19,6 +19,10 @@ from tables.machine import commit, hardware
 
 HERE = Path(__file__).resolve().parent
 README, RESULTS = HERE / "README.md", HERE / "results"
+_ADAPTER = "_regression.py"  # of each library with an environment of its own
+LIBRARIES = sorted(
+    path.name.removesuffix(_ADAPTER) for path in (HERE / "peers").glob(f"*{_ADAPTER}")
+)
 
 
 def arguments():
@@ -36,7 +40,8 @@ def arguments():
         nargs="+",
         default=[],
         metavar="NAME=PYTHON",
-        help="gpflow and gpytorch: the interpreter of each one's environment",
+        help=f"{', '.join(LIBRARIES)}: the interpreter of the environment that has the library; "
+        "several may share one",
     )
     parser.add_argument(
         "--seconds", type=float, default=45.0, help="of training, ours and the peers' (%(default)s)"
@@ -58,8 +63,9 @@ def arguments():
 def named_peers(pairs):
     """Interpreters by library; a name that is not known ends the run."""
     peers = dict(pair.split("=", 1) for pair in pairs if "=" in pair)
-    if len(peers) < len(pairs) or not set(peers) <= {"gpflow", "gpytorch"}:
-        sys.exit(f"--peers takes gpflow=PYTHON and gpytorch=PYTHON. Got {' '.join(pairs)}.")
+    if len(peers) < len(pairs) or not set(peers) <= set(LIBRARIES):
+        known = ", ".join(f"{library}=PYTHON" for library in LIBRARIES)
+        sys.exit(f"--peers takes {known}. Got {' '.join(pairs)}.")
     return peers
 
 
