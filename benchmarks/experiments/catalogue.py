@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from experiments import (
     blocks,
     boosting,
+    budgets,
     classes_and_counts,
     growth,
     paper_figures,
@@ -72,6 +73,8 @@ EXPERIMENTS = {
     "growth_n": Experiment(growth.growth_n, 600),
     "growth_m": Experiment(growth.growth_m, 480),
     "growth_d": Experiment(growth.growth_d, 240),
+    "vif_speed": Experiment(speed_and_memory.vif_speed, 1200),
+    "vif_growth": Experiment(growth.vif_growth, 2400),
     "stream_line": Experiment(streams.stream_line, 480),
     "stream_banana": _on_data(streams.stream_banana, 120),
     "stream_draws": _on_data(streams.stream_draws, 480),
@@ -81,6 +84,8 @@ EXPERIMENTS = {
     "stream_speed": Experiment(streams.stream_speed, 240),
     "stream_robust": Experiment(streams.stream_robust, 480),
     # long, information only, or pictures more than measures
+    "airline_all": _on_data(budgets.airline_all, 1800, on_request=True),
+    "budgets": _on_data(budgets.budgets, 4800, on_request=True),
     "house_prices": _on_data(regression.house_prices, 900, on_request=True),
     "airline_by_route": _on_data(blocks.airline_by_route, 1200, on_request=True),
     "figure7": _on_data(paper_figures.figure7, 2400, on_request=True),

@@ -23,7 +23,8 @@ class Said:
     ----------
     records : list of dict
     why_not : str
-        Why there are no records: "not run", "failed", or after how many seconds it was ended.
+        Why there are no records, or not all: "not run", "failed", or after how many seconds the
+        call was ended.
     """
 
     records: list
@@ -113,7 +114,7 @@ class Context:
         return self.ask_peer(adapter, task, *paths, **options).records
 
     def ask_peer(self, adapter, task, *paths, limit=float("inf"), **options):
-        """Records of `run_peer`, and why there are none.
+        """Records of `run_peer`, and why there are none, or not all.
 
         Parameters
         ----------
@@ -134,9 +135,9 @@ class Context:
         except AdapterError as error:
             self.notes.append(str(error))
             return Said([], "failed")
-        if records or not paths:
+        if not self.calls[-1]["cut_off"]:
             return Said(records)
-        return Said([], f"not done after {self.calls[-1]['seconds']:,.0f} s")
+        return Said(records, f"not done after {self.calls[-1]['seconds']:,.0f} s")
 
     def interpreter(self, adapter):
         """Of the environment of a peer's library, or None; scikit-learn's is this one."""

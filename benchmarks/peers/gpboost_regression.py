@@ -1,8 +1,10 @@
 """GPBoost's Gaussian processes for many rows: Vecchia, and Vecchia of what inducing inputs leave.
 
 Matern 3/2 with a length scale for each input; all else is GPBoost's own. Kernel and noise are
-learned from random rows, which GPBoost cannot end by time: the limit of the call does. With them it
-then predicts from more rows, if there are more.
+learned from random rows, and with them it then predicts from more rows, if there are more. GPBoost
+cannot be ended by time, only the call as a whole: with several numbers of rows to learn from, the
+last that was done counts. The model with inducing inputs takes 48 s for 1,000 rows of power_plant
+on one core, the one without 21 s for 4,000.
 """
 
 import time
@@ -23,24 +25,28 @@ def _model(problem, gp_approx):
     )
 
 
-def fit(problem, *, gp_approx, max_rows_to_learn, max_rows):
+def fit(problem, *, gp_approx, rows_to_learn, max_rows):
     """Test scores given the rows learned from, then given all: the last record is the best."""
-    allow(gp_approx=gp_approx, max_rows_to_learn=max_rows_to_learn, max_rows=max_rows)
-    some, begin = problem.some(max_rows_to_learn), time.perf_counter()
-    learned = _model(some, gp_approx)
-    learned.fit(y=some.y)
-    seconds = time.perf_counter() - begin
-    _emit(some, seconds, learned)
+    allow(gp_approx=gp_approx, rows_to_learn=rows_to_learn, max_rows=max_rows)
     more = problem.some(max_rows)
-    if len(more.y) > len(some.y):
-        parameters = np.asarray(learned.get_cov_pars(format_pandas=False)).ravel()
-        _emit(more, seconds, _model(more, gp_approx), y=more.y, cov_pars=parameters)
+    # as many as there are, where there are fewer, and once
+    for rows in sorted({min(rows, len(problem.y)) for rows in rows_to_learn}):
+        some, begin = problem.some(rows), time.perf_counter()
+        learned = _model(some, gp_approx)
+        learned.fit(y=some.y)
+        seconds = time.perf_counter() - begin
+        _emit(some, rows, seconds, learned)
+        if len(more.y) > len(some.y):
+            parameters = np.asarray(learned.get_cov_pars(format_pandas=False)).ravel()
+            given = {"y": more.y, "cov_pars": parameters}
+            _emit(more, rows, seconds, _model(more, gp_approx), **given)
 
 
-def _emit(problem, seconds, model, **given):
+def _emit(problem, rows_learned, seconds, model, **given):
     found = model.predict(gp_coords_pred=problem.X_test, predict_var=True, **given)
     result = scores(problem.y_test, found["mu"], np.sqrt(found["var"]))
-    emit(problem=problem.name, seconds=seconds, rows=len(problem.y), **result)
+    rows = {"rows": len(problem.y), "rows_learned": rows_learned}
+    emit(problem=problem.name, seconds=seconds, **rows, **result)
 
 
 def versions(_):

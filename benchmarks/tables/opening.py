@@ -45,7 +45,7 @@ def _cell(records, best, n, why_not):
     rows = max(record["rows"] for record in records)
     fewer = [f"{rows:,} rows"] if rows < 0.99 * n else []
     if why_not:
-        fewer.append(f"split {len(records) + 1}: {why_not}")
+        fewer.append(f"{why_not}: the last that it wrote, {len(records)} split")
     return " / ".join(shown) + (f" ({'; '.join(fewer)})" if fewer else "")
 
 
