@@ -8,7 +8,7 @@ TITLE = "`AnytimeSGPRegressor()` beside boosting and other Gaussian processes"
 COLUMNS = ("data set, training rows", _OURS, *RIVALS)
 LEGEND = (
     "RMSE / log density of standardised targets on test rows, means over splits; the best is bold. "
-    "A number of rows in a cell says that the rival had no more than these."
+    "A cell tells where a rival had fewer rows or splits, or did not come to its end."
 )
 NOTHING = "`against_boosting` was not run at this commit."
 
@@ -24,17 +24,17 @@ def rows(results):
     for name, records in (found["details"] if found else {}).items():
         why_not = found["why_not"][name]
         best = {key: _least(records, key) for key in ("rmse", "nlpd")}
-        n = records[_OURS][0]["rows"]
-        cells = [_cell(records[who], best, n, why_not.get(who, "")) for who in COLUMNS[1:]]
-        yield (f"{name}, {n:,}", *cells)
+        ours = records[_OURS]
+        cells = [_cell(records[who], best, ours, why_not.get(who, "")) for who in COLUMNS[1:]]
+        yield (f"{name}, {ours[0]['rows']:,}", *cells)
 
 
 def _least(records, key):
     return min(mean_of(some, key) for some in records.values() if some)
 
 
-def _cell(records, best, n, why_not):
-    """Both scores, with fewer rows or splits told; or why there are none."""
+def _cell(records, best, ours, why_not):
+    """Both scores, with what the rival had less of; or why there are none."""
     if not records:
         return why_not
     shown = []
@@ -42,11 +42,20 @@ def _cell(records, best, n, why_not):
         value = mean_of(records, key)
         text = f"{sign * value:.3f}"
         shown.append(f"**{text}**" if value <= best[key] else text)
-    rows = max(record["rows"] for record in records)
-    fewer = [f"{rows:,} rows"] if rows < 0.99 * n else []
-    if why_not:
-        fewer.append(f"{why_not}: the last that it wrote, {len(records)} split")
-    return " / ".join(shown) + (f" ({'; '.join(fewer)})" if fewer else "")
+    less = _less(records, ours) + ([why_not] if why_not else [])
+    return " / ".join(shown) + (f" ({'; '.join(less)})" if less else "")
+
+
+def _less(records, ours):
+    """Rows and splits, where they are fewer than ours."""
+    least, rows = records[-1], ours[0]["rows"]
+    less = [f"{least['rows']:,} rows"] if least["rows"] < 0.99 * rows else []
+    learned = least.get("rows_learned", least["rows"])
+    if learned < least["rows"]:
+        less.append(f"learned from {learned:,}")
+    if len(records) < len(ours):
+        less.append(f"{len(records)} of {len(ours)} splits")
+    return less
 
 
 def losses(results):
