@@ -43,8 +43,8 @@ RIVALS = {
         "peers/sklearn_boosting_and_svm", "tuned_boosting", {"trees": 2000}, {"trees": 10}
     ),
     "CatBoost": Rival(
-        "peers/catboost_regression", "fit", {"trees": 3000, "seconds": 900}, {"trees": 10},
-        constant_noise=False,
+        "peers/catboost_regression", "fit", {"trees": 3000, "seconds": 1500}, {"trees": 10},
+        constant_noise=False, limit=2000,
     ),
     "NGBoost": Rival(
         "peers/ngboost_regression", "fit", {"trees": 2000, "max_rows": 20_000}, {"trees": 10},

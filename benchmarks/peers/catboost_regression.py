@@ -19,10 +19,11 @@ class _UntilTimeIsUp:
     """Ends the training, as CatBoost asks after each tree."""
 
     def __init__(self, seconds):
-        self._allowance = Allowance(seconds)
+        self._allowance, self.is_up = Allowance(seconds), False
 
     def after_iteration(self, _):
-        return not self._allowance.over()
+        self.is_up = self._allowance.over()
+        return not self.is_up
 
 
 def fit(problem, *, trees, seconds):
@@ -37,14 +38,14 @@ def fit(problem, *, trees, seconds):
         allow_writing_files=False,
         verbose=False,
     )
-    begin = time.perf_counter()
+    until, begin = _UntilTimeIsUp(seconds), time.perf_counter()
     model.fit(
         problem.X[used],
         problem.y[used],
         eval_set=(problem.X[held], problem.y[held]),
         early_stopping_rounds=_PATIENCE,
         use_best_model=True,
-        callbacks=[_UntilTimeIsUp(seconds)],
+        callbacks=[until],
     )
     took = time.perf_counter() - begin
     mean, variance = model.predict(problem.X_test, prediction_type=_LOSS).T
@@ -53,6 +54,7 @@ def fit(problem, *, trees, seconds):
         seconds=took,
         rows=len(problem.y),
         trees=model.tree_count_,
+        converged=not until.is_up,
         **scores(problem.y_test, mean, np.sqrt(variance)),
     )
 

@@ -47,7 +47,7 @@ def _cell(records, best, ours, why_not):
 
 
 def _less(records, ours):
-    """Rows and splits, where they are fewer than ours."""
+    """Rows and splits, where they are fewer than ours, and time that was up."""
     least, rows = records[-1], ours[0]["rows"]
     less = [f"{least['rows']:,} rows"] if least["rows"] < 0.99 * rows else []
     learned = least.get("rows_learned", least["rows"])
@@ -55,6 +55,8 @@ def _less(records, ours):
         less.append(f"learned from {learned:,}")
     if len(records) < len(ours):
         less.append(f"{len(records)} of {len(ours)} splits")
+    if least.get("converged") is False:
+        less.append(f"stopped after {least['seconds']:,.0f} s")
     return less
 
 
