@@ -9,7 +9,7 @@ _LOW, _HIGH = COVERED
 
 BOOSTING = [
     Measure(_NAME, "tables_ahead_of_constant_noise", f"tables of {len(TABLES)} where the log "
-            "density is above that of each rival with constant noise that came to its end", low=9,
+            "density is above that of each rival with constant noise that has a result", low=9,
             rival="gpboost and gpflow"),
     Measure(_NAME, "tables_ahead_of_varying_noise", "where it is above that of CatBoost and of "
             "NGBoost", low=7, rival="catboost and ngboost"),

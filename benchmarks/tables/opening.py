@@ -75,7 +75,7 @@ def losses(results):
         if behind:
             parts.append(f"in {what} on {'; '.join(behind)}")
     if not parts:
-        return "Ours is ahead of every rival that came to its end, on every data set."
+        return "Ours is ahead of every rival that has a result, on every data set."
     return f"Ours is behind, {' — and '.join(parts)}."
 
 
