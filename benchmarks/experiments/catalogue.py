@@ -57,7 +57,7 @@ EXPERIMENTS = {
     "airline_accuracy": _on_data(regression.airline_accuracy, 480),
     "uci_small": _on_data(regression.uci_small, 1500),
     "uci_large": _on_data(regression.uci_large, 2400),
-    "against_boosting": _on_data(boosting.against_boosting, 36_000),
+    "against_boosting": _on_data(boosting.against_boosting, 43_200),
     "california": _on_data(regression.california, 240),
     "noise_floor": Experiment(regression.noise_floor, 240),
     "memory": Experiment(speed_and_memory.memory, 300),
