@@ -49,6 +49,9 @@ def arguments():
     parser.add_argument(
         "--splits", type=int, default=5, help="of data sets that have several (%(default)s)"
     )
+    parser.add_argument(
+        "--limit", type=float, default=float("inf"), help="seconds of each experiment, at most"
+    )
     parser.add_argument("--output", type=Path, help="folder for results.json and pictures")
     parser.add_argument("--smoke", action="store_true", help="everything of ours at toy size")
     parser.add_argument("--plan", action="store_true", help="only say what would be run")
@@ -175,7 +178,10 @@ def main():
         print_plan(names, args, results)
         if args.plan:
             return 0
-        context = Context(args.data, peers, args.seconds, args.splits, args.smoke, Path(folder))
+        context = Context(
+            args.data, peers, args.seconds, args.splits, args.smoke, Path(folder),
+            results["experiments"], args.limit,
+        )  # fmt: skip
         failed = run(names, context, results, output / "results.json")
         if args.smoke:
             print("\ntoy sizes: whether it runs, not how fast or how well")

@@ -1,130 +1,52 @@
 """Tables with defaults: `AnytimeSGPRegressor()` beside boosting and other Gaussian processes."""
 
-from dataclasses import dataclass, field
-
 from experiments.context import NOT_RUN
 from experiments.records import Found, gain, mean_of, mean_or_level
+from experiments.rivals import RIVALS, TABLES, TUNED, answer, splits
 
-
-@dataclass(frozen=True)
-class Rival:
-    """How a rival is run.
-
-    Parameters
-    ----------
-    adapter, task : str
-    options, toy : dict
-        Of the task, and of a smoke run where they are others.
-    n_inducing : int or None
-        Number of inducing inputs that it is given, by k-means as for ours.
-    constant_noise : bool
-        Whether the noise is the same for every row; else it predicts that of each.
-    limit : float
-        Seconds after which a fit, its predictions included, is ended.
-    """
-
-    adapter: str
-    task: str
-    options: dict = field(default_factory=dict)
-    toy: dict = field(default_factory=dict)
-    n_inducing: int | None = None
-    constant_noise: bool = True
-    limit: float = 1200
-
-
-def _gpboost(gp_approx, rows_to_learn, limit):
-    options = {"gp_approx": gp_approx, "rows_to_learn": rows_to_learn, "max_rows": 200_000}
-    return Rival("peers/gpboost_regression", "fit", options, {"rows_to_learn": [100]}, limit=limit)
-
-
-TUNED = "tuned boosting"
-RIVALS = {
-    TUNED: Rival(
-        "peers/sklearn_boosting_and_svm", "tuned_boosting", {"trees": 2000}, {"trees": 10}
-    ),
-    "CatBoost": Rival(
-        "peers/catboost_regression", "fit", {"trees": 3000, "seconds": 1500}, {"trees": 10},
-        constant_noise=False, limit=2000,
-    ),
-    "NGBoost": Rival(
-        "peers/ngboost_regression", "fit", {"trees": 2000, "max_rows": 20_000}, {"trees": 10},
-        constant_noise=False,
-    ),
-    "GPBoost vecchia": _gpboost("vecchia", [10_000], 1200),
-    "GPBoost full-scale vecchia": _gpboost("full_scale_vecchia", [2000, 10_000], 900),
-    "GPflow SGPR": Rival(
-        "peers/gpflow_regression", "fit_some", {"seconds": 300, "max_rows": 50_000},
-        {"seconds": 2}, n_inducing=500,
-    ),
-    "exact GP, 2,000 rows": Rival(
-        "peers/sklearn_exact_gp", "fit_some", {"max_rows": 2000}, {"max_rows": 100}
-    ),
-}  # fmt: skip
 # What 90 % intervals are to cover.
 COVERED = (0.87, 0.93)
-# Name: number of splits at most, and seconds that ours may take.
-TABLES = {
-    "kin40k": (3, 120),
-    "pol": (3, 120),
-    "california_housing": (1, 120),
-    "power_plant": (3, 120),
-    "kin8nm": (3, 120),
-    "pumadyn32nm": (1, 120),
-    "uk_house_price": (1, 120),
-    "terrain50_ny20": (1, 120),
-    "sea_level_pressure": (1, 300),
-    "airline": (1, 300),
-}
 
 
 def against_boosting(context):
     """Gains in density and error, over splits or over neighbouring test rows, and coverage.
 
-    Ours comes first on all tables: if it fails, hours of rivals are not lost.
+    The rivals' answers are those that the experiment ``rivals`` has stored.
     """
-    names = context.size(list(TABLES), ["power_plant"])
-    details = {name: {"ours": _ours(context, name)} for name in names}
-    found, why_not = Found(), {name: {} for name in names}
-    for name, records in details.items():
-        _add_ours(found, name, records["ours"])
-        for key, rival in RIVALS.items():
-            theirs, why = _answers(context, name, rival)
-            records[key] = theirs
-            if why:
-                why_not[name][key] = why
-            if theirs:
-                _add_rival(found, name, key, theirs)
-        if records[TUNED]:
-            _add_gains(found, name, records["ours"], records[TUNED])
+    found, details, why_not = Found(), {}, {}
+    for name in context.size(list(TABLES), ["power_plant"]):
+        answers = {**_stored(context, name), TUNED: _tuned(context, name)}
+        ours = _ours(context, name)
+        theirs = {key: answers[key]["records"][: len(ours)] for key in RIVALS}
+        details[name] = {"ours": ours, **theirs}
+        why_not[name] = {key: answers[key]["why_not"] for key in RIVALS if answers[key]["why_not"]}
+        _add_ours(found, name, ours)
+        for key, records in theirs.items():
+            if records:
+                _add_rival(found, name, key, records)
+        if theirs[TUNED]:
+            _add_gains(found, name, ours, theirs[TUNED])
     found.values |= _tables_won(details, why_not)
     return found.result(details=details, why_not=why_not)
 
 
-def _splits(context, name):
-    return range(context.size(min(TABLES[name][0], context.splits), 1))
+def _stored(context, name):
+    """Answers of the rivals on a table; that they were not run where there are none."""
+    before = context.stored.get("rivals", {}).get("details", {}).get(name, {})
+    return {key: before.get(key, {"records": [], "why_not": NOT_RUN}) for key in RIVALS}
+
+
+def _tuned(context, name):
+    found = {"records": [], "why_not": ""}
+    for split in splits(context, name):
+        answer(context, name, split, RIVALS[TUNED], found)
+    return found
 
 
 def _ours(context, name):
-    paths = [context.problem(name, split) for split in _splits(context, name)]
+    paths = [context.problem(name, split) for split in splits(context, name)]
     seconds = context.size(TABLES[name][1], 5)
     return context.run("ours/anytime", "fit", *paths, model="auto", max_time=seconds)
-
-
-def _answers(context, name, rival):
-    """A record for each split up to the first that it does not finish, and why it did not.
-
-    Of that one what it wrote last counts, if it wrote something.
-    """
-    records, options = [], {**rival.options, **context.size({}, rival.toy)}
-    for split in _splits(context, name):
-        if context.interpreter(rival.adapter) is None:
-            return [], NOT_RUN
-        path = context.problem(name, split, rival.n_inducing)
-        said = context.ask_peer(rival.adapter, rival.task, path, limit=rival.limit, **options)
-        records += said.records[-1:]  # the last of several is the best
-        if said.why_not:
-            return records, said.why_not
-    return records, ""
 
 
 def _add_ours(found, name, records):

@@ -16,6 +16,7 @@ from experiments import (
     growth,
     paper_figures,
     regression,
+    rivals,
     speed_and_memory,
     streams,
 )
@@ -57,7 +58,8 @@ EXPERIMENTS = {
     "airline_accuracy": _on_data(regression.airline_accuracy, 480),
     "uci_small": _on_data(regression.uci_small, 1500),
     "uci_large": _on_data(regression.uci_large, 2400),
-    "against_boosting": _on_data(boosting.against_boosting, 43_200),
+    "rivals": _on_data(rivals.rivals, 43_200, on_request=True),
+    "against_boosting": _on_data(boosting.against_boosting, 4800),
     "california": _on_data(regression.california, 240),
     "noise_floor": Experiment(regression.noise_floor, 240),
     "memory": Experiment(speed_and_memory.memory, 300),

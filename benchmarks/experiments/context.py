@@ -47,6 +47,10 @@ class Context:
     smoke : bool
     folder : Path
         For files that live as long as the run.
+    stored : dict
+        Experiments that this run or an earlier one has stored, by name.
+    limit : float
+        Seconds that an experiment may take, whatever its own limit.
     """
 
     data: Path | None
@@ -55,13 +59,20 @@ class Context:
     splits: int
     smoke: bool
     folder: Path
+    stored: dict = field(default_factory=dict)
+    limit: float = float("inf")
     notes: list = field(default_factory=list)
     calls: list = field(default_factory=list)
     _end: float = float("inf")
 
     def begin(self, limit):
         """A new experiment, which ends in so many seconds."""
-        self.notes, self.calls, self._end = [], [], time.monotonic() + limit
+        self.notes, self.calls = [], []
+        self._end = time.monotonic() + min(limit, self.limit)
+
+    def seconds_left(self):
+        """Of the experiment."""
+        return self._end - time.monotonic()
 
     def size(self, full, toy):
         return toy if self.smoke else full
@@ -150,7 +161,7 @@ class Context:
         A rival gets at most half of the time that is left, so that others have their turn. What it
         wrote until then counts; ours must come to its end.
         """
-        is_rival, left = adapter.startswith("peers/"), max(0.0, self._end - time.monotonic())
+        is_rival, left = adapter.startswith("peers/"), max(0.0, self.seconds_left())
         limit = min(limit, 0.5 * left if is_rival else left)
         answer = call(python, adapter, task, paths, limit=None if limit > 1e9 else limit, **options)
         made = {"adapter": adapter.partition("/")[2], "task": task, "problems": len(paths)}

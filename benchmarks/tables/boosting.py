@@ -1,6 +1,7 @@
 """Rows of `AnytimeSGPRegressor()` beside boosting and other Gaussian processes."""
 
-from experiments.boosting import COVERED, TABLES
+from experiments.boosting import COVERED
+from experiments.rivals import TABLES
 
 from tables.measure import Measure
 

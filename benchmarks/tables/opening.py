@@ -1,7 +1,8 @@
 """What the page opens with: ours beside all rivals on each data set, and where it is behind."""
 
-from experiments.boosting import RIVALS, gain_over
+from experiments.boosting import gain_over
 from experiments.records import mean_of
+from experiments.rivals import RIVALS
 
 _OURS = "ours"
 TITLE = "`AnytimeSGPRegressor()` beside boosting and other Gaussian processes"
