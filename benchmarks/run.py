@@ -19,6 +19,10 @@ from tables.machine import commit, hardware
 
 HERE = Path(__file__).resolve().parent
 README, RESULTS = HERE / "README.md", HERE / "results"
+_ADAPTER = "_regression.py"  # of each library with an environment of its own
+LIBRARIES = sorted(
+    path.name.removesuffix(_ADAPTER) for path in (HERE / "peers").glob(f"*{_ADAPTER}")
+)
 
 
 def arguments():
@@ -36,13 +40,17 @@ def arguments():
         nargs="+",
         default=[],
         metavar="NAME=PYTHON",
-        help="gpflow and gpytorch: the interpreter of each one's environment",
+        help=f"{', '.join(LIBRARIES)}: the interpreter of the environment that has the library; "
+        "several may share one",
     )
     parser.add_argument(
         "--seconds", type=float, default=45.0, help="of training, ours and the peers' (%(default)s)"
     )
     parser.add_argument(
         "--splits", type=int, default=5, help="of data sets that have several (%(default)s)"
+    )
+    parser.add_argument(
+        "--limit", type=float, default=float("inf"), help="seconds of each experiment, at most"
     )
     parser.add_argument("--output", type=Path, help="folder for results.json and pictures")
     parser.add_argument("--smoke", action="store_true", help="everything of ours at toy size")
@@ -58,8 +66,9 @@ def arguments():
 def named_peers(pairs):
     """Interpreters by library; a name that is not known ends the run."""
     peers = dict(pair.split("=", 1) for pair in pairs if "=" in pair)
-    if len(peers) < len(pairs) or not set(peers) <= {"gpflow", "gpytorch"}:
-        sys.exit(f"--peers takes gpflow=PYTHON and gpytorch=PYTHON. Got {' '.join(pairs)}.")
+    if len(peers) < len(pairs) or not set(peers) <= set(LIBRARIES):
+        known = ", ".join(f"{library}=PYTHON" for library in LIBRARIES)
+        sys.exit(f"--peers takes {known}. Got {' '.join(pairs)}.")
     return peers
 
 
@@ -169,7 +178,10 @@ def main():
         print_plan(names, args, results)
         if args.plan:
             return 0
-        context = Context(args.data, peers, args.seconds, args.splits, args.smoke, Path(folder))
+        context = Context(
+            args.data, peers, args.seconds, args.splits, args.smoke, Path(folder),
+            results["experiments"], args.limit,
+        )  # fmt: skip
         failed = run(names, context, results, output / "results.json")
         if args.smoke:
             print("\ntoy sizes: whether it runs, not how fast or how well")

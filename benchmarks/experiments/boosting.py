@@ -1,42 +1,98 @@
-"""Tables with defaults: `AnytimeSGPRegressor()` beside gradient boosting, tuned a little."""
+"""Tables with defaults: `AnytimeSGPRegressor()` beside boosting and other Gaussian processes."""
 
+from experiments.context import NOT_RUN
 from experiments.records import Found, gain, mean_of, mean_or_level
+from experiments.rivals import RIVALS, TABLES, TUNED, answer, splits
 
-RIVAL = "boosting"
-# Name: number of splits at most, and seconds that ours may take.
-TABLES = {
-    "kin40k": (3, 120),
-    "pol": (3, 120),
-    "california_housing": (1, 120),
-    "power_plant": (3, 120),
-    "kin8nm": (3, 120),
-    "pumadyn32nm": (1, 120),
-    "uk_house_price": (1, 120),
-    "terrain50_ny20": (1, 120),
-    "airline": (1, 300),
-}
+# What 90 % intervals are to cover.
+COVERED = (0.87, 0.93)
 
 
 def against_boosting(context):
-    """Gains in density and error, over splits or over neighbouring test rows, and coverage."""
-    found, details = Found(), {}
+    """Gains in density and error, over splits or over neighbouring test rows, and coverage.
+
+    The rivals' answers are those that the experiment ``rivals`` has stored.
+    """
+    found, details, why_not = Found(), {}, {}
     for name in context.size(list(TABLES), ["power_plant"]):
-        n_splits, seconds = TABLES[name]
-        splits = range(context.size(min(n_splits, context.splits), 1))
-        paths = [context.problem(name, split) for split in splits]
-        limit = context.size(seconds, 5)
-        ours = context.run("ours/anytime", "fit", *paths, model="auto", max_time=limit)
-        trees = context.size(2000, 10)
-        theirs = context.run(
-            "peers/sklearn_boosting_and_svm", "tuned_boosting", *paths, trees=trees
+        answers = {**_stored(context, name), TUNED: _tuned(context, name)}
+        ours = _ours(context, name)
+        theirs = {key: answers[key]["records"][: len(ours)] for key in RIVALS}
+        details[name] = {"ours": ours, **theirs}
+        why_not[name] = {key: answers[key]["why_not"] for key in RIVALS if answers[key]["why_not"]}
+        _add_ours(found, name, ours)
+        for key, records in theirs.items():
+            if records:
+                _add_rival(found, name, key, records)
+        if theirs[TUNED]:
+            _add_gains(found, name, ours, theirs[TUNED])
+    found.values |= _tables_won(details, why_not)
+    return found.result(details=details, why_not=why_not)
+
+
+def _stored(context, name):
+    """Answers of the rivals on a table; that they were not run where there are none."""
+    before = context.stored.get("rivals", {}).get("details", {}).get(name, {})
+    return {key: before.get(key, {"records": [], "why_not": NOT_RUN}) for key in RIVALS}
+
+
+def _tuned(context, name):
+    found = {"records": [], "why_not": ""}
+    for split in splits(context, name):
+        answer(context, name, split, RIVALS[TUNED], found)
+    return found
+
+
+def _ours(context, name):
+    paths = [context.problem(name, split) for split in splits(context, name)]
+    seconds = context.size(TABLES[name][1], 5)
+    return context.run("ours/anytime", "fit", *paths, model="auto", max_time=seconds)
+
+
+def _add_ours(found, name, records):
+    for key in ("rmse", "coverage"):
+        found.add(f"{name}_{key}", mean_or_level(records, key))
+    found.add(f"{name}_log_density", mean_or_level(records, "nlpd").scaled(-1.0))
+    found.values[f"{name}_seconds"] = mean_of(records, "seconds")
+
+
+def _add_rival(found, name, rival, records):
+    for key in ("rmse", "coverage", "seconds"):
+        found.peers[f"{name}_{key}"][rival] = mean_of(records, key)
+    found.peers[f"{name}_log_density"][rival] = -mean_of(records, "nlpd")
+
+
+def _add_gains(found, name, ours, tuned):
+    found.add(f"{name}_log_density_gain", gain(tuned, ours, "nlpd"))
+    found.add(f"{name}_rmse_gain", gain(tuned, ours, "rmse"))
+
+
+def gain_over(records, rival, key):
+    """Ours below a rival in a score that is better if lower, over the splits that it finished."""
+    theirs = records[rival]
+    return mean_of(theirs, key) - mean_of(records["ours"][: len(theirs)], key)
+
+
+def _tables_won(details, why_not):
+    """In how many tables ours is ahead of all of some rivals that have a result there.
+
+    Nothing is said of rivals of which one was not run at all.
+    """
+    constant = [name for name, rival in RIVALS.items() if rival.constant_noise]
+    varying = [name for name, rival in RIVALS.items() if not rival.constant_noise]
+    groups = {
+        "tables_ahead_of_constant_noise": ("nlpd", constant),
+        "tables_ahead_of_varying_noise": ("nlpd", varying),
+        "tables_ahead_in_rmse": ("rmse", [TUNED]),
+    }
+    values = {}
+    for key, (score, rivals) in groups.items():
+        if any(why.get(rival) == NOT_RUN for why in why_not.values() for rival in rivals):
+            continue
+        values[key] = sum(
+            all(gain_over(records, rival, score) > 0.0 for rival in rivals if records[rival])
+            for records in details.values()
         )
-        details[name] = {"ours": ours, RIVAL: theirs}
-        for key in ("nlpd", "rmse", "coverage"):
-            found.add(f"{name}_{key}", mean_or_level(ours, key))
-        found.values[f"{name}_seconds"] = mean_of(ours, "seconds")
-        if theirs:
-            for key in ("nlpd", "rmse"):
-                found.add(f"{name}_{key}_gain", gain(theirs, ours, key))
-            for key in ("nlpd", "rmse", "coverage", "seconds"):
-                found.peers[f"{name}_{key}"][RIVAL] = mean_of(theirs, key)
-    return found.result(details=details)
+    low, high = COVERED
+    shares = [mean_of(records["ours"], "coverage") for records in details.values()]
+    return {**values, "tables_covered": sum(low <= share <= high for share in shares)}

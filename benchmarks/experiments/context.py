@@ -12,6 +12,25 @@ BATCH = 1000
 TOY = {"init_size": 128, "batch_size": 64, "max_iter": 3}
 
 
+NOT_RUN = "not run"
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a peer answered.
+
+    Parameters
+    ----------
+    records : list of dict
+    why_not : str
+        Why there are no records, or not all: "not run", "failed", or after how many seconds the
+        call was ended.
+    """
+
+    records: list
+    why_not: str = ""
+
+
 @dataclass
 class Context:
     """Where things are and how large to make them.
@@ -20,7 +39,7 @@ class Context:
     ----------
     data : Path or None
     peers : dict
-        Interpreter of each peer's environment, by "gpflow" and "gpytorch".
+        Interpreter of each peer's environment, by the library that begins its adapters' names.
     seconds : float
         Training time of peers, and our longest, on the curves.
     splits : int
@@ -28,6 +47,10 @@ class Context:
     smoke : bool
     folder : Path
         For files that live as long as the run.
+    stored : dict
+        Experiments that this run or an earlier one has stored, by name.
+    limit : float
+        Seconds that an experiment may take, whatever its own limit.
     """
 
     data: Path | None
@@ -36,13 +59,20 @@ class Context:
     splits: int
     smoke: bool
     folder: Path
+    stored: dict = field(default_factory=dict)
+    limit: float = float("inf")
     notes: list = field(default_factory=list)
     calls: list = field(default_factory=list)
     _end: float = float("inf")
 
     def begin(self, limit):
         """A new experiment, which ends in so many seconds."""
-        self.notes, self.calls, self._end = [], [], time.monotonic() + limit
+        self.notes, self.calls = [], []
+        self._end = time.monotonic() + min(limit, self.limit)
+
+    def seconds_left(self):
+        """Of the experiment."""
+        return self._end - time.monotonic()
 
     def size(self, full, toy):
         return toy if self.smoke else full
@@ -92,23 +122,47 @@ class Context:
 
         No records where the library is absent, and a note where it breaks or is cut off.
         """
-        library = adapter.removeprefix("peers/").partition("_")[0]
-        if library not in self.peers:
-            return []
+        return self.ask_peer(adapter, task, *paths, **options).records
+
+    def ask_peer(self, adapter, task, *paths, limit=float("inf"), **options):
+        """Records of `run_peer`, and why there are none, or not all.
+
+        Parameters
+        ----------
+        limit : float
+            Seconds after which the call is ended, at most.
+        adapter, task, *paths, **options
+            As of `run`.
+
+        Returns
+        -------
+        said : Said
+        """
+        python = self.interpreter(adapter)
+        if python is None:
+            return Said([], NOT_RUN)
         try:
-            return self._call(self.peers[library], adapter, task, paths, options)
+            records = self._call(python, adapter, task, paths, options, limit)
         except AdapterError as error:
             self.notes.append(str(error))
-            return []
+            return Said([], "failed")
+        if not self.calls[-1]["cut_off"]:
+            return Said(records)
+        return Said(records, f"not done after {self.calls[-1]['seconds']:,.0f} s")
 
-    def _call(self, python, adapter, task, paths, options):
+    def interpreter(self, adapter):
+        """Of the environment of a peer's library, or None; scikit-learn's is this one."""
+        library = adapter.removeprefix("peers/").partition("_")[0]
+        return sys.executable if library == "sklearn" else self.peers.get(library)
+
+    def _call(self, python, adapter, task, paths, options, limit=float("inf")):
         """Records of a call, which is noted with how far it was allowed to go.
 
         A rival gets at most half of the time that is left, so that others have their turn. What it
         wrote until then counts; ours must come to its end.
         """
-        is_rival, left = adapter.startswith("peers/"), max(0.0, self._end - time.monotonic())
-        limit = 0.5 * left if is_rival else left
+        is_rival, left = adapter.startswith("peers/"), max(0.0, self.seconds_left())
+        limit = min(limit, 0.5 * left if is_rival else left)
         answer = call(python, adapter, task, paths, limit=None if limit > 1e9 else limit, **options)
         made = {"adapter": adapter.partition("/")[2], "task": task, "problems": len(paths)}
         made |= {"allowed": answer.allowed if is_rival else options, "rival": is_rival}

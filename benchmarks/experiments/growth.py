@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from experiments.speed_and_memory import VIF, VIF_COLUMNS
+
 _QUANTITIES = ("fit", "evaluation", "step")
 _AXES = {"n": 0, "m": 1, "d": 2}
 
@@ -62,3 +64,19 @@ def growth_m(context):
 
 def growth_d(context):
     return grow(context, "d")
+
+
+def vif_growth(context):
+    """A pass of "vif" over all rows, as far as memory allows: what does not fit is told."""
+    n_rows = context.size((10_000, 100_000, 1_000_000, 10_000_000), (300, 600))
+    records = context.run("ours/anytime_vif", "growth", n_rows=n_rows, d=VIF_COLUMNS, **VIF)
+    points = [record for record in records if "seconds" in record]
+    context.notes += [
+        f"vif with {record['n']:,} rows was left out: {record['left_out']}"
+        for record in records
+        if "left_out" in record
+    ]
+    sizes, largest = [record["n"] for record in points], points[-1]
+    values = {"slope": _slope(sizes, [record["seconds"] for record in points])}
+    values |= {f"largest_{key}": largest[key] for key in ("n", "seconds", "megabytes")}
+    return {"values": values, "details": {"points": records}}

@@ -27,7 +27,7 @@ class Estimate:
     of: str
 
     def scaled(self, factor):
-        se = None if self.se is None else factor * self.se
+        se = None if self.se is None else abs(factor) * self.se
         return Estimate(factor * self.value, se, self.n, self.of)
 
 

@@ -61,6 +61,7 @@ def fit(problem, *, keep=None, sort_by=None, **options):
     emit(
         problem=problem.name,
         seconds=seconds,
+        rows=len(problem.y),
         fit_megabytes=peak.megabytes,
         n_blocks=model.n_blocks_,
         noise_variance=model.noise_variance_,

@@ -146,11 +146,22 @@ def curve(problem, *, seconds, model="svgp"):
 def fit(problem, *, seconds):
     """SGPR by L-BFGS until it ends, or the time does: test scores."""
     allow(seconds=seconds, max_iter=MAX_ITER)
+    _fit(problem, seconds)
+
+
+def fit_some(problem, *, seconds, max_rows):
+    """The same on so many random rows at most: all of K(Z, X) and its gradient are in memory."""
+    allow(seconds=seconds, max_iter=MAX_ITER, max_rows=max_rows)
+    _fit(problem.some(max_rows), seconds)
+
+
+def _fit(problem, seconds):
     model, allowance = _sgpr(problem), Allowance(seconds)
     converged, n_iter = minimise(model, model.training_loss, allowance.over)
     emit(
         problem=problem.name,
         seconds=allowance.seconds(),
+        rows=len(problem.y),
         converged=converged,
         n_iter=n_iter,
         **_evaluated(problem, model),
@@ -197,4 +208,4 @@ def versions(_):
 
 
 if __name__ == "__main__":
-    main([curve, fit, micro, predict, versions])
+    main([curve, fit, fit_some, micro, predict, versions])

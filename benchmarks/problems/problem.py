@@ -4,7 +4,7 @@ All libraries read the same file: inputs and targets standardised by the trainin
 the inducing inputs from which they all start. Reading one needs numpy only.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
@@ -34,6 +34,19 @@ class Problem:
     y_test: np.ndarray
     y_scale: float
     Z: np.ndarray
+
+    def some(self, rows):
+        """The problem with so many random training rows at most; always the same ones."""
+        if len(self.y) <= rows:
+            return self
+        kept = np.random.default_rng(0).permutation(len(self.y))[:rows]
+        return replace(self, X=self.X[kept], y=self.y[kept])
+
+    def held_out(self):
+        """Indices of the training rows to learn from, and of a random tenth that is held out."""
+        order = np.random.default_rng(0).permutation(len(self.y))
+        held, used = np.split(order, [len(order) // 10])
+        return used, held
 
     def save(self, path):
         np.savez(path, **asdict(self))

@@ -148,7 +148,8 @@ _GROWTH_COLUMNS = ("n", "m", "d", "n_jobs", "form", "exact fit, ms", "evaluation
 def tables(results):
     """(title, columns, rows) of every table that has rows."""
     made = [(title, _COLUMNS, list(rows(results, some))) for title, some in TABLES.items()]
-    made.insert(2, ("Where the time goes", _STEP_COLUMNS, list(_step_rows(results))))
+    after = list(TABLES).index("Speed and memory") + 1
+    made.insert(after, ("Where the time goes", _STEP_COLUMNS, list(_step_rows(results))))
     made.append(("Growth with n", _GROWTH_COLUMNS, list(_growth_rows(results))))
     made.append(("How far rivals were allowed to go", _CALL_COLUMNS, list(_call_rows(results))))
     return [table for table in made if table[2]]

@@ -12,7 +12,7 @@ from tables.speed_and_memory import SPEED_AND_MEMORY
 from tables.streams import STREAMS
 
 TABLES = {
-    "Tables with defaults, beside gradient boosting": BOOSTING,
+    "Tables with defaults, beside boosting and other Gaussian processes": BOOSTING,
     "Accuracy with defaults": ACCURACY,
     "Speed and memory": SPEED_AND_MEMORY,
     "Models in blocks": BLOCKS,

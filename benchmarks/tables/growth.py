@@ -18,6 +18,11 @@ GROWTH = [
             "fit, times the data", high=2.8),
     Measure("growth_n", "largest_evaluation", "10 million rows: one evaluation of the collapsed "
             "bound", "s"),
+    Measure("vif_growth", "slope", "pass of AnytimeSGPRegressor(model=\"vif\") over n rows of 9 "
+            "columns, 30 neighbours, 200 inducing inputs: slope", high=1.1),
+    Measure("vif_growth", "largest_n", "the same: most rows that fitted into memory"),
+    Measure("vif_growth", "largest_seconds", "the same: seconds for these", "s"),
+    Measure("vif_growth", "largest_megabytes", "the same: memory, data included", "MB"),
     Measure("figure7", "rmse", "figure 7, AIRLINE: median RMSE of 10 runs", "min"),
     Measure("figure7", "rmse_gain", "figure 7: below exact GPs on 1,200 rows by", "min", low=0.0),
     Measure("figure8", "rmse", "figure 8, AIRLINE: least RMSE", "min"),

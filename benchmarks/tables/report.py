@@ -5,22 +5,32 @@ import os
 import sys
 from pathlib import Path
 
+from tables import opening
 from tables.cells import tables
 
 # What all rows of a page have in common
 KEYS = ("commit", "seconds", "splits", "toy")
-BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
+# Where the page has what it opens with, and all results
+OPENING = "<!-- opening: begin -->", "<!-- opening: end -->"
+ALL = "<!-- results: begin -->", "<!-- results: end -->"
 
 
 def as_text(results):
     results, left_out = of_newest_run(results)
-    parts = ["\n".join(heading(results, left_out))] if results["experiments"] else []
-    for title, columns, body in tables(results):
-        widths = [max(len(row[k]) for row in [columns, *body]) for k in range(len(columns))]
-        lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()
-                 for row in [columns, tuple("-" * w for w in widths), *body]]  # fmt: skip
-        parts.append("\n".join([title, "", *lines]))
-    return "\n\n".join(parts)
+    parts, body = [], list(opening.rows(results))
+    if body:
+        parts = [_text_table(opening.TITLE, opening.COLUMNS, body), opening.LEGEND]
+        parts.append(opening.losses(results))
+    if results["experiments"]:
+        parts.append("\n".join(heading(results, left_out)))
+    return "\n\n".join([*parts, *(_text_table(*table) for table in tables(results))])
+
+
+def _text_table(title, columns, body):
+    widths = [max(len(row[k]) for row in [columns, *body]) for k in range(len(columns))]
+    lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()
+             for row in [columns, tuple("-" * w for w in widths), *body]]  # fmt: skip
+    return "\n".join([title, "", *lines])
 
 
 def of_newest_run(results):
@@ -68,8 +78,7 @@ def as_markdown(results):
         return "Nothing was measured at the newest run's commit."
     lines = ["\n\n".join(heading(results, left_out))]
     for title, columns, body in tables(results):
-        lines += ["", f"### {title}", ""]
-        lines += [_markdown_row(row) for row in [columns, ["---"] * len(columns), *body]]
+        lines += ["", f"### {title}", "", *_markdown_table(columns, body)]
     notes = [
         f"- {name}: `{note.splitlines()[-1]}`"
         for name, found in results["experiments"].items()
@@ -80,20 +89,36 @@ def as_markdown(results):
     return "\n".join(lines)
 
 
-def _markdown_row(cells):
-    return f"| {' | '.join(cells)} |"
+def opening_as_markdown(results):
+    """The table that the page opens with, and where ours is behind."""
+    results = of_newest_run(results)[0]
+    body = list(opening.rows(results))
+    if not body:
+        return opening.NOTHING
+    table = "\n".join(_markdown_table(opening.COLUMNS, body))
+    return "\n\n".join([f"## {opening.TITLE}", table, opening.losses(results), opening.LEGEND])
+
+
+def _markdown_table(columns, body):
+    return [f"| {' | '.join(row)} |" for row in [columns, ["---"] * len(columns), *body]]
 
 
 def rewrite(readme, results, pictures):
-    """Put the tables and pictures between the two markers of README.md."""
-    text = Path(readme).read_text()
-    before, _, rest = text.partition(BEGIN)
-    _, found, after = rest.partition(END)
-    if not found:
-        raise SystemExit(f"{readme} must have the markers {BEGIN} and {END}.")
+    """Put the opening table, all tables and the pictures between their markers of README.md."""
     shown = [f"![{path.stem}]({os.path.relpath(path, Path(readme).parent)})" for path in pictures]
-    body = "\n\n".join([as_markdown(results), *shown])
-    Path(readme).write_text(f"{before}{BEGIN}\n\n{body}\n\n{END}{after}")
+    text = _between(Path(readme).read_text(), OPENING, opening_as_markdown(results), readme)
+    text = _between(text, ALL, "\n\n".join([as_markdown(results), *shown]), readme)
+    Path(readme).write_text(text)
+
+
+def _between(text, markers, body, readme):
+    """The text with another body between two markers."""
+    begin, end = markers
+    before, _, rest = text.partition(begin)
+    _, found, after = rest.partition(end)
+    if not found:
+        raise SystemExit(f"{readme} must have the markers {begin} and {end}.")
+    return f"{before}{begin}\n\n{body}\n\n{end}{after}"
 
 
 def load(path):

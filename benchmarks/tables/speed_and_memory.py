@@ -42,6 +42,14 @@ SPEED_AND_MEMORY = [
     Measure("predict", "rows_per_second", "predict mean and std", "rows/s", ratio=True),
     times("predict", "times_predict_y", "predict: times GPflow's predict_y", 2.5, "GPflow"),
     times("predict", "times_posterior", "predict: times GPflow's cached posterior", 1.2, "GPflow"),
+    Measure("vif_speed", "default_fit", "AnytimeSGPRegressor(), 50,000 rows of 9 columns: fit",
+            "s", high=60.0),
+    Measure("vif_speed", "pass_over_fitc", "the same rows, model=\"vif\", kernel and noise given, "
+            "30 neighbours, 200 inducing inputs: pass over that of FITC", "times", high=3.0),
+    timed("vif_speed", "pass", "the same: pass"),
+    Measure("vif_speed", "large_pass", "the same: pass over a million rows", "s", high=60.0),
+    Measure("vif_speed", "predict", "the same: predict mean and std", "rows/s", low=50_000.0),
+    Measure("vif_speed", "default_predict", "the default fit: predict mean and std", "rows/s"),
     Measure("memory", "times_data", "10 million x 8 float32 in a memmap, m = 256: anonymous "
             "memory, times the data", high=2.8),
     Measure("memory", "megabytes", "the same", "MB"),

@@ -1,0 +1,86 @@
+"""What the page opens with: ours beside all rivals on each data set, and where it is behind."""
+
+from experiments.boosting import gain_over
+from experiments.records import mean_of
+from experiments.rivals import RIVALS
+
+_OURS = "ours"
+TITLE = "`AnytimeSGPRegressor()` beside boosting and other Gaussian processes"
+COLUMNS = ("data set, training rows", _OURS, *RIVALS)
+LEGEND = (
+    "RMSE / log density of standardised targets on test rows, means over splits; the best is bold. "
+    "A cell tells where a rival had fewer rows or splits, or did not come to its end."
+)
+NOTHING = "`against_boosting` was not run at this commit."
+
+
+def _found(results):
+    found = results["experiments"].get("against_boosting", {})
+    return found if "why_not" in found else None
+
+
+def rows(results):
+    """A row of cells for each data set."""
+    found = _found(results)
+    for name, records in (found["details"] if found else {}).items():
+        why_not = found["why_not"][name]
+        best = {key: _least(records, key) for key in ("rmse", "nlpd")}
+        ours = records[_OURS]
+        cells = [_cell(records[who], best, ours, why_not.get(who, "")) for who in COLUMNS[1:]]
+        yield (f"{name}, {ours[0]['rows']:,}", *cells)
+
+
+def _least(records, key):
+    return min(mean_of(some, key) for some in records.values() if some)
+
+
+def _cell(records, best, ours, why_not):
+    """Both scores, with what the rival had less of; or why there are none."""
+    if not records:
+        return why_not
+    shown = []
+    for key, sign in (("rmse", 1.0), ("nlpd", -1.0)):
+        value = mean_of(records, key)
+        text = f"{sign * value:.3f}"
+        shown.append(f"**{text}**" if value <= best[key] else text)
+    less = _less(records, ours) + ([why_not] if why_not else [])
+    return " / ".join(shown) + (f" ({'; '.join(less)})" if less else "")
+
+
+def _less(records, ours):
+    """Rows and splits, where they are fewer than ours, and time that was up."""
+    least, rows = records[-1], ours[0]["rows"]
+    less = [f"{least['rows']:,} rows"] if least["rows"] < 0.99 * rows else []
+    learned = least.get("rows_learned", least["rows"])
+    if learned < least["rows"]:
+        less.append(f"learned from {learned:,}")
+    if len(records) < len(ours):
+        less.append(f"{len(records)} of {len(ours)} splits")
+    if least.get("converged") is False:
+        less.append(f"stopped after {least['seconds']:,.0f} s")
+    return less
+
+
+def losses(results):
+    """A sentence: on which data sets which rivals are ahead of ours, and by how much."""
+    found = _found(results)
+    if found is None:
+        return NOTHING
+    parts = []
+    for what, key in (("log density", "nlpd"), ("RMSE", "rmse")):
+        behind = [
+            f"{name} ({', '.join(ahead)})"
+            for name, records in found["details"].items()
+            if (ahead := _ahead(records, key))
+        ]
+        if behind:
+            parts.append(f"in {what} on {'; '.join(behind)}")
+    if not parts:
+        return "Ours is ahead of every rival that has a result, on every data set."
+    return f"Ours is behind, {' — and '.join(parts)}."
+
+
+def _ahead(records, key):
+    """Rivals that are ahead of ours, and by how much."""
+    gains = {name: gain_over(records, name, key) for name in RIVALS if records[name]}
+    return [f"{name} by {-gain:.3f}" for name, gain in gains.items() if gain < 0.0]
