@@ -22,7 +22,7 @@ LAYERS = [
     ["objectives", "optimize"],
     ["fitting"],
     ["blocks", "streams"],
-    ["predictions"],
+    ["predictions", "row_noise"],
     ["estimators"],
     ["__init__"],
 ]

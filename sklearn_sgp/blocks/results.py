@@ -1,12 +1,15 @@
 """What distinguishes one fit in blocks from another, and what it leaves behind."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..fitting.problem import FitResult
+from ..gp.chunks import in_chunks
+from ..gp.conditionals import SoRConditional
 from ..partitions.partition import Blocks, PartitionChoice, check_labels, position_of
 from .models import Specification
+from .prediction import PICConditional
 
 # Largest block of a model whose blocks are dense: its matrices take 3 GB each.
 LARGEST_BLOCK = 20_000
@@ -128,6 +131,46 @@ class BlockFitResult:
     @property
     def n_blocks(self):
         return len(self.progress.seen)
+
+    def with_noise(self, noise):
+        """The same with noise of each row."""
+        result, constant = self.result.with_noise(noise), self.constant + noise.constant
+        return replace(self, result=result, constant=constant)
+
+    def near_rows(self, n_jobs, cache=None):
+        """The test conditional of models that use the rows near a test row."""
+        return PICConditional(
+            self.result.posterior,
+            self.result.noise_variance,
+            self.blocks.around,
+            n_jobs,
+            cache,
+            getattr(self.blocks, "around_all", None),
+        )
+
+    def moments_of(self, rows, n_jobs):
+        """Mean (n, t) and variance (n, t) or (n, 1) of the function at training rows.
+
+        Of dense blocks as the rows of the block say, of FITC as the row itself does.
+        """
+        if self.blocks is not None:
+            numbers = self.assign(rows.X, rows.labels)
+            return self.near_rows(n_jobs).mean_variance(rows.X, numbers)
+        posterior = self.result.posterior
+        conditional = self.specification.conditional(posterior)
+        mean, variance = in_chunks(conditional.mean_variance, rows.X, n_jobs)
+        if self.specification.model.components[0][0].residual == "none":
+            return mean, variance
+        through_u = in_chunks(SoRConditional(posterior).mean_variance, rows.X, n_jobs)[1]
+        return self._given_themselves(rows, mean, through_u, variance - through_u)
+
+    def _given_themselves(self, rows, mean, through_u, residual):
+        """Moments where each row also says something of its own residual."""
+        weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+        noise = self.result.noise_variance / weight[:, None]
+        gain = residual / (residual + noise)
+        moved = mean + gain * (rows.targets - mean)
+        return moved, (1.0 - gain) ** 2 * through_u + residual * (1.0 - gain)
 
     def check_labels(self, labels, n_rows):
         """Labels of blocks as the first batch had them, or a ValueError."""

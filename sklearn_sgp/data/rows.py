@@ -50,6 +50,9 @@ class Rows:
         Targets are read as ``(y - y_mean) / y_scale``.
     labels : ndarray of shape (n,) or None
         The user's labels of the blocks that the rows belong to.
+    counts : ndarray of shape (n,) or None
+        How many observations each row is, where its weight is that times a precision of its noise;
+        None where the weight is the count. See `with_precision`.
     """
 
     X: np.ndarray
@@ -58,19 +61,43 @@ class Rows:
     y_mean: np.ndarray
     y_scale: np.ndarray
     labels: np.ndarray | None = None
+    counts: np.ndarray | None = None
 
     def __len__(self):
         return len(self.X)
 
     @property
     def total_weight(self):
-        return float(len(self) if self.weight is None else self.weight.sum(dtype=np.float64))
+        """Number of observations."""
+        return _total(self.weight if self.counts is None else self.counts, len(self))
+
+    @property
+    def uncounted(self):
+        """Number of observations less the sum of the weights: 0 unless rows have precisions."""
+        return 0.0 if self.counts is None else self.total_weight - _total(self.weight, len(self))
+
+    def with_precision(self, precision):
+        """These rows, the noise variance of each divided by its precision.
+
+        A row with a precision is one of a larger or smaller weight, but for the normaliser of its
+        density, which counts observations (docs/theory.md, section 13).
+
+        Parameters
+        ----------
+        precision : ndarray of shape (n,)
+        """
+        counts = self.weight if self.counts is None else self.counts
+        counts = np.ones(len(self)) if counts is None else counts
+        return replace(self, weight=counts * precision, counts=counts)
 
     def select(self, index):
         """Rows at a slice or an array of indices; a slice copies nothing."""
-        weight = None if self.weight is None else self.weight[index]
-        labels = None if self.labels is None else self.labels[index]
-        return Rows(self.X[index], self.y[index], weight, self.y_mean, self.y_scale, labels)
+        weight, labels, counts = (
+            None if part is None else part[index]
+            for part in (self.weight, self.labels, self.counts)
+        )
+        X, y = self.X[index], self.y[index]
+        return Rows(X, y, weight, self.y_mean, self.y_scale, labels, counts)
 
     def of_outputs(self, own):
         """The same rows with a slice of the outputs."""
@@ -79,16 +106,22 @@ class Rows:
     def weighted(self, factor):
         """The same rows with all weights multiplied by ``factor``."""
         weight = np.ones(len(self)) if self.weight is None else self.weight
-        return replace(self, weight=factor * weight)
+        counts = None if self.counts is None else factor * self.counts
+        return replace(self, weight=factor * weight, counts=counts)
 
     def joined(self, other):
         """These rows and more, targets scaled alike; without labels."""
-        weight = None
-        if self.weight is not None or other.weight is not None:
-            parts = [np.ones(len(r)) if r.weight is None else r.weight for r in (self, other)]
-            weight = np.concatenate(parts)
+        both = (self, other)
+        weight = counts = None
+        if any(rows.weight is not None for rows in both):
+            weight = np.concatenate([_or_ones(rows.weight, len(rows)) for rows in both])
+        if any(rows.counts is not None for rows in both):
+            parts = (rows.weight if rows.counts is None else rows.counts for rows in both)
+            counts = np.concatenate(
+                [_or_ones(part, len(rows)) for part, rows in zip(parts, both, strict=True)]
+            )
         X, y = (np.concatenate(pair) for pair in ((self.X, other.X), (self.y, other.y)))
-        return Rows(X, y, weight, self.y_mean, self.y_scale)
+        return Rows(X, y, weight, self.y_mean, self.y_scale, counts=counts)
 
     def chunks(self, size):
         """Successive pieces of at most ``size`` rows."""
@@ -145,10 +178,29 @@ class ConditionedRows:
 
     @property
     def total_weight(self):
-        """Of the own rows."""
-        if self.weight is None:
+        """Number of observations among the own rows."""
+        rows = self.rows
+        return self._of_own(rows.weight if rows.counts is None else rows.counts)
+
+    @property
+    def uncounted(self):
+        """As of `Rows`, of the own rows."""
+        if self.rows.counts is None:
+            return 0.0
+        return self.total_weight - self._of_own(self.rows.weight)
+
+    def _of_own(self, weight):
+        if weight is None:
             return float(len(self))
-        return float(sum(self.weight[own].sum(dtype=np.float64) for _, own in self.groups))
+        return sum(_total(weight[own], len(own)) for _, own in self.groups)
+
+
+def _or_ones(weight, n):
+    return np.ones(n) if weight is None else weight
+
+
+def _total(weight, n):
+    return float(n if weight is None else weight.sum(dtype=np.float64))
 
 
 def column_mean_std(X, weight):

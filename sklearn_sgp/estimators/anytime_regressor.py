@@ -23,6 +23,11 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
         ``Matern(nu=1.5)``, and a rough one, ``Matern(nu=0.5)``; for others ``ConstantKernel() *
         RBF()``. It refers to normalised targets (see ``normalize_y``) and unscaled inputs.
 
+    likelihood : {"gaussian", "student_t"} or Likelihood, default="gaussian"
+        The noise, an instance for other settings. ``StudentT(df=None)`` learns how heavy its tails
+        are: few large errors then neither move the function nor widen the noise of all others.
+        Function and noise are learned in turn, which takes about twice as long.
+
     model : {"auto", "sor", "dtc", "vfe", "fitc", "fic", "pitc", "pic", "lma", "vif"} or \
             list of (str, float), default="auto"
         The model; "auto" is "vif", or "pic" where ``fit`` gets ``blocks``. Or a mixture of models
@@ -255,6 +260,7 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
         self,
         kernel=None,
         *,
+        likelihood="gaussian",
         model="auto",
         alpha_divergence=1.0,
         solver="anytime",
@@ -292,6 +298,7 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
         verbose=0,
     ):
         self.kernel = kernel
+        self.likelihood = likelihood
         self.model = model
         self.alpha_divergence = alpha_divergence
         self.solver = solver

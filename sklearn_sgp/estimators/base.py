@@ -4,6 +4,7 @@ import copy
 import functools
 import warnings
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -32,8 +33,10 @@ from ..fitting.inference import inference_for
 from ..fitting.partial_fit import add_rows, more_inducing_inputs
 from ..fitting.problem import Problem, Settings
 from ..fitting.starting_values import Choices, start
+from ..likelihoods._gaussian import Gaussian
 from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
+from ..row_noise.alternation import learn_with_row_noise
 
 # What `partial_fit` takes from the first batch; "inducing" only where it is an array.
 FIXED_AFTER_FIT = (
@@ -191,6 +194,9 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
             Labels of blocks.
         """
         progress.begin()
+        if self._alternates(data.likelihood):
+            learner = partial(learn_with_row_noise, likelihood=data.likelihood, learner=learner)
+            data = data._replace(likelihood=Gaussian())
         previous = getattr(self, "_result", None) if self.warm_start else None
         problem = self._problem(data, clock, previous=previous, labels=labels)
         targets = data.targets
@@ -212,6 +218,10 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
         used = self._result.n_used
         self.n_samples_seen_ = data.n_samples if used is None else used
         progress.end()
+
+    def _alternates(self, likelihood):
+        """Return whether noise of each row is found in turn with the function."""
+        return False
 
     def _problem(self, data, clock, *, previous=None, labels=None, choose=None):
         """Make the `Problem` of a fit, or of its first batch."""

@@ -22,6 +22,7 @@ BLOCK_CONSTRAINTS = {
     name: value for name, value in REGRESSOR_CONSTRAINTS.items() if name != "batch_size"
 } | {
     "n_restarts_optimizer": [Interval(Integral, 0, None, closed="left")],
+    "likelihood": [StrOptions({"gaussian", "student_t"}), HasMethods(["expected_log_density"])],
     "model": [StrOptions({"auto", *NAMES}), list, tuple],
     "n_inducing": [Interval(Integral, 0, None, closed="left")],
     "alpha_divergence": [Interval(Real, 0, 1, closed="both")],
@@ -115,6 +116,9 @@ class BlockLearning:
         if self.model != "auto":
             return self.model
         return "vif" if labels is None else "pic"
+
+    def _alternates(self, likelihood):
+        return likelihood.has_row_precision
 
     @property
     def _ties_length_scales(self):

@@ -43,6 +43,26 @@ def repetition_slope(weight):
     return 0.5 * float((weight - 1.0).sum())
 
 
+def uncounted_constant(rows, noise_variance):
+    """What precisions of rows, which are weights but no observations, add to the log factors.
+
+    Parameters
+    ----------
+    rows : Rows or ConditionedRows
+    noise_variance : float or ndarray of shape (t,)
+
+    Returns
+    -------
+    constant : float
+    slope : float or ndarray of shape (t,)
+        Its derivative in the logarithm of the noise variance.
+    """
+    s2, t = np.asarray(noise_variance), rows.y.shape[1]
+    slope = np.full(s2.shape, -0.5 * rows.uncounted * (t if s2.ndim == 0 else 1))
+    constant = float((slope * (LOG_2PI + np.log(s2))).sum())
+    return constant, slope if s2.ndim else float(slope)
+
+
 def singular_block(noise_variance, weight):
     """Message for a covariance of a block that is not positive definite.
 

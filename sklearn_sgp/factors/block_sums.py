@@ -10,6 +10,7 @@ import numpy as np
 
 from .._core import _linalg as la
 from ..gp.posterior import Posterior, outputs_by_noise
+from .block_factors import uncounted_constant
 from .gradients import BlockGradient, GradientSums, pull_back
 from .passes import Pieces, each_made
 from .piece_factors import block_factors
@@ -87,7 +88,8 @@ def _sum_group(group, kept, prior, noise_variance, model):
     outputs = [own for own, _ in outputs_by_noise(noise_variance)]
     every_H = [np.zeros((m, m)) for _ in outputs]
     every_h = [np.zeros((m, y[:, own].shape[1])) for own in outputs]
-    for _, factors in _factors(group, kept, prior, noise_variance, model):
+    for rows, factors in _factors(group, kept, prior, noise_variance, model):
+        constant += uncounted_constant(rows, noise_variance)[0]
         for factor, H, h in zip(factors, every_H, every_h, strict=True):
             constant += factor.add_to(H, h)
     return every_H, np.hstack(every_h), constant
@@ -125,11 +127,18 @@ def block_gradient_sums(q, pieces, noise_variance, model, *, with_inputs=True):
 
 def _gradient_group(group, kept, prior, noise_variance, model, moments, with_inputs):
     return GradientSums.total(
-        pull_back(prior, rows.X, factors[0].A, _gradient(factors, moments), with_inputs)
+        pull_back(
+            prior,
+            rows.X,
+            factors[0].A,
+            _gradient(factors, moments, uncounted_constant(rows, noise_variance)),
+            with_inputs,
+        )
         for rows, factors in _factors(group, kept, prior, noise_variance, model)
     )
 
 
-def _gradient(factors, moments):
+def _gradient(factors, moments, uncounted):
     parts = [factor.gradient(*of_one) for factor, of_one in zip(factors, moments, strict=True)]
-    return BlockGradient.of_outputs(parts)
+    found, (constant, slope) = BlockGradient.of_outputs(parts), uncounted
+    return found._replace(value=found.value + constant, log_noise=found.log_noise + slope)

@@ -1,11 +1,12 @@
 """What a fit starts from, what it needs to know, and what it finds."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.base import clone
 
 from ..data.rows import Rows
+from ..gp.chunks import in_chunks
 from ..gp.jitter import (
     factorise_again,
     factorise_finally,
@@ -103,6 +104,8 @@ class Problem:
     rng : numpy.random.RandomState
     n_samples : int or None
         Rows before repeated ones were merged; None for as many as there are.
+    is_interim : bool
+        Whether others go on from what is found, so that nobody is warned.
     """
 
     rows: Rows
@@ -112,6 +115,7 @@ class Problem:
     trace: Trace
     rng: np.random.RandomState
     n_samples: int | None = None
+    is_interim: bool = False
 
     @property
     def space(self):
@@ -170,6 +174,8 @@ class FitResult:
         Number of rows that the posterior stands for, whatever their weights.
     n_used : int or None
         Number of rows that it rests on after a fit; None for all.
+    row_noise : row_noise.alternation.FoundNoise or None
+        Where the noise differs from row to row.
     """
 
     start: Start
@@ -184,10 +190,21 @@ class FitResult:
     partial: object = None
     n_samples: int = 0
     n_used: int | None = None
+    row_noise: object = None
+
+    def with_noise(self, noise):
+        """The same with noise of each row."""
+        return replace(self, objective=self.objective + noise.constant, row_noise=noise)
+
+    def moments_of(self, rows, n_jobs):
+        """Mean (n, t) and variance (n, t) or (n, 1) of the function at training rows."""
+        return in_chunks(self.posterior.mean_variance, rows.X, n_jobs)
 
     @property
     def likelihood(self):
         """The likelihood with learned parameters."""
+        if self.row_noise is not None:
+            return self.row_noise.likelihood
         return self.start.likelihood.with_theta(self.parameters.likelihood_theta)
 
     @property

@@ -23,7 +23,7 @@ def warn_of_weak_spots(problem, result, uses_blocks=False):
         Whether predictions rest on more than the mean of q(u), which then need not explain.
     """
     trace = problem.trace
-    if not problem.learns or trace.stopped:
+    if not problem.learns or trace.stopped or problem.is_interim:
         return
     warn_at_bounds(problem.start, result.parameters)
     if trace.cut_by == "max_iter":

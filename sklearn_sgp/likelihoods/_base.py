@@ -36,6 +36,27 @@ class ExpectedLogDensity(NamedTuple):
     d_theta: np.ndarray | None = None
 
 
+class NoiseUpdate(NamedTuple):
+    """What squared errors say of noise that differs from row to row.
+
+    Attributes
+    ----------
+    likelihood : Likelihood
+        With what was learned.
+    scale : float
+        What the noise variances are multiplied by.
+    precision : ndarray of shape (n,)
+        Expected precision of each row, in units of the common one.
+    constant : float
+        What the bound has besides that of Gaussian noise with these precisions.
+    """
+
+    likelihood: object
+    scale: float
+    precision: np.ndarray
+    constant: float
+
+
 class Likelihood(BaseEstimator):
     """Base class of likelihoods, p(y | f), and the documentation of their interface.
 
@@ -65,6 +86,8 @@ class Likelihood(BaseEstimator):
         Longest natural-gradient step, in (0, 1]. 1 suits rows with one latent function each.
     ``shift_invariant`` : bool, default=False
         Adding the same number to all latent functions of a row leaves the density as it is.
+    ``has_row_precision`` : bool, default=False
+        The noise is Gaussian given a precision of each row, which `updated` finds.
     ``max_classes`` : int or None, default=None
         Largest number of classes; None for any number, and for regression.
     ``theta`` : ndarray of shape (k,), default empty
@@ -144,6 +167,7 @@ class Likelihood(BaseEstimator):
     scales_targets = False
     natural_step = 1.0
     shift_invariant = False
+    has_row_precision = False
     max_classes = None
 
     def n_latent(self, n_outputs):

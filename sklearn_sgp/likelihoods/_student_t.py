@@ -6,7 +6,8 @@ from numbers import Real
 import numpy as np
 from scipy.special import digamma, gammaln, logsumexp, ndtr, ndtri, stdtrit
 
-from ._base import ExpectedLogDensity, Likelihood
+from ._base import ExpectedLogDensity, Likelihood, NoiseUpdate
+from ._heavy_tails import best_tails
 from ._quadrature import gaussian_expectations, pieces
 
 _BISECTIONS = 40
@@ -34,6 +35,7 @@ class StudentT(Likelihood):
 
     has_noise = True
     scales_targets = True
+    has_row_precision = True
     _learned = False  # True in instances with a number that came from `with_theta`
 
     def __init__(self, df=4.0):
@@ -67,6 +69,31 @@ class StudentT(Likelihood):
         made = copy(self).set_params(df=2.0 + float(np.exp(theta[0])))
         made._learned = True
         return made
+
+    def updated(self, squares, weight, n_outputs, *, learns, learns_scale):
+        """Precisions of the rows, and the degrees of freedom that go with them.
+
+        Parameters
+        ----------
+        squares : ndarray of shape (n,)
+            Expected squared errors in units of the noise variance, summed over outputs.
+        weight : ndarray of shape (n,)
+            Numbers of observations.
+        n_outputs : int
+            The outputs of a row share its precision.
+        learns, learns_scale : bool
+            Whether degrees of freedom left open, and the noise variance, are learned.
+
+        Returns
+        -------
+        update : NoiseUpdate
+        """
+        learns_df = learns and self._learns
+        tails = best_tails(
+            squares, weight, n_outputs, self._df, learns_df=learns_df, learns_scale=learns_scale
+        )
+        made = self.with_theta([np.log(tails.df - 2.0)]) if learns_df else self
+        return NoiseUpdate(made, tails.scale, tails.precision, tails.constant)
 
     @property
     def _learns(self):

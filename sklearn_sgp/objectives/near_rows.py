@@ -17,6 +17,7 @@ from ..factors.block_factors import (
     repetition_constant,
     repetition_slope,
     singular_block,
+    uncounted_constant,
 )
 from ..factors.gradients import Gradient, noise_gradient
 from ..gp.posterior import outputs_by_noise
@@ -34,6 +35,7 @@ class NearRowsEvidence:
 
     def __init__(self, groups, n_jobs=None):
         self.groups, self.n_jobs = [_group(piece) for piece in groups], n_jobs
+        self.pieces = groups
         self.weight = sum(piece.total_weight for piece in groups)
 
     def __call__(self, parameters):
@@ -45,6 +47,9 @@ class NearRowsEvidence:
         value, theta, noise = (sum(part) for part in zip(*parts, strict=True))
         if not np.isfinite(value):
             raise NotPositiveDefiniteError("the density of near rows is not finite")
+        for piece in self.pieces:
+            constant, slope = uncounted_constant(piece, parameters.noise_variance)
+            value, noise = value + constant, noise + slope
         slope = noise_gradient(parameters.noise_variance, noise)
         return value, Gradient(theta=theta, log_noise=slope)
 

@@ -18,6 +18,12 @@ class Clock:
     def left(self):
         return self.max_time - self.elapsed()
 
+    def shortened(self, share):
+        """A clock that began with this one, with a share of its time."""
+        clock = Clock(share * self.max_time)
+        clock.start = self.start
+        return clock
+
 
 class Trace:
     """What a fit reports as it goes: objective, seconds, and whether to stop.
@@ -33,13 +39,14 @@ class Trace:
     def __init__(self, clock, on_iteration=None):
         self.clock, self.on_iteration = clock, on_iteration
         self.objectives, self.times = [], []
+        self.constant = 0.0  # of the bound, besides the objectives that are added
         self.stage = ""  # what is going on, in words
         self.stopped = False
         self.cut_by = None  # what ended the last optimisation while it gained, if anything did
 
     def add(self, objective, parameters_now):
         """Record an objective; True if a callback asks to stop."""
-        self.objectives.append(float(objective))
+        self.objectives.append(float(objective) + self.constant)
         self.times.append(self.clock.elapsed())
         if self.on_iteration is not None and self.on_iteration(self, parameters_now):
             self.stopped = True

@@ -263,12 +263,5 @@ class BlockPredictions(BlockMarginalLikelihood):
         specification, posterior = self._blocks.specification, self._result.posterior
         if specification.conditional is not PICConditional:
             return self._latent_of(specification.conditional(posterior), moments, X)
-        conditional = PICConditional(
-            posterior,
-            self._result.noise_variance,
-            self._blocks.blocks.around,
-            resolved_jobs(self.n_jobs),
-            self._cache,
-            getattr(self._blocks.blocks, "around_all", None),
-        )
+        conditional = self._blocks.near_rows(resolved_jobs(self.n_jobs), self._cache)
         return getattr(conditional, moments)(X, blocks)  # goes block by block, in chunks

@@ -1,0 +1,1 @@
+"""Noise of each row: precisions that keep the model Gaussian given them."""
