@@ -4,19 +4,19 @@ from copy import copy
 from numbers import Real
 
 import numpy as np
-from scipy.special import digamma, gammaln, logsumexp, ndtr, ndtri, stdtrit
+from scipy.special import digamma, gammaln, logsumexp, stdtrit
 
-from ._base import ExpectedLogDensity, Likelihood, NoiseUpdate
+from ._base import ExpectedLogDensity, NoiseUpdate
 from ._heavy_tails import best_tails
-from ._quadrature import gaussian_expectations, pieces
+from ._mixtures import NormalMixture, of_each
+from ._quadrature import gaussian_expectations
 
-_BISECTIONS = 40
 _START_DF = 4.0
 _NEGLIGIBLE = 32.0  # a weight of exp(-32) in a mixture
 _LARGEST_SHAPE = 1e10  # of a Gamma variable that is no number: above it the noise is Gaussian
 
 
-class StudentT(Likelihood):
+class StudentT(NormalMixture):
     """y = f + s e, where e has a t distribution and s^2 is the noise variance of the estimator.
 
     If df is learned, its parameter is ``theta = log(df - 2)``, from 4 on, with 2.05 <= df <= 1000.
@@ -141,7 +141,7 @@ class StudentT(Likelihood):
             ``d_variance`` can be positive, as the density is not log-concave. ``d_theta`` is
             None if df is not learned.
         """
-        flat, noise = y.ravel(), _of_each(noise_variance, y.shape)
+        flat, noise = y.ravel(), of_each(noise_variance, y.shape)
 
         def terms(f, rows):
             error, own = flat[rows, None] - f, noise[rows, None]
@@ -159,6 +159,19 @@ class StudentT(Likelihood):
             by_noise,
             theta[0].sum(axis=1)[:, None] if theta else None,
         )
+
+    def _of_each(self, noise_variance, shape):
+        return (of_each(noise_variance, shape),)
+
+    def _components(self, noise, furthest):
+        spread, log_weights = self._mixture(furthest)
+        return lambda rows: noise[0][rows, None] * spread, log_weights
+
+    def _widest(self, noise):
+        return noise[0]
+
+    def _tail(self, tail):
+        return stdtrit(self._df, tail)
 
     def _mixture(self, furthest):
         """The noise as a mixture of Gaussians (docs/theory.md, section 10).
@@ -186,27 +199,6 @@ class StudentT(Likelihood):
         log_weights = shape * (u - np.expm1(u))
         return np.exp(-u), log_weights - logsumexp(log_weights)
 
-    def _mixed(self, function, error, variance, noise_variance, *others):
-        """``function(variances, log_weights, error, *others)``, shape (n,), piece by piece.
-
-        The variances (k, n_nodes) are those of the Gaussians whose mixture f + noise is;
-        ``noise_variance`` (n,) has one for each error.
-        """
-        furthest = float((np.abs(error) / np.sqrt(noise_variance)).max(initial=0.0))
-        spread, log_weights = self._mixture(furthest)
-        found = np.empty(len(error))
-        for rows in pieces(np.arange(len(error)), len(spread)):
-            total = variance[rows, None] + noise_variance[rows, None] * spread
-            own = (part[rows] for part in (error, *others))
-            found[rows] = function(total, log_weights, *own)
-        return found
-
-    def log_predictive_density(self, y, mean, variance, noise_variance):
-        """log p(y), summed over outputs, shape (n,)."""
-        error, noise = (y - mean).ravel(), _of_each(noise_variance, y.shape)
-        found = self._mixed(_log_density, error, variance.ravel(), noise)
-        return found.reshape(y.shape).sum(axis=1)
-
     def moments(self, mean, variance, noise_variance):
         """Mean and variance of y, shape (n, t)."""
         return mean, variance + self._spread(noise_variance)
@@ -219,54 +211,6 @@ class StudentT(Likelihood):
         covariance[np.diag_indices(len(mean))] += self._spread(noise_variance)
         return mean, covariance
 
-    def cdf(self, y, mean, variance, noise_variance):
-        """P(Y <= y), shape (n, t)."""
-        error, variance = (y - mean).ravel(), np.broadcast_to(variance, y.shape).ravel()
-        noise = _of_each(noise_variance, y.shape)
-        return self._mixed(_cdf, error, variance, noise).reshape(y.shape)
-
-    def sf(self, y, mean, variance, noise_variance):
-        """P(Y > y), shape (n, t)."""
-        return self.cdf(-y, -mean, variance, noise_variance)
-
-    def quantiles(self, mean, variance, noise_variance, levels):
-        """Quantiles of y, shape (n, t, n_levels), by bisection of the distribution function."""
-        v = np.repeat(variance.ravel(), len(levels))
-        noise = np.repeat(_of_each(noise_variance, mean.shape), len(levels))
-        level = np.tile(levels, mean.size)
-        # At a level p < 1/2 let a and b be the quantiles of f and of the noise at p / 2. y < a + b
-        # implies f < a or noise < b, so it has probability p at most; and so for p > 1/2.
-        tail = np.minimum(level, 1.0 - level)
-        low = np.sqrt(v) * ndtri(0.5 * tail)
-        low += np.sqrt(noise) * stdtrit(self._df, 0.5 * tail)
-        error = self._mixed(_tail_quantile, low, v, noise, tail)
-        error *= np.where(level > 0.5, -1.0, 1.0)
-        return mean[..., None] + error.reshape(*mean.shape, len(levels))
-
     def draw(self, f, noise_variance, rng):
         """Observations for latent values of shape (n, t, k)."""
         return f + np.reshape(np.sqrt(noise_variance), (-1, 1)) * rng.standard_t(self._df, f.shape)
-
-
-def _of_each(noise_variance, shape):
-    """Noise variances of all entries of an array (n, t), flat."""
-    return np.broadcast_to(noise_variance, shape).ravel()
-
-
-def _log_density(variances, log_weights, error):
-    log_p = log_weights - 0.5 * (np.log(2.0 * np.pi * variances) + error[:, None] ** 2 / variances)
-    return logsumexp(log_p, axis=1)
-
-
-def _cdf(variances, log_weights, error):
-    return ndtr(error[:, None] / np.sqrt(variances)) @ np.exp(log_weights)
-
-
-def _tail_quantile(variances, log_weights, low, tail):
-    """Error whose distribution function is ``tail``, by bisection between ``low`` and 0."""
-    sd, weight, high = np.sqrt(variances), np.exp(log_weights), np.zeros(len(low))
-    for _ in range(_BISECTIONS):
-        x = 0.5 * (low + high)
-        below = ndtr(x[:, None] / sd) @ weight < tail
-        low, high = np.where(below, x, low), np.where(below, high, x)
-    return 0.5 * (low + high)
