@@ -5,6 +5,7 @@ Shapes: Z is (m, d), X is (n, d), and d counts the columns that the node sees. E
 - ``block(p, Z, X)``, the covariances K(Z, X) of shape (m, n). With ``direct=True``, here and in
   ``block_vjp``, all squared distances are sums of squared differences, which keeps K(Z, Z) exact
   near its diagonal;
+- ``blocks(p, Z, X, groups)``, many small blocks in one array, as `_groups.Groups` lays them out;
 - ``diag(p, X)``, the variances k(x, x) of shape (n,);
 - ``diag_vjp(p, X, g, grad)``, which adds the gradient of sum(g * diag) to ``grad``;
 - ``block_vjp(p, Z, X, G, grad, grad_Z)``, which adds the gradients of sum(G * K) to ``grad`` and,
@@ -59,6 +60,13 @@ class _Leaf:
     children = ()
     length_scale = None  # slice into p, for leaves that have one
 
+    def blocks(self, p, Z, X, groups):
+        out = empty((groups.n_values,))
+        for rows, columns, place in groups:
+            block = self.block(p, Z[rows], X[columns], direct=groups.upper)
+            out[place] = block[np.triu_indices(len(block))] if groups.upper else block.ravel()
+        return out
+
 
 class _ScaledLeaf(_Leaf):
     """A leaf times constants; ``amplitudes`` holds the slots of the constants."""
@@ -95,7 +103,7 @@ class Stationary(_ScaledLeaf):
         shape = _NO_SHAPE.copy()
         shape[: len(self.shape)] = p[list(self.shape)]
         Zs = np.ascontiguousarray(self._scaled(p, Z))
-        Xs = Zs if X is Z else self._scaled(p, X)
+        Xs = Zs if X is Z else np.ascontiguousarray(self._scaled(p, X))
         return Zs, Xs, np.ascontiguousarray(Xs.T), self.variance(p), shape
 
     def block(self, p, Z, X, direct=False):
@@ -106,6 +114,16 @@ class Stationary(_ScaledLeaf):
         _stationary.value_block(self.profile, Zs, Xt, variance, shape, out, direct, lower)
         if lower:
             la.mirror(out)
+        return out
+
+    def blocks(self, p, Z, X, groups):
+        Zs, Xs, _, variance, shape = self._arguments(p, Z, X)
+        out = empty((groups.n_values,))
+        direct = Zs.shape[1] <= DIRECT_MAX_FEATURES
+        index = (groups.rows, groups.columns, groups.row_bounds, groups.column_bounds)
+        _stationary.value_blocks(
+            self.profile, Zs, Xs, *index, variance, shape, out, direct, groups.upper
+        )
         return out
 
     def diag(self, p, X):
@@ -223,6 +241,11 @@ class Sum(_Pair):
         K += self.right.block(p, Z, X, direct)
         return K
 
+    def blocks(self, p, Z, X, groups):
+        K = self.left.blocks(p, Z, X, groups)
+        K += self.right.blocks(p, Z, X, groups)
+        return K
+
     def diag(self, p, X):
         return self.left.diag(p, X) + self.right.diag(p, X)
 
@@ -241,6 +264,11 @@ class Product(_Pair):
     def block(self, p, Z, X, direct=False):
         K = self.left.block(p, Z, X, direct)
         K *= self.right.block(p, Z, X, direct)
+        return K
+
+    def blocks(self, p, Z, X, groups):
+        K = self.left.blocks(p, Z, X, groups)
+        K *= self.right.blocks(p, Z, X, groups)
         return K
 
     def diag(self, p, X):
@@ -267,6 +295,9 @@ class Power(_Composite):
 
     def block(self, p, Z, X, direct=False):
         return self.child.block(p, Z, X, direct) ** self.exponent
+
+    def blocks(self, p, Z, X, groups):
+        return self.child.blocks(p, Z, X, groups) ** self.exponent
 
     def diag(self, p, X):
         return self.child.diag(p, X) ** self.exponent
@@ -298,6 +329,9 @@ class Selection(_Composite):
 
     def block(self, p, Z, X, direct=False):
         return self.child.block(p, Z[:, self.columns], X[:, self.columns], direct)
+
+    def blocks(self, p, Z, X, groups):
+        return self.child.blocks(p, Z[:, self.columns], X[:, self.columns], groups)
 
     def diag(self, p, X):
         return self.child.diag(p, X[:, self.columns])
