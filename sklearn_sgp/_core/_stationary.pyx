@@ -205,7 +205,7 @@ cdef void _small_block(
     double *out,
     bint upper,
 ) noexcept nogil:
-    cdef ptrdiff_t j = 0, i, lo, run, d = Z.shape[1]
+    cdef ptrdiff_t j = 0, _i, lo, run, d = Z.shape[1]
     while j < m:
         lo = j if upper else 0
         run = 1
@@ -215,7 +215,7 @@ cdef void _small_block(
             while run < TILE and j + run < m and rows[j + run] == rows[j] + run:
                 run = run + 1
             _sqdist_tile(out, xt, xx, &Z[rows[j], 0], run, d, n)
-        for i in range(run):
+        for _i in range(run):
             sgp_rows().value(profile, out, variance, shape, n - lo)
             out = out + n - lo
         j = j + run

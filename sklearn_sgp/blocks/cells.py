@@ -170,26 +170,39 @@ class Cells:
             yield X, bounds - bounds[0], self._cells(posterior, some, np.diff(bounds))
 
     def _cells(self, posterior, some, counts):
-        found = [self.cache.find(self.numbers[i]) for i in some]
+        found, kept = [self.cache.find(self.numbers[i]) for i in some], []
         new = [at for at, cell in enumerate(found) if cell is None]
-        own = [self.own[some[at]] for at in new]
-        for at, cell in zip(new, self._made(posterior, own), strict=True):
+        made = self._made(posterior, [self.own[some[at]] for at in new])
+        for at, cell in zip(new, made, strict=True):
             found[at] = cell
         for at, (cell, count) in enumerate(zip(found, counts, strict=True)):
             # with more test rows than A has columns, a solve for A^T, made once, costs less
-            wants = 0 < cell.At.shape[1] < count and not cell.is_whitened
-            if wants:
+            if 0 < cell.At.shape[1] < count and len(cell.X) and not cell.is_whitened:
                 found[at] = cell.whitened()
-            if len(cell.X) and (wants or at in new):
+                kept.append(at)
+        for at in sorted({*new, *kept}):
+            if len(found[at].X):
                 self.cache.keep(self.numbers[some[at]], found[at])
         return found
 
     def _made(self, posterior, own):
-        if not own:
-            return []
-        needed, place = np.unique(np.concatenate(own), return_inverse=True)
-        places = np.split(place, np.cumsum([len(rows) for rows in own[:-1]]))
-        return _factorised(posterior, self.rows.select(needed), places, self.noise_variance)
+        """A `Cell` for each of these."""
+        filled, nothing = [each for each in own if len(each)], _without_rows(posterior, self.X)
+        if not filled:
+            return [nothing] * len(own)
+        needed, place = np.unique(np.concatenate(filled), return_inverse=True)
+        places = np.split(place, np.cumsum([len(rows) for rows in filled[:-1]]))
+        rows = self.rows.select(needed)
+        made = iter(_factorised(posterior, rows, places, self.noise_variance))
+        return [next(made) if len(each) else nothing for each in own]
+
+
+def _without_rows(posterior, X):
+    """A cell where nothing is known besides u."""
+    m, t = posterior.h.shape
+    none = np.empty((0, 0)), np.empty((0, t // len(posterior.H)))
+    factors = [Factor(*none) for _ in posterior.H]
+    return Cell(X[:0], np.empty((0, m)), factors, np.empty((0, t)), posterior.v_mean)
 
 
 def _factorised(posterior, rows, places, noise_variance):

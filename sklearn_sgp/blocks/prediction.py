@@ -96,9 +96,9 @@ class PICConditional:
         for g, k in enumerate(numbers):
             index = order[first[g] : first[g + 1]]
             cells = self._cells(X, index, [k], np.array([0, len(index)]))
-            for X_k, bounds, found in cells.parts(self.posterior):
-                a, mean[index], parts = _project(self.posterior, X_k, bounds, found)
-                within.append((index, self._within(X_k, a, parts)))
+            (part,) = cells.parts(self.posterior)
+            a, mean[index], parts = _project(self.posterior, *part)
+            within.append((index, self._within(X[index], a, parts)))
             roots[:, index] = [b for b, *_ in parts]
         covariances = np.stack([root @ root.T for root in roots], axis=2)  # (n, n, q)
         for index, own in within:
@@ -107,10 +107,10 @@ class PICConditional:
 
     def _within(self, X, a, parts):
         """Covariances that rows of one block have besides u, for each H."""
-        K, own = self.posterior.prior.kernel.gram(np.ascontiguousarray(X)), []
+        K, own = self.posterior.prior.kernel.gram(X), []
         K -= product(a, a, trans_b=True)
         for _, c, _ in parts:
-            c = c.reshape(len(X), -1)
+            c = c.reshape(len(X), c.size // len(X))
             own.append(K - product(c, c, trans_b=True))
             np.fill_diagonal(own[-1], np.maximum(np.diagonal(own[-1]), 0.0))
         return own
@@ -160,7 +160,7 @@ def _mean(posterior, X, bounds, cells):
     for cell, (rows, columns, place) in zip(cells, groups, strict=True):
         own = slice(rows[0], rows[-1] + 1)
         la.gemm(a[own], cell.v_mean, mean[own])
-        la.gemm(cross[place].reshape(-1, len(columns)), cell.weights, mean[own], beta=1.0)
+        la.gemm(cross[place].reshape(len(rows), len(columns)), cell.weights, mean[own], beta=1.0)
     return (mean,)
 
 

@@ -7,8 +7,8 @@ from sklearn.utils import check_random_state
 
 from .._compat import FitProgress, HasMethods, Interval, StrOptions
 from ..blocks import solver
-from ..blocks.models import NAMES, specification
 from ..blocks.cells import FactorCache
+from ..blocks.models import NAMES, specification
 from ..blocks.results import BlockPlan
 from ..blocks.schedules import Average, RobbinsMonro
 from ..data.rows import drop_zero_weight

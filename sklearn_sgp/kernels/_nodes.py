@@ -5,7 +5,7 @@ Shapes: Z is (m, d), X is (n, d), and d counts the columns that the node sees. E
 - ``block(p, Z, X)``, the covariances K(Z, X) of shape (m, n). With ``direct=True``, here and in
   ``block_vjp``, all squared distances are sums of squared differences, which keeps K(Z, Z) exact
   near its diagonal;
-- ``blocks(p, Z, X, groups)``, many small blocks in one array, as `_groups.Groups` lays them out;
+- ``blocks(p, Z, X, groups)``, many small blocks in one array, as `Groups` lays them out;
 - ``diag(p, X)``, the variances k(x, x) of shape (n,);
 - ``diag_vjp(p, X, g, grad)``, which adds the gradient of sum(g * diag) to ``grad``;
 - ``block_vjp(p, Z, X, G, grad, grad_Z)``, which adds the gradients of sum(G * K) to ``grad`` and,
@@ -63,6 +63,8 @@ class _Leaf:
     def blocks(self, p, Z, X, groups):
         out = empty((groups.n_values,))
         for rows, columns, place in groups:
+            if place.start == place.stop:
+                continue  # a user's kernel may refuse inputs without rows
             block = self.block(p, Z[rows], X[columns], direct=groups.upper)
             out[place] = block[np.triu_indices(len(block))] if groups.upper else block.ravel()
         return out

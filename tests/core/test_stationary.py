@@ -75,6 +75,47 @@ def test_values(profile, direct, m, n, d, rng):
     assert_allclose(K, expected, rtol=TOLERANCE, atol=atol)
 
 
+def small_blocks(Z, X, rows, columns, out, *, row_ends=None, upper=False, direct=True):
+    """The entries of two blocks by the compiled core."""
+    bounds = np.array([0, 3, 5] if row_ends is None else row_ends), np.array([0, 3, 5])
+    _stationary.value_blocks(0, Z, X, rows, columns, *bounds, 1.7, SHAPE, out, direct, upper)
+    return out
+
+
+@pytest.mark.parametrize("direct", FALSE_TRUE)
+def test_small_blocks(direct, rng):
+    """Blocks of chosen rows and columns, or their upper triangles, follow one another."""
+    Z, X = normal(rng, 6, 3), normal(rng, 9, 3)
+    rows, columns = np.array([2, 3, 0, 5, 1]), np.array([8, 8, 0, 4, 2])
+    K = 1.7 * np.exp(-0.5 * squared_distances(Z, X))
+    parts = [K[np.ix_(rows[part], columns[part])] for part in (slice(3), slice(3, 5))]
+    expected = np.concatenate([part.ravel() for part in parts])
+    found = small_blocks(Z, X, rows, columns, np.empty(13), direct=direct)
+    assert_allclose(found, expected, rtol=1e-12)
+    expected = np.concatenate([part[np.triu_indices(len(part))] for part in parts])
+    found = small_blocks(Z, X, rows, columns, np.empty(9), upper=True, direct=direct)
+    assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"out": np.empty(12)}, "shapes"),
+        ({"Z": np.zeros((6, 2))}, "shapes"),
+        ({"rows": np.full(5, 6)}, "those of rows"),
+        ({"columns": np.full(5, -1)}, "those of rows"),
+        ({"rows": np.arange(4)}, "must divide"),
+        ({"row_ends": [0, 2, 5], "upper": True, "out": np.empty(6)}, "shapes"),
+    ],
+)
+def test_small_blocks_check_what_they_get(changes, message):
+    """Indices outside of the inputs and lengths that do not agree raise."""
+    index = np.arange(5)
+    given = {"Z": np.zeros((6, 3)), "X": np.zeros((9, 3)), "out": np.empty(13)}
+    with pytest.raises(ValueError, match=message):
+        small_blocks(**(given | {"rows": index, "columns": index} | changes))
+
+
 @pytest.mark.parametrize("direct", FALSE_TRUE)
 @profiles
 def test_reverse_mode(profile, direct, rng):

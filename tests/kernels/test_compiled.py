@@ -20,7 +20,7 @@ from sklearn.gaussian_process.kernels import (
     StationaryKernelMixin,
 )
 
-from sklearn_sgp.kernels import Columns, compile_kernel
+from sklearn_sgp.kernels import Columns, Groups, compile_kernel
 
 
 class Cauchy(StationaryKernelMixin, NormalizedKernelMixin, Kernel):
@@ -146,6 +146,22 @@ def test_values_are_those_of_scikit_learn(kernel, n_features):
     assert_allclose(ours.block(Z, X), kernel(Z, X), rtol=1e-11, atol=1e-14)
     assert_allclose(ours.gram(X), kernel(X), rtol=1e-11, atol=1e-14)
     assert_allclose(ours.diag(X), kernel.diag(X), rtol=1e-11)
+
+
+@each(CASES)
+def test_many_small_blocks_are_parts_of_the_matrix(kernel, n_features):
+    """Blocks of some rows and columns, and triangles of grams, are those of scikit-learn."""
+    Z, X = inputs(n_features)
+    ours, K = bound(kernel, X.mean(axis=0)), kernel(Z, X)
+    rows = [np.arange(2), np.arange(0), np.array([3, 1, 2]), np.arange(1)]
+    columns = [np.array([6, 0, 6]), np.arange(2), np.arange(7), np.arange(0)]
+    expected = [K[np.ix_(*each)].ravel() for each in zip(rows, columns, strict=True)]
+    groups = Groups.of(rows, columns)
+    assert_allclose(ours.blocks(Z, X, groups), np.concatenate(expected), rtol=1e-11, atol=1e-14)
+    grams = [kernel(X)[np.ix_(some, some)] for some in columns]
+    expected = np.concatenate([gram[np.triu_indices(len(gram))] for gram in grams])
+    triangles = ours.blocks(X, X, Groups.triangles(columns))
+    assert_allclose(triangles, expected, rtol=1e-11, atol=1e-14)
 
 
 @each(CASES)
