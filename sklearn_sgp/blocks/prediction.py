@@ -8,8 +8,8 @@ from .._core import _linalg as la
 from .._core._cells import condition
 from .._linalg import copy_of, product, single_blas_thread
 from .._parallel import group_bounds, map_groups, shares_memory
+from ..factors.cells import Cells, FactorCache
 from ..kernels import Groups
-from .cells import Cells, FactorCache
 
 # Test rows that are predicted together.
 _CHUNK = 1024

@@ -21,10 +21,11 @@ from failures import interrupt
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_sgp._parallel import N_GROUPS
-from sklearn_sgp.blocks import cells, prediction
-from sklearn_sgp.blocks.cells import FactorCache
+from sklearn_sgp.blocks import prediction
 from sklearn_sgp.blocks.prediction import PICConditional
+from sklearn_sgp.factors import cells
 from sklearn_sgp.factors.block_factors import SingularBlockError
+from sklearn_sgp.factors.cells import FactorCache
 from sklearn_sgp.gp.conditionals import ExactConditional
 
 PITC = MODELS["pitc"]

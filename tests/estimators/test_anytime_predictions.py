@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from sklearn_sgp import AnytimeSGPRegressor
-from sklearn_sgp.blocks import cells
+from sklearn_sgp.factors import cells
 
 
 def test_every_predicting_method_takes_blocks(toy):

@@ -14,9 +14,9 @@ from .._core._cells import factorise, whiten
 from .._core._memory import empty
 from .._linalg import copy_of
 from ..data.rows import Rows
-from ..factors.block_factors import SingularBlockError, singular_block
 from ..gp.posterior import outputs_by_noise
 from ..kernels import Groups
+from .block_factors import SingularBlockError, singular_block
 
 # Numbers in the matrices of cells that are made together, about; neighbours share rows.
 _TOGETHER = 1 << 22
