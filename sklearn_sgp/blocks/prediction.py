@@ -14,7 +14,7 @@ from ..kernels import Groups
 # Test rows that are predicted together.
 _CHUNK = 1024
 # Tasks of a prediction, about, where so many blocks are hit.
-_TASKS = 64
+_TASKS = 32
 # Where all cells are smaller, BLAS is faster on one thread.
 _SINGLE_THREAD = 700
 
