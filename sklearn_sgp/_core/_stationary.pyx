@@ -230,9 +230,14 @@ def vjp_block(
     double[:, ::1] G,             # IN/OUT (m, n): dF/dK on entry, dF/dr2 on exit
     double[::1] sums,               # OUT (3,): sums of G K, G dK/dshape[0], G dK/dshape[1]
     bint direct,
+    bint lower=False,
 ):
-    """Overwrite the cotangent of K by that of the squared distances; add up the rest."""
-    cdef ptrdiff_t m = Z.shape[0], d = Z.shape[1], n = Xt.shape[1], j, lo, rows
+    """Overwrite the cotangent of K by that of the squared distances; add up the rest.
+
+    ``lower`` is for a symmetric G and Z = Xt.T: each pair of rows is met once, in the lower
+    triangle, with twice its cotangent; above it G is 0 on exit.
+    """
+    cdef ptrdiff_t m = Z.shape[0], d = Z.shape[1], n = Xt.shape[1], i, j, lo, rows
     cdef double[::1] xx
     cdef double[:, ::1] r2
     cdef const double *xx_ptr = NULL
@@ -246,6 +251,19 @@ def vjp_block(
         xx = np.einsum("qi,qi->i", Xt, Xt)
         xx_ptr = &xx[0]
     r2 = np.empty((1 if direct else min(TILE, m), n))
+    if lower:
+        if m != n or not direct:
+            raise ValueError("vjp_block: a lower triangle is square and direct")
+        with nogil:
+            for j in range(m):
+                sgp_rows().sqdist(&r2[0, 0], &Xt[0, 0], n, &Z[j, 0], d, j + 1)
+                for i in range(j):
+                    G[j, i] = 2 * G[j, i]
+                sgp_rows().vjp(
+                    profile, &G[j, 0], &r2[0, 0], variance, &shape[0], &sums[0], j + 1)
+                for i in range(j + 1, n):
+                    G[j, i] = 0
+        return
     with nogil:
         lo = 0
         while lo < m:

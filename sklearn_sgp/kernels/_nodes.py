@@ -26,6 +26,7 @@ import numpy as np
 from .._core import _linalg as la
 from .._core import _stationary
 from .._core._memory import empty
+from .._linalg import product
 
 # Squared distances by differences cost about 3 d flops an entry; by GEMM they cost 2 d flops and
 # two more passes. Both took the same time at d = 10 (AVX-512) to 15 (baseline).
@@ -120,8 +121,7 @@ class Stationary(_ScaledLeaf):
 
     def blocks(self, p, Z, X, groups):
         Zs, Xs, _, variance, shape = self._arguments(p, Z, X)
-        out = empty((groups.n_values,))
-        direct = Zs.shape[1] <= DIRECT_MAX_FEATURES
+        out, direct = empty((groups.n_values,)), Zs.shape[1] <= DIRECT_MAX_FEATURES
         index = (groups.rows, groups.columns, groups.row_bounds, groups.column_bounds)
         _stationary.value_blocks(
             self.profile, Zs, Xs, *index, variance, shape, out, direct, groups.upper
@@ -136,14 +136,19 @@ class Stationary(_ScaledLeaf):
 
     def block_vjp(self, p, Z, X, G, grad, grad_Z, direct=False):
         Zs, Xs, Xt, variance, shape = self._arguments(p, Z, X)
+        lower = direct and X is Z and grad_Z is None  # G is symmetric, for sums half is enough
         direct = direct or Zs.shape[1] <= DIRECT_MAX_FEATURES
         sums = np.empty(3)  # gradients in log variance and in the profile's parameters
         # G becomes W = dF / d(squared distance), (m, n)
-        _stationary.vjp_block(self.profile, Zs, Xt, variance, shape, G, sums, direct)
+        _stationary.vjp_block(self.profile, Zs, Xt, variance, shape, G, sums, direct, lower)
         grad[list(self.amplitudes)] += sums[0]
         for k, slot in enumerate(self.shape):
             grad[slot] += p[slot] * sums[k + 1]
         if grad_Z is None and self.length_scale is None:
+            return
+        if lower:
+            per_column, target = -2.0 * _squared_differences(G, Zs), grad[self.length_scale]
+            target += per_column if target.size == Zs.shape[1] else per_column.sum()
             return
         # Both gradients need W only through its products with x, x^2 and 1: one GEMM.
         d = Zs.shape[1]
@@ -160,6 +165,13 @@ class Stationary(_ScaledLeaf):
             target += per_column if target.size == d else per_column.sum()
         if grad_Z is not None:
             grad_Z += 2.0 * (row_sums * Zs - WX) / self.scales(p)
+
+
+def _squared_differences(W, X):
+    """Sum of W (x - z)^2 over all entries, column by column, both inputs the rows of X: (d,)."""
+    ones = np.ones((len(X), 1))
+    sums = product(W, ones) + product(W, ones, trans_a=True)  # of rows and columns
+    return (sums * X * X - 2.0 * X * product(W, X)).sum(axis=0)
 
 
 class Linear(_ScaledLeaf):

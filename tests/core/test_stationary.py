@@ -135,6 +135,21 @@ def test_reverse_mode(profile, direct, rng):
     assert_allclose(sums, expected, rtol=10 * tolerance, atol=100 * tolerance)
 
 
+@profiles
+def test_reverse_mode_of_a_triangle(profile, rng):
+    """With a symmetric cotangent the lower triangle, counted twice, gives all sums."""
+    X, G = normal(rng, 23, 5), rng.standard_normal((23, 23))
+    G = G + G.T
+    full, sums = vjp(profile, X, X, G)
+    lower, sums_of_lower = G.copy(), np.empty(3)
+    Xt, number = np.ascontiguousarray(X.T), _stationary.PROFILES[profile]
+    _stationary.vjp_block(number, X, Xt, 1.0, SHAPE, lower, sums_of_lower, True, True)
+    assert_allclose(lower, np.tril(2.0 * full, -1) + np.diag(np.diagonal(full)), rtol=1e-12)
+    assert_allclose(sums_of_lower, sums, rtol=1e-12, atol=1e-12)
+    with pytest.raises(ValueError, match="square and direct"):
+        _stationary.vjp_block(number, X, Xt, 1.0, SHAPE, lower, sums, False, True)
+
+
 @pytest.mark.parametrize("direct", FALSE_TRUE)
 @profiles
 def test_coincident_points(profile, direct):

@@ -213,7 +213,7 @@ def test_gradient_in_inputs(kernel, n_features):
 
 @each(CASES)
 def test_gradient_in_inputs_is_optional(kernel, n_features):
-    """The gradient in theta does not change when the gradient in the inputs is left out."""
+    """The gradient in theta is the same up to rounding when the gradient in the inputs is left out."""
     Z, X = inputs(n_features)
     ours = bound(kernel, X.mean(axis=0))
     G, S, _ = cotangents()
@@ -221,7 +221,7 @@ def test_gradient_in_inputs_is_optional(kernel, n_features):
         *args, cotangent = args
         with_inputs, _ = method(*args, cotangent.copy())
         without, nothing = method(*args, cotangent.copy(), with_inputs=False)
-        assert_array_equal(with_inputs, without)
+        assert_allclose(with_inputs, without, rtol=1e-11, atol=1e-13)
         assert nothing is None
 
 
