@@ -213,7 +213,7 @@ def test_gradient_in_inputs(kernel, n_features):
 
 @each(CASES)
 def test_gradient_in_inputs_is_optional(kernel, n_features):
-    """The gradient in theta is the same up to rounding when the gradient in the inputs is left out."""
+    """The gradient in theta is the same, up to rounding, without the gradient in the inputs."""
     Z, X = inputs(n_features)
     ours = bound(kernel, X.mean(axis=0))
     G, S, _ = cotangents()
