@@ -81,13 +81,13 @@ class Rows:
         weight = np.ones(len(self)) if self.weight is None else self.weight
         return replace(self, weight=factor * weight)
 
-    def joined(self, other):
+    def joined(self, *others):
         """These rows and more, targets scaled alike; without labels."""
-        weight = None
-        if self.weight is not None or other.weight is not None:
-            parts = [np.ones(len(r)) if r.weight is None else r.weight for r in (self, other)]
-            weight = np.concatenate(parts)
-        X, y = (np.concatenate(pair) for pair in ((self.X, other.X), (self.y, other.y)))
+        parts, weight = (self, *others), None
+        if any(part.weight is not None for part in parts):
+            weights = [np.ones(len(r)) if r.weight is None else r.weight for r in parts]
+            weight = np.concatenate(weights)
+        X, y = (np.concatenate(each) for each in zip(*((r.X, r.y) for r in parts), strict=True))
         return Rows(X, y, weight, self.y_mean, self.y_scale)
 
     def chunks(self, size):
