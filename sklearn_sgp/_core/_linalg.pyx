@@ -297,6 +297,24 @@ def column_dots(
                 out[i] += alpha * A[j, i] * B[j, i]
 
 
+def row_dots(
+    const double[:, ::1] A,     # IN (n, m)
+    const double[:, ::1] B,     # IN (n, m)
+    double[::1] out,            # IN/OUT (n,)
+    double alpha=1.0,
+):
+    """out[i] += alpha * sum_j A[i, j] * B[i, j]."""
+    cdef ptrdiff_t n = A.shape[0], i
+    cdef blas_int m = <blas_int> A.shape[1], one = 1
+    if B.shape[0] != n or B.shape[1] != m or out.shape[0] != n:
+        _shapes_differ("row_dots")
+    if m == 0:
+        return
+    with nogil:
+        for i in range(n):
+            out[i] += alpha * ddot(&m, <double *> &A[i, 0], &one, <double *> &B[i, 0], &one)
+
+
 def dot(const double[:, ::1] A, const double[:, ::1] B):
     """Sum of the elementwise product of two C-ordered arrays of one shape."""
     cdef ptrdiff_t size = A.shape[0] * A.shape[1], start = 0

@@ -119,6 +119,108 @@ def value_block(
             lo = lo + rows
 
 
+def value_blocks(
+    int profile,
+    const double[:, ::1] Z,           # IN (N, d), divided by the length scales
+    const double[:, ::1] X,           # IN (M, d), divided by the length scales
+    const ptrdiff_t[::1] rows,        # IN rows of Z of all blocks, one block after the other
+    const ptrdiff_t[::1] columns,     # IN the same for rows of X
+    const ptrdiff_t[::1] row_bounds,      # IN (g + 1,): where those of each block are
+    const ptrdiff_t[::1] column_bounds,   # IN (g + 1,)
+    double variance,
+    const double[::1] shape,          # IN (2,)
+    double[::1] out,                  # OUT the entries of all blocks, row by row
+    bint direct,
+    bint upper=False,
+):
+    """Many small blocks K(Z[rows], X[columns]) in one call, ``direct`` as in `value_block`.
+
+    ``upper`` writes of each row only what is on the diagonal and right of it, for blocks that are
+    square and symmetric; it is direct.
+    """
+    cdef ptrdiff_t g, m, n, n_blocks = row_bounds.shape[0] - 1, d = Z.shape[1], start = 0
+    cdef double[::1] room, squares
+    cdef double *xx = NULL
+    counts, sizes = np.diff(row_bounds), np.diff(column_bounds)
+    total = int((counts * (counts + 1) // 2 if upper else counts * sizes).sum())
+    if (X.shape[1] != d or shape.shape[0] != 2 or column_bounds.shape[0] != n_blocks + 1
+            or out.shape[0] != total or upper and (counts != sizes).any()):
+        raise ValueError("value_blocks: shapes do not agree")
+    _check_index(rows, row_bounds, Z.shape[0])
+    _check_index(columns, column_bounds, X.shape[0])
+    if total == 0:
+        return
+    room, squares = np.empty(sizes.max() * d), np.empty(sizes.max())
+    if not (direct or upper):
+        xx = &squares[0]
+    with nogil:
+        for g in range(n_blocks):
+            m, n = row_bounds[g + 1] - row_bounds[g], column_bounds[g + 1] - column_bounds[g]
+            if m == 0 or n == 0:
+                continue
+            _gathered(X, &columns[column_bounds[g]], n, &room[0], xx)
+            _small_block(profile, Z, &rows[row_bounds[g]], m, &room[0], xx, n, variance,
+                         &shape[0], &out[start], upper)
+            start = start + (m * (m + 1) // 2 if upper else m * n)
+
+
+cdef int _check_index(
+    const ptrdiff_t[::1] index, const ptrdiff_t[::1] bounds, ptrdiff_t length
+) except -1:
+    last = bounds.shape[0] - 1
+    if last < 0 or bounds[0] != 0 or bounds[last] != index.shape[0] or np.any(np.diff(bounds) < 0):
+        raise ValueError("value_blocks: bounds must divide the indices")
+    if index.shape[0] and (np.min(index) < 0 or np.max(index) >= length):
+        raise ValueError("value_blocks: indices must be those of rows")
+    return 0
+
+
+cdef void _gathered(
+    const double[:, ::1] X,
+    const ptrdiff_t *index,
+    ptrdiff_t n,
+    double *xt,           # OUT (d, n)
+    double *xx,           # OUT (n,) squared norms, unless it is NULL
+) noexcept nogil:
+    cdef ptrdiff_t i, q, d = X.shape[1]
+    for i in range(n):
+        for q in range(d):
+            xt[q * n + i] = X[index[i], q]
+        if xx != NULL:
+            xx[i] = 0
+            for q in range(d):
+                xx[i] = xx[i] + X[index[i], q] * X[index[i], q]
+
+
+cdef void _small_block(
+    int profile,
+    const double[:, ::1] Z,
+    const ptrdiff_t *rows,
+    ptrdiff_t m,
+    const double *xt,     # IN (d, n)
+    const double *xx,
+    ptrdiff_t n,
+    double variance,
+    const double *shape,
+    double *out,
+    bint upper,
+) noexcept nogil:
+    cdef ptrdiff_t j = 0, _i, lo, run, d = Z.shape[1]
+    while j < m:
+        lo = j if upper else 0
+        run = 1
+        if xx == NULL:
+            sgp_rows().sqdist(out, xt + lo, n, &Z[rows[j], 0], d, n - lo)
+        else:
+            while run < TILE and j + run < m and rows[j + run] == rows[j] + run:
+                run = run + 1
+            _sqdist_tile(out, xt, xx, &Z[rows[j], 0], run, d, n)
+        for _i in range(run):
+            sgp_rows().value(profile, out, variance, shape, n - lo)
+            out = out + n - lo
+        j = j + run
+
+
 def vjp_block(
     int profile,
     const double[:, ::1] Z,       # IN (m, d)
@@ -128,9 +230,14 @@ def vjp_block(
     double[:, ::1] G,             # IN/OUT (m, n): dF/dK on entry, dF/dr2 on exit
     double[::1] sums,               # OUT (3,): sums of G K, G dK/dshape[0], G dK/dshape[1]
     bint direct,
+    bint lower=False,
 ):
-    """Overwrite the cotangent of K by that of the squared distances; add up the rest."""
-    cdef ptrdiff_t m = Z.shape[0], d = Z.shape[1], n = Xt.shape[1], j, lo, rows
+    """Overwrite the cotangent of K by that of the squared distances; add up the rest.
+
+    ``lower`` is for a symmetric G and Z = Xt.T: each pair of rows is met once, in the lower
+    triangle, with twice its cotangent; above it G is 0 on exit.
+    """
+    cdef ptrdiff_t m = Z.shape[0], d = Z.shape[1], n = Xt.shape[1], i, j, lo, rows
     cdef double[::1] xx
     cdef double[:, ::1] r2
     cdef const double *xx_ptr = NULL
@@ -144,6 +251,19 @@ def vjp_block(
         xx = np.einsum("qi,qi->i", Xt, Xt)
         xx_ptr = &xx[0]
     r2 = np.empty((1 if direct else min(TILE, m), n))
+    if lower:
+        if m != n or not direct:
+            raise ValueError("vjp_block: a lower triangle is square and direct")
+        with nogil:
+            for j in range(m):
+                sgp_rows().sqdist(&r2[0, 0], &Xt[0, 0], n, &Z[j, 0], d, j + 1)
+                for i in range(j):
+                    G[j, i] = 2 * G[j, i]
+                sgp_rows().vjp(
+                    profile, &G[j, 0], &r2[0, 0], variance, &shape[0], &sums[0], j + 1)
+                for i in range(j + 1, n):
+                    G[j, i] = 0
+        return
     with nogil:
         lo = 0
         while lo < m:

@@ -109,18 +109,15 @@ class Rows:
         counts = None if self.counts is None else factor * self.counts
         return replace(self, weight=factor * weight, counts=counts)
 
-    def joined(self, other):
+    def joined(self, *others):
         """These rows and more, targets scaled alike; without labels."""
-        both = (self, other)
-        weight = counts = None
-        if any(rows.weight is not None for rows in both):
-            weight = np.concatenate([_or_ones(rows.weight, len(rows)) for rows in both])
-        if any(rows.counts is not None for rows in both):
-            parts = (rows.weight if rows.counts is None else rows.counts for rows in both)
-            counts = np.concatenate(
-                [_or_ones(part, len(rows)) for part, rows in zip(parts, both, strict=True)]
-            )
-        X, y = (np.concatenate(pair) for pair in ((self.X, other.X), (self.y, other.y)))
+        parts = (self, *others)
+        weight = _joined([rows.weight for rows in parts], parts)
+        counts = None
+        if any(rows.counts is not None for rows in parts):
+            each = [rows.weight if rows.counts is None else rows.counts for rows in parts]
+            counts = _joined(each, parts)
+        X, y = (np.concatenate(each) for each in zip(*((r.X, r.y) for r in parts), strict=True))
         return Rows(X, y, weight, self.y_mean, self.y_scale, counts=counts)
 
     def chunks(self, size):
@@ -195,8 +192,12 @@ class ConditionedRows:
         return sum(_total(weight[own], len(own)) for _, own in self.groups)
 
 
-def _or_ones(weight, n):
-    return np.ones(n) if weight is None else weight
+def _joined(weights, parts):
+    """Weights of several `Rows` in one array; None where all are None."""
+    if all(weight is None for weight in weights):
+        return None
+    each = zip(weights, parts, strict=True)
+    return np.concatenate([np.ones(len(r)) if weight is None else weight for weight, r in each])
 
 
 def _total(weight, n):

@@ -8,10 +8,10 @@ from sklearn.utils import check_random_state
 from .._compat import FitProgress, HasMethods, Interval, StrOptions
 from ..blocks import solver
 from ..blocks.models import NAMES, specification
-from ..blocks.prediction import FactorCache
 from ..blocks.results import BlockPlan
 from ..blocks.schedules import Average, RobbinsMonro
 from ..data.rows import drop_zero_weight
+from ..factors.cells import FactorCache
 from ..optimize.progress import Clock
 from ..partitions.conditioning import ChainChoice, NeighboursChoice
 from ..partitions.partition import PartitionChoice, check_labels

@@ -80,6 +80,22 @@ class BoundKernel:
         la.mirror(K)
         return K
 
+    def blocks(self, Z, X, groups):
+        """K(Z[rows], X[columns]) for each group, the entries of all of them in one array.
+
+        Parameters
+        ----------
+        Z : ndarray of shape (m, d)
+        X : ndarray of shape (n, d)
+        groups : Groups
+
+        Returns
+        -------
+        values : ndarray of shape (n_values,)
+            Row by row, one group after the other.
+        """
+        return self.expression.node.blocks(self.values, Z, X, groups)
+
     def diag(self, X):
         """k(x, x) for each row, shape (n,)."""
         return self.expression.node.diag(self.values, X)

@@ -5,6 +5,7 @@ Shapes: Z is (m, d), X is (n, d), and d counts the columns that the node sees. E
 - ``block(p, Z, X)``, the covariances K(Z, X) of shape (m, n). With ``direct=True``, here and in
   ``block_vjp``, all squared distances are sums of squared differences, which keeps K(Z, Z) exact
   near its diagonal;
+- ``blocks(p, Z, X, groups)``, many small blocks in one array, as `Groups` lays them out;
 - ``diag(p, X)``, the variances k(x, x) of shape (n,);
 - ``diag_vjp(p, X, g, grad)``, which adds the gradient of sum(g * diag) to ``grad``;
 - ``block_vjp(p, Z, X, G, grad, grad_Z)``, which adds the gradients of sum(G * K) to ``grad`` and,
@@ -25,6 +26,7 @@ import numpy as np
 from .._core import _linalg as la
 from .._core import _stationary
 from .._core._memory import empty
+from .._linalg import product
 
 # Squared distances by differences cost about 3 d flops an entry; by GEMM they cost 2 d flops and
 # two more passes. Both took the same time at d = 10 (AVX-512) to 15 (baseline).
@@ -58,6 +60,15 @@ class _Leaf:
 
     children = ()
     length_scale = None  # slice into p, for leaves that have one
+
+    def blocks(self, p, Z, X, groups):
+        out = empty((groups.n_values,))
+        for rows, columns, place in groups:
+            if place.start == place.stop:
+                continue  # a user's kernel may refuse inputs without rows
+            block = self.block(p, Z[rows], X[columns], direct=groups.upper)
+            out[place] = block[np.triu_indices(len(block))] if groups.upper else block.ravel()
+        return out
 
 
 class _ScaledLeaf(_Leaf):
@@ -95,7 +106,7 @@ class Stationary(_ScaledLeaf):
         shape = _NO_SHAPE.copy()
         shape[: len(self.shape)] = p[list(self.shape)]
         Zs = np.ascontiguousarray(self._scaled(p, Z))
-        Xs = Zs if X is Z else self._scaled(p, X)
+        Xs = Zs if X is Z else np.ascontiguousarray(self._scaled(p, X))
         return Zs, Xs, np.ascontiguousarray(Xs.T), self.variance(p), shape
 
     def block(self, p, Z, X, direct=False):
@@ -108,6 +119,15 @@ class Stationary(_ScaledLeaf):
             la.mirror(out)
         return out
 
+    def blocks(self, p, Z, X, groups):
+        Zs, Xs, _, variance, shape = self._arguments(p, Z, X)
+        out, direct = empty((groups.n_values,)), Zs.shape[1] <= DIRECT_MAX_FEATURES
+        index = (groups.rows, groups.columns, groups.row_bounds, groups.column_bounds)
+        _stationary.value_blocks(
+            self.profile, Zs, Xs, *index, variance, shape, out, direct, groups.upper
+        )
+        return out
+
     def diag(self, p, X):
         return np.full(len(X), self.variance(p))
 
@@ -116,14 +136,19 @@ class Stationary(_ScaledLeaf):
 
     def block_vjp(self, p, Z, X, G, grad, grad_Z, direct=False):
         Zs, Xs, Xt, variance, shape = self._arguments(p, Z, X)
+        lower = direct and X is Z and grad_Z is None  # G is symmetric, for sums half is enough
         direct = direct or Zs.shape[1] <= DIRECT_MAX_FEATURES
         sums = np.empty(3)  # gradients in log variance and in the profile's parameters
         # G becomes W = dF / d(squared distance), (m, n)
-        _stationary.vjp_block(self.profile, Zs, Xt, variance, shape, G, sums, direct)
+        _stationary.vjp_block(self.profile, Zs, Xt, variance, shape, G, sums, direct, lower)
         grad[list(self.amplitudes)] += sums[0]
         for k, slot in enumerate(self.shape):
             grad[slot] += p[slot] * sums[k + 1]
         if grad_Z is None and self.length_scale is None:
+            return
+        if lower:
+            per_column, target = -2.0 * _squared_differences(G, Zs), grad[self.length_scale]
+            target += per_column if target.size == Zs.shape[1] else per_column.sum()
             return
         # Both gradients need W only through its products with x, x^2 and 1: one GEMM.
         d = Zs.shape[1]
@@ -140,6 +165,13 @@ class Stationary(_ScaledLeaf):
             target += per_column if target.size == d else per_column.sum()
         if grad_Z is not None:
             grad_Z += 2.0 * (row_sums * Zs - WX) / self.scales(p)
+
+
+def _squared_differences(W, X):
+    """Sum of W (x - z)^2 over all entries, column by column, both inputs the rows of X: (d,)."""
+    ones = np.ones((len(X), 1))
+    sums = product(W, ones) + product(W, ones, trans_a=True)  # of rows and columns
+    return (sums * X * X - 2.0 * X * product(W, X)).sum(axis=0)
 
 
 class Linear(_ScaledLeaf):
@@ -223,6 +255,11 @@ class Sum(_Pair):
         K += self.right.block(p, Z, X, direct)
         return K
 
+    def blocks(self, p, Z, X, groups):
+        K = self.left.blocks(p, Z, X, groups)
+        K += self.right.blocks(p, Z, X, groups)
+        return K
+
     def diag(self, p, X):
         return self.left.diag(p, X) + self.right.diag(p, X)
 
@@ -241,6 +278,11 @@ class Product(_Pair):
     def block(self, p, Z, X, direct=False):
         K = self.left.block(p, Z, X, direct)
         K *= self.right.block(p, Z, X, direct)
+        return K
+
+    def blocks(self, p, Z, X, groups):
+        K = self.left.blocks(p, Z, X, groups)
+        K *= self.right.blocks(p, Z, X, groups)
         return K
 
     def diag(self, p, X):
@@ -267,6 +309,9 @@ class Power(_Composite):
 
     def block(self, p, Z, X, direct=False):
         return self.child.block(p, Z, X, direct) ** self.exponent
+
+    def blocks(self, p, Z, X, groups):
+        return self.child.blocks(p, Z, X, groups) ** self.exponent
 
     def diag(self, p, X):
         return self.child.diag(p, X) ** self.exponent
@@ -298,6 +343,9 @@ class Selection(_Composite):
 
     def block(self, p, Z, X, direct=False):
         return self.child.block(p, Z[:, self.columns], X[:, self.columns], direct)
+
+    def blocks(self, p, Z, X, groups):
+        return self.child.blocks(p, Z[:, self.columns], X[:, self.columns], groups)
 
     def diag(self, p, X):
         return self.child.diag(p, X[:, self.columns])

@@ -22,7 +22,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_sgp._parallel import N_GROUPS
 from sklearn_sgp.blocks import prediction
-from sklearn_sgp.blocks.prediction import FactorCache, PICConditional
+from sklearn_sgp.blocks.prediction import PICConditional
+from sklearn_sgp.factors import cells
+from sklearn_sgp.factors.block_factors import SingularBlockError
+from sklearn_sgp.factors.cells import FactorCache
 from sklearn_sgp.gp.conditionals import ExactConditional
 
 PITC = MODELS["pitc"]
@@ -157,7 +160,7 @@ def test_a_cache_keeps_the_blocks_that_fit():
 @pytest.mark.parametrize("together", [1, 8192])
 def test_blocks_that_share_rows(monkeypatch, together):
     """Blocks whose rows are whitened together predict what each does alone, cached or not."""
-    monkeypatch.setattr(prediction, "_TOGETHER", together)
+    monkeypatch.setattr(cells, "_TOGETHER", together)
     case = make_case(t=2)
     posterior = labelled_posterior(case, LABELS, PITC)
     own = {-1: np.arange(0), 0: np.arange(12), 1: np.arange(20, 4, -1), 2: np.arange(10, 24)}
@@ -176,6 +179,16 @@ def test_blocks_that_share_rows(monkeypatch, together):
     for name in ("mean", "mean_variance"):
         found, expected = (getattr(one, name)(X_TEST, TEST_LABELS) for one in (shared, alone))
         assert_allclose(np.hstack(found), np.hstack(expected), rtol=1e-10)
+
+
+@pytest.mark.parametrize("moments", ["mean", "mean_variance", "mean_covariance"])
+def test_a_block_that_is_not_positive_definite_is_told(moments):
+    """The error names noise and weights, whatever is asked for; no NaN is predicted."""
+    case = make_case()
+    posterior = labelled_posterior(case, LABELS, PITC)
+    pic = PICConditional(posterior, -10.0, training(case))  # as if rounding were that large
+    with pytest.raises(SingularBlockError, match="the 8 rows of a block"):
+        getattr(pic, moments)(X_TEST, TEST_LABELS)
 
 
 @pytest.mark.parametrize("t", [1, 2])
@@ -198,9 +211,9 @@ def test_means_alone_need_no_variance(monkeypatch):
     pic = PICConditional(posterior, case.noise, training(case), cache=FactorCache(1 << 20))
     expected = pic.mean_variance(X_TEST, TEST_LABELS)[0]
     posterior.warm_cache()
-    interrupt(monkeypatch, prediction.la, "column_dots", 1, AssertionError)
-    interrupt(monkeypatch, prediction.la, "trsm", 1, AssertionError)
-    interrupt(monkeypatch, prediction, "_project", 1, AssertionError)
+    interrupt(monkeypatch, prediction.la, "row_dots", 1, AssertionError)
+    interrupt(monkeypatch, prediction, "condition", 1, AssertionError)
+    interrupt(monkeypatch, cells, "factorise", 1, AssertionError)
     assert_allclose(pic.mean(X_TEST, TEST_LABELS), expected, rtol=1e-9)
 
 
@@ -209,7 +222,7 @@ def test_workers_that_are_processes_get_few_posteriors(monkeypatch):
     case, sizes = make_case(), []
 
     def recorded(function, tasks, n_jobs):
-        sizes.append([len(blocks.test) for *_, blocks in tasks])
+        sizes.append([len(cells.numbers) for *_, cells in tasks])
         return [function(*task) for task in tasks]
 
     posterior = labelled_posterior(case, LABELS, PITC)

@@ -149,8 +149,12 @@ def test_reciprocal_condition_of_nothing():
 
 @pytest.mark.parametrize(("m", "n"), RECTANGLES)
 def test_elementwise_sums(m, n, rng):
-    """column_dots and axpy add to their output, dot sums the elementwise product."""
+    """column_dots, row_dots and axpy add to their output, dot sums the elementwise product."""
     A, B = normal(rng, m, n), normal(rng, m, n)
+    rows = rng.standard_normal(m)
+    expected_rows = rows - 0.5 * (A * B).sum(axis=1)
+    la.row_dots(A, B, rows, -0.5)
+    assert_allclose(rows, expected_rows, rtol=1e-12, atol=1e-12)
     out, Y = rng.standard_normal(n), rng.standard_normal((m, n))
     expected_out, expected_Y = out - 0.5 * (A * B).sum(axis=0), Y + 3.0 * A
     la.column_dots(A, B, out, -0.5)
@@ -185,6 +189,8 @@ def z(*shape):
         (la.reciprocal_condition, (z(2, 3), 1.0)),
         (la.column_dots, (z(2, 3), z(3, 2), z(3))),
         (la.column_dots, (z(2, 3), z(2, 3), z(2))),
+        (la.row_dots, (z(2, 3), z(3, 2), z(2))),
+        (la.row_dots, (z(2, 3), z(2, 3), z(3))),
         (la.dot, (z(2, 3), z(3, 2))),
         (la.axpy, (1.0, z(2, 3), z(3, 2))),
     ],

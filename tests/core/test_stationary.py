@@ -75,6 +75,47 @@ def test_values(profile, direct, m, n, d, rng):
     assert_allclose(K, expected, rtol=TOLERANCE, atol=atol)
 
 
+def small_blocks(Z, X, rows, columns, out, *, row_ends=None, upper=False, direct=True):
+    """The entries of two blocks by the compiled core."""
+    bounds = np.array([0, 3, 5] if row_ends is None else row_ends), np.array([0, 3, 5])
+    _stationary.value_blocks(0, Z, X, rows, columns, *bounds, 1.7, SHAPE, out, direct, upper)
+    return out
+
+
+@pytest.mark.parametrize("direct", FALSE_TRUE)
+def test_small_blocks(direct, rng):
+    """Blocks of chosen rows and columns, or their upper triangles, follow one another."""
+    Z, X = normal(rng, 6, 3), normal(rng, 9, 3)
+    rows, columns = np.array([2, 3, 0, 5, 1]), np.array([8, 8, 0, 4, 2])
+    K = 1.7 * np.exp(-0.5 * squared_distances(Z, X))
+    parts = [K[np.ix_(rows[part], columns[part])] for part in (slice(3), slice(3, 5))]
+    expected = np.concatenate([part.ravel() for part in parts])
+    found = small_blocks(Z, X, rows, columns, np.empty(13), direct=direct)
+    assert_allclose(found, expected, rtol=1e-12)
+    expected = np.concatenate([part[np.triu_indices(len(part))] for part in parts])
+    found = small_blocks(Z, X, rows, columns, np.empty(9), upper=True, direct=direct)
+    assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"out": np.empty(12)}, "shapes"),
+        ({"Z": np.zeros((6, 2))}, "shapes"),
+        ({"rows": np.full(5, 6)}, "those of rows"),
+        ({"columns": np.full(5, -1)}, "those of rows"),
+        ({"rows": np.arange(4)}, "must divide"),
+        ({"row_ends": [0, 2, 5], "upper": True, "out": np.empty(6)}, "shapes"),
+    ],
+)
+def test_small_blocks_check_what_they_get(changes, message):
+    """Indices outside of the inputs and lengths that do not agree raise."""
+    index = np.arange(5)
+    given = {"Z": np.zeros((6, 3)), "X": np.zeros((9, 3)), "out": np.empty(13)}
+    with pytest.raises(ValueError, match=message):
+        small_blocks(**(given | {"rows": index, "columns": index} | changes))
+
+
 @pytest.mark.parametrize("direct", FALSE_TRUE)
 @profiles
 def test_reverse_mode(profile, direct, rng):
@@ -92,6 +133,21 @@ def test_reverse_mode(profile, direct, rng):
     tolerance = 1e-8
     assert_allclose(cotangent, 1.7 * G * slope, rtol=100 * tolerance, atol=10 * tolerance)
     assert_allclose(sums, expected, rtol=10 * tolerance, atol=100 * tolerance)
+
+
+@profiles
+def test_reverse_mode_of_a_triangle(profile, rng):
+    """With a symmetric cotangent the lower triangle, counted twice, gives all sums."""
+    X, G = normal(rng, 23, 5), rng.standard_normal((23, 23))
+    G = G + G.T
+    full, sums = vjp(profile, X, X, G)
+    lower, sums_of_lower = G.copy(), np.empty(3)
+    Xt, number = np.ascontiguousarray(X.T), _stationary.PROFILES[profile]
+    _stationary.vjp_block(number, X, Xt, 1.0, SHAPE, lower, sums_of_lower, True, True)
+    assert_allclose(lower, np.tril(2.0 * full, -1) + np.diag(np.diagonal(full)), rtol=1e-12)
+    assert_allclose(sums_of_lower, sums, rtol=1e-12, atol=1e-12)
+    with pytest.raises(ValueError, match="square and direct"):
+        _stationary.vjp_block(number, X, Xt, 1.0, SHAPE, lower, sums, False, True)
 
 
 @pytest.mark.parametrize("direct", FALSE_TRUE)

@@ -1,0 +1,254 @@
+"""Test rows that are conditioned on near rows: all cells of a piece in one call, no GIL.
+
+A cell is some near rows and the test rows among them. As in _groups.pyx, BLAS is handed the
+transposed problem. Factors are upper triangles here, U = C^T with R = C C^T: LAPACK then sees a
+lower one, which OpenBLAS factorises in two thirds of the time (120 rows: 39 against 56 us).
+"""
+import numpy as np
+from libc.math cimport INFINITY, fabs
+from libc.stddef cimport ptrdiff_t
+from libc.string cimport memcpy
+from scipy.linalg.cython_blas cimport ddot, dgemm, dsyrk, dtrsm
+from scipy.linalg.cython_lapack cimport dpotrf
+
+include "_blas_int.pxi"
+
+# Edge of the triangles that `_solve` leaves to dtrsm.
+cdef enum:
+    EDGE = 64
+
+
+def factorise(
+    const double[::1] K,                # IN upper triangles of K of all cells, row by row
+    const ptrdiff_t[::1] index,         # IN near rows of all cells
+    const double[:, ::1] At,            # IN (n, m)
+    const double[:, ::1] y,             # IN (n, t) targets
+    const double[:, ::1] v_mean,        # IN (m, t) mean of v
+    const double[::1] noise,            # IN (n,)
+    list own_At,                        # OUT ndarrays (n_g, m): A^T of each cell
+    list U,                             # OUT ndarrays (n_g, n_g): chol(R)^T, 0 below the diagonal
+    list whitened,                      # OUT ndarrays (n_g, t): inv(C) (y - A^T v_mean)
+    list weights,                       # OUT ndarrays (n_g, t): inv(R) (y - A^T v_mean)
+    list left,                          # IN/OUT ndarrays (m, t): v_mean; A weights is taken away
+):
+    """Factorise R = C C^T = K - A^T A + noise at the near rows of each cell.
+
+    Returns the number of the first cell whose R is not positive definite, where it stops; -1 if
+    there is none.
+    """
+    cdef ptrdiff_t g, n, at = 0, start = 0, m = At.shape[1], t = y.shape[1]
+    cdef double[:, ::1] A_g, U_g, y_g, w_g, v_g
+    cdef double *A_start = NULL
+    cdef double *left_start = NULL
+    cdef const double *v_start = NULL
+    cdef const double *At_start = NULL
+    cdef bint done = True
+    sizes = [len(A) for A in own_At]
+    for n_g, *shapes in zip(
+            sizes, *([X.shape for X in each] for each in (own_At, U, whitened, weights, left)),
+            strict=True):
+        if shapes != [(n_g, m), (n_g, n_g), (n_g, t), (n_g, t), (m, t)]:
+            raise ValueError("factorise: the shapes of a cell do not agree")
+    if (index.shape[0] != sum(sizes) or K.shape[0] != sum(n * (n + 1) // 2 for n in sizes)
+            or y.shape[0] != At.shape[0] or noise.shape[0] != At.shape[0] or t == 0
+            or v_mean.shape[0] != m or v_mean.shape[1] != t):
+        raise ValueError("factorise: the shapes of the arrays do not agree")
+    if index.shape[0] and (np.min(index) < 0 or np.max(index) >= At.shape[0]):
+        raise ValueError("factorise: index must hold rows of At")
+    if m and index.shape[0]:
+        At_start, v_start = &At[0, 0], &v_mean[0, 0]
+    for g in range(len(sizes)):
+        A_g, U_g, y_g, w_g, v_g, n = own_At[g], U[g], whitened[g], weights[g], left[g], sizes[g]
+        if n == 0:
+            continue
+        if m:
+            A_start, left_start = &A_g[0, 0], &v_g[0, 0]
+        with nogil:
+            done = _factorised(&K[start], &index[at], n, m, t, At_start, &y[0, 0], v_start,
+                               &noise[0], A_start, &U_g[0, 0], &y_g[0, 0], &w_g[0, 0], left_start)
+        if not done:
+            return g
+        at += n
+        start += n * (n + 1) // 2
+    return -1
+
+
+cdef bint _factorised(
+    const double *K,
+    const ptrdiff_t *index,
+    ptrdiff_t n,
+    ptrdiff_t m,
+    ptrdiff_t t,
+    const double *At,
+    const double *y,
+    const double *v_mean,
+    const double *noise,
+    double *own_At,
+    double *U,
+    double *whitened,
+    double *weights,
+    double *left,
+) noexcept nogil:
+    """The same for one cell; whether R is positive definite."""
+    cdef blas_int n_ = <blas_int> n, m_ = <blas_int> m, t_ = <blas_int> t, info = 0
+    cdef char lower = b"L", right = b"R", yes = b"T", no = b"N"
+    cdef double one = 1.0, minus = -1.0
+    cdef ptrdiff_t i, j
+    for i in range(n):
+        for j in range(i):
+            U[i * n + j] = 0.0
+        memcpy(U + i * n + i, K, (n - i) * sizeof(double))
+        K = K + n - i
+        U[i * n + i] += noise[index[i]]
+        memcpy(whitened + i * t, y + index[i] * t, t * sizeof(double))
+        if m:
+            memcpy(own_At + i * m, At + index[i] * m, m * sizeof(double))
+    if m:
+        dsyrk(&lower, &yes, &n_, &m_, &minus, own_At, &m_, &one, U, &n_)
+        dgemm(&no, &no, &t_, &n_, &m_, &minus, <double *> v_mean, &t_, own_At, &m_, &one,
+              whitened, &t_)
+    dpotrf(&lower, &n_, U, &n_, &info)
+    if info != 0:
+        return False
+    for i in range(n):
+        if not fabs(U[i * n + i]) < INFINITY:
+            return False
+    dtrsm(&right, &lower, &yes, &no, &t_, &n_, &one, U, &n_, whitened, &t_)
+    memcpy(weights, whitened, n * t * sizeof(double))
+    dtrsm(&right, &lower, &no, &no, &t_, &n_, &one, U, &n_, weights, &t_)
+    if m:
+        dgemm(&no, &yes, &t_, &m_, &n_, &minus, weights, &t_, own_At, &m_, &one, left, &t_)
+    return True
+
+
+def whiten(
+    double[:, ::1] U,           # IN (n, n), as `factorise` makes it
+    double[:, ::1] At,          # IN/OUT (n, m): inv(C) A^T
+):
+    """What `condition` needs for many test rows of one cell."""
+    cdef blas_int n = <blas_int> At.shape[0], m = <blas_int> At.shape[1]
+    cdef char right = b"R", lower = b"L", yes = b"T", no = b"N"
+    cdef double one = 1.0
+    if U.shape[0] != n or U.shape[1] != n:
+        raise ValueError("whiten: the shapes of the arrays do not agree")
+    if n == 0 or m == 0:
+        return
+    with nogil:
+        dtrsm(&right, &lower, &yes, &no, &m, &n, &one, &U[0, 0], &n, &At[0, 0], &m)
+
+
+def condition(
+    list U,                             # IN ndarrays (n_g, n_g), as `factorise` makes them
+    list At,                            # IN ndarrays (n_g, m): A^T of each cell
+    list whitened_At,                   # IN ndarrays (n_g, m): inv(C) A^T, or None
+    list whitened,                      # IN ndarrays (n_g, t): inv(C) (y - A^T v_mean)
+    const ptrdiff_t[::1] bounds,        # IN (g + 1,): test rows of each cell
+    const double[:, ::1] a,             # IN (n, m): A^T of the test rows
+    double[::1] cross,                  # IN/OUT K(test, near) of all cells, c^T after
+    double[:, ::1] b,                   # IN/OUT (n, m): a on entry
+    double[:, ::1] mean,                # IN/OUT (n, t): c^T whitened is added
+    double[::1] squares,                # OUT (n,): |c|^2
+):
+    """c = inv(C) (k_* - A^T a) and b = a - A inv(C)^T c of the test rows of all cells.
+
+    Where a cell has more test rows than A has columns, inv(C) A^T is worth while: with it nothing
+    is solved for the transpose of C.
+    """
+    cdef ptrdiff_t g, n, rows, start = 0, m = a.shape[1], t = mean.shape[1], lo, largest = 0
+    cdef double[:, ::1] A_g, U_g, y_g, W_g
+    cdef double[::1] room
+    cdef double *W = NULL
+    cdef double *A_start = NULL
+    cdef double *b_start = NULL
+    cdef const double *a_start = NULL
+    sizes, counts = [len(A) for A in At], np.diff(bounds)
+    for n_g, A, factor, W_or_none, error in zip(
+            sizes, At, U, whitened_At, whitened, strict=True):
+        if (A.shape[1] != m or factor.shape != (n_g, n_g) or error.shape != (n_g, t)
+                or W_or_none is not None and W_or_none.shape != A.shape):
+            raise ValueError("condition: the shapes of a cell do not agree")
+    if (len(sizes) != len(counts) or bounds[0] != 0 or bounds[len(sizes)] != a.shape[0]
+            or (counts < 0).any() or b.shape[0] != a.shape[0] or b.shape[1] != m
+            or mean.shape[0] != a.shape[0] or t == 0 or squares.shape[0] != a.shape[0]
+            or cross.shape[0] != sum(n * rows for n, rows in zip(sizes, counts, strict=True))):
+        raise ValueError("condition: the shapes of the arrays do not agree")
+    largest = max([n * rows for n, rows in zip(sizes, counts, strict=True)], default=0)
+    room = np.empty(largest + 1)
+    for g in range(len(sizes)):
+        A_g, U_g, y_g, n = At[g], U[g], whitened[g], sizes[g]
+        lo, rows = bounds[g], bounds[g + 1] - bounds[g]
+        if n == 0 or rows == 0:
+            squares[lo : lo + rows] = 0.0
+            continue
+        W = NULL
+        if m:
+            A_start, a_start, b_start = &A_g[0, 0], &a[lo, 0], &b[lo, 0]
+            if whitened_At[g] is not None:
+                W_g = whitened_At[g]
+                W = &W_g[0, 0]
+        with nogil:
+            _conditioned(rows, n, m, t, &U_g[0, 0], A_start, W, &y_g[0, 0], a_start,
+                         &cross[start], b_start, &mean[lo, 0], &squares[lo], &room[0])
+        start += n * rows
+
+
+cdef void _conditioned(
+    ptrdiff_t rows,
+    ptrdiff_t n,
+    ptrdiff_t m,
+    ptrdiff_t t,
+    double *U,
+    double *At,
+    double *whitened_At,
+    double *whitened,
+    const double *a,
+    double *cross,
+    double *b,
+    double *mean,
+    double *squares,
+    double *room,               # for (rows, n)
+) noexcept nogil:
+    """The same for one cell."""
+    cdef blas_int n_ = <blas_int> n, m_ = <blas_int> m, t_ = <blas_int> t, r_ = <blas_int> rows
+    cdef char yes = b"T", no = b"N"
+    cdef double one = 1.0, minus = -1.0
+    cdef blas_int unit = 1
+    cdef ptrdiff_t i
+    if m:
+        dgemm(&yes, &no, &n_, &r_, &m_, &minus, At, &m_, <double *> a, &m_, &one, cross, &n_)
+    _solve(U, n, cross, rows, False)
+    for i in range(rows):
+        squares[i] = ddot(&n_, cross + i * n, &unit, cross + i * n, &unit)
+    dgemm(&no, &no, &t_, &r_, &n_, &one, whitened, &t_, cross, &n_, &one, mean, &t_)
+    if m and whitened_At != NULL:
+        dgemm(&no, &no, &m_, &r_, &n_, &minus, whitened_At, &m_, cross, &n_, &one, b, &m_)
+    elif m:
+        memcpy(room, cross, rows * n * sizeof(double))
+        _solve(U, n, room, rows, True)
+        dgemm(&no, &no, &m_, &r_, &n_, &minus, At, &m_, room, &n_, &one, b, &m_)
+
+
+cdef void _solve(double *U, ptrdiff_t n, double *B, ptrdiff_t rows, bint trans) noexcept nogil:
+    """Each of the rows of B (rows, n) := inv(C) times it, or inv(C)^T.
+
+    Most of the work is products of blocks, which are faster than dtrsm: with 600 near rows,
+    100 test rows are conditioned in 3.4 ms instead of 4.6.
+    """
+    cdef blas_int n_ = <blas_int> n, r_ = <blas_int> rows, edge, rest
+    cdef char lower = b"L", left = b"L", yes = b"T", no = b"N"
+    cdef double one = 1.0, minus = -1.0
+    cdef ptrdiff_t k, lo, size, parts = (n + EDGE - 1) // EDGE
+    for k in range(parts):
+        lo = (parts - 1 - k if trans else k) * EDGE
+        size = min(<ptrdiff_t> EDGE, n - lo)
+        edge = <blas_int> size
+        dtrsm(&left, &lower, &yes if trans else &no, &no, &edge, &r_, &one, U + lo * n + lo, &n_,
+              B + lo, &n_)
+        rest = <blas_int> (lo if trans else n - lo - size)
+        if rest == 0:
+            continue
+        if trans:
+            dgemm(&yes, &no, &rest, &r_, &edge, &minus, U + lo, &n_, B + lo, &n_, &one, B, &n_)
+        else:
+            dgemm(&no, &no, &rest, &r_, &edge, &minus, U + lo * n + lo + size, &n_, B + lo, &n_,
+                  &one, B + lo + size, &n_)

@@ -1,0 +1,231 @@
+"""Cells: near rows, factorised, and the test rows that are predicted from them.
+
+A cell's near rows are a block (PIC), blocks along a chain (LMA) or the rows nearest to a centre
+(VIF). Many cells are small: what is done to them is done to all cells of a part in one call.
+"""
+
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from threading import Lock
+
+import numpy as np
+
+from .._core._cells import factorise, whiten
+from .._core._memory import empty
+from .._linalg import copy_of
+from ..data.rows import Rows
+from ..gp.posterior import outputs_by_noise
+from ..kernels import Groups
+from .block_factors import SingularBlockError, singular_block
+
+# Numbers in the matrices of cells that are made together, about; neighbours share rows.
+_TOGETHER = 1 << 22
+
+
+@dataclass(frozen=True)
+class Factor:
+    """What is made for each H, with R = C C^T.
+
+    Parameters
+    ----------
+    U : ndarray of shape (n, n)
+        C^T.
+    error : ndarray of shape (n, t)
+        inv(C) (y - A^T m).
+    whitened_At : ndarray of shape (n, m) or None
+        inv(C) A^T, where many test rows use it.
+    """
+
+    U: np.ndarray
+    error: np.ndarray
+    whitened_At: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The near rows of a cell as predictions see them.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    At : ndarray of shape (n, m)
+    factors : list of Factor
+        For each H.
+    weights : ndarray of shape (n, t)
+        inv(R) (y - A^T m): what the rows say besides u.
+    v_mean : ndarray of shape (m, t)
+        m less A times these.
+    """
+
+    X: np.ndarray
+    At: np.ndarray
+    factors: list
+    weights: np.ndarray
+    v_mean: np.ndarray
+
+    @property
+    def nbytes(self):
+        arrays = [self.X, self.At, self.weights, self.v_mean]
+        for factor in self.factors:
+            arrays += [factor.U, factor.error, factor.whitened_At]
+        return sum(array.nbytes for array in arrays if array is not None)
+
+    @property
+    def is_whitened(self):
+        return all(factor.whitened_At is not None for factor in self.factors)
+
+    def whitened(self):
+        """The same with inv(C) A^T."""
+        factors = []
+        for factor in self.factors:
+            At = copy_of(self.At)
+            whiten(factor.U, At)
+            factors.append(replace(factor, whitened_At=At))
+        return replace(self, factors=factors)
+
+
+class FactorCache:
+    """Factorised cells, the last ones used, within a bound on their memory.
+
+    A copy, as for a worker in another process or a pickle, begins empty.
+
+    Parameters
+    ----------
+    max_bytes : int
+    """
+
+    def __init__(self, max_bytes):
+        self.max_bytes = max_bytes
+        self._clear()
+
+    def _clear(self):
+        self.held, self.nbytes, self.lock = OrderedDict(), 0, Lock()
+
+    def __getstate__(self):
+        return {"max_bytes": self.max_bytes}
+
+    def __setstate__(self, state):
+        self.max_bytes = state["max_bytes"]
+        self._clear()
+
+    def find(self, k):
+        """A cell, or None."""
+        with self.lock:
+            if k in self.held:
+                self.held.move_to_end(k)
+            return self.held.get(k)
+
+    def keep(self, k, cell):
+        """Hold a cell, in the place of one of its number, and drop those that were used least."""
+        with self.lock:
+            self._drop(self.held.pop(k, None))
+            if cell.nbytes <= self.max_bytes:
+                self.held[k] = cell
+                self.nbytes += cell.nbytes
+            while self.nbytes > self.max_bytes:
+                self._drop(self.held.popitem(last=False)[1])
+
+    def _drop(self, cell):
+        self.nbytes -= 0 if cell is None else cell.nbytes
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Cells that some test rows are in.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_test, d)
+        Test rows, cell after cell.
+    bounds : ndarray of int, shape (n_cells + 1,)
+        Where those of each cell begin, and their end.
+    numbers : list of int
+        Of the cells.
+    rows : Rows or None
+        The near rows of all of them; None if there are none.
+    own : list of ndarray of int
+        Positions of each cell's near rows.
+    noise_variance : float or ndarray of shape (t,)
+    cache : FactorCache
+    """
+
+    X: np.ndarray
+    bounds: np.ndarray
+    numbers: list
+    rows: Rows | None
+    own: list
+    noise_variance: float | np.ndarray
+    cache: FactorCache
+
+    def __len__(self):
+        return len(self.numbers)
+
+    def parts(self, posterior):
+        """Test rows, their bounds and a `Cell` for each, a few cells at a time."""
+        n, m = np.array([len(own) for own in self.own]), len(posterior.h)
+        part = np.cumsum(n * (n + m)) // _TOGETHER
+        for some in np.split(np.arange(len(n)), np.flatnonzero(np.diff(part)) + 1):
+            bounds = self.bounds[some[0] : some[-1] + 2]
+            X = self.X[bounds[0] : bounds[-1]]
+            yield X, bounds - bounds[0], self._cells(posterior, some, np.diff(bounds))
+
+    def _cells(self, posterior, some, counts):
+        found, kept = [self.cache.find(self.numbers[i]) for i in some], []
+        new = [at for at, cell in enumerate(found) if cell is None]
+        made = self._made(posterior, [self.own[some[at]] for at in new])
+        for at, cell in zip(new, made, strict=True):
+            found[at] = cell
+        for at, (cell, count) in enumerate(zip(found, counts, strict=True)):
+            # with more test rows than A has columns, a solve for A^T, made once, costs less
+            if 0 < cell.At.shape[1] < count and len(cell.X) and not cell.is_whitened:
+                found[at] = cell.whitened()
+                kept.append(at)
+        for at in sorted({*new, *kept}):
+            if len(found[at].X):
+                self.cache.keep(self.numbers[some[at]], found[at])
+        return found
+
+    def _made(self, posterior, own):
+        """A `Cell` for each of these."""
+        filled, nothing = [each for each in own if len(each)], _without_rows(posterior, self.X)
+        if not filled:
+            return [nothing] * len(own)
+        needed, place = np.unique(np.concatenate(filled), return_inverse=True)
+        places = np.split(place, np.cumsum([len(rows) for rows in filled[:-1]]))
+        rows = self.rows.select(needed)
+        made = iter(_factorised(posterior, rows, places, self.noise_variance))
+        return [next(made) if len(each) else nothing for each in own]
+
+
+def _without_rows(posterior, X):
+    """A cell where nothing is known besides u."""
+    m, t = posterior.h.shape
+    none = np.empty((0, 0)), np.empty((0, t // len(posterior.H)))
+    factors = [Factor(*none) for _ in posterior.H]
+    return Cell(X[:0], np.empty((0, m)), factors, np.empty((0, t)), posterior.v_mean)
+
+
+def _factorised(posterior, rows, places, noise_variance):
+    """A `Cell` for the rows at each of some places; A^T is made once for all."""
+    prior, kernel, sizes = posterior.prior, posterior.prior.kernel, [len(own) for own in places]
+    X, targets = np.asarray(rows.X, dtype=np.float64), rows.targets
+    weight = np.ones(len(X)) if rows.weight is None else rows.weight.astype(np.float64)
+    triangles = Groups.triangles(places)
+    At, K, m = prior.whitened_rows(X), kernel.blocks(X, X, triangles), len(posterior.h)
+    own_At, by_output = [empty((n, m)) for n in sizes], []
+    for own, s2 in outputs_by_noise(noise_variance):
+        y, v_mean = (np.ascontiguousarray(each[:, own]) for each in (targets, posterior.v_mean))
+        t = y.shape[1]
+        error, weights = ([np.empty((n, t)) for n in sizes] for _ in range(2))
+        U, left = [empty((n, n)) for n in sizes], [v_mean.copy() for _ in sizes]
+        found = (own_At, U, error, weights, left)
+        failed = factorise(K, triangles.rows, At, y, v_mean, s2 / weight, *found)
+        if failed >= 0:
+            raise SingularBlockError(singular_block(s2, weight[places[failed]]))
+        by_output.append((U, error, weights, left))
+    cells = []
+    for g, own in enumerate(places):
+        factors = [Factor(U[g], error[g]) for U, error, *_ in by_output]
+        weights, v_mean = (np.hstack([each[k][g] for each in by_output]) for k in (2, 3))
+        cells.append(Cell(X[own], own_At[g], factors, weights, v_mean))
+    return cells

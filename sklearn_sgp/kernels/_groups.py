@@ -1,0 +1,65 @@
+"""Which rows meet which in many small blocks of a kernel matrix that are made together."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Rows and columns of small blocks, and where their entries are in one array.
+
+    Parameters
+    ----------
+    rows, columns : ndarray of int
+        Rows of Z and rows of X, those of one group after those of the other.
+    row_bounds, column_bounds : ndarray of int, shape (g + 1,)
+        Where those of each group begin, and their end.
+    upper : bool
+        Whether of each block, which is square and symmetric, only the upper triangle is kept.
+    """
+
+    rows: np.ndarray
+    columns: np.ndarray
+    row_bounds: np.ndarray
+    column_bounds: np.ndarray
+    upper: bool = False
+
+    @classmethod
+    def of(cls, rows, columns):
+        """From a list of index arrays for Z, and one for X."""
+        (index, bounds), (others, ends) = _joined(rows), _joined(columns)
+        return cls(index, others, bounds, ends)
+
+    @classmethod
+    def triangles(cls, rows):
+        """The upper triangles of the kernel matrices of some rows."""
+        index, bounds = _joined(rows)
+        return cls(index, index, bounds, bounds, True)
+
+    @cached_property
+    def bounds(self):
+        """Where the entries of each group begin, and their end, shape (g + 1,)."""
+        m, n = np.diff(self.row_bounds), np.diff(self.column_bounds)
+        return np.append(0, np.cumsum(m * (m + 1) // 2 if self.upper else m * n))
+
+    @property
+    def n_values(self):
+        """Entries of all blocks."""
+        return int(self.bounds[-1])
+
+    def __len__(self):
+        return len(self.row_bounds) - 1
+
+    def __iter__(self):
+        """Rows, columns and the place of the entries of each group."""
+        for g in range(len(self)):
+            rows = self.rows[self.row_bounds[g] : self.row_bounds[g + 1]]
+            columns = self.columns[self.column_bounds[g] : self.column_bounds[g + 1]]
+            yield rows, columns, slice(self.bounds[g], self.bounds[g + 1])
+
+
+def _joined(parts):
+    bounds = np.append(0, np.cumsum([len(part) for part in parts], dtype=np.intp))
+    return np.concatenate([np.empty(0, dtype=np.intp), *parts]), bounds.astype(np.intp)
