@@ -67,9 +67,14 @@ class Rows:
         return len(self.X)
 
     @property
+    def observations(self):
+        """How many observations each row is, (n,) or None for 1."""
+        return self.weight if self.counts is None else self.counts
+
+    @property
     def total_weight(self):
         """Number of observations."""
-        return _total(self.weight if self.counts is None else self.counts, len(self))
+        return _total(self.observations, len(self))
 
     @property
     def uncounted(self):
@@ -86,8 +91,7 @@ class Rows:
         ----------
         precision : ndarray of shape (n,)
         """
-        counts = self.weight if self.counts is None else self.counts
-        counts = np.ones(len(self)) if counts is None else counts
+        counts = np.ones(len(self)) if self.observations is None else self.observations
         return replace(self, weight=counts * precision, counts=counts)
 
     def select(self, index):
@@ -115,8 +119,7 @@ class Rows:
         weight = _joined([rows.weight for rows in parts], parts)
         counts = None
         if any(rows.counts is not None for rows in parts):
-            each = [rows.weight if rows.counts is None else rows.counts for rows in parts]
-            counts = _joined(each, parts)
+            counts = _joined([rows.observations for rows in parts], parts)
         X, y = (np.concatenate(each) for each in zip(*((r.X, r.y) for r in parts), strict=True))
         return Rows(X, y, weight, self.y_mean, self.y_scale, counts=counts)
 
@@ -176,8 +179,7 @@ class ConditionedRows:
     @property
     def total_weight(self):
         """Number of observations among the own rows."""
-        rows = self.rows
-        return self._of_own(rows.weight if rows.counts is None else rows.counts)
+        return self._of_own(self.rows.observations)
 
     @property
     def uncounted(self):

@@ -221,7 +221,7 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
 
     def _alternates(self, likelihood):
         """Return whether noise of each row is found in turn with the function."""
-        return False
+        return not likelihood.has_sites
 
     def _problem(self, data, clock, *, previous=None, labels=None, choose=None):
         """Make the `Problem` of a fit, or of its first batch."""

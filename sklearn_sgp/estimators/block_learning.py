@@ -12,6 +12,7 @@ from ..blocks.results import BlockPlan
 from ..blocks.schedules import Average, RobbinsMonro
 from ..data.rows import drop_zero_weight
 from ..factors.cells import FactorCache
+from ..likelihoods._names import NORMAL
 from ..optimize.progress import Clock
 from ..partitions.conditioning import ChainChoice, NeighboursChoice
 from ..partitions.partition import PartitionChoice, check_labels
@@ -22,7 +23,7 @@ BLOCK_CONSTRAINTS = {
     name: value for name, value in REGRESSOR_CONSTRAINTS.items() if name != "batch_size"
 } | {
     "n_restarts_optimizer": [Interval(Integral, 0, None, closed="left")],
-    "likelihood": [StrOptions({"gaussian", "student_t"}), HasMethods(["expected_log_density"])],
+    "likelihood": [StrOptions(set(NORMAL)), HasMethods(["moments"])],
     "model": [StrOptions({"auto", *NAMES}), list, tuple],
     "n_inducing": [Interval(Integral, 0, None, closed="left")],
     "alpha_divergence": [Interval(Real, 0, 1, closed="both")],

@@ -27,7 +27,7 @@ REGRESSOR_CONSTRAINTS = SHARED_CONSTRAINTS | {
 }
 REGRESSION_LIKELIHOODS = [
     StrOptions(set(REGRESSION)),
-    HasMethods(["expected_log_density", "moments"]),
+    HasMethods(["moments"]),
 ]
 CLASSIFICATION_LIKELIHOODS = [
     StrOptions({"auto", *CLASSIFICATION}),

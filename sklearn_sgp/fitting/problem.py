@@ -196,9 +196,13 @@ class FitResult:
         """The same with noise of each row."""
         return replace(self, objective=self.objective + noise.constant, row_noise=noise)
 
+    def moments_at(self, X, n_jobs):
+        """Mean (n, t) and variance (n, t) or (n, 1) of the function."""
+        return in_chunks(self.posterior.mean_variance, X, n_jobs)
+
     def moments_of(self, rows, n_jobs):
-        """Mean (n, t) and variance (n, t) or (n, 1) of the function at training rows."""
-        return in_chunks(self.posterior.mean_variance, rows.X, n_jobs)
+        """The same at training rows."""
+        return self.moments_at(rows.X, n_jobs)
 
     @property
     def likelihood(self):

@@ -11,6 +11,7 @@ only `data/targets.py` and `estimators` import from it, all other code is given 
 from ._base import ExpectedLogDensity, Likelihood
 from ._bernoulli import Logit, Probit
 from ._gaussian import Gaussian
+from ._heteroscedastic import HeteroscedasticGaussian, HeteroscedasticStudentT, VaryingNoise
 from ._poisson import Poisson
 from ._softmax import Softmax
 from ._student_t import StudentT
@@ -18,10 +19,13 @@ from ._student_t import StudentT
 __all__ = [
     "ExpectedLogDensity",
     "Gaussian",
+    "HeteroscedasticGaussian",
+    "HeteroscedasticStudentT",
     "Likelihood",
     "Logit",
     "Poisson",
     "Probit",
     "Softmax",
     "StudentT",
+    "VaryingNoise",
 ]

@@ -88,6 +88,10 @@ class Likelihood(BaseEstimator):
         Adding the same number to all latent functions of a row leaves the density as it is.
     ``has_row_precision`` : bool, default=False
         The noise is Gaussian given a precision of each row, which `updated` finds.
+    ``has_sites`` : bool, default=True
+        `expected_log_density` is defined. If False, the precisions are the only way to learn.
+    ``varies`` : bool, default=False
+        The logarithm of the noise variance is a function of the input, learned besides.
     ``max_classes`` : int or None, default=None
         Largest number of classes; None for any number, and for regression.
     ``theta`` : ndarray of shape (k,), default empty
@@ -168,6 +172,8 @@ class Likelihood(BaseEstimator):
     natural_step = 1.0
     shift_invariant = False
     has_row_precision = False
+    has_sites = True
+    varies = False
     max_classes = None
 
     def n_latent(self, n_outputs):

@@ -1,25 +1,30 @@
 """Noise that depends on the input: the logarithm of its variance is a Gaussian process."""
 
 from copy import copy
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtri
 from sklearn.gaussian_process.kernels import Kernel
 
-from ._base import Likelihood, NoiseUpdate
+from ._base import NoiseUpdate
 from ._mixtures import NormalMixture
 from ._student_t import StudentT
 
 # Nodes of the logarithm of the noise variance, and their weights, by Gauss and Hermite.
-_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(16)
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(12)
 _LOG_WEIGHTS = np.log(_WEIGHTS / _WEIGHTS.sum())
 
 
 class VaryingNoise(NamedTuple):
-    """Noise variances of some rows, as far as they are known.
+    """What is known of the noise variances of some rows, in the place of a ``noise_variance``.
 
-    The logarithm of that of row n and output c is normal with mean ``log_mean[n, c]`` and variance
-    ``log_variance[n, c]``; it takes the place of ``noise_variance`` in a likelihood's methods.
+    The logarithm of that of each row and output is normal.
+
+    Attributes
+    ----------
+    log_mean, log_variance : ndarray of shape (n, t)
     """
 
     log_mean: np.ndarray
@@ -27,9 +32,157 @@ class VaryingNoise(NamedTuple):
 
     @property
     def mean(self):
-        """Expected noise variance, (n, t)."""
+        """Expected noise variances, shape (n, t)."""
         return np.exp(self.log_mean + 0.5 * self.log_variance)
 
-    def mapped(self, function):
-        """With a function of both arrays."""
-        return VaryingNoise(*map(function, self))
+
+class HeteroscedasticGaussian(NormalMixture):
+    """y = f + e with Gaussian noise e whose log variance is a function of the input.
+
+    That function is a Gaussian process with a kernel and inducing inputs of its own, added to the
+    logarithm of the estimator's noise variance; the outputs of a row share it (docs/theory.md,
+    section 13).
+
+    Parameters
+    ----------
+    kernel : Kernel, default=None
+        Of the logarithm of the noise variance. None means ``ConstantKernel() * RBF()`` with a
+        length scale for each column.
+    n_inducing : int, default=None
+        Largest number of its inducing inputs. None means 100, or as many as the function has where
+        those are fewer.
+
+    Examples
+    --------
+    >>> from sklearn_sgp.likelihoods import HeteroscedasticGaussian
+    >>> HeteroscedasticGaussian(n_inducing=50)
+    HeteroscedasticGaussian(n_inducing=50)
+    """
+
+    has_noise = True
+    scales_targets = True
+    has_row_precision = True
+    has_sites = False
+    varies = True
+
+    def __init__(self, kernel=None, n_inducing=None):
+        self.kernel, self.n_inducing = kernel, n_inducing
+
+    def initialized(self, y, weight):
+        """This instance, its parameters checked."""
+        if not (self.kernel is None or isinstance(self.kernel, Kernel)):
+            raise ValueError(
+                f"The 'kernel' parameter of {type(self).__name__} must be a kernel of "
+                f"sklearn.gaussian_process.kernels or None. Got {self.kernel!r}."
+            )
+        n = self.n_inducing
+        if n is not None and not (isinstance(n, Integral) and n >= 1):
+            raise ValueError(
+                f"The 'n_inducing' parameter of {type(self).__name__} must be a positive integer "
+                f"or None. Got {n!r}."
+            )
+        return self
+
+    def updated(self, squares, weight, n_outputs, *, learns, learns_scale):
+        """As `StudentT.updated`, for squared errors in units of each row's own noise variance."""
+        scale = np.average(squares, weights=weight) / n_outputs if learns_scale else 1.0
+        return NoiseUpdate(self, float(scale), np.ones(len(squares)), 0.0)
+
+    def moments(self, mean, variance, noise_variance):
+        """Mean and variance of y, shape (n, t)."""
+        return mean, variance + self._spread(noise_variance)
+
+    def _spread(self, noise_variance):
+        """Variance of the noise of each row, (n, t)."""
+        return noise_variance.mean
+
+    def covariance(self, mean, covariance, noise_variance):
+        """Mean (n, t) and joint covariance (n, n, t) of y."""
+        spread = self._spread(noise_variance)
+        covariance = np.repeat(covariance, spread.shape[1] // covariance.shape[2], axis=2)
+        covariance[np.diag_indices(len(mean))] += spread
+        return mean, covariance
+
+    def draw(self, f, noise_variance, rng):
+        """Observations for latent values of shape (n, t, k)."""
+        log_mean, log_std = noise_variance.log_mean, np.sqrt(noise_variance.log_variance)
+        log_noise = log_mean[..., None] + log_std[..., None] * rng.standard_normal(f.shape)
+        return f + np.exp(0.5 * log_noise) * self._drawn(f.shape, rng)
+
+    def _drawn(self, shape, rng):
+        """Noise of unit scale."""
+        return rng.standard_normal(shape)
+
+    def _of_each(self, noise, shape):
+        return tuple(np.broadcast_to(part, shape).ravel() for part in noise)
+
+    def _components(self, noise, furthest):
+        log_mean, log_std = noise[0], np.sqrt(noise[1])
+        return lambda rows: np.exp(
+            log_mean[rows, None] + log_std[rows, None] * _NODES
+        ), _LOG_WEIGHTS
+
+    def _widest(self, noise):
+        return np.exp(noise[0] + np.sqrt(noise[1]) * _NODES[-1])
+
+    def _tail(self, tail):
+        return ndtri(tail)
+
+
+class HeteroscedasticStudentT(HeteroscedasticGaussian):
+    """Student-t noise whose log squared scale is a function of the input.
+
+    Parameters
+    ----------
+    df : float or None, default=None
+        Degrees of freedom, above 2 so that y has a variance. None: learned.
+    kernel, n_inducing
+        As those of `HeteroscedasticGaussian`.
+
+    Examples
+    --------
+    >>> from sklearn_sgp.likelihoods import HeteroscedasticStudentT
+    >>> HeteroscedasticStudentT(df=5.0)
+    HeteroscedasticStudentT(df=5.0)
+    """
+
+    def __init__(self, df=None, kernel=None, n_inducing=None):
+        super().__init__(kernel, n_inducing)
+        self.df = df
+
+    def initialized(self, y, weight):
+        """This instance, its parameters checked."""
+        self._tails.initialized(y, weight)
+        return super().initialized(y, weight)
+
+    @property
+    def _tails(self):
+        return StudentT(self.df)
+
+    def updated(self, squares, weight, n_outputs, *, learns, learns_scale):
+        """The same, with the degrees of freedom that go with it."""
+        # what was learned once is learned further, in the instance that stands for it
+        tails = getattr(self, "_learned_tails", self._tails)
+        update = tails.updated(squares, weight, n_outputs, learns=learns, learns_scale=learns_scale)
+        made = copy(self).set_params(df=update.likelihood._df)
+        made._learned_tails = update.likelihood
+        return update._replace(likelihood=made)
+
+    def _spread(self, noise_variance):
+        return self._tails.moments(0.0, 0.0, noise_variance.mean)[1]
+
+    def _drawn(self, shape, rng):
+        return rng.standard_t(self._tails._df, shape)
+
+    def _components(self, noise, furthest):
+        variances, log_weights = super()._components(noise, furthest)
+        spread, log_of_tail = self._tails._mixture(furthest)
+
+        def both(rows):
+            own = variances(rows)
+            return (own[:, :, None] * spread).reshape(len(own), -1)
+
+        return both, (log_weights[:, None] + log_of_tail).ravel()
+
+    def _tail(self, tail):
+        return self._tails._tail(tail)

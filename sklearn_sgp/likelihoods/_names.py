@@ -5,11 +5,19 @@ import copy
 from ._base import Likelihood
 from ._bernoulli import Logit, Probit
 from ._gaussian import Gaussian
+from ._heteroscedastic import HeteroscedasticGaussian, HeteroscedasticStudentT
 from ._poisson import Poisson
 from ._softmax import Softmax
 from ._student_t import StudentT
 
-REGRESSION = {"gaussian": Gaussian, "student_t": StudentT, "poisson": Poisson}
+# Conditionally Gaussian: every regressor takes them.
+NORMAL = {
+    "gaussian": Gaussian,
+    "student_t": StudentT,
+    "heteroscedastic": HeteroscedasticGaussian,
+    "heteroscedastic_student_t": HeteroscedasticStudentT,
+}
+REGRESSION = NORMAL | {"poisson": Poisson}
 CLASSIFICATION = {"probit": Probit, "logit": Logit, "softmax": Softmax}
 
 # What an instance needs for fit and predict, and for all else if it is no `Likelihood`.
@@ -102,6 +110,8 @@ def _instance(likelihood, task, named):
             f"{likelihood.__name__}(). Got {likelihood!r}."
         )
     needed = (_MUST_DEFINE if isinstance(likelihood, Likelihood) else _INTERFACE)[task]
+    if not getattr(likelihood, "has_sites", True):
+        needed = [name for name in needed if name != "expected_log_density"]
     missing = [name for name in needed if not hasattr(likelihood, name)]
     if missing:
         raise ValueError(

@@ -217,7 +217,7 @@ class RegressionPredictions:
         X, blocks = self._with_blocks(X, blocks)
         if return_cov:
             mean, covariance = self.likelihood_.covariance(
-                *self._latent("mean_covariance", X, blocks), self._result.noise_variance
+                *self._latent("mean_covariance", X, blocks), self._noise_at(X)
             )
             covariance = covariance * self._targets.scale**2
             return self._targets.mean_in_units(mean), self._targets.squeezed(covariance)
@@ -232,13 +232,14 @@ class RegressionPredictions:
 
     def _predict_quantiles(self, X, quantiles, blocks=None):
         levels = np.atleast_1d(check_levels("quantiles", quantiles, max_ndim=1))
-        moments = self._latent_moments(*self._with_blocks(X, blocks))
-        values = self.likelihood_.quantiles(*moments, self._result.noise_variance, levels)
+        X, blocks = self._with_blocks(X, blocks)
+        moments = self._latent_moments(X, blocks)
+        values = self.likelihood_.quantiles(*moments, self._noise_at(X), levels)
         return self._targets.samples_in_units(values)
 
     def _predict_distribution(self, X, blocks=None):
-        moments = self._latent_moments(*self._with_blocks(X, blocks))
-        noise = self._result.noise_variance
+        X, blocks = self._with_blocks(X, blocks)
+        moments, noise = self._latent_moments(X, blocks), self._noise_at(X)
         return PredictiveDistribution(self.likelihood_, *moments, noise, self._targets)
 
     def _log_density(self, X, y, blocks=None):
@@ -250,8 +251,7 @@ class RegressionPredictions:
         if y.shape != shape:
             raise ValueError(f"y must have shape {shape}, as in fit. Got {y.shape}.")
         scaled = (y.reshape(len(X), -1) - targets.mean) / targets.scale
-        moments = self._latent_moments(X, blocks)
-        noise = self._result.noise_variance
+        moments, noise = self._latent_moments(X, blocks), self._noise_at(X)
         return self.likelihood_.log_predictive_density(scaled, *moments, noise) - targets.log_scale
 
     def _sample_y(self, X, n_samples, random_state, method, blocks=None):
@@ -283,7 +283,7 @@ class RegressionPredictions:
         return function(X) if moments == "mean_covariance" else in_chunks(function, X, self.n_jobs)
 
     def _draw_joint(self, X, blocks, n_samples, rng):
-        noise, likelihood = self._result.noise_variance, self.likelihood_
+        noise, likelihood = self._noise_at(X), self.likelihood_
         mean, covariance = self._latent("mean_covariance", X, blocks)
         if likelihood.conjugate:  # with the noise the covariance is well conditioned
             mean, covariance = likelihood.covariance(mean, covariance, noise)
@@ -298,18 +298,25 @@ class RegressionPredictions:
     def _draw_pathwise(self, X, n_samples, rng):
         functions = draw_functions(self._result.posterior, n_samples, rng)
         draws = in_chunks(functions, X, self.n_jobs)
-        return self.likelihood_.draw(draws, self._result.noise_variance, rng)
+        return self.likelihood_.draw(draws, self._noise_at(X), rng)
 
     def _mean_std(self, X, blocks, *, include_noise):
         mean, variance = self._latent_moments(X, blocks)
         if include_noise:
-            noise = self._result.noise_variance
-            mean, variance = self.likelihood_.moments(mean, variance, noise)
+            mean, variance = self.likelihood_.moments(mean, variance, self._noise_at(X))
         targets = self._targets
         std = np.sqrt(variance) * targets.scale
         return targets.mean_in_units(mean), targets.squeezed(
             np.broadcast_to(std, mean.shape).copy()
         )
+
+    def _noise_at(self, X):
+        """Return the noise variance, or what is known of it at each input."""
+        result = self._result
+        if result.row_noise is None:
+            return result.noise_variance
+        n_outputs = self._targets.n_outputs
+        return result.row_noise.noise_at(X, result.noise_variance, n_outputs, self.n_jobs)
 
     def _latent_moments(self, X, blocks):
         """Return latent means and variances, both (n, t)."""

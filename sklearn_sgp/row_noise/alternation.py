@@ -9,10 +9,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..fitting.problem import FitResult
+from ..likelihoods import VaryingNoise
+from .log_noise import learn_log_noise
+
 # Updates of the noise at most, and a gain of the bound, in nats a row, with which they end.
-_ROUNDS, _LEAST_GAIN = 5, 1e-3
-# Iterations for kernel and noise after an update, on what was found before it.
-_ITERATIONS = 20
+_ROUNDS, _LEAST_GAIN = 6, 1e-3
+# After so many of them kernel and noise learn for so many iterations, from where they are.
+_LEARNING_ROUNDS, _ITERATIONS = 2, 20
 # Share of a time budget that is for the first fit, with the same noise everywhere.
 _FIRST_SHARE = 0.5
 
@@ -27,10 +31,60 @@ class FoundNoise:
         That predicts.
     constant : float
         What the bound has besides the Gaussian one.
+    log_noise : FitResult or None
+        Of the function that the logarithm of the noise variance is, besides a constant.
     """
 
     likelihood: object
-    constant: float
+    constant: float = 0.0
+    log_noise: FitResult | None = None
+
+    def noise_at(self, X, noise_variance, n_outputs, n_jobs):
+        """The noise at some inputs, as the likelihood's methods take it."""
+        if self.log_noise is None:
+            return noise_variance
+        mean, variance = self.log_noise.moments_at(X, n_jobs)
+        shape = (len(X), n_outputs)
+        log_mean = np.broadcast_to(np.log(noise_variance) + mean, shape)
+        return VaryingNoise(log_mean, np.broadcast_to(variance, shape))
+
+    def common_precision(self, X, n_jobs):
+        """E exp(-g) of the log noise g at some inputs, (n,), or 1."""
+        if self.log_noise is None:
+            return 1.0
+        mean, variance = self.log_noise.moments_at(X, n_jobs)
+        return np.exp(0.5 * variance - mean)[:, 0]
+
+    def updated(self, rows, squares, n_jobs, *, learns=False, learns_scale=False):
+        """The noise of rows whose expected squared errors are known, at a given log noise.
+
+        Parameters
+        ----------
+        rows : Rows
+        squares : ndarray of shape (n,)
+            In units of the noise variance, summed over outputs.
+        n_jobs : int or None
+        learns, learns_scale : bool
+            Whether the tails, and a factor of the noise variance, are learned.
+
+        Returns
+        -------
+        noise : FoundNoise
+        scale : float
+        precision : ndarray of shape (n,)
+        """
+        t, weight = rows.y.shape[1], rows.observations
+        weight = np.ones(len(rows)) if weight is None else weight
+        common, constant = 1.0, 0.0
+        if self.log_noise is not None:
+            mean, variance = (part[:, 0] for part in self.log_noise.moments_at(rows.X, n_jobs))
+            common = np.exp(0.5 * variance - mean)
+            constant = -0.5 * t * float(np.dot(weight, mean)) - self.log_noise.posterior.kl()
+        update = self.likelihood.updated(
+            common * squares, weight, t, learns=learns, learns_scale=learns_scale
+        )
+        noise = replace(self, likelihood=update.likelihood, constant=update.constant + constant)
+        return noise, update.scale, common * update.precision
 
 
 def learn_with_row_noise(problem, likelihood, learner):
@@ -50,14 +104,15 @@ def learn_with_row_noise(problem, likelihood, learner):
     found : object
         What the learner returns, with the bound and the likelihood of function and noise.
     """
-    trace, given, best = problem.trace, problem, None
+    trace, given, noise, best = problem.trace, problem, FoundNoise(likelihood), None
     with _first_share(trace):
         found = learner(problem)
-    for _ in range(_ROUNDS):
-        update = _updated(given, likelihood, found)
-        likelihood, trace.constant = update.likelihood, update.constant
-        given = _given(problem, result_of(found), update)
-        found = learner(given).with_noise(FoundNoise(likelihood, update.constant))
+    for round_number in range(_ROUNDS):
+        noise, scale, precision = _updated(given, noise, found)
+        trace.constant = noise.constant
+        learns = round_number < _LEARNING_ROUNDS
+        given = _given(problem, result_of(found), scale, precision, learns)
+        found = learner(given).with_noise(noise)
         gain = np.inf if best is None else _bound(found) - _bound(best)
         best = found if gain > 0.0 else best
         out_of_time = trace.stopped or trace.clock.left() <= 0.0
@@ -85,34 +140,42 @@ def _first_share(trace):
         trace.clock = clock
 
 
-def _updated(given, likelihood, found):
-    """What the squared errors that are expected say of the noise."""
-    rows = given.rows
-    mean, variance = found.moments_of(rows, given.settings.n_jobs)
+def _updated(given, noise, found):
+    """What the squared errors that are expected say of the noise; see `FoundNoise.updated`."""
+    rows, n_jobs = given.rows, given.settings.n_jobs
+    mean, variance = found.moments_of(rows, n_jobs)
     squares = ((rows.targets - mean) ** 2 + variance) / result_of(found).parameters.noise_variance
-    counts = rows.weight if rows.counts is None else rows.counts
-    return likelihood.updated(
-        squares.sum(axis=1),
-        np.ones(len(rows)) if counts is None else counts,
-        rows.y.shape[1],
-        learns=given.learns,
-        learns_scale=given.learns and given.space.learns("log_noise"),
-    )
+    squares = squares.sum(axis=1)
+    free = {
+        "learns": given.learns,
+        "learns_scale": given.learns and given.space.learns("log_noise"),
+    }
+    if noise.likelihood.varies:
+        _, scale, precision = noise.updated(rows, squares, n_jobs, **free)
+        of_tails = precision / noise.common_precision(rows.X, n_jobs)
+        found = learn_log_noise(
+            given, noise.likelihood, of_tails * squares / scale, noise.log_noise
+        )
+        noise = replace(noise, log_noise=found)
+    return noise.updated(rows, squares, n_jobs, **free)
 
 
-def _given(problem, result, update):
+def _given(problem, result, scale, precision, learns):
     """The problem given precisions, on from what was found."""
     parameters = result.parameters
-    if problem.space.learns("log_noise"):
-        log_noise = parameters.values["log_noise"] + np.log(update.scale)
+    if problem.learns and problem.space.learns("log_noise"):
+        log_noise = parameters.values["log_noise"] + np.log(scale)
         parameters = problem.space.clipped(parameters.with_values(log_noise=log_noise))
     settings = problem.settings
     return replace(
         problem,
-        rows=problem.rows.with_precision(update.precision),
+        rows=problem.rows.with_precision(precision),
         start=replace(result.start, parameters=parameters, alternatives=()),
         settings=replace(
-            settings, max_iter=min(_ITERATIONS, settings.max_iter), n_restarts_optimizer=0
+            settings,
+            optimizer=settings.optimizer if learns else None,
+            max_iter=min(_ITERATIONS, settings.max_iter),
+            n_restarts_optimizer=0,
         ),
         is_interim=True,
     )

@@ -1,0 +1,74 @@
+"""The logarithm of the noise variance as a Gaussian process of its own.
+
+Its targets are squared errors of the function, its likelihood is `likelihoods._log_noise.LogNoise`,
+and it is learned as any model is whose likelihood has no closed form.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..data.rows import Rows
+from ..fitting import stages
+from ..fitting.inference import SiteInference
+from ..fitting.problem import Problem
+from ..fitting.starting_values import Choices, start
+from ..likelihoods._log_noise import LogNoise
+from ..optimize.progress import Clock, Trace
+
+# Inducing inputs where the user leaves their number open.
+_INDUCING = 100
+# Rows of its warm start, and iterations at first and in later rounds.
+_INIT_SIZE, _FIRST_ITERATIONS, _ITERATIONS = 4096, 40, 10
+# Share of the time that is left in a budget.
+_SHARE = 0.2
+
+
+def learn_log_noise(given, likelihood, squares, before):
+    """q(g) from squared errors.
+
+    Parameters
+    ----------
+    given : Problem
+        Of the function.
+    likelihood : Likelihood
+        Says which kernel and how many inducing inputs.
+    squares : ndarray of shape (n,)
+        Expected squared errors in units of the noise variance, summed over outputs.
+    before : FitResult or None
+        Of the round before.
+
+    Returns
+    -------
+    found : FitResult
+    """
+    rows, settings, clock = given.rows, given.settings, given.trace.clock
+    log_noise = LogNoise(rows.y.shape[1])
+    of_squares = Rows(rows.X, squares[:, None], rows.observations, np.zeros(1), np.ones(1))
+    n_inducing = likelihood.n_inducing
+    if n_inducing is None:
+        n_inducing = min(_INDUCING, max(len(given.start.parameters.Z), 1))
+    choices = Choices(
+        kernel=likelihood.kernel,
+        n_inducing=n_inducing,
+        inducing="kmeans",
+        optimize_inducing=False,
+        ties_length_scales=True,
+        learns=given.learns,
+    )
+    problem = Problem(
+        of_squares,
+        start(of_squares, choices, log_noise, given.rng, before),
+        SiteInference(log_noise, 1),
+        replace(
+            settings,
+            optimizer="auto" if given.learns else None,
+            init_size=min(settings.init_size, _INIT_SIZE),
+            max_iter=_FIRST_ITERATIONS if before is None else _ITERATIONS,
+            n_restarts_optimizer=0,
+        ),
+        Trace(Clock(_SHARE * max(clock.left(), 0.0) if np.isfinite(clock.max_time) else None)),
+        given.rng,
+        is_interim=True,
+    )
+    return stages.learn(problem)
