@@ -132,10 +132,11 @@ class BlockFitResult:
     def n_blocks(self):
         return len(self.progress.seen)
 
-    def with_noise(self, noise):
-        """The same with noise of each row."""
-        result, constant = self.result.with_noise(noise), self.constant + noise.constant
-        return replace(self, result=result, constant=constant)
+    def with_noise(self, noise, constant=None):
+        """The same with noise of each row; see `FitResult.with_noise`."""
+        constant = noise.constant if constant is None else constant
+        result = self.result.with_noise(noise, constant)
+        return replace(self, result=result, constant=self.constant + constant)
 
     def near_rows(self, n_jobs, cache=None):
         """The test conditional of models that use the rows near a test row."""

@@ -275,6 +275,7 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
     def _add_to_posterior(self, rows, clock):
         """Add a later batch of `partial_fit` to a posterior that rests on independent rows."""
         before, settings = self._result, self._settings()
+        rows, noise = self._with_precisions(rows)
         rng = check_random_state(self.random_state)
         new_Z = more_inducing_inputs(self.inducing, self.n_inducing, rows, before.parameters, rng)
         result = add_rows(
@@ -286,16 +287,22 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
             total_samples=self.total_samples,
             new_Z=new_Z,
         )
+        result = result if noise is None else result.with_noise(noise)
         self._store(result, self._targets, result.weight)
         self.n_samples_seen_ += result.partial.n_added
         self.objectives_ = np.append(self.objectives_, self.objective_)
         self.fit_times_ = np.append(self.fit_times_, self.fit_times_[-1] + result.partial.seconds)
 
+    def _with_precisions(self, rows):
+        """Return a later batch with precisions of its rows, and the noise; None if it has none."""
+        return rows, None
+
     # ---- Fitted attributes
 
     def _store(self, found, targets, weight, trace=None):
         """Set the fitted attributes from what was learned, and from its trace."""
-        self.__dict__.pop("noise_variance_", None)  # of an earlier fit, with another likelihood
+        for name in ("noise_variance_", "noise_kernel_", "noise_inducing_points_"):
+            self.__dict__.pop(name, None)  # of an earlier fit, with another likelihood
         for name, value in self._fitted_attributes(found, targets, weight).items():
             setattr(self, name, value)
         if trace is not None:
@@ -326,6 +333,9 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
         }
         if result.likelihood.has_noise:
             attributes["noise_variance_"] = targets.each_output(result.noise_variance)
+        if result.log_noise is not None:
+            attributes["noise_kernel_"] = result.log_noise.sklearn_kernel
+            attributes["noise_inducing_points_"] = read_only_copy(result.log_noise.parameters.Z)
         return attributes | targets.attributes
 
     def _print_progress(self, trace, targets, weight):

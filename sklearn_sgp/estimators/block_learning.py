@@ -83,9 +83,12 @@ class BlockLearning:
         self._check_same_parameters()
         X, y, weight = self._checked(X, y, sample_weight, reset=False)
         labels = None if blocks is None else self._blocks.check_labels(blocks, len(X))
-        rows, before = self._later_rows(X, y, weight, labels), self._blocks
+        before, labelled = self._blocks, self._later_rows(X, y, weight, labels)
+        rows, noise = self._with_precisions(labelled)
         rng = check_random_state(self.random_state)
         found = solver.add_rows(before, rows, self._settings(), rng)
+        if noise is not None:  # the constant of the rows before is in the evidence already
+            found = found.with_noise(noise, noise.constant - before.result.row_noise.constant)
         self._store(found, self._targets, found.result.weight)
         if before.progress.is_complete:
             self.n_samples_seen_ += len(rows)

@@ -65,6 +65,20 @@ class SparseGPRegressor(MultiOutputMixin, RegressorMixin, RegressionPredictions,
         self._result.likelihood.check_targets(rows.y)
         return rows
 
+    def _with_precisions(self, rows):
+        """Return a later batch with the precisions of its rows, and the noise of all rows.
+
+        The precisions are those that the predictions before the batch ask for.
+        """
+        noise = self._result.row_noise
+        if noise is None:
+            return rows, None
+        blocks = self._with_blocks(rows.X, rows.labels)[1]
+        mean, variance = self._latent_moments(rows.X, blocks)
+        squares = ((rows.targets - mean) ** 2 + variance) / self._result.noise_variance
+        of_rows, _, precision = noise.updated(rows, squares.sum(axis=1), self.n_jobs)
+        return rows.with_precision(precision), noise.with_more(of_rows)
+
 
 class SparseGPClassifier(ClassifierMixin, ClassPredictions, BaseSparseGP):
     """The base of classifiers: it encodes their labels and weights their classes."""

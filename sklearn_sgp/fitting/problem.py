@@ -192,9 +192,10 @@ class FitResult:
     n_used: int | None = None
     row_noise: object = None
 
-    def with_noise(self, noise):
-        """The same with noise of each row."""
-        return replace(self, objective=self.objective + noise.constant, row_noise=noise)
+    def with_noise(self, noise, constant=None):
+        """The same with noise of each row, its constant or another one added to the bound."""
+        constant = noise.constant if constant is None else constant
+        return replace(self, objective=self.objective + constant, row_noise=noise)
 
     def moments_at(self, X, n_jobs):
         """Mean (n, t) and variance (n, t) or (n, 1) of the function."""
@@ -203,6 +204,11 @@ class FitResult:
     def moments_of(self, rows, n_jobs):
         """The same at training rows."""
         return self.moments_at(rows.X, n_jobs)
+
+    @property
+    def log_noise(self):
+        """`FitResult` of the function that the log noise variance is, or None."""
+        return None if self.row_noise is None else self.row_noise.log_noise
 
     @property
     def likelihood(self):

@@ -1,17 +1,19 @@
 """Likelihoods: how targets, counts and classes arise from latent functions.
 
-This folder holds the interface `Likelihood`, the six likelihoods that estimators know by name, and
+This folder holds the interface `Likelihood`, the likelihoods that estimators know by name, and
 the quadrature they need (docs/theory.md, section 10). It imports only `_core` and third parties;
 only `data/targets.py` and `estimators` import from it, all other code is given a likelihood.
 
-`Gaussian` is for numbers, `StudentT` for numbers with outliers, `Poisson` for counts, `Probit` and
-`Logit` for two classes, `Softmax` for several. Estimators take them by name or as instances.
+`Gaussian` is for numbers, `StudentT` for numbers with outliers, `HeteroscedasticGaussian` and
+`HeteroscedasticStudentT` for the same with noise that depends on the input, `Poisson` for counts,
+`Probit` and `Logit` for two classes, `Softmax` for several. Estimators take them by name or as
+instances.
 """
 
 from ._base import ExpectedLogDensity, Likelihood
 from ._bernoulli import Logit, Probit
 from ._gaussian import Gaussian
-from ._heteroscedastic import HeteroscedasticGaussian, HeteroscedasticStudentT, VaryingNoise
+from ._heteroscedastic import HeteroscedasticGaussian, HeteroscedasticStudentT
 from ._poisson import Poisson
 from ._softmax import Softmax
 from ._student_t import StudentT
@@ -27,5 +29,4 @@ __all__ = [
     "Probit",
     "Softmax",
     "StudentT",
-    "VaryingNoise",
 ]

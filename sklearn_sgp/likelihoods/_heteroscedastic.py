@@ -2,7 +2,6 @@
 
 from copy import copy
 from numbers import Integral
-from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
@@ -15,25 +14,6 @@ from ._student_t import StudentT
 # Nodes of the logarithm of the noise variance, and their weights, by Gauss and Hermite.
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(12)
 _LOG_WEIGHTS = np.log(_WEIGHTS / _WEIGHTS.sum())
-
-
-class VaryingNoise(NamedTuple):
-    """What is known of the noise variances of some rows, in the place of a ``noise_variance``.
-
-    The logarithm of that of each row and output is normal.
-
-    Attributes
-    ----------
-    log_mean, log_variance : ndarray of shape (n, t)
-    """
-
-    log_mean: np.ndarray
-    log_variance: np.ndarray
-
-    @property
-    def mean(self):
-        """Expected noise variances, shape (n, t)."""
-        return np.exp(self.log_mean + 0.5 * self.log_variance)
 
 
 class HeteroscedasticGaussian(NormalMixture):

@@ -1,7 +1,11 @@
 """The distributions of new observations as one object, in the manner of scipy's frozen ones."""
 
+from operator import itemgetter
+
 import numpy as np
 from sklearn.utils import check_random_state
+
+from ..likelihoods._varying import noise_of_output, of_rows
 
 
 class PredictiveDistribution:
@@ -23,7 +27,7 @@ class PredictiveDistribution:
     """
 
     def __init__(self, likelihood, mean, variance, noise_variance, targets):
-        self._likelihood, self._noise_variance, self._targets = likelihood, noise_variance, targets
+        self._likelihood, self._noise, self._targets = likelihood, noise_variance, targets
         self._latent = tuple(np.array(part) for part in (mean, variance))  # both (n, t)
         self.shape = targets.squeezed(self._latent[0]).shape
 
@@ -73,7 +77,7 @@ class PredictiveDistribution:
         return self.ppf(0.5)
 
     def _moments(self):
-        return self._likelihood.moments(*self._latent, self._noise_variance)
+        return self._likelihood.moments(*self._latent, self._noise)
 
     # ---- Probabilities and quantiles
 
@@ -127,13 +131,13 @@ class PredictiveDistribution:
         """
         levels, shape = self._broadcast(check_levels("q", q))
         mean, variance = self._latent_at(shape)
-        values = np.empty(levels.shape)
+        noise, values = self._noise_at(shape), np.empty(levels.shape)
         order = np.argsort(levels, axis=None, kind="stable")
         distinct, first = np.unique(levels.ravel()[order], return_index=True)
         for level, entries in zip(distinct, np.split(order, first[1:]), strict=True):
             rows = np.unique(entries // levels.shape[1])
             found = self._likelihood.quantiles(
-                mean[rows], variance[rows], self._noise_variance, np.array([level])
+                mean[rows], variance[rows], of_rows(noise, itemgetter(rows)), np.array([level])
             )
             values[rows] = np.where(levels[rows] == level, found[:, :, 0], values[rows])
         return self._in_units(values, shape)
@@ -228,7 +232,7 @@ class PredictiveDistribution:
         rng = check_random_state(random_state)
         mean, variance = self._latent_at(size)
         f = mean + np.sqrt(variance) * rng.standard_normal(mean.shape)
-        draws = self._likelihood.draw(f[:, :, None], self._noise_variance, rng)
+        draws = self._likelihood.draw(f[:, :, None], self._noise_at(size), rng)
         return self._in_units(draws[:, :, 0], size)
 
     # ---- Broadcasting
@@ -239,12 +243,13 @@ class PredictiveDistribution:
         targets = self._targets
         scaled = (y - targets.mean) / targets.scale
         mean, variance = self._latent_at(shape)
-        found = np.empty(scaled.shape)
+        noise, found = self._noise_at(shape), np.empty(scaled.shape)
         for c in range(targets.n_outputs):
             own = slice(c, c + 1)
             one = self._likelihood if targets.n_outputs == 1 else self._likelihood.for_output(c)
-            noise = _entry(self._noise_variance, c)
-            values = getattr(one, method)(scaled[:, own], mean[:, own], variance[:, own], noise)
+            values = getattr(one, method)(
+                scaled[:, own], mean[:, own], variance[:, own], noise_of_output(noise, c)
+            )
             found[:, c] = values.ravel()  # a log density has lost its last axis
         return found.reshape(shape)
 
@@ -273,6 +278,10 @@ class PredictiveDistribution:
         """Latent means and variances as columns (k, t), for each value of a shape."""
         return (self._columns(self._targets.squeezed(part), shape) for part in self._latent)
 
+    def _noise_at(self, shape):
+        """The noise for each value of a shape."""
+        return of_rows(self._noise, lambda part: self._columns(self._targets.squeezed(part), shape))
+
     def _in_units(self, scaled, shape):
         return (scaled * self._targets.scale + self._targets.mean).reshape(shape)
 
@@ -289,8 +298,3 @@ def check_levels(name, levels, max_ndim=np.inf):
             f"The '{name}' parameter must be numbers strictly between 0 and 1. Got {levels!r}."
         )
     return array
-
-
-def _entry(noise_variance, output):
-    """The noise variance of one output, of one for all or one for each."""
-    return noise_variance[output] if np.ndim(noise_variance) else noise_variance

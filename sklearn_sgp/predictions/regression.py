@@ -68,6 +68,29 @@ class RegressionPredictions:
         """
         return self._ready(X)._predict_std(X, include_noise)
 
+    def noise_std(self, X):
+        """Predict the standard deviation of the noise alone.
+
+        With ``likelihood="heteroscedastic"`` or "heteroscedastic_student_t" it depends on X, else
+        it is the same everywhere.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        std : ndarray of shape (n_samples,) or (n_samples, n_targets)
+            Standard deviation, in units of y.
+
+        Raises
+        ------
+        ValueError
+            If the likelihood has no noise besides the function, as that of counts.
+        """
+        return self._ready(X)._noise_std(X)
+
     def predict_quantiles(self, X, quantiles=(0.05, 0.5, 0.95)):
         """Predict quantiles of new observations.
 
@@ -229,6 +252,17 @@ class RegressionPredictions:
 
     def _predict_std(self, X, include_noise, blocks=None):
         return self._mean_std(*self._with_blocks(X, blocks), include_noise=include_noise)[1]
+
+    def _noise_std(self, X):
+        X, targets = self._validated_inputs(X), self._targets
+        if self._result.noise_variance is None:
+            raise ValueError(
+                "noise_std needs a likelihood whose noise is added to the function. Got "
+                f"{self.likelihood_!r}: predict_std has the deviation of an observation."
+            )
+        nothing = np.zeros((len(X), targets.n_outputs))
+        variance = self.likelihood_.moments(nothing, nothing, self._noise_at(X))[1]
+        return targets.squeezed(np.sqrt(variance) * targets.scale)
 
     def _predict_quantiles(self, X, quantiles, blocks=None):
         levels = np.atleast_1d(check_levels("quantiles", quantiles, max_ndim=1))

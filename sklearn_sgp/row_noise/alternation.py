@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..fitting.problem import FitResult
-from ..likelihoods import VaryingNoise
+from ..likelihoods._varying import VaryingNoise
 from .log_noise import learn_log_noise
 
 # Updates of the noise at most, and a gain of the bound, in nats a row, with which they end.
@@ -47,6 +47,11 @@ class FoundNoise:
         shape = (len(X), n_outputs)
         log_mean = np.broadcast_to(np.log(noise_variance) + mean, shape)
         return VaryingNoise(log_mean, np.broadcast_to(variance, shape))
+
+    def with_more(self, other):
+        """The noise of these rows and of others, which has the same log noise."""
+        twice = 0.0 if self.log_noise is None else self.log_noise.posterior.kl()
+        return replace(self, constant=self.constant + other.constant + twice)
 
     def common_precision(self, X, n_jobs):
         """E exp(-g) of the log noise g at some inputs, (n,), or 1."""

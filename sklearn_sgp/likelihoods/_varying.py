@@ -1,0 +1,36 @@
+"""Noise that is known for each row, in the place of one noise variance."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class VaryingNoise(NamedTuple):
+    """What is known of the noise variances of some rows, in the place of a ``noise_variance``.
+
+    The logarithm of that of each row and output is normal.
+
+    Attributes
+    ----------
+    log_mean, log_variance : ndarray of shape (n, t)
+    """
+
+    log_mean: np.ndarray
+    log_variance: np.ndarray
+
+    @property
+    def mean(self):
+        """Expected noise variances, shape (n, t)."""
+        return np.exp(self.log_mean + 0.5 * self.log_variance)
+
+
+def of_rows(noise, function):
+    """Noise with a function of its arrays, where it differs from row to row; else as it is."""
+    return VaryingNoise(*map(function, noise)) if isinstance(noise, VaryingNoise) else noise
+
+
+def noise_of_output(noise, output):
+    """Noise of one output, of one for all, one for each, or one for each row."""
+    if isinstance(noise, VaryingNoise):
+        return of_rows(noise, lambda part: part[:, output : output + 1])
+    return noise[output] if np.ndim(noise) else noise
