@@ -35,7 +35,12 @@ GROUPS = {
         (AnytimeSGPRegressor,),
         CLASSIFIERS,
     ),
-    "likelihood": ((SVGPRegressor, StreamingSGPRegressor), CLASSIFIERS),
+    "likelihood": (
+        (SVGPRegressor,),
+        (StreamingSGPRegressor,),
+        (AnytimeSGPRegressor,),
+        CLASSIFIERS,
+    ),
     "alpha_divergence": ((AnytimeSGPRegressor,), (StreamingSGPRegressor,)),
     "trust_region": ((StreamingSGPRegressor,), (StreamingSGPClassifier,)),
     "inducing": BATCH_AND_STREAM,

@@ -167,8 +167,8 @@ class BlockFitResult:
 
     def _given_themselves(self, rows, mean, through_u, residual):
         """Moments where each row also says something of its own residual."""
-        weight = np.ones(len(rows)) if rows.weight is None else rows.weight
-        noise = self.result.noise_variance / weight[:, None]
+        weight, counts = rows.weights
+        noise = self.result.noise_variance * (counts / weight)[:, None]
         gain = residual / (residual + noise)
         moved = mean + gain * (rows.targets - mean)
         return moved, (1.0 - gain) ** 2 * through_u + residual * (1.0 - gain)

@@ -72,6 +72,12 @@ class Rows:
         return self.weight if self.counts is None else self.counts
 
     @property
+    def weights(self):
+        """Weights and numbers of observations, as float64: the same, but for precisions."""
+        weight = np.ones(len(self)) if self.weight is None else self.weight.astype(np.float64)
+        return weight, weight if self.counts is None else self.counts.astype(np.float64)
+
+    @property
     def total_weight(self):
         """Number of observations."""
         return _total(self.observations, len(self))
@@ -174,24 +180,16 @@ class ConditionedRows:
     X = property(lambda self: self.rows.X)
     y = property(lambda self: self.rows.y)
     weight = property(lambda self: self.rows.weight)
+    weights = property(lambda self: self.rows.weights)
     targets = property(lambda self: self.rows.targets)
 
     @property
     def total_weight(self):
         """Number of observations among the own rows."""
-        return self._of_own(self.rows.observations)
-
-    @property
-    def uncounted(self):
-        """As of `Rows`, of the own rows."""
-        if self.rows.counts is None:
-            return 0.0
-        return self.total_weight - self._of_own(self.rows.weight)
-
-    def _of_own(self, weight):
-        if weight is None:
+        observations = self.rows.observations
+        if observations is None:
             return float(len(self))
-        return sum(_total(weight[own], len(own)) for _, own in self.groups)
+        return sum(_total(observations[own], len(own)) for _, own in self.groups)
 
 
 def _joined(weights, parts):

@@ -23,10 +23,9 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
         ``Matern(nu=1.5)``, and a rough one, ``Matern(nu=0.5)``; for others ``ConstantKernel() *
         RBF()``. It refers to normalised targets (see ``normalize_y``) and unscaled inputs.
 
-    likelihood : {"gaussian", "student_t"} or Likelihood, default="gaussian"
-        The noise, an instance for other settings. ``StudentT(df=None)`` learns how heavy its tails
-        are: few large errors then neither move the function nor widen the noise of all others.
-        Function and noise are learned in turn, which takes about twice as long.
+    likelihood : {"gaussian", "student_t", "heteroscedastic", "heteroscedastic_student_t"} or \
+            instance, default="gaussian"
+        The noise, as in `SVGPRegressor`. All but "gaussian" take about twice as long.
 
     model : {"auto", "sor", "dtc", "vfe", "fitc", "fic", "pitc", "pic", "lma", "vif"} or \
             list of (str, float), default="auto"
@@ -207,28 +206,25 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
 
     Notes
     -----
-    Rows that belong together, such as flights of one route, are better blocks of PIC than those of
-    k-means: on 1.95 million flights PIC has an RMSE of 34 minutes with k-means, of 31 with 2,000
-    ``blocks`` of similar distance and time of departure.
+    Rows that belong together, such as flights of one route, are better ``blocks`` of PIC than those
+    of k-means.
 
     The first pass over the blocks is finished if it takes at most a second more than was kept for
-    it; otherwise a warning says how many rows the posterior rests on. It rests on few after few
-    ``max_steps``, too. ``warm_start`` begins with the learned parameters. If
-    ``optimizer`` is None and rows and parameters are as before, the anytime solver goes on with
-    the blocks that it has not seen, and ``n_steps_`` counts all steps. Otherwise q(u) begins anew.
+    it; otherwise, and after few ``max_steps``, the posterior rests on few rows, and a warning says
+    on how many. If ``warm_start`` finds ``optimizer=None`` and rows and parameters as before, the
+    anytime solver goes on with the blocks that it has not seen. Otherwise q(u) begins anew.
 
     PIC's predictions jump where one block ends and another begins. As its rows are correlated
     within blocks, `sample_y` draws them jointly, at most 2,000 rows unless ``method="joint"``, and
     `sample_functions` raises; so it is with SoR and FIC.
 
-    LMA conditions each block of a chain on the blocks before it; a test row sees its block and
-    those beside it. VIF conditions groups of near rows on the nearest earlier rows, and so has no
-    borders; with ``n_inducing=0`` it is Vecchia's approximation. Given all earlier rows both are
-    the exact GP. Later batches form new groups: old factors never change.
+    LMA conditions each block of a chain on the blocks before it, VIF groups of near rows on the
+    nearest earlier rows, so that it has no borders; with ``n_inducing=0`` it is Vecchia's
+    approximation. Given all earlier rows both are the exact GP.
 
     PITC to VIF keep their training rows, as a prediction needs those that are near. With b rows, a
-    block costs O(b^3 + b^2 m + b m^2), and again once in prediction; each predicted row then costs
-    O(b^2 + b m). ``docs/theory.md``, sections 9 and 12, has the equations.
+    block costs O(b^3 + b^2 m + b m^2), and again once in prediction, where each row costs O(b^2 +
+    b m). ``docs/theory.md``, sections 9, 12 and 13, has the equations.
 
     References
     ----------
@@ -379,8 +375,8 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
 
         The first batch decides kernel, noise, inducing inputs, partition and scaling of targets.
         Later batches change the posterior only, and only through the blocks that they add rows to.
-        A block of a partition that becomes larger than 1.5 times ``block_size`` is split, and a new
-        label of a clusterer begins a new block.
+        A block that becomes larger than 1.5 times ``block_size`` is split, a new label of a
+        clusterer begins a new block, and rows of "lma" and "vif" form new groups.
 
         Parameters
         ----------

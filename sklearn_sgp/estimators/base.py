@@ -33,7 +33,7 @@ from ..fitting.inference import inference_for
 from ..fitting.partial_fit import add_rows, more_inducing_inputs
 from ..fitting.problem import Problem, Settings
 from ..fitting.starting_values import Choices, start
-from ..likelihoods._gaussian import Gaussian
+from ..likelihoods._names import regression_likelihood
 from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
 from ..row_noise.alternation import learn_with_row_noise
@@ -196,7 +196,7 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
         progress.begin()
         if self._alternates(data.likelihood):
             learner = partial(learn_with_row_noise, likelihood=data.likelihood, learner=learner)
-            data = data._replace(likelihood=Gaussian())
+            data = data._replace(likelihood=regression_likelihood("gaussian"))
         previous = getattr(self, "_result", None) if self.warm_start else None
         problem = self._problem(data, clock, previous=previous, labels=labels)
         targets = data.targets

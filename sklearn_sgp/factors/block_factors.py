@@ -32,35 +32,23 @@ class SingularBlockError(NotPositiveDefiniteError, ValueError):
     """The covariance of the rows of a block, given u, is not positive definite with its noise."""
 
 
-def repetition_constant(weight, noise_variance):
-    """What the weights of rows that belong together add to -log t (docs/theory.md, eq. 19)."""
-    powers = float((weight - 1.0).sum()) * (LOG_2PI + np.log(noise_variance))
-    return 0.5 * (powers + float(np.log(weight).sum()))
-
-
-def repetition_slope(weight):
-    """Its derivative in the logarithm of the noise variance."""
-    return 0.5 * float((weight - 1.0).sum())
-
-
-def uncounted_constant(rows, noise_variance):
-    """What precisions of rows, which are weights but no observations, add to the log factors.
+def repetition_constant(weight, noise_variance, counts):
+    """What the weights of rows that belong together add to -log t (docs/theory.md, eq. 19).
 
     Parameters
     ----------
-    rows : Rows or ConditionedRows
-    noise_variance : float or ndarray of shape (t,)
-
-    Returns
-    -------
-    constant : float
-    slope : float or ndarray of shape (t,)
-        Its derivative in the logarithm of the noise variance.
+    weight : ndarray of shape (n,)
+    noise_variance : float
+    counts : ndarray of shape (n,)
+        Numbers of observations: the weights, unless these are precisions as well.
     """
-    s2, t = np.asarray(noise_variance), rows.y.shape[1]
-    slope = np.full(s2.shape, -0.5 * rows.uncounted * (t if s2.ndim == 0 else 1))
-    constant = float((slope * (LOG_2PI + np.log(s2))).sum())
-    return constant, slope if s2.ndim else float(slope)
+    powers = float((counts - 1.0).sum()) * (LOG_2PI + np.log(noise_variance))
+    return 0.5 * (powers + float(np.log(weight).sum()))
+
+
+def repetition_slope(counts):
+    """Its derivative in the logarithm of the noise variance."""
+    return 0.5 * float((counts - 1.0).sum())
 
 
 def singular_block(noise_variance, weight):
@@ -176,15 +164,18 @@ class DiagonalFactor:
     A : ndarray of shape (m, n)
     y : ndarray of shape (n, t)
     weight : ndarray of shape (n,)
+        Numbers of observations.
     prior_variance : ndarray of shape (n,)
         k(x, x).
     noise_variance : float
     model : Model
+    precision : ndarray of shape (n,) or float
+        The noise variance of each row is divided by its own.
     """
 
-    def __init__(self, A, y, weight, prior_variance, noise_variance, model):
-        self.A, self.y, self.weight = A, y, weight
-        self.s2, self.alpha = noise_variance, model.alpha
+    def __init__(self, A, y, weight, prior_variance, noise_variance, model, precision=1.0):
+        self.A, self.y, self.weight, self.precision = A, y, weight, precision
+        self.s2, self.alpha = noise_variance / precision, model.alpha
         self.keeps = model.residual != "none"
         self.residual = np.zeros(len(y))
         if self.keeps:
@@ -206,7 +197,8 @@ class DiagonalFactor:
         return -0.5 * quadratic - t * self._normaliser()
 
     def _normaliser(self):
-        each = 0.5 * (LOG_2PI + np.log(self.R)) + _penalty(self.residual / self.s2, self.alpha)
+        each = 0.5 * (LOG_2PI + np.log(self.R * self.precision))
+        each += _penalty(self.residual / self.s2, self.alpha)
         return float(self.weight @ each)
 
     def gradient(self, mean, covariance):
@@ -223,10 +215,10 @@ class DiagonalFactor:
         CA *= -t * w / R
         A_bar += CA
         A_bar -= np.multiply(A, 2.0 * gamma, out=CA)
-        noise = 0.5 * float((w / R) @ (squares / R - t))
+        log_noise = 0.5 * float((self.s2 * w / R) @ (squares / R - t))
         if self.keeps:
-            noise += 0.5 * t * (1.0 - self.alpha) * float((w / R) @ self.residual) / self.s2
-        return BlockGradient(value, A_bar, gamma if self.keeps else None, self.s2 * noise)
+            log_noise += 0.5 * t * (1.0 - self.alpha) * float((w / R) @ self.residual)
+        return BlockGradient(value, A_bar, gamma if self.keeps else None, log_noise)
 
 
 class DenseFactor:
@@ -242,10 +234,13 @@ class DenseFactor:
     noise_variance : float
     model : Model
         ``alpha`` above 0.
+    counts : ndarray of shape (n,) or None
+        Numbers of observations, where the weights are precisions as well.
     """
 
-    def __init__(self, A, y, weight, prior_covariance, noise_variance, model):
+    def __init__(self, A, y, weight, prior_covariance, noise_variance, model, counts=None):
         self.A, self.y, self.weight = A, y, weight
+        self.counts = weight if counts is None else counts
         self.s2, self.alpha, self._At = noise_variance, model.alpha, transposed(A)
         self.C = residual_cholesky(self._At, prior_covariance, weight, noise_variance, model.alpha)
 
@@ -271,7 +266,8 @@ class DenseFactor:
         penalty = 0.0
         if self.alpha < 1.0:
             penalty = (1.0 - self.alpha) / self.alpha * (half_log_det - 0.5 * noise)
-        return half_log_det + 0.5 * n * LOG_2PI + penalty + repetition_constant(w, self.s2)
+        repetitions = repetition_constant(w, self.s2, self.counts)
+        return half_log_det + 0.5 * n * LOG_2PI + penalty + repetitions
 
     def gradient(self, mean, covariance):
         """E_q[log t_B] for v ~ N(mean, covariance) and its derivatives (theory, eq. 29)."""
@@ -296,7 +292,7 @@ class DenseFactor:
         if self.alpha < 1.0:
             left = n - self.s2 * float((np.diagonal(W) / self.weight).sum())
             noise += 0.5 * t * (1.0 - self.alpha) / self.alpha * left / self.s2
-        log_noise = self.s2 * noise - t * repetition_slope(self.weight)
+        log_noise = self.s2 * noise - t * repetition_slope(self.counts)
         return BlockGradient(value, A_bar, gamma, log_noise)
 
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from .._core import _linalg as la
 from ..gp.posterior import Posterior, outputs_by_noise
-from .block_factors import uncounted_constant
 from .gradients import BlockGradient, GradientSums, pull_back
 from .passes import Pieces, each_made
 from .piece_factors import block_factors
@@ -88,8 +87,7 @@ def _sum_group(group, kept, prior, noise_variance, model):
     outputs = [own for own, _ in outputs_by_noise(noise_variance)]
     every_H = [np.zeros((m, m)) for _ in outputs]
     every_h = [np.zeros((m, y[:, own].shape[1])) for own in outputs]
-    for rows, factors in _factors(group, kept, prior, noise_variance, model):
-        constant += uncounted_constant(rows, noise_variance)[0]
+    for _, factors in _factors(group, kept, prior, noise_variance, model):
         for factor, H, h in zip(factors, every_H, every_h, strict=True):
             constant += factor.add_to(H, h)
     return every_H, np.hstack(every_h), constant
@@ -127,18 +125,11 @@ def block_gradient_sums(q, pieces, noise_variance, model, *, with_inputs=True):
 
 def _gradient_group(group, kept, prior, noise_variance, model, moments, with_inputs):
     return GradientSums.total(
-        pull_back(
-            prior,
-            rows.X,
-            factors[0].A,
-            _gradient(factors, moments, uncounted_constant(rows, noise_variance)),
-            with_inputs,
-        )
+        pull_back(prior, rows.X, factors[0].A, _gradient(factors, moments), with_inputs)
         for rows, factors in _factors(group, kept, prior, noise_variance, model)
     )
 
 
-def _gradient(factors, moments, uncounted):
+def _gradient(factors, moments):
     parts = [factor.gradient(*of_one) for factor, of_one in zip(factors, moments, strict=True)]
-    found, (constant, slope) = BlockGradient.of_outputs(parts), uncounted
-    return found._replace(value=found.value + constant, log_noise=found.log_noise + slope)
+    return BlockGradient.of_outputs(parts)

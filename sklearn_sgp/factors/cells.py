@@ -209,7 +209,7 @@ def _factorised(posterior, rows, places, noise_variance):
     """A `Cell` for the rows at each of some places; A^T is made once for all."""
     prior, kernel, sizes = posterior.prior, posterior.prior.kernel, [len(own) for own in places]
     X, targets = np.asarray(rows.X, dtype=np.float64), rows.targets
-    weight = np.ones(len(X)) if rows.weight is None else rows.weight.astype(np.float64)
+    weight, _ = rows.weights
     triangles = Groups.triangles(places)
     At, K, m = prior.whitened_rows(X), kernel.blocks(X, X, triangles), len(posterior.h)
     own_At, by_output = [empty((n, m)) for n in sizes], []

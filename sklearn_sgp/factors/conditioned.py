@@ -64,14 +64,17 @@ class ConditionedFactor:
     groups : sequence of (ndarray, ndarray)
         Rows that a group is conditioned on, and its own; own rows come in order.
     noise_variance : float
+    counts : ndarray of shape (n,) or None
+        Numbers of observations, where the weights are precisions as well.
     """
 
-    def __init__(self, At, y, weight, gram, groups, noise_variance):
+    def __init__(self, At, y, weight, gram, groups, noise_variance, counts=None):
         self._At, self.y, self.weight, self.s2 = At, y, weight, noise_variance
         self._indices = [np.concatenate(group) for group in groups]
         self._S = [gram(index) for index in self._indices]
         self._C = [empty((len(before), len(own))) for before, own in groups]
         self._own = np.concatenate([own for _, own in groups])
+        self._own_counts = (weight if counts is None else counts)[self._own]
         self.residual_At = empty((len(self._own), At.shape[1]))  # (A_B - A_N C)^T, whitened
         self.residual_y = np.empty((len(self._own), y.shape[1]))  # by inv(chol R_B), as well
         self._half_log_det, failed = eliminate(
@@ -109,11 +112,8 @@ class ConditionedFactor:
 
     def _normaliser(self):
         constant = 0.5 * len(self.residual_y) * LOG_2PI
-        return self._half_log_det + constant + repetition_constant(self._own_weight, self.s2)
-
-    @property
-    def _own_weight(self):
-        return self.weight[self._own]
+        own = self.weight[self._own]
+        return self._half_log_det + constant + repetition_constant(own, self.s2, self._own_counts)
 
     def gradient(self, mean, covariance):
         """E_q[log t_B] for v ~ N(mean, covariance) and its derivatives (theory, eqs. 45 and 46)."""
@@ -132,7 +132,7 @@ class ConditionedFactor:
             A_t_bar[group.index] += J_bar
             noise += float((np.diagonal(S_bar) / self.weight[group.index]).sum())
             K_bars.append((group.index, S_bar))
-        log_noise = self.s2 * noise - t * repetition_slope(self._own_weight)
+        log_noise = self.s2 * noise - t * repetition_slope(self._own_counts)
         return BlockGradient(value, transposed(A_t_bar), K_bars, log_noise)
 
     def _cotangents(self, group, A_t, e, SAt, E, mean):

@@ -25,7 +25,7 @@ def block_factors(prior, rows, noise_variance, model):
         As many as there are noise variances.
     """
     kernel, targets = prior.kernel, rows.targets
-    weight = np.ones(len(rows.X)) if rows.weight is None else rows.weight.astype(np.float64)
+    weight, counts = rows.weights
     outputs = outputs_by_noise(noise_variance)
     by_output = [(np.ascontiguousarray(targets[:, own]), s2) for own, s2 in outputs]
     if model.conditioned:
@@ -34,7 +34,10 @@ def block_factors(prior, rows, noise_variance, model):
         def gram_of(index):
             return kernel.gram(X[index])
 
-        return [ConditionedFactor(At, y, weight, gram_of, rows.groups, s2) for y, s2 in by_output]
+        return [
+            ConditionedFactor(At, y, weight, gram_of, rows.groups, s2, counts)
+            for y, s2 in by_output
+        ]
     A, diagonal = prior.whitened(rows.X), kernel.diag(rows.X)
     gram = kernel.gram(rows.X) if model.dense else None
     n_copies = len(outputs) * model.n_dense - 1  # each factor overwrites its own
@@ -42,9 +45,10 @@ def block_factors(prior, rows, noise_variance, model):
     def single(model, y, s2):
         nonlocal n_copies
         if not model.dense:
-            return DiagonalFactor(A, y, weight, diagonal, s2, model)
+            return DiagonalFactor(A, y, counts, diagonal, s2, model, weight / counts)
         n_copies -= 1
-        return DenseFactor(A, y, weight, copy_of(gram) if n_copies >= 0 else gram, s2, model)
+        own = copy_of(gram) if n_copies >= 0 else gram
+        return DenseFactor(A, y, weight, own, s2, model, counts)
 
     def factor(y, s2):
         parts = [(share, single(component, y, s2)) for component, share in model.components]

@@ -12,11 +12,9 @@ instances.
 
 from ._base import ExpectedLogDensity, Likelihood
 from ._bernoulli import Logit, Probit
-from ._gaussian import Gaussian
-from ._heteroscedastic import HeteroscedasticGaussian, HeteroscedasticStudentT
 from ._poisson import Poisson
 from ._softmax import Softmax
-from ._student_t import StudentT
+from .noise import Gaussian, HeteroscedasticGaussian, HeteroscedasticStudentT, StudentT
 
 __all__ = [
     "ExpectedLogDensity",

@@ -4,11 +4,9 @@ import copy
 
 from ._base import Likelihood
 from ._bernoulli import Logit, Probit
-from ._gaussian import Gaussian
-from ._heteroscedastic import HeteroscedasticGaussian, HeteroscedasticStudentT
 from ._poisson import Poisson
 from ._softmax import Softmax
-from ._student_t import StudentT
+from .noise import Gaussian, HeteroscedasticGaussian, HeteroscedasticStudentT, StudentT
 
 # Conditionally Gaussian: every regressor takes them.
 NORMAL = {

@@ -17,7 +17,6 @@ from ..factors.block_factors import (
     repetition_constant,
     repetition_slope,
     singular_block,
-    uncounted_constant,
 )
 from ..factors.gradients import Gradient, noise_gradient
 from ..gp.posterior import outputs_by_noise
@@ -35,7 +34,6 @@ class NearRowsEvidence:
 
     def __init__(self, groups, n_jobs=None):
         self.groups, self.n_jobs = [_group(piece) for piece in groups], n_jobs
-        self.pieces = groups
         self.weight = sum(piece.total_weight for piece in groups)
 
     def __call__(self, parameters):
@@ -47,9 +45,6 @@ class NearRowsEvidence:
         value, theta, noise = (sum(part) for part in zip(*parts, strict=True))
         if not np.isfinite(value):
             raise NotPositiveDefiniteError("the density of near rows is not finite")
-        for piece in self.pieces:
-            constant, slope = uncounted_constant(piece, parameters.noise_variance)
-            value, noise = value + constant, noise + slope
         slope = noise_gradient(parameters.noise_variance, noise)
         return value, Gradient(theta=theta, log_noise=slope)
 
@@ -69,28 +64,28 @@ def _sums(groups, kernel, noise_variance):
     """Value and derivatives in theta and in the logarithm of each noise variance."""
     outputs, value, theta = outputs_by_noise(noise_variance), 0.0, 0.0
     noise = np.zeros(len(outputs))
-    for X, y, weight, k in groups:
+    for X, y, weight, counts, k in groups:
         K, K_bar = kernel.gram(X), 0.0
         for i, (own, s2) in enumerate(outputs):
             of_own = np.ascontiguousarray(y[:, own])
             part, S_bar = _conditional(copy_of(K), of_own, weight, k, s2)
+            part -= of_own.shape[1] * repetition_constant(weight[k:], s2, counts[k:])
             value += part
             slope = float((np.diagonal(S_bar) / weight).sum())
-            noise[i] += s2 * slope - of_own.shape[1] * repetition_slope(weight[k:])
+            noise[i] += s2 * slope - of_own.shape[1] * repetition_slope(counts[k:])
             K_bar = S_bar if len(outputs) == 1 else K_bar + S_bar
         theta = theta + kernel.gram_vjp(X, K_bar, False)[0]
     return value, theta, noise
 
 
 def _group(piece):
-    """Inputs, targets and weights of a group, those that it is conditioned on first."""
+    """Inputs, targets, weights and counts of a group, those it is conditioned on first."""
     (before, own), rows = piece.groups[0], piece.rows
     rows = rows.select(np.concatenate([before, own]))
-    weight = np.ones(len(rows)) if rows.weight is None else rows.weight.astype(np.float64)
-    return np.asarray(rows.X, dtype=np.float64), rows.targets, weight, len(before)
+    return np.asarray(rows.X, dtype=np.float64), rows.targets, *rows.weights, len(before)
 
 
-def _errors(X, y, weight, k, kernel, outputs):
+def _errors(X, y, weight, _, k, kernel, outputs):
     """Errors of one group's rows, each by its own density p(y_n | y_N)."""
     K, errors = kernel.gram(X), np.empty((len(y) - k, y.shape[1]))
     for own, s2 in outputs:
@@ -125,7 +120,6 @@ def _conditional(K, y, weight, k, noise_variance):
     of_own = np.ascontiguousarray(whitened[k:])
     half_log_det = float(np.log(np.diagonal(L_B)).sum())
     value = -0.5 * float(np.vdot(of_own, of_own)) - t * (half_log_det + 0.5 * (n - k) * LOG_2PI)
-    value -= t * repetition_constant(weight[k:], noise_variance)
     b = of_own
     la.trsm(L_B, b, True)
     G = L_B

@@ -11,7 +11,6 @@ import numpy as np
 from .._core import _linalg as la
 from .._core._memory import empty
 from .._linalg import product
-from ..factors.block_factors import uncounted_constant
 from ..factors.gradients import Gradient, noise_gradient
 from ..factors.passes import Pieces
 from ..factors.row_sums import RowSumsCotangent, row_sums, row_sums_gradient
@@ -80,9 +79,13 @@ def minibatch_bound(q, likelihood, noise_variance, rows, scale, *, with_inputs=T
         log_noise=noise_gradient(noise_variance, weight @ expected.d_log_noise),
         Z=0.0 if grad_Z is None else grad_Z + Z_K,
     )
-    constant, slope = uncounted_constant(rows, noise_variance)
-    gradient["log_noise"] = gradient["log_noise"] + scale * slope
-    value = float(np.dot(weight, expected.value)) + scale * constant - q.kl()
+    # a precision is a weight, but no observation
+    uncounted = 0.5 * scale * rows.uncounted
+    normaliser = np.broadcast_to(np.log(2.0 * np.pi * np.asarray(noise_variance)), (t,))
+    gradient["log_noise"] = gradient["log_noise"] - noise_gradient(
+        noise_variance, np.full(t, uncounted)
+    )
+    value = float(np.dot(weight, expected.value)) - uncounted * normaliser.sum() - q.kl()
     G *= -2.0 / t
     return MinibatchTerms(value, gradient, type(q).from_information(q.prior, G, target_h))
 

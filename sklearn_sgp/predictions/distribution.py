@@ -5,7 +5,7 @@ from operator import itemgetter
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..likelihoods._varying import noise_of_output, of_rows
+from .noise import noise_of_output, of_rows
 
 
 class PredictiveDistribution:

@@ -10,13 +10,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..fitting.problem import FitResult
-from ..likelihoods._varying import VaryingNoise
+from ..predictions.noise import VaryingNoise
 from .log_noise import learn_log_noise
 
 # Updates of the noise at most, and a gain of the bound, in nats a row, with which they end.
 _ROUNDS, _LEAST_GAIN = 6, 1e-3
 # After so many of them kernel and noise learn for so many iterations, from where they are.
 _LEARNING_ROUNDS, _ITERATIONS = 2, 20
+# Targets so many standard deviations from their median are not believed at first.
+_FAR = 6.0
 # Share of a time budget that is for the first fit, with the same noise everywhere.
 _FIRST_SHARE = 0.5
 
@@ -109,14 +111,16 @@ def learn_with_row_noise(problem, likelihood, learner):
     found : object
         What the learner returns, with the bound and the likelihood of function and noise.
     """
-    trace, given, noise, best = problem.trace, problem, FoundNoise(likelihood), None
+    trace, noise, best = problem.trace, FoundNoise(likelihood), None
+    given, drawn = _without_far_targets(problem), problem.rng.get_state()
     with _first_share(trace):
-        found = learner(problem)
+        found = learner(given)
     for round_number in range(_ROUNDS):
         noise, scale, precision = _updated(given, noise, found)
         trace.constant = noise.constant
         learns = round_number < _LEARNING_ROUNDS
         given = _given(problem, result_of(found), scale, precision, learns)
+        problem.rng.set_state(drawn)  # the same groups of rows
         found = learner(given).with_noise(noise)
         gain = np.inf if best is None else _bound(found) - _bound(best)
         best = found if gain > 0.0 else best
@@ -124,6 +128,22 @@ def learn_with_row_noise(problem, likelihood, learner):
         if out_of_time or gain < _LEAST_GAIN * problem.rows.total_weight:
             break
     return best
+
+
+def _without_far_targets(problem):
+    """The problem with small precisions where targets are far from all others.
+
+    Learning with Gaussian noise may otherwise end at a function that goes through them, from which
+    no update of the noise leads away.
+    """
+    targets = problem.rows.targets
+    middle = np.median(targets, axis=0)
+    away = np.abs(targets - middle)
+    usual = 1.4826 * np.median(away, axis=0)  # the standard deviation, if they are normal
+    times = (away / np.where(usual > 0.0, usual, np.inf)).max(axis=1)
+    if times.max() <= _FAR:
+        return problem
+    return replace(problem, rows=problem.rows.with_precision(np.minimum(1.0, (_FAR / times) ** 2)))
 
 
 def result_of(found):

@@ -1,6 +1,6 @@
 """The logarithm of the noise variance as a Gaussian process of its own.
 
-Its targets are squared errors of the function, its likelihood is `likelihoods._log_noise.LogNoise`,
+Its targets are squared errors of the function, its likelihood is `squared_errors.LogNoise`,
 and it is learned as any model is whose likelihood has no closed form.
 """
 
@@ -13,8 +13,8 @@ from ..fitting import stages
 from ..fitting.inference import SiteInference
 from ..fitting.problem import Problem
 from ..fitting.starting_values import Choices, start
-from ..likelihoods._log_noise import LogNoise
 from ..optimize.progress import Clock, Trace
+from .squared_errors import LogNoise
 
 # Inducing inputs where the user leaves their number open.
 _INDUCING = 100

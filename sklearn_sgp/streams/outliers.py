@@ -89,7 +89,7 @@ class Outliers:
         _warn(rows, which, mean)
         # the weighted square is that of an ordinary row, so that the noise hardly rises
         size = (off[which] ** 2 / (variance[which] + noise)).max(axis=1)
-        weight = np.ones(len(rows)) if rows.weight is None else rows.weight.astype(np.float64)
+        weight, _ = rows.weights
         weight[which] /= size
         return replace(rows, weight=weight), replace(after, count=self.count + len(which))
 

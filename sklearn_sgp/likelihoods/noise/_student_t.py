@@ -6,10 +6,10 @@ from numbers import Real
 import numpy as np
 from scipy.special import digamma, gammaln, logsumexp, stdtrit
 
-from ._base import ExpectedLogDensity, NoiseUpdate
+from .._base import ExpectedLogDensity, NoiseUpdate
+from .._quadrature import gaussian_expectations
 from ._heavy_tails import best_tails
 from ._mixtures import NormalMixture, of_each
-from ._quadrature import gaussian_expectations
 
 _START_DF = 4.0
 _NEGLIGIBLE = 32.0  # a weight of exp(-32) in a mixture

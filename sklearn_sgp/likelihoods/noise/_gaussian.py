@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from ._base import ExpectedLogDensity, Likelihood
+from .._base import ExpectedLogDensity, Likelihood
 
 
 class Gaussian(Likelihood):

@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.special import logsumexp, ndtr, ndtri
 
-from ._base import Likelihood
-from ._quadrature import pieces
+from .._base import Likelihood
+from .._quadrature import pieces
 
 _BISECTIONS = 40
 

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import ndtri
 from sklearn.gaussian_process.kernels import Kernel
 
-from ._base import NoiseUpdate
+from .._base import NoiseUpdate
 from ._mixtures import NormalMixture
 from ._student_t import StudentT
 

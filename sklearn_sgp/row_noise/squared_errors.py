@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._base import ExpectedLogDensity, Likelihood
+from ..likelihoods import ExpectedLogDensity, Likelihood
 
 
 class LogNoise(Likelihood):

@@ -1,0 +1,185 @@
+"""Noise of each row: heavy tails and noise that depends on the input, in every regressor."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.base import clone
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+
+from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
+from sklearn_sgp.likelihoods import (
+    HeteroscedasticGaussian,
+    HeteroscedasticStudentT,
+    StudentT,
+)
+from sklearn_sgp.row_noise import alternation
+
+KERNEL = ConstantKernel() * RBF(1.0)
+NAMES = ["student_t", "heteroscedastic", "heteroscedastic_student_t"]
+ANYTIME = ["sor", "vfe", "fitc", "fic", "pitc", "pic", "lma", "vif"]
+X_TEST = np.linspace(0.0, 10.0, 60)[:, None]
+
+
+def sd(X):
+    """Of the noise."""
+    return 0.05 + 0.3 * np.exp(-0.5 * (X[:, 0] - 6.0) ** 2)
+
+
+def data(n=500, seed=0, tails=None):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(0.0, 10.0, (n, 1))
+    unit = rng.standard_normal(n) if tails is None else rng.standard_t(tails, n)
+    return X, np.sin(X[:, 0]) + sd(X) * unit
+
+
+def made(model=None, likelihood="heteroscedastic", **parameters):
+    kind = SVGPRegressor if model is None else AnytimeSGPRegressor
+    shared = {"kernel": KERNEL, "n_inducing": 20, "random_state": 0, "max_iter": 40}
+    if model is not None:
+        shared |= {"model": model, "block_size": 200, "n_neighbors": 20}
+    return kind(likelihood=likelihood, **{**shared, **parameters})
+
+
+@pytest.mark.parametrize("model", [None, "fitc", "pic", "vif"])
+def test_noise_that_depends_on_the_input_is_found(model):
+    """The standard deviation of the noise is found, and 90 % bands hold 90 % everywhere."""
+    n, error = (500, 0.25) if model in ("pic", "vif") else (2000, 0.12)
+    fitted, (X, y) = made(model).fit(*data(n)), data(2000, seed=1)
+    assert np.mean(np.abs(fitted.noise_std(X_TEST) / sd(X_TEST) - 1.0)) < error
+    low, high = fitted.predict_quantiles(X, [0.05, 0.95]).T
+    for part in (X[:, 0] < 4.0, np.abs(X[:, 0] - 6.0) < 1.0, X[:, 0] > 8.0):
+        assert 0.84 < np.mean((low < y) & (y < high), where=part) < 0.96
+    assert len(fitted.noise_inducing_points_) == 20
+    assert fitted.noise_kernel_ != fitted.kernel_
+
+
+@pytest.mark.parametrize("model", ["fitc", "pic", "vif"])
+def test_heavy_tails_are_found(model):
+    """Degrees of freedom and scale, near those that sites find with the same kernel."""
+    rng, n = np.random.default_rng(0), 500
+    X = rng.uniform(0.0, 10.0, (n, 1))
+    y = np.sin(X[:, 0]) + 0.1 * rng.standard_t(3.0, n)
+    fitted = made(model, StudentT(df=None)).fit(X, y)
+    assert 2.2 < fitted.likelihood_.df < 6.0
+    assert_allclose(fitted.noise_std(X_TEST), 0.1 * np.sqrt(3.0), rtol=0.3)
+    sites = made(None, StudentT(df=None)).fit(X, y)
+    assert_allclose(fitted.likelihood_.df, sites.likelihood_.df, rtol=0.15)
+    assert_allclose(fitted.predict(X_TEST), sites.predict(X_TEST), atol=0.03)
+    assert abs(fitted.objective_ - sites.objective_) < 0.01 * n
+
+
+@pytest.mark.parametrize("model", [None, "vfe"])
+@pytest.mark.parametrize("likelihood", ["student_t", "heteroscedastic"])
+def test_the_bound_rises(model, likelihood, monkeypatch):
+    """With kernel and inducing inputs fixed, each round of noise and function raises the bound."""
+    if model is None and likelihood == "student_t":
+        likelihood = HeteroscedasticStudentT(4.0, ConstantKernel(1e-12, "fixed") * RBF(1.0))
+    monkeypatch.setattr(alternation, "_LEAST_GAIN", -np.inf)
+    bounds = []
+    for rounds in (1, 2, 3, 5):
+        monkeypatch.setattr(alternation, "_ROUNDS", rounds)
+        fixed = made(model, likelihood, optimizer=None, noise_variance=0.2)
+        bounds.append(fixed.fit(*data(400)).objective_)
+    assert (np.diff(bounds) > -1e-6).all() and bounds[-1] > bounds[0]
+
+
+@pytest.mark.parametrize("model", [None, *ANYTIME])
+def test_constant_noise_is_the_gaussian_model(model):
+    """With a log noise that cannot move, and with infinite degrees of freedom."""
+    X, y = data(300)
+    fixed = {"optimizer": None, "noise_variance": 0.05, "n_inducing": 8}
+    expected = made(model, "gaussian", **fixed).fit(X, y)
+    still = HeteroscedasticGaussian(ConstantKernel(1e-12, "fixed") * RBF(1.0))
+    for likelihood in (still, HeteroscedasticStudentT(1e12, still.kernel)):
+        fitted = made(model, likelihood, **fixed).fit(X, y)
+        for method in ("predict", "predict_std"):
+            found, same = (getattr(one, method)(X_TEST) for one in (fitted, expected))
+            assert_allclose(found, same, rtol=1e-8, atol=1e-8)
+        assert_allclose(fitted.objective_, expected.objective_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("model", [None, "fitc", "vif"])
+@pytest.mark.parametrize("likelihood", NAMES)
+def test_everything_that_predicts_knows_it(model, likelihood):
+    """Quantiles, distributions, densities, draws and covariances are of one noise."""
+    if model is None and likelihood == "student_t":
+        pytest.skip("found by sites, and tested with them")
+    X, y = data()
+    fitted = made(model, likelihood, max_iter=15).fit(X, y)
+    some, of_some = X[:7], y[:7]
+    distribution, std = fitted.predict_distribution(some), fitted.predict_std(some)
+    assert_allclose(distribution.std(), std)
+    assert_allclose(distribution.ppf([0.1]), fitted.predict_quantiles(some, [0.1])[:, 0], atol=1e-8)
+    assert_allclose(distribution.cdf(distribution.ppf(0.3)), 0.3, atol=1e-8)
+    assert_allclose(distribution.logpdf(of_some), fitted.log_density(some, of_some))
+    assert distribution.rvs((5, 7), random_state=0).shape == (5, 7)
+    covariance = fitted.predict(some, return_cov=True)[1]
+    assert_allclose(np.sqrt(np.diagonal(covariance)), std)
+    latent = fitted.predict_std(some, include_noise=False)
+    assert_allclose(std**2, latent**2 + fitted.noise_std(some) ** 2)
+    draws = fitted.sample_y(some, 4000, random_state=0)
+    inside = np.abs(draws - fitted.predict(some)[:, None]) <= 1.645 * std[:, None]
+    assert (np.abs(inside.mean(axis=1) - 0.9) < 0.05).all()
+    copied = pickle.loads(pickle.dumps(fitted))
+    assert_allclose(copied.predict_std(some), std)
+    assert clone(fitted).likelihood == likelihood
+
+
+@pytest.mark.parametrize("model", [None, "fitc", "pic", "vif"])
+def test_later_batches_get_precisions(model):
+    """A second half by partial_fit is nearly a fit to all, its outliers included."""
+    X, y = data()
+    y[400] += 30.0
+    options = {"max_iter": 15}
+    batches = made(model, "heteroscedastic_student_t", **options)
+    batches.partial_fit(X[:300], y[:300]).partial_fit(X[300:], y[300:])
+    whole = made(model, "heteroscedastic_student_t", **options).fit(X, y)
+    assert_allclose(batches.predict(X_TEST), whole.predict(X_TEST), atol=0.15)
+    assert np.isfinite(batches.objective_)
+    assert batches.n_samples_seen_ == 500
+
+
+@pytest.mark.parametrize("model", [None, "vif"])
+def test_several_outputs_share_the_log_noise(model):
+    """Each has a level of its own."""
+    X, y = data()
+    Y = np.column_stack([y, 5.0 * np.cos(X[:, 0]) + 5.0 * (y - np.sin(X[:, 0]))])
+    fitted = made(model).fit(X, Y)
+    noise = fitted.noise_std(X_TEST)
+    assert noise.shape == (60, 2)
+    assert_allclose(noise[:, 1] / noise[:, 0], 5.0, rtol=0.3)
+    assert fitted.log_density(X[:3], Y[:3]).shape == (3,)
+
+
+@pytest.mark.filterwarnings("ignore:The optimal value found")  # there is little to learn from
+@pytest.mark.parametrize("likelihood", NAMES)
+@pytest.mark.parametrize("model", [None, "vif"])
+@pytest.mark.parametrize("kind", ["linear", "one row", "constant", "twice", "far away"])
+def test_poor_data(kind, model, likelihood):
+    """Finite and sensible predictions."""
+    X, y = data(60)
+    if kind == "linear":
+        y = 2.0 * X[:, 0] + 1.0
+    elif kind == "one row":
+        X, y = X[:1], y[:1]
+    elif kind == "constant":
+        y = np.full(60, 3.0)
+    elif kind == "twice":
+        X, y = np.vstack([X, X]), np.concatenate([y, y])
+    else:
+        y[5] = 1e8
+    fitted = made(model, likelihood, max_iter=10).fit(X, y)
+    mean, std = fitted.predict(X_TEST, return_std=True)
+    assert np.isfinite(mean).all() and np.isfinite(std).all() and (std >= 0.0).all()
+    assert np.isfinite(fitted.predict_quantiles(X_TEST)).all()
+
+
+def test_what_has_no_added_noise_has_no_noise_std():
+    """Counts vary by themselves."""
+    X, y = data(50)
+    fitted = SVGPRegressor(likelihood="poisson", n_inducing=5, max_iter=3, random_state=0)
+    fitted.fit(X, np.floor(5.0 * np.abs(y)))
+    with pytest.raises(ValueError, match="noise_std needs a likelihood whose noise is added"):
+        fitted.noise_std(X_TEST)
