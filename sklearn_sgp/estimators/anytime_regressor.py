@@ -9,9 +9,9 @@ from .tasks import SparseGPRegressor
 class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
     """Sparse Gaussian process regression in blocks of rows, at any time.
 
-    This is one estimator for the sparse models SoR to VIF and for mixtures of them. Inducing inputs
-    explain a part of the prior's variance; the models differ in how much of the rest rows keep.
-    With VIF, the default, and with PIC and LMA a prediction also uses training rows near it.
+    One estimator for the sparse models SoR to VIF and mixtures of them. Inducing inputs explain a
+    part of the prior's variance; models differ in how much of the rest rows keep. With VIF, the
+    default, PIC and LMA a prediction also uses training rows near it.
 
     Parameters
     ----------
@@ -29,9 +29,9 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
 
     model : {"auto", "sor", "dtc", "vfe", "fitc", "fic", "pitc", "pic", "lma", "vif"} or \
             list of (str, float), default="auto"
-        The model; "auto" is "vif", or "pic" where ``fit`` gets ``blocks``. Or a mixture of models
-        with one test conditional, of weights that sum to 1: ``[("dtc", 0.5), ("fitc", 0.5)]``.
-        "sor" and "dtc" learn under the variational bound, since their own marginal overfits.
+        "auto" is "vif", or "pic" where ``fit`` gets ``blocks``. A list is a mixture of models with
+        one test conditional, of weights that sum to 1: ``[("dtc", 0.5), ("fitc", 0.5)]``. "sor" and
+        "dtc" learn under the variational bound, since their own marginal overfits.
 
     alpha_divergence : float, default=1.0
         Power of the factors, from 0 (variational) to 1 (the model's own marginal likelihood). Only
@@ -206,8 +206,7 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
 
     Notes
     -----
-    Rows that belong together, such as flights of one route, are better ``blocks`` of PIC than those
-    of k-means.
+    Rows that belong together, such as flights of one route, are better ``blocks`` of PIC.
 
     The first pass over the blocks is finished if it takes at most a second more than was kept for
     it; otherwise, and after few ``max_steps``, the posterior rests on few rows, and a warning says
@@ -218,9 +217,8 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
     within blocks, `sample_y` draws them jointly, at most 2,000 rows unless ``method="joint"``, and
     `sample_functions` raises; so it is with SoR and FIC.
 
-    LMA conditions each block of a chain on the blocks before it, VIF groups of near rows on the
-    nearest earlier rows, so that it has no borders; with ``n_inducing=0`` it is Vecchia's
-    approximation. Given all earlier rows both are the exact GP.
+    LMA conditions each block of a chain on the blocks before it, VIF groups of rows on the nearest
+    earlier rows; with ``n_inducing=0`` it is Vecchia's approximation, given all rows the exact GP.
 
     PITC to VIF keep their training rows, as a prediction needs those that are near. With b rows, a
     block costs O(b^3 + b^2 m + b m^2), and again once in prediction, where each row costs O(b^2 +
@@ -361,8 +359,7 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
             If inputs or parameters are not valid. The estimator is then as before.
 
         KeyboardInterrupt
-            If Ctrl-C comes. After the first step of the anytime solver, the estimator is fitted and
-            has the q(u) of its last step. Before it, the estimator is as before.
+            If Ctrl-C comes. After a step of the anytime solver the estimator has the last q(u).
         """
         self._fit_blocks(X, y, sample_weight, blocks)
         if self._blocks.interrupted:
