@@ -375,6 +375,11 @@ class StreamingSGPRegressor(StreamBatches, SparseGPRegressor):
 
     def _encoded_batch(self, X, y, weight):
         data = self._encoded(X, y, weight)
+        if not data.likelihood.has_sites:
+            raise ValueError(
+                "The 'likelihood' parameter of a stream must have the same noise variance in every "
+                f"row. Got {self.likelihood!r}, which SVGPRegressor and AnytimeSGPRegressor take."
+            )
         if self.alpha_divergence > 0.0 and not data.likelihood.conjugate:
             raise ValueError(
                 "The 'alpha_divergence' parameter must be 0 for a likelihood other than Gaussian "

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
+from sklearn_sgp import AnytimeSGPRegressor, StreamingSGPRegressor, SVGPRegressor
 from sklearn_sgp.likelihoods import (
     HeteroscedasticGaussian,
     HeteroscedasticStudentT,
@@ -183,3 +183,10 @@ def test_what_has_no_added_noise_has_no_noise_std():
     fitted.fit(X, np.floor(5.0 * np.abs(y)))
     with pytest.raises(ValueError, match="noise_std needs a likelihood whose noise is added"):
         fitted.noise_std(X_TEST)
+
+
+@pytest.mark.parametrize("likelihood", ["heteroscedastic", HeteroscedasticGaussian()])
+def test_streams_refuse_what_they_cannot_carry(likelihood):
+    """They have one noise variance."""
+    with pytest.raises(ValueError, match="'likelihood' parameter of a stream must have the same"):
+        StreamingSGPRegressor(likelihood=likelihood).fit(*data(60))
