@@ -23,8 +23,8 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
         ``Matern(nu=1.5)``, and a rough one, ``Matern(nu=0.5)``; for others ``ConstantKernel() *
         RBF()``. It refers to normalised targets (see ``normalize_y``) and unscaled inputs.
 
-    likelihood : {"gaussian", "student_t", "heteroscedastic", "heteroscedastic_student_t"} or \
-            instance, default="gaussian"
+    likelihood : {"gaussian", "student_t", "heteroscedastic", "heteroscedastic_student_t", "auto"} \
+            or instance, default="gaussian"
         The noise, as in `SVGPRegressor`. All but "gaussian" take about twice as long.
 
     model : {"auto", "sor", "dtc", "vfe", "fitc", "fic", "pitc", "pic", "lma", "vif"} or \

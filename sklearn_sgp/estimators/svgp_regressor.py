@@ -33,16 +33,17 @@ class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
         ``max_iter`` is 20 or less. The kernel refers to normalised targets (see ``normalize_y``)
         and to inputs in their own units.
 
-    likelihood : {"gaussian", "student_t", "heteroscedastic", "heteroscedastic_student_t", \
+    likelihood : {"gaussian", "student_t", "heteroscedastic", "heteroscedastic_student_t", "auto", \
             "poisson"} or instance, default="gaussian"
         Distribution of an observation given the function. "gaussian" is Gaussian noise. "student_t"
         is noise with outliers: Student-t noise with 4 degrees of freedom, whose squared scale is
         the noise variance. ``StudentT(df=3.0)`` has another number of degrees of freedom, and
         ``StudentT(df=None)`` learns it. The noise variance of "heteroscedastic" depends on X, its
         logarithm being a Gaussian process of its own; that of "heteroscedastic_student_t" is the
-        same with learned tails. Function and noise are then learned in turn. "poisson" is for
-        counts, whose logarithmic rate is the function plus the logarithm of the mean count. Counts
-        are never normalised and have no noise variance. An instance is a
+        same with learned tails. Function and noise are then learned in turn. "auto" takes the one
+        of these whose bound is best after a fit with Gaussian noise, which ``likelihood_`` tells.
+        "poisson" is for counts, whose logarithmic rate is the function plus the logarithm of the
+        mean count. Counts are never normalised and have no noise variance. An instance is a
         :class:`~sklearn_sgp.likelihoods.Likelihood`.
 
     total_samples : int, default=None

@@ -92,6 +92,8 @@ class Likelihood(BaseEstimator):
         `expected_log_density` is defined. If False, the precisions are the only way to learn.
     ``varies`` : bool, default=False
         The logarithm of the noise variance is a function of the input, learned besides.
+    ``candidates`` : list of Likelihood, default=None
+        Likelihoods with `updated` among which a fit chooses, the first one Gaussian.
     ``max_classes`` : int or None, default=None
         Largest number of classes; None for any number, and for regression.
     ``theta`` : ndarray of shape (k,), default empty
@@ -174,6 +176,7 @@ class Likelihood(BaseEstimator):
     has_row_precision = False
     has_sites = True
     varies = False
+    candidates = None
     max_classes = None
 
     def n_latent(self, n_outputs):

@@ -6,10 +6,17 @@ from ._base import Likelihood
 from ._bernoulli import Logit, Probit
 from ._poisson import Poisson
 from ._softmax import Softmax
-from .noise import Gaussian, HeteroscedasticGaussian, HeteroscedasticStudentT, StudentT
+from .noise import (
+    AutoNoise,
+    Gaussian,
+    HeteroscedasticGaussian,
+    HeteroscedasticStudentT,
+    StudentT,
+)
 
-# Conditionally Gaussian: every regressor takes them.
+# Gaussian given a precision of each row.
 NORMAL = {
+    "auto": AutoNoise,
     "gaussian": Gaussian,
     "student_t": StudentT,
     "heteroscedastic": HeteroscedasticGaussian,

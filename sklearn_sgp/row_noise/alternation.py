@@ -6,6 +6,7 @@ expects of the squared errors gives new precisions in closed form (docs/theory.m
 
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,6 +41,12 @@ class FoundNoise:
     likelihood: object
     constant: float = 0.0
     log_noise: FitResult | None = None
+
+    @property
+    def n_parameters(self):
+        """Of tails and of the kernel of the log noise."""
+        of_tails = int("df" in self.likelihood.get_params())
+        return of_tails + (0 if self.log_noise is None else len(self.log_noise.parameters.theta))
 
     def noise_at(self, X, noise_variance, n_outputs, n_jobs):
         """The noise at some inputs, as the likelihood's methods take it."""
@@ -76,9 +83,7 @@ class FoundNoise:
 
         Returns
         -------
-        noise : FoundNoise
-        scale : float
-        precision : ndarray of shape (n,)
+        update : Update
         """
         t, weight = rows.y.shape[1], rows.observations
         weight = np.ones(len(rows)) if weight is None else weight
@@ -87,11 +92,33 @@ class FoundNoise:
             mean, variance = (part[:, 0] for part in self.log_noise.moments_at(rows.X, n_jobs))
             common = np.exp(0.5 * variance - mean)
             constant = -0.5 * t * float(np.dot(weight, mean)) - self.log_noise.posterior.kl()
-        update = self.likelihood.updated(
+        found = self.likelihood.updated(
             common * squares, weight, t, learns=learns, learns_scale=learns_scale
         )
-        noise = replace(self, likelihood=update.likelihood, constant=update.constant + constant)
-        return noise, update.scale, common * update.precision
+        noise = replace(self, likelihood=found.likelihood, constant=found.constant + constant)
+        precision = common * found.precision
+        errors = float(np.dot(weight, precision * squares)) / found.scale
+        bound = noise.constant - 0.5 * (t * float(weight.sum()) * np.log(found.scale) + errors)
+        return Update(noise, found.scale, precision, bound)
+
+
+class Update(NamedTuple):
+    """What squared errors say of the noise.
+
+    Attributes
+    ----------
+    noise : FoundNoise
+    scale : float
+        What the noise variances are multiplied by.
+    precision : ndarray of shape (n,)
+    likelihood_bound : float
+        Its part of the bound, but for a constant that all noise has.
+    """
+
+    noise: FoundNoise
+    scale: float
+    precision: np.ndarray
+    likelihood_bound: float
 
 
 def learn_with_row_noise(problem, likelihood, learner):
@@ -111,22 +138,27 @@ def learn_with_row_noise(problem, likelihood, learner):
     found : object
         What the learner returns, with the bound and the likelihood of function and noise.
     """
-    trace, noise, best = problem.trace, FoundNoise(likelihood), None
+    trace, best = problem.trace, None
     given, drawn = _without_far_targets(problem), problem.rng.get_state()
     with _first_share(trace):
         found = learner(given)
+    update = _chosen(given, likelihood.candidates or [likelihood], found)
+    if not update.noise.likelihood.has_row_precision:
+        return found if given is problem else learner(problem)
     for round_number in range(_ROUNDS):
-        noise, scale, precision = _updated(given, noise, found)
-        trace.constant = noise.constant
+        noise, trace.constant = update.noise, update.noise.constant
         learns = round_number < _LEARNING_ROUNDS
-        given = _given(problem, result_of(found), scale, precision, learns)
+        given = _given(problem, result_of(found), update, learns)
         problem.rng.set_state(drawn)  # the same groups of rows
         found = learner(given).with_noise(noise)
         gain = np.inf if best is None else _bound(found) - _bound(best)
         best = found if gain > 0.0 else best
-        out_of_time = trace.stopped or trace.clock.left() <= 0.0
-        if out_of_time or gain < _LEAST_GAIN * problem.rows.total_weight:
+        is_over = trace.stopped or getattr(found, "interrupted", False)
+        if is_over or trace.clock.left() <= 0.0:
             break
+        if gain < _LEAST_GAIN * problem.rows.total_weight or round_number == _ROUNDS - 1:
+            break
+        update = _updated(given, noise, _squared_errors(given, found))
     return best
 
 
@@ -165,36 +197,50 @@ def _first_share(trace):
         trace.clock = clock
 
 
-def _updated(given, noise, found):
-    """What the squared errors that are expected say of the noise; see `FoundNoise.updated`."""
+def _chosen(given, candidates, found):
+    """The `Update` of the candidate whose bound is best where the function stays as it is.
+
+    More parameters have to be worth it, as by the Bayesian information criterion.
+    """
+    squares, price = _squared_errors(given, found), 0.5 * np.log(given.rows.total_weight)
+    updates = [_updated(given, FoundNoise(one), squares) for one in candidates]
+    return max(updates, key=lambda each: each.likelihood_bound - price * each.noise.n_parameters)
+
+
+def _squared_errors(given, found):
+    """Expected ones of each row, in units of the noise variance, summed over outputs."""
+    rows = given.rows
+    mean, variance = found.moments_of(rows, given.settings.n_jobs)
+    squares = (rows.targets - mean) ** 2 + variance
+    return (squares / result_of(found).parameters.noise_variance).sum(axis=1)
+
+
+def _updated(given, noise, squares):
+    """What squared errors say of the noise; see `FoundNoise.updated`."""
     rows, n_jobs = given.rows, given.settings.n_jobs
-    mean, variance = found.moments_of(rows, n_jobs)
-    squares = ((rows.targets - mean) ** 2 + variance) / result_of(found).parameters.noise_variance
-    squares = squares.sum(axis=1)
     free = {
         "learns": given.learns,
         "learns_scale": given.learns and given.space.learns("log_noise"),
     }
     if noise.likelihood.varies:
-        _, scale, precision = noise.updated(rows, squares, n_jobs, **free)
-        of_tails = precision / noise.common_precision(rows.X, n_jobs)
-        found = learn_log_noise(
-            given, noise.likelihood, of_tails * squares / scale, noise.log_noise
-        )
+        before = noise.updated(rows, squares, n_jobs, **free)
+        of_tails = before.precision / noise.common_precision(rows.X, n_jobs)
+        scaled = of_tails * squares / before.scale
+        found = learn_log_noise(given, noise.likelihood, scaled, noise.log_noise)
         noise = replace(noise, log_noise=found)
     return noise.updated(rows, squares, n_jobs, **free)
 
 
-def _given(problem, result, scale, precision, learns):
+def _given(problem, result, update, learns):
     """The problem given precisions, on from what was found."""
     parameters = result.parameters
     if problem.learns and problem.space.learns("log_noise"):
-        log_noise = parameters.values["log_noise"] + np.log(scale)
+        log_noise = parameters.values["log_noise"] + np.log(update.scale)
         parameters = problem.space.clipped(parameters.with_values(log_noise=log_noise))
     settings = problem.settings
     return replace(
         problem,
-        rows=problem.rows.with_precision(precision),
+        rows=problem.rows.with_precision(update.precision),
         start=replace(result.start, parameters=parameters, alternatives=()),
         settings=replace(
             settings,

@@ -185,7 +185,22 @@ def test_what_has_no_added_noise_has_no_noise_std():
         fitted.noise_std(X_TEST)
 
 
-@pytest.mark.parametrize("likelihood", ["heteroscedastic", HeteroscedasticGaussian()])
+@pytest.mark.parametrize("model", [None, "fitc", "vif"])
+@pytest.mark.parametrize("kind", ["Gaussian", "StudentT", "Heteroscedastic"])
+def test_the_noise_is_chosen(kind, model):
+    """By the bound: from data of each kind, the kind that they are from."""
+    X, y = data()
+    rng, function = np.random.default_rng(1), np.sin(X[:, 0])
+    if kind == "Gaussian":
+        y = function + 0.1 * rng.standard_normal(500)
+    elif kind == "StudentT":
+        y = function + 0.1 * rng.standard_t(2.5, 500)
+    fitted = made(model, "auto").fit(X, y)
+    assert type(fitted.likelihood_).__name__.startswith(kind)
+    assert fitted.predict_std(X_TEST).shape == (60,)
+
+
+@pytest.mark.parametrize("likelihood", ["auto", "heteroscedastic", HeteroscedasticGaussian()])
 def test_streams_refuse_what_they_cannot_carry(likelihood):
     """They have one noise variance."""
     with pytest.raises(ValueError, match="'likelihood' parameter of a stream must have the same"):

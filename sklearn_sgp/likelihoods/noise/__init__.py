@@ -4,8 +4,15 @@ Likelihoods that are Gaussian given a precision of each row, and what finds thes
 interface and the quadrature of the folder above, which alone imports from here.
 """
 
+from ._auto import AutoNoise
 from ._gaussian import Gaussian
 from ._heteroscedastic import HeteroscedasticGaussian, HeteroscedasticStudentT
 from ._student_t import StudentT
 
-__all__ = ["Gaussian", "HeteroscedasticGaussian", "HeteroscedasticStudentT", "StudentT"]
+__all__ = [
+    "AutoNoise",
+    "Gaussian",
+    "HeteroscedasticGaussian",
+    "HeteroscedasticStudentT",
+    "StudentT",
+]

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from .._base import ExpectedLogDensity, Likelihood
+from .._base import ExpectedLogDensity, Likelihood, NoiseUpdate
 
 
 class Gaussian(Likelihood):
@@ -38,6 +38,11 @@ class Gaussian(Likelihood):
             d_variance=np.full_like(residual, -0.5 / noise_variance),
             d_log_noise=0.5 * (quadratic - 1.0),
         )
+
+    def updated(self, squares, weight, n_outputs, *, learns, learns_scale):
+        """As `StudentT.updated`: all precisions are 1."""
+        scale = np.average(squares, weights=weight) / n_outputs if learns_scale else 1.0
+        return NoiseUpdate(self, float(scale), np.ones(len(squares)), 0.0)
 
     def moments(self, mean, variance, noise_variance):
         """Mean and variance of y, shape (n, t)."""

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import ndtri
 from sklearn.gaussian_process.kernels import Kernel
 
-from .._base import NoiseUpdate
+from ._gaussian import Gaussian
 from ._mixtures import NormalMixture
 from ._student_t import StudentT
 
@@ -65,8 +65,8 @@ class HeteroscedasticGaussian(NormalMixture):
 
     def updated(self, squares, weight, n_outputs, *, learns, learns_scale):
         """As `StudentT.updated`, for squared errors in units of each row's own noise variance."""
-        scale = np.average(squares, weights=weight) / n_outputs if learns_scale else 1.0
-        return NoiseUpdate(self, float(scale), np.ones(len(squares)), 0.0)
+        free = {"learns": learns, "learns_scale": learns_scale}
+        return Gaussian().updated(squares, weight, n_outputs, **free)._replace(likelihood=self)
 
     def moments(self, mean, variance, noise_variance):
         """Mean and variance of y, shape (n, t)."""
