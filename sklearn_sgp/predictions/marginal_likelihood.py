@@ -70,8 +70,9 @@ class MarginalLikelihood:
         Raises
         ------
         ValueError
-            If ``theta`` is given without X and y, or X and y without ``theta``, or if a gradient is
-            wanted without ``theta``.
+            If ``theta`` is given without X and y, or X and y without ``theta``, if a gradient is
+            wanted without ``theta``, or if ``theta`` is given and the noise differs from row to
+            row.
         """
         return self._log_marginal_likelihood(theta, eval_gradient, X, y, sample_weight)
 
@@ -98,6 +99,11 @@ class MarginalLikelihood:
             raise ValueError(
                 "X and y must be given together, and with theta. Got "
                 f"{[name for name, v in (('theta', theta), ('X', X), ('y', y)) if v is not None]}."
+            )
+        if theta is not None and self._result.row_noise is not None:
+            raise ValueError(
+                "theta must be None where the noise differs from row to row, as that is found "
+                f"together with the kernel. Got theta={theta!r} with {self.likelihood_!r}."
             )
         if theta is not None and X is None and not self._keeps_rows:
             raise ValueError(

@@ -185,6 +185,16 @@ def test_what_has_no_added_noise_has_no_noise_std():
         fitted.noise_std(X_TEST)
 
 
+@pytest.mark.parametrize("model", [None, "vif"])
+def test_the_objective_is_known_at_what_was_learned_alone(model):
+    """The noise of each row belongs to the kernel with which it was found."""
+    X, y = data(100)
+    fitted = made(model, optimizer=None).fit(X, y)
+    assert fitted.log_marginal_likelihood() == fitted.objective_
+    with pytest.raises(ValueError, match="theta must be None where the noise differs"):
+        fitted.log_marginal_likelihood(fitted.kernel_.theta, X=X, y=y)
+
+
 @pytest.mark.parametrize("model", [None, "fitc", "vif"])
 @pytest.mark.parametrize("kind", ["Gaussian", "StudentT", "Heteroscedastic"])
 def test_the_noise_is_chosen(kind, model):
