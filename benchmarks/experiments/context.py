@@ -13,6 +13,7 @@ TOY = {"init_size": 128, "batch_size": 64, "max_iter": 3}
 
 
 NOT_RUN = "not run"
+FAILED = "failed"
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,10 @@ class Context:
     def seconds_left(self):
         """Of the experiment."""
         return self._end - time.monotonic()
+
+    def longest_call(self):
+        """Seconds that a rival's call may take: half of what is left, so that others follow."""
+        return 0.5 * max(0.0, self.seconds_left())
 
     def size(self, full, toy):
         return toy if self.smoke else full
@@ -145,7 +150,7 @@ class Context:
             records = self._call(python, adapter, task, paths, options, limit)
         except AdapterError as error:
             self.notes.append(str(error))
-            return Said([], "failed")
+            return Said([], FAILED)
         if not self.calls[-1]["cut_off"]:
             return Said(records)
         return Said(records, f"not done after {self.calls[-1]['seconds']:,.0f} s")
@@ -161,8 +166,8 @@ class Context:
         A rival gets at most half of the time that is left, so that others have their turn. What it
         wrote until then counts; ours must come to its end.
         """
-        is_rival, left = adapter.startswith("peers/"), max(0.0, self.seconds_left())
-        limit = min(limit, 0.5 * left if is_rival else left)
+        is_rival = adapter.startswith("peers/")
+        limit = min(limit, self.longest_call() if is_rival else max(0.0, self.seconds_left()))
         answer = call(python, adapter, task, paths, limit=None if limit > 1e9 else limit, **options)
         made = {"adapter": adapter.partition("/")[2], "task": task, "problems": len(paths)}
         made |= {"allowed": answer.allowed if is_rival else options, "rival": is_rival}
