@@ -1,0 +1,106 @@
+"""What is known of the noise of each row, and what squared errors say of it."""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ..fitting.problem import FitResult
+from ..predictions.noise import VaryingNoise
+
+
+@dataclass(frozen=True)
+class FoundNoise:
+    """What was found of the noise of each row.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+        That predicts.
+    constant : float
+        What the bound has besides the Gaussian one.
+    log_noise : FitResult or None
+        Of the function that the logarithm of the noise variance is, besides a constant.
+    """
+
+    likelihood: object
+    constant: float = 0.0
+    log_noise: FitResult | None = None
+
+    @property
+    def n_parameters(self):
+        """Of tails and of the kernel of the log noise."""
+        of_tails = int("df" in self.likelihood.get_params())
+        return of_tails + (0 if self.log_noise is None else len(self.log_noise.parameters.theta))
+
+    def noise_at(self, X, noise_variance, n_outputs, n_jobs):
+        """The noise at some inputs, as the likelihood's methods take it."""
+        if self.log_noise is None:
+            return noise_variance
+        mean, variance = self.log_noise.moments_at(X, n_jobs)
+        shape = (len(X), n_outputs)
+        log_mean = np.broadcast_to(np.log(noise_variance) + mean, shape)
+        return VaryingNoise(log_mean, np.broadcast_to(variance, shape))
+
+    def with_more(self, other):
+        """The noise of these rows and of others, which has the same log noise."""
+        twice = 0.0 if self.log_noise is None else self.log_noise.posterior.kl()
+        return replace(self, constant=self.constant + other.constant + twice)
+
+    def common_precision(self, X, n_jobs):
+        """E exp(-g) of the log noise g at some inputs, (n,), or 1."""
+        if self.log_noise is None:
+            return 1.0
+        mean, variance = self.log_noise.moments_at(X, n_jobs)
+        return np.exp(0.5 * variance - mean)[:, 0]
+
+    def updated(self, rows, squares, n_jobs, *, learns=False, learns_scale=False):
+        """The noise of rows whose expected squared errors are known, at a given log noise.
+
+        Parameters
+        ----------
+        rows : Rows
+        squares : ndarray of shape (n,)
+            In units of the noise variance, summed over outputs.
+        n_jobs : int or None
+        learns, learns_scale : bool
+            Whether the tails, and a factor of the noise variance, are learned.
+
+        Returns
+        -------
+        update : Update
+        """
+        t, weight = rows.y.shape[1], rows.observations
+        weight = np.ones(len(rows)) if weight is None else weight
+        common, constant = 1.0, 0.0
+        if self.log_noise is not None:
+            mean, variance = (part[:, 0] for part in self.log_noise.moments_at(rows.X, n_jobs))
+            common = np.exp(0.5 * variance - mean)
+            constant = -0.5 * t * float(np.dot(weight, mean)) - self.log_noise.posterior.kl()
+        found = self.likelihood.updated(
+            common * squares, weight, t, learns=learns, learns_scale=learns_scale
+        )
+        noise = replace(self, likelihood=found.likelihood, constant=found.constant + constant)
+        precision = common * found.precision
+        errors = float(np.dot(weight, precision * squares)) / found.scale
+        bound = noise.constant - 0.5 * (t * float(weight.sum()) * np.log(found.scale) + errors)
+        return Update(noise, found.scale, precision, bound)
+
+
+class Update(NamedTuple):
+    """What squared errors say of the noise.
+
+    Attributes
+    ----------
+    noise : FoundNoise
+    scale : float
+        What the noise variances are multiplied by.
+    precision : ndarray of shape (n,)
+    likelihood_bound : float
+        Its part of the bound, but for a constant that all noise has.
+    """
+
+    noise: FoundNoise
+    scale: float
+    precision: np.ndarray
+    likelihood_bound: float
