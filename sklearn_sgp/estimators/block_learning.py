@@ -122,6 +122,12 @@ class BlockLearning:
         return "vif" if labels is None else "pic"
 
     def _alternates(self, likelihood):
+        if not (likelihood.conjugate or likelihood.has_row_precision):
+            raise ValueError(
+                "The 'likelihood' parameter must be Gaussian noise, or Gaussian given a precision "
+                f"of each row: one of {sorted(NORMAL)}. Got {self.likelihood!r}, which "
+                "SVGPRegressor takes."
+            )
         return likelihood.has_row_precision
 
     @property

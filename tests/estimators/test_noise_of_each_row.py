@@ -12,6 +12,7 @@ from sklearn_sgp import AnytimeSGPRegressor, StreamingSGPRegressor, SVGPRegresso
 from sklearn_sgp.likelihoods import (
     HeteroscedasticGaussian,
     HeteroscedasticStudentT,
+    Poisson,
     StudentT,
 )
 from sklearn_sgp.row_noise import alternation
@@ -208,6 +209,12 @@ def test_the_noise_is_chosen(kind, model):
     fitted = made(model, "auto").fit(X, y)
     assert type(fitted.likelihood_).__name__.startswith(kind)
     assert fitted.predict_std(X_TEST).shape == (60,)
+
+
+def test_blocks_refuse_counts():
+    """Their factors are Gaussian."""
+    with pytest.raises(ValueError, match="must be Gaussian noise, or Gaussian given a precision"):
+        AnytimeSGPRegressor(likelihood=Poisson()).fit(*data(60))
 
 
 @pytest.mark.parametrize("likelihood", ["auto", "heteroscedastic", HeteroscedasticGaussian()])
