@@ -36,8 +36,7 @@ GROUPS = {
         CLASSIFIERS,
     ),
     "likelihood": (
-        (SVGPRegressor,),
-        (StreamingSGPRegressor,),
+        (SVGPRegressor, StreamingSGPRegressor),
         (AnytimeSGPRegressor,),
         CLASSIFIERS,
     ),

@@ -194,9 +194,7 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
             Labels of blocks.
         """
         progress.begin()
-        if self._alternates(data.likelihood):
-            learner = partial(learn_with_row_noise, likelihood=data.likelihood, learner=learner)
-            data = data._replace(likelihood=regression_likelihood("gaussian"))
+        learner, data = self._alternating(learner, data.likelihood), self._learned_alone(data)
         previous = getattr(self, "_result", None) if self.warm_start else None
         problem = self._problem(data, clock, previous=previous, labels=labels)
         targets = data.targets
@@ -218,6 +216,18 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
         used = self._result.n_used
         self.n_samples_seen_ = data.n_samples if used is None else used
         progress.end()
+
+    def _alternating(self, learner, likelihood):
+        """Return a learner of function and noise in turn, where the likelihood asks for that."""
+        if not self._alternates(likelihood):
+            return learner
+        return partial(learn_with_row_noise, likelihood=likelihood, learner=learner)
+
+    def _learned_alone(self, data):
+        """Return the data with the likelihood that the function is learned with."""
+        if not self._alternates(data.likelihood):
+            return data
+        return data._replace(likelihood=regression_likelihood("gaussian"))
 
     def _alternates(self, likelihood):
         """Return whether noise of each row is found in turn with the function."""

@@ -58,7 +58,10 @@ class StreamBatches:
             rows, state = stream.examined(self._stream, rows)
             n_damped = state.outliers.count - self._stream.outliers.count
             informative = n_damped < len(rows) and self._targets.is_informative(rows)
+            before, (rows, noise) = self._result.row_noise, self._with_precisions(rows)
             state = stream.add(state, rows, choices, trace, self._targets.n_outputs, informative)
+            if noise is not None:  # the objective is that of this batch alone
+                state = state.with_noise(noise, noise.constant - before.constant)
             self._keep(state, self._targets, rows.total_weight, trace)
             self.n_samples_seen_ += count_samples(X, weight)
         self.log_evidence_ += self.objective_
@@ -74,9 +77,15 @@ class StreamBatches:
         rows = initial.rows
         data = self._encoded_batch(rows.X, rows.y, rows.weight)
         choose = None if choices.inducing is None else choices.inducing.first
+        likelihood, data = data.likelihood, self._learned_alone(data)
         problem = self._problem(data, clock, previous=previous, choose=choose)
         informative = data.targets.is_informative(problem.rows)
-        state = stream.begin(problem, choices, initial, data.targets.n_outputs, informative)
+
+        def learner(problem):
+            own = replace(choices, settings=problem.settings)
+            return stream.begin(problem, own, initial, data.targets.n_outputs, informative)
+
+        state = self._alternating(learner, likelihood)(problem)
         self._keep(state, data.targets, problem.rows.total_weight, problem.trace)
         self.n_samples_seen_ = data.n_samples
         self._learned_with = self._fingerprints()

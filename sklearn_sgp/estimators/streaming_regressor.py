@@ -27,13 +27,18 @@ class StreamingSGPRegressor(StreamBatches, SparseGPRegressor):
         starting values and bounds come from the data, or from the first batch. The kernel refers to
         normalised targets (see ``normalize_y``) and to inputs in their own units.
 
-    likelihood : {"gaussian", "student_t", "poisson"} or instance, default="gaussian"
+    likelihood : {"gaussian", "student_t", "heteroscedastic", "heteroscedastic_student_t", "auto", \
+            "poisson"} or instance, default="gaussian"
         Distribution of an observation given the function. "gaussian" is Gaussian noise. "student_t"
         is noise with outliers: Student-t noise with 4 degrees of freedom, whose squared scale is
         the noise variance. ``StudentT(df=3.0)`` has another number of degrees of freedom, and
-        ``StudentT(df=None)`` learns it. "poisson" is for counts, whose logarithmic rate is the
-        function plus the logarithm of the mean count. Counts are never normalised and have no noise
-        variance. An instance is a :class:`~sklearn_sgp.likelihoods.Likelihood`.
+        ``StudentT(df=None)`` learns it. The noise variance of "heteroscedastic" depends on X, its
+        logarithm being a Gaussian process of its own; that of "heteroscedastic_student_t" is the
+        same with learned tails. Function and noise are then learned in turn. "auto" takes the one
+        of these whose bound is best after a fit with Gaussian noise, which ``likelihood_`` tells.
+        "poisson" is for counts, whose logarithmic rate is the function plus the logarithm of the
+        mean count. Counts are never normalised and have no noise variance. An instance is a
+        :class:`~sklearn_sgp.likelihoods.Likelihood`.
 
     alpha_divergence : float, default=0.0
         Power of the factors of a batch's rows. 0 gives the variational bound, 1 gives expectation
@@ -375,12 +380,7 @@ class StreamingSGPRegressor(StreamBatches, SparseGPRegressor):
 
     def _encoded_batch(self, X, y, weight):
         data = self._encoded(X, y, weight)
-        if not data.likelihood.has_sites:
-            raise ValueError(
-                "The 'likelihood' parameter of a stream must have the same noise variance in every "
-                f"row. Got {self.likelihood!r}, which SVGPRegressor and AnytimeSGPRegressor take."
-            )
-        if self.alpha_divergence > 0.0 and not data.likelihood.conjugate:
+        if self.alpha_divergence > 0.0 and not self._learned_alone(data).likelihood.conjugate:
             raise ValueError(
                 "The 'alpha_divergence' parameter must be 0 for a likelihood other than Gaussian "
                 f"noise. Got {self.alpha_divergence} with {self.likelihood!r}."

@@ -76,8 +76,8 @@ class SparseGPRegressor(MultiOutputMixin, RegressorMixin, RegressionPredictions,
         blocks = self._with_blocks(rows.X, rows.labels)[1]
         mean, variance = self._latent_moments(rows.X, blocks)
         squares = ((rows.targets - mean) ** 2 + variance) / self._result.noise_variance
-        update = noise.updated(rows, squares.sum(axis=1), self.n_jobs)
-        return rows.with_precision(update.precision), noise.with_more(update.noise)
+        noise, precision = noise.joined(rows, squares.sum(axis=1), self.n_jobs)
+        return rows.with_precision(precision), noise
 
 
 class SparseGPClassifier(ClassifierMixin, ClassPredictions, BaseSparseGP):

@@ -7,6 +7,7 @@ import numpy as np
 
 from ..fitting.problem import FitResult
 from ..predictions.noise import VaryingNoise
+from .log_noise import with_squares
 
 
 @dataclass(frozen=True)
@@ -42,10 +43,33 @@ class FoundNoise:
         log_mean = np.broadcast_to(np.log(noise_variance) + mean, shape)
         return VaryingNoise(log_mean, np.broadcast_to(variance, shape))
 
-    def with_more(self, other):
-        """The noise of these rows and of others, which has the same log noise."""
-        twice = 0.0 if self.log_noise is None else self.log_noise.posterior.kl()
-        return replace(self, constant=self.constant + other.constant + twice)
+    def joined(self, rows, squares, n_jobs):
+        """The noise after a later batch, and what it says of the batch's rows.
+
+        Parameters
+        ----------
+        rows : Rows
+        squares : ndarray of shape (n,)
+            As those of `updated`, expected before the batch.
+        n_jobs : int or None
+
+        Returns
+        -------
+        noise : FoundNoise
+            Of all rows.
+        precision : ndarray of shape (n,)
+            Of the batch.
+        """
+        noise, before = self, 0.0
+        if self.log_noise is not None:
+            of_tails = self.updated(rows, squares, n_jobs).precision
+            of_tails = of_tails / self.common_precision(rows.X, n_jobs)
+            log_noise = with_squares(self.log_noise, rows, of_tails * squares, n_jobs)
+            noise, before = replace(self, log_noise=log_noise), self.log_noise.posterior.kl()
+        update = noise.updated(rows, squares, n_jobs)
+        # the divergence of the log noise is that of all rows, and counts once
+        constant = self.constant + before + update.noise.constant
+        return replace(update.noise, constant=constant), update.precision
 
     def common_precision(self, X, n_jobs):
         """E exp(-g) of the log noise g at some inputs, (n,), or 1."""

@@ -43,8 +43,7 @@ def learn_log_noise(given, likelihood, squares, before):
     found : FitResult
     """
     rows, settings, clock = given.rows, given.settings, given.trace.clock
-    log_noise = LogNoise(rows.y.shape[1])
-    of_squares = Rows(rows.X, squares[:, None], rows.observations, np.zeros(1), np.ones(1))
+    log_noise, of_squares = LogNoise(rows.y.shape[1]), _rows_of(rows, squares)
     n_inducing = likelihood.n_inducing
     if n_inducing is None:
         n_inducing = min(_INDUCING, max(len(given.start.parameters.Z), 1))
@@ -72,3 +71,36 @@ def learn_log_noise(given, likelihood, squares, before):
         is_interim=True,
     )
     return stages.learn(problem)
+
+
+def with_squares(found, rows, squares, n_jobs):
+    """q(g) with the squared errors of a later batch; kernel and inducing inputs stay.
+
+    Parameters
+    ----------
+    found : FitResult
+    rows : Rows
+    squares : ndarray of shape (n,)
+    n_jobs : int or None
+
+    Returns
+    -------
+    found : FitResult
+    """
+    added = SiteInference(found.start.likelihood, 1).add(
+        found.posterior,
+        found.parameters,
+        _rows_of(rows, squares),
+        scale=1.0,
+        is_new=True,
+        natural_step=1.0,
+        gradient=None,
+        n_jobs=n_jobs,
+    )
+    added.q.warm_cache()
+    return replace(found, posterior=added.q)
+
+
+def _rows_of(rows, squares):
+    """Squared errors as the targets of rows."""
+    return Rows(rows.X, squares[:, None], rows.observations, np.zeros(1), np.ones(1))

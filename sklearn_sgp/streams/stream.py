@@ -103,6 +103,14 @@ class StreamState:
     outliers: Outliers
     initial_rows: InitialRows | None = None
 
+    def with_noise(self, noise, constant=None):
+        """The same with noise of each row; see `FitResult.with_noise`."""
+        return replace(self, result=self.result.with_noise(noise, constant))
+
+    def moments_of(self, rows, n_jobs):
+        """As those of `FitResult`."""
+        return self.result.moments_of(rows, n_jobs)
+
 
 def begin(problem, choices, initial, n_outputs, is_informative):
     """The state after the first batch.
@@ -150,7 +158,7 @@ def examined(state, rows):
     rows knows what is one.
     """
     knows = state.has_signal and state.weight_learned > 0.0 and state.n_rows >= _MIN_ROWS_FOR_SIGNAL
-    if knows and state.result.likelihood.conjugate:
+    if knows and state.result.start.likelihood.conjugate:
         rows, outliers = state.outliers.damped(rows, state.result)
     else:
         outliers = state.outliers.seen(len(rows))
