@@ -43,7 +43,9 @@ def learn_with_row_noise(problem, likelihood, learner):
     given, drawn = _without_far_targets(problem), problem.rng.get_state()
     with _first_share(trace):
         found = learner(given)
-    update = _chosen(given, likelihood.candidates or [likelihood], found)
+    learns_scale = problem.learns and problem.space.learns("log_noise")
+    free = {"learns": problem.learns, "learns_scale": learns_scale}
+    update = _chosen(given, likelihood.candidates or [likelihood], found, free)
     if not update.noise.likelihood.has_row_precision:
         return found if given is problem else learner(problem)
     for round_number in range(_ROUNDS):
@@ -59,7 +61,7 @@ def learn_with_row_noise(problem, likelihood, learner):
             break
         if gain < _LEAST_GAIN * problem.rows.total_weight or round_number == _ROUNDS - 1:
             break
-        update = _updated(given, noise, _squared_errors(given, found))
+        update = _updated(given, noise, _squared_errors(given, found), free)
     return best
 
 
@@ -98,13 +100,13 @@ def _first_share(trace):
         trace.clock = clock
 
 
-def _chosen(given, candidates, found):
+def _chosen(given, candidates, found, free):
     """The `Update` of the candidate whose bound is best where the function stays as it is.
 
     More parameters have to be worth it, as by the Bayesian information criterion.
     """
     squares, price = _squared_errors(given, found), 0.5 * np.log(given.rows.total_weight)
-    updates = [_updated(given, FoundNoise(one), squares) for one in candidates]
+    updates = [_updated(given, FoundNoise(one), squares, free) for one in candidates]
     return max(updates, key=lambda each: each.likelihood_bound - price * each.noise.n_parameters)
 
 
@@ -116,13 +118,9 @@ def _squared_errors(given, found):
     return (squares / result_of(found).parameters.noise_variance).sum(axis=1)
 
 
-def _updated(given, noise, squares):
-    """What squared errors say of the noise; see `FoundNoise.updated`."""
+def _updated(given, noise, squares, free):
+    """What squared errors say of the noise; see `FoundNoise.updated` for what is ``free``."""
     rows, n_jobs = given.rows, given.settings.n_jobs
-    free = {
-        "learns": given.learns,
-        "learns_scale": given.learns and given.space.learns("log_noise"),
-    }
     if noise.likelihood.varies:
         before = noise.updated(rows, squares, n_jobs, **free)
         of_tails = before.precision / noise.common_precision(rows.X, n_jobs)
