@@ -11,12 +11,22 @@ LEGEND = (
     "RMSE / log density of standardised targets on test rows, means over splits; the best is bold. "
     "A cell tells where a rival had fewer rows or splits, or did not come to its end."
 )
-NOTHING = "`against_boosting` was not run at this commit."
+NOTHING = "`against_boosting` was not run yet."
 
 
 def _found(results):
     found = results["experiments"].get("against_boosting", {})
     return found if "why_not" in found else None
+
+
+def legend(results):
+    """What the cells are, and when they were measured: it need not be the run of the page."""
+    found = _found(results)
+    return (
+        f"{LEGEND} Measured at commit {found['commit']}, {found['begun']}, load "
+        f"{found['load']:.1f}, {found['splits']} splits at most where there are several; rivals but tuned boosting in a run of "
+        "their own."
+    )
 
 
 def rows(results):

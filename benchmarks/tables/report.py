@@ -16,11 +16,11 @@ ALL = "<!-- results: begin -->", "<!-- results: end -->"
 
 
 def as_text(results):
-    results, left_out = of_newest_run(results)
     parts, body = [], list(opening.rows(results))
     if body:
-        parts = [_text_table(opening.TITLE, opening.COLUMNS, body), opening.LEGEND]
+        parts = [_text_table(opening.TITLE, opening.COLUMNS, body), opening.legend(results)]
         parts.append(opening.losses(results))
+    results, left_out = of_newest_run(results)
     if results["experiments"]:
         parts.append("\n".join(heading(results, left_out)))
     return "\n\n".join([*parts, *(_text_table(*table) for table in tables(results))])
@@ -91,12 +91,11 @@ def as_markdown(results):
 
 def opening_as_markdown(results):
     """The table that the page opens with, and where ours is behind."""
-    results = of_newest_run(results)[0]
     body = list(opening.rows(results))
     if not body:
         return opening.NOTHING
-    table = "\n".join(_markdown_table(opening.COLUMNS, body))
-    return "\n\n".join([f"## {opening.TITLE}", table, opening.losses(results), opening.LEGEND])
+    table, legend = "\n".join(_markdown_table(opening.COLUMNS, body)), opening.legend(results)
+    return "\n\n".join([f"## {opening.TITLE}", table, opening.losses(results), legend])
 
 
 def _markdown_table(columns, body):
