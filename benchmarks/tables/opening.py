@@ -24,8 +24,8 @@ def legend(results):
     found = _found(results)
     return (
         f"{LEGEND} Measured at commit {found['commit']}, {found['begun']}, load "
-        f"{found['load']:.1f}, {found['splits']} splits at most where there are several; rivals but tuned boosting in a run of "
-        "their own."
+        f"{found['load']:.1f}, {found['splits']} splits at most where there are several; rivals "
+        "but tuned boosting in a run of their own."
     )
 
 
