@@ -256,7 +256,7 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
                 check_random_state(0),
             )
         )
-        if getattr(found, "interrupted", False):
+        if found.interrupted:
             raise KeyboardInterrupt
         offset = rows.total_weight * targets.log_scale
         return self._fitted_attributes(found, targets, sample.total_weight) | {
@@ -324,12 +324,12 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
 
         Parameters
         ----------
-        found : FitResult, or an object that has one as ``result``
+        found : FitResult, BlockFitResult or StreamState
         targets : Targets or ClassLabels
         weight : float
             Weight of the rows that the objective counts.
         """
-        result = getattr(found, "result", found)
+        result = found.result
         attributes = {
             "_result": result,
             "_targets": targets,

@@ -18,6 +18,7 @@ from ..likelihoods._names import (
 )
 from ..predictions.classification import ClassPredictions
 from ..predictions.regression import RegressionPredictions
+from ..row_noise.found_noise import squared_errors
 from .base import SHARED_CONSTRAINTS, BaseSparseGP
 
 REGRESSOR_CONSTRAINTS = SHARED_CONSTRAINTS | {
@@ -75,8 +76,8 @@ class SparseGPRegressor(MultiOutputMixin, RegressorMixin, RegressionPredictions,
             return rows, None
         blocks = self._with_blocks(rows.X, rows.labels)[1]
         mean, variance = self._latent_moments(rows.X, blocks)
-        squares = ((rows.targets - mean) ** 2 + variance) / self._result.noise_variance
-        noise, precision = noise.joined(rows, squares.sum(axis=1), self.n_jobs)
+        squares = squared_errors(rows, mean, variance, self._result.noise_variance)
+        noise, precision = noise.joined(rows, squares, self.n_jobs)
         return rows.with_precision(precision), noise
 
 
