@@ -33,7 +33,7 @@ from ..fitting.inference import inference_for
 from ..fitting.partial_fit import add_rows, more_inducing_inputs
 from ..fitting.problem import Problem, Settings
 from ..fitting.starting_values import Choices, start
-from ..likelihoods._names import regression_likelihood
+from ..likelihoods._names import has_sites, regression_likelihood
 from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
 from ..row_noise.alternation import learn_with_row_noise
@@ -231,7 +231,7 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
 
     def _alternates(self, likelihood):
         """Return whether noise of each row is found in turn with the function."""
-        return not likelihood.has_sites
+        return not has_sites(likelihood)
 
     def _problem(self, data, clock, *, previous=None, labels=None, choose=None):
         """Make the `Problem` of a fit, or of its first batch."""
