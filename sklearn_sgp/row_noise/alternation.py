@@ -98,8 +98,12 @@ def _chosen(given, candidates, found, free):
     More parameters have to be worth it, as by the Bayesian information criterion.
     """
     squares, price = _squared_errors(given, found), 0.5 * np.log(given.rows.total_weight)
-    same = LogNoiseMoments.zeros(len(squares))
-    updates = [_updated(given, FoundNoise(one), same, squares, free) for one in candidates]
+    updates, log_noise, at_rows = [], None, LogNoiseMoments.zeros(len(squares))
+    for one in candidates:
+        noise = FoundNoise(one, log_noise=log_noise)  # tails take what g has left, not all of it
+        update = _updated(given, noise, at_rows, squares, free)
+        updates.append(update)
+        log_noise, at_rows = update.noise.log_noise, update.at_rows
     return max(updates, key=lambda each: each.likelihood_bound - price * each.noise.n_parameters)
 
 
