@@ -385,6 +385,7 @@ class StreamingSGPRegressor(StreamBatches, SparseGPRegressor):
                 "The 'alpha_divergence' parameter must be 0 for a likelihood other than Gaussian "
                 f"noise. Got {self.alpha_divergence} with {self.likelihood!r}."
             )
-        if self.normalize_y is not True or not data.likelihood.scales_targets:
+        given = isinstance(self.normalize_y, tuple) or not self.normalize_y
+        if given or not data.likelihood.scales_targets:
             return data
         return data._replace(targets=data.targets.with_scale_of_constants(data.y))

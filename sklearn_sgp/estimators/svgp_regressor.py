@@ -371,5 +371,7 @@ class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
             if self.total_samples is not None:
                 self._result = scaled_to_total(self._result, self.total_samples)
         else:
-            self._add_to_posterior(self._later_rows(X, y, weight), clock)
+            rows = self._later_rows(X, y, weight)
+            self._targets = self._targets.joined(self._targets.columns(y), weight)
+            self._add_to_posterior(rows, clock)
         return self

@@ -1,0 +1,260 @@
+"""Which warp suits the targets: a power transformation, or one learned with kernel and noise."""
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.stats import norm
+
+from .._linalg import NotPositiveDefiniteError, single_blas_thread
+from .._warnings import warn_caller
+from ..data.checks import LARGEST
+from ..data.rows import Rows, column_mean_std, drop_zero_weight, random_index
+from ..fitting.starting_values import start
+from ..kernels._length_scales import nearness_scales
+from ..optimize.lbfgs import ascend_lbfgs
+from ..optimize.parameters import Group
+from ..optimize.progress import Clock, Plateau, Trace
+from ..partitions.sampling import LARGEST_WHOLE, sampled_groups
+from .continued import Identity, Warp
+from .evidence import WarpedEvidence
+from .shapes import EACH, TERMS, TanhSum, YeoJohnson, tanh_sum_gradient
+
+# Fewer rows or different targets than these say nothing about a warp.
+_LEAST_ROWS, _LEAST_TARGETS = 20, 10
+# Rows that are drawn to learn a warp from, a third of which only judge it; groups of them, rows of
+# a group, and rows that it is conditioned on.
+_ROWS, _TEST_SHARE = 50_000, 3
+_GROUPS, _SIZE, _NEIGHBORS = 24, 50, 50
+# Iterations for kernel and noise alone, then for them with and without a warp.
+_FIRST_ITERATIONS, _ITERATIONS = 15, 30
+# A warp that gains less, in nats a row, is not kept: predictions cost more with one.
+_LEAST_GAIN = 2e-3
+# Bounds of log b, log c and d: bends of at most a hundred and at least a tenth of the spread.
+_BOUNDS = np.repeat(
+    [[np.log(1e-4), np.log(1e2)], [np.log(0.05), np.log(10.0)], [-30.0, 30.0]], TERMS, axis=0
+)
+_REFERENCE_ROWS, _POWER_ROWS = 2048, 1_000_000
+_USUAL = norm.ppf(0.9) - norm.ppf(0.1)
+
+
+def power_warps(y, weight):
+    """The warp of scikit-learn's `PowerTransformer` for each output.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n, t)
+    weight : ndarray of shape (n,) or None
+        Whole numbers count rows; others are not used.
+
+    Returns
+    -------
+    warps : tuple of Warp or Identity
+    """
+    from sklearn.preprocessing import PowerTransformer  # a slow import
+
+    sample = y[:: -(-len(y) // _POWER_ROWS)]
+    if weight is not None:
+        y, _, weight = drop_zero_weight(y, y, weight)
+        sample = y
+        if (weight == np.floor(weight)).all() and weight.sum() <= _POWER_ROWS:
+            sample = np.repeat(y, weight.astype(np.intp), axis=0)
+    warps = []
+    for c in range(y.shape[1]):
+        if not _can_be_warped(y[:, c]):
+            warps.append(Identity())
+            continue
+        own = PowerTransformer(standardize=False).fit(sample[:, [c]])
+        warps.append(_sound(YeoJohnson(float(own.lambdas_[0])), y[:, c]))
+    return tuple(warps)
+
+
+def learned_warps(X, y, weight, choices, likelihood, settings, rng, seconds=np.inf):
+    """A warp for each output, learned with kernel and noise; the identity where none is better.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    y : ndarray of shape (n, t)
+    weight : ndarray of shape (n,) or None
+    choices : starting_values.Choices
+        Of the model. What it holds, the kernel or noise, is held here.
+    likelihood : Likelihood
+        Gaussian noise.
+    settings : problem.Settings
+    rng : numpy.random.RandomState
+    seconds : float
+        For all outputs.
+
+    Returns
+    -------
+    warps : tuple of Warp or Identity
+    """
+    X, y, weight = drop_zero_weight(X, y, weight)
+    choices = replace(
+        choices, n_inducing=1, inducing=X[:1], optimize_inducing=False, learns=False, tries="one"
+    )
+    learns, t = settings.optimizer is not None, y.shape[1]
+    warps = []
+    with single_blas_thread():  # groups are small
+        for c in range(t):
+            own = replace(choices, noise_variance=_of_output(choices.noise_variance, c))
+            one = _OneOutput(X, y[:, c], weight, own, likelihood, learns, settings.n_jobs, rng)
+            warps.append(one.learned(seconds / t))
+    return tuple(warps)
+
+
+def _of_output(value, output):
+    return np.ravel(value)[output] if np.size(value) > 1 else value
+
+
+def _can_be_warped(y):
+    """Whether there are enough different targets, also after rounding by their size."""
+    values = np.unique(y)
+    resolved = np.diff(values) > 1e-13 * np.abs(values).max(initial=0.0)
+    return len(y) >= _LEAST_ROWS and np.count_nonzero(resolved) >= _LEAST_TARGETS - 1
+
+
+def _sound(shape, y):
+    """The `Warp` of a shape, or the identity where its values or those of its inverse are not."""
+    values = np.unique(y[:: -(-len(y) // _POWER_ROWS)])
+    with np.errstate(all="ignore"):
+        z, low, high = shape.value(values), y.min(), y.max()
+        ends = np.exp(shape.log_slope(np.array([low, high])))
+        is_sound = np.isfinite(z).all() and np.abs(z).max() <= LARGEST and z[0] < z[-1]
+        if not (is_sound and np.isfinite(ends).all()):
+            return Identity()
+        warp = Warp(shape, float(low), float(high))
+        back = warp.inverse(warp(values))
+    return warp if np.abs(back - values).max() <= 1e-6 * (high - low) else Identity()
+
+
+class _OneOutput:
+    """Learns the warp of one output."""
+
+    def __init__(self, X, y, weight, choices, likelihood, learns, n_jobs, rng):
+        self.y, self.rng, self.learns, self.n_jobs = y, rng, learns, n_jobs
+        self.X, self.weight, self.choices, self.likelihood = X, weight, choices, likelihood
+
+    def learned(self, seconds):
+        """A `Warp`, or the identity."""
+        if not _can_be_warped(self.y):
+            return Identity()
+        self.center, self.spread = _center_and_spread(self.y)
+        try:
+            psi = self._psi(seconds)
+        except NotPositiveDefiniteError:
+            warn_caller(
+                "Covariances of near rows must be positive definite for a warp to be learned. Got "
+                'one that is not: targets are only scaled, as with normalize_y=True. Take "yeo-'
+                'johnson", or raise the lower one of noise_variance_bounds.',
+                UserWarning,
+            )
+            return Identity()
+        if psi is None:
+            return Identity()
+        return _sound(TanhSum(psi, self.center, self.spread), self.y)
+
+    def _psi(self, seconds):
+        """Parameters of the best warp, or None where no warp is as good."""
+        rows, rest = self._drawn()
+        started = self._started()
+        space = started.space if self.learns else replace(started.space, groups=())
+        n_whole, groups = rest is None, self._groups(rows, started.parameters)
+        parameters = started.parameters
+        parameters = self._ascend(
+            groups, rows, space, parameters, _FIRST_ITERATIONS, 0.2 * seconds
+        )
+        if not n_whole:
+            groups = self._groups(rows, parameters)
+        plain = self._ascend(groups, rows, space, parameters, _ITERATIONS, 0.4 * seconds)
+        of_warp = replace(space, groups=(*space.groups, Group("warp", _BOUNDS)))
+        evidence = self._evidence(groups, rows)
+        begins = [parameters.with_values(warp=psi) for psi in self._first_shapes()]
+        best = max(begins, key=lambda begin: evidence(begin)[0])
+        warped = self._ascend(groups, rows, of_warp, best, _ITERATIONS, 0.4 * seconds)
+        price = 0.5 * np.log(rows.total_weight) * TERMS * EACH
+        if not n_whole:
+            evidence, price = self._evidence(self._groups(rest, plain), rows), 0.0
+        gain = evidence(warped)[0] - evidence(plain)[0] - price
+        is_better = gain > _LEAST_GAIN * evidence.weight
+        return warped.values["warp"] if is_better else None
+
+    def _drawn(self):
+        """Rows to learn from, and others to judge by; None where there are few rows."""
+        center, spread = np.array([self.center]), np.array([self.spread])
+        rows = Rows(self.X, self.y[:, None], self.weight, center, spread)
+        if len(rows) <= LARGEST_WHOLE:
+            return rows, None
+        index = random_index(len(rows), min(len(rows), _ROWS), self.rng)
+        n_test = len(index) // _TEST_SHARE
+        test, own = np.sort(index[:n_test]), np.sort(index[n_test:])
+        return rows.select(own), rows.select(test)
+
+    def _started(self):
+        rows = Rows(self.X, self.y[:, None], self.weight, np.zeros(1), np.ones(1))
+        return start(rows, self.choices, self.likelihood, self.rng)
+
+    def _groups(self, rows, parameters):
+        std = column_mean_std(self.X, self.weight)[1]
+        scale = nearness_scales(parameters.kernel, std)
+        return sampled_groups(rows, scale, _GROUPS, _SIZE, _NEIGHBORS, self.rng)
+
+    def _evidence(self, groups, rows):
+        some = rows.select(slice(None, None, -(-len(rows) // _REFERENCE_ROWS)))
+        return WarpedEvidence(groups, some.targets[:, 0], some.weights[1], self.n_jobs)
+
+    def _ascend(self, groups, rows, space, parameters, max_iter, seconds):
+        evidence = self._evidence(groups, rows)
+        if not len(space.pack(parameters)):
+            return parameters
+        plateau = Plateau(1e-4 * evidence.weight, 3)
+        found, _, _ = ascend_lbfgs(
+            evidence,
+            space,
+            parameters,
+            max_iter=max_iter,
+            plateau=plateau,
+            trace=Trace(Clock()),
+            seconds=seconds,
+        )
+        return found
+
+    def _first_shapes(self):
+        """Parameters of almost the identity, and of a shape like that of Yeo and Johnson."""
+        levels = (np.arange(200) + 0.5) / 200
+        t = (np.quantile(self.y, levels) - self.center) / self.spread
+        almost = np.concatenate(
+            [
+                np.full(TERMS, np.log(0.1)),
+                np.zeros(TERMS),
+                np.clip(-np.quantile(t, [0.1, 0.5, 0.9]), *_BOUNDS[-1]),
+            ]
+        )
+        yield almost
+        power = power_warps(t[:, None], None)[0]
+        if not isinstance(power, Identity):
+            yield _fitted_shape(t, power(t), almost)
+
+
+def _center_and_spread(y):
+    """Median and standard deviation, the latter by quantiles that a few far targets do not move."""
+    low, center, high = np.quantile(y, [0.1, 0.5, 0.9])
+    spread = (high - low) / _USUAL
+    return float(center), float(spread) if spread > 0.0 else float(y.std())
+
+
+def _fitted_shape(t, z, begin):
+    """Parameters with which a sum of tanh is nearest to a line of some values."""
+    z = (z - z.mean()) / z.std()
+
+    def loss(psi):
+        value, _, of_value, _ = tanh_sum_gradient(t, psi)
+        center, scale = value.mean(), value.std()
+        standard = (value - center) / scale
+        error = standard - z
+        d_scale = standard @ of_value / len(t)
+        slope = (of_value - of_value.mean(axis=0) - standard[:, None] * d_scale) / scale
+        return 0.5 * error @ error, error @ slope
+
+    return minimize(loss, begin, jac=True, method="L-BFGS-B", bounds=_BOUNDS).x
