@@ -20,6 +20,7 @@ _REACH, _DENSE_STEP, _STEP = 8.0, 0.125, 0.5
 # Components of smaller probability do not count, and of more than so many some are joined.
 _NEGLIGIBLE, _MOST_COMPONENTS = -28.0, 80
 _TERMS = 24  # of the Hermite series
+_TINY = np.finfo(np.float64).tiny
 _PIECE = 1 << 18  # largest number of function values in memory
 
 
@@ -173,7 +174,7 @@ def _moments(warp, mean, variances, weights, total, variance, n_terms):
     size = 0.5 * (warp.end_slopes[0] ** 2 + warp.end_slopes[1] ** 2)
     rest = np.square(y) @ density - size * variances
     second = size * total + np.einsum("ij,ij->i", weights, rest)
-    terms, ratio = np.empty((len(mean), n_terms)), np.sqrt(variance[:, None] / variances)
+    terms, ratio = np.empty((len(mean), n_terms)), np.sqrt(variance)[:, None] / np.maximum(sd, _TINY)
     before, hermite, share = np.zeros_like(u), np.ones_like(u), weights
     for k in range(1, n_terms + 1):  # He_k / sqrt(k!)
         before, hermite = hermite, (u * hermite - np.sqrt(k - 1) * before) / np.sqrt(k)

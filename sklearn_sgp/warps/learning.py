@@ -65,7 +65,8 @@ def power_warps(y, weight):
             warps.append(Identity())
             continue
         own = PowerTransformer(standardize=False).fit(sample[:, [c]])
-        warps.append(_sound(YeoJohnson(float(own.lambdas_[0])), y[:, c]))
+        shape = YeoJohnson(float(own.lambdas_[0]), float(np.median(y[:, c])))
+        warps.append(_sound(shape, y[:, c]))
     return tuple(warps)
 
 

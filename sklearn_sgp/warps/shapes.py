@@ -15,44 +15,69 @@ TERMS, EACH = 3, 3
 class YeoJohnson:
     """The power transformation of Yeo and Johnson (2000), for numbers of either sign.
 
+    It is (phi(y) - phi(centre)) / phi'(centre), which keeps digits where phi hardly varies: -4 is
+    the best power for 9,568 readings between 420 and 496, whose phi have 11 digits in common.
+
     Parameters
     ----------
     power : float
         lambda: 1 is the identity, 0 the logarithm of 1 + y for positive y.
+    centre : float, default=0.0
     """
 
     power: float
+    centre: float = 0.0
 
     def value(self, y):
-        """phi(y), of any shape."""
-        size = np.abs(y)
-        with np.errstate(over="ignore"):  # on the side that is not taken
-            positive, negative = _power(size, self.power), _power(size, 2.0 - self.power)
-        return np.where(y >= 0.0, positive, -negative)
+        """Values, of any shape."""
+        if self.centre < 0.0:
+            return -self._reflected.value(-y)
+        unit, of_zero, slope = self._units
+        # the branch that is not taken sees zeros
+        above = unit * _power(np.log1p((np.maximum(y, 0.0) - self.centre) / unit), self.power)
+        below = of_zero - _power(np.log1p(np.maximum(-y, 0.0)), 2.0 - self.power) / slope
+        return np.where(y >= 0.0, above, below)
 
     def log_slope(self, y):
-        """log phi'(y)."""
-        return (self.power - 1.0) * np.sign(y) * np.log1p(np.abs(y))
+        """Logarithms of the slopes."""
+        return (self.power - 1.0) * (_signed_log(y) - _signed_log(self.centre))
 
     def inverse(self, z):
-        """The y with phi(y) = z."""
-        size = np.abs(z)
-        positive, negative = _unpower(size, self.power), _unpower(size, 2.0 - self.power)
-        return np.where(z >= 0.0, positive, -negative)
+        """The y with value z."""
+        if self.centre < 0.0:
+            return -self._reflected.inverse(-z)
+        unit, of_zero, slope = self._units
+        up, down = np.maximum(z, of_zero), np.maximum(of_zero - z, 0.0)
+        above = self.centre + unit * np.expm1(_log_of_power(up / unit, self.power))
+        below = -np.expm1(_log_of_power(down * slope, 2.0 - self.power))
+        return np.where(z >= of_zero, above, below)
+
+    @property
+    def _reflected(self):
+        return YeoJohnson(2.0 - self.power, -self.centre)
+
+    @property
+    def _units(self):
+        """1 + centre, the value of 0, and phi'(centre), for a centre that is not negative."""
+        unit = 1.0 + self.centre
+        of_zero = unit * _power(-np.log1p(self.centre), self.power)
+        return unit, of_zero, unit ** (self.power - 1.0)
 
 
-def _power(size, power):
-    """((1 + y)^power - 1) / power, its limit log(1 + y) included."""
-    log = np.log1p(size)
+def _signed_log(y):
+    return np.sign(y) * np.log1p(np.abs(y))
+
+
+def _power(log, power):
+    """(x^power - 1) / power of log x, its limit log x included."""
     return log if power == 0.0 else np.expm1(power * log) / power
 
 
-def _unpower(size, power):
-    """The inverse; beyond its range, where nobody asks, the largest number."""
+def _log_of_power(value, power):
+    """The inverse; beyond its range, where nobody asks, a number that is finite."""
     if power == 0.0:
-        return np.expm1(np.minimum(size, 700.0))
-    log = np.log1p(np.maximum(power * size, -1.0 + 1e-16)) / power
-    return np.expm1(np.minimum(log, 700.0))
+        return np.minimum(value, 700.0)
+    return np.minimum(np.log1p(np.maximum(power * value, -1.0 + 1e-16)) / power, 700.0)
 
 
 @dataclass(frozen=True)
