@@ -239,8 +239,9 @@ def _given_scaling(y, normalize_y):
         valid = False
     if not valid:
         raise ValueError(
-            "The 'normalize_y' parameter must be a bool or a pair of a finite mean and a positive "
-            f"scale, numbers or one for each of the {y.shape[1]} outputs. Got {normalize_y!r}."
+            "The 'normalize_y' parameter must be a bool, 'yeo-johnson', 'warped', or a pair of a "
+            "finite mean and a positive scale, numbers or one for each of the "
+            f"{y.shape[1]} outputs. Got {normalize_y!r}."
         )
     if (np.abs(y - mean) > LARGEST * scale).any():
         raise ValueError(

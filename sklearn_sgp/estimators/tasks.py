@@ -69,9 +69,7 @@ class SparseGPRegressor(MultiOutputMixin, RegressorMixin, RegressionPredictions,
             return power_warps(y, weight)
         noise, rng = regression_likelihood("gaussian"), check_random_state(self.random_state)
         seconds = np.inf if self.max_time is None else WARP_SHARE * self.max_time
-        return learned_warps(
-            X, y, weight, self._choices(), noise, self._settings(), rng, seconds
-        )
+        return learned_warps(X, y, weight, self._choices(), noise, self._settings(), rng, seconds)
 
     def _given_likelihood(self):
         return regression_likelihood(self.likelihood)

@@ -60,7 +60,7 @@ class RegressionPredictions:
 
         include_noise : bool, default=True
             True gives the standard deviation of a new observation, False that of the latent
-            function.
+            function, in units of y.
 
         Returns
         -------
@@ -72,8 +72,9 @@ class RegressionPredictions:
     def noise_std(self, X):
         """Predict the standard deviation of the noise alone.
 
-        With ``likelihood="heteroscedastic"`` or "heteroscedastic_student_t" it depends on X, else
-        it is the same everywhere.
+        With ``likelihood="heteroscedastic"`` or "heteroscedastic_student_t" it depends on X, and
+        with transformed targets (``normalize_y``), where it is that of an observation whose latent
+        function is known to be its predictive mean; else it is the same everywhere.
 
         Parameters
         ----------
@@ -241,9 +242,7 @@ class RegressionPredictions:
         X, blocks = self._with_blocks(X, blocks)
         if return_cov:
             latent = self._latent("mean_covariance", X, blocks)
-            return covariance_in_units(
-                self._targets, self.likelihood_, *latent, self._noise_at(X)
-            )
+            return covariance_in_units(self._targets, self.likelihood_, *latent, self._noise_at(X))
         if return_std:
             return self._mean_std(X, blocks, include_noise=True)
         if not self.likelihood_.identity_mean or self._targets.warps is not None:

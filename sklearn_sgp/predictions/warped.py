@@ -174,7 +174,10 @@ def _moments(warp, mean, variances, weights, total, variance, n_terms):
     size = 0.5 * (warp.end_slopes[0] ** 2 + warp.end_slopes[1] ** 2)
     rest = np.square(y) @ density - size * variances
     second = size * total + np.einsum("ij,ij->i", weights, rest)
-    terms, ratio = np.empty((len(mean), n_terms)), np.sqrt(variance)[:, None] / np.maximum(sd, _TINY)
+    terms, ratio = (
+        np.empty((len(mean), n_terms)),
+        np.sqrt(variance)[:, None] / np.maximum(sd, _TINY),
+    )
     before, hermite, share = np.zeros_like(u), np.ones_like(u), weights
     for k in range(1, n_terms + 1):  # He_k / sqrt(k!)
         before, hermite = hermite, (u * hermite - np.sqrt(k - 1) * before) / np.sqrt(k)

@@ -154,8 +154,8 @@ def begin(problem, choices, initial, n_outputs, is_informative):
 def examined(state, rows, targets):
     """The rows of a later batch with outliers damped, and the state that has counted them.
 
-    ``targets``, a `data.targets.Targets`, has the units that a warning tells values in. Only Gaussian noise has no word for outliers, and only a stream that has learned from enough
-    rows knows what is one.
+    Only Gaussian noise has no word for outliers, and only a stream that has learned from enough
+    rows knows what is one. ``targets`` (`Targets`) has the units in which a warning tells of them.
     """
     knows = state.has_signal and state.weight_learned > 0.0 and state.n_rows >= _MIN_ROWS_FOR_SIGNAL
     if knows and state.result.start.likelihood.conjugate:

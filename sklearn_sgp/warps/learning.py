@@ -163,9 +163,7 @@ class _OneOutput:
         space = started.space if self.learns else replace(started.space, groups=())
         n_whole, groups = rest is None, self._groups(rows, started.parameters)
         parameters = started.parameters
-        parameters = self._ascend(
-            groups, rows, space, parameters, _FIRST_ITERATIONS, 0.2 * seconds
-        )
+        parameters = self._ascend(groups, rows, space, parameters, _FIRST_ITERATIONS, 0.2 * seconds)
         if not n_whole:
             groups = self._groups(rows, parameters)
         plain = self._ascend(groups, rows, space, parameters, _ITERATIONS, 0.4 * seconds)

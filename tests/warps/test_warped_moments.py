@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.integrate import quad
 from scipy.stats import norm, t
 
 from sklearn_sgp.data.targets import Targets
@@ -28,29 +27,23 @@ def inverse(warp, z):
     return warp.inverse(0.7 + 1.3 * z)
 
 
-def expected_moments(warp, density, mean, width):
-    """Mean and variance of h(z) by scipy's quadrature, z of a given density."""
-    ends = [(end - 0.7) / 1.3 for end in warp.ends]
-    edges = np.unique(np.clip([*ends, mean], mean - width, mean + width))
-    edges = np.concatenate([[mean - width], edges, [mean + width]])
-    first, second = (
-        sum(
-            quad(lambda z: inverse(warp, z) ** k * density(z), *pair, epsrel=1e-8, limit=200)[0]
-            for pair in zip(edges[:-1], edges[1:], strict=True)
-        )
-        for k in (1, 2)
-    )
-    return first, second - first**2
+def expected_moments(warp, density, mean):
+    """Mean and variance of h(z) by a sum over very many z, up to 1e12 from the mean."""
+    u = np.linspace(-28.0, 28.0, 200_001)
+    z, share = mean + np.sinh(u), np.cosh(u) * (u[1] - u[0])
+    y, share = inverse(warp, z) - inverse(warp, mean), share * density(z)
+    first, second = y @ share, y**2 @ share
+    return first + inverse(warp, mean), second - first**2
 
 
 @pytest.mark.parametrize("warp", [TANH, LOG])
 @pytest.mark.parametrize("likelihood", [Gaussian(), None])
 def test_normal_ones(warp, likelihood):
-    """Mean and variance of h(z), z normal with noise or without, are those of scipy's quad."""
+    """Mean and variance of h(z), z normal with noise or without, are those of the sum."""
     (found,) = warped_moments(targets_of(warp), likelihood, MEAN, VARIANCE, NOISE)
     for row in range(3):
         sd = np.sqrt(VARIANCE[row, 0] + (NOISE if likelihood else 0.0))
-        mean, variance = expected_moments(warp, norm(MEAN[row, 0], sd).pdf, MEAN[row, 0], 9 * sd)
+        mean, variance = expected_moments(warp, norm(MEAN[row, 0], sd).pdf, MEAN[row, 0])
         assert_allclose(found.mean[row], mean, rtol=1e-4)
         assert_allclose(found.variance[row], variance, rtol=2e-3)
 
@@ -58,37 +51,23 @@ def test_normal_ones(warp, likelihood):
 @pytest.mark.parametrize("warp", [TANH, LOG])
 @pytest.mark.parametrize("df", [2.3, 5.0])
 def test_heavy_tails(warp, df):
-    """Student-t noise: as by quad where f is known; the variance is finite for any df above 2."""
+    """Student-t noise: as by the sum where f is known; the variance is finite for df above 2."""
     known = np.zeros((3, 1))
     (found,) = warped_moments(targets_of(warp), StudentT(df), MEAN, known, NOISE)
     for row in range(3):
-        center, scale = MEAN[row, 0], np.sqrt(NOISE)
-        density = t(df, center, scale).pdf
-        mean, _ = expected_moments(warp, density, center, 1e4)
+        density = t(df, MEAN[row, 0], np.sqrt(NOISE)).pdf
+        mean, variance = expected_moments(warp, density, MEAN[row, 0])
         assert_allclose(found.mean[row], mean, rtol=1e-3)
-        middle = inverse(warp, center)
-        second, lo, hi = 0.0, center - 30.0, center + 30.0
-        edges = np.clip([lo, *((end - 0.7) / 1.3 for end in warp.ends), center, hi], lo, hi)
-        for pair in zip(np.sort(edges)[:-1], np.sort(edges)[1:], strict=True):
-            second += quad(
-                lambda z, m=middle: (inverse(warp, z) - m) ** 2 * density(z), *pair, epsrel=1e-7, limit=200
-            )[0]
-        for end, side in ((lo, -1.0), (hi, 1.0)):  # h is a line there
-            slope = 1.3 * warp.end_slopes[int(side > 0)]
-            at = inverse(warp, end) - middle
-            x = np.geomspace(1e-3, 1e12, 200_001)
-            values = (at + side * slope * x) ** 2 * density(end + side * x)
-            second += np.trapezoid(values * x, np.log(x)) + at**2 * density(end) * 1e-3
-        assert_allclose(found.variance[row], second - (found.mean[row] - middle) ** 2, rtol=5e-3)
+        assert_allclose(found.variance[row], variance, rtol=5e-3)
 
 
 @pytest.mark.parametrize("likelihood", [HeteroscedasticGaussian(), HeteroscedasticStudentT(9.0)])
 def test_noise_that_varies(likelihood, rng):
     """Mean and variance are those of many draws, where the log noise is uncertain, too."""
     noise = VaryingNoise(np.log(np.array([[0.3], [0.5], [0.6]])), np.full((3, 1), 0.3))
-    (found,) = warped_moments(targets_of(TANH), likelihood, MEAN, VARIANCE, noise)
+    (found,) = warped_moments(targets_of(LOG), likelihood, MEAN, VARIANCE, noise)
     f = MEAN[..., None] + np.sqrt(VARIANCE)[..., None] * rng.standard_normal((3, 1, 200_000))
-    y = inverse(TANH, likelihood.draw(f, noise, np.random.RandomState(0)))[:, 0]
+    y = inverse(LOG, likelihood.draw(f, noise, np.random.RandomState(0)))[:, 0]
     assert_allclose(found.mean, y.mean(axis=1), atol=5.0 * y.std(axis=1).max() / np.sqrt(2e5))
     assert_allclose(found.variance, y.var(axis=1), rtol=0.1)
 
@@ -118,9 +97,7 @@ def test_covariances_are_those_of_draws(likelihood, rng):
     mean = np.array([[-0.5], [0.4], [2.0]])
     root = np.array([[0.8, 0.0, 0.0], [0.6, 0.4, 0.0], [-0.3, 0.2, 0.7]])
     covariance = (root @ root.T)[:, :, None]
-    found, joint = warped_covariance(
-        targets_of(TANH), likelihood, mean, covariance.copy(), 0.1
-    )
+    found, joint = warped_covariance(targets_of(TANH), likelihood, mean, covariance.copy(), 0.1)
     f = mean + root @ rng.standard_normal((3, 400_000))
     y = inverse(TANH, likelihood.draw(f[:, None], 0.1, np.random.RandomState(1)))[:, 0]
     scale = y.std(axis=1)
