@@ -60,7 +60,7 @@ class RegressionPredictions:
 
         include_noise : bool, default=True
             True gives the standard deviation of a new observation, False that of the latent
-            function, in units of y.
+            function.
 
         Returns
         -------
