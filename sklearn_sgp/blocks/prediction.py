@@ -30,21 +30,17 @@ class PICConditional:
     posterior : Posterior
         With an H for each noise variance.
     noise_variance : float or ndarray of shape (t,)
-    training : callable
-        ``training(k)``: the `Rows` that rows of block k are conditioned on.
+    around : callable
+        ``around(numbers)``: the `Rows` that test rows of some blocks are conditioned on, and the
+        positions of each block's among them; see `Blocks.around`.
     n_jobs : int or None
     cache : FactorCache or None
         Of this posterior and these blocks.
-    training_of_all : callable or None
-        ``training_of_all(numbers)``: where blocks share rows, the `Rows` of several together, and
-        the positions of each block's rows among them.
     """
 
-    def __init__(
-        self, posterior, noise_variance, training, n_jobs=None, cache=None, training_of_all=None
-    ):
+    def __init__(self, posterior, noise_variance, around, n_jobs=None, cache=None):
         self.posterior, self.noise_variance = posterior, noise_variance
-        self.training, self.n_jobs, self.training_of_all = training, n_jobs, training_of_all
+        self.around, self.n_jobs = around, n_jobs
         self.cache = FactorCache(0) if cache is None else cache
 
     def mean(self, X, blocks):
@@ -82,10 +78,7 @@ class PICConditional:
 
     def _cells(self, X, index, numbers, bounds):
         """`Cells` of some blocks, with the test rows in each."""
-        if self.training_of_all is None:
-            rows, own = _stacked([None if k < 0 else self.training(k) for k in numbers])
-        else:
-            rows, own = self.training_of_all(numbers)
+        rows, own = self.around(numbers)
         return Cells(X[index], bounds, numbers, rows, own, self.noise_variance, self.cache)
 
     def mean_covariance(self, X, blocks):
@@ -121,14 +114,6 @@ def _places(blocks):
     order = np.argsort(blocks, kind="stable")
     numbers, first = np.unique(blocks[order], return_index=True)
     return order, numbers, np.append(first, len(order))
-
-
-def _stacked(parts):
-    """Rows of several blocks together, and the positions of those of each."""
-    sizes = [0 if rows is None else len(rows) for rows in parts]
-    own = np.split(np.arange(sum(sizes)), np.cumsum(sizes[:-1]))
-    some = [rows for rows in parts if rows is not None]
-    return (some[0].joined(*some[1:]) if some else None), own
 
 
 def _each_part(function, posterior, cells):

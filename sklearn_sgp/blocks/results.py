@@ -140,14 +140,8 @@ class BlockFitResult:
 
     def near_rows(self, n_jobs, cache=None):
         """The test conditional of models that use the rows near a test row."""
-        return PICConditional(
-            self.result.posterior,
-            self.result.noise_variance,
-            self.blocks.around,
-            n_jobs,
-            cache,
-            getattr(self.blocks, "around_all", None),
-        )
+        found, around = self.result, self.blocks.around
+        return PICConditional(found.posterior, found.noise_variance, around, n_jobs, cache)
 
     def moments_of(self, rows, n_jobs):
         """Mean (n, t) and variance (n, t) or (n, 1) of the function at training rows.

@@ -9,6 +9,7 @@ from scipy.sparse import csc_array
 from scipy.spatial.distance import cdist
 
 from .._linalg import single_blas_thread
+from .rows import each_weight
 
 # Centres that move less, as a share of the points' mean variance, are at rest: KMeans's own.
 _TOLERANCE = 1e-4
@@ -51,7 +52,7 @@ def kmeans(points, count, rng, *, max_iter, weight=None, init="k-means++"):
     """
     middle = points.mean(axis=0)
     points = points - middle
-    weight = np.ones(len(points)) if weight is None else weight
+    weight = each_weight(weight, len(points))
     at_rest = _TOLERANCE * points.var(axis=0).mean()
     with single_blas_thread():
         centres = _first_centres(points, count, weight, rng, init)

@@ -34,6 +34,11 @@ def random_index(n_rows, size, rng):
     return generator.permutation(index)[:size]
 
 
+def each_weight(weight, n):
+    """Weights as an array of shape (n,); None means 1."""
+    return np.ones(n) if weight is None else weight
+
+
 @dataclass(frozen=True)
 class Rows:
     """Inputs, targets and weights, scaled only when a piece is read.
@@ -73,19 +78,14 @@ class Rows:
 
     @property
     def weights(self):
-        """Weights and numbers of observations, as float64: the same, but for precisions."""
-        weight = np.ones(len(self)) if self.weight is None else self.weight.astype(np.float64)
+        """New arrays of weights and of numbers of observations: one array, but for precisions."""
+        weight = np.array(each_weight(self.weight, len(self)), dtype=np.float64)
         return weight, weight if self.counts is None else self.counts.astype(np.float64)
 
     @property
     def total_weight(self):
         """Number of observations."""
         return _total(self.observations, len(self))
-
-    @property
-    def uncounted(self):
-        """Number of observations less the sum of the weights: 0 unless rows have precisions."""
-        return 0.0 if self.counts is None else self.total_weight - _total(self.weight, len(self))
 
     def with_precision(self, precision):
         """These rows, the noise variance of each divided by its precision.
@@ -97,7 +97,7 @@ class Rows:
         ----------
         precision : ndarray of shape (n,)
         """
-        counts = np.ones(len(self)) if self.observations is None else self.observations
+        counts = each_weight(self.observations, len(self))
         return replace(self, weight=counts * precision, counts=counts)
 
     def select(self, index):
@@ -115,9 +115,9 @@ class Rows:
 
     def weighted(self, factor):
         """The same rows with all weights multiplied by ``factor``."""
-        weight = np.ones(len(self)) if self.weight is None else self.weight
+        weight = factor * each_weight(self.weight, len(self))
         counts = None if self.counts is None else factor * self.counts
-        return replace(self, weight=factor * weight, counts=counts)
+        return replace(self, weight=weight, counts=counts)
 
     def joined(self, *others):
         """These rows and more, targets scaled alike; without labels."""
@@ -196,8 +196,7 @@ def _joined(weights, parts):
     """Weights of several `Rows` in one array; None where all are None."""
     if all(weight is None for weight in weights):
         return None
-    each = zip(weights, parts, strict=True)
-    return np.concatenate([np.ones(len(r)) if weight is None else weight for weight, r in each])
+    return np.concatenate([each_weight(w, len(r)) for w, r in zip(weights, parts, strict=True)])
 
 
 def _total(weight, n):

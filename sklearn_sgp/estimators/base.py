@@ -33,7 +33,7 @@ from ..fitting.inference import inference_for
 from ..fitting.partial_fit import add_rows, more_inducing_inputs
 from ..fitting.problem import Problem, Settings
 from ..fitting.starting_values import Choices, start
-from ..likelihoods._names import regression_likelihood
+from ..likelihoods._names import has_sites, regression_likelihood
 from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
 from ..row_noise.alternation import learn_with_row_noise
@@ -231,7 +231,7 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
 
     def _alternates(self, likelihood):
         """Return whether noise of each row is found in turn with the function."""
-        return not likelihood.has_sites
+        return not has_sites(likelihood)
 
     def _problem(self, data, clock, *, previous=None, labels=None, choose=None):
         """Make the `Problem` of a fit, or of its first batch."""
@@ -256,7 +256,7 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
                 check_random_state(0),
             )
         )
-        if getattr(found, "interrupted", False):
+        if found.interrupted:
             raise KeyboardInterrupt
         offset = rows.total_weight * targets.log_scale
         return self._fitted_attributes(found, targets, sample.total_weight) | {
@@ -324,12 +324,12 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
 
         Parameters
         ----------
-        found : FitResult, or an object that has one as ``result``
+        found : FitResult, BlockFitResult or StreamState
         targets : Targets or ClassLabels
         weight : float
             Weight of the rows that the objective counts.
         """
-        result = getattr(found, "result", found)
+        result = found.result
         attributes = {
             "_result": result,
             "_targets": targets,

@@ -12,7 +12,7 @@ from ..blocks.results import BlockPlan
 from ..blocks.schedules import Average, RobbinsMonro
 from ..data.rows import drop_zero_weight
 from ..factors.cells import FactorCache
-from ..likelihoods._names import NORMAL
+from ..likelihoods._names import NORMAL, has_row_precision
 from ..optimize.progress import Clock
 from ..partitions.conditioning import ChainChoice, NeighboursChoice
 from ..partitions.partition import PartitionChoice, check_labels
@@ -123,13 +123,14 @@ class BlockLearning:
         return "vif" if labels is None else "pic"
 
     def _alternates(self, likelihood):
-        if not (likelihood.conjugate or likelihood.has_row_precision):
+        by_precisions = has_row_precision(likelihood)
+        if not (likelihood.conjugate or by_precisions):
             raise ValueError(
                 "The 'likelihood' parameter must be Gaussian noise, or Gaussian given a precision "
                 f"of each row: one of {sorted(NORMAL)}. Got {self.likelihood!r}, which "
                 "SVGPRegressor takes."
             )
-        return likelihood.has_row_precision
+        return by_precisions
 
     @property
     def _ties_length_scales(self):

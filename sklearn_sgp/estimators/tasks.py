@@ -19,6 +19,7 @@ from ..likelihoods._names import (
 )
 from ..predictions.classification import ClassPredictions
 from ..predictions.regression import RegressionPredictions
+from ..row_noise.found_noise import squared_errors
 from ..warps.learning import learned_warps, power_warps
 from .base import SHARED_CONSTRAINTS, BaseSparseGP
 
@@ -91,8 +92,8 @@ class SparseGPRegressor(MultiOutputMixin, RegressorMixin, RegressionPredictions,
             return rows, None
         blocks = self._with_blocks(rows.X, rows.labels)[1]
         mean, variance = self._latent_moments(rows.X, blocks)
-        squares = ((rows.targets - mean) ** 2 + variance) / self._result.noise_variance
-        noise, precision = noise.joined(rows, squares.sum(axis=1), self.n_jobs)
+        squares = squared_errors(rows, mean, variance, self._result.noise_variance)
+        noise, precision = noise.joined(rows, squares, self.n_jobs)
         return rows.with_precision(precision), noise
 
 

@@ -141,8 +141,8 @@ class Cells:
         Where those of each cell begin, and their end.
     numbers : list of int
         Of the cells.
-    rows : Rows or None
-        The near rows of all of them; None if there are none.
+    rows : Rows
+        The near rows of all of them.
     own : list of ndarray of int
         Positions of each cell's near rows.
     noise_variance : float or ndarray of shape (t,)
@@ -152,7 +152,7 @@ class Cells:
     X: np.ndarray
     bounds: np.ndarray
     numbers: list
-    rows: Rows | None
+    rows: Rows
     own: list
     noise_variance: float | np.ndarray
     cache: FactorCache

@@ -139,7 +139,7 @@ def _gradient_group(group, kept, kernel, Z, L_inv, gram, cross, diagonal, with_i
         la.gemm(cross, y, G, False, True, 1.0, 1.0)
         if root is not None:
             G *= root
-        weight = np.ones(len(piece)) if piece.weight is None else piece.weight
+        weight, _ = piece.weights
         theta_part, Z_part = kernel.block_vjp(Z, piece.X, G, with_inputs)
         grad_theta = grad_theta + theta_part
         grad_theta = grad_theta + kernel.diag_vjp(piece.X, diagonal * weight)

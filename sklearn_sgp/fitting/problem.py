@@ -191,6 +191,12 @@ class FitResult:
     n_samples: int = 0
     n_used: int | None = None
     row_noise: object = None
+    interrupted = False
+
+    @property
+    def result(self):
+        """Itself: what learners return has a `FitResult` of this name, and ``interrupted``."""
+        return self
 
     def with_noise(self, noise, constant=None):
         """The same with noise of each row, its constant or another one added to the bound."""

@@ -5,13 +5,8 @@ from copy import copy
 import numpy as np
 from scipy.special import erfcx, expit, log_expit, log_ndtr, ndtri_exp
 
-from ._base import (
-    SMALLEST_PROBABILITY,
-    ExpectedLogDensity,
-    Likelihood,
-    check_class_offset,
-    log_frequencies,
-)
+from ._base import SMALLEST_PROBABILITY, ExpectedLogDensity, Likelihood
+from ._classes import check_class_offset, log_frequencies
 from ._quadrature import gaussian_expectations
 
 _ROOT_HALF, _ROOT_2_OVER_PI = np.sqrt(0.5), np.sqrt(2.0 / np.pi)

@@ -47,7 +47,7 @@ def regression_likelihood(likelihood):
 
     Parameters
     ----------
-    likelihood : {"gaussian", "student_t", "poisson"} or instance
+    likelihood : name in `REGRESSION`, or instance
 
     Returns
     -------
@@ -60,6 +60,16 @@ def regression_likelihood(likelihood):
         If the name is not known, or the instance has not what a regressor needs.
     """
     return _instance(likelihood, "regression", REGRESSION)
+
+
+def has_sites(likelihood):
+    """Whether sites can learn it; one that does not derive from `Likelihood` need not say so."""
+    return getattr(likelihood, "has_sites", True)
+
+
+def has_row_precision(likelihood):
+    """Whether it is Gaussian given a precision of each row, and says so."""
+    return getattr(likelihood, "has_row_precision", False)
 
 
 def classification_likelihood(likelihood, classes):
@@ -115,7 +125,7 @@ def _instance(likelihood, task, named):
             f"{likelihood.__name__}(). Got {likelihood!r}."
         )
     needed = (_MUST_DEFINE if isinstance(likelihood, Likelihood) else _INTERFACE)[task]
-    if not getattr(likelihood, "has_sites", True):
+    if not has_sites(likelihood):
         needed = [name for name in needed if name != "expected_log_density"]
     missing = [name for name in needed if not hasattr(likelihood, name)]
     if missing:

@@ -15,13 +15,8 @@ from copy import copy
 import numpy as np
 
 from .._core._softmax import softmax_rows
-from ._base import (
-    SMALLEST_PROBABILITY,
-    ExpectedLogDensity,
-    Likelihood,
-    check_class_offset,
-    log_frequencies,
-)
+from ._base import SMALLEST_PROBABILITY, ExpectedLogDensity, Likelihood
+from ._classes import check_class_offset, log_frequencies
 from ._softmax_tables import FIRST, STEP, lattice
 
 # Largest step of the rule, in units of (sum 1 / sd_c^2)^(-1/2), the smoothness of the integrand.

@@ -154,28 +154,31 @@ def _conditional(K, y, weight, k, noise_variance):
     since C moves with S, too (docs/theory.md, eq. 47).
     """
     (n, t), L = y.shape, _factorised(K, weight, noise_variance)
-    whitened, L_B = copy_of(y), np.ascontiguousarray(L[k:, k:])
+    whitened, L_B = copy_of(y), np.ascontiguousarray(L[k:, k:])  # L_B: of R
     la.trsm(L, whitened)
-    of_own = np.ascontiguousarray(whitened[k:])
+    error = np.ascontiguousarray(whitened[k:])
     half_log_det = float(np.log(np.diagonal(L_B)).sum())
-    value = -0.5 * float(np.vdot(of_own, of_own)) - t * (half_log_det + 0.5 * (n - k) * LOG_2PI)
-    b = of_own
-    la.trsm(L_B, b, True)
-    G = L_B
-    la.potri(G)
-    la.mirror(G)
-    la.gemm(b, b, G, False, True, 0.5, -0.5 * t)
+    value = -0.5 * float(np.vdot(error, error)) - t * (half_log_det + 0.5 * (n - k) * LOG_2PI)
+    b, of_own = _slope_of_own(L_B, error)
     if not k:
-        return value, G, -b
+        return value, of_own, -b
     L_N = np.ascontiguousarray(L[:k, :k])
-    P, a = np.empty((n, n - k)), np.zeros((n, t))
-    minus_C, a_N = np.ascontiguousarray(L[k:, :k].T), np.ascontiguousarray(whitened[:k])
-    la.trsm(L_N, minus_C, True)
+    C, a_N = np.ascontiguousarray(L[k:, :k].T), np.ascontiguousarray(whitened[:k])
+    la.trsm(L_N, C, True)
     la.trsm(L_N, a_N, True)
-    np.negative(minus_C, out=P[:k])
-    P[k:], a[:k] = np.eye(n - k), a_N
-    Pb, slope = product(P, b), K
-    la.gemm(product(P, G), P, slope, False, True, 1.0, 0.0)
-    la.gemm(Pb, a, slope, False, True, 0.5, 1.0)
-    la.gemm(a, Pb, slope, False, True, 0.5, 1.0)
-    return value, slope, -Pb
+    P, a = np.vstack([-C, np.eye(n - k)]), np.vstack([a_N, np.zeros((n - k, t))])
+    Pb = product(P, b)
+    # L is needed no more
+    la.gemm(product(P, of_own), P, K, False, True, 1.0, 0.0)
+    la.gemm(Pb, a, K, False, True, 0.5, 1.0)
+    la.gemm(a, Pb, K, False, True, 0.5, 1.0)
+    return value, K, -Pb
+
+
+def _slope_of_own(L_B, error):
+    """b and (b b^T - t inv(R)) / 2, in the places of inv(chol(R)) P^T y and of chol(R)."""
+    la.trsm(L_B, error, True)
+    la.potri(L_B)
+    la.mirror(L_B)
+    la.gemm(error, error, L_B, False, True, 0.5, -0.5 * error.shape[1])
+    return error, L_B

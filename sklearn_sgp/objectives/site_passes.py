@@ -51,7 +51,7 @@ def pass_group(group, kept, q, likelihood, noise_variance):
         expected = likelihood.expected_log_density(
             piece.targets, mean, np.maximum(variance, 1e-300), noise_variance
         )
-        weight = np.ones(len(piece)) if piece.weight is None else piece.weight
+        weight, _ = piece.weights
         with np.errstate(over="ignore", invalid="ignore"):  # `site_pass` looks for these
             g, gamma = expected.d_mean * weight[:, None], expected.d_variance * weight[:, None]
             lambda_2 = np.maximum(-2.0 * gamma, 0.0)

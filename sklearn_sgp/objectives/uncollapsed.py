@@ -60,7 +60,7 @@ def minibatch_bound(q, likelihood, noise_variance, rows, scale, *, with_inputs=T
         rows.targets, mean, np.maximum(variance, 0.0), noise_variance
     )
 
-    weight = np.full(len(rows), scale) if rows.weight is None else scale * rows.weight
+    weight, counts = (scale * each for each in rows.weights)
     t = mean.shape[1]
     g = np.ascontiguousarray(expected.d_mean * weight[:, None])  # (n, t)
     # one H serves all outputs: it takes the mean of their site precisions
@@ -79,12 +79,11 @@ def minibatch_bound(q, likelihood, noise_variance, rows, scale, *, with_inputs=T
         log_noise=noise_gradient(noise_variance, weight @ expected.d_log_noise),
         Z=0.0 if grad_Z is None else grad_Z + Z_K,
     )
-    # a precision is a weight, but no observation
-    uncounted = 0.5 * scale * rows.uncounted
+    # normalisers count observations, and a precision is a weight, but none of these
+    uncounted = 0.5 * float(counts.sum() - weight.sum())
     normaliser = np.broadcast_to(np.log(2.0 * np.pi * np.asarray(noise_variance)), (t,))
-    gradient["log_noise"] = gradient["log_noise"] - noise_gradient(
-        noise_variance, np.full(t, uncounted)
-    )
+    slope = noise_gradient(noise_variance, np.full(t, uncounted))
+    gradient["log_noise"] = gradient["log_noise"] - slope
     value = float(np.dot(weight, expected.value)) - uncounted * normaliser.sum() - q.kl()
     G *= -2.0 / t
     return MinibatchTerms(value, gradient, type(q).from_information(q.prior, G, target_h))

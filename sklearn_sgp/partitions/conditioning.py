@@ -51,8 +51,7 @@ class ConditionedBlocks:
 
     def own(self, g):
         """Positions of the rows of a group."""
-        place = np.arange(self.groups.bounds[g], self.groups.bounds[g + 1])
-        return place if self.sorted else self.groups.order[place]
+        return self.groups.own(g)
 
     def __call__(self, k):
         """The groups of a block, with the rows that they are conditioned on."""
@@ -66,18 +65,10 @@ class ConditionedBlocks:
         """Positions of the rows near each cell; made once, for layouts that search for them."""
         return self.layout.near_cells(self)
 
-    def around(self, cell):
-        """`Rows` that test rows of a cell of the partition are conditioned on."""
-        return self.rows.select(self.layout.around(self, cell))
+    def around(self, cells):
+        """Rows that test rows of some cells are conditioned on; see `Blocks.around`.
 
-    def around_all(self, cells):
-        """The same of several cells together, as neighbours share rows.
-
-        Returns
-        -------
-        rows : Rows
-        places : list of ndarray of int
-            Positions of the rows of each cell among them.
+        Those that cells share are there once.
         """
         needed, places = _shared([self.layout.around(self, cell) for cell in cells])
         return self.rows.select(needed), places
@@ -242,10 +233,8 @@ class Neighbours:
 
     def near_cells(self, blocks):
         """Rows near the centre of each cell, a list."""
-        points, own = (
-            _points(blocks.rows.X, self.scale),
-            [*map(blocks.own, range(len(blocks.groups)))],
-        )
+        points = _points(blocks.rows.X, self.scale)
+        own = [blocks.own(g) for g in range(len(blocks.groups))]
         count = _AROUND * (self.n_neighbors + self.group_size)
         return NearGroups(points, own, self.n_jobs).around(self.centres, count)
 

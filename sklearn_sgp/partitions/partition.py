@@ -295,9 +295,28 @@ class Blocks:
         own = slice(self.bounds[k], self.bounds[k + 1])
         return self.rows.select(own if self.sorted else self.order[own])
 
-    def around(self, k):
-        """Rows that test rows of block k are conditioned on: its own."""
-        return self(k)
+    def own(self, k):
+        """Positions of the rows of block k."""
+        place = np.arange(self.bounds[k], self.bounds[k + 1])
+        return place if self.sorted else self.order[place]
+
+    def around(self, cells):
+        """Rows that test rows of some cells are conditioned on: those of the blocks themselves.
+
+        Parameters
+        ----------
+        cells : list of int
+            Numbers of blocks, -1 for none.
+
+        Returns
+        -------
+        rows : Rows
+        places : list of ndarray of int
+            Positions of the rows of each cell among them.
+        """
+        own = [np.empty(0, dtype=np.intp) if k < 0 else self.own(k) for k in cells]
+        ends = np.cumsum([len(part) for part in own])
+        return self.rows.select(np.concatenate(own)), np.split(np.arange(ends[-1]), ends[:-1])
 
     @property
     def labels(self):

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .found_noise import FoundNoise
+from .found_noise import FoundNoise, LogNoiseMoments, squared_errors
 from .log_noise import learn_log_noise
 
 # Updates of the noise at most, and a gain of the bound, in nats a row, with which they end.
@@ -32,7 +32,7 @@ def learn_with_row_noise(problem, likelihood, learner):
     likelihood : Likelihood
         One with ``has_row_precision``.
     learner : callable
-        ``learner(problem)`` returns a `FitResult`, or an object that has one as ``result``.
+        ``learner(problem)`` returns a `FitResult`, or what has one as ``result`` and its methods.
 
     Returns
     -------
@@ -51,17 +51,17 @@ def learn_with_row_noise(problem, likelihood, learner):
     for round_number in range(_ROUNDS):
         noise, trace.constant = update.noise, update.noise.constant
         learns = round_number < _LEARNING_ROUNDS
-        given = _given(problem, result_of(found), update, learns)
+        given = _given(problem, found.result, update, learns)
         problem.rng.set_state(drawn)  # the same groups of rows
         found = learner(given).with_noise(noise)
-        gain = np.inf if best is None else _bound(found) - _bound(best)
+        gain = np.inf if best is None else found.result.objective - best.result.objective
         best = found if gain > 0.0 else best
-        is_over = trace.stopped or getattr(found, "interrupted", False)
+        is_over = trace.stopped or found.interrupted
         if is_over or trace.clock.left() <= 0.0:
             break
         if gain < _LEAST_GAIN * problem.rows.total_weight or round_number == _ROUNDS - 1:
             break
-        update = _updated(given, noise, _squared_errors(given, found), free)
+        update = _updated(given, noise, update.at_rows, _squared_errors(given, found), free)
     return best
 
 
@@ -81,14 +81,6 @@ def _without_far_targets(problem):
     return replace(problem, rows=problem.rows.with_precision(np.minimum(1.0, (_FAR / times) ** 2)))
 
 
-def result_of(found):
-    return getattr(found, "result", found)
-
-
-def _bound(found):
-    return result_of(found).objective
-
-
 @contextmanager
 def _first_share(trace):
     """A shorter clock for the first fit, and none of its reasons to end."""
@@ -106,28 +98,41 @@ def _chosen(given, candidates, found, free):
     More parameters have to be worth it, as by the Bayesian information criterion.
     """
     squares, price = _squared_errors(given, found), 0.5 * np.log(given.rows.total_weight)
-    updates = [_updated(given, FoundNoise(one), squares, free) for one in candidates]
+    same = LogNoiseMoments.zeros(len(squares))
+    updates = [_updated(given, FoundNoise(one), same, squares, free) for one in candidates]
     return max(updates, key=lambda each: each.likelihood_bound - price * each.noise.n_parameters)
 
 
 def _squared_errors(given, found):
-    """Expected ones of each row, in units of the noise variance, summed over outputs."""
+    mean, variance = found.moments_of(given.rows, given.settings.n_jobs)
+    return squared_errors(given.rows, mean, variance, found.result.parameters.noise_variance)
+
+
+def _updated(given, noise, at_rows, squares, free):
+    """What squared errors say of the noise.
+
+    Parameters
+    ----------
+    given : Problem
+    noise : FoundNoise
+    at_rows : LogNoiseMoments
+        Of the noise, at the rows of the problem.
+    squares : ndarray of shape (n,)
+    free : dict
+        What `FoundNoise.updated` learns.
+
+    Returns
+    -------
+    update : Update
+    """
     rows = given.rows
-    mean, variance = found.moments_of(rows, given.settings.n_jobs)
-    squares = (rows.targets - mean) ** 2 + variance
-    return (squares / result_of(found).parameters.noise_variance).sum(axis=1)
-
-
-def _updated(given, noise, squares, free):
-    """What squared errors say of the noise; see `FoundNoise.updated` for what is ``free``."""
-    rows, n_jobs = given.rows, given.settings.n_jobs
     if noise.likelihood.varies:
-        before = noise.updated(rows, squares, n_jobs, **free)
-        of_tails = before.precision / noise.common_precision(rows.X, n_jobs)
-        scaled = of_tails * squares / before.scale
-        found = learn_log_noise(given, noise.likelihood, scaled, noise.log_noise)
-        noise = replace(noise, log_noise=found)
-    return noise.updated(rows, squares, n_jobs, **free)
+        before = noise.updated(rows, squares, at_rows, **free)
+        scaled = before.of_tails * squares / before.scale
+        log_noise = learn_log_noise(given, noise.likelihood, scaled, noise.log_noise)
+        noise = replace(noise, log_noise=log_noise)
+        at_rows = noise.log_noise_at(rows.X, given.settings.n_jobs)
+    return noise.updated(rows, squares, at_rows, **free)
 
 
 def _given(problem, result, update, learns):

@@ -10,6 +10,58 @@ from ..predictions.noise import VaryingNoise
 from .log_noise import with_squares
 
 
+def squared_errors(rows, mean, variance, noise_variance):
+    """What is expected of (y - f)^2 in units of the noise variance, summed over outputs, (n,)."""
+    return (((rows.targets - mean) ** 2 + variance) / noise_variance).sum(axis=1)
+
+
+class LogNoiseMoments(NamedTuple):
+    """What is known of the log noise g at some rows.
+
+    Attributes
+    ----------
+    mean, variance : ndarray of shape (n,)
+    """
+
+    mean: np.ndarray
+    variance: np.ndarray
+
+    @classmethod
+    def zeros(cls, n):
+        """Of n rows with the same noise."""
+        return cls(np.zeros(n), np.zeros(n))
+
+    @property
+    def precision(self):
+        """E exp(-g), shape (n,)."""
+        return np.exp(0.5 * self.variance - self.mean)
+
+
+class Update(NamedTuple):
+    """What squared errors say of the noise.
+
+    Attributes
+    ----------
+    noise : FoundNoise
+    scale : float
+        What the noise variances are multiplied by.
+    precision : ndarray of shape (n,)
+    of_tails : ndarray of shape (n,)
+        The precision besides that of the log noise.
+    at_rows : LogNoiseMoments
+        What the update rests on.
+    likelihood_bound : float
+        Its part of the bound, but for a constant that all noise has.
+    """
+
+    noise: object
+    scale: float
+    precision: np.ndarray
+    of_tails: np.ndarray
+    at_rows: LogNoiseMoments
+    likelihood_bound: float
+
+
 @dataclass(frozen=True)
 class FoundNoise:
     """What was found of the noise of each row.
@@ -34,11 +86,17 @@ class FoundNoise:
         of_tails = int("df" in self.likelihood.get_params())
         return of_tails + (0 if self.log_noise is None else len(self.log_noise.parameters.theta))
 
+    def log_noise_at(self, X, n_jobs):
+        """`LogNoiseMoments` at some inputs."""
+        if self.log_noise is None:
+            return LogNoiseMoments.zeros(len(X))
+        return LogNoiseMoments(*(part[:, 0] for part in self.log_noise.moments_at(X, n_jobs)))
+
     def noise_at(self, X, noise_variance, n_outputs, n_jobs):
         """The noise at some inputs, as the likelihood's methods take it."""
         if self.log_noise is None:
             return noise_variance
-        mean, variance = self.log_noise.moments_at(X, n_jobs)
+        mean, variance = (part[:, None] for part in self.log_noise_at(X, n_jobs))
         shape = (len(X), n_outputs)
         log_mean = np.broadcast_to(np.log(noise_variance) + mean, shape)
         return VaryingNoise(log_mean, np.broadcast_to(variance, shape))
@@ -60,33 +118,27 @@ class FoundNoise:
         precision : ndarray of shape (n,)
             Of the batch.
         """
-        noise, before = self, 0.0
+        noise, before, at_rows = self, 0.0, self.log_noise_at(rows.X, n_jobs)
         if self.log_noise is not None:
-            of_tails = self.updated(rows, squares, n_jobs).precision
-            of_tails = of_tails / self.common_precision(rows.X, n_jobs)
+            of_tails = self.updated(rows, squares, at_rows).of_tails
             log_noise = with_squares(self.log_noise, rows, of_tails * squares, n_jobs)
             noise, before = replace(self, log_noise=log_noise), self.log_noise.posterior.kl()
-        update = noise.updated(rows, squares, n_jobs)
+            at_rows = noise.log_noise_at(rows.X, n_jobs)
+        update = noise.updated(rows, squares, at_rows)
         # the divergence of the log noise is that of all rows, and counts once
         constant = self.constant + before + update.noise.constant
         return replace(update.noise, constant=constant), update.precision
 
-    def common_precision(self, X, n_jobs):
-        """E exp(-g) of the log noise g at some inputs, (n,), or 1."""
-        if self.log_noise is None:
-            return 1.0
-        mean, variance = self.log_noise.moments_at(X, n_jobs)
-        return np.exp(0.5 * variance - mean)[:, 0]
-
-    def updated(self, rows, squares, n_jobs, *, learns=False, learns_scale=False):
+    def updated(self, rows, squares, at_rows, *, learns=False, learns_scale=False):
         """The noise of rows whose expected squared errors are known, at a given log noise.
 
         Parameters
         ----------
         rows : Rows
         squares : ndarray of shape (n,)
-            In units of the noise variance, summed over outputs.
-        n_jobs : int or None
+            See `squared_errors`.
+        at_rows : LogNoiseMoments
+            Of this noise.
         learns, learns_scale : bool
             Whether the tails, and a factor of the noise variance, are learned.
 
@@ -94,37 +146,21 @@ class FoundNoise:
         -------
         update : Update
         """
-        t, weight = rows.y.shape[1], rows.observations
-        weight = np.ones(len(rows)) if weight is None else weight
-        common, constant = 1.0, 0.0
-        if self.log_noise is not None:
-            mean, variance = (part[:, 0] for part in self.log_noise.moments_at(rows.X, n_jobs))
-            common = np.exp(0.5 * variance - mean)
-            constant = -0.5 * t * float(np.dot(weight, mean)) - self.log_noise.posterior.kl()
+        t, (_, weight), common = rows.y.shape[1], rows.weights, at_rows.precision
         found = self.likelihood.updated(
             common * squares, weight, t, learns=learns, learns_scale=learns_scale
         )
-        noise = replace(self, likelihood=found.likelihood, constant=found.constant + constant)
+        constant = found.constant
+        if self.log_noise is not None:
+            of_all = float(np.dot(weight, at_rows.mean))
+            constant += -0.5 * t * of_all - self.log_noise.posterior.kl()
         precision = common * found.precision
         errors = float(np.dot(weight, precision * squares)) / found.scale
-        bound = noise.constant - 0.5 * (t * float(weight.sum()) * np.log(found.scale) + errors)
-        return Update(noise, found.scale, precision, bound)
-
-
-class Update(NamedTuple):
-    """What squared errors say of the noise.
-
-    Attributes
-    ----------
-    noise : FoundNoise
-    scale : float
-        What the noise variances are multiplied by.
-    precision : ndarray of shape (n,)
-    likelihood_bound : float
-        Its part of the bound, but for a constant that all noise has.
-    """
-
-    noise: FoundNoise
-    scale: float
-    precision: np.ndarray
-    likelihood_bound: float
+        return Update(
+            replace(self, likelihood=found.likelihood, constant=constant),
+            found.scale,
+            precision,
+            found.precision,
+            at_rows,
+            constant - 0.5 * (t * float(weight.sum()) * np.log(found.scale) + errors),
+        )

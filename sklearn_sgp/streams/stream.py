@@ -102,6 +102,7 @@ class StreamState:
     n_rows: int
     outliers: Outliers
     initial_rows: InitialRows | None = None
+    interrupted = False
 
     def with_noise(self, noise, constant=None):
         """The same with noise of each row; see `FitResult.with_noise`."""

@@ -27,6 +27,7 @@ from sklearn_sgp.factors import cells
 from sklearn_sgp.factors.block_factors import SingularBlockError
 from sklearn_sgp.factors.cells import FactorCache
 from sklearn_sgp.gp.conditionals import ExactConditional
+from sklearn_sgp.partitions.partition import Blocks
 
 PITC = MODELS["pitc"]
 LABELS = np.repeat([0, 1, 2], 8)  # of the 24 rows of a case
@@ -35,9 +36,9 @@ TEST_LABELS = np.array([1, 0, 0, -1, 2, 2, 2, -1, 1])
 NO_LABELS = np.full(9, -1)
 
 
-def training(case):
-    """Rows of each block."""
-    return lambda k: case.rows.select(LABELS == k)
+def training(case, labels=LABELS):
+    """Rows of some blocks."""
+    return Blocks(case.rows, labels).around
 
 
 def check(conditional, mean, covariance, blocks=TEST_LABELS, **tolerance):
@@ -72,9 +73,7 @@ def test_pic_from_any_q(t, weighted):
             local = local - gain @ cross.T
         covariance[np.ix_(test, test)] += local
     covariance += A @ S @ A.T
-    conditional = PICConditional(
-        case.posterior(H, h), case.noise, lambda k: rows.select(LABELS == k)
-    )
+    conditional = PICConditional(case.posterior(H, h), case.noise, Blocks(rows, LABELS).around)
     check(conditional, mean, covariance)
 
 
@@ -96,7 +95,7 @@ def test_pic_with_one_block_is_the_exact_gp(m):
     """With all rows in one block, however few the inducing inputs, PIC is the exact GP."""
     case = make_case(m=m, delta=1e-8)
     posterior = labelled_posterior(case, np.zeros(24), PITC)
-    conditional = PICConditional(posterior, case.noise, lambda k: case.rows)
+    conditional = PICConditional(posterior, case.noise, training(case, np.zeros(24, dtype=int)))
     _, mean, covariance = exact_gp(
         case.kernel(case.X), case.y, case.noise, case.kernel(case.X, X_TEST), case.kernel(X_TEST)
     )
@@ -116,8 +115,8 @@ def test_pic_with_single_rows_in_blocks():
     """A block of one row predicts finite variances, one without rows those from u alone."""
     case = make_case()
     posterior = labelled_posterior(case, LABELS, PITC)
-    one = PICConditional(posterior, case.noise, lambda k: case.rows.select(slice(k, k + 1)))
-    none = PICConditional(posterior, case.noise, lambda k: case.rows.select(slice(0, 0)))
+    one = PICConditional(posterior, case.noise, training(case, np.arange(24)))
+    none = PICConditional(posterior, case.noise, lambda some: training(case)([-1] * len(some)))
     mean, covariance = ExactConditional(posterior).mean_covariance(X_TEST)
     covariance = covariance[:, :, 0]
     check(none, mean, covariance, np.zeros(9, dtype=int))
@@ -157,23 +156,25 @@ def test_a_cache_keeps_the_blocks_that_fit():
     assert list(two.held) == [1, 2] and two.nbytes <= two.max_bytes
 
 
-@pytest.mark.parametrize("together", [1, 8192])
-def test_blocks_that_share_rows(monkeypatch, together):
+@pytest.mark.parametrize("size", [1, 8192])
+def test_blocks_that_share_rows(monkeypatch, size):
     """Blocks whose rows are whitened together predict what each does alone, cached or not."""
-    monkeypatch.setattr(cells, "_TOGETHER", together)
+    monkeypatch.setattr(cells, "_TOGETHER", size)
     case = make_case(t=2)
     posterior = labelled_posterior(case, LABELS, PITC)
     own = {-1: np.arange(0), 0: np.arange(12), 1: np.arange(20, 4, -1), 2: np.arange(10, 24)}
 
-    def of_all(numbers):
+    def together(numbers):
         return case.rows, [own[k] for k in numbers]
 
-    def of_one(k):
-        return case.rows.select(own[k])
+    def apart(numbers):
+        ends = np.cumsum([len(own[k]) for k in numbers])
+        rows = case.rows.select(np.concatenate([own[k] for k in numbers]))
+        return rows, np.split(np.arange(len(rows)), ends[:-1])
 
     cache = FactorCache(1 << 20)
-    alone = PICConditional(posterior, case.noise, of_one)
-    shared = PICConditional(posterior, case.noise, of_one, 2, cache, of_all)
+    alone = PICConditional(posterior, case.noise, apart)
+    shared = PICConditional(posterior, case.noise, together, 2, cache)
     shared.mean_variance(X_TEST[:3], TEST_LABELS[:3])  # of blocks 0 and 1
     assert sorted(cache.held) == [0, 1]
     for name in ("mean", "mean_variance"):
@@ -226,7 +227,7 @@ def test_workers_that_are_processes_get_few_posteriors(monkeypatch):
         return [function(*task) for task in tasks]
 
     posterior = labelled_posterior(case, LABELS, PITC)
-    pic = PICConditional(posterior, case.noise, lambda k: case.rows.select(slice(k, k + 1)), 2)
+    pic = PICConditional(posterior, case.noise, training(case, np.arange(24)), 2)
     X, blocks = np.repeat(X_TEST, 3, axis=0)[:24], np.arange(24)
     expected = pic.mean_variance(X, blocks)
     monkeypatch.setattr(prediction, "map_groups", recorded)

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import special
 from sklearn.base import clone
 
-from sklearn_sgp import SVGPRegressor
+from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
 from sklearn_sgp.likelihoods import (
     ExpectedLogDensity,
     Gaussian,
@@ -83,6 +83,16 @@ class Wrapped:
         if name.startswith("_") or name in self._without:
             raise AttributeError(name)
         return getattr(self._inside, name)
+
+
+class Plain(Wrapped):
+    """The same where nothing is learned or left open."""
+
+    def initialized(self, y, weight):
+        return self
+
+    def with_theta(self, theta):
+        return self
 
 
 @pytest.mark.parametrize("kind", ATTRIBUTES)
@@ -360,6 +370,17 @@ def test_likelihood_without_the_base_class():
         regression_likelihood(Wrapped(Gaussian(), without=("draw", "theta")))
     with pytest.raises(ValueError, match="has no codes"):
         classification_likelihood(Wrapped(Logit(), without=("codes",)), np.arange(2))
+
+
+def test_precisions_are_no_part_of_the_least_interface():
+    """A class without the base is learned by sites if it says nothing of precisions of rows."""
+    X = np.linspace(-1.0, 1.0, 30)[:, None]
+    silent = ("has_sites", "has_row_precision", "varies", "candidates", "get_params")
+    likelihoods = [Plain(StudentT(), without=silent), StudentT()]
+    found = [SVGPRegressor(likelihood=one, max_iter=3).fit(X, X[:, 0]) for one in likelihoods]
+    assert_allclose(*(model.predict(X) for model in found))
+    with pytest.raises(ValueError, match="'likelihood' parameter must be Gaussian noise, or"):
+        AnytimeSGPRegressor(likelihood=likelihoods[0]).fit(X, X[:, 0])
 
 
 def test_tables_of_softmax_have_the_integers_of_c():

@@ -40,7 +40,7 @@ class Gaussian(Likelihood):
         )
 
     def updated(self, squares, weight, n_outputs, *, learns, learns_scale):
-        """As `StudentT.updated`: all precisions are 1."""
+        """As `HeavyTails.updated`: all precisions are 1."""
         scale = np.average(squares, weights=weight) / n_outputs if learns_scale else 1.0
         return NoiseUpdate(self, float(scale), np.ones(len(squares)), 0.0)
 

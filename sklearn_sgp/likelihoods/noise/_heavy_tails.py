@@ -8,19 +8,117 @@ Given what is expected of the squared errors, q(tau) and its part of the bound h
 The outputs of a row share its tau, so that their noise is a multivariate t distribution.
 """
 
+from copy import copy
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import gammaln
+from scipy.special import gammaln, logsumexp, stdtrit
 
+from .._base import NoiseUpdate
+
+# Where learning begins.
+_START_DF = 4.0
 # Bounds of what is learned: log(df - 2), and how much the noise variance changes in one update.
-_LOG_DF = (np.log(0.05), np.log(998.0))
+LOG_DF = (np.log(0.05), np.log(998.0))
 _LOG_SCALE = (-5.0, 5.0)
 # Rows from which degrees of freedom are learned.
 _LARGEST_SAMPLE = 50_000
 # From here on differences of log-Gamma functions are by their series.
 _LARGE = 1e6
+_NEGLIGIBLE = 32.0  # a weight of exp(-32) in a mixture
+_LARGEST_SHAPE = 1e10  # of a Gamma variable that is no number: above it the noise is Gaussian
+
+
+class HeavyTails:
+    """What likelihoods share whose noise has a t distribution; their parameter is ``df``.
+
+    ``df`` is a number, or None to learn it. An instance with a number that was learned goes on
+    learning it; a clone does not.
+    """
+
+    _learned = False  # True in instances whose number was learned
+
+    def initialized(self, y, weight):
+        """This instance, its parameters checked."""
+        if not (self.df is None or (isinstance(self.df, Real) and 2.0 < self.df < np.inf)):
+            raise ValueError(
+                f"The 'df' parameter of {type(self).__name__} must be a finite number above 2, or "
+                f"None to learn it. Got {self.df!r}."
+            )
+        return super().initialized(y, weight)
+
+    def updated(self, squares, weight, n_outputs, *, learns, learns_scale):
+        """Precisions of the rows, and the degrees of freedom that go with them.
+
+        Parameters
+        ----------
+        squares : ndarray of shape (n,)
+            Expected squared errors in units of each row's noise variance, summed over outputs.
+        weight : ndarray of shape (n,)
+            Numbers of observations.
+        n_outputs : int
+            The outputs of a row share its precision.
+        learns, learns_scale : bool
+            Whether degrees of freedom left open, and the noise variance, are learned.
+
+        Returns
+        -------
+        update : NoiseUpdate
+        """
+        learns_df = learns and self._learns
+        tails = best_tails(
+            squares, weight, n_outputs, self._df, learns_df=learns_df, learns_scale=learns_scale
+        )
+        made = self._with_df(tails.df) if self._learns else self
+        return NoiseUpdate(made, tails.scale, tails.precision, tails.constant)
+
+    @property
+    def _learns(self):
+        return self.df is None or self._learned
+
+    @property
+    def _df(self):
+        return _START_DF if self.df is None else self.df
+
+    def _with_df(self, df):
+        """The same with a number that is learned further."""
+        made = copy(self).set_params(df=df)
+        made._learned = True
+        return made
+
+    def _variance(self, squared_scale):
+        return squared_scale * self._df / (self._df - 2.0)
+
+    def _tail(self, tail):
+        return stdtrit(self._df, tail)
+
+    def _mixture(self, furthest):
+        """The noise as a mixture of Gaussians (docs/theory.md, section 10).
+
+        Parameters
+        ----------
+        furthest : float
+            Largest error in units of s, up to which densities and tails keep their digits.
+
+        Returns
+        -------
+        variances : ndarray of shape (k,)
+            In units of s^2.
+        log_weights : ndarray of shape (k,)
+            Logarithms of their probabilities.
+        """
+        # the logarithm of a Gamma variable of mean 1, by the trapezoidal rule
+        shape = min(0.5 * self._df, _LARGEST_SHAPE)
+        ratio = _NEGLIGIBLE / shape
+        left = 2.0 * np.sqrt(ratio) if ratio < 0.5 else 1.0 + ratio
+        left += 2.0 * np.log(np.hypot(1.0, furthest / np.sqrt(self._df)))
+        right = min(np.sqrt(2.0 * ratio), 1.0 + np.log1p(ratio))
+        step = 0.6 / np.sqrt(max(shape, 4.0))
+        u = np.linspace(-left, right, int(np.ceil((left + right) / step)) + 1)
+        log_weights = shape * (u - np.expm1(u))
+        return np.exp(-u), log_weights - logsumexp(log_weights)
 
 
 class Tails(NamedTuple):
@@ -72,8 +170,8 @@ def best_tails(squares, weight, n_outputs, df, *, learns_df, learns_scale):
         return -np.average(value - 0.5 * n_outputs * log_scale, weights=of_some)
 
     log_df = float(np.log(max(df - 2.0, 1e-300)))
-    start = [np.clip(log_df, *_LOG_DF) if learns_df else log_df, 0.0]
-    bounds = [_LOG_DF if learns_df else (log_df,) * 2, _LOG_SCALE if learns_scale else (0.0, 0.0)]
+    start = [np.clip(log_df, *LOG_DF) if learns_df else log_df, 0.0]
+    bounds = [LOG_DF if learns_df else (log_df,) * 2, _LOG_SCALE if learns_scale else (0.0, 0.0)]
     if learns_df or learns_scale:
         start = minimize(loss, start, method="L-BFGS-B", bounds=bounds).x
     if learns_df:

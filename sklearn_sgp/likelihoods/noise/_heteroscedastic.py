@@ -1,6 +1,5 @@
 """Noise that depends on the input: the logarithm of its variance is a Gaussian process."""
 
-from copy import copy
 from numbers import Integral
 
 import numpy as np
@@ -8,8 +7,8 @@ from scipy.special import ndtri
 from sklearn.gaussian_process.kernels import Kernel
 
 from ._gaussian import Gaussian
+from ._heavy_tails import HeavyTails
 from ._mixtures import NormalMixture
-from ._student_t import StudentT
 
 # Nodes of the logarithm of the noise variance, and their weights, by Gauss and Hermite.
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(12)
@@ -64,7 +63,7 @@ class HeteroscedasticGaussian(NormalMixture):
         return self
 
     def updated(self, squares, weight, n_outputs, *, learns, learns_scale):
-        """As `StudentT.updated`, for squared errors in units of each row's own noise variance."""
+        """As `HeavyTails.updated`, for squared errors in units of each row's own noise variance."""
         free = {"learns": learns, "learns_scale": learns_scale}
         return Gaussian().updated(squares, weight, n_outputs, **free)._replace(likelihood=self)
 
@@ -98,9 +97,11 @@ class HeteroscedasticGaussian(NormalMixture):
 
     def _components(self, noise, furthest):
         log_mean, log_std = noise[0], np.sqrt(noise[1])
-        return lambda rows: np.exp(
-            log_mean[rows, None] + log_std[rows, None] * _NODES
-        ), _LOG_WEIGHTS
+
+        def variances(rows):
+            return np.exp(log_mean[rows, None] + log_std[rows, None] * _NODES)
+
+        return variances, _LOG_WEIGHTS
 
     def _widest(self, noise):
         return np.exp(noise[0] + np.sqrt(noise[1]) * _NODES[-1])
@@ -109,7 +110,7 @@ class HeteroscedasticGaussian(NormalMixture):
         return ndtri(tail)
 
 
-class HeteroscedasticStudentT(HeteroscedasticGaussian):
+class HeteroscedasticStudentT(HeavyTails, HeteroscedasticGaussian):
     """Student-t noise whose log squared scale is a function of the input.
 
     Parameters
@@ -130,39 +131,18 @@ class HeteroscedasticStudentT(HeteroscedasticGaussian):
         super().__init__(kernel, n_inducing)
         self.df = df
 
-    def initialized(self, y, weight):
-        """This instance, its parameters checked."""
-        self._tails.initialized(y, weight)
-        return super().initialized(y, weight)
-
-    @property
-    def _tails(self):
-        return StudentT(self.df)
-
-    def updated(self, squares, weight, n_outputs, *, learns, learns_scale):
-        """The same, with the degrees of freedom that go with it."""
-        # what was learned once is learned further, in the instance that stands for it
-        tails = getattr(self, "_learned_tails", self._tails)
-        update = tails.updated(squares, weight, n_outputs, learns=learns, learns_scale=learns_scale)
-        made = copy(self).set_params(df=update.likelihood._df)
-        made._learned_tails = update.likelihood
-        return update._replace(likelihood=made)
-
     def _spread(self, noise_variance):
-        return self._tails.moments(0.0, 0.0, noise_variance.mean)[1]
+        return self._variance(noise_variance.mean)
 
     def _drawn(self, shape, rng):
-        return rng.standard_t(self._tails._df, shape)
+        return rng.standard_t(self._df, shape)
 
     def _components(self, noise, furthest):
         variances, log_weights = super()._components(noise, furthest)
-        spread, log_of_tail = self._tails._mixture(furthest)
+        of_tails, log_of_tails = self._mixture(furthest)
 
         def both(rows):
             own = variances(rows)
-            return (own[:, :, None] * spread).reshape(len(own), -1)
+            return (own[:, :, None] * of_tails).reshape(len(own), -1)
 
-        return both, (log_weights[:, None] + log_of_tail).ravel()
-
-    def _tail(self, tail):
-        return self._tails._tail(tail)
+        return both, (log_weights[:, None] + log_of_tails).ravel()
