@@ -1,5 +1,6 @@
 """Which warp suits the targets: a power transformation, or one learned with kernel and noise."""
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -18,22 +19,29 @@ from ..optimize.progress import Clock, Plateau, Trace
 from ..partitions.sampling import LARGEST_WHOLE, sampled_groups
 from .continued import Identity, Warp
 from .evidence import WarpedEvidence
-from .shapes import EACH, TERMS, TanhSum, YeoJohnson, tanh_sum_gradient
+from .shapes import EACH, TERMS, TanhSum, YeoJohnson, tanh_sum, tanh_sum_gradient
 
 # Fewer rows or different targets than these say nothing about a warp.
 _LEAST_ROWS, _LEAST_TARGETS = 20, 10
 # Rows that are drawn to learn a warp from, a third of which only judge it; groups of them, rows of
 # a group, and rows that it is conditioned on.
 _ROWS, _TEST_SHARE = 50_000, 3
-_GROUPS, _SIZE, _NEIGHBORS = 24, 50, 50
-# Iterations for kernel and noise alone, then for them with and without a warp.
-_FIRST_ITERATIONS, _ITERATIONS = 15, 30
+_GROUPS, _SIZE, _NEIGHBORS = 32, 50, 50
+# Iterations for kernel and noise alone, then for them with and without a warp; they end with gains
+# below so many nats a row.
+_FIRST_ITERATIONS, _ITERATIONS, _TOL = 15, 30, 5e-4
+# Then the bend that does least is tried elsewhere, this steep and high, at these quantiles of the
+# targets, and learning goes on from the best place; so many times. Where targets of 20,000 houses
+# are capped, L-BFGS alone misses that in most runs: -0.45 nats a house instead of -0.35.
+_ROUNDS, _SLOPE, _HEIGHT = 2, 6.0, 0.2
+_LEVELS = (0.0, 0.02, 0.1, 0.3, 0.7, 0.9, 0.98, 1.0)
 # A warp that gains less, in nats a row, is not kept: predictions cost more with one.
 _LEAST_GAIN = 2e-3
 # Bounds of log b, log c and d: bends of at most a hundred and at least a tenth of the spread.
 _BOUNDS = np.repeat(
     [[np.log(1e-4), np.log(1e2)], [np.log(0.05), np.log(10.0)], [-30.0, 30.0]], TERMS, axis=0
 )
+_MANY_LEVELS = (np.arange(200) + 0.5) / 200
 _REFERENCE_ROWS, _POWER_ROWS = 2048, 1_000_000
 _USUAL = norm.ppf(0.9) - norm.ppf(0.1)
 
@@ -157,27 +165,39 @@ class _OneOutput:
         return _sound(TanhSum(psi, self.center, self.spread), self.y)
 
     def _psi(self, seconds):
-        """Parameters of the best warp, or None where no warp is as good."""
+        """Parameters of the best warp, or None where none is better than the identity."""
         rows, rest = self._drawn()
         started = self._started()
         space = started.space if self.learns else replace(started.space, groups=())
-        n_whole, groups = rest is None, self._groups(rows, started.parameters)
-        parameters = started.parameters
-        parameters = self._ascend(groups, rows, space, parameters, _FIRST_ITERATIONS, 0.2 * seconds)
-        if not n_whole:
-            groups = self._groups(rows, parameters)
-        plain = self._ascend(groups, rows, space, parameters, _ITERATIONS, 0.4 * seconds)
+        evidence = self._evidence(rows, started.parameters)
+        begin = _ascend(evidence, space, started.parameters, _FIRST_ITERATIONS, 0.2 * seconds)
+        if rest is not None:
+            evidence = self._evidence(rows, begin)
+        plain = _ascend(evidence, space, begin, _ITERATIONS, 0.3 * seconds)
         of_warp = replace(space, groups=(*space.groups, Group("warp", _BOUNDS)))
-        evidence = self._evidence(groups, rows)
-        begins = [parameters.with_values(warp=psi) for psi in self._first_shapes()]
-        best = max(begins, key=lambda begin: evidence(begin)[0])
-        warped = self._ascend(groups, rows, of_warp, best, _ITERATIONS, 0.4 * seconds)
-        price = 0.5 * np.log(rows.total_weight) * TERMS * EACH
-        if not n_whole:
-            evidence, price = self._evidence(self._groups(rest, plain), rows), 0.0
+        warped = self._best_warp(evidence, of_warp, begin, 0.5 * seconds)
+        if rest is None:
+            price = 0.5 * np.log(rows.total_weight) * TERMS * EACH
+        else:
+            evidence, price = self._evidence(rest, plain), 0.0
         gain = evidence(warped)[0] - evidence(plain)[0] - price
-        is_better = gain > _LEAST_GAIN * evidence.weight
-        return warped.values["warp"] if is_better else None
+        return warped.values["warp"] if gain > _LEAST_GAIN * evidence.weight else None
+
+    def _best_warp(self, evidence, space, begin, seconds):
+        """`Parameters` with a warp, learned from the best of some shapes and again from others."""
+        share, limit = seconds / (1.0 + _ROUNDS), time.perf_counter() + seconds
+        best, value, shapes = begin, -np.inf, self._first_shapes()
+        for _ in range(1 + _ROUNDS):
+            starts = [best.with_values(warp=psi) for psi in shapes]
+            first = max(starts, key=lambda one: evidence(one)[0])
+            found = _ascend(evidence, space, first, _ITERATIONS, share)
+            before, after = value, evidence(found)[0]
+            if after > before:
+                best, value = found, after
+            if after - before < _LEAST_GAIN * evidence.weight or time.perf_counter() > limit:
+                break
+            shapes = self._other_bends(best.values["warp"])
+        return best
 
     def _drawn(self):
         """Rows to learn from, and others to judge by; None where there are few rows."""
@@ -194,35 +214,30 @@ class _OneOutput:
         rows = Rows(self.X, self.y[:, None], self.weight, np.zeros(1), np.ones(1))
         return start(rows, self.choices, self.likelihood, self.rng)
 
-    def _groups(self, rows, parameters):
+    def _evidence(self, rows, parameters):
+        """Of some groups of rows that are near at the length scales of these parameters."""
         std = column_mean_std(self.X, self.weight)[1]
         scale = nearness_scales(parameters.kernel, std)
-        return sampled_groups(rows, scale, _GROUPS, _SIZE, _NEIGHBORS, self.rng)
-
-    def _evidence(self, groups, rows):
+        groups = sampled_groups(rows, scale, _GROUPS, _SIZE, _NEIGHBORS, self.rng)
         some = rows.select(slice(None, None, -(-len(rows) // _REFERENCE_ROWS)))
         return WarpedEvidence(groups, some.targets[:, 0], some.weights[1], self.n_jobs)
 
-    def _ascend(self, groups, rows, space, parameters, max_iter, seconds):
-        evidence = self._evidence(groups, rows)
-        if not len(space.pack(parameters)):
-            return parameters
-        plateau = Plateau(1e-4 * evidence.weight, 3)
-        found, _, _ = ascend_lbfgs(
-            evidence,
-            space,
-            parameters,
-            max_iter=max_iter,
-            plateau=plateau,
-            trace=Trace(Clock()),
-            seconds=seconds,
-        )
-        return found
+    def _quantiles(self, levels):
+        """Of the targets, about their centre in units of their spread."""
+        return (np.quantile(self.y, levels) - self.center) / self.spread
+
+    def _other_bends(self, psi):
+        """Parameters with the least bend replaced by a steep one in several places."""
+        t = self._quantiles(_MANY_LEVELS)
+        least, height = _least_bend(t, psi), _HEIGHT * tanh_sum(t, psi)[0].std()
+        for place in self._quantiles(_LEVELS):
+            terms = np.reshape(psi, (EACH, TERMS)).copy()
+            terms[:, least] = np.log(height), np.log(_SLOPE), -place
+            yield np.clip(terms.ravel(), *_BOUNDS.T)
 
     def _first_shapes(self):
         """Parameters of almost the identity, and of a shape like that of Yeo and Johnson."""
-        levels = (np.arange(200) + 0.5) / 200
-        t = (np.quantile(self.y, levels) - self.center) / self.spread
+        t = self._quantiles(_MANY_LEVELS)
         almost = np.concatenate(
             [
                 np.full(TERMS, np.log(0.1)),
@@ -234,6 +249,31 @@ class _OneOutput:
         power = power_warps(t[:, None], None)[0]
         if not isinstance(power, Identity):
             yield _fitted_shape(t, power(t), almost)
+
+
+def _ascend(evidence, space, parameters, max_iter, seconds):
+    """The best `Parameters` that L-BFGS finds; the same where none are free."""
+    if not len(space.pack(parameters)):
+        return parameters
+    found, _, _ = ascend_lbfgs(
+        evidence,
+        space,
+        parameters,
+        max_iter=max_iter,
+        plateau=Plateau(_TOL * evidence.weight, 2),
+        trace=Trace(Clock()),
+        seconds=seconds,
+    )
+    return found
+
+
+def _least_bend(t, psi):
+    """Number of the term that differs least from a line."""
+    design, sizes = np.column_stack([t, np.ones_like(t)]), []
+    for term in np.reshape(psi, (EACH, TERMS)).T:
+        bend = np.exp(term[0]) * np.tanh(np.exp(term[1]) * (t + term[2]))
+        sizes.append(np.std(bend - design @ np.linalg.lstsq(design, bend)[0]))
+    return int(np.argmin(sizes))
 
 
 def _center_and_spread(y):
