@@ -42,7 +42,7 @@ _BOUNDS = np.repeat(
     [[np.log(1e-4), np.log(1e2)], [np.log(0.05), np.log(10.0)], [-30.0, 30.0]], TERMS, axis=0
 )
 _MANY_LEVELS = (np.arange(200) + 0.5) / 200
-_REFERENCE_ROWS, _POWER_ROWS = 2048, 1_000_000
+_REFERENCE_ROWS, _POWER_ROWS, _CHECKED_ROWS = 2048, 1_000_000, 10_000
 _USUAL = norm.ppf(0.9) - norm.ppf(0.1)
 
 
@@ -126,7 +126,7 @@ def _can_be_warped(y):
 
 def _sound(shape, y):
     """The `Warp` of a shape, or the identity where its values or those of its inverse are not."""
-    values = np.unique(y[:: -(-len(y) // _POWER_ROWS)])
+    values = np.unique(y[:: -(-len(y) // _CHECKED_ROWS)])
     with np.errstate(all="ignore"):
         z, low, high = shape.value(values), y.min(), y.max()
         ends = np.exp(shape.log_slope(np.array([low, high])))

@@ -299,6 +299,17 @@ def test_streams_keep_the_warp_of_the_first_batch(normalize_y):
     assert 0.8 < np.mean((seen > low) & (seen < high)) < 0.97
 
 
+def test_a_stream_tells_of_outliers_in_units_of_y():
+    """A reading that is not believed is told as it came, with what was predicted."""
+    X, y, _ = skewed(300)
+    model = StreamingSGPRegressor(normalize_y="warped", n_inducing=15, random_state=0)
+    model.partial_fit(X, y)
+    predicted = str(model.predict_quantiles(X[:1], [0.5])[0, 0])[:4]
+    with pytest.warns(UserWarning, match=rf"y = \[1000000\.\] where \[{predicted}"):
+        model.partial_fit(X[:10], np.append(1e6, y[1:10]))
+    assert model.n_outliers_ == 1
+
+
 @each_regressor
 @each_warp
 def test_each_output_has_a_warp_of_its_own(kind, normalize_y):
