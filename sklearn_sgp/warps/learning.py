@@ -35,8 +35,9 @@ _FIRST_ITERATIONS, _ITERATIONS, _TOL = 15, 30, 5e-4
 # are capped, L-BFGS alone misses that in most runs: -0.45 nats a house instead of -0.35.
 _ROUNDS, _SLOPE, _HEIGHT = 2, 6.0, 0.2
 _LEVELS = (0.0, 0.02, 0.1, 0.3, 0.7, 0.9, 0.98, 1.0)
-# A warp that gains less, in nats a row, is not kept: predictions cost more with one.
-_LEAST_GAIN = 2e-3
+# A warp that gains less, in nats a row and in nats of all rows, is not kept: predictions cost more
+# with one, and the gain on some hundred rows has an error.
+_LEAST_GAIN, _LEAST_NATS = 2e-3, 6.0
 # Bounds of log b, log c and d: bends of at most a hundred and at least a tenth of the spread.
 _BOUNDS = np.repeat(
     [[np.log(1e-4), np.log(1e2)], [np.log(0.05), np.log(10.0)], [-30.0, 30.0]], TERMS, axis=0
@@ -144,6 +145,7 @@ class _OneOutput:
     def __init__(self, X, y, weight, choices, likelihood, learns, n_jobs, rng):
         self.y, self.rng, self.learns, self.n_jobs = y, rng, learns, n_jobs
         self.X, self.weight, self.choices, self.likelihood = X, weight, choices, likelihood
+        self.total_weight = float(len(y) if weight is None else weight.sum())
 
     def learned(self, seconds):
         """A `Warp`, or the identity."""
@@ -176,12 +178,16 @@ class _OneOutput:
         plain = _ascend(evidence, space, begin, _ITERATIONS, 0.3 * seconds)
         of_warp = replace(space, groups=(*space.groups, Group("warp", _BOUNDS)))
         warped = self._best_warp(evidence, of_warp, begin, 0.5 * seconds)
+        price = _LEAST_NATS
         if rest is None:
-            price = 0.5 * np.log(rows.total_weight) * TERMS * EACH
+            price = 0.5 * np.log(self.total_weight) * TERMS * EACH
         else:
-            evidence, price = self._evidence(rest, plain), 0.0
-        gain = evidence(warped)[0] - evidence(plain)[0] - price
-        return warped.values["warp"] if gain > _LEAST_GAIN * evidence.weight else None
+            evidence = self._evidence(rest, plain)
+        # without a warp kernel and noise may be better where the warp has led them
+        without = max(evidence(plain)[0], evidence(_without_warp(warped))[0])
+        gain = (evidence(warped)[0] - without) / evidence.weight
+        least = _LEAST_GAIN + price / self.total_weight
+        return warped.values["warp"] if gain > least else None
 
     def _best_warp(self, evidence, space, begin, seconds):
         """`Parameters` with a warp, learned from the best of some shapes and again from others."""
@@ -265,6 +271,12 @@ def _ascend(evidence, space, parameters, max_iter, seconds):
         seconds=seconds,
     )
     return found
+
+
+def _without_warp(parameters):
+    """The same `Parameters` of kernel and noise."""
+    values = {name: value for name, value in parameters.values.items() if name != "warp"}
+    return replace(parameters, values=values)
 
 
 def _least_bend(t, psi):
