@@ -7,7 +7,8 @@ of a product of conditional densities of the exact process (a composite likeliho
 section 12), so that it has no bound to be loose and nothing to overfit but kernel and noise.
 
 Which rows are near depends on the length scales. Groups are therefore drawn anew as these change,
-and what a stage has learned must hold on groups that it has not seen.
+and what a stage has learned must hold on groups that it has not seen. Where targets have heavy
+tails, the kernel is learned without these first.
 """
 
 import time
@@ -17,6 +18,7 @@ import numpy as np
 
 from .._linalg import NotPositiveDefiniteError, single_blas_thread
 from .._warnings import warn_caller
+from ..data.heavy_tails import with_light_tails
 from ..data.rows import column_mean_std
 from ..fitting.budget import LEAST_EVALUATIONS, count_within
 from ..fitting.starting_values import default_starts, random_starts, tried
@@ -78,9 +80,13 @@ def _best(problem, budget):
     task = _task(problem, start)
     if sample.whole:
         parameters, more = sample.learn_whole(task, parameters, budget)
-    else:
-        parameters, more = sample.learn(task, parameters, value, budget)
-        _check_coverage(sample.coverage(parameters))
+        return start, parameters, n_iter + more
+    parameters, more = sample.learn(task, parameters, value, budget)
+    if sample.rows is not problem.rows and not problem.trace.stopped:
+        sample.rows = problem.rows
+        parameters, last = sample.learn_further(task, parameters, budget)
+        more += last
+    _check_coverage(sample.coverage(parameters))
     return start, parameters, n_iter + more
 
 
@@ -140,7 +146,7 @@ def _task(problem, start):
 
 def _within_reach(space, parameters):
     """Narrower bounds around some parameters, for a default kernel, which has a prior."""
-    if space.prior is None:
+    if space.prior is None or not space.learns("theta"):
         return space
     lower, upper = space.group("theta").bounds.T
     reach = [np.clip(parameters.theta + move, lower, upper) for move in (-_REACH, _REACH)]
@@ -156,10 +162,11 @@ class _Sample:
     """
 
     def __init__(self, problem):
-        self.rows, self.rng = problem.rows, problem.rng
+        self.rng, self.whole = problem.rng, len(problem.rows) <= LARGEST_WHOLE
+        is_first = not (self.whole or problem.is_interim)
+        self.rows = with_light_tails(problem.rows) if is_first else problem.rows
         self.n_groups = max(_LEAST_GROUPS, problem.settings.init_size // GROUP_SIZE)
         self.std = column_mean_std(problem.rows.X, problem.rows.weight)[1]
-        self.whole = len(self.rows) <= LARGEST_WHOLE
         self.test_seed = problem.rng.randint(2**31)
         self.seconds_each, self.n_neighbors = 0.0, NEIGHBORS
 
@@ -222,7 +229,20 @@ class _Sample:
         after = self.value(task, learned)
         return (learned, n_iter, after) if after > value else (parameters, n_iter, value)
 
-    def learn(self, task, parameters, value, budget):
+    def learn_further(self, task, parameters, budget):
+        """The noise, then rounds, of targets that had no tails until then."""
+        n_iter, space = 0, task.space.only("log_noise")
+        if space.groups:
+            of_noise = replace(task, start=replace(task.start, space=space))
+            groups = self.affordable(of_noise, parameters, budget.left(), budget)
+            iterations = min(_TRIAL_ITERATIONS, task.settings.max_iter)
+            parameters, n_iter = self.ascend(
+                of_noise, groups, parameters, iterations, budget.left(), budget
+            )
+        parameters, more = self.learn(task, parameters, None, budget, most_misses=1)
+        return parameters, n_iter + more
+
+    def learn(self, task, parameters, value, budget, most_misses=2):
         """Rounds on new groups, as long as that gains on other groups.
 
         A round that gains little is followed by a long one, a second such by nothing.
@@ -230,7 +250,7 @@ class _Sample:
         left, trace, n_iter, misses = task.settings.max_iter, task.trace, 0, 0
         self.n_neighbors = MORE_NEIGHBORS
         value = self.value(task, parameters) if value is None else value
-        while misses < 2 and n_iter < left and not trace.stopped:
+        while misses < most_misses and n_iter < left and not trace.stopped:
             iterations, before = min(_ROUND_ITERATIONS[misses], left - n_iter), value
             parameters, more, value = self.round(
                 task, parameters, before, iterations, budget.left(), budget

@@ -142,6 +142,10 @@ class ParameterSpace:
         """The free group of a name."""
         return next(group for group in self.groups if group.name == name)
 
+    def only(self, name):
+        """The space where nothing else is free."""
+        return replace(self, groups=tuple(group for group in self.groups if group.name == name))
+
     def with_group(self, name, **changes):
         """The space with bounds or unit of one group replaced; as it is where that is fixed."""
         groups = (

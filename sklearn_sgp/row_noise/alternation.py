@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..data.heavy_tails import usual
 from .found_noise import FoundNoise, LogNoiseMoments, squared_errors
 from .log_noise import learn_log_noise
 
@@ -72,10 +73,9 @@ def _without_far_targets(problem):
     no update of the noise leads away.
     """
     targets = problem.rows.targets
-    middle = np.median(targets, axis=0)
-    away = np.abs(targets - middle)
-    usual = 1.4826 * np.median(away, axis=0)  # the standard deviation, if they are normal
-    times = (away / np.where(usual > 0.0, usual, np.inf)).max(axis=1)
+    middle, deviation = usual(targets)
+    deviation[deviation == 0.0] = np.inf
+    times = (np.abs(targets - middle) / deviation).max(axis=1)
     if times.max() <= _FAR:
         return problem
     return replace(problem, rows=problem.rows.with_precision(np.minimum(1.0, (_FAR / times) ** 2)))

@@ -53,6 +53,33 @@ def test_bands_that_are_too_narrow_are_told(rng, monkeypatch):
         learned(problem_with(rng, ROUGH))
 
 
+def test_far_targets_do_not_choose_the_kernel(rng, monkeypatch):
+    """Starts are compared without the tails of heavy-tailed targets; the noise has them."""
+    X, y = rough_rows(rng, 2000)
+    noise = 2.0 * rng.standard_t(2.5, len(y))
+    problem = problem_of(X, y + noise, kernel=ROUGH, optimizer="auto")
+    furthest, value = [], near_rows._Sample.value
+
+    def seen(sample, *args):
+        furthest.append(np.abs(sample.rows.targets).max())
+        return value(sample, *args)
+
+    monkeypatch.setattr(near_rows._Sample, "value", seen)
+    _, parameters, _ = learned(problem)
+    assert furthest[0] <= 4.0
+    assert furthest[-1] == np.abs(problem.rows.targets).max() > 8.0
+    found = parameters.noise_variance * problem.rows.y_scale[0] ** 2
+    assert_allclose(found, noise.var(), rtol=0.5)
+
+
+def test_noise_of_each_row_has_its_own_way_with_tails(rng):
+    """Later rounds of function and noise learn from the targets as they are, given precisions."""
+    X, y = rough_rows(rng)
+    problem = problem_of(X, y + rng.standard_cauchy(len(y)), kernel=ROUGH, optimizer="auto")
+    assert near_rows._Sample(problem).rows is not problem.rows
+    assert near_rows._Sample(replace(problem, is_interim=True)).rows is problem.rows
+
+
 def test_inducing_inputs_stay(rng):
     """They have no part in the density; the solver chooses them afterwards."""
     problem = problem_with(rng, ROUGH)
