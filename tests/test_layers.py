@@ -21,7 +21,7 @@ LAYERS = [
     ["factors"],
     ["objectives", "optimize"],
     ["fitting"],
-    ["blocks", "streams"],
+    ["blocks", "streams", "warps"],
     ["predictions"],
     ["row_noise"],
     ["estimators"],

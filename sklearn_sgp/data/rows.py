@@ -48,7 +48,7 @@ class Rows:
     X : array of shape (n, d)
         Inputs, float32 or float64, possibly a memory map; never copied whole.
     y : ndarray of shape (n, t)
-        Targets in their own units.
+        Targets in their own units, warped where they are.
     weight : ndarray of shape (n,) or None
         Non-negative weights; None means 1.
     y_mean, y_scale : ndarray of shape (t,)

@@ -1,6 +1,6 @@
 """Targets and class labels: how they are encoded for a model, and how results come back."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ class Encoded(NamedTuple):
     ----------
     X : array of shape (n, d)
     y : ndarray of shape (n, t)
-        Encoded, not scaled.
+        Encoded and warped, not scaled.
     weight : ndarray of shape (n,) or None
     targets : Targets or ClassLabels
     likelihood : Likelihood
@@ -54,19 +54,27 @@ def read_only_copy(array):
 
 @dataclass(frozen=True)
 class Targets:
-    """Centre and scale of the targets of a regressor.
+    """Centre and scale of the targets of a regressor, after warps if there are any.
 
     Parameters
     ----------
     ndim : int
         Of y as the user gave it: 1 or 2.
     mean, scale : ndarray of shape (t,)
-        Targets are learned as ``(y - mean) / scale``.
+        Targets are learned as ``(warp(y) - mean) / scale``.
+    warps : tuple or None
+        For each output a monotone function, with ``log_slope``, ``inverse`` and ``near_inverse``;
+        None where nothing is warped. See `sklearn_sgp.warps`.
+    slopes : tuple of float
+        Sum over the rows that objectives count of the logarithms of the warps' slopes, weighted,
+        and the sum of the weights.
     """
 
     ndim: int
     mean: np.ndarray
     scale: np.ndarray
+    warps: tuple | None = None
+    slopes: tuple = (0.0, 1.0)
 
     @classmethod
     def fit(cls, y, weight, normalize_y, ndim=2):
@@ -98,6 +106,13 @@ class Targets:
         rounding = 10 * np.finfo(np.float64).eps * np.abs(y).max(axis=0)
         return cls(ndim, mean, np.where(scale > rounding, scale, 1.0))
 
+    @classmethod
+    def fit_warped(cls, y, weight, warps, ndim=2):
+        """Centre and scale of warped targets; parameters as in `fit`."""
+        blank = cls(ndim, np.zeros(y.shape[1]), np.ones(y.shape[1]), warps)
+        scaled = cls.fit(blank.warped(y), weight, True, ndim)
+        return replace(scaled, warps=warps).of_rows(y, weight)
+
     def with_scale_of_constants(self, y):
         """With the size of a target that has not varied yet as its scale.
 
@@ -105,9 +120,9 @@ class Targets:
         """
         constant, size = np.ptp(y, axis=0) == 0.0, np.abs(y).max(axis=0)
         scale = np.where(constant & (size > 0.0), size, self.scale)
-        return Targets(self.ndim, self.mean, scale)
+        return replace(self, scale=scale)
 
-    def encode(self, y):
+    def columns(self, y):
         """Targets of a later batch as columns (n, t), or a ValueError where they do not fit."""
         if y.ndim != self.ndim or (y.ndim == 2 and y.shape[1] != len(self.mean)):
             shape = "(n_samples,)" if self.ndim == 1 else f"(n_samples, {self.n_outputs})"
@@ -115,6 +130,50 @@ class Targets:
                 f"y must have shape {shape}, as in the first batch. Got shape {y.shape}."
             )
         return target_columns(y)
+
+    def encode(self, y):
+        """Targets of a later batch as columns (n, t), warped, or a ValueError."""
+        return self.warped(self.columns(y))
+
+    def warped(self, y):
+        """Columns (n, t) as they are scaled."""
+        return y if self.warps is None else self._of_each("__call__", y)
+
+    def scaled(self, y):
+        """Columns (n, t) as they are learned."""
+        return (self.warped(y) - self.mean) / self.scale
+
+    def in_units(self, scaled):
+        """Columns (n, t) in units of y, of what was learned."""
+        warped = scaled * self.scale + self.mean
+        return warped if self.warps is None else self._of_each("inverse", warped)
+
+    def log_slope(self, y):
+        """Logarithm of the slope of `scaled`, (n, t), or (t,) where that is the same for all y."""
+        linear = -np.log(self.scale)
+        return linear if self.warps is None else linear + self._of_each("log_slope", y)
+
+    def _of_each(self, method, columns):
+        """What a method of each output's warp returns for its column."""
+        parts = zip(self.warps, np.moveaxis(columns, 1, 0), strict=True)
+        return np.stack([getattr(warp, method)(part) for warp, part in parts], axis=1)
+
+    def of_rows(self, y, weight):
+        """With the slopes at these rows only, of targets as `columns` takes them."""
+        if self.warps is None:
+            return self
+        y = target_columns(y)
+        weight = np.ones(len(y)) if weight is None else weight
+        slopes = self._of_each("log_slope", y).sum(axis=1)
+        return replace(self, slopes=(float(weight @ slopes), float(weight.sum())))
+
+    def joined(self, y, weight):
+        """With the slopes at these rows besides those before; the same targets."""
+        if self.warps is None:
+            return self
+        more = self.of_rows(y, weight).slopes
+        both = tuple(old + new for old, new in zip(self.slopes, more, strict=True))
+        return replace(self, slopes=both)
 
     def is_informative(self, rows):
         """Whether rows can say anything about the kernel."""
@@ -126,8 +185,12 @@ class Targets:
 
     @property
     def log_scale(self):
-        """What a log density of a scaled row has more than that of a row in its own units."""
-        return float(np.log(self.scale).sum())
+        """What a log density of a scaled row has more than that of a row in its own units.
+
+        With warps it is the mean over the rows that objectives count.
+        """
+        linear = float(np.log(self.scale).sum())
+        return linear if self.warps is None else linear - self.slopes[0] / self.slopes[1]
 
     @property
     def attributes(self):
@@ -143,12 +206,13 @@ class Targets:
         return read_only_copy(np.broadcast_to(value, self.mean.shape))
 
     def mean_in_units(self, mean):
-        """Scaled means (n, t) in units of y, and of its shape."""
-        return self.squeezed(mean * self.scale + self.mean)
+        """Scaled means (n, t) in units of y, and of its shape; with warps these are no means."""
+        return self.squeezed(self.in_units(mean))
 
     def samples_in_units(self, samples):
         """Scaled values (n, t, k) in units of y; (n, k) where y has one axis."""
         values = samples * self.scale[:, None] + self.mean[:, None]
+        values = values if self.warps is None else self._of_each("inverse", values)
         return values[:, 0] if self.ndim == 1 else values
 
     def squeezed(self, values):
@@ -175,8 +239,9 @@ def _given_scaling(y, normalize_y):
         valid = False
     if not valid:
         raise ValueError(
-            "The 'normalize_y' parameter must be a bool or a pair of a finite mean and a positive "
-            f"scale, numbers or one for each of the {y.shape[1]} outputs. Got {normalize_y!r}."
+            "The 'normalize_y' parameter must be a bool, 'yeo-johnson', 'warped', or a pair of a "
+            "finite mean and a positive scale, numbers or one for each of the "
+            f"{y.shape[1]} outputs. Got {normalize_y!r}."
         )
     if (np.abs(y - mean) > LARGEST * scale).any():
         raise ValueError(
@@ -202,6 +267,10 @@ class ClassLabels:
     likelihood: object
 
     mean, scale, log_scale = np.zeros(1), np.ones(1), 0.0  # nothing is scaled
+
+    def of_rows(self, y, weight):
+        """The same: nothing is warped."""
+        return self
 
     def is_informative(self, rows):
         """Whether rows can say anything about the kernel.

@@ -126,9 +126,12 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
     natural_step : float, default=0.1
         Length of a stochastic natural-gradient step, in (0, 1].
 
-    normalize_y : bool or tuple of (mean, scale), default=True
+    normalize_y : bool, "yeo-johnson", "warped" or tuple of (mean, scale), default=True
         Whether targets are centred and scaled to unit variance inside the model. A tuple gives the
-        centre and the scale. If rows come in batches, the first batch decides.
+        centre and the scale. Before that, "yeo-johnson" transforms each column of y by the power of
+        scikit-learn's ``PowerTransformer``, "warped" by a monotone function that is learned with
+        kernel and noise, or given these if ``optimizer=None``. Predictions stay in units of y. If
+        rows come in batches, the first batch decides.
 
     copy_X : bool, default=True
         Whether models that keep training rows, PITC to VIF, keep a copy of them. With False they
@@ -186,7 +189,7 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
         Number of rows of positive weight so far.
 
     y_mean_, y_scale_ : float or ndarray of shape (n_targets,)
-        Centre and scale of the targets.
+        Centre and scale of the targets, after the transformation that ``normalize_y`` names.
 
     jitter_ : float
         The value of ``jitter`` that was used.
@@ -207,7 +210,6 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
     Notes
     -----
     Rows that belong together, such as flights of one route, are better ``blocks`` of PIC.
-
     The first pass over the blocks is finished if it takes at most a second more than was kept for
     it; otherwise, and after few ``max_steps``, the posterior rests on few rows, and a warning says
     on how many. If ``warm_start`` finds ``optimizer=None`` and rows and parameters as before, the
@@ -215,14 +217,12 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
 
     PIC's predictions jump where one block ends and another begins. As its rows are correlated
     within blocks, `sample_y` draws them jointly, at most 2,000 rows unless ``method="joint"``, and
-    `sample_functions` raises; so it is with SoR and FIC.
-
-    LMA conditions each block of a chain on the blocks before it, VIF groups of rows on the nearest
-    earlier rows; with ``n_inducing=0`` it is Vecchia's approximation, given all rows the exact GP.
-
-    PITC to VIF keep their training rows, as a prediction needs those that are near. With b rows, a
-    block costs O(b^3 + b^2 m + b m^2), and again once in prediction, where each row costs O(b^2 +
-    b m). ``docs/theory.md``, sections 9, 12 and 13, has the equations.
+    `sample_functions` raises; so it is with SoR and FIC. LMA conditions each block of a chain on
+    the blocks before it, VIF groups of rows on the nearest earlier rows; with ``n_inducing=0`` it
+    is Vecchia's approximation, given all rows the exact GP. PITC to VIF keep their training rows,
+    as a prediction needs those that are near. With b rows, a block costs O(b^3 + b^2 m + b m^2),
+    and again once in prediction, where each row costs O(b^2 + b m). ``docs/theory.md``, 9, 12 and
+    13, has the equations.
 
     References
     ----------

@@ -89,7 +89,8 @@ class BlockLearning:
         found = solver.add_rows(before, rows, self._settings(), rng)
         if noise is not None:  # the constant of the rows before is in the evidence already
             found = found.with_noise(noise, noise.constant - before.result.row_noise.constant)
-        self._store(found, self._targets, found.result.weight)
+        targets = self._targets.joined(self._targets.columns(y), weight)
+        self._store(found, targets, found.result.weight)
         if before.progress.is_complete:
             self.n_samples_seen_ += len(rows)
         else:

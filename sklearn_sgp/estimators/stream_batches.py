@@ -55,14 +55,15 @@ class StreamBatches:
         else:
             self._check_same_parameters()
             rows, trace = self._later_rows(X, y, weight), Trace(clock)
-            rows, state = stream.examined(self._stream, rows)
+            rows, state = stream.examined(self._stream, rows, self._targets)
             n_damped = state.outliers.count - self._stream.outliers.count
             informative = n_damped < len(rows) and self._targets.is_informative(rows)
             before, (rows, noise) = self._result.row_noise, self._with_precisions(rows)
             state = stream.add(state, rows, choices, trace, self._targets.n_outputs, informative)
             if noise is not None:  # the objective is that of this batch alone
                 state = state.with_noise(noise, noise.constant - before.constant)
-            self._keep(state, self._targets, rows.total_weight, trace)
+            targets = self._targets.of_rows(y, weight)
+            self._keep(state, targets, rows.total_weight, trace)
             self.n_samples_seen_ += count_samples(X, weight)
         self.log_evidence_ += self.objective_
         if self.verbose:

@@ -121,9 +121,12 @@ class StreamingSGPRegressor(StreamBatches, SparseGPRegressor):
     natural_step : float, default=1.0
         Largest length of a natural-gradient step, in (0, 1]. Gaussian noise takes no such steps.
 
-    normalize_y : bool or tuple of (mean, scale), default=True
+    normalize_y : bool, "yeo-johnson", "warped" or tuple of (mean, scale), default=True
         Whether targets are centred and scaled to unit variance inside the model. A tuple gives the
-        centre and the scale. If rows come in batches, the first batch decides.
+        centre and the scale. Before that, "yeo-johnson" transforms each column of y by the power of
+        scikit-learn's ``PowerTransformer``, "warped" by a monotone function that is learned with
+        kernel and noise, or given these if ``optimizer=None``. Predictions stay in units of y. If
+        rows come in batches, the first batch decides.
 
     jitter : float, default=1e-8
         Smallest value added to the diagonal of the inducing inputs' covariance, relative to its
@@ -187,7 +190,7 @@ class StreamingSGPRegressor(StreamBatches, SparseGPRegressor):
         (see Notes).
 
     y_mean_, y_scale_ : float or ndarray of shape (n_targets,)
-        Centre and scale of the targets.
+        Centre and scale of the targets, after the transformation that ``normalize_y`` names.
 
     jitter_ : float
         The value of ``jitter`` that was used.
@@ -385,6 +388,7 @@ class StreamingSGPRegressor(StreamBatches, SparseGPRegressor):
                 "The 'alpha_divergence' parameter must be 0 for a likelihood other than Gaussian "
                 f"noise. Got {self.alpha_divergence} with {self.likelihood!r}."
             )
-        if self.normalize_y is not True or not data.likelihood.scales_targets:
+        given = isinstance(self.normalize_y, tuple) or not self.normalize_y
+        if given or not data.likelihood.scales_targets:
             return data
         return data._replace(targets=data.targets.with_scale_of_constants(data.y))

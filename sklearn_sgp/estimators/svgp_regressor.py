@@ -108,9 +108,12 @@ class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
     natural_step : float, default=0.1
         Length of a stochastic natural-gradient step, in (0, 1].
 
-    normalize_y : bool or tuple of (mean, scale), default=True
+    normalize_y : bool, "yeo-johnson", "warped" or tuple of (mean, scale), default=True
         Whether targets are centred and scaled to unit variance inside the model. A tuple gives the
-        centre and the scale. If rows come in batches, the first batch decides.
+        centre and the scale. Before that, "yeo-johnson" transforms each column of y by the power of
+        scikit-learn's ``PowerTransformer``, "warped" by a monotone function that is learned with
+        kernel and noise, or given these if ``optimizer=None``. Predictions stay in units of y. If
+        rows come in batches, the first batch decides.
 
     jitter : float, default=1e-8
         Smallest value added to the diagonal of the inducing inputs' covariance, relative to its
@@ -164,7 +167,7 @@ class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
         Number of rows of positive weight so far.
 
     y_mean_, y_scale_ : float or ndarray of shape (n_targets,)
-        Centre and scale of the targets.
+        Centre and scale of the targets, after the transformation that ``normalize_y`` names.
 
     jitter_ : float
         The value of ``jitter`` that was used.
@@ -188,6 +191,12 @@ class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
     O(n m^2). For each row, the prediction of a mean costs O(m) and that of a standard deviation
     O(m^2).
 
+    Targets that are skewed, or whose noise grows with their size, are for ``normalize_y="warped"``
+    [3]_ or "yeo-johnson" [4]_. Means are then integrals over the transformed targets, quantiles and
+    densities exact. A warp is learned from groups of near rows and kept if it raises the density of
+    others. Whole-number weights count rows for the power of "yeo-johnson", others do not. Counts
+    are never transformed.
+
     If the noise variance of each row is known, as ``se**2``, fix the noise at 1 and give each row
     the weight ``1 / se**2``::
 
@@ -205,6 +214,9 @@ class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
        https://arxiv.org/abs/1309.6835
     .. [2] M. K. Titsias, "Variational Learning of Inducing Variables in Sparse Gaussian
        Processes", AISTATS 2009.
+    .. [3] E. Snelson, C. E. Rasmussen, Z. Ghahramani, "Warped Gaussian Processes", NIPS 2003.
+    .. [4] I.-K. Yeo, R. A. Johnson, "A New Family of Power Transformations to Improve Normality or
+       Symmetry", Biometrika 87 (2000).
 
     Examples
     --------
@@ -371,5 +383,7 @@ class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
             if self.total_samples is not None:
                 self._result = scaled_to_total(self._result, self.total_samples)
         else:
-            self._add_to_posterior(self._later_rows(X, y, weight), clock)
+            rows = self._later_rows(X, y, weight)
+            self._targets = self._targets.joined(self._targets.columns(y), weight)
+            self._add_to_posterior(rows, clock)
         return self

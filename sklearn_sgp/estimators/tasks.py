@@ -4,6 +4,7 @@ from numbers import Real
 
 import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -19,13 +20,16 @@ from ..likelihoods._names import (
 from ..predictions.classification import ClassPredictions
 from ..predictions.regression import RegressionPredictions
 from ..row_noise.found_noise import squared_errors
+from ..warps.learning import learned_warps, power_warps
 from .base import SHARED_CONSTRAINTS, BaseSparseGP
 
 REGRESSOR_CONSTRAINTS = SHARED_CONSTRAINTS | {
     "noise_variance": [None, Interval(Real, 0, None, closed="neither"), "array-like"],
     "noise_variance_bounds": [StrOptions({"fixed"}), "array-like"],
-    "normalize_y": ["boolean", tuple],
+    "normalize_y": ["boolean", StrOptions({"yeo-johnson", "warped"}), tuple],
 }
+# Share of a time budget in which a warp of the targets is learned.
+WARP_SHARE = 0.2
 REGRESSION_LIKELIHOODS = [
     StrOptions(set(REGRESSION)),
     HasMethods(["moments"]),
@@ -54,17 +58,29 @@ class SparseGPRegressor(MultiOutputMixin, RegressorMixin, RegressionPredictions,
         likelihood.check_targets(y)
         likelihood = likelihood.initialized(y, weight)
         normalize_y = self.normalize_y if likelihood.scales_targets else False
-        targets = Targets.fit(y, weight, normalize_y, ndim)
-        return Encoded(X, y, weight, targets, likelihood, n_samples)
+        if isinstance(normalize_y, str):
+            targets = Targets.fit_warped(y, weight, self._warps(X, y, weight), ndim)
+        else:
+            targets = Targets.fit(y, weight, normalize_y, ndim)
+        return Encoded(X, targets.warped(y), weight, targets, likelihood, n_samples)
+
+    def _warps(self, X, y, weight):
+        """Return a monotone function for each output, as ``normalize_y`` asks for."""
+        if self.normalize_y == "yeo-johnson":
+            return power_warps(y, weight)
+        noise, rng = regression_likelihood("gaussian"), check_random_state(self.random_state)
+        seconds = np.inf if self.max_time is None else WARP_SHARE * self.max_time
+        return learned_warps(X, y, weight, self._choices(), noise, self._settings(), rng, seconds)
 
     def _given_likelihood(self):
         return regression_likelihood(self.likelihood)
 
     def _later_rows(self, X, y, weight, labels=None):
         """Make the `Rows` of a later batch, with the scaling of the first one."""
-        rows = make_rows(X, self._targets.encode(y), weight, self._targets, labels)
-        self._result.likelihood.check_targets(rows.y)
-        return rows
+        y = self._targets.columns(y)
+        X, y, weight, labels = drop_zero_weight(X, y, weight, labels)
+        self._result.likelihood.check_targets(y)
+        return make_rows(X, self._targets.warped(y), weight, self._targets, labels)
 
     def _with_precisions(self, rows):
         """Return a later batch with the precisions of its rows, and the noise of all rows.

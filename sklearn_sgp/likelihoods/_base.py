@@ -136,6 +136,10 @@ class Likelihood(BaseEstimator):
     ``draw(f, noise_variance, rng)``
         Observations for latent values of shape (n, t, n_samples), drawn with the
         `numpy.random.RandomState` ``rng``: for `sample_y`.
+    ``components(variance, noise_variance)``
+        Normal distributions whose mixture y - mean is: a function of row numbers k of the (n t,)
+        entries that returns variances (k, n_components), and the logarithms of their probabilities.
+        For means of targets that are warped (``normalize_y="warped"``).
 
     **Methods of a classification likelihood.** ``mean`` and ``variance`` have shape (n, n_latent).
     `probabilities` must be defined.
@@ -352,6 +356,10 @@ class Likelihood(BaseEstimator):
     def draw(self, f, noise_variance, rng):
         """Observations for latent values; see the class."""
         raise self._without("draw", "sample_y")
+
+    def components(self, variance, noise_variance):
+        """Normal distributions whose mixture y is; see the class."""
+        raise self._without("components", "predict with a warp as normalize_y")
 
     def _without(self, method, needed_for):
         return NotImplementedError(

@@ -6,6 +6,8 @@ under the exact process: a composite likelihood (docs/theory.md, eq. 47). It nee
 inputs, so that its gradient has no entry for them.
 """
 
+from itertools import chain
+
 import numpy as np
 
 from .._core import _linalg as la
@@ -37,16 +39,51 @@ class NearRowsEvidence:
         self.weight = sum(piece.total_weight for piece in groups)
 
     def __call__(self, parameters):
+        return self._evaluate(self.groups, parameters)[:2]
+
+    @property
+    def targets(self):
+        """Of each group, those that it is conditioned on first, (n, t), and the number of these."""
+        return [(y, k) for _, y, _, _, k in self.groups]
+
+    @property
+    def counts(self):
+        """Numbers of observations of each group's own rows."""
+        return [counts[k:] for _, _, _, counts, k in self.groups]
+
+    def of_targets(self, parameters, targets):
+        """The density of other targets, with its gradient in them.
+
+        Parameters
+        ----------
+        parameters : Parameters
+        targets : list of ndarray of shape (n, t)
+            One for each group, in the order of `targets`.
+
+        Returns
+        -------
+        value : float
+        gradient : Gradient
+            In kernel and noise.
+        slopes : list of ndarray of shape (n, t)
+            In the targets: -(inv(S) y - (inv(S_NN) y_N, 0)).
+        """
+        changed = zip(self.groups, targets, strict=True)
+        groups = [(X, y, weight, counts, k) for (X, _, weight, counts, k), y in changed]
+        return self._evaluate(groups, parameters)
+
+    def _evaluate(self, groups, parameters):
         tasks = [
-            (self.groups[lo:hi], parameters.kernel, parameters.noise_variance)
-            for lo, hi in group_bounds(len(self.groups), 1)
+            (groups[lo:hi], parameters.kernel, parameters.noise_variance)
+            for lo, hi in group_bounds(len(groups), 1)
         ]
         parts = map_groups(_sums, tasks, self.n_jobs)
-        value, theta, noise = (sum(part) for part in zip(*parts, strict=True))
+        *sums, of_targets = zip(*parts, strict=True)
+        value, theta, noise = (sum(part) for part in sums)
         if not np.isfinite(value):
             raise NotPositiveDefiniteError("the density of near rows is not finite")
         slope = noise_gradient(parameters.noise_variance, noise)
-        return value, Gradient(theta=theta, log_noise=slope)
+        return value, Gradient(theta=theta, log_noise=slope), list(chain.from_iterable(of_targets))
 
     def standardised_errors(self, parameters):
         """Of each row given y_N, in standard deviations of its prediction, noise included.
@@ -61,21 +98,22 @@ class NearRowsEvidence:
 
 
 def _sums(groups, kernel, noise_variance):
-    """Value and derivatives in theta and in the logarithm of each noise variance."""
+    """Value and derivatives in theta, in the log of each noise variance and in each target."""
     outputs, value, theta = outputs_by_noise(noise_variance), 0.0, 0.0
-    noise = np.zeros(len(outputs))
+    noise, of_targets = np.zeros(len(outputs)), []
     for X, y, weight, counts, k in groups:
-        K, K_bar = kernel.gram(X), 0.0
+        K, K_bar, y_bar = kernel.gram(X), 0.0, np.empty_like(y)
         for i, (own, s2) in enumerate(outputs):
             of_own = np.ascontiguousarray(y[:, own])
-            part, S_bar = _conditional(copy_of(K), of_own, weight, k, s2)
+            part, S_bar, y_bar[:, own] = _conditional(copy_of(K), of_own, weight, k, s2)
             part -= of_own.shape[1] * repetition_constant(weight[k:], s2, counts[k:])
             value += part
             slope = float((np.diagonal(S_bar) / weight).sum())
             noise[i] += s2 * slope - of_own.shape[1] * repetition_slope(counts[k:])
             K_bar = S_bar if len(outputs) == 1 else K_bar + S_bar
         theta = theta + kernel.gram_vjp(X, K_bar, False)[0]
-    return value, theta, noise
+        of_targets.append(y_bar)
+    return value, theta, noise, of_targets
 
 
 def _group(piece):
@@ -106,9 +144,10 @@ def _factorised(K, weight, noise_variance):
 
 
 def _conditional(K, y, weight, k, noise_variance):
-    """log p(y_B | y_N) and its slope in S = K + noise, in the place of K; N are the first k rows.
+    """log p(y_B | y_N) and its slopes in S = K + noise, in the place of K, and in y.
 
-    With C = inv(S_NN) S_NB, P = (-C, 1), R = P^T S P and b = inv(R) P^T y the slope is
+    N are the first k rows. With C = inv(S_NN) S_NB, P = (-C, 1), R = P^T S P and b = inv(R) P^T y
+    the slope in y is -P b, and that in S
 
         P (b b^T - t inv(R)) P^T / 2 + (P b a^T + a b^T P^T) / 2        a = (inv(S_NN) y_N, 0)
 
@@ -122,7 +161,7 @@ def _conditional(K, y, weight, k, noise_variance):
     value = -0.5 * float(np.vdot(error, error)) - t * (half_log_det + 0.5 * (n - k) * LOG_2PI)
     b, of_own = _slope_of_own(L_B, error)
     if not k:
-        return value, of_own
+        return value, of_own, -b
     L_N = np.ascontiguousarray(L[:k, :k])
     C, a_N = np.ascontiguousarray(L[k:, :k].T), np.ascontiguousarray(whitened[:k])
     la.trsm(L_N, C, True)
@@ -133,7 +172,7 @@ def _conditional(K, y, weight, k, noise_variance):
     la.gemm(product(P, of_own), P, K, False, True, 1.0, 0.0)
     la.gemm(Pb, a, K, False, True, 0.5, 1.0)
     la.gemm(a, Pb, K, False, True, 0.5, 1.0)
-    return value, K
+    return value, K, -Pb
 
 
 def _slope_of_own(L_B, error):

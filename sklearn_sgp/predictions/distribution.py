@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .noise import noise_of_output, of_rows
+from .units import moments_in_units
 
 
 class PredictiveDistribution:
@@ -44,7 +45,7 @@ class PredictiveDistribution:
         mean : ndarray
             Of shape `shape`.
         """
-        return self._targets.mean_in_units(self._moments()[0])
+        return self._moments()[0]
 
     def var(self):
         """Compute the variances.
@@ -54,7 +55,7 @@ class PredictiveDistribution:
         var : ndarray
             Of shape `shape`.
         """
-        return self._targets.squeezed(self._moments()[1] * self._targets.scale**2)
+        return self._moments()[1]
 
     def std(self):
         """Compute the standard deviations.
@@ -77,7 +78,7 @@ class PredictiveDistribution:
         return self.ppf(0.5)
 
     def _moments(self):
-        return self._likelihood.moments(*self._latent, self._noise)
+        return moments_in_units(self._targets, self._likelihood, *self._latent, self._noise)
 
     # ---- Probabilities and quantiles
 
@@ -181,8 +182,9 @@ class PredictiveDistribution:
             Log densities in nats, of the shape that ``y`` and `shape` broadcast to.
         """
         log_density = self._at(y, "log_predictive_density")
-        log_scale = np.log(self._targets.scale)
-        return log_density - (log_scale[0] if self._targets.ndim == 1 else log_scale)
+        columns, shape = self._broadcast(np.asarray(y, dtype=np.float64))
+        slope = np.broadcast_to(self._targets.log_slope(columns), columns.shape)
+        return log_density + slope.reshape(shape)
 
     def pdf(self, y):
         """Compute densities; of counts, probabilities.
@@ -240,8 +242,7 @@ class PredictiveDistribution:
     def _at(self, y, method):
         """What a method of the likelihood says of each value."""
         y, shape = self._broadcast(np.asarray(y, dtype=np.float64))
-        targets = self._targets
-        scaled = (y - targets.mean) / targets.scale
+        targets, scaled = self._targets, self._targets.scaled(y)
         mean, variance = self._latent_at(shape)
         noise, found = self._noise_at(shape), np.empty(scaled.shape)
         for c in range(targets.n_outputs):
@@ -283,7 +284,7 @@ class PredictiveDistribution:
         return of_rows(self._noise, lambda part: self._columns(self._targets.squeezed(part), shape))
 
     def _in_units(self, scaled, shape):
-        return (scaled * self._targets.scale + self._targets.mean).reshape(shape)
+        return self._targets.in_units(scaled).reshape(shape)
 
 
 def check_levels(name, levels, max_ndim=np.inf):

@@ -82,12 +82,13 @@ class MarginalLikelihood:
         if theta is None:
             return self.objective_
         kernel, parameters = self._parameters_at(theta)
-        rows = None
+        rows, targets = None, self._targets
         if X is not None:
             X, y, weight = self._checked(X, y, weight, reset=False)
+            targets = targets.of_rows(y, weight)
             rows = self._later_rows(X, y, weight, self._checked_labels(labels, len(X)))
         value, weight, gradient = self._evidence(parameters, rows)
-        value -= weight * self._targets.log_scale
+        value -= weight * targets.log_scale
         if not eval_gradient:
             return value
         return value, join_gradient(kernel, gradient["theta"], gradient["log_noise"])

@@ -8,6 +8,7 @@ from .._linalg import NotPositiveDefiniteError, cholesky
 from ..gp.chunks import in_chunks
 from ..gp.pathwise import draw_functions
 from .distribution import PredictiveDistribution, check_levels
+from .units import FunctionsInUnits, covariance_in_units, mean_std_in_units
 
 # Largest number of rows for which sample_y(method="auto") draws jointly.
 _JOINT_ROWS = 2000
@@ -71,8 +72,9 @@ class RegressionPredictions:
     def noise_std(self, X):
         """Predict the standard deviation of the noise alone.
 
-        With ``likelihood="heteroscedastic"`` or "heteroscedastic_student_t" it depends on X, else
-        it is the same everywhere.
+        With ``likelihood="heteroscedastic"`` or "heteroscedastic_student_t" it depends on X, and
+        with transformed targets (``normalize_y``), where it is that of an observation whose latent
+        function is known to be its predictive mean; else it is the same everywhere.
 
         Parameters
         ----------
@@ -226,7 +228,7 @@ class RegressionPredictions:
         check_is_fitted(self, "_result")
         rng = check_random_state(random_state)
         functions = draw_functions(self._result.posterior, n_samples, rng)
-        return _FunctionsInUnits(functions, self._targets, self.n_jobs)
+        return FunctionsInUnits(functions, self._targets, self.n_jobs)
 
     def _ready(self, X):
         """Return the model that predicts: this one, or its prior if there is one before `fit`."""
@@ -239,14 +241,11 @@ class RegressionPredictions:
             raise RuntimeError("At most one of return_std or return_cov can be requested.")
         X, blocks = self._with_blocks(X, blocks)
         if return_cov:
-            mean, covariance = self.likelihood_.covariance(
-                *self._latent("mean_covariance", X, blocks), self._noise_at(X)
-            )
-            covariance = covariance * self._targets.scale**2
-            return self._targets.mean_in_units(mean), self._targets.squeezed(covariance)
+            latent = self._latent("mean_covariance", X, blocks)
+            return covariance_in_units(self._targets, self.likelihood_, *latent, self._noise_at(X))
         if return_std:
             return self._mean_std(X, blocks, include_noise=True)
-        if not self.likelihood_.identity_mean:
+        if not self.likelihood_.identity_mean or self._targets.warps is not None:
             return self._mean_std(X, blocks, include_noise=True)[0]
         return self._targets.mean_in_units(self._latent("mean", X, blocks))
 
@@ -260,9 +259,11 @@ class RegressionPredictions:
                 "noise_std needs a likelihood whose noise is added to the function. Got "
                 f"{self.likelihood_!r}: predict_std has the deviation of an observation."
             )
-        nothing = np.zeros((len(X), targets.n_outputs))
-        variance = self.likelihood_.moments(nothing, nothing, self._noise_at(X))[1]
-        return targets.squeezed(np.sqrt(variance) * targets.scale)
+        nothing, mean = np.zeros((len(X), targets.n_outputs)), 0.0
+        if targets.warps is not None:  # the noise in units of y depends on the function
+            mean = self._latent("mean", *self._with_blocks(X, None))
+        noise = self._noise_at(X)
+        return mean_std_in_units(targets, self.likelihood_, nothing + mean, nothing, noise)[1]
 
     def _predict_quantiles(self, X, quantiles, blocks=None):
         levels = np.atleast_1d(check_levels("quantiles", quantiles, max_ndim=1))
@@ -284,9 +285,10 @@ class RegressionPredictions:
         shape = (len(X),) if targets.ndim == 1 else (len(X), targets.n_outputs)
         if y.shape != shape:
             raise ValueError(f"y must have shape {shape}, as in fit. Got {y.shape}.")
-        scaled = (y.reshape(len(X), -1) - targets.mean) / targets.scale
+        y = y.reshape(len(X), -1)
         moments, noise = self._latent_moments(X, blocks), self._noise_at(X)
-        return self.likelihood_.log_predictive_density(scaled, *moments, noise) - targets.log_scale
+        log_p = self.likelihood_.log_predictive_density(targets.scaled(y), *moments, noise)
+        return log_p + targets.log_slope(y).sum(axis=-1)
 
     def _sample_y(self, X, n_samples, random_state, method, blocks=None):
         if method not in ("auto", "joint", "pathwise"):
@@ -335,14 +337,10 @@ class RegressionPredictions:
         return self.likelihood_.draw(draws, self._noise_at(X), rng)
 
     def _mean_std(self, X, blocks, *, include_noise):
-        mean, variance = self._latent_moments(X, blocks)
-        if include_noise:
-            mean, variance = self.likelihood_.moments(mean, variance, self._noise_at(X))
-        targets = self._targets
-        std = np.sqrt(variance) * targets.scale
-        return targets.mean_in_units(mean), targets.squeezed(
-            np.broadcast_to(std, mean.shape).copy()
-        )
+        likelihood = self.likelihood_ if include_noise else None
+        noise = self._noise_at(X) if include_noise else None
+        moments = self._latent_moments(X, blocks)
+        return mean_std_in_units(self._targets, likelihood, *moments, noise)
 
     def _noise_at(self, X):
         """Return the noise variance, or what is known of it at each input."""
@@ -371,25 +369,3 @@ def _root(covariance):
         f"The joint covariance of {len(covariance)} predictions must be positive definite to draw "
         "from it. Got one that is not, to rounding: draw fewer rows at a time."
     )
-
-
-class _FunctionsInUnits:
-    """Functions that were drawn, with values in units of y, computed in chunks of rows.
-
-    Parameters
-    ----------
-    functions : gp.pathwise.PathwiseDraws
-    targets : Targets
-    n_jobs : int or None
-    """
-
-    def __init__(self, functions, targets, n_jobs=None):
-        self.functions, self.targets, self.n_jobs = functions, targets, n_jobs
-
-    def __call__(self, X):
-        X = check_array(X, dtype=[np.float64, np.float32])
-        if X.shape[1] != self.functions.n_features:
-            raise ValueError(
-                f"X must have {self.functions.n_features} features, as in fit. Got {X.shape[1]}."
-            )
-        return self.targets.samples_in_units(in_chunks(self.functions, X, self.n_jobs))

@@ -55,7 +55,7 @@ class Outliers:
             self, recent=fade * self.recent, recent_rows=fade * self.recent_rows + n_rows
         )
 
-    def damped(self, rows, result):
+    def damped(self, rows, result, units):
         """The rows of a batch, hopeless ones with less weight.
 
         Parameters
@@ -63,6 +63,8 @@ class Outliers:
         rows : Rows
         result : FitResult
             Before the batch, with Gaussian noise.
+        units : data.targets.Targets
+            Says what targets are in units of y.
 
         Returns
         -------
@@ -86,7 +88,7 @@ class Outliers:
         if not alone.any() or after.recent > _RARE * after.recent_rows:
             return rows, after
         which = np.flatnonzero(suspect)[alone]
-        _warn(rows, which, mean)
+        _warn(rows, which, mean, units)
         # the weighted square is that of an ordinary row, so that the noise hardly rises
         size = (off[which] ** 2 / (variance[which] + noise)).max(axis=1)
         weight, _ = rows.weights
@@ -138,13 +140,13 @@ def _correlation(kernel, A, B):
     return kernel.block(A, B) / np.maximum(size, np.finfo(np.float64).tiny)
 
 
-def _warn(rows, which, mean):
+def _warn(rows, which, mean, units):
     worst = which[0]
-    predicted = (mean * rows.y_scale + rows.y_mean)[worst]
+    observed, predicted = units.in_units(np.stack([rows.targets[worst], mean[worst]]))
     warn_caller(
         "y must be near what the stream predicts, or rows near by must differ as much. Got "
         f"{len(which)} of {len(rows)} rows that do not, the first with y = "
-        f"{np.array2string(rows.y[worst], precision=4)} where "
+        f"{np.array2string(observed, precision=4)} where "
         f"{np.array2string(predicted, precision=4)} is predicted. They were given almost no "
         'weight. If outliers are common, take likelihood="student_t".',
         UserWarning,

@@ -152,15 +152,15 @@ def begin(problem, choices, initial, n_outputs, is_informative):
     )
 
 
-def examined(state, rows):
+def examined(state, rows, targets):
     """The rows of a later batch with outliers damped, and the state that has counted them.
 
     Only Gaussian noise has no word for outliers, and only a stream that has learned from enough
-    rows knows what is one.
+    rows knows what is one. ``targets`` (`Targets`) has the units in which a warning tells of them.
     """
     knows = state.has_signal and state.weight_learned > 0.0 and state.n_rows >= _MIN_ROWS_FOR_SIGNAL
     if knows and state.result.start.likelihood.conjugate:
-        rows, outliers = state.outliers.damped(rows, state.result)
+        rows, outliers = state.outliers.damped(rows, state.result, targets)
     else:
         outliers = state.outliers.seen(len(rows))
     return rows, replace(state, n_rows=state.n_rows + len(rows), outliers=outliers)

@@ -23,6 +23,7 @@ ESTIMATORS = [
     SVGPRegressor(optimizer="adam", **QUICK),
     SVGPRegressor(n_jobs=2, **QUICK),
     SVGPRegressor(likelihood=StudentT(df=None), n_inducing=10, **QUICK),
+    SVGPRegressor(normalize_y="warped", **QUICK),
     # L-BFGS on a subset and on all rows, in several stages, on the few rows of the checks
     SVGPRegressor(n_inducing=10, init_size=10, batch_size=16, **QUICK),
     AnytimeSGPRegressor(),
@@ -51,6 +52,7 @@ VARIANTS = [
     SVGPRegressor(n_inducing=10, **QUICK),
     SVGPRegressor(optimize_inducing=False, **QUICK),
     SVGPRegressor(normalize_y=False, **QUICK),
+    SVGPRegressor(normalize_y="yeo-johnson", **QUICK),
     SVGPRegressor(total_samples=1000, **QUICK),
     AnytimeSGPRegressor(model=[("dtc", 0.5), ("fitc", 0.5)], **QUICK),
     SVGPClassifier(optimizer=None, total_samples=1000),

@@ -23,7 +23,7 @@ def damped(rng):
         rows = stream._later_rows(X, y, weight)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
-            found, after = outliers.damped(rows, stream._result)
+            found, after = outliers.damped(rows, stream._result, stream._targets)
         return rows, found, after
 
     return damped
@@ -114,6 +114,6 @@ def test_several_outputs_share_a_weight(rng):
     targets = y[:60].copy()
     targets[7, 1] = 1e5
     with pytest.warns(UserWarning, match=r"1 of 60 rows.*student_t"):
-        found, after = SEEN.damped(later(targets, None), stream._result)
+        found, after = SEEN.damped(later(targets, None), stream._result, stream._targets)
     assert after.count == 1
     assert np.count_nonzero(found.weight < 1e-6) == 1

@@ -48,6 +48,11 @@ class Gaussian(Likelihood):
         """Mean and variance of y, shape (n, t)."""
         return mean, variance + noise_variance
 
+    def components(self, variance, noise_variance):
+        """One normal distribution; see `NormalMixture.components`."""
+        total = (variance + noise_variance).ravel()
+        return lambda entries: total[entries, None], np.zeros(1)
+
     def covariance(self, mean, covariance, noise_variance):
         """Mean (n, t) and joint covariance (n, n, t) of y; overwrites the covariance of f."""
         covariance[np.diag_indices(len(mean))] += noise_variance

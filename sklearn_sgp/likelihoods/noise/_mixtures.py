@@ -26,6 +26,27 @@ class NormalMixture(Likelihood):
         Quantiles of noise of unit scale.
     """
 
+    def components(self, variance, noise_variance):
+        """The normal distributions whose mixture y - mean is.
+
+        Parameters
+        ----------
+        variance : ndarray of shape (n, t)
+            Of f.
+        noise_variance : object
+            As other methods take it.
+
+        Returns
+        -------
+        variances : callable
+            ``variances(entries)``: those of some of the n t entries, (k, n_components).
+        log_weights : ndarray of shape (n_components,)
+            Logarithms of their probabilities.
+        """
+        noise, flat = self._of_each(noise_variance, variance.shape), variance.ravel()
+        of_noise, log_weights = self._components(noise, 0.0)
+        return lambda entries: flat[entries, None] + of_noise(entries), log_weights
+
     def log_predictive_density(self, y, mean, variance, noise_variance):
         """log p(y), summed over outputs, shape (n,)."""
         noise = self._of_each(noise_variance, y.shape)

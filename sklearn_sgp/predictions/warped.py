@@ -1,0 +1,186 @@
+"""Moments of observations whose warped values are mixtures of normal distributions.
+
+With z a mixture and y = h(z), h the inverse of a warp, E[y] is an integral over z, by the
+trapezoidal rule for each component. With jointly normal functions f the covariance of two
+observations is a Hermite series (Mehler's formula):
+
+    cov(y, y') = sum over k >= 1 of a_k a'_k corr(f, f')^k,    a_k = E[h(z) He_k(u)] / sqrt(k!)
+
+where u is f, standardised (docs/theory.md, section 13). A normal z of variance s^2 = v + noise,
+where v is that of f, has E[h(z) He_k(u)] = (v / s^2)^(k/2) E[h(z) He_k((z - m) / s)].
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+# Nodes, in standard deviations: dense for one normal distribution, as a warp may bend within a
+# part of one; the many of a mixture have nodes between one another's.
+_REACH, _DENSE_STEP, _STEP = 8.0, 0.125, 0.5
+# Components of smaller probability do not count, and of more than so many some are joined.
+_NEGLIGIBLE, _MOST_COMPONENTS = -28.0, 80
+_TERMS = 24  # of the Hermite series
+_TINY = np.finfo(np.float64).tiny
+_PIECE = 1 << 18  # largest number of function values in memory
+
+
+class Observations(NamedTuple):
+    """Moments of observations of one output, in units of y.
+
+    Attributes
+    ----------
+    mean, variance : ndarray of shape (n,)
+    terms : ndarray of shape (n, n_terms)
+        The a_k of the series, k from 1 on.
+    """
+
+    mean: np.ndarray
+    variance: np.ndarray
+    terms: np.ndarray
+
+
+def warped_moments(targets, likelihood, mean, variance, noise, n_terms=0):
+    """Moments of observations, or of the function.
+
+    Parameters
+    ----------
+    targets : data.targets.Targets
+        With warps.
+    likelihood : Likelihood or None
+        None for the function itself, h(f).
+    mean, variance : ndarray of shape (n, t)
+        Of f.
+    noise : object
+        As the likelihood takes it.
+    n_terms : int
+        Of the Hermite series.
+
+    Returns
+    -------
+    observations : list of Observations
+        One for each output.
+    """
+    if likelihood is None:
+        total, flat = variance, variance.ravel()
+        variances, log_weights = lambda entries: flat[entries, None], np.zeros(1)
+    else:
+        total = likelihood.moments(mean, variance, noise)[1]
+        variances, log_weights = likelihood.components(variance, noise)
+    total, (n, t) = np.broadcast_to(total, mean.shape), mean.shape
+    found = []
+    for c, warp in enumerate(targets.warps):
+        center, scale = targets.mean[c], targets.scale[c]
+        parts = [
+            _moments(
+                warp,
+                center + scale * mean[rows, c],
+                *_fewer(scale**2 * variances(rows * t + c), log_weights),
+                scale**2 * total[rows, c],
+                scale**2 * variance[rows, c],
+                n_terms,
+            )
+            for rows in _pieces(n, len(log_weights))
+        ]
+        found.append(Observations(*(np.concatenate(part) for part in zip(*parts, strict=True))))
+    return found
+
+
+def warped_mean_variance(targets, likelihood, mean, variance, noise):
+    """Means and variances of observations, or of the function; both (n, t)."""
+    found = warped_moments(targets, likelihood, mean, variance, noise)
+    return tuple(np.stack(part, axis=1) for part in list(zip(*found, strict=True))[:2])
+
+
+def warped_covariance(targets, likelihood, mean, covariance, noise):
+    """Means (n, t) and joint covariances (n, n, t) of observations; arguments as above."""
+    diagonal = np.moveaxis(np.diagonal(covariance), -1, 0)
+    variance = np.maximum(np.broadcast_to(diagonal, mean.shape), 0.0)
+    found = warped_moments(targets, likelihood, mean, variance, noise, _TERMS)
+    joint = np.empty((len(mean), *mean.shape))
+    for c, each in enumerate(found):
+        sd = np.sqrt(variance[:, c])
+        inverse = np.divide(1.0, sd, out=np.zeros_like(sd), where=sd > 0.0)
+        own = covariance[:, :, min(c, covariance.shape[2] - 1)]
+        correlation = np.clip(own * inverse[:, None] * inverse, -1.0, 1.0)
+        joint[:, :, c] = _series(each, correlation)
+    return np.stack([each.mean for each in found], axis=1), joint
+
+
+def _series(observations, correlation):
+    total, power = np.zeros_like(correlation), correlation.copy()
+    left = (observations.terms**2).max(axis=0)
+    for k, term in enumerate(observations.terms.T):
+        if left[k:].max() <= 1e-12 * left.max():
+            break
+        total += np.outer(term, term) * power
+        power *= correlation
+    np.fill_diagonal(total, observations.variance)
+    return total
+
+
+def _pieces(n, n_components):
+    nodes = 2.0 * _REACH / (_DENSE_STEP if n_components == 1 else _STEP)
+    size = max(1, int(_PIECE / (nodes * min(n_components, _MOST_COMPONENTS))))
+    for lo in range(0, n, size):
+        yield np.arange(lo, min(lo + size, n))
+
+
+def _fewer(variances, log_weights):
+    """Variances and probabilities, both (n, k), of not too many components.
+
+    Where there are more, they are moved to variances whose logarithms are at regular distances,
+    each to four of these, with the weights of cubic interpolation.
+    """
+    counts = log_weights > _NEGLIGIBLE
+    variances, weights = variances[:, counts], np.exp(log_weights[counts])
+    n, k = variances.shape
+    if k <= _MOST_COMPONENTS:
+        return variances, np.broadcast_to(weights, (n, k))
+    log = np.log(variances)
+    low, high = log.min(axis=1, keepdims=True), log.max(axis=1, keepdims=True)
+    step = np.maximum(high - low, 1e-12) / (_MOST_COMPONENTS - 1)
+    place = (log - low) / step
+    first = np.clip(place.astype(np.intp) - 1, 0, _MOST_COMPONENTS - 4)
+    x = place - first
+    shares = (
+        -(x - 1.0) * (x - 2.0) * (x - 3.0) / 6.0,
+        x * (x - 2.0) * (x - 3.0) / 2.0,
+        -x * (x - 1.0) * (x - 3.0) / 2.0,
+        x * (x - 1.0) * (x - 2.0) / 6.0,
+    )
+    cells = first + _MOST_COMPONENTS * np.arange(n)[:, None]
+    moved = np.zeros(n * _MOST_COMPONENTS)
+    for j, share in enumerate(shares):
+        moved += np.bincount((cells + j).ravel(), (share * weights).ravel(), len(moved))
+    grid = np.exp(low + step * np.arange(_MOST_COMPONENTS))
+    return grid, moved.reshape(grid.shape)
+
+
+def _moments(warp, mean, variances, weights, total, variance, n_terms):
+    """Mean, variance and terms of h(z) for mixtures about ``mean`` (n,), in units before scaling.
+
+    Beyond the data h is a line on either side, so that E[h(z)^2] grows as the mean of the two
+    squared slopes times the variance: that part is exact for heavy tails, too.
+    """
+    step = _DENSE_STEP if variances.shape[1] == 1 else _STEP
+    u = np.arange(-_REACH, _REACH + 0.5 * step, step)
+    density = np.exp(-0.5 * u**2)
+    density /= density.sum()
+    sd = np.sqrt(variances)
+    y = warp.near_inverse(mean[:, None, None] + sd[:, :, None] * u)
+    middle = warp.near_inverse(mean)
+    y -= middle[:, None, None]
+    first = np.einsum("ij,ij->i", weights, y @ density)
+    size = 0.5 * (warp.end_slopes[0] ** 2 + warp.end_slopes[1] ** 2)
+    rest = np.square(y) @ density - size * variances
+    second = size * total + np.einsum("ij,ij->i", weights, rest)
+    terms, ratio = (
+        np.empty((len(mean), n_terms)),
+        np.sqrt(variance)[:, None] / np.maximum(sd, _TINY),
+    )
+    before, hermite, share = np.zeros_like(u), np.ones_like(u), weights
+    for k in range(1, n_terms + 1):  # He_k / sqrt(k!)
+        before, hermite = hermite, (u * hermite - np.sqrt(k - 1) * before) / np.sqrt(k)
+        share = share * ratio
+        terms[:, k - 1] = np.einsum("ij,ij->i", share, y @ (density * hermite))
+    return middle + first, np.maximum(second - first**2, 0.0), terms
