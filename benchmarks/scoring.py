@@ -9,7 +9,12 @@ def scores(y, mean, std):
     """RMSE, mean negative log density and coverage of the central 90 % interval."""
     z = (y - mean) / std
     surprise = 0.5 * z**2 + np.log(std) + 0.5 * np.log(2.0 * np.pi)
-    covered, squared = np.abs(z) <= 1.6448536, (y - mean) ** 2
+    return by_density(y, mean, -surprise, np.abs(z) <= 1.6448536)
+
+
+def by_density(y, mean, log_density, covered):
+    """The same for predictions that are not normal: from what is known of each test row."""
+    surprise, squared = -log_density, (y - mean) ** 2
     return {
         "rmse": float(np.sqrt(np.mean(squared))),
         "nlpd": float(np.mean(surprise)),

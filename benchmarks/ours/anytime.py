@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from meters import PeakMemory
 from protocol import emit, main
-from scoring import scores
+from scoring import by_density, scores
 from sklearn.exceptions import ConvergenceWarning
 
 from ours.internals import block_labels
@@ -43,7 +43,20 @@ def _scored(problem, predict):
     begin = time.perf_counter()
     mean, std = predict(problem.X_test, return_std=True)
     seconds = time.perf_counter() - begin
-    found = scores(problem.y_test, mean, std)
+    return _in_units(problem, scores(problem.y_test, mean, std), seconds)
+
+
+def _scored_by_density(problem, model):
+    """Scores of predictions that are not normal."""
+    begin = time.perf_counter()
+    found = model.predict_distribution(problem.X_test)
+    mean, log_density = found.mean(), found.logpdf(problem.y_test)
+    seconds, below = time.perf_counter() - begin, found.cdf(problem.y_test)
+    covered = (below >= 0.05) & (below <= 0.95)
+    return _in_units(problem, by_density(problem.y_test, mean, log_density, covered), seconds)
+
+
+def _in_units(problem, found, seconds):
     rmse, nlpd = found["rmse"] * problem.y_scale, found["nlpd"] + np.log(problem.y_scale)
     return {**found, "rmse_in_units": rmse, "nlpd_in_units": nlpd, "predict_seconds": seconds}
 
@@ -58,6 +71,10 @@ def fit(problem, *, keep=None, sort_by=None, **options):
         labels, test_labels = runs_of(sort_by, options["n_blocks"], problem.X, problem.X_test)
     with PeakMemory() as peak:
         model, seconds = _fitted(problem, labels, **{"random_state": 0, "model": "pic", **options})
+    if "likelihood" in options:
+        found = _scored_by_density(problem, model)
+    else:
+        found = _scored(problem, partial(model.predict, blocks=test_labels))
     emit(
         problem=problem.name,
         seconds=seconds,
@@ -66,7 +83,8 @@ def fit(problem, *, keep=None, sort_by=None, **options):
         n_blocks=model.n_blocks_,
         noise_variance=model.noise_variance_,
         kernel=str(model.kernel_),
-        **_scored(problem, partial(model.predict, blocks=test_labels)),
+        likelihood=str(model.likelihood_),
+        **found,
     )
     if keep is not None:
         Path(keep).write_bytes(pickle.dumps(model))

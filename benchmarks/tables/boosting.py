@@ -1,6 +1,6 @@
 """Rows of `AnytimeSGPRegressor()` beside boosting and other Gaussian processes."""
 
-from experiments.boosting import COVERED
+from experiments.boosting import COVERED, WITH_NOISE
 from experiments.rivals import TABLES
 
 from tables.measure import Measure
@@ -17,6 +17,10 @@ BOOSTING = [
     Measure(_NAME, "tables_ahead_in_rmse", "where the RMSE is below that of tuned boosting",
             low=9),
     Measure(_NAME, "tables_covered", f"where 90 % intervals cover {_LOW:g} to {_HIGH:g}", low=9),
+    Measure(_NAME, "tables_ahead_with_noise", f"with {WITH_NOISE}, where the log density is above "
+            "that of every rival that has a result", low=9),
+    Measure(_NAME, "tables_covered_with_noise", f"with it, where 90 % intervals cover {_LOW:g} to "
+            f"{_HIGH:g}", low=10),
     Measure(_NAME, "kin40k_rmse", "kin40k, 36,000 rows: RMSE", "sd", high=0.09),
     Measure(_NAME, "kin40k_log_density", "kin40k, 36,000 rows: log density", "nats", low=1.0),
     *[
@@ -31,6 +35,12 @@ BOOSTING = [
             Measure(_NAME, f"{name}_coverage", f"{name}: 90 % intervals cover", low=_LOW,
                     high=_HIGH),
             Measure(_NAME, f"{name}_seconds", f"{name}: seconds of the fit", "s"),
+            Measure(_NAME, f"{name}_noise_log_density",
+                    f"{name}, {WITH_NOISE}: log density", "nats"),
+            Measure(_NAME, f"{name}_noise_rmse", "the same: RMSE", "sd"),
+            Measure(_NAME, f"{name}_noise_coverage", "the same: 90 % intervals cover", low=_LOW,
+                    high=_HIGH),
+            Measure(_NAME, f"{name}_noise_seconds", "the same: seconds of the fit", "s"),
         )
     ],
 ]  # fmt: skip

@@ -1,12 +1,11 @@
 """What the page opens with: ours beside all rivals on each data set, and where it is behind."""
 
-from experiments.boosting import gain_over
+from experiments.boosting import OURS, OURS_WITH_NOISE, WITH_NOISE, gain_over
 from experiments.records import mean_of
 from experiments.rivals import RIVALS
 
-_OURS = "ours"
 TITLE = "`AnytimeSGPRegressor()` beside boosting and other Gaussian processes"
-COLUMNS = ("data set, training rows", _OURS, *RIVALS)
+COLUMNS = ("data set, training rows", OURS, OURS_WITH_NOISE, *RIVALS)
 LEGEND = (
     "RMSE / log density of standardised targets on test rows, means over splits; the best is bold. "
     "A cell tells where a rival had fewer rows or splits, or did not come to its end."
@@ -35,8 +34,10 @@ def rows(results):
     for name, records in (found["details"] if found else {}).items():
         why_not = found["why_not"][name]
         best = {key: _least(records, key) for key in ("rmse", "nlpd")}
-        ours = records[_OURS]
-        cells = [_cell(records[who], best, ours, why_not.get(who, "")) for who in COLUMNS[1:]]
+        ours = records[OURS]
+        cells = [
+            _cell(records.get(who, []), best, ours, why_not.get(who, "")) for who in COLUMNS[1:]
+        ]
         yield (f"{name}, {ours[0]['rows']:,}", *cells)
 
 
@@ -76,21 +77,28 @@ def losses(results):
     found = _found(results)
     if found is None:
         return NOTHING
+    subjects = {OURS: "Ours", OURS_WITH_NOISE: f"With {WITH_NOISE} it"}
+    return " ".join(_losses(found, ours, subject) for ours, subject in subjects.items())
+
+
+def _losses(found, ours, subject):
     parts = []
     for what, key in (("log density", "nlpd"), ("RMSE", "rmse")):
         behind = [
             f"{name} ({', '.join(ahead)})"
             for name, records in found["details"].items()
-            if (ahead := _ahead(records, key))
+            if (ahead := _ahead(records, key, ours))
         ]
         if behind:
             parts.append(f"in {what} on {'; '.join(behind)}")
     if not parts:
-        return "Ours is ahead of every rival that has a result, on every data set."
-    return f"Ours is behind, {' — and '.join(parts)}."
+        return f"{subject} is ahead of every rival that has a result, on every data set."
+    return f"{subject} is behind, {' — and '.join(parts)}."
 
 
-def _ahead(records, key):
+def _ahead(records, key, ours):
     """Rivals that are ahead of ours, and by how much."""
-    gains = {name: gain_over(records, name, key) for name in RIVALS if records[name]}
+    if not records.get(ours):
+        return []
+    gains = {name: gain_over(records, name, key, ours) for name in RIVALS if records[name]}
     return [f"{name} by {-gain:.3f}" for name, gain in gains.items() if gain < 0.0]
