@@ -41,7 +41,8 @@ class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
         ``StudentT(df=None)`` learns it. The noise variance of "heteroscedastic" depends on X, its
         logarithm being a Gaussian process of its own; that of "heteroscedastic_student_t" is the
         same with learned tails. Function and noise are then learned in turn. "auto" takes the one
-        of these whose bound is best after a fit with Gaussian noise, which ``likelihood_`` tells.
+        of these whose bound is best after a fit with Gaussian noise, which ``likelihood_`` tells,
+        and takes ``normalize_y=True`` for "warped".
         "poisson" is for counts, whose logarithmic rate is the function plus the logarithm of the
         mean count. Counts are never normalised and have no noise variance. An instance is a
         :class:`~sklearn_sgp.likelihoods.Likelihood`.

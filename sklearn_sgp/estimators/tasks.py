@@ -16,6 +16,7 @@ from ..likelihoods._names import (
     REGRESSION,
     classification_likelihood,
     regression_likelihood,
+    warps_targets,
 )
 from ..predictions.classification import ClassPredictions
 from ..predictions.regression import RegressionPredictions
@@ -58,15 +59,17 @@ class SparseGPRegressor(MultiOutputMixin, RegressorMixin, RegressionPredictions,
         likelihood.check_targets(y)
         likelihood = likelihood.initialized(y, weight)
         normalize_y = self.normalize_y if likelihood.scales_targets else False
+        if normalize_y is True and warps_targets(likelihood):
+            normalize_y = "warped"
         if isinstance(normalize_y, str):
-            targets = Targets.fit_warped(y, weight, self._warps(X, y, weight), ndim)
+            targets = Targets.fit_warped(y, weight, self._warps(X, y, weight, normalize_y), ndim)
         else:
             targets = Targets.fit(y, weight, normalize_y, ndim)
         return Encoded(X, targets.warped(y), weight, targets, likelihood, n_samples)
 
-    def _warps(self, X, y, weight):
-        """Return a monotone function for each output, as ``normalize_y`` asks for."""
-        if self.normalize_y == "yeo-johnson":
+    def _warps(self, X, y, weight, kind):
+        """Return a monotone function for each output, of a kind that ``normalize_y`` names."""
+        if kind == "yeo-johnson":
             return power_warps(y, weight)
         noise, rng = regression_likelihood("gaussian"), check_random_state(self.random_state)
         seconds = np.inf if self.max_time is None else WARP_SHARE * self.max_time

@@ -94,6 +94,8 @@ class Likelihood(BaseEstimator):
         The logarithm of the noise variance is a function of the input, learned besides.
     ``candidates`` : list of Likelihood, default=None
         Likelihoods with `updated` among which a fit chooses, the first one Gaussian.
+    ``warps_targets`` : bool, default=False
+        Whether ``normalize_y=True`` means "warped".
     ``max_classes`` : int or None, default=None
         Largest number of classes; None for any number, and for regression.
     ``theta`` : ndarray of shape (k,), default empty
@@ -181,6 +183,7 @@ class Likelihood(BaseEstimator):
     has_sites = True
     varies = False
     candidates = None
+    warps_targets = False
     max_classes = None
 
     def n_latent(self, n_outputs):

@@ -72,6 +72,11 @@ def has_row_precision(likelihood):
     return getattr(likelihood, "has_row_precision", False)
 
 
+def warps_targets(likelihood):
+    """Whether it wants targets warped where the user leaves that open, and says so."""
+    return getattr(likelihood, "warps_targets", False)
+
+
 def classification_likelihood(likelihood, classes):
     """Likelihood of a classifier.
 

@@ -49,6 +49,15 @@ def models():
 
 
 @each_regressor
+def test_auto_warps_where_that_is_left_open(kind):
+    """It takes ``normalize_y=True`` for "warped", and leaves what the user has chosen."""
+    auto = fitted(kind, True, likelihood="auto", max_iter=20)
+    assert_array_equal(auto.y_scale_, fitted(kind, "warped", max_iter=20).y_scale_)
+    assert type(auto.likelihood_).__name__ == "Gaussian"
+    assert fitted(kind, (0.0, 2.0), likelihood="auto", max_iter=20).y_scale_ == 2.0
+
+
+@each_regressor
 def test_skewed_targets_are_predicted_as_well_as_by_who_knows(kind):
     """y = exp(f + noise): the log density is near the true one, far better than without a warp."""
     X, y, _ = skewed(400)

@@ -7,12 +7,16 @@ from ._student_t import StudentT
 
 
 class AutoNoise(Likelihood):
-    """The noise with the best bound, given the function that is learned with Gaussian noise."""
+    """The noise with the best bound, given the function that is learned with Gaussian noise.
+
+    Targets are warped before that where this predicts rows better that nothing was learned from.
+    """
 
     has_noise = True
     scales_targets = True
     has_row_precision = True
     has_sites = False
+    warps_targets = True
 
     @property
     def candidates(self):
