@@ -50,6 +50,7 @@ def learn_with_row_noise(problem, likelihood, learner):
     if not update.noise.likelihood.has_row_precision:
         return found if given is problem else learner(problem)
     for round_number in range(_ROUNDS):
+        begun = trace.clock.elapsed()
         noise, trace.constant = update.noise, update.noise.constant
         learns = round_number < _LEARNING_ROUNDS
         given = _given(problem, found.result, update, learns)
@@ -58,7 +59,7 @@ def learn_with_row_noise(problem, likelihood, learner):
         gain = np.inf if best is None else found.result.objective - best.result.objective
         best = found if gain > 0.0 else best
         is_over = trace.stopped or found.interrupted
-        if is_over or trace.clock.left() <= 0.0:
+        if is_over or trace.clock.left() < trace.clock.elapsed() - begun:
             break
         if gain < _LEAST_GAIN * problem.rows.total_weight or round_number == _ROUNDS - 1:
             break
