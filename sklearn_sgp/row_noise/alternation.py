@@ -79,7 +79,7 @@ def _without_far_targets(problem):
     times = (np.abs(targets - middle) / deviation).max(axis=1)
     if times.max() <= _FAR:
         return problem
-    return replace(problem, rows=problem.rows.with_precision(np.minimum(1.0, (_FAR / times) ** 2)))
+    return replace(problem, rows=problem.rows.with_precision((_FAR / np.maximum(times, _FAR)) ** 2))
 
 
 @contextmanager

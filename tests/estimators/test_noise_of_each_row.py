@@ -213,6 +213,15 @@ def test_the_noise_is_chosen(kind, model):
     assert fitted.predict_std(X_TEST).shape == (60,)
 
 
+def test_targets_at_the_median_beside_far_ones():
+    """Rounded targets, some equal to their median, with an outlier: no warning, and no harm."""
+    X, y = data(200)
+    y = np.round(y, 1)
+    y[0] = 50.0
+    fitted = made(likelihood="student_t").fit(X, y)
+    assert np.abs(fitted.predict(X)[1:] - np.sin(X[1:, 0])).max() < 0.5
+
+
 def test_blocks_refuse_counts():
     """Their factors are Gaussian."""
     with pytest.raises(ValueError, match="must be Gaussian noise, or Gaussian given a precision"):
