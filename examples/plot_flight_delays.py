@@ -214,7 +214,7 @@ ticks, labels = [], []
 for k, (name, (values, shares)) in enumerate(strata.items()):
     at = place + np.arange(len(values))
     middle.plot(at, shares, "o-", color=f"C{k}", ms=4, lw=1)
-    ticks, labels, place = [*ticks, at.mean()], [*labels, f"by {name}"], at[-1] + 3
+    ticks, labels, place = [*ticks, at.mean()], [*labels, f"by {name}"], at[-1] + 6
 middle.set(title="Share in the 90 % band", ylim=(0.8, 1.0))
 middle.set_xticks(ticks, labels=labels)
 
