@@ -109,6 +109,8 @@ class Targets:
     @classmethod
     def fit_warped(cls, y, weight, warps, ndim=2):
         """Centre and scale of warped targets; parameters as in `fit`."""
+        if all(warp.is_identity for warp in warps):
+            return cls.fit(y, weight, True, ndim)
         blank = cls(ndim, np.zeros(y.shape[1]), np.ones(y.shape[1]), warps)
         scaled = cls.fit(blank.warped(y), weight, True, ndim)
         return replace(scaled, warps=warps).of_rows(y, weight)

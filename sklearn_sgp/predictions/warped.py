@@ -20,6 +20,7 @@ _REACH, _DENSE_STEP, _STEP = 8.0, 0.125, 0.5
 # Components of smaller probability do not count, and of more than so many some are joined.
 _NEGLIGIBLE, _MOST_COMPONENTS = -28.0, 80
 _TERMS = 24  # of the Hermite series
+_LEAST_LACKING = 1e-9  # share of a variance; less is rounding, which a steep end would magnify
 _TINY = np.finfo(np.float64).tiny
 _PIECE = 1 << 18  # largest number of function values in memory
 
@@ -159,8 +160,8 @@ def _fewer(variances, log_weights):
 def _moments(warp, mean, variances, weights, total, variance, n_terms):
     """Mean, variance and terms of h(z) for mixtures about ``mean`` (n,), in units before scaling.
 
-    Beyond the data h is a line on either side, so that E[h(z)^2] grows as the mean of the two
-    squared slopes times the variance: that part is exact for heavy tails, too.
+    Beyond the data h is a line on either side, so that far components of a mixture add to E[h(z)^2]
+    the mean of the two squared slopes times their variance: what the given ones lack of the total.
     """
     step = _DENSE_STEP if variances.shape[1] == 1 else _STEP
     u = np.arange(-_REACH, _REACH + 0.5 * step, step)
@@ -171,9 +172,10 @@ def _moments(warp, mean, variances, weights, total, variance, n_terms):
     middle = warp.near_inverse(mean)
     y -= middle[:, None, None]
     first = np.einsum("ij,ij->i", weights, y @ density)
+    second = np.einsum("ij,ij->i", weights, np.square(y) @ density)
+    lacking = total - np.einsum("ij,ij->i", weights, variances)
     size = 0.5 * (warp.end_slopes[0] ** 2 + warp.end_slopes[1] ** 2)
-    rest = np.square(y) @ density - size * variances
-    second = size * total + np.einsum("ij,ij->i", weights, rest)
+    second += np.where(lacking > _LEAST_LACKING * total, size * lacking, 0.0)
     terms, ratio = (
         np.empty((len(mean), n_terms)),
         np.sqrt(variance)[:, None] / np.maximum(sd, _TINY),

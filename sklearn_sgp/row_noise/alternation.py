@@ -98,7 +98,8 @@ def _chosen(given, candidates, found, free):
 
     More parameters have to be worth it, as by the Bayesian information criterion.
     """
-    squares, price = _squared_errors(given, found), 0.5 * np.log(given.rows.total_weight)
+    squares, n = _squared_errors(given, found), max(given.rows.total_weight, len(given.rows))
+    price = 0.5 * np.log(n)
     updates, log_noise, at_rows = [], None, LogNoiseMoments.zeros(len(squares))
     for one in candidates:
         noise = FoundNoise(one, log_noise=log_noise)  # tails take what g has left, not all of it

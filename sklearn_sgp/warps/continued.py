@@ -18,6 +18,8 @@ _STEPS = 100
 class Identity:
     """The warp of an output that is not warped."""
 
+    is_identity = True
+
     def __call__(self, y):
         """As it is."""
         return y
@@ -40,6 +42,8 @@ class Warp:
     low, high : float
         Smallest and largest training target: beyond them the warp goes on as a straight line.
     """
+
+    is_identity = False
 
     shape: object
     low: float

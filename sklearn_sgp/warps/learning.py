@@ -54,7 +54,7 @@ def power_warps(y, weight):
     ----------
     y : ndarray of shape (n, t)
     weight : ndarray of shape (n,) or None
-        Whole numbers count rows; others are not used.
+        Whole numbers count rows, up to a million of these; others are not used.
 
     Returns
     -------
@@ -62,12 +62,11 @@ def power_warps(y, weight):
     """
     from sklearn.preprocessing import PowerTransformer  # a slow import
 
-    sample = y[:: -(-len(y) // _POWER_ROWS)]
     if weight is not None:
         y, _, weight = drop_zero_weight(y, y, weight)
-        sample = y
-        if (weight == np.floor(weight)).all() and weight.sum() <= _POWER_ROWS:
-            sample = np.repeat(y, weight.astype(np.intp), axis=0)
+    sample = y[:: -(-len(y) // _POWER_ROWS)]
+    if weight is not None and (weight == np.floor(weight)).all() and weight.sum() <= _POWER_ROWS:
+        sample = np.repeat(y, weight.astype(np.intp), axis=0)
     warps = []
     for c in range(y.shape[1]):
         if not _can_be_warped(y[:, c]):
@@ -94,7 +93,7 @@ def learned_warps(X, y, weight, choices, likelihood, settings, rng, seconds=np.i
     settings : problem.Settings
     rng : numpy.random.RandomState
     seconds : float
-        For all outputs.
+        For all outputs; those that there is no time for keep the identity.
 
     Returns
     -------
@@ -105,12 +104,15 @@ def learned_warps(X, y, weight, choices, likelihood, settings, rng, seconds=np.i
         choices, n_inducing=1, inducing=X[:1], optimize_inducing=False, learns=False, tries="one"
     )
     learns, t = settings.optimizer is not None, y.shape[1]
-    warps = []
+    warps, limit = [Identity()] * t, time.perf_counter() + seconds
     with single_blas_thread():  # groups are small
         for c in range(t):
+            left = limit - time.perf_counter()
+            if left <= 0.0:
+                break
             own = replace(choices, noise_variance=_of_output(choices.noise_variance, c))
             one = _OneOutput(X, y[:, c], weight, own, likelihood, learns, settings.n_jobs, rng)
-            warps.append(one.learned(seconds / t))
+            warps[c] = one.learned(left / (t - c))
     return tuple(warps)
 
 
@@ -180,7 +182,7 @@ class _OneOutput:
         warped = self._best_warp(evidence, of_warp, begin, 0.5 * seconds)
         price = _LEAST_NATS
         if rest is None:
-            price = 0.5 * np.log(self.total_weight) * TERMS * EACH
+            price = 0.5 * np.log(max(self.total_weight, len(self.y))) * TERMS * EACH
         else:
             evidence = self._evidence(rest, plain)
         # without a warp kernel and noise may be better where the warp has led them
@@ -284,7 +286,7 @@ def _least_bend(t, psi):
     design, sizes = np.column_stack([t, np.ones_like(t)]), []
     for term in np.reshape(psi, (EACH, TERMS)).T:
         bend = np.exp(term[0]) * np.tanh(np.exp(term[1]) * (t + term[2]))
-        sizes.append(np.std(bend - design @ np.linalg.lstsq(design, bend)[0]))
+        sizes.append(np.std(bend - design @ np.linalg.lstsq(design, bend, rcond=None)[0]))
     return int(np.argmin(sizes))
 
 

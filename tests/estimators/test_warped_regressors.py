@@ -266,6 +266,35 @@ def test_the_learned_warp_has_no_unit():
 # Batches, outputs, weights
 
 
+def test_deviations_are_those_of_quantiles_where_one_end_is_steep():
+    """An outlier of 1e8 makes the inverse steep at one end, by far more than at other rows."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3.0, 3.0, (300, 1))
+    y = np.sin(X[:, 0]) + 0.3 * rng.standard_normal(300)
+    y[-1] = 1e8
+    for likelihood in ("gaussian", "student_t"):
+        model = SVGPRegressor(
+            normalize_y="yeo-johnson", likelihood=likelihood, n_inducing=15, max_iter=10
+        ).fit(X, y)
+        assert (model.predict_std(X[:100]) > 0.0).all()
+    predicted = SVGPRegressor(normalize_y="yeo-johnson", n_inducing=15, max_iter=10, random_state=0)
+    predicted = predicted.fit(X, y).predict_distribution(X[:20])
+    levels = (np.arange(4000) + 0.5) / 4000
+    values = np.array([predicted.ppf(level) for level in levels])
+    assert_allclose(predicted.std(), values.std(axis=0), rtol=0.05)
+
+
+@pytest.mark.parametrize("total", [300.0, 1.0, 0.1])
+def test_small_weights_do_not_make_parameters_cheap(total, rng):
+    """Where weights sum to less than 1, parameters still cost what the number of rows asks."""
+    X = rng.uniform(-3.0, 3.0, (300, 2))
+    y, weight = np.sin(X[:, 0]) + 0.3 * rng.standard_normal(300), np.full(300, total / 300)
+    model = SVGPRegressor(likelihood="auto", n_inducing=15, max_iter=20, random_state=0)
+    model.fit(X, y, sample_weight=weight)
+    assert model._targets.warps is None
+    assert type(model.likelihood_).__name__ == "Gaussian"
+
+
 @each_warp
 def test_later_batches_keep_the_warp_of_the_first(normalize_y):
     """partial_fit scales as the first batch did; with all held, batches give what fit gives."""

@@ -83,3 +83,17 @@ def test_what_is_fixed_stays():
     learned = StudentT(None).updated(SQUARES, WEIGHT, 1, **options).likelihood
     again = learned.updated(SQUARES, WEIGHT, 1, learns=False, learns_scale=False).likelihood
     assert again.df == learned.df != 4.0
+
+
+def test_errors_without_end_have_limits():
+    """Infinite errors have density 0, those that overflow too; what is no number stays so."""
+    one = np.ones((5, 1))
+    y = np.array([[np.inf], [-np.inf], [1e300], [np.nan], [1.0]])
+    log_p = StudentT(3.0).log_predictive_density(y, 0.0 * one, one, 0.5)
+    assert (log_p[:2] == -np.inf).all()
+    assert log_p[2] < -100.0
+    assert np.isnan(log_p[3])
+    assert np.isfinite(log_p[4])
+    below = StudentT(3.0).cdf(y, 0.0 * one, one, 0.5)[:, 0]
+    assert below[0] == below[2] == 1.0
+    assert below[1] == 0.0

@@ -9,7 +9,8 @@ from ._student_t import StudentT
 class AutoNoise(Likelihood):
     """The noise with the best bound, given the function that is learned with Gaussian noise.
 
-    Targets are warped before that where this predicts rows better that nothing was learned from.
+    Targets are warped before that where this predicts other rows better, or raises the evidence of
+    few rows by more than its parameters cost.
     """
 
     has_noise = True

@@ -65,7 +65,9 @@ class Gaussian(Likelihood):
     def log_predictive_density(self, y, mean, variance, noise_variance):
         """log p(y), summed over outputs, shape (n,)."""
         total = variance + noise_variance
-        return -0.5 * ((y - mean) ** 2 / total + np.log(2.0 * np.pi * total)).sum(axis=1)
+        with np.errstate(over="ignore"):  # -inf
+            square = (y - mean) ** 2 / total
+        return -0.5 * (square + np.log(2.0 * np.pi * total)).sum(axis=1)
 
     def cdf(self, y, mean, variance, noise_variance):
         """P(Y <= y), shape (n, t)."""

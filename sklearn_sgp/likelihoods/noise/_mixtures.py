@@ -11,6 +11,7 @@ from .._quadrature import pieces
 # Newton's method ends with relative changes below, or after so many steps; ten are usual.
 _TOL, _STEPS = 1e-12, 100
 _NEAR = 0.25  # levels below are those of tails
+_FURTHEST = 1e100  # errors, in standard deviations, from which no digits are kept
 
 
 class NormalMixture(Likelihood):
@@ -86,7 +87,8 @@ class NormalMixture(Likelihood):
 
         The variances (k, n_nodes) are those of the normal distributions whose mixture f + noise is.
         """
-        furthest = float((np.abs(error) / np.sqrt(self._widest(noise))).max(initial=0.0))
+        away = np.abs(error) / np.sqrt(self._widest(noise))
+        furthest = float(away.max(initial=0.0, where=away < _FURTHEST))
         variances, log_weights = self._components(noise, furthest)
         found = np.empty(len(error))
         for rows in pieces(np.arange(len(error)), len(log_weights)):
@@ -105,8 +107,9 @@ def _flat(variance, shape):
 
 
 def _log_density(variances, log_weights, error):
-    log_p = log_weights - 0.5 * (np.log(2.0 * np.pi * variances) + error[:, None] ** 2 / variances)
-    return logsumexp(log_p, axis=1)
+    with np.errstate(over="ignore"):  # -inf
+        square = error[:, None] ** 2 / variances
+    return logsumexp(log_weights - 0.5 * (np.log(2.0 * np.pi * variances) + square), axis=1)
 
 
 def _cdf(variances, log_weights, error):
