@@ -8,7 +8,7 @@ January to April 2008, with the eight inputs of Hensman, Fusi and Lawrence (2013
 and scores the answer on 100,000 flights it has not seen. An exact Gaussian process would need
 a 700,000 x 700,000 matrix, about 4 terabytes. :class:`~sklearn_sgp.AnytimeSGPRegressor`
 summarises the flights in 256 inducing inputs, adds to each prediction what the flights near it
-know, learns how the scatter depends on the flight, and fits on a laptop.
+know, learns a scale on which delays scatter alike, and fits on a laptop.
 
 You will see a table against a linear model and gradient boosting, three flights with their
 error bars, and ``flight_delays.png``: the delay by hour of departure with three bands, how many
@@ -66,7 +66,7 @@ print(
 # learned from groups of flights that are near one another, within ``max_time`` seconds. Most
 # flights are a few minutes early or late and a few are hours late, and the scatter is not the same
 # at six in the morning and at nine in the evening: ``likelihood="auto"`` finds a scale on which
-# delays are less skewed, and how their noise depends on the flight.
+# delays are less skewed, and whether the noise that is left has heavy tails or depends on the flight.
 
 start = perf_counter()
 model = AnytimeSGPRegressor(likelihood="auto", max_time=FIT_SECONDS, n_jobs=-1, random_state=0).fit(
