@@ -66,7 +66,7 @@ print(
 # learned from groups of flights that are near one another, within ``max_time`` seconds. Most
 # flights are a few minutes early or late and a few are hours late, and the scatter is not the same
 # at six in the morning and at nine in the evening: ``likelihood="auto"`` finds a scale on which
-# delays are less skewed, and whether the noise that is left has heavy tails or depends on the flight.
+# delays are less skewed, and whether the noise that is left has heavy tails or differs by flight.
 
 start = perf_counter()
 model = AnytimeSGPRegressor(likelihood="auto", max_time=FIT_SECONDS, n_jobs=-1, random_state=0).fit(
