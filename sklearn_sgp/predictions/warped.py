@@ -176,10 +176,8 @@ def _moments(warp, mean, variances, weights, total, variance, n_terms):
     lacking = total - np.einsum("ij,ij->i", weights, variances)
     size = 0.5 * (warp.end_slopes[0] ** 2 + warp.end_slopes[1] ** 2)
     second += np.where(lacking > _LEAST_LACKING * total, size * lacking, 0.0)
-    terms, ratio = (
-        np.empty((len(mean), n_terms)),
-        np.sqrt(variance)[:, None] / np.maximum(sd, _TINY),
-    )
+    terms = np.empty((len(mean), n_terms))
+    ratio = np.sqrt(variance)[:, None] / np.maximum(sd, _TINY)
     before, hermite, share = np.zeros_like(u), np.ones_like(u), weights
     for k in range(1, n_terms + 1):  # He_k / sqrt(k!)
         before, hermite = hermite, (u * hermite - np.sqrt(k - 1) * before) / np.sqrt(k)

@@ -57,8 +57,9 @@ def learn_with_row_noise(problem, likelihood, learner):
         problem.rng.set_state(drawn)  # the same groups of rows
         found = learner(given).with_noise(noise)
         gain = np.inf if best is None else found.result.objective - best.result.objective
-        is_part = best is not None and found.result.n_used is not None
-        best = found if gain > 0.0 and not is_part else best  # a part's objective is scaled up
+        # the objective of a part of the rows is scaled up, and says less
+        if best is None or (gain > 0.0 and found.result.n_used is None):
+            best = found
         is_over = trace.stopped or found.interrupted
         if is_over or trace.clock.left() < trace.clock.elapsed() - begun:
             break

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.optimize import minimize
 from scipy.stats import norm
+from sklearn.preprocessing import PowerTransformer
 
 from .._linalg import NotPositiveDefiniteError, single_blas_thread
 from .._warnings import warn_caller
@@ -60,8 +61,6 @@ def power_warps(y, weight):
     -------
     warps : tuple of Warp or Identity
     """
-    from sklearn.preprocessing import PowerTransformer  # a slow import
-
     if weight is not None:
         y, _, weight = drop_zero_weight(y, y, weight)
     sample = y[:: -(-len(y) // _POWER_ROWS)]
