@@ -159,6 +159,12 @@ class BlockFitResult:
         through_u = in_chunks(SoRConditional(posterior).mean_variance, rows.X, n_jobs)[1]
         return self._given_themselves(rows, mean, through_u, variance - through_u)
 
+    def drawn(self, n_rows, size, rng):
+        """Places of about so many of the training rows; whole blocks, where these are dense."""
+        if self.blocks is None:
+            return self.result.drawn(n_rows, size, rng)
+        return self.blocks.drawn(size, rng)
+
     def _given_themselves(self, rows, mean, through_u, residual):
         """Moments where each row also says something of its own residual."""
         weight, counts = rows.weights

@@ -33,6 +33,8 @@ from .results import BlockFitResult, Progress, check_sizes
 
 # Rows of a block of a model whose factors are rows: any number gives the same sums.
 ROW_BLOCK = 1024
+# Logarithms of length scales may move so far before near rows are searched for anew.
+_SAME_SCALE = 0.2
 
 
 def learn(problem, plan, before=None):
@@ -66,7 +68,8 @@ def learn(problem, plan, before=None):
     if before is not None and before.blocks is not None:
         blocks, partition, labels = before.blocks, before.partition, before.labels
     else:
-        blocks, partition, labels = _make_blocks(problem, plan, parameters, seed)
+        made = _blocks_again(problem, parameters) or _make_blocks(problem, plan, parameters, seed)
+        blocks, partition, labels = made
     done = finish(problem, plan, parameters, blocks, budget, before, n_iter, n_steps)
     if not done.interrupted:
         warn_of_weak_spots(problem, done.result, plan.model.dense)
@@ -92,7 +95,10 @@ def _learn(problem, plan, budget):
     start, near = problem.start.parameters, plan.uses_near_rows and can_learn(problem)
     begin = time.perf_counter()
     blocks = None
-    if budget.is_limited or not near:
+    again = _blocks_again(problem, start)
+    if again is not None:
+        blocks = again[0]
+    elif budget.is_limited or not near:
         blocks = _make_blocks(problem, plan, None, int(problem.rng.randint(2**31)))[0]
     seconds = time.perf_counter() - begin
     try:
@@ -150,6 +156,18 @@ def _mark(problem, plan, parameters):
         fingerprint(parameters.noise_variance),
         repr((plan, problem.settings.jitter)),
     )
+
+
+def _blocks_again(problem, parameters):
+    """Blocks, partition and labels of the fit before, None where length scales have moved far."""
+    before = problem.before
+    if before is None or before.blocks is None:
+        return None
+    if before.partition is not None:
+        scale = nearness_scales(parameters.kernel, _column_std(problem.rows))
+        if np.abs(np.log(scale / before.partition.scale)).max() > _SAME_SCALE:
+            return None
+    return before.blocks.weighted_as(problem.rows), before.partition, before.labels
 
 
 def _make_blocks(problem, plan, parameters, seed):

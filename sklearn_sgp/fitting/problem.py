@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.base import clone
 
-from ..data.rows import Rows
+from ..data.rows import Rows, random_index
 from ..gp.chunks import in_chunks
 from ..gp.jitter import (
     factorise_again,
@@ -106,6 +106,8 @@ class Problem:
         Rows before repeated ones were merged; None for as many as there are.
     is_interim : bool
         Whether others go on from what is found, so that nobody is warned.
+    before : object
+        What a learner found with other weights of the same rows, whose blocks may serve again.
     """
 
     rows: Rows
@@ -116,6 +118,7 @@ class Problem:
     rng: np.random.RandomState
     n_samples: int | None = None
     is_interim: bool = False
+    before: object = None
 
     @property
     def space(self):
@@ -210,6 +213,10 @@ class FitResult:
     def moments_of(self, rows, n_jobs):
         """The same at training rows."""
         return self.moments_at(rows.X, n_jobs)
+
+    def drawn(self, n_rows, size, rng):
+        """Places of so many of the training rows, at random."""
+        return random_index(n_rows, size, rng)
 
     @property
     def log_noise(self):

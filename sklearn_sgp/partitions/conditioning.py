@@ -4,6 +4,7 @@ Conditions only ever point to earlier groups, so that rows of a later batch chan
 earlier one (docs/theory.md, section 12).
 """
 
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -72,6 +73,16 @@ class ConditionedBlocks:
         """
         needed, places = _shared([self.layout.around(self, cell) for cell in cells])
         return self.rows.select(needed), places
+
+    def weighted_as(self, rows):
+        """As `Blocks.weighted_as`."""
+        changed = copy(self)  # with the cells, where they are known
+        changed.groups = self.groups.weighted_as(rows)
+        return changed
+
+    def drawn(self, size, rng):
+        """As `Blocks.drawn`, rows of some groups."""
+        return self.groups.drawn(size, rng)
 
     def owned(self):
         """The same with a copy of the rows, without labels, group after group."""

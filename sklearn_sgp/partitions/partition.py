@@ -334,6 +334,25 @@ class Blocks:
         copied.rows, copied.sorted = replace(self.rows.select(self.order), labels=None), True
         return copied
 
+    def weighted_as(self, rows):
+        """The same blocks with the weights of other ``rows``: the same, as they came to be put in.
+
+        Nothing but weights is copied.
+        """
+        changed, order = copy.copy(self), self.order if self.sorted else slice(None)
+        weight, counts = (
+            None if part is None else part[order] for part in (rows.weight, rows.counts)
+        )
+        changed.rows = replace(self.rows, weight=weight, counts=counts)
+        return changed
+
+    def drawn(self, size, rng):
+        """Places of the rows of some blocks, about so many rows, as they came to be put in."""
+        chosen = rng.permutation(len(self))
+        count = np.searchsorted(np.cumsum(np.diff(self.bounds)[chosen]), size) + 1
+        parts = [self.order[self.bounds[k] : self.bounds[k + 1]] for k in chosen[:count]]
+        return np.concatenate(parts)
+
     def extended(self, rows, labels):
         """These blocks and more rows; labels beyond the last block begin new ones.
 

@@ -6,12 +6,14 @@ expects of the squared errors gives new precisions in closed form (docs/theory.m
 
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from ..data.heavy_tails import usual
-from .found_noise import FoundNoise, LogNoiseMoments, squared_errors
-from .log_noise import learn_log_noise
+from ..data.rows import Rows
+from .found_noise import FoundNoise, squared_errors
+from .log_noise import LARGEST_SAMPLE, learn_log_noise
 
 # Updates of the noise at most, and a gain of the bound, in nats a row, with which they end.
 _ROUNDS, _LEAST_GAIN = 6, 1e-3
@@ -19,8 +21,9 @@ _ROUNDS, _LEAST_GAIN = 6, 1e-3
 _LEARNING_ROUNDS, _ITERATIONS = 2, 20
 # Targets so many standard deviations from their median are not believed at first.
 _FAR = 6.0
-# Share of a time budget that is for the first fit, with the same noise everywhere.
-_FIRST_SHARE = 0.5
+# Share of a time budget that is for the first fit, with the same noise everywhere, and of what is
+# left then that the errors of all rows may take.
+_FIRST_SHARE, _TAILS_SHARE = 0.65, 0.3
 
 
 def learn_with_row_noise(problem, likelihood, learner):
@@ -43,30 +46,41 @@ def learn_with_row_noise(problem, likelihood, learner):
     trace, best = problem.trace, None
     given, drawn = _without_far_targets(problem), problem.rng.get_state()
     with _first_share(trace):
-        found = learner(given)
+        first = found = learner(given)
     learns_scale = problem.learns and problem.space.learns("log_noise")
     free = {"learns": problem.learns, "learns_scale": learns_scale}
-    update = _chosen(given, likelihood.candidates or [likelihood], found, free)
+    begun, candidates = trace.clock.elapsed(), likelihood.candidates or [likelihood]
+    update, errors = _first_update(given, found, candidates, free)
     if not update.noise.likelihood.has_row_precision:
         return found if given is problem else learner(problem)
-    for round_number in range(_ROUNDS):
-        begun = trace.clock.elapsed()
-        noise, trace.constant = update.noise, update.noise.constant
+    if len(candidates) > 1 and given is problem:
+        best = first  # with the same noise everywhere, which is to be improved
+    for round_number in range(_ROUNDS if errors.of_all or not update.noise.has_tails else 0):
+        if found is first and trace.clock.left() <= 0.0:
+            break
+        whole = _of_all_rows(given, update, errors)
+        noise, trace.constant = whole.noise, whole.noise.constant
         learns = round_number < _LEARNING_ROUNDS
-        given = _given(problem, found.result, update, learns)
+        given = _given(problem, found, whole, learns)
         problem.rng.set_state(drawn)  # the same groups of rows
         found = learner(given).with_noise(noise)
         gain = np.inf if best is None else found.result.objective - best.result.objective
         # the objective of a part of the rows is scaled up, and says less
-        if best is None or (gain > 0.0 and found.result.n_used is None):
+        is_whole = found.result.n_used is None or first.result.n_used is not None
+        if not (is_whole or found.interrupted):
+            found = first if best is None or best is first else best
+            break
+        if gain > 0.0:
             best = found
         is_over = trace.stopped or found.interrupted
         if is_over or trace.clock.left() < trace.clock.elapsed() - begun:
             break
         if gain < _LEAST_GAIN * problem.rows.total_weight or round_number == _ROUNDS - 1:
             break
-        update = _updated(given, noise, update.at_rows, _squared_errors(given, found), free)
-    return best
+        begun = trace.clock.elapsed()
+        errors = _errors_at(given, found, errors.places)
+        update = _updated(given, noise, update.at_rows, errors, free)
+    return _without_rounds(given, first, update, errors, free) if found is first else best
 
 
 def _without_far_targets(problem):
@@ -95,37 +109,86 @@ def _first_share(trace):
         trace.clock = clock
 
 
-def _chosen(given, candidates, found, free):
+class _Errors(NamedTuple):
+    """Expected squared errors at some rows.
+
+    Attributes
+    ----------
+    rows : Rows
+    squares : ndarray of shape (n,)
+    places : ndarray of int or None
+        Of these rows among all, None for all of them.
+    """
+
+    rows: Rows
+    squares: np.ndarray
+    places: np.ndarray | None
+
+    @property
+    def of_all(self):
+        return self.places is None
+
+
+def _first_update(given, found, candidates, free):
+    """The noise that is chosen, and the errors that it was learned from.
+
+    Tails give each row a precision of its own. Where there is no time for the errors of all rows
+    they are no candidates, and where they were asked for, errors of some rows tell what they are.
+    """
+    clock, n_rows, places = given.trace.clock, len(given.rows), None
+    begun, has_time = clock.elapsed(), True
+    if n_rows > LARGEST_SAMPLE:
+        places = found.drawn(n_rows, LARGEST_SAMPLE, given.rng)
+    errors = _errors_at(given, found, places)
+    if not errors.of_all:
+        seconds = (clock.elapsed() - begun) * n_rows / len(errors.rows)
+        has_time = seconds < _TAILS_SHARE * clock.left()
+    if len(candidates) > 1 and not has_time:
+        candidates = [one for one in candidates if not FoundNoise(one).has_tails]
+    update = _chosen(given, errors, candidates, free)
+    if update.noise.has_tails and not errors.of_all and has_time:
+        errors = _errors_at(given, found, None)
+        update = _updated(given, update.noise, None, errors, free)
+    return update, errors
+
+
+def _errors_at(given, found, places):
+    rows = given.rows if places is None else given.rows.select(places)
+    mean, variance = found.moments_of(rows, given.settings.n_jobs)
+    noise_variance = found.result.parameters.noise_variance
+    return _Errors(rows, squared_errors(rows, mean, variance, noise_variance), places)
+
+
+def _chosen(given, errors, candidates, free):
     """The `Update` of the candidate whose bound is best where the function stays as it is.
 
     More parameters have to be worth it, as by the Bayesian information criterion.
     """
-    squares, n = _squared_errors(given, found), max(given.rows.total_weight, len(given.rows))
-    price = 0.5 * np.log(n)
-    updates, log_noise, at_rows = [], None, LogNoiseMoments.zeros(len(squares))
+    price = 0.5 * np.log(max(given.rows.total_weight, len(given.rows)))
+    share = errors.rows.total_weight / given.rows.total_weight
+    updates, log_noise, at_rows = [], None, None
     for one in candidates:
         noise = FoundNoise(one, log_noise=log_noise)  # tails take what g has left, not all of it
-        update = _updated(given, noise, at_rows, squares, free)
+        update = _updated(given, noise, at_rows, errors, free)
         updates.append(update)
         log_noise, at_rows = update.noise.log_noise, update.at_rows
-    return max(updates, key=lambda each: each.likelihood_bound - price * each.noise.n_parameters)
+
+    def value(update):
+        return update.likelihood_bound - share * price * update.noise.n_parameters
+
+    return max(updates, key=value)
 
 
-def _squared_errors(given, found):
-    mean, variance = found.moments_of(given.rows, given.settings.n_jobs)
-    return squared_errors(given.rows, mean, variance, found.result.parameters.noise_variance)
-
-
-def _updated(given, noise, at_rows, squares, free):
+def _updated(given, noise, at_rows, errors, free):
     """What squared errors say of the noise.
 
     Parameters
     ----------
     given : Problem
     noise : FoundNoise
-    at_rows : LogNoiseMoments
-        Of the noise, at the rows of the problem.
-    squares : ndarray of shape (n,)
+    at_rows : LogNoiseMoments or None
+        Of the noise, at the rows of the errors; None to compute them.
+    errors : _Errors
     free : dict
         What `FoundNoise.updated` learns.
 
@@ -133,19 +196,46 @@ def _updated(given, noise, at_rows, squares, free):
     -------
     update : Update
     """
-    rows = given.rows
+    (rows, squares, _), n_jobs = errors, given.settings.n_jobs
+    if at_rows is None:
+        at_rows = noise.log_noise_at(rows.X, n_jobs)
     if noise.likelihood.varies:
         before = noise.updated(rows, squares, at_rows, **free)
         scaled = before.of_tails * squares / before.scale
-        log_noise = learn_log_noise(given, noise.likelihood, scaled, noise.log_noise)
+        of_rows = replace(given, rows=rows)
+        log_noise = learn_log_noise(of_rows, noise.likelihood, scaled, noise.log_noise)
         noise = replace(noise, log_noise=log_noise)
-        at_rows = noise.log_noise_at(rows.X, given.settings.n_jobs)
+        at_rows = noise.log_noise_at(rows.X, n_jobs)
     return noise.updated(rows, squares, at_rows, **free)
 
 
-def _given(problem, result, update, learns):
+def _of_all_rows(given, update, errors):
+    """An update for all rows, where noise without tails was learned from some of them."""
+    if errors.of_all:
+        return update
+    noise, rows = update.noise, given.rows
+    at_rows = noise.log_noise_at(rows.X, given.settings.n_jobs)
+    return noise.updated(rows, np.zeros(len(rows)), at_rows)._replace(scale=update.scale)
+
+
+def _without_rounds(given, first, update, errors, free):
+    """The first fit with noise of each row, where there is no time to go on from it.
+
+    Its bound is that of the same q(u): only the likelihood of the rows is another.
+    """
+    free = free | {"learns_scale": False}
+    update = _updated(given, update.noise, update.at_rows, errors, free)
+    share = errors.rows.total_weight / given.rows.total_weight
+    of_all = 0.0 if update.noise.log_noise is None else update.noise.log_noise.posterior.kl()
+    constant = (update.noise.constant + of_all) / share - of_all
+    weight = errors.rows.weights[1]
+    gain = 0.5 * float(np.dot(weight, (1.0 - update.precision) * errors.squares)) / share
+    return first.with_noise(replace(update.noise, constant=constant), constant + gain)
+
+
+def _given(problem, found, update, learns):
     """The problem given precisions, on from what was found."""
-    parameters = result.parameters
+    result, parameters = found.result, found.result.parameters
     if problem.learns and problem.space.learns("log_noise"):
         log_noise = parameters.values["log_noise"] + np.log(update.scale)
         parameters = problem.space.clipped(parameters.with_values(log_noise=log_noise))
@@ -161,4 +251,5 @@ def _given(problem, result, update, learns):
             n_restarts_optimizer=0,
         ),
         is_interim=True,
+        before=found,
     )

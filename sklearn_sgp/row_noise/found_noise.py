@@ -81,10 +81,15 @@ class FoundNoise:
     log_noise: FitResult | None = None
 
     @property
+    def has_tails(self):
+        """Whether each row has a precision of its own, besides that of its input."""
+        return "df" in self.likelihood.get_params()
+
+    @property
     def n_parameters(self):
         """Of tails and of the kernel of the log noise."""
-        of_tails = int("df" in self.likelihood.get_params())
-        return of_tails + (0 if self.log_noise is None else len(self.log_noise.parameters.theta))
+        of_log_noise = 0 if self.log_noise is None else len(self.log_noise.parameters.theta)
+        return self.has_tails + of_log_noise
 
     def log_noise_at(self, X, n_jobs):
         """`LogNoiseMoments` at some inputs."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..data.rows import Rows
+from ..data.rows import Rows, random_index
 from ..fitting import stages
 from ..fitting.inference import SiteInference
 from ..fitting.problem import Problem
@@ -20,8 +20,10 @@ from .squared_errors import LogNoise
 _INDUCING = 100
 # Rows of its warm start, and iterations at first and in later rounds.
 _INIT_SIZE, _FIRST_ITERATIONS, _ITERATIONS = 4096, 40, 10
-# Share of the time that is left in a budget.
-_SHARE = 0.2
+# Share of the time that is left in a budget, and at least of all of it.
+_SHARE, _LEAST_SHARE = 0.2, 0.02
+# Rows from which it is learned at most.
+LARGEST_SAMPLE = 200_000
 
 
 def learn_log_noise(given, likelihood, squares, before):
@@ -43,6 +45,9 @@ def learn_log_noise(given, likelihood, squares, before):
     found : FitResult
     """
     rows, settings, clock = given.rows, given.settings, given.trace.clock
+    if len(rows) > 2 * LARGEST_SAMPLE:
+        places = random_index(len(rows), LARGEST_SAMPLE, given.rng)
+        rows, squares = rows.select(places), squares[places]
     log_noise, of_squares = LogNoise(rows.y.shape[1]), _rows_of(rows, squares)
     n_inducing = likelihood.n_inducing
     if n_inducing is None:
@@ -66,11 +71,17 @@ def learn_log_noise(given, likelihood, squares, before):
             max_iter=_FIRST_ITERATIONS if before is None else _ITERATIONS,
             n_restarts_optimizer=0,
         ),
-        Trace(Clock(_SHARE * max(clock.left(), 0.0) if np.isfinite(clock.max_time) else None)),
+        Trace(Clock(_seconds(clock))),
         given.rng,
         is_interim=True,
     )
     return stages.learn(problem)
+
+
+def _seconds(clock):
+    if not np.isfinite(clock.max_time):
+        return None
+    return max(_SHARE * clock.left(), _LEAST_SHARE * clock.max_time)
 
 
 def with_squares(found, rows, squares, n_jobs):

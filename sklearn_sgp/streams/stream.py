@@ -112,6 +112,10 @@ class StreamState:
         """As those of `FitResult`."""
         return self.result.moments_of(rows, n_jobs)
 
+    def drawn(self, n_rows, size, rng):
+        """As that of `FitResult`."""
+        return self.result.drawn(n_rows, size, rng)
+
 
 def begin(problem, choices, initial, n_outputs, is_informative):
     """The state after the first batch.

@@ -1,0 +1,120 @@
+"""Noise of each row where rows are many, and where time is short."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+
+from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
+from sklearn_sgp.blocks import solver
+from sklearn_sgp.optimize.progress import Clock
+from sklearn_sgp.row_noise import alternation, log_noise
+
+KERNEL = ConstantKernel() * RBF(1.0)
+X_TEST = np.linspace(0.0, 10.0, 60)[:, None]
+
+
+def sd(X):
+    """Of the noise."""
+    return 0.05 + 0.3 * np.exp(-0.5 * (X[:, 0] - 6.0) ** 2)
+
+
+def data(n=1000, seed=0, tails=None):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(0.0, 10.0, (n, 1))
+    unit = rng.standard_normal(n) if tails is None else rng.standard_t(tails, n)
+    return X, np.sin(X[:, 0]) + sd(X) * unit
+
+
+def made(model, likelihood="heteroscedastic", **parameters):
+    kind = SVGPRegressor if model is None else AnytimeSGPRegressor
+    shared = {"kernel": KERNEL, "n_inducing": 20, "random_state": 0, "max_iter": 40}
+    if model is not None:
+        shared |= {"model": model, "block_size": 200, "n_neighbors": 20}
+    return kind(likelihood=likelihood, **{**shared, **parameters})
+
+
+@pytest.mark.parametrize("model", [None, "fitc", "pic", "vif"])
+@pytest.mark.parametrize("likelihood", ["heteroscedastic", "heteroscedastic_student_t", "auto"])
+def test_the_log_noise_is_learned_from_some_rows(model, likelihood, monkeypatch):
+    """It is nearly what all rows say, and the bound counts all rows."""
+    X, y = data(tails=4.0)
+    options = {"max_iter": 10} | ({} if model is None else {"block_size": 25})
+    whole = made(model, likelihood, **options).fit(X, y)
+    monkeypatch.setattr(alternation, "LARGEST_SAMPLE", 500)
+    monkeypatch.setattr(log_noise, "LARGEST_SAMPLE", 400)
+    some = made(model, likelihood, **options).fit(X, y)
+    ratio = some.noise_std(X_TEST) / whole.noise_std(X_TEST)
+    assert np.abs(np.log(ratio)).mean() < 0.2
+    assert abs(some.objective_ - whole.objective_) < 0.05 * len(X)
+
+
+@pytest.mark.parametrize("model", ["pic", "lma", "vif"])
+def test_blocks_serve_again_while_length_scales_stay(model, monkeypatch):
+    """Rounds make none where the kernel is fixed, and the fit is the same as with new ones."""
+    calls, make = [], solver._make_blocks
+
+    def counted(*arguments):
+        calls.append(arguments)
+        return make(*arguments)
+
+    X, y = data(400)
+    fixed = {"optimizer": None, "noise_variance": 0.05, "random_state": 3}
+    monkeypatch.setattr(solver, "_make_blocks", counted)
+    again = made(model, **fixed).fit(X, y)
+    assert len(calls) == 1
+    for copy_X in (True, False):
+        assert_allclose(made(model, copy_X=copy_X, **fixed).fit(X, y).objective_, again.objective_)
+    monkeypatch.setattr(solver, "_blocks_again", lambda *arguments: None)
+    anew = made(model, **fixed).fit(X, y)
+    assert len(calls) > 4
+    tolerance = 1e-8 if model == "pic" else 0.03  # neighbours come in another random order
+    assert_allclose(anew.predict(X_TEST), again.predict(X_TEST), atol=tolerance)
+    assert_allclose(anew.noise_std(X_TEST), again.noise_std(X_TEST), rtol=tolerance)
+
+
+@pytest.mark.parametrize("model", [None, "fitc", "vif"])
+@pytest.mark.parametrize("likelihood", ["heteroscedastic", "heteroscedastic_student_t"])
+def test_noise_is_known_where_no_time_is_left(model, likelihood, monkeypatch):
+    """The function is that of constant noise, the noise is its squared errors', the bound holds."""
+    X, y = data(tails=5.0)
+    fixed = {"optimizer": None, "noise_variance": 0.04}
+    gaussian = made(model, "gaussian", **fixed).fit(X, y)
+    rounds = made(model, likelihood, **fixed).fit(X, y)
+    monkeypatch.setattr(alternation, "_ROUNDS", 0)
+    fitted = made(model, likelihood, **fixed).fit(X, y)
+    assert_allclose(fitted.predict(X_TEST), gaussian.predict(X_TEST))
+    assert np.abs(np.log(fitted.noise_std(X_TEST) / rounds.noise_std(X_TEST))).mean() < 0.25
+    assert gaussian.objective_ < fitted.objective_ < rounds.objective_ + 1e-6
+    more = fitted.partial_fit(*data(200, seed=1))
+    assert np.isfinite(more.objective_) and more.n_samples_seen_ == 1200
+
+
+def test_tails_need_time_for_all_rows(monkeypatch):
+    """Where there is none, tails are not chosen; where they were asked for, some rows tell."""
+    X, y = data(tails=2.5)
+    monkeypatch.setattr(alternation, "LARGEST_SAMPLE", 500)
+    options = {"optimizer": None, "noise_variance": 0.1, "normalize_y": "yeo-johnson"}
+    chosen = made("vif", "auto", **options).fit(X, y)
+    options["max_time"] = 1e3
+    assert chosen.likelihood_.df < 6.0
+    monkeypatch.setattr(alternation, "_TAILS_SHARE", -1.0)
+    assert not hasattr(made("vif", "auto", **options).fit(X, y).likelihood_, "df")
+    some = made("vif", "heteroscedastic_student_t", **options).fit(X, y)
+    assert_allclose(some.likelihood_.df, chosen.likelihood_.df, rtol=0.5)
+    assert abs(some.objective_ - chosen.objective_) < 0.1 * len(X)
+
+
+def test_a_round_begins_in_time_alone(monkeypatch):
+    """A first fit that takes all of max_time is the last one, with noise of each row."""
+    fits, learn, left = [], solver.learn, Clock.left
+
+    def slow(problem, **options):
+        fits.append(problem)
+        found = learn(problem, **options)
+        monkeypatch.setattr(Clock, "left", lambda c: 0.0 if c.max_time > 100.0 else left(c))
+        return found
+
+    monkeypatch.setattr(solver, "learn", slow)
+    fitted = made("pic", optimizer=None, max_time=1e3).fit(*data(400))
+    assert len(fits) == 1 and np.ptp(fitted.noise_std(X_TEST)) > 0.1
