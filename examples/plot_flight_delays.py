@@ -221,6 +221,7 @@ middle.set_xticks(ticks, labels=labels)
 RelevanceDisplay.from_estimator(
     model, feature_names=FLIGHT_FEATURES, scale=X_train.std(axis=0), ax=right
 )
+right.set_xscale("log")  # some inputs are a hundred times as relevant as others
 right.set(title="Relevance of each input", xlabel="standard deviations per length scale")
 for axes in (left, middle, right):
     axes.spines[["top", "right"]].set_visible(False)

@@ -52,7 +52,10 @@ def learn_with_row_noise(problem, likelihood, learner):
     begun, candidates = trace.clock.elapsed(), likelihood.candidates or [likelihood]
     update, errors = _first_update(given, found, candidates, free)
     if not update.noise.likelihood.has_row_precision:
-        return found if given is problem else learner(problem)
+        if given is problem:
+            return found
+        whole = _of_all_rows(given, update, errors)  # far targets count as others do
+        return learner(replace(_given(problem, found, whole, True), is_interim=False))
     if len(candidates) > 1 and given is problem:
         best = first  # with the same noise everywhere, which is to be improved
     for round_number in range(_ROUNDS if errors.of_all or not update.noise.has_tails else 0):
