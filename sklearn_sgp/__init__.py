@@ -3,6 +3,7 @@
 from ._version import __version__
 
 try:
+    from .estimators.anytime_classifier import AnytimeSGPClassifier
     from .estimators.anytime_regressor import AnytimeSGPRegressor
     from .estimators.streaming_classifier import StreamingSGPClassifier
     from .estimators.streaming_regressor import StreamingSGPRegressor
@@ -19,6 +20,7 @@ except ImportError as error:
     ) from error
 
 __all__ = [
+    "AnytimeSGPClassifier",
     "AnytimeSGPRegressor",
     "SVGPClassifier",
     "SVGPRegressor",

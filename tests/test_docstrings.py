@@ -1,4 +1,4 @@
-"""Docstrings of the five estimators name what exists, and say the same of the same thing.
+"""Docstrings of the six estimators name what exists, and say the same of the same thing.
 
 scikit-learn repeats the text of a parameter in every class, and tests that the copies agree. Its
 `assert_docstring_consistency` needs numpydoc; the few lines of parsing here do not.
@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from sklearn_sgp import (
+    AnytimeSGPClassifier,
     AnytimeSGPRegressor,
     StreamingSGPClassifier,
     StreamingSGPRegressor,
@@ -21,18 +22,20 @@ from sklearn_sgp import (
 )
 
 SVGP = (SVGPRegressor, SVGPClassifier)
+ANYTIME = (AnytimeSGPRegressor, AnytimeSGPClassifier)
 STREAMS = (StreamingSGPRegressor, StreamingSGPClassifier)
 REGRESSORS = (SVGPRegressor, AnytimeSGPRegressor, StreamingSGPRegressor)
 CLASSIFIERS = (SVGPClassifier, StreamingSGPClassifier)
-ESTIMATORS = (*SVGP, AnytimeSGPRegressor, *STREAMS)
-BATCH_AND_STREAM = ((*SVGP, AnytimeSGPRegressor), STREAMS)
-BY_SOLVER = (SVGP, (AnytimeSGPRegressor,), STREAMS)
+ESTIMATORS = (*SVGP, *ANYTIME, *STREAMS)
+BATCH_AND_STREAM = ((*SVGP, *ANYTIME), STREAMS)
+BY_SOLVER = (SVGP, ANYTIME, STREAMS)
 # Only these mean something else in other classes. Within each group of classes the text is one.
 GROUPS = {
     "kernel": (
         (SVGPRegressor,),
         (StreamingSGPRegressor,),
         (AnytimeSGPRegressor,),
+        (AnytimeSGPClassifier,),
         CLASSIFIERS,
     ),
     "likelihood": (
@@ -40,7 +43,7 @@ GROUPS = {
         (AnytimeSGPRegressor,),
         CLASSIFIERS,
     ),
-    "alpha_divergence": ((AnytimeSGPRegressor,), (StreamingSGPRegressor,)),
+    "alpha_divergence": (ANYTIME, (StreamingSGPRegressor,)),
     "trust_region": ((StreamingSGPRegressor,), (StreamingSGPClassifier,)),
     "inducing": BATCH_AND_STREAM,
     "optimize_inducing": BATCH_AND_STREAM,
@@ -50,12 +53,12 @@ GROUPS = {
     "max_iter": BATCH_AND_STREAM,
     "max_steps": BATCH_AND_STREAM,
     "max_time": BATCH_AND_STREAM,
-    "tol": (SVGP, (AnytimeSGPRegressor, *STREAMS)),
+    "tol": (SVGP, (*ANYTIME, *STREAMS)),
     "natural_step": BATCH_AND_STREAM,
     "random_state": BATCH_AND_STREAM,
     "verbose": BATCH_AND_STREAM,
     "noise_variance_": ((SVGPRegressor, StreamingSGPRegressor), (AnytimeSGPRegressor,)),
-    "objective_": BY_SOLVER,
+    "objective_": (SVGP, (AnytimeSGPRegressor,), (AnytimeSGPClassifier,), STREAMS),
     "objectives_": BATCH_AND_STREAM,
     "n_iter_": BATCH_AND_STREAM,
     "n_steps_": BATCH_AND_STREAM,
@@ -145,7 +148,7 @@ def test_every_fitted_attribute_is_documented_and_no_other(kind, rng):
     pandas = pytest.importorskip("pandas")
     X = pandas.DataFrame(rng.standard_normal((40, 2)), columns=["a", "b"])
     y = (X["a"] > 0).astype(float)
-    y = y.astype(int) if kind in CLASSIFIERS else y + X["b"]
+    y = y.astype(int) if hasattr(kind, "predict_proba") else y + X["b"]
     model = kind(n_inducing=5, max_iter=2).fit(X, np.asarray(y))
     fitted = {name for name in vars(model) if name.endswith("_") and not name.startswith("_")}
     assert set(entries(kind, "Attributes")) == fitted

@@ -23,7 +23,7 @@ LAYERS = [
     ["fitting"],
     ["blocks", "streams", "warps"],
     ["predictions"],
-    ["row_noise"],
+    ["row_noise", "calibration"],
     ["estimators"],
     ["__init__"],
 ]

@@ -23,6 +23,7 @@ from ..data.rows import column_mean_std
 from ..fitting.budget import LEAST_EVALUATIONS, count_within
 from ..fitting.starting_values import default_starts, random_starts, tried
 from ..kernels._length_scales import nearness_scales
+from ..objectives.left_out import LeftOutClasses
 from ..objectives.near_rows import NearRowsEvidence
 from ..partitions.sampling import LARGEST_WHOLE, random_groups, sampled_groups
 from .hyperparameters import ascend_scaled
@@ -71,7 +72,7 @@ def learn_from_near_rows(problem, budget):
 
 
 def _best(problem, budget):
-    sample, starts = _Sample(problem), default_starts(problem.start)
+    sample, starts = NearRows(problem), default_starts(problem.start)
     begins = [(start, start.parameters) for start in starts]
     begins += [(starts[0], drawn) for drawn in random_starts(problem)]
     (start, parameters), value, n_iter = _best_start(problem, sample, begins, budget)
@@ -86,7 +87,7 @@ def _best(problem, budget):
         sample.rows = problem.rows
         parameters, last = sample.learn_further(task, parameters, budget)
         more += last
-    if not problem.is_interim:
+    if not (problem.is_interim or problem.rows.outputs_differ):
         _check_coverage(sample.coverage(parameters))
     return start, parameters, n_iter + more
 
@@ -154,7 +155,7 @@ def _within_reach(space, parameters):
     return space.with_group("theta", bounds=np.stack(reach, axis=1))
 
 
-class _Sample:
+class NearRows:
     """Draws groups and learns from them.
 
     Parameters
@@ -164,33 +165,49 @@ class _Sample:
 
     def __init__(self, problem):
         self.rng, self.whole = problem.rng, len(problem.rows) <= LARGEST_WHOLE
-        is_first = not (self.whole or problem.is_interim)
+        self.has_labels = problem.rows.outputs_differ
+        is_first = not (self.whole or problem.is_interim or self.has_labels)
         self.rows = with_light_tails(problem.rows) if is_first else problem.rows
         self.n_groups = max(_LEAST_GROUPS, problem.settings.init_size // GROUP_SIZE)
-        self.std = column_mean_std(problem.rows.X, problem.rows.weight)[1]
+        self.std = column_mean_std(problem.rows.X, problem.rows.observations)[1]
         self.test_seed = problem.rng.randint(2**31)
         self.seconds_each, self.n_neighbors = 0.0, NEIGHBORS
+        self.more_neighbors = NEIGHBORS if self.has_labels else MORE_NEIGHBORS
+        self.n_jobs = problem.settings.n_jobs
 
     def groups(self, parameters, rng=None):
         """Groups of rows that are near at the length scales of these parameters, and wide ones."""
         scale, rng = nearness_scales(parameters.kernel, self.std), rng or self.rng
         near = sampled_groups(self.rows, scale, self.n_groups, GROUP_SIZE, self.n_neighbors, rng)
         wide = 0 if self.whole else self.n_groups // WIDE_EVERY
-        return random_groups(self.rows, wide, WIDE_SIZE, rng) + near
+        # rows from anywhere are of many classes, each of which has a factorisation of its own
+        size = GROUP_SIZE + NEIGHBORS if self.has_labels else WIDE_SIZE
+        return random_groups(self.rows, wide, size, rng) + near
 
     def value(self, task, parameters):
         """Mean log density of a row given those around it; -inf where it cannot be had.
 
-        On groups that nothing is learned from, around the same rows whatever the parameters.
+        On groups that nothing is learned from, around the same rows whatever the parameters. Of
+        labels it is the log probability of a row's class given all other rows of its group.
         """
         groups = self.groups(parameters, np.random.RandomState(self.test_seed))
         evidence, begin = NearRowsEvidence(groups, task.settings.n_jobs), time.perf_counter()
         try:
             total, _ = evidence(parameters)
+            self.seconds_each = (time.perf_counter() - begin) / len(groups)
+            if self.has_labels:
+                likelihood = task.start.likelihood
+                return LeftOutClasses(evidence, parameters, likelihood).best_temperature()[1]
         except NotPositiveDefiniteError:
             return -np.inf
-        self.seconds_each = (time.perf_counter() - begin) / len(groups)
         return total / evidence.weight
+
+    def left_out(self, parameters, n_rows):
+        """Evidence of other groups of near rows alone, about so many rows, with more around."""
+        scale, count = nearness_scales(parameters.kernel, self.std), -(-n_rows // GROUP_SIZE)
+        rng = np.random.RandomState(self.test_seed)
+        groups = sampled_groups(self.rows, scale, count, GROUP_SIZE, self.more_neighbors, rng)
+        return NearRowsEvidence(groups, self.n_jobs)
 
     def coverage(self, parameters):
         """Share of the rows of those groups that 90 % intervals hold, by what is near them."""
@@ -218,7 +235,7 @@ class _Sample:
 
     def first_round(self, task, parameters, limit, budget):
         """Parameters, iterations and the value after a round, or before it where that is better."""
-        self.n_neighbors = MORE_NEIGHBORS
+        self.n_neighbors = self.more_neighbors
         value, seconds = self.value(task, parameters), limit - time.perf_counter()
         iterations = min(_ROUND_ITERATIONS[0], task.settings.max_iter)
         return self.round(task, parameters, value, iterations, seconds, budget)
@@ -249,7 +266,7 @@ class _Sample:
         A round that gains little is followed by a long one, a second such by nothing.
         """
         left, trace, n_iter, misses = task.settings.max_iter, task.trace, 0, 0
-        self.n_neighbors = MORE_NEIGHBORS
+        self.n_neighbors = self.more_neighbors
         value = self.value(task, parameters) if value is None else value
         while misses < most_misses and n_iter < left and not trace.stopped:
             iterations, before = min(_ROUND_ITERATIONS[misses], left - n_iter), value

@@ -141,7 +141,8 @@ class BlockFitResult:
     def near_rows(self, n_jobs, cache=None):
         """The test conditional of models that use the rows near a test row."""
         found, around = self.result, self.blocks.around
-        return PICConditional(found.posterior, found.noise_variance, around, n_jobs, cache)
+        noise_variance = found.parameters.noise_variance
+        return PICConditional(found.posterior, noise_variance, around, n_jobs, cache)
 
     def moments_of(self, rows, n_jobs):
         """Mean (n, t) and variance (n, t) or (n, 1) of the function at training rows.

@@ -122,7 +122,7 @@ def _learn_near(problem, plan, budget):
         Z = choose_inducing(
             plan.inducing,
             rows.X,
-            rows.weight,
+            rows.observations,
             len(parameters.Z),
             parameters.kernel,
             scale,

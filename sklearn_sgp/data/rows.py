@@ -39,6 +39,17 @@ def each_weight(weight, n):
     return np.ones(n) if weight is None else weight
 
 
+def weight_of(weight, own):
+    """Weights of the rows for some outputs, shape (n,); these are one where each has its own.
+
+    Parameters
+    ----------
+    weight : ndarray of shape (n,) or (n, t)
+    own : slice
+    """
+    return weight if weight.ndim == 1 else np.ascontiguousarray(weight[:, own.start])
+
+
 @dataclass(frozen=True)
 class Rows:
     """Inputs, targets and weights, scaled only when a piece is read.
@@ -49,8 +60,8 @@ class Rows:
         Inputs, float32 or float64, possibly a memory map; never copied whole.
     y : ndarray of shape (n, t)
         Targets in their own units, warped where they are.
-    weight : ndarray of shape (n,) or None
-        Non-negative weights; None means 1.
+    weight : ndarray of shape (n,) or (n, t), or None
+        Non-negative weights, of each output where their noise differs; None means 1.
     y_mean, y_scale : ndarray of shape (t,)
         Targets are read as ``(y - y_mean) / y_scale``.
     labels : ndarray of shape (n,) or None
@@ -77,6 +88,11 @@ class Rows:
         return self.weight if self.counts is None else self.counts
 
     @property
+    def outputs_differ(self):
+        """Whether each output has weights of its own."""
+        return np.ndim(self.weight) == 2
+
+    @property
     def weights(self):
         """New arrays of weights and of numbers of observations: one array, but for precisions."""
         weight = np.array(each_weight(self.weight, len(self)), dtype=np.float64)
@@ -95,10 +111,11 @@ class Rows:
 
         Parameters
         ----------
-        precision : ndarray of shape (n,)
+        precision : ndarray of shape (n,) or (n, t)
         """
         counts = each_weight(self.observations, len(self))
-        return replace(self, weight=counts * precision, counts=counts)
+        weight = (precision.T * counts).T
+        return replace(self, weight=weight, counts=counts)
 
     def select(self, index):
         """Rows at a slice or an array of indices; a slice copies nothing."""
@@ -111,7 +128,9 @@ class Rows:
 
     def of_outputs(self, own):
         """The same rows with a slice of the outputs."""
-        return replace(self, y=self.y[:, own], y_mean=self.y_mean[own], y_scale=self.y_scale[own])
+        weight = self.weight if np.ndim(self.weight) < 2 else self.weight[:, own]
+        mean, scale = self.y_mean[own], self.y_scale[own]
+        return replace(self, y=self.y[:, own], y_mean=mean, y_scale=scale, weight=weight)
 
     def weighted(self, factor):
         """The same rows with all weights multiplied by ``factor``."""

@@ -1,8 +1,8 @@
 """AnytimeSGPRegressor: sparse GP regression in blocks, at any time (Hoang, Hoang & Low 2015)."""
 
 from .._compat import _fit_context
-from ..predictions.blocks import BlockPredictions
-from .block_learning import BLOCK_CONSTRAINTS, BlockLearning
+from ..predictions.in_blocks.regression import BlockPredictions
+from .in_blocks.learning import BLOCK_CONSTRAINTS, BlockLearning
 from .tasks import SparseGPRegressor
 
 

@@ -236,11 +236,15 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
     def _problem(self, data, clock, *, previous=None, labels=None, choose=None):
         """Make the `Problem` of a fit, or of its first batch."""
         rng = check_random_state(self.random_state)
-        rows = make_rows(data.X, data.y, data.weight, data.targets, labels)
+        rows = self._first_rows(data, labels)
         started = start(rows, self._choices(), data.likelihood, rng, previous, choose)
         inference = inference_for(data.likelihood, data.targets.n_outputs)
         settings, trace = self._settings(), Trace(clock)
         return Problem(rows, started, inference, settings, trace, rng, data.n_samples)
+
+    def _first_rows(self, data, labels):
+        """Make the `Rows` of a fit, or of its first batch."""
+        return make_rows(data.X, data.y, data.weight, data.targets, labels)
 
     def _snapshot(self, problem, learner, targets, parameters):
         """Return fitted attributes amid a fit, with a posterior of at most ``init_size`` rows."""

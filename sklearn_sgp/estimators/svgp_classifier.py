@@ -327,11 +327,7 @@ class SVGPClassifier(SparseGPClassifier):
             If a label is not among the classes, if other inputs or parameters are not valid, or if
             a parameter has changed that needs a new ``fit``. The estimator is then as before.
         """
-        if isinstance(self.class_weight, str):
-            raise ValueError(
-                "class_weight='balanced' is not supported for partial_fit, which does not know how "
-                "many rows of each class will come: give a dict."
-            )
+        self._check_class_weight_of_batches()
         clock, first = Clock(self.max_time), not hasattr(self, "_result")
         known = None if classes is None else np.unique(column_or_1d(classes))
         if not first:

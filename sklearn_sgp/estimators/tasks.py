@@ -111,18 +111,30 @@ class SparseGPClassifier(ClassifierMixin, ClassPredictions, BaseSparseGP):
 
         Weights are multiplied by those of the classes. Classes of None are those of the labels.
         """
+        weighted = self._with_class_weights(X, y, sample_weight, reset=reset, classes=classes)
+        return drop_zero_weight(*weighted)
+
+    def _with_class_weights(self, X, y, sample_weight, *, reset, classes=None):
+        """As `_checked`, with all rows."""
         X, y, weight = self._validated(X, y, sample_weight, reset=reset, multi_output=False)
         _check_labels(y)
         if self.class_weight is not None:
             of_class = self._weight_of_classes(y, np.unique(y) if classes is None else classes)
             weight = of_class if weight is None else weight * of_class
-        X, y, weight = drop_zero_weight(X, y, weight)
-        if reset and not len(X):
+        if reset and weight is not None and not weight.any():
             raise ValueError(
                 "class_weight must leave rows of weight above zero. Got "
                 f"{self.class_weight!r}, which with sample_weight leaves none."
             )
         return X, y, weight
+
+    def _check_class_weight_of_batches(self):
+        """Refuse frequencies of classes that batches do not know."""
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                "class_weight='balanced' is not supported for partial_fit, which does not know how "
+                "many rows of each class will come: give a dict."
+            )
 
     def _weight_of_classes(self, y, classes):
         """Return the weight of each row's class, or raise a ValueError."""

@@ -13,7 +13,7 @@ import numpy as np
 from .._core._cells import factorise, whiten
 from .._core._memory import empty
 from .._linalg import copy_of
-from ..data.rows import Rows
+from ..data.rows import Rows, weight_of
 from ..gp.posterior import outputs_by_noise
 from ..kernels import Groups
 from .block_factors import SingularBlockError, singular_block
@@ -219,9 +219,10 @@ def _factorised(posterior, rows, places, noise_variance):
         error, weights = ([np.empty((n, t)) for n in sizes] for _ in range(2))
         U, left = [empty((n, n)) for n in sizes], [v_mean.copy() for _ in sizes]
         found = (own_At, U, error, weights, left)
-        failed = factorise(K, triangles.rows, At, y, v_mean, s2 / weight, *found)
+        own_weight = weight_of(weight, own)
+        failed = factorise(K, triangles.rows, At, y, v_mean, s2 / own_weight, *found)
         if failed >= 0:
-            raise SingularBlockError(singular_block(s2, weight[places[failed]]))
+            raise SingularBlockError(singular_block(s2, own_weight[places[failed]]))
         by_output.append((U, error, weights, left))
     cells = []
     for g, own in enumerate(places):

@@ -59,8 +59,8 @@ class ConditionedFactor:
         A^T of all rows of the piece; rows of it are gathered.
     y : ndarray of shape (n, t)
     weight : ndarray of shape (n,)
-    gram : callable
-        ``gram(index)``: a new array, the kernel matrix of some of the rows.
+    grams : list of ndarray
+        Kernel matrices of the rows of each group; are overwritten.
     groups : sequence of (ndarray, ndarray)
         Rows that a group is conditioned on, and its own; own rows come in order.
     noise_variance : float
@@ -68,10 +68,10 @@ class ConditionedFactor:
         Numbers of observations, where the weights are precisions as well.
     """
 
-    def __init__(self, At, y, weight, gram, groups, noise_variance, counts=None):
+    def __init__(self, At, y, weight, grams, groups, noise_variance, counts=None):
         self._At, self.y, self.weight, self.s2 = At, y, weight, noise_variance
         self._indices = [np.concatenate(group) for group in groups]
-        self._S = [gram(index) for index in self._indices]
+        self._S = grams
         self._C = [empty((len(before), len(own))) for before, own in groups]
         self._own = np.concatenate([own for _, own in groups])
         self._own_counts = (weight if counts is None else counts)[self._own]

@@ -3,6 +3,7 @@
 import numpy as np
 
 from .._linalg import copy_of
+from ..data.rows import weight_of
 from ..gp.posterior import outputs_by_noise
 from .block_factors import DenseFactor, DiagonalFactor, MixtureFactor
 from .conditioned import ConditionedFactor
@@ -27,22 +28,22 @@ def block_factors(prior, rows, noise_variance, model):
     kernel, targets = prior.kernel, rows.targets
     weight, counts = rows.weights
     outputs = outputs_by_noise(noise_variance)
-    by_output = [(np.ascontiguousarray(targets[:, own]), s2) for own, s2 in outputs]
+    by_output = [
+        (np.ascontiguousarray(targets[:, own]), weight_of(weight, own), s2) for own, s2 in outputs
+    ]
     if model.conditioned:
         X, At = np.asarray(rows.X, dtype=np.float64), prior.whitened_rows(rows.X)
-
-        def gram_of(index):
-            return kernel.gram(X[index])
-
+        grams = [kernel.gram(X[np.concatenate(group)]) for group in rows.groups]
+        every = [[copy_of(K) for K in grams] for _ in by_output[1:]] + [grams]
         return [
-            ConditionedFactor(At, y, weight, gram_of, rows.groups, s2, counts)
-            for y, s2 in by_output
+            ConditionedFactor(At, y, own_weight, own_grams, rows.groups, s2, counts)
+            for (y, own_weight, s2), own_grams in zip(by_output, every, strict=True)
         ]
     A, diagonal = prior.whitened(rows.X), kernel.diag(rows.X)
     gram = kernel.gram(rows.X) if model.dense else None
     n_copies = len(outputs) * model.n_dense - 1  # each factor overwrites its own
 
-    def single(model, y, s2):
+    def single(model, y, weight, s2):
         nonlocal n_copies
         if not model.dense:
             return DiagonalFactor(A, y, counts, diagonal, s2, model, weight / counts)
@@ -50,8 +51,8 @@ def block_factors(prior, rows, noise_variance, model):
         own = copy_of(gram) if n_copies >= 0 else gram
         return DenseFactor(A, y, weight, own, s2, model, counts)
 
-    def factor(y, s2):
-        parts = [(share, single(component, y, s2)) for component, share in model.components]
+    def factor(y, weight, s2):
+        parts = [(share, single(component, y, weight, s2)) for component, share in model.components]
         return parts[0][1] if len(parts) == 1 else MixtureFactor(parts)
 
-    return [factor(y, s2) for y, s2 in by_output]
+    return [factor(*each) for each in by_output]

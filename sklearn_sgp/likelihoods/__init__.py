@@ -7,17 +7,19 @@ is given a likelihood.
 
 `Gaussian` is for numbers, `StudentT` for numbers with outliers, `HeteroscedasticGaussian` and
 `HeteroscedasticStudentT` for the same with noise that depends on the input, `Poisson` for counts,
-`Probit` and `Logit` for two classes, `Softmax` for several. Estimators take them by name or as
-instances.
+`Probit` and `Logit` for two classes, `Softmax` for several; `Dirichlet` is that of labels learned
+as numbers. Estimators take them by name or as instances, the last alone is chosen by its estimator.
 """
 
 from ._base import ExpectedLogDensity, Likelihood
 from ._bernoulli import Logit, Probit
+from ._dirichlet import Dirichlet
 from ._poisson import Poisson
 from ._softmax import Softmax
 from .noise import Gaussian, HeteroscedasticGaussian, HeteroscedasticStudentT, StudentT
 
 __all__ = [
+    "Dirichlet",
     "ExpectedLogDensity",
     "Gaussian",
     "HeteroscedasticGaussian",

@@ -4,6 +4,7 @@ import copy
 
 from ._base import Likelihood
 from ._bernoulli import Logit, Probit
+from ._dirichlet import Dirichlet
 from ._poisson import Poisson
 from ._softmax import Softmax
 from .noise import (
@@ -72,9 +73,25 @@ def has_row_precision(likelihood):
     return getattr(likelihood, "has_row_precision", False)
 
 
+def labels_as_targets(alpha_epsilon):
+    """What labels are learned as by regressions with known noise."""
+    return Dirichlet(alpha_epsilon)
+
+
 def warps_targets(likelihood):
     """Whether it wants targets warped where the user leaves that open, and says so."""
     return getattr(likelihood, "warps_targets", False)
+
+
+def check_classes(classes):
+    """The same classes, or a ValueError where there is one only."""
+    if len(classes) < 2:
+        raise ValueError(
+            "y must hold at least two classes among rows of positive weight. Got one class: "
+            f"{classes.tolist()}. The first batch of a stream may hold one, if partial_fit is "
+            "given all of them as classes=."
+        )
+    return classes
 
 
 def classification_likelihood(likelihood, classes):
@@ -98,12 +115,7 @@ def classification_likelihood(likelihood, classes):
         If there is one class only, if there are more classes than the likelihood has, if the name
         is not known, or if the instance has not what a classifier needs.
     """
-    if len(classes) < 2:
-        raise ValueError(
-            "y must hold at least two classes among rows of positive weight. Got one class: "
-            f"{classes.tolist()}. The first batch of a stream may hold one, if partial_fit is "
-            "given all of them as classes=."
-        )
+    check_classes(classes)
     if isinstance(likelihood, str) and likelihood == "auto":
         return Probit() if len(classes) == 2 else Softmax()
     made = _instance(likelihood, "classification", CLASSIFICATION)

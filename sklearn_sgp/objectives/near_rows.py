@@ -7,6 +7,7 @@ inputs, so that its gradient has no entry for them.
 """
 
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from ..factors.block_factors import (
 )
 from ..factors.gradients import Gradient, noise_gradient
 from ..gp.posterior import outputs_by_noise
+from .labelled import LabelledSolve, Labels
 
 
 class NearRowsEvidence:
@@ -35,7 +37,7 @@ class NearRowsEvidence:
     """
 
     def __init__(self, groups, n_jobs=None):
-        self.groups, self.n_jobs = [_group(piece) for piece in groups], n_jobs
+        self.groups, self.n_jobs = [_Group.of(piece) for piece in groups], n_jobs
         self.weight = sum(piece.total_weight for piece in groups)
 
     def __call__(self, parameters):
@@ -44,12 +46,12 @@ class NearRowsEvidence:
     @property
     def targets(self):
         """Of each group, those that it is conditioned on first, (n, t), and the number of these."""
-        return [(y, k) for _, y, _, _, k in self.groups]
+        return [(group.y, group.n_before) for group in self.groups]
 
     @property
     def counts(self):
         """Numbers of observations of each group's own rows."""
-        return [counts[k:] for _, _, _, counts, k in self.groups]
+        return [group.counts[group.n_before :] for group in self.groups]
 
     def of_targets(self, parameters, targets):
         """The density of other targets, with its gradient in them.
@@ -69,8 +71,7 @@ class NearRowsEvidence:
             In the targets: -(inv(S) y - (inv(S_NN) y_N, 0)).
         """
         changed = zip(self.groups, targets, strict=True)
-        groups = [(X, y, weight, counts, k) for (X, _, weight, counts, k), y in changed]
-        return self._evaluate(groups, parameters)
+        return self._evaluate([group._replace(y=y) for group, y in changed], parameters)
 
     def _evaluate(self, groups, parameters):
         tasks = [
@@ -94,37 +95,108 @@ class NearRowsEvidence:
             Of the rows of all groups, one group after the other.
         """
         outputs = outputs_by_noise(parameters.noise_variance)
-        return np.vstack([_errors(*group, parameters.kernel, outputs) for group in self.groups])
+        return np.vstack([_errors(group, parameters.kernel, outputs) for group in self.groups])
+
+    def left_out(self, parameters):
+        """The functions of classes at each group's own rows, given all other rows of the group.
+
+        With W = inv(S) the mean is y_n - (W y)_n / W_nn, the variance 1 / W_nn less the noise's.
+
+        Returns
+        -------
+        mean, variance : ndarray of shape (n_own, C)
+            Of the rows of all groups, one group after the other.
+        """
+        bounds = group_bounds(len(self.groups), 1)
+        tasks = [(self.groups[lo:hi], parameters.kernel) for lo, hi in bounds]
+        parts = map_groups(_left_out, tasks, self.n_jobs)
+        return tuple(np.vstack(each) for each in zip(*parts, strict=True))
 
 
 def _sums(groups, kernel, noise_variance):
     """Value and derivatives in theta, in the log of each noise variance and in each target."""
     outputs, value, theta = outputs_by_noise(noise_variance), 0.0, 0.0
     noise, of_targets = np.zeros(len(outputs)), []
-    for X, y, weight, counts, k in groups:
-        K, K_bar, y_bar = kernel.gram(X), 0.0, np.empty_like(y)
-        for i, (own, s2) in enumerate(outputs):
-            of_own = np.ascontiguousarray(y[:, own])
-            part, S_bar, y_bar[:, own] = _conditional(copy_of(K), of_own, weight, k, s2)
-            part -= of_own.shape[1] * repetition_constant(weight[k:], s2, counts[k:])
-            value += part
-            slope = float((np.diagonal(S_bar) / weight).sum())
-            noise[i] += s2 * slope - of_own.shape[1] * repetition_slope(counts[k:])
-            K_bar = S_bar if len(outputs) == 1 else K_bar + S_bar
-        theta = theta + kernel.gram_vjp(X, K_bar, False)[0]
+    for group in groups:
+        K = kernel.gram(group.X)
+        if group.labels is None:
+            part, K_bar, of_noise, y_bar = _of_outputs(K, group, outputs)
+            noise += of_noise
+        else:
+            part, K_bar, y_bar = _of_classes(K, group)
+        value += part
+        theta = theta + kernel.gram_vjp(group.X, K_bar, False)[0]
         of_targets.append(y_bar)
     return value, theta, noise, of_targets
 
 
-def _group(piece):
-    """Inputs, targets, weights and counts of a group, those it is conditioned on first."""
-    (before, own), rows = piece.groups[0], piece.rows
-    rows = rows.select(np.concatenate([before, own]))
-    return np.asarray(rows.X, dtype=np.float64), rows.targets, *rows.weights, len(before)
+class _Group(NamedTuple):
+    """A group of rows, those that it is conditioned on first.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, d)
+    y : ndarray of shape (n, t)
+    weight : ndarray of shape (n,) or (n, t)
+    counts : ndarray of shape (n,)
+    n_before : int
+        Rows that it is conditioned on.
+    labels : tuple of Labels or None
+        Where outputs have weights of their own: of all rows, and of the first.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray
+    counts: np.ndarray
+    n_before: int
+    labels: tuple | None
+
+    @classmethod
+    def of(cls, piece):
+        """The group of some `ConditionedRows` that have one."""
+        (before, own), rows = piece.groups[0], piece.rows
+        rows = rows.select(np.concatenate([before, own]))
+        X, (weight, counts) = np.asarray(rows.X, dtype=np.float64), rows.weights
+        k, labels = len(before), None
+        if weight.ndim == 2:
+            labels = Labels.of(weight), Labels.of(weight[:k]) if k else None
+        return cls(X, rows.targets, weight, counts, k, labels)
 
 
-def _errors(X, y, weight, _, k, kernel, outputs):
+def _of_outputs(K, group, outputs):
+    """Value of a group, and its derivatives in K, in the log noises and in the targets."""
+    _, y, weight, counts, k, _ = group
+    value, K_bar, noise, y_bar = 0.0, None, np.zeros(len(outputs)), np.empty_like(y)
+    for i, (own, s2) in enumerate(outputs):
+        of_own = np.ascontiguousarray(y[:, own])
+        part, S_bar, y_bar[:, own] = _conditional(copy_of(K), of_own, weight, k, s2)
+        value += part - of_own.shape[1] * repetition_constant(weight[k:], s2, counts[k:])
+        slope = float((np.diagonal(S_bar) / weight).sum())
+        noise[i] = s2 * slope - of_own.shape[1] * repetition_slope(counts[k:])
+        K_bar = S_bar if K_bar is None else K_bar + S_bar
+    return value, K_bar, noise, y_bar
+
+
+def _of_classes(K, group):
+    """The same of classes, whose noise is known: joint density over that of the conditions."""
+    _, y, weight, counts, k, labels = group
+    before = np.ascontiguousarray(K[:k, :k])
+    solve = LabelledSolve(K, y, labels[0])
+    value, K_bar, y_bar = solve.log_density(), solve.slope(), -solve.solved
+    if k:
+        solve = LabelledSolve(before, y[:k], labels[1])
+        value -= solve.log_density()
+        K_bar[:k, :k] -= solve.slope()
+        y_bar[:k] += solve.solved
+    for w in weight.T:
+        value -= repetition_constant(w[k:], 1.0, counts[k:])
+    return value, K_bar, y_bar
+
+
+def _errors(group, kernel, outputs):
     """Errors of one group's rows, each by its own density p(y_n | y_N)."""
+    X, y, weight, _, k, _ = group
     K, errors = kernel.gram(X), np.empty((len(y) - k, y.shape[1]))
     for own, s2 in outputs:
         L = _factorised(copy_of(K), weight, s2)
@@ -133,6 +205,18 @@ def _errors(X, y, weight, _, k, kernel, outputs):
         std = np.sqrt((L_B**2).sum(axis=1))
         errors[:, own] = (L_B @ whitened[k:]) / std[:, None]
     return errors
+
+
+def _left_out(groups, kernel):
+    """Means and variances of the classes' functions at the own rows of some groups."""
+    means, variances = [], []
+    for group in groups:
+        k = group.n_before
+        solve = LabelledSolve(kernel.gram(group.X), group.y, group.labels[0])
+        precision, noise = solve.precisions()[k:], 1.0 / group.weight[k:]
+        means.append(group.y[k:] - solve.solved[k:] / precision)
+        variances.append(np.maximum(1.0 / precision - noise, 0.0))
+    return np.vstack(means), np.vstack(variances)
 
 
 def _factorised(K, weight, noise_variance):

@@ -6,9 +6,10 @@ import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from ..gp.chunks import in_chunks
+from .latent import LatentFunctions
 
 
-class ClassPredictions:
+class ClassPredictions(LatentFunctions):
     """A mixin with the predicting methods of classifiers."""
 
     def predict(self, X):
@@ -24,8 +25,7 @@ class ClassPredictions:
         y : ndarray of shape (n_samples,)
             Labels, from ``classes_``.
         """
-        probability = self.predict_proba(X)
-        return self.classes_[np.argmax(probability, axis=1)]
+        return self._predict(X)
 
     def predict_proba(self, X):
         """Predict probabilities of the classes, averaged over the latent functions' uncertainty.
@@ -40,7 +40,7 @@ class ClassPredictions:
         probability : ndarray of shape (n_samples, n_classes)
             Each row sums to 1. The columns are in the order of ``classes_``.
         """
-        return self._probabilities(self._validated_inputs(X))
+        return self._probabilities(X)
 
     def decision_function(self, X):
         """Compute a score of the second of two classes, or of each of more classes.
@@ -57,8 +57,7 @@ class ClassPredictions:
             variance)``. For any other likelihood of two classes, the log-odds of `predict_proba`.
             For more classes, log probabilities.
         """
-        X = self._validated_inputs(X)
-        return self._of_moments(self.likelihood_.decision, X)
+        return self._of_moments("decision", X)
 
     def predict_std(self, X):
         """Predict standard deviations of the latent functions.
@@ -73,9 +72,7 @@ class ClassPredictions:
         std : ndarray of shape (n_samples,) or (n_samples, n_classes)
             Probit and logit have one function, softmax has one for each class.
         """
-        X = self._validated_inputs(X)
-        std = np.sqrt(in_chunks(self._result.posterior.mean_variance, X, self.n_jobs)[1])
-        return std[:, 0] if std.shape[1] == 1 else std
+        return self._predict_std(X)
 
     def log_density(self, X, y):
         """Compute the log probability of given labels.
@@ -98,19 +95,33 @@ class ClassPredictions:
         ValueError
             If a label is not among ``classes_``.
         """
-        X = self._validated_inputs(X)
+        return self._log_density(X, y)
+
+    # The same with the blocks that the rows belong to, for models to which they matter.
+
+    def _predict(self, X, blocks=None):
+        probability = self._probabilities(X, blocks)
+        return self.classes_[np.argmax(probability, axis=1)]
+
+    def _predict_std(self, X, blocks=None):
+        std = np.sqrt(self._latent("mean_variance", *self._with_blocks(X, blocks))[1])
+        return std[:, 0] if std.shape[1] == 1 else std
+
+    def _log_density(self, X, y, blocks=None):
         y = column_or_1d(y)
         check_consistent_length(X, y)
         place = self._targets.positions(y)
-        probability = self._probabilities(X)[np.arange(len(y)), place]
+        probability = self._probabilities(X, blocks)[np.arange(len(y)), place]
         return np.log(np.maximum(probability, np.finfo(np.float64).tiny))
 
-    def _probabilities(self, X):
-        """Return class probabilities at validated inputs, shape (n, n_classes)."""
-        return self._of_moments(self.likelihood_.probabilities, X)
+    def _probabilities(self, X, blocks=None):
+        """Return class probabilities, shape (n, n_classes)."""
+        return self._of_moments("probabilities", X, blocks)
 
-    def _of_moments(self, function, X):
-        """Evaluate a function of latent means and variances, in chunks."""
+    def _of_moments(self, method, X, blocks=None):
+        """Evaluate what the likelihood makes of latent means and variances, in chunks."""
+        X, _ = self._with_blocks(X, blocks)
+        function = getattr(self.likelihood_, method)
         return in_chunks(partial(_of_moments, function, self._result.posterior), X, self.n_jobs)
 
 

@@ -8,13 +8,14 @@ from .._linalg import NotPositiveDefiniteError, cholesky
 from ..gp.chunks import in_chunks
 from ..gp.pathwise import draw_functions
 from .distribution import PredictiveDistribution, check_levels
+from .latent import LatentFunctions
 from .units import FunctionsInUnits, covariance_in_units, mean_std_in_units
 
 # Largest number of rows for which sample_y(method="auto") draws jointly.
 _JOINT_ROWS = 2000
 
 
-class RegressionPredictions:
+class RegressionPredictions(LatentFunctions):
     """A mixin with the predicting methods of regressors."""
 
     def predict(self, X, return_std=False, return_cov=False):
@@ -304,19 +305,6 @@ class RegressionPredictions:
         else:
             samples = self._draw_pathwise(X, n_samples, rng)
         return self._targets.samples_in_units(samples)
-
-    def _with_blocks(self, X, blocks):
-        """Return validated inputs, and the numbers of their blocks if blocks matter."""
-        return self._validated_inputs(X), None
-
-    def _latent(self, moments, X, blocks):
-        """Return what the method ``moments`` of the posterior returns, such as "mean_variance"."""
-        return self._latent_of(self._result.posterior, moments, X)
-
-    def _latent_of(self, model, moments, X):
-        """Call the method ``moments`` of a model, in chunks unless it returns covariances."""
-        function = getattr(model, moments)
-        return function(X) if moments == "mean_covariance" else in_chunks(function, X, self.n_jobs)
 
     def _draw_joint(self, X, blocks, n_samples, rng):
         noise, likelihood = self._noise_at(X), self.likelihood_

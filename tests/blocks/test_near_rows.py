@@ -58,13 +58,13 @@ def test_far_targets_do_not_choose_the_kernel(rng, monkeypatch):
     X, y = rough_rows(rng, 2000)
     noise = 2.0 * rng.standard_t(2.5, len(y))
     problem = problem_of(X, y + noise, kernel=ROUGH, optimizer="auto")
-    furthest, value = [], near_rows._Sample.value
+    furthest, value = [], near_rows.NearRows.value
 
     def seen(sample, *args):
         furthest.append(np.abs(sample.rows.targets).max())
         return value(sample, *args)
 
-    monkeypatch.setattr(near_rows._Sample, "value", seen)
+    monkeypatch.setattr(near_rows.NearRows, "value", seen)
     _, parameters, _ = learned(problem)
     assert furthest[0] <= 4.0
     assert furthest[-1] == np.abs(problem.rows.targets).max() > 8.0
@@ -76,8 +76,8 @@ def test_noise_of_each_row_has_its_own_way_with_tails(rng):
     """Later rounds of function and noise learn from the targets as they are, given precisions."""
     X, y = rough_rows(rng)
     problem = problem_of(X, y + rng.standard_cauchy(len(y)), kernel=ROUGH, optimizer="auto")
-    assert near_rows._Sample(problem).rows is not problem.rows
-    assert near_rows._Sample(replace(problem, is_interim=True)).rows is problem.rows
+    assert near_rows.NearRows(problem).rows is not problem.rows
+    assert near_rows.NearRows(replace(problem, is_interim=True)).rows is problem.rows
 
 
 def test_inducing_inputs_stay(rng):
@@ -92,7 +92,7 @@ def test_inducing_inputs_stay(rng):
 def test_what_does_not_hold_is_taken_back(rng, monkeypatch):
     """Rounds whose results are worse on other groups leave the parameters as they were."""
     problem, values = problem_with(rng, ROUGH), iter([1.0, 0.0, 0.0])
-    monkeypatch.setattr(near_rows._Sample, "value", lambda *_: next(values))
+    monkeypatch.setattr(near_rows.NearRows, "value", lambda *_: next(values))
     _, parameters, n_iter = learned(problem)
     assert n_iter > 0
     assert_array_equal(parameters.theta, problem.start.parameters.theta)
@@ -103,7 +103,7 @@ def test_rounds_end_when_they_gain_little(rng, monkeypatch):
     """Two rounds without a gain in a row end learning, the second a long one."""
     problem = problem_with(rng, ROUGH, max_iter=120)
     values = iter([0.0, 0.1, 0.1001, 0.2, 0.1, 0.2001])
-    monkeypatch.setattr(near_rows._Sample, "value", lambda *_: next(values))
+    monkeypatch.setattr(near_rows.NearRows, "value", lambda *_: next(values))
     limits, neighbours = [], []
 
     def ascend(self, task, groups, parameters, max_iter, *rest):
@@ -112,13 +112,13 @@ def test_rounds_end_when_they_gain_little(rng, monkeypatch):
         task.trace.cut_by = "max_iter"
         return parameters, max_iter
 
-    monkeypatch.setattr(near_rows._Sample, "ascend", ascend)
+    monkeypatch.setattr(near_rows.NearRows, "ascend", ascend)
     assert learned(problem)[2] == sum(limits)
     assert limits == [20, 20, 40, 20, 20]
     assert set(neighbours) == {near_rows.MORE_NEIGHBORS}
     assert problem.trace.cut_by == "max_iter"  # 120 in all
     problem.trace.cut_by, values = None, iter([0.0, 0.0, 0.0])
-    monkeypatch.setattr(near_rows._Sample, "value", lambda *_: next(values))
+    monkeypatch.setattr(near_rows.NearRows, "value", lambda *_: next(values))
     assert learned(problem)[2] == 60
     assert problem.trace.cut_by is None
 
@@ -140,8 +140,8 @@ def test_two_trials_that_are_nearly_as_good_get_a_round(rng, monkeypatch, second
         rounds.append(task.start.kernel)
         return parameters, 1, 2.0 if task.start.kernel == ROUGH else 1.0
 
-    monkeypatch.setattr(near_rows._Sample, "trial", trial)
-    monkeypatch.setattr(near_rows._Sample, "first_round", first_round)
+    monkeypatch.setattr(near_rows.NearRows, "trial", trial)
+    monkeypatch.setattr(near_rows.NearRows, "first_round", first_round)
     start, _, _ = learned(both)
     assert len(rounds) == finalists
     assert start.kernel == (ROUGH if finalists else SMOOTH)
@@ -151,13 +151,13 @@ def test_two_trials_that_are_nearly_as_good_get_a_round(rng, monkeypatch, second
 def test_a_short_budget_learns_from_fewer_groups(rng, monkeypatch):
     """As many as there is time to follow, at least eight; the seconds are kept."""
     seen = []
-    ascend = near_rows._Sample.ascend
+    ascend = near_rows.NearRows.ascend
 
     def counted(self, task, groups, *rest):
         seen.append(len(groups))
         return ascend(self, task, groups, *rest)
 
-    monkeypatch.setattr(near_rows._Sample, "ascend", counted)
+    monkeypatch.setattr(near_rows.NearRows, "ascend", counted)
     learned(problem_with(rng, ROUGH))
     without = seen.copy()
     seen.clear()
@@ -168,9 +168,9 @@ def test_a_short_budget_learns_from_fewer_groups(rng, monkeypatch):
 def test_few_rows_are_learned_from_whole(rng, monkeypatch):
     """Up to a limit all rows are one group, whose density is the exact marginal likelihood."""
     sizes = []
-    ascend = near_rows._Sample.ascend
+    ascend = near_rows.NearRows.ascend
     monkeypatch.setattr(
-        near_rows._Sample,
+        near_rows.NearRows,
         "ascend",
         lambda self, task, groups, *rest: (
             sizes.append([len(piece) for piece in groups]) or ascend(self, task, groups, *rest)

@@ -13,6 +13,7 @@ from sklearn.gaussian_process.kernels import RBF
 from svgp_regressors import with_entry
 
 from sklearn_sgp import (
+    AnytimeSGPClassifier,
     AnytimeSGPRegressor,
     StreamingSGPClassifier,
     StreamingSGPRegressor,
@@ -38,6 +39,7 @@ ESTIMATORS = {
     "pic": (AnytimeSGPRegressor(block_size=15), "number"),
     "fitc": (AnytimeSGPRegressor(model="fitc", block_size=15), "number"),
     "vif": (AnytimeSGPRegressor(model="vif", n_neighbors=5), "number"),
+    "vif, classes": (AnytimeSGPClassifier(alpha_epsilon=0.01, n_neighbors=5), "word"),
     "stream": (StreamingSGPRegressor(), "number"),
     "stream of classes": (StreamingSGPClassifier(), "word"),
 }

@@ -6,6 +6,7 @@ from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_sgp import (
+    AnytimeSGPClassifier,
     AnytimeSGPRegressor,
     StreamingSGPClassifier,
     StreamingSGPRegressor,
@@ -32,6 +33,9 @@ ESTIMATORS = [
     AnytimeSGPRegressor(schedule="robbins-monro", block_size=20, **QUICK),
     AnytimeSGPRegressor(model="lma", block_size=20, **QUICK),
     AnytimeSGPRegressor(model="vif", block_size=20, n_neighbors=6, **QUICK),
+    AnytimeSGPClassifier(),
+    AnytimeSGPClassifier(model="fitc", solver="exact", alpha_epsilon=0.01, **QUICK),
+    AnytimeSGPClassifier(model="pic", block_size=20, alpha_epsilon=0.01, **QUICK),
     SVGPClassifier(),
     SVGPClassifier(likelihood="softmax", n_inducing=10, **QUICK),
     SVGPClassifier(optimizer="adam", n_inducing=10, **QUICK),
@@ -89,6 +93,6 @@ def test_checks_that_are_not_asked_of_every_estimator(name):
     check = getattr(estimator_checks, name, None)
     if check is None:
         pytest.skip(f"this scikit-learn has no {name}")
-    every = (SVGPRegressor, AnytimeSGPRegressor, SVGPClassifier)
+    every = (SVGPRegressor, AnytimeSGPRegressor, AnytimeSGPClassifier, SVGPClassifier)
     for estimator in (kind() for kind in (*every, StreamingSGPRegressor, StreamingSGPClassifier)):
         check(type(estimator).__name__, estimator)

@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from sklearn_sgp import (
+    AnytimeSGPClassifier,
     AnytimeSGPRegressor,
     StreamingSGPClassifier,
     StreamingSGPRegressor,
@@ -12,7 +13,7 @@ from sklearn_sgp import (
     SVGPRegressor,
 )
 
-CLASSIFIERS = [SVGPClassifier, StreamingSGPClassifier]
+CLASSIFIERS = [SVGPClassifier, AnytimeSGPClassifier, StreamingSGPClassifier]
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from svgp_regressors import quick
 
 import sklearn_sgp
 from sklearn_sgp import (
+    AnytimeSGPClassifier,
     AnytimeSGPRegressor,
     StreamingSGPClassifier,
     StreamingSGPRegressor,
@@ -22,6 +23,7 @@ from sklearn_sgp import (
 from sklearn_sgp.estimators import base
 
 EVERY = [
+    AnytimeSGPClassifier,
     AnytimeSGPRegressor,
     StreamingSGPClassifier,
     StreamingSGPRegressor,

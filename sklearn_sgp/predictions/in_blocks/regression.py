@@ -2,18 +2,13 @@
 
 from sklearn.utils.validation import check_is_fitted
 
-from .._parallel import resolved_jobs
-from .._warnings import warn_caller
-from ..blocks.prediction import PICConditional
-from ..gp.conditionals import ExactConditional
-from .marginal_likelihood import BlockMarginalLikelihood
+from ...gp.conditionals import ExactConditional
+from ..latent import LatentFunctionsInBlocks
+from ..marginal_likelihood import BlockMarginalLikelihood
 
 
-class BlockPredictions(BlockMarginalLikelihood):
-    """A mixin with the predicting methods, which take blocks.
-
-    A fitted estimator holds ``_blocks``, a `blocks.results.BlockFitResult`, and ``_cache``.
-    """
+class BlockPredictions(BlockMarginalLikelihood, LatentFunctionsInBlocks):
+    """A mixin with the predicting methods, which take blocks; see `LatentFunctionsInBlocks`."""
 
     def predict(self, X, return_std=False, return_cov=False, blocks=None):
         """Predict new observations.
@@ -246,22 +241,3 @@ class BlockPredictions(BlockMarginalLikelihood):
                 "Functions can be drawn only where the test conditional is the prior's own. Got "
                 f"model={self.model!r}: use sample_y with method='joint', in pieces if need be."
             )
-
-    def _with_blocks(self, X, blocks):
-        X, found = self._validated_inputs(X), self._blocks
-        if blocks is not None:
-            return X, found.assign(X, found.check_labels(blocks, len(X)))
-        if found.labels is not None and found.specification.conditional is PICConditional:
-            warn_caller(
-                "The model was fitted with labels of blocks and predicts without them: what "
-                "the data of a row's own block say is left out. Pass blocks=, with labels as "
-                "in fit, or fit without labels to have rows placed by their inputs."
-            )
-        return X, found.assign(X)
-
-    def _latent(self, moments, X, blocks):
-        specification, posterior = self._blocks.specification, self._result.posterior
-        if specification.conditional is not PICConditional:
-            return self._latent_of(specification.conditional(posterior), moments, X)
-        conditional = self._blocks.near_rows(resolved_jobs(self.n_jobs), self._cache)
-        return getattr(conditional, moments)(X, blocks)  # goes block by block, in chunks

@@ -5,19 +5,19 @@ from numbers import Integral, Real
 
 from sklearn.utils import check_random_state
 
-from .._compat import FitProgress, HasMethods, Interval, StrOptions
-from ..blocks import solver
-from ..blocks.models import NAMES, specification
-from ..blocks.results import BlockPlan
-from ..blocks.schedules import Average, RobbinsMonro
-from ..data.rows import drop_zero_weight
-from ..factors.cells import FactorCache
-from ..likelihoods._names import NORMAL, has_row_precision
-from ..optimize.progress import Clock
-from ..partitions.conditioning import ChainChoice, NeighboursChoice
-from ..partitions.partition import PartitionChoice, check_labels
-from .base import transactional
-from .tasks import REGRESSOR_CONSTRAINTS
+from ..._compat import FitProgress, HasMethods, Interval, StrOptions
+from ...blocks import solver
+from ...blocks.models import NAMES, specification
+from ...blocks.results import BlockPlan
+from ...blocks.schedules import Average, RobbinsMonro
+from ...data.rows import drop_zero_weight
+from ...factors.cells import FactorCache
+from ...likelihoods._names import NORMAL, has_row_precision
+from ...optimize.progress import Clock
+from ...partitions.conditioning import ChainChoice, NeighboursChoice
+from ...partitions.partition import PartitionChoice, check_labels
+from ..base import transactional
+from ..tasks import REGRESSOR_CONSTRAINTS
 
 BLOCK_CONSTRAINTS = {
     name: value for name, value in REGRESSOR_CONSTRAINTS.items() if name != "batch_size"
@@ -55,9 +55,9 @@ class BlockLearning:
     batch_size = None  # steps take whole blocks
 
     @transactional
-    def _fit_blocks(self, X, y, sample_weight, blocks):
+    def _fit_blocks(self, X, y, sample_weight, blocks, **known):
         clock = Clock(self.max_time)
-        X, y, weight = self._checked(X, y, sample_weight, reset=True)
+        X, y, weight = self._checked(X, y, sample_weight, reset=True, **known)
         model = self._chosen_model(blocks)
         if not self.n_inducing and model not in ("lma", "vif"):
             raise ValueError(
@@ -73,15 +73,15 @@ class BlockLearning:
         ordered = labels is not None or self.partition == "contiguous"
         if ordered:
             X, y, weight, labels = drop_zero_weight(X, y, weight, labels)
-        data, progress = self._encoded(X, y, weight, merges=not ordered), FitProgress(self, X, y)
+        data, progress = self._encoded(X, y, weight, not ordered, **known), FitProgress(self, X, y)
         before = getattr(self, "_blocks", None) if self.warm_start else None
         learner = partial(solver.learn, plan=self._plan(len(data.X), labels), before=before)
         self._learn(data, progress, clock, learner, labels=labels)
 
     @transactional
-    def _add_rows(self, X, y, sample_weight, blocks):
+    def _add_rows(self, X, y, sample_weight, blocks, **known):
         self._check_same_parameters()
-        X, y, weight = self._checked(X, y, sample_weight, reset=False)
+        X, y, weight = self._checked(X, y, sample_weight, reset=False, **known)
         labels = None if blocks is None else self._blocks.check_labels(blocks, len(X))
         before, labelled = self._blocks, self._later_rows(X, y, weight, labels)
         rows, noise = self._with_precisions(labelled)

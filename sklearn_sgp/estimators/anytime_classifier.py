@@ -1,0 +1,400 @@
+"""AnytimeSGPClassifier: classes with local structure, as regressions with known noise."""
+
+from numbers import Real
+
+import numpy as np
+from sklearn.utils.validation import column_or_1d
+
+from .._compat import Interval, StrOptions, _fit_context
+from ..predictions.in_blocks.classification import BlockClassPredictions
+from .base import FIXED_AFTER_FIT
+from .in_blocks.classes import ClassBlocks
+from .in_blocks.learning import BLOCK_CONSTRAINTS, BlockLearning
+from .tasks import SparseGPClassifier
+
+
+class AnytimeSGPClassifier(ClassBlocks, BlockLearning, BlockClassPredictions, SparseGPClassifier):
+    """Sparse Gaussian process classification in blocks of rows, at any time.
+
+    Labels become the targets of a regression for each class, whose noise is known for each row
+    [1]_. So all models of `AnytimeSGPRegressor` are classifiers, those that use training rows near
+    a test row among them. All classes share kernel, inducing inputs and neighbours.
+
+    Parameters
+    ----------
+    kernel : Kernel, default=None
+        Any kernel of :mod:`sklearn.gaussian_process.kernels` except ``WhiteKernel``, sums, products
+        and powers of them, or :class:`~sklearn_sgp.kernels.Columns`. None means the better of two:
+        ``ConstantKernel() * RBF()`` with one length scale for all columns, and a smooth part and a
+        rough one, ``Matern(nu=0.5)``, with length scales for each column; models other than "pic",
+        "lma" and "vif" take the first. Starting values and bounds come from the first rows. Length
+        scales are in units of X: columns should have one unit, or be standardised.
+
+    model : {"auto", "sor", "dtc", "vfe", "fitc", "fic", "pitc", "pic", "lma", "vif"} or \
+            list of (str, float), default="auto"
+        "auto" is "vif", or "pic" where ``fit`` gets ``blocks``. A list is a mixture of models with
+        one test conditional, of weights that sum to 1: ``[("dtc", 0.5), ("fitc", 0.5)]``. "sor" and
+        "dtc" learn under the variational bound, since their own marginal overfits.
+
+    alpha_epsilon : float or "auto", default="auto"
+        Concentration of a class that was not seen, above 0. A small one makes probabilities
+        sharper. "auto" takes that of 0.1, 0.01, 0.001, 0.0001 which predicts left-out rows best.
+
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes. They multiply ``sample_weight``. "balanced" gives all classes the
+        same total weight.
+
+    alpha_divergence : float, default=1.0
+        Power of the factors, from 0 (variational) to 1 (the model's own marginal likelihood). Only
+        "fitc", "fic" and "pitc" take values other than 1.
+
+    solver : {"anytime", "exact"}, default="anytime"
+        "exact" visits every block once, in parallel, and gives the closed form. "anytime" takes
+        stochastic natural-gradient steps and can stop after any of them.
+
+    n_blocks : int, default=None
+        Number of blocks of the first rows. None means blocks of ``block_size`` rows.
+
+    block_size : int, default=1000
+        Mean number of rows of a block. Blocks have at most 1.5 times as many rows, as the cost of a
+        block is cubic in them.
+
+    partition : {"kmeans", "contiguous", "random"} or clusterer, default="kmeans"
+        How rows are put into blocks, by their inputs divided by length scales. A clusterer has
+        ``fit`` and ``predict`` and may make blocks of any size. A test row goes to the block that
+        the partition finds for its inputs.
+
+    markov_order : int, default=1
+        Number of blocks before it in the chain that a block of "lma" is conditioned on. 0 is PIC.
+
+    n_neighbors : int, default=100
+        Number of earlier rows that a group of rows of "vif" is conditioned on. Groups have half as
+        many rows, at least 30; a test row uses twice as many as both together. Fewer are faster.
+
+    blocks_per_step : int, default=1
+        Number of blocks of a step of the anytime solver.
+
+    schedule : {"average", "robbins-monro"}, default="average"
+        Steps of the anytime solver. "average" takes the mean over all blocks so far, in a new order
+        in each epoch. It is unbiased at any time, and it stops after one epoch, where it is the
+        closed form. "robbins-monro" draws blocks with replacement for ``max_iter`` epochs, and its
+        step t has the length ``step_size / (1 + step_decay * step_size * t) ** step_power``.
+
+    step_size, step_decay, step_power : float, default=0.1, 0.9, 0.75
+        Length of the first step of "robbins-monro", and how the others become shorter.
+
+    n_inducing : int, default=128
+        Largest number of inducing inputs. Fewer distinct rows give fewer inducing inputs.
+
+    inducing : {"kmeans", "greedy", "random"} or array-like of shape (n_inducing, n_features), \
+            default="kmeans"
+        How inducing inputs are chosen: k-means centres, rows of largest conditional variance, or
+        random rows. An array gives the inducing inputs themselves.
+
+    optimize_inducing : bool, default=True
+        Whether the inducing inputs are learned together with the kernel.
+
+    optimizer : {"auto", "lbfgs", "adam"} or None, default="auto"
+        "auto" learns "pic", "lma" and "vif" from groups of near rows, each given the rows around
+        it, and then chooses inducing inputs; other models by L-BFGS on the objective of sampled
+        whole blocks, and then of more. "lbfgs" runs L-BFGS on all blocks. "adam" takes stochastic
+        steps, block by block. None computes the posterior at the starting values.
+
+    init_size : int, default=3072
+        Number of rows of the groups, or of the blocks of the first L-BFGS stage.
+
+    n_restarts_optimizer : int, default=0
+        Number of starts besides the first in the first L-BFGS stage, drawn log-uniformly within the
+        bounds of the kernel, and for the noise between 1e-4 and 1. The start with the best
+        objective goes on.
+
+    max_iter : int, default=100
+        Largest number of iterations of each L-BFGS stage, and of epochs of stochastic steps. A
+        warning says so if it ends learning while the objective still rises.
+
+    max_steps : int, default=None
+        Largest number of stochastic steps. None means no limit.
+
+    max_time : float, default=None
+        Seconds after which learning stops. Time for the final posterior is kept free.
+
+    tol : float, default=1e-4
+        Smallest gain of the objective for each row, in nats, that counts as progress.
+
+    n_iter_no_change : int, default=5
+        An optimiser stops after so many iterations or epochs in a row without progress.
+
+    learning_rate : float, default=0.01
+        Step size of Adam.
+
+    natural_step : float, default=0.1
+        Length of a stochastic natural-gradient step, in (0, 1].
+
+    copy_X : bool, default=True
+        Whether models that keep training rows, PITC to VIF, keep a copy of them. With False they
+        keep the arrays or memory maps that ``fit`` got, until `partial_fit` adds rows; changing
+        those changes the model.
+
+    jitter : float, default=1e-8
+        Smallest value added to the diagonal of the inducing inputs' covariance, relative to its
+        mean. It is raised tenfold, with a warning, while the sum is not positive definite.
+
+    warm_start : bool, default=False
+        Whether ``fit`` starts from the parameters that the last fit learned.
+
+    n_jobs : int, default=None
+        Number of parallel jobs over groups of rows. None means as many threads as BLAS would use. A
+        backend of ``joblib.parallel_config`` is respected.
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of all random choices, such as those of rows and inducing inputs.
+
+    verbose : int, default=0
+        Whether to print a line for each iteration or epoch.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Sorted labels of the classes.
+
+    alpha_epsilon_ : float
+        The concentration.
+
+    temperature_ : float
+        What functions are divided by: 1 unless that gains 0.005 nats a row of left-out rows.
+
+    kernel_ : Kernel
+        The kernel with learned parameters, in the form in which it was given.
+
+    likelihood_ : Likelihood
+        The likelihood with learned parameters.
+
+    inducing_points_ : ndarray of shape (n_inducing, n_features)
+        Inducing inputs, in units of X.
+
+    objective_ : float
+        Log marginal likelihood of the regressions (for "vfe" the variational bound), summed over
+        classes, in nats. It is an estimate if learning ended before all blocks were seen.
+
+    objectives_ : ndarray
+        The objective, or an estimate of it, after every iteration or epoch.
+
+    fit_times_ : ndarray
+        Seconds of learning until each entry of ``objectives_``.
+
+    n_iter_ : int
+        Number of iterations and epochs. The final posterior counts as one.
+
+    n_steps_ : int
+        Number of stochastic steps.
+
+    n_samples_seen_ : int
+        Number of rows of positive weight so far.
+
+    jitter_ : float
+        The value of ``jitter`` that was used.
+
+    n_blocks_ : int
+        Number of blocks.
+
+    n_features_in_ : int
+        Number of columns of X.
+
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X, if all of them are strings.
+
+    See Also
+    --------
+    SVGPClassifier : A variational model without blocks, with a likelihood of labels.
+    AnytimeSGPRegressor : The same models for numbers.
+
+    Notes
+    -----
+    With concentrations a, of ``1 + alpha_epsilon`` for the class of a row and ``alpha_epsilon`` for
+    the others, the target is ``log(a) - s2 / 2`` and the noise variance is ``s2 = log(1 + 1 / a)``,
+    divided by the weight of the row. Targets are centred by their means over the first rows.
+    Probabilities are expectations of a softmax of the functions, divided by `temperature_`.
+    ``docs/theory.md``, section 14, has the equations.
+
+    References
+    ----------
+    .. [1] D. Milios, R. Camoriano, P. Michiardi, L. Rosasco, M. Filippone, "Dirichlet-based
+       Gaussian Processes for Large-scale Calibrated Classification", NeurIPS 2018.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_sgp import AnytimeSGPClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-3, 3, (1000, 2))
+    >>> y = np.where(np.sin(X[:, 0]) + X[:, 1] > 0, "above", "below")
+    >>> model = AnytimeSGPClassifier(random_state=0).fit(X, y)
+    >>> model.predict([[0.0, 2.0], [0.0, -2.0]])
+    array(['above', 'below'], dtype='<U5')
+    """
+
+    _parameter_constraints = {
+        name: value
+        for name, value in BLOCK_CONSTRAINTS.items()
+        if name not in ("likelihood", "noise_variance", "noise_variance_bounds", "normalize_y")
+    } | {
+        "alpha_epsilon": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+        "class_weight": [None, StrOptions({"balanced"}), dict],
+    }
+    _fixed_after_fit = (*FIXED_AFTER_FIT, "alpha_epsilon")
+
+    def __init__(
+        self,
+        kernel=None,
+        *,
+        model="auto",
+        alpha_epsilon="auto",
+        class_weight=None,
+        alpha_divergence=1.0,
+        solver="anytime",
+        n_blocks=None,
+        block_size=1000,
+        partition="kmeans",
+        markov_order=1,
+        n_neighbors=100,
+        blocks_per_step=1,
+        schedule="average",
+        step_size=0.1,
+        step_decay=0.9,
+        step_power=0.75,
+        n_inducing=128,
+        inducing="kmeans",
+        optimize_inducing=True,
+        optimizer="auto",
+        init_size=3072,
+        n_restarts_optimizer=0,
+        max_iter=100,
+        max_steps=None,
+        max_time=None,
+        tol=1e-4,
+        n_iter_no_change=5,
+        learning_rate=0.01,
+        natural_step=0.1,
+        copy_X=True,
+        jitter=1e-8,
+        warm_start=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.kernel = kernel
+        self.model = model
+        self.alpha_epsilon = alpha_epsilon
+        self.class_weight = class_weight
+        self.alpha_divergence = alpha_divergence
+        self.solver = solver
+        self.n_blocks = n_blocks
+        self.block_size = block_size
+        self.partition = partition
+        self.markov_order = markov_order
+        self.n_neighbors = n_neighbors
+        self.blocks_per_step = blocks_per_step
+        self.schedule = schedule
+        self.step_size = step_size
+        self.step_decay = step_decay
+        self.step_power = step_power
+        self.n_inducing = n_inducing
+        self.inducing = inducing
+        self.optimize_inducing = optimize_inducing
+        self.optimizer = optimizer
+        self.init_size = init_size
+        self.n_restarts_optimizer = n_restarts_optimizer
+        self.max_iter = max_iter
+        self.max_steps = max_steps
+        self.max_time = max_time
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.learning_rate = learning_rate
+        self.natural_step = natural_step
+        self.copy_X = copy_X
+        self.jitter = jitter
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None, blocks=None):
+        """Learn from all rows at once.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+
+        y : array-like of shape (n_samples,)
+            Labels, such as strings or integers, that can be sorted.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight 2 counts a row twice, weight 0 leaves it out.
+
+        blocks : array-like of shape (n_samples,), default=None
+            Labels of blocks, integers or strings, instead of ``partition``.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If inputs or parameters are not valid. The estimator is then as before.
+
+        KeyboardInterrupt
+            If Ctrl-C comes. After a step of the anytime solver the estimator has the last q(u).
+        """
+        self._fit_blocks(X, y, sample_weight, blocks)
+        if self._blocks.interrupted:
+            raise KeyboardInterrupt
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y, classes=None, sample_weight=None, blocks=None):
+        """Learn from one more batch of rows, which are added to blocks.
+
+        The first batch decides all but the posterior. Later batches change that alone, and only
+        through the blocks that they add rows to.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+
+        y : array-like of shape (n_samples,)
+            Labels.
+
+        classes : array-like of shape (n_classes,), default=None
+            All labels that will ever come. The first call needs them if its batch does not hold all
+            of them.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight 2 counts a row twice, weight 0 leaves it out.
+
+        blocks : array-like of shape (n_samples,), default=None
+            Labels of blocks, if the first batch had them. New labels begin new blocks.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If a label is not among the classes, if other inputs or parameters are not valid, or if
+            a parameter has changed that needs a new ``fit``. The estimator is then as before.
+        """
+        self._check_class_weight_of_batches()
+        known = None if classes is None else np.unique(column_or_1d(classes))
+        if hasattr(self, "_result"):
+            self._targets.check_same(known)
+            self._add_rows(X, y, sample_weight, blocks, classes=self.classes_)
+        else:
+            self._fit_blocks(X, y, sample_weight, blocks, classes=known)
+        return self

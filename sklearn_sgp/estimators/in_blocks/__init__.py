@@ -1,0 +1,1 @@
+"""How estimators in blocks of rows learn, from numbers and from labels."""

@@ -1,0 +1,109 @@
+"""How a classifier in blocks encodes labels, and chooses what its probabilities depend on."""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from ...calibration.left_out import ALPHAS, best_alpha, with_temperature
+from ...data.class_targets import ClassTargets
+from ...data.rows import make_rows, merge_repeated
+from ...data.targets import ClassLabels, Encoded, count_samples
+from ...fitting.problem import Problem
+from ...fitting.starting_values import start
+from ...likelihoods._names import check_classes, labels_as_targets
+from ...optimize.progress import Clock, Trace
+
+# Share of a time budget in which `alpha_epsilon` is chosen.
+_ALPHA_SHARE = 0.2
+# Rows of the groups that the kernel is learned from for each value of it.
+_ALPHA_ROWS = 1024
+
+
+class ClassBlocks:
+    """A mixin of `AnytimeSGPClassifier`: labels as targets with known noise."""
+
+    def _checked(self, X, y, sample_weight, *, reset, classes=None):
+        """Return validated inputs, labels and weights of all rows: blocks have labels for all."""
+        return self._with_class_weights(X, y, sample_weight, reset=reset, classes=classes)
+
+    def _encoded(self, X, y, weight, merges=True, classes=None):
+        """Encode the labels of a first batch, and merge its repeated rows."""
+        n_samples = count_samples(X, weight)
+        present = y if weight is None else y[weight > 0.0]
+        classes = check_classes(np.unique(present) if classes is None else classes)
+        labels = ClassLabels(classes, None)
+        if weight is not None:  # rows of weight zero may have any label
+            y = np.where(weight > 0.0, y, classes[0])
+        place = labels.positions(y)
+        if merges:
+            X, place, weight = merge_repeated(X, place, weight)
+        of_class = np.bincount(place, weights=weight, minlength=len(classes)).astype(np.float64)
+
+        def encoded(alpha):
+            targets = ClassTargets.fit(labels, labels_as_targets(alpha), of_class)
+            y = targets.targets(place)
+            return Encoded(X, y, weight, targets, targets.likelihood, n_samples)
+
+        alpha = self.alpha_epsilon
+        return encoded(self._best_alpha(encoded) if isinstance(alpha, str) else float(alpha))
+
+    def _best_alpha(self, encoded):
+        choices = replace(
+            self._choices(),
+            n_inducing=1,
+            inducing="random",
+            optimize_inducing=False,
+            tries="isotropic",
+        )
+
+        def problem_at(alpha):
+            data, rng = encoded(alpha), check_random_state(self.random_state)
+            rows = self._first_rows(data, None)
+            started = start(rows, choices, data.likelihood, rng)
+            settings = replace(self._settings(), init_size=_ALPHA_ROWS)
+            trace = Trace(Clock(seconds))
+            return Problem(rows, started, None, settings, trace, rng, is_interim=True)
+
+        seconds = None if self.max_time is None else _ALPHA_SHARE * self.max_time
+        return best_alpha(problem_at, ALPHAS, np.inf if seconds is None else seconds)
+
+    def _first_rows(self, data, labels):
+        rows = make_rows(data.X, data.y, data.weight, data.targets, labels)
+        return rows.with_precision(data.targets.precision(rows.y))
+
+    def _later_rows(self, X, y, weight, labels=None):
+        """Make the `Rows` of a later batch."""
+        if weight is not None:
+            y = np.where(weight > 0.0, y, self.classes_[0])
+        y = self._targets.targets(self._targets.positions(y))
+        rows = make_rows(X, y, weight, self._targets, labels)
+        return rows.with_precision(self._targets.precision(rows.y))
+
+    def _learn(self, data, progress, clock, learner, *, labels=None):
+        calibrated = partial(_calibrated, learner=learner)
+        super()._learn(data, progress, clock, calibrated, labels=labels)
+
+    def _default_kernels(self):
+        return "classes"
+
+    def _alternates(self, likelihood):
+        """Return False: the noise of rows is known."""
+        return False
+
+    def _fitted_attributes(self, found, targets, weight):
+        likelihood = found.result.likelihood
+        chosen = {
+            "alpha_epsilon_": likelihood.alpha_epsilon,
+            "temperature_": likelihood.temperature,
+        }
+        return super()._fitted_attributes(found, targets, weight) | chosen
+
+
+def _calibrated(problem, learner):
+    """What is learned, with a temperature where anything is learned."""
+    found = learner(problem)
+    if not problem.learns or problem.trace.stopped or found.interrupted:
+        return found
+    return with_temperature(problem, found)

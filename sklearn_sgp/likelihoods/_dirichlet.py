@@ -1,0 +1,58 @@
+"""Classes as regressions with known noise (docs/theory.md, section 14)."""
+
+import numpy as np
+
+from ._base import SMALLEST_PROBABILITY, Likelihood
+from ._softmax import softmax_moments
+
+
+class Dirichlet(Likelihood):
+    """p(y = c | f) = E[softmax(f / temperature)_c], f learned from log-normal targets.
+
+    Class probabilities are thought of as Gamma draws, divided by their sum, with concentrations 1 +
+    alpha_epsilon for the class that was seen and alpha_epsilon for the others. The logarithm of a
+    Gamma draw is nearly normal, with a mean and a variance that its concentration gives: the
+    targets and the noise variances of a regression for each class (Milios et al. 2018).
+
+    Parameters
+    ----------
+    alpha_epsilon : float
+        Concentration of a class that was not seen.
+    temperature : float, default=1.0
+        What functions are divided by in predictions.
+    offset : ndarray of shape (C,) or None, default=None
+        Prior means of the functions.
+    """
+
+    conjugate = True
+
+    def __init__(self, alpha_epsilon=0.01, temperature=1.0, offset=None):
+        self.alpha_epsilon, self.temperature, self.offset = alpha_epsilon, temperature, offset
+
+    @property
+    def concentrations(self):
+        """Of a class that was not seen, and of one that was."""
+        return np.array([self.alpha_epsilon, 1.0 + self.alpha_epsilon])
+
+    @property
+    def noise(self):
+        """Variance of the logarithm of a Gamma draw of these concentrations."""
+        return np.log1p(1.0 / self.concentrations)
+
+    @property
+    def targets(self):
+        """Its mean."""
+        return np.log(self.concentrations) - 0.5 * self.noise
+
+    def probabilities(self, mean, variance):
+        """E[p_c], shape (n, C), rows summing to 1."""
+        offset = 0.0 if self.offset is None else self.offset
+        scaled = (offset + mean) / self.temperature
+        p = softmax_moments(scaled, variance / self.temperature**2)[1]
+        return p / p.sum(axis=1, keepdims=True)
+
+    def log_predictive_density(self, y, mean, variance, noise_variance=None):
+        """log P(y), shape (n,)."""
+        rows, label = np.arange(len(mean)), y[:, 0].astype(np.intp)
+        p = self.probabilities(mean, variance)[rows, label]
+        return np.log(np.maximum(p, SMALLEST_PROBABILITY))

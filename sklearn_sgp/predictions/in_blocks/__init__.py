@@ -1,0 +1,1 @@
+"""What estimators in blocks of rows predict: methods that take the blocks of the rows."""

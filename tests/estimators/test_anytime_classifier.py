@@ -1,0 +1,207 @@
+"""AnytimeSGPClassifier against dense definitions of regressions with known noise."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import softmax
+from sklearn.base import clone
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+from sklearn.model_selection import GridSearchCV
+
+from sklearn_sgp import AnytimeSGPClassifier
+from sklearn_sgp.calibration import left_out
+
+KERNEL = ConstantKernel(6.0, "fixed") * RBF(0.8, "fixed")
+NAMES = np.array(["ash", "birch", "cedar", "date"])
+MODELS = ["sor", "dtc", "vfe", "fitc", "fic", "pitc", "pic", "lma", "vif"]
+
+
+def data(n=120, seed=0, n_classes=3):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2.0, 2.0, (n, 2))
+    score = np.sin(2.0 * X[:, 0]) + X[:, 1] + 0.3 * rng.standard_normal(n)
+    edges = np.quantile(score, np.arange(1, n_classes) / n_classes)
+    return X, NAMES[np.searchsorted(edges, score)]
+
+
+def made(**parameters):
+    shared = {"kernel": KERNEL, "alpha_epsilon": 0.02, "n_inducing": 20, "optimizer": None}
+    return AnytimeSGPClassifier(**{**shared, "random_state": 0, **parameters})
+
+
+def dense(X, y, X_new, alpha, weight=1.0):
+    """Exact posterior moments of each class's function, and the sum of the log evidences."""
+    classes, K, across = np.unique(y), KERNEL(X), KERNEL(X_new, X)
+    means, variances, evidence = [], [], 0.0
+    for label in classes:
+        a = (y == label) + alpha
+        s2 = np.log(1.0 / a + 1.0)
+        target = np.log(a) - 0.5 * s2
+        centre = np.average(target, weights=np.broadcast_to(weight, len(y)))
+        S = K + np.diag(s2 / weight)
+        W = np.linalg.inv(S)
+        means.append(centre + across @ W @ (target - centre))
+        variances.append(6.0 - np.einsum("ij,jk,ik->i", across, W, across))
+        error = target - centre
+        evidence -= 0.5 * (error @ W @ error + np.linalg.slogdet(2.0 * np.pi * S)[1])
+    return np.column_stack(means), np.column_stack(variances), evidence
+
+
+def probabilities(mean, variance, temperature=1.0, n=200_000):
+    """By sampling."""
+    rng = np.random.default_rng(0)
+    f = mean + np.sqrt(variance) * rng.standard_normal((n, *mean.shape))
+    return softmax(f / temperature, axis=2).mean(axis=0)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"model": "vif", "n_neighbors": 200},
+        {"model": "vif", "n_neighbors": 200, "n_inducing": 0},
+        {"model": "pic", "n_blocks": 1},
+        {"model": "lma", "block_size": 40, "markov_order": 9},
+        {"model": "pic", "n_blocks": 1, "solver": "exact"},
+    ],
+)
+def test_all_rows_near_are_the_exact_regressions(options):
+    """Standard deviations, evidence and probabilities."""
+    (X, y), (X_new, _) = data(), data(6, seed=1)
+    fitted = made(**options).fit(X, y)
+    mean, variance, evidence = dense(X, y, X_new, 0.02)
+    assert_allclose(fitted.predict_std(X_new), np.sqrt(variance), atol=1e-7)
+    assert_allclose(fitted.objective_, evidence, rtol=1e-9)
+    assert_allclose(fitted.predict_proba(X_new), probabilities(mean, variance), atol=4e-3)
+    assert_allclose(fitted.predict_proba(X_new).sum(axis=1), 1.0)
+    assert fitted.temperature_ == 1.0 and fitted.alpha_epsilon_ == 0.02
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_inducing_inputs_at_all_rows_are_the_exact_regressions(model):
+    (X, y), (X_new, _) = data(60), data(6, seed=1)
+    fitted = made(model=model, inducing=X, n_inducing=len(X), block_size=20).fit(X, y)
+    _, variance, evidence = dense(X, y, X_new, 0.02)
+    assert_allclose(fitted.objective_, evidence, rtol=1e-5)
+    if model != "sor":  # SoR knows the prior at the inducing inputs alone
+        assert_allclose(fitted.predict_std(X_new), np.sqrt(variance), rtol=1e-3)
+    exact = made(model="pic", n_blocks=1).fit(X, y)
+    assert_allclose(fitted.predict_proba(X), exact.predict_proba(X), atol=1e-4)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_weights_are_repetitions(model):
+    X, y = data(60)
+    weight = np.random.default_rng(1).integers(0, 4, len(X))
+    options = {"model": model, "n_blocks": 1, "n_neighbors": 300, "inducing": X[:15]}
+    weighted = made(**options).fit(X, y, sample_weight=weight)
+    repeated = made(**options).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-7)
+    assert_allclose(weighted.objective_, repeated.objective_, rtol=1e-7)
+
+
+def test_weights_against_the_definition():
+    (X, y), (X_new, _) = data(), data(6, seed=1)
+    weight = np.random.default_rng(1).uniform(0.2, 3.0, len(X))
+    fitted = made(model="vif", n_neighbors=200).fit(X, y, sample_weight=weight)
+    _, variance, _ = dense(X, y, X_new, 0.02, weight)
+    assert_allclose(fitted.predict_std(X_new), np.sqrt(variance), atol=1e-7)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_batches_are_one_fit(model):
+    """Labels that come late need their names in the first call."""
+    X, y = data(90)
+    order = np.argsort(y, kind="stable")
+    X, y = X[order], y[order]  # the last class comes in the last batch
+    options = {"model": model, "n_blocks": 1, "n_neighbors": 300, "inducing": X[::6]}
+    batches = made(**options)
+    for part in np.split(np.arange(90), 3):
+        batches.partial_fit(X[part], y[part], classes=NAMES[:3])
+    assert batches.n_samples_seen_ == 90
+    whole = made(**options).fit(X, y)
+    late = batches.predict_proba(X), whole.predict_proba(X)
+    assert np.mean(late[0].argmax(axis=1) == late[1].argmax(axis=1)) > 0.85  # other prior means
+    assert_allclose(batches.predict_std(X), whole.predict_std(X), rtol=1e-4)
+    with pytest.raises(ValueError, match="must hold labels among the classes"):
+        batches.partial_fit(X[:3], ["elm"] * 3)
+    with pytest.raises(ValueError, match="must be as in the first call"):
+        batches.partial_fit(X[:3], y[:3], classes=NAMES)
+
+
+def test_given_blocks_are_those_of_pic():
+    X, y = data()
+    blocks = np.where(X[:, 0] > 0.0, "right", "left")
+    fitted = made().fit(X, y, blocks=blocks)
+    apart = [made(n_inducing=20, inducing=fitted.inducing_points_, model="pic")]
+    assert fitted.n_blocks_ == 2
+    right = fitted.predict_proba(X, blocks=blocks)
+    assert fitted.score(X, y, blocks=blocks) == np.mean(fitted.predict(X, blocks=blocks) == y)
+    assert_allclose(
+        np.log(right[np.arange(len(y)), np.searchsorted(NAMES[:3], y)]),
+        fitted.log_density(X, y, blocks=blocks),
+    )
+    same = apart[0].fit(X, y, blocks=blocks)
+    assert_allclose(same.predict_std(X, blocks=blocks), fitted.predict_std(X, blocks=blocks))
+    with pytest.warns(UserWarning, match="fitted with labels of blocks"):
+        fitted.decision_function(X)
+
+
+def test_balanced_classes_are_weights():
+    X, y = data()
+    keep = (y != "cedar") | (np.arange(len(y)) % 4 == 0)
+    X, y = X[keep], y[keep]
+    balanced = made(class_weight="balanced").fit(X, y)
+    of_class = {name: len(y) / (3 * np.count_nonzero(y == name)) for name in NAMES[:3]}
+    weight = np.array([of_class[label] for label in y])
+    given = made(class_weight=of_class).fit(X, y)
+    weighted = made().fit(X, y, sample_weight=weight)
+    for other in (given, weighted):
+        assert_allclose(other.predict_proba(X), balanced.predict_proba(X))
+    with pytest.raises(ValueError, match="class_weight='balanced' is not supported"):
+        made(class_weight="balanced").partial_fit(X, y)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_default_fits_learn(n_classes):
+    """Nearly all that the noise allows, with probabilities that can be believed."""
+    (X, y), (X_new, y_new) = data(1200, 0, n_classes), data(1000, 1, n_classes)
+    fitted = AnytimeSGPClassifier(random_state=0, max_iter=20, init_size=1000).fit(X, y)
+    best = data(1000, 1, n_classes)
+    assert_array_equal(best[1], y_new)
+    confidence = fitted.predict_proba(X_new).max(axis=1)
+    hits = fitted.predict(X_new) == y_new
+    assert hits.mean() > 0.75 and abs(hits.mean() - confidence.mean()) < 0.05
+    assert fitted.log_density(X_new, y_new).mean() > -0.55
+    assert fitted.alpha_epsilon_ in left_out.ALPHAS
+    scores = fitted.decision_function(X_new)
+    assert scores.shape == ((1000,) if n_classes == 2 else (1000, 4))
+    copied = pickle.loads(pickle.dumps(fitted))
+    assert_allclose(copied.predict_proba(X_new), fitted.predict_proba(X_new))
+
+
+def test_short_fits_predict():
+    X, y = data(600)
+    fitted = AnytimeSGPClassifier(random_state=0, max_time=0.5).fit(X, y)
+    assert np.isfinite(fitted.predict_proba(X)).all() and fitted.score(X, y) > 0.5
+
+
+def test_bad_parameters_are_refused():
+    X, y = data(30)
+    with pytest.raises(ValueError, match="must have no WhiteKernel"):
+        made(kernel=KERNEL + WhiteKernel()).fit(X, y)
+    with pytest.raises(ValueError, match="at least two classes"):
+        made().fit(X, ["ash"] * 30)
+    with pytest.raises(ValueError, match="alpha_epsilon"):
+        made(alpha_epsilon=0.0).fit(X, y)
+    fitted = made().fit(X, y)
+    with pytest.raises(ValueError, match="alpha_epsilon must stay"):
+        fitted.set_params(alpha_epsilon=0.1).partial_fit(X, y)
+
+
+def test_it_is_an_estimator():
+    X, y = data(90)
+    search = GridSearchCV(made(), {"alpha_epsilon": [0.01, 0.1]}, cv=3).fit(X, y)
+    assert search.best_params_["alpha_epsilon"] in (0.01, 0.1)
+    assert clone(search.best_estimator_).alpha_epsilon == search.best_params_["alpha_epsilon"]
