@@ -9,8 +9,8 @@ that one kernel, one search for near rows and one inverse of each group of them 
 
 You will see 26 classes learned from 16,000 rows of 16 columns, each class a mixture of eight normal
 distributions, so that the smallest possible error is known; and ``many_classes.png``: how the error
-falls when the rows it is least sure of are passed on, and the pairs of classes that it confuses
-most, with how often its probabilities say that it should.
+falls when the rows it is least sure of are passed on, and how often it is wrong about each class,
+beside how often its probabilities say that it should be.
 
 ``python plot_many_classes.py --help`` lists the options.
 """
@@ -39,7 +39,7 @@ args = parser.parse_args()
 
 n_classes, n_train, n_test = (6, 900, 600) if args.quick else (26, 16_000, 4_000)
 rng = np.random.default_rng(0)
-centres = rng.normal(scale=1.75, size=(n_classes, 8, 16))
+centres = rng.normal(scale=1.5, size=(n_classes, 8, 16))
 label = rng.integers(n_classes, size=n_train + n_test)
 X = centres[label, rng.integers(8, size=len(label))] + rng.normal(size=(len(label), 16))
 y = np.array(list(ascii_uppercase))[label]
@@ -83,16 +83,12 @@ print(
 # %%
 # What it is not sure of
 # ----------------------
-# A pair of classes is confused as often as one of them is predicted for the other. Probabilities
-# say how often that should happen.
+# A row that is given to a class has another one with the probability that is left: summed over the
+# rows that each class gets, that is how many of them should be wrong.
 
-place = np.searchsorted(model.classes_, y_test)
-observed, expected = np.zeros((2, n_classes, n_classes))
-np.add.at(observed, (place, probability.argmax(axis=1)), 1.0)
-np.add.at(expected.T, probability.argmax(axis=1), probability)
-observed, expected = observed + observed.T, expected + expected.T
-pairs = [(i, j) for i in range(n_classes) for j in range(i)]
-pairs = sorted(pairs, key=lambda pair: -observed[pair])[:10][::-1]
+given = probability.argmax(axis=1)
+observed = np.bincount(given, weights=wrong, minlength=n_classes)
+expected = np.bincount(given, weights=1.0 - sure, minlength=n_classes)
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
 shares = np.linspace(0.0, 0.3, 31)
@@ -104,12 +100,17 @@ left.set(
     title="Error where it is sure",
     ylim=(0.0, None),
 )
-height, at = 0.4, np.arange(len(pairs))
-right.barh(at + height / 2, [observed[pair] for pair in pairs], height, label="observed")
-right.barh(at - height / 2, [expected[pair] for pair in pairs], height, label="by probabilities")
-right.set_yticks(at, [f"{model.classes_[j]} and {model.classes_[i]}" for i, j in pairs])
-right.set(xlabel="rows", title="Most confused pairs")
-right.legend(loc="lower right")
+for letter, x, height in zip(model.classes_, expected, observed, strict=True):
+    right.annotate(letter, (x, height), ha="center", va="center", color="C0")
+end = 1.1 * max(observed.max(), expected.max(), 1.0)
+right.plot([0.0, end], [0.0, end], color="0.6", linewidth=1)
+right.set(
+    xlabel="wrong rows, by the probabilities",
+    ylabel="wrong rows",
+    title="Rows that each class gets",
+    xlim=(0.0, end),
+    ylim=(0.0, end),
+)
 
 path = args.output / "many_classes.png"
 figure.savefig(path, dpi=110)
