@@ -9,7 +9,7 @@ from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from sklearn_sgp import AnytimeSGPRegressor
 from sklearn_sgp.blocks.models import specification
 from sklearn_sgp.blocks.results import BlockPlan
-from sklearn_sgp.data.rows import Rows
+from sklearn_sgp.data.rows import ConditionedRows, Rows
 from sklearn_sgp.factors.block_factors import Model
 from sklearn_sgp.fitting.inference import inference_for
 from sklearn_sgp.fitting.problem import Problem, Settings
@@ -25,6 +25,8 @@ PARTITIONS = pytest.mark.parametrize("partition", ["kmeans", "contiguous", "rand
 FACTORS = pytest.mark.parametrize(
     "model", [Model("none"), Model("diagonal"), Model("diagonal", 0.3), Model("full")]
 )
+# Rows that a group of near rows is conditioned on, and its own; rows may be in several groups.
+NEAR_GROUPS = [([7, 3, 11], [0, 1, 2, 5]), ([], [4, 9, 20]), ([0, 1, 2, 3, 4, 5], [21])]
 WITHOUT_LABELS = "ignore:The model was fitted with labels"
 
 KERNEL = 2.0 * RBF([1.0, 2.0])
@@ -38,6 +40,16 @@ def inducing(m=8):
     """Well apart, so that no digit is lost in their covariance."""
     angle = 2.0 * np.pi * np.arange(m) / m
     return 1.4 * np.column_stack([np.cos(angle), np.sin(angle)])
+
+
+def near_pieces(rows, groups=NEAR_GROUPS):
+    """`ConditionedRows` of each group, its own rows before those that it is conditioned on."""
+    pieces = []
+    for before, own in groups:
+        places = np.arange(len(own) + len(before))
+        group = (places[len(own) :], places[: len(own)])
+        pieces.append(ConditionedRows(rows.select(np.array([*own, *before])), (group,)))
+    return pieces
 
 
 def fixed(model="pic", **parameters):

@@ -87,7 +87,7 @@ def _best(problem, budget):
         sample.rows = problem.rows
         parameters, last = sample.learn_further(task, parameters, budget)
         more += last
-    if not (problem.is_interim or problem.rows.outputs_differ):
+    if not (problem.is_interim or sample.has_labels):
         _check_coverage(sample.coverage(parameters))
     return start, parameters, n_iter + more
 
@@ -180,7 +180,7 @@ class NearRows:
         scale, rng = nearness_scales(parameters.kernel, self.std), rng or self.rng
         near = sampled_groups(self.rows, scale, self.n_groups, GROUP_SIZE, self.n_neighbors, rng)
         wide = 0 if self.whole else self.n_groups // WIDE_EVERY
-        # rows from anywhere are of many classes, each of which has a factorisation of its own
+        # those of labels are as large as the other groups, with which their defaults were chosen
         size = GROUP_SIZE + NEIGHBORS if self.has_labels else WIDE_SIZE
         return random_groups(self.rows, wide, size, rng) + near
 
@@ -203,7 +203,7 @@ class NearRows:
         return total / evidence.weight
 
     def left_out(self, parameters, n_rows):
-        """Evidence of other groups of near rows alone, about so many rows, with more around."""
+        """Evidence of groups of near rows alone, about so many rows."""
         scale, count = nearness_scales(parameters.kernel, self.std), -(-n_rows // GROUP_SIZE)
         rng = np.random.RandomState(self.test_seed)
         groups = sampled_groups(self.rows, scale, count, GROUP_SIZE, self.more_neighbors, rng)

@@ -84,7 +84,3 @@ class ClassTargets:
     def joined(self, y, weight):
         """The same: nothing is warped."""
         return self
-
-    def is_informative(self, rows):
-        """Whether rows can say anything about the kernel."""
-        return bool(np.ptp(rows.y[:, 0]) > 0.0)

@@ -2,6 +2,14 @@
 
 import numpy as np
 
+from ._base import SMALLEST_PROBABILITY
+
+
+def log_probability(probability, y):
+    """log P(y), shape (n,), of probabilities (n, C) and classes by number (n, 1)."""
+    p = probability[np.arange(len(y)), y[:, 0].astype(np.intp)]
+    return np.log(np.maximum(p, SMALLEST_PROBABILITY))
+
 
 def log_frequencies(weight):
     """Logarithms of the classes' frequencies, (C,), relative to the largest one.

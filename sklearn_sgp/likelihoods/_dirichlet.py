@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ._base import SMALLEST_PROBABILITY, Likelihood
+from ._base import Likelihood
+from ._classes import log_probability
 from ._softmax import softmax_moments
 
 
@@ -53,6 +54,4 @@ class Dirichlet(Likelihood):
 
     def log_predictive_density(self, y, mean, variance, noise_variance=None):
         """log P(y), shape (n,)."""
-        rows, label = np.arange(len(mean)), y[:, 0].astype(np.intp)
-        p = self.probabilities(mean, variance)[rows, label]
-        return np.log(np.maximum(p, SMALLEST_PROBABILITY))
+        return log_probability(self.probabilities(mean, variance), y)

@@ -15,8 +15,8 @@ from copy import copy
 import numpy as np
 
 from .._core._softmax import softmax_rows
-from ._base import SMALLEST_PROBABILITY, ExpectedLogDensity, Likelihood
-from ._classes import check_class_offset, log_frequencies
+from ._base import ExpectedLogDensity, Likelihood
+from ._classes import check_class_offset, log_frequencies, log_probability
 from ._softmax_tables import FIRST, STEP, lattice
 
 # Largest step of the rule, in units of (sum 1 / sd_c^2)^(-1/2), the smoothness of the integrand.
@@ -100,9 +100,7 @@ class Softmax(Likelihood):
 
     def log_predictive_density(self, y, mean, variance, noise_variance=None):
         """log P(y), shape (n,)."""
-        rows, label = np.arange(len(mean)), y[:, 0].astype(np.intp)
-        p = self.probabilities(mean, variance)[rows, label]
-        return np.log(np.maximum(p, SMALLEST_PROBABILITY))
+        return log_probability(self.probabilities(mean, variance), y)
 
 
 def softmax_moments(mean, variance):

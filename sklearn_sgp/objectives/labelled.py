@@ -16,8 +16,7 @@ import numpy as np
 
 from .._core import _linalg as la
 from .._linalg import NotPositiveDefiniteError, cholesky, inverse_from_cholesky, product
-
-_LOG_2PI = float(np.log(2.0 * np.pi))
+from ..factors.block_factors import LOG_2PI
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,7 @@ class LabelledSolve:
     def log_density(self):
         """Sum over classes of log N(y_c; 0, S_c)."""
         fit = float(np.vdot(self.y, self.solved))
-        value = -0.5 * (fit + self.log_det + self.y.size * _LOG_2PI)
+        value = -0.5 * (fit + self.log_det + self.y.size * LOG_2PI)
         if not np.isfinite(value):
             raise NotPositiveDefiniteError("the density of labels near one another is not finite")
         return value

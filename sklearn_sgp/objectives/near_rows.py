@@ -53,6 +53,11 @@ class NearRowsEvidence:
         """Numbers of observations of each group's own rows."""
         return [group.counts[group.n_before :] for group in self.groups]
 
+    @property
+    def classes(self):
+        """Classes of each group's own rows, where outputs have weights of their own."""
+        return [group.labels[0].number[group.n_before :] for group in self.groups]
+
     def of_targets(self, parameters, targets):
         """The density of other targets, with its gradient in them.
 

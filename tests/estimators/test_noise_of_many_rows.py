@@ -3,42 +3,18 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+from varying_noise import X_TEST, data, made
 
-from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
 from sklearn_sgp.blocks import solver
 from sklearn_sgp.optimize.progress import Clock
 from sklearn_sgp.row_noise import alternation, log_noise
-
-KERNEL = ConstantKernel() * RBF(1.0)
-X_TEST = np.linspace(0.0, 10.0, 60)[:, None]
-
-
-def sd(X):
-    """Of the noise."""
-    return 0.05 + 0.3 * np.exp(-0.5 * (X[:, 0] - 6.0) ** 2)
-
-
-def data(n=1000, seed=0, tails=None):
-    rng = np.random.default_rng(seed)
-    X = rng.uniform(0.0, 10.0, (n, 1))
-    unit = rng.standard_normal(n) if tails is None else rng.standard_t(tails, n)
-    return X, np.sin(X[:, 0]) + sd(X) * unit
-
-
-def made(model, likelihood="heteroscedastic", **parameters):
-    kind = SVGPRegressor if model is None else AnytimeSGPRegressor
-    shared = {"kernel": KERNEL, "n_inducing": 20, "random_state": 0, "max_iter": 40}
-    if model is not None:
-        shared |= {"model": model, "block_size": 200, "n_neighbors": 20}
-    return kind(likelihood=likelihood, **{**shared, **parameters})
 
 
 @pytest.mark.parametrize("model", [None, "fitc", "pic", "vif"])
 @pytest.mark.parametrize("likelihood", ["heteroscedastic", "heteroscedastic_student_t", "auto"])
 def test_the_log_noise_is_learned_from_some_rows(model, likelihood, monkeypatch):
     """It is nearly what all rows say, and the bound counts all rows."""
-    X, y = data(tails=4.0)
+    X, y = data(1000, tails=4.0)
     options = {"max_iter": 10} | ({} if model is None else {"block_size": 25})
     whole = made(model, likelihood, **options).fit(X, y)
     monkeypatch.setattr(alternation, "LARGEST_SAMPLE", 500)
@@ -77,7 +53,7 @@ def test_blocks_serve_again_while_length_scales_stay(model, monkeypatch):
 @pytest.mark.parametrize("likelihood", ["heteroscedastic", "heteroscedastic_student_t"])
 def test_noise_is_known_where_no_time_is_left(model, likelihood, monkeypatch):
     """The function is that of constant noise, the noise is its squared errors', the bound holds."""
-    X, y = data(tails=5.0)
+    X, y = data(1000, tails=5.0)
     fixed = {"optimizer": None, "noise_variance": 0.04}
     gaussian = made(model, "gaussian", **fixed).fit(X, y)
     rounds = made(model, likelihood, **fixed).fit(X, y)
@@ -92,7 +68,7 @@ def test_noise_is_known_where_no_time_is_left(model, likelihood, monkeypatch):
 
 def test_tails_need_time_for_all_rows(monkeypatch):
     """Where there is none, tails are not chosen; where they were asked for, some rows tell."""
-    X, y = data(tails=2.5)
+    X, y = data(1000, tails=2.5)
     monkeypatch.setattr(alternation, "LARGEST_SAMPLE", 500)
     options = {"optimizer": None, "noise_variance": 0.1, "normalize_y": "yeo-johnson"}
     chosen = made("vif", "auto", **options).fit(X, y)

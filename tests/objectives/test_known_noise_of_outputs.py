@@ -4,16 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from block_helpers import NEAR_GROUPS, near_pieces
 from dense import EVERY_KERNEL, assert_gradient, log_normal, make_case
 from numpy.testing import assert_allclose
 
-from sklearn_sgp.data.rows import ConditionedRows
 from sklearn_sgp.factors.block_factors import Model
 from sklearn_sgp.objectives.block_evidence import block_evidence
 from sklearn_sgp.objectives.near_rows import NearRowsEvidence
 
-# Rows that a group is conditioned on, and its own.
-GROUPS = [([7, 3, 11], [0, 1, 2, 5]), ([], [4, 9, 20]), ([0, 1, 2, 3, 4, 5], [21])]
 T = 5
 
 
@@ -28,15 +26,6 @@ def known_noise(kernel="rbf", shared=False):
     return case, rows, variance / weight[:, None]
 
 
-def pieces_of(rows):
-    pieces = []
-    for before, own in GROUPS:
-        places = np.arange(len(own) + len(before))
-        group = (places[len(own) :], places[: len(own)])
-        pieces.append(ConditionedRows(rows.select(np.array([*own, *before])), (group,)))
-    return pieces
-
-
 @pytest.mark.parametrize("shared", [False, True])
 def test_each_output_has_its_own_density(shared):
     """The sum over outputs of densities with their own noise, up to what weights alone add."""
@@ -44,7 +33,7 @@ def test_each_output_has_its_own_density(shared):
     K, difference = case.kernel(case.X), []
     for step in (1.0, 2.0):  # the constant of weights does not depend on the targets
         expected, scaled = 0.0, replace(rows, y=step * rows.y)
-        for before, own in GROUPS:
+        for before, own in NEAR_GROUPS:
             both = before + own
             for c in range(T):
                 S = K + np.diag(variance[:, c])
@@ -52,7 +41,7 @@ def test_each_output_has_its_own_density(shared):
                 if before:
                     of_before = S[np.ix_(before, before)]
                     expected -= log_normal(scaled.targets[before, c : c + 1], of_before)
-        value = NearRowsEvidence(pieces_of(scaled))(case.parameters)[0]
+        value = NearRowsEvidence(near_pieces(scaled))(case.parameters)[0]
         difference.append(value - expected)
     assert_allclose(difference[0], difference[1], rtol=1e-9)
 
@@ -60,7 +49,7 @@ def test_each_output_has_its_own_density(shared):
 @EVERY_KERNEL
 def test_gradients_are_differences(kernel):
     case, rows, _ = known_noise(kernel)
-    evidence = NearRowsEvidence(pieces_of(rows))
+    evidence = NearRowsEvidence(near_pieces(rows))
     space = case.space()
     space = replace(space, groups=tuple(group for group in space.groups if group.name == "theta"))
     _, gradient = evidence(case.parameters)
@@ -70,7 +59,7 @@ def test_gradients_are_differences(kernel):
 @pytest.mark.parametrize("model", ["conditioned", "full", "diagonal", "none"])
 def test_gradients_of_whole_models_are_differences(model):
     case, rows, _ = known_noise()
-    pieces = pieces_of(rows)
+    pieces = near_pieces(rows)
     if model != "conditioned":
         pieces = [piece.rows for piece in pieces]
     space = case.space()
@@ -85,7 +74,7 @@ def test_gradients_of_whole_models_are_differences(model):
 
 def test_it_is_the_evidence_of_conditioned_groups_without_inducing_inputs():
     case, rows, _ = known_noise()
-    pieces, none = pieces_of(rows), case.parameters.with_values(Z=np.empty((0, 2)))
+    pieces, none = near_pieces(rows), case.parameters.with_values(Z=np.empty((0, 2)))
     expected, _ = block_evidence(none, pieces, case.delta, Model("conditioned"), with_inputs=False)
     assert_allclose(NearRowsEvidence(pieces)(case.parameters)[0], expected, rtol=1e-12)
 
@@ -95,7 +84,7 @@ def test_rows_are_left_out_one_by_one():
     case, rows, variance = known_noise()
     K, targets = case.kernel(case.X), rows.targets
     means, variances = [], []
-    for before, own in GROUPS:
+    for before, own in NEAR_GROUPS:
         for row in own:
             rest = [other for other in before + own if other != row]
             for c in range(T):
@@ -103,7 +92,7 @@ def test_rows_are_left_out_one_by_one():
                 gain = np.linalg.solve(S, K[rest, row])
                 means.append(gain @ targets[rest, c])
                 variances.append(K[row, row] - gain @ K[rest, row])
-    mean, found = NearRowsEvidence(pieces_of(rows)).left_out(case.parameters)
+    mean, found = NearRowsEvidence(near_pieces(rows)).left_out(case.parameters)
     assert_allclose(mean.ravel(), means, rtol=1e-8, atol=1e-10)
     assert_allclose(found.ravel(), variances, rtol=1e-7, atol=1e-9)
 

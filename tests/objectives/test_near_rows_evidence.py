@@ -4,25 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from block_helpers import NEAR_GROUPS, near_pieces
 from dense import EVERY_KERNEL, assert_gradient, log_normal, make_case
 from numpy.testing import assert_allclose
 
-from sklearn_sgp.data.rows import ConditionedRows
 from sklearn_sgp.factors.block_factors import Model, SingularBlockError
 from sklearn_sgp.objectives.block_evidence import block_evidence
 from sklearn_sgp.objectives.near_rows import NearRowsEvidence
-
-# Rows that a group is conditioned on, and its own; rows may be in several groups.
-GROUPS = [([7, 3, 11], [0, 1, 2, 5]), ([], [4, 9, 20]), ([0, 1, 2, 3, 4, 5], [21])]
-
-
-def pieces_of(case, groups=GROUPS):
-    pieces = []
-    for before, own in groups:
-        rows = case.rows.select(np.array([*own, *before]))
-        places = np.arange(len(own) + len(before))
-        pieces.append(ConditionedRows(rows, ((places[len(own) :], places[: len(own)]),)))
-    return pieces
 
 
 @EVERY_KERNEL
@@ -30,12 +18,12 @@ def test_it_is_the_joint_density_over_that_of_the_conditions(kernel):
     """log p(y_B | y_N) = log p(y_N, y_B) - log p(y_N), summed over groups."""
     case, expected = make_case(kernel), 0.0
     S = case.kernel(case.X) + case.noise * np.eye(24)
-    for before, own in GROUPS:
+    for before, own in NEAR_GROUPS:
         both = before + own
         expected += log_normal(case.y[both], S[np.ix_(both, both)])
         if before:
             expected -= log_normal(case.y[before], S[np.ix_(before, before)])
-    evidence = NearRowsEvidence(pieces_of(case))
+    evidence = NearRowsEvidence(near_pieces(case.rows))
     assert_allclose(evidence(case.parameters)[0], expected, rtol=1e-12)
     assert evidence.weight == 8.0
 
@@ -45,7 +33,7 @@ def test_errors_are_those_of_each_row_given_its_conditions(noise):
     """(y - E[y | y_N]) / sd[y | y_N] by the dense conditional of each row, weights included."""
     case = replace(make_case(t=2, noise=noise), weight=np.linspace(0.3, 3.0, 24))
     K, expected = case.kernel(case.X), []
-    for before, own in GROUPS:
+    for before, own in NEAR_GROUPS:
         for row in own:
             of_row = []
             for c, s2 in enumerate(np.broadcast_to(noise, 2)):
@@ -54,7 +42,7 @@ def test_errors_are_those_of_each_row_given_its_conditions(noise):
                 std = np.sqrt(S[row, row] - S[row, before] @ G)
                 of_row.append((case.y[row, c] - G @ case.y[before, c]) / std)
             expected.append(of_row)
-    errors = NearRowsEvidence(pieces_of(case)).standardised_errors(case.parameters)
+    errors = NearRowsEvidence(near_pieces(case.rows)).standardised_errors(case.parameters)
     assert_allclose(errors, expected, rtol=1e-9)
 
 
@@ -63,7 +51,7 @@ def test_errors_are_those_of_each_row_given_its_conditions(noise):
 def test_gradients_are_differences(kernel, noise):
     """Derivatives in kernel and noise, of one for all outputs or one for each."""
     case = replace(make_case(kernel, t=2, noise=noise), weight=np.linspace(0.3, 3.0, 24))
-    evidence = NearRowsEvidence(pieces_of(case))
+    evidence = NearRowsEvidence(near_pieces(case.rows))
     space = case.space()
     space = replace(space, groups=tuple(group for group in space.groups if group.name != "Z"))
     _, gradient = evidence(case.parameters)
@@ -73,7 +61,7 @@ def test_gradients_are_differences(kernel, noise):
 def test_it_is_the_evidence_of_conditioned_groups_without_inducing_inputs():
     """Vecchia's approximation of the same groups, weights included."""
     case = replace(make_case(t=2), weight=np.linspace(0.3, 3.0, 24))
-    pieces = pieces_of(case)
+    pieces = near_pieces(case.rows)
     none = case.parameters.with_values(Z=np.empty((0, 2)))
     expected, of_groups = block_evidence(
         none, pieces, case.delta, Model("conditioned"), with_inputs=False
@@ -87,7 +75,7 @@ def test_it_is_the_evidence_of_conditioned_groups_without_inducing_inputs():
 def test_workers_do_not_change_the_sum():
     """Groups are summed in the same order by any number of workers."""
     case = make_case()
-    pieces = pieces_of(case) * 5
+    pieces = near_pieces(case.rows) * 5
     one, two = (NearRowsEvidence(pieces, n_jobs=n)(case.parameters) for n in (1, 2))
     assert one[0] == two[0]
     assert (one[1]["theta"] == two[1]["theta"]).all()
@@ -98,4 +86,4 @@ def test_a_singular_group_says_why():
     case = make_case(noise=1e-300)
     same = replace(case, X=np.zeros_like(case.X))
     with pytest.raises(SingularBlockError, match="noise"):
-        NearRowsEvidence(pieces_of(same))(same.parameters)
+        NearRowsEvidence(near_pieces(same.rows))(same.parameters)

@@ -34,9 +34,7 @@ class ClassBlocks:
         present = y if weight is None else y[weight > 0.0]
         classes = check_classes(np.unique(present) if classes is None else classes)
         labels = ClassLabels(classes, None)
-        if weight is not None:  # rows of weight zero may have any label
-            y = np.where(weight > 0.0, y, classes[0])
-        place = labels.positions(y)
+        place = labels.positions(_labels_that_count(y, weight, classes))
         if merges:
             X, place, weight = merge_repeated(X, place, weight)
         of_class = np.bincount(place, weights=weight, minlength=len(classes)).astype(np.float64)
@@ -70,16 +68,12 @@ class ClassBlocks:
         return best_alpha(problem_at, ALPHAS, np.inf if seconds is None else seconds)
 
     def _first_rows(self, data, labels):
-        rows = make_rows(data.X, data.y, data.weight, data.targets, labels)
-        return rows.with_precision(data.targets.precision(rows.y))
+        return _rows(data.X, data.y, data.weight, data.targets, labels)
 
     def _later_rows(self, X, y, weight, labels=None):
         """Make the `Rows` of a later batch."""
-        if weight is not None:
-            y = np.where(weight > 0.0, y, self.classes_[0])
-        y = self._targets.targets(self._targets.positions(y))
-        rows = make_rows(X, y, weight, self._targets, labels)
-        return rows.with_precision(self._targets.precision(rows.y))
+        place = self._targets.positions(_labels_that_count(y, weight, self.classes_))
+        return _rows(X, self._targets.targets(place), weight, self._targets, labels)
 
     def _learn(self, data, progress, clock, learner, *, labels=None):
         calibrated = partial(_calibrated, learner=learner)
@@ -99,6 +93,17 @@ class ClassBlocks:
             "temperature_": likelihood.temperature,
         }
         return super()._fitted_attributes(found, targets, weight) | chosen
+
+
+def _labels_that_count(y, weight, classes):
+    """Labels, those of rows of weight zero, which may be anything, as the first class."""
+    return y if weight is None else np.where(weight > 0.0, y, classes[0])
+
+
+def _rows(X, y, weight, targets, labels):
+    """`Rows` with the noise that labels have as targets."""
+    rows = make_rows(X, y, weight, targets, labels)
+    return rows.with_precision(targets.precision(rows.y))
 
 
 def _calibrated(problem, learner):
