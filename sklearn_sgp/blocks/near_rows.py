@@ -23,7 +23,7 @@ from ..data.rows import column_mean_std
 from ..fitting.budget import LEAST_EVALUATIONS, count_within
 from ..fitting.starting_values import default_starts, random_starts, tried
 from ..kernels._length_scales import nearness_scales
-from ..objectives.left_out import LeftOutClasses
+from ..objectives.classes.left_out import LeftOutClasses
 from ..objectives.near_rows import NearRowsEvidence
 from ..partitions.sampling import LARGEST_WHOLE, random_groups, sampled_groups
 from .hyperparameters import ascend_scaled
@@ -197,7 +197,9 @@ class NearRows:
             self.seconds_each = (time.perf_counter() - begin) / len(groups)
             if self.has_labels:
                 likelihood = task.start.likelihood
-                return LeftOutClasses(evidence, parameters, likelihood).best_temperature()[1]
+                return LeftOutClasses.of_groups(
+                    evidence, parameters, likelihood
+                ).best_temperature()[1]
         except NotPositiveDefiniteError:
             return -np.inf
         return total / evidence.weight

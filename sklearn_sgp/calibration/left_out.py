@@ -8,12 +8,10 @@ import numpy as np
 from .._linalg import NotPositiveDefiniteError, single_blas_thread
 from ..blocks.near_rows import NearRows, can_learn
 from ..fitting.budget import Budget
-from ..objectives.left_out import LeftOutClasses
+from ..objectives.classes.left_out import LeftOutClasses
 
 # Values that `alpha_epsilon` is chosen from.
 ALPHAS = (0.1, 0.01, 0.001, 0.0001)
-# A temperature that gains less, in nats a row, is not kept.
-_LEAST_GAIN = 5e-3
 # Rows that tell a temperature.
 _ROWS = 4096
 
@@ -68,9 +66,7 @@ def with_temperature(problem, found):
     result = found.result
     with single_blas_thread():
         evidence = NearRows(problem).left_out(result.parameters, _ROWS)
-        left_out = LeftOutClasses(evidence, result.parameters, result.start.likelihood)
-        temperature, value = left_out.best_temperature()
-        if value - left_out.value(1.0) < _LEAST_GAIN:
-            return found
-    start = replace(result.start, likelihood=left_out.at(temperature))
+        left_out = LeftOutClasses.of_groups(evidence, result.parameters, result.start.likelihood)
+        likelihood = left_out.calibrated()
+    start = replace(result.start, likelihood=likelihood)
     return replace(found, result=replace(result, start=start))

@@ -35,9 +35,8 @@ class ClassTargets:
         of_class : ndarray of shape (C,)
             Total weight of the rows of each class.
         """
-        other, own = likelihood.targets
-        mean = other + (own - other) * of_class / of_class.sum()
-        return cls(labels, type(likelihood)(likelihood.alpha_epsilon, offset=mean), mean)
+        likelihood = likelihood.centred(of_class)
+        return cls(labels, likelihood, likelihood.offset)
 
     @property
     def scale(self):

@@ -202,9 +202,8 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
         def on_iteration(trace, parameters_now):
             if self.verbose:
                 self._print_progress(trace, targets, problem.rows.total_weight)
-            return progress.step(
-                lambda: self._snapshot(problem, learner, targets, parameters_now())
-            )
+            now = problem if trace.start is None else replace(problem, start=trace.start)
+            return progress.step(lambda: self._snapshot(now, learner, targets, parameters_now()))
 
         problem.trace.on_iteration = on_iteration
         try:

@@ -201,6 +201,9 @@ class SVGPClassifier(SparseGPClassifier):
     }
     _ties_length_scales = True
 
+    def _default_kernels(self):
+        return "labels" if self.optimizer == "auto" else "one"
+
     def __init__(
         self,
         kernel=None,

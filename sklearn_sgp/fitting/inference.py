@@ -5,6 +5,7 @@ found by natural-gradient iterations on sites. Both kinds answer the same questi
 minibatch steps and `partial_fit` are written once:
 
     objective          the bound that L-BFGS follows, and units for its variables
+    worth              by what default kernels are compared
     posterior          the last q(u), from all rows
     pass_task          a task of known cost, from which the cost of the last q(u) follows
     first_q, under     q(u) before any data, and under another prior, in suitable coordinates
@@ -125,6 +126,21 @@ class ConjugateInference:
             )
 
         return space, objective
+
+    def worth(self, parameters, rows, settings, value, price):
+        """Of parameters that learning from some rows found, compared with those of other kernels.
+
+        Parameters
+        ----------
+        parameters : Parameters
+        rows : Rows
+        settings : Settings
+        value : float
+            The bound.
+        price : float
+            Of each parameter of the kernel, in the same nats.
+        """
+        return value - price * len(parameters.theta)
 
     @staticmethod
     def _optimal_q(prior, parameters, rows, n_jobs, coordinates=None):
@@ -249,6 +265,8 @@ class SiteInference:
         self.likelihood, self.n_latent = likelihood, n_latent
         self.cost = n_latent
         self.kept = None  # the last q(u), and the weight of the rows that it rests on
+
+    worth = ConjugateInference.worth
 
     def _first(self, prior, rows):
         if self.kept is None:

@@ -14,6 +14,7 @@ from ..data.rows import random_index
 from ..factors.passes import CHUNK
 from ..optimize.lbfgs import ascend_lbfgs
 from .budget import LEAST_EVALUATIONS, MIN_SECONDS, Budget, measured_seconds
+from .classes.start import from_regressions
 from .problem import FitResult
 from .starting_values import default_starts, random_starts, tried
 from .stochastic import ascend_stochastic
@@ -56,7 +57,10 @@ def learn(problem):
         parameters, n_iter, n_steps = ascend_stochastic(problem, parameters, budget)
     elif problem.learns:
         run = {"auto": _auto, "lbfgs": _full_lbfgs}[problem.settings.optimizer]
-        problem, parameters, n_iter = run(problem, budget)
+        if run is _auto and problem.start.likelihood.begins_with_regressions:
+            problem, parameters, n_iter = from_regressions(problem, budget, _auto)
+        else:
+            problem, parameters, n_iter = run(problem, budget)
     result = _finish(problem, parameters, budget, n_iter, n_steps)
     warn_of_weak_spots(problem, result)
     return result
@@ -175,7 +179,7 @@ def _with_best_kernel(problem, rows, seconds, interim):
     def run(start):
         inference.kept, trial = None, replace(problem, start=start)
         found = _lbfgs(trial, start.parameters, rows, share, _FIRST_ITERATIONS, interim)
-        value = found[1] - price * len(start.parameters.theta)
+        value = inference.worth(found[0], rows, problem.settings, found[1], price)
         return value, trial, found, inference.kept, trace.cut_by
 
     trials = tried(until_cut(), run, trace)

@@ -76,7 +76,7 @@ def start(rows, choices, likelihood, rng, previous=None, choose=None):
         If kernel, noise or inducing inputs are not what they must be.
     """
     center, std = column_mean_std(rows.X, rows.observations)
-    kernels = _kernels(choices, std, previous)
+    kernels = _kernels(choices, likelihood, std, previous)
     shared = (rows, choices, likelihood, previous, center, std)
     first = _start_with(
         kernels[0],
@@ -88,11 +88,14 @@ def start(rows, choices, likelihood, rng, previous=None, choose=None):
     return replace(first, alternatives=tuple(others))
 
 
-def _kernels(choices, std, previous):
+def _kernels(choices, likelihood, std, previous):
     """The given kernel, or default ones: that of an earlier fit alone, if it was one of them."""
     if choices.kernel is not None:
         return [choices.kernel]
-    kernels = default_kernels(std, choices.tries if choices.learns else "one")
+    tries = choices.tries if choices.learns else "one"
+    if tries == "labels" and not likelihood.begins_with_regressions:
+        tries = "one"
+    kernels = default_kernels(std, tries)
     if previous is not None:
         before = structure(previous.parameters.kernel.sklearn_kernel)
         return [kernel for kernel in kernels if structure(kernel) == before] or kernels
@@ -325,13 +328,14 @@ def default_kernels(std, tries):
     Inducing inputs alone follow what is smooth, and what is rough in a few columns: "smooth". A
     model that uses near rows can have a part that is rough in all: "local". Either part of a sum
     may vanish, so that it includes the kernels of its parts. Classes have one length scale for all
-    columns, in the units of X, or one for each where these are few: "classes".
+    columns, in the units of X, or one for each where these are few: "classes". "labels" is the same
+    for what inducing inputs alone follow.
 
     Parameters
     ----------
     std : ndarray of shape (d,)
         Standard deviations of the columns.
-    tries : {"one", "smooth", "local", "isotropic", "classes"}
+    tries : {"one", "smooth", "local", "isotropic", "classes", "labels"}
 
     Returns
     -------
@@ -343,10 +347,10 @@ def default_kernels(std, tries):
     middle, rough = _scaled(Matern, std, nu=1.5), _scaled(Matern, std, _ROUGH_VARIANCE, nu=0.5)
     if tries == "smooth":
         return [smooth, middle, smooth + rough]
-    if tries in ("isotropic", "classes"):
+    if tries in ("isotropic", "classes", "labels"):
         isotropic = _isotropic(std)
-        each_column = tries == "classes" and len(std) <= _MOST_SCALES
-        return [isotropic, smooth + rough] if each_column else [isotropic]
+        each_column = tries != "isotropic" and len(std) <= _MOST_SCALES
+        return [isotropic, smooth if tries == "labels" else smooth + rough][: 1 + each_column]
     near = _scaled(Matern, std, _NEAR_VARIANCE, _SHORTER, nu=0.5)
     return [smooth + rough, middle + rough, smooth + near]
 

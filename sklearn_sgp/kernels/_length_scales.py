@@ -1,11 +1,11 @@
-"""Length scales of kernels: their values and their places among the parameters."""
+"""Length scales and variances of kernels: their values, their places among the parameters."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from ._compile import compile_kernel
-from ._nodes import Opaque, leaves
+from ._nodes import Opaque, Product, Selection, Sum, leaves
 from ._white_noise import split_noise
 
 _LARGEST_SCALE = 100.0  # in standard deviations of a column
@@ -73,6 +73,33 @@ def scale_places(expression):
             is_scale[leaf.length_scale] = True
             places.append(np.flatnonzero(is_scale[expression.free]))
     return places
+
+
+def with_larger_variance(expression, theta, factor):
+    """Free log parameters with the kernel multiplied by ``factor``, as far as constants are free.
+
+    Parameters
+    ----------
+    expression : KernelExpression
+    theta : ndarray of shape (n_theta,)
+    factor : float
+
+    Returns
+    -------
+    theta : ndarray of shape (n_theta,)
+    """
+    moved = np.zeros(len(expression.values), dtype=bool)
+    moved[_constants(expression.node, set(np.flatnonzero(expression.free)))] = True
+    return theta + np.log(factor) * moved[expression.free]
+
+
+def _constants(node, free):
+    """Slots of free constants, one for each term of a sum that has any."""
+    if isinstance(node, Sum):
+        return [slot for child in node.children for slot in _constants(child, free)]
+    if isinstance(node, Product | Selection):
+        return next(filter(None, (_constants(child, free) for child in node.children)), [])
+    return [slot for slot in getattr(node, "amplitudes", ()) if slot in free][:1]
 
 
 @dataclass(frozen=True)

@@ -86,6 +86,9 @@ class Likelihood(BaseEstimator):
         Longest natural-gradient step, in (0, 1]. 1 suits rows with one latent function each.
     ``shift_invariant`` : bool, default=False
         Adding the same number to all latent functions of a row leaves the density as it is.
+    ``begins_with_regressions`` : bool, default=False
+        Kernel and inducing inputs of classes may be learned by regressions of the labels, those of
+        `as_regressions`. The likelihood then has a ``temperature``.
     ``has_row_precision`` : bool, default=False
         The noise is Gaussian given a precision of each row, which `updated` finds.
     ``has_sites`` : bool, default=True
@@ -104,8 +107,8 @@ class Likelihood(BaseEstimator):
         Lower and upper bounds of `theta`.
 
     **Methods with a default**, documented below: `n_latent`, `check_targets`, `initialized`,
-    `with_theta`; in regression also `for_output` and `sf`, for classes `for_classes`, `codes` and
-    `decision`.
+    `with_theta`; in regression also `for_output` and `sf`, for classes `for_classes`, `codes`,
+    `as_regressions` and `decision`.
 
     **Methods that every likelihood must define**
 
@@ -179,6 +182,7 @@ class Likelihood(BaseEstimator):
     scales_targets = False
     natural_step = 1.0
     shift_invariant = False
+    begins_with_regressions = False
     has_row_precision = False
     has_sites = True
     varies = False
@@ -318,6 +322,21 @@ class Likelihood(BaseEstimator):
         if self.max_classes == 2:
             code = 2.0 * code - 1.0
         return code[:, None]
+
+    def as_regressions(self, of_class):
+        """Likelihood of regressions of the labels, where learning begins with them.
+
+        Parameters
+        ----------
+        of_class : ndarray of shape (C,)
+            Total weight of the rows of each class.
+
+        Returns
+        -------
+        likelihood : Likelihood
+            As `Dirichlet`, with targets and noise variances of two levels.
+        """
+        raise self._without("as_regressions", "begins_with_regressions=True")
 
     def decision(self, mean, variance):
         """Values of the decision function.

@@ -1,8 +1,16 @@
-"""What likelihoods of classes share: offsets, and the frequencies that they are taken from."""
+"""What likelihoods of classes share: offsets, frequencies of classes, moments of a softmax."""
 
 import numpy as np
 
+from .._core._softmax import softmax_rows
 from ._base import SMALLEST_PROBABILITY
+from ._softmax_tables import FIRST, STEP, lattice
+
+# Largest step of the rule, in units of (sum 1 / sd_c^2)^(-1/2), the smoothness of the integrand.
+_SMOOTH_STEP = 0.9
+# Tables grow with the widest sd. With a wider one a row is shrunk to it: the softmax of functions
+# so wide is their maximum, which knows no scale, to a share of sd^-2.
+_WIDEST = 1e4
 
 
 def log_probability(probability, y):
@@ -52,3 +60,38 @@ def check_class_offset(likelihood, shape):
             f"The 'offset' parameter of {type(likelihood).__name__} must be a finite number{each} "
             f"or None to take it from the frequencies of the classes. Got {likelihood.offset!r}."
         )
+
+
+def tempered(mean, variance, temperature):
+    """E[softmax(f / temperature)] for independent f_c ~ N(mean_c, variance_c), (n, C)."""
+    p = softmax_moments(mean / temperature, variance / temperature**2)[1]
+    return p / p.sum(axis=1, keepdims=True)
+
+
+def softmax_moments(mean, variance):
+    """E[log sum exp f] (n,), E[p] and E[p^2] (n, C) for independent f_c ~ N(mean_c, variance_c).
+
+    Rows with a mean or a variance that is not finite are NaN.
+    """
+    n, C = mean.shape
+    top = mean.max(axis=1)
+    sd = np.where(np.isfinite(variance), np.sqrt(variance), np.nan)
+    shrink = np.minimum(1.0, _WIDEST / np.maximum(sd.max(axis=1), 1.0))
+    shifted = np.ascontiguousarray((mean - top[:, None]) * shrink[:, None])
+    sd = np.ascontiguousarray(sd * shrink[:, None])
+    # The spectrum of a product of functions, each smoothed by its sd_c, has at most the variance
+    # sum 1 / sd_c^2.
+    bounded = np.where(np.isnan(sd), 1.0, np.maximum(sd, 1e-6))
+    smooth = _SMOOTH_STEP / np.sqrt((1.0 / bounded**2).sum(axis=1))
+    # The step is never longer than that of the table of the narrowest class.
+    longest = np.minimum(smooth / STEP, bounded.min(axis=1) / FIRST)
+    doublings = np.floor(np.log2(np.maximum(longest, 1.0))).astype(int)
+    log_sum, p, p2 = np.empty(n), np.empty((n, C)), np.empty((n, C))
+    for power in np.unique(doublings):
+        rows = np.flatnonzero(doublings == power)
+        widest = bounded[rows].max() / FIRST
+        n_levels = max(2 + int(np.floor(np.log2(widest))), int(power) + 2)
+        at = lattice(int(power), n_levels)
+        softmax_rows(shifted, sd, rows, at, log_sum, p, p2)
+    # p (1 - p) is that of functions within a distance of 1: the wider they are, the fewer
+    return log_sum / shrink + top, p, p - (p - p2) * shrink[:, None]

@@ -3,8 +3,7 @@
 import numpy as np
 
 from ._base import Likelihood
-from ._classes import log_probability
-from ._softmax import softmax_moments
+from ._classes import log_probability, tempered
 
 
 class Dirichlet(Likelihood):
@@ -45,12 +44,22 @@ class Dirichlet(Likelihood):
         """Its mean."""
         return np.log(self.concentrations) - 0.5 * self.noise
 
+    def centred(self, of_class):
+        """The same with the mean of the targets over some rows as its offset.
+
+        Parameters
+        ----------
+        of_class : ndarray of shape (C,)
+            Total weight of the rows of each class.
+        """
+        other, own = self.targets
+        mean = other + (own - other) * of_class / of_class.sum()
+        return type(self)(self.alpha_epsilon, self.temperature, mean)
+
     def probabilities(self, mean, variance):
         """E[p_c], shape (n, C), rows summing to 1."""
         offset = 0.0 if self.offset is None else self.offset
-        scaled = (offset + mean) / self.temperature
-        p = softmax_moments(scaled, variance / self.temperature**2)[1]
-        return p / p.sum(axis=1, keepdims=True)
+        return tempered(offset + mean, variance, self.temperature)
 
     def log_predictive_density(self, y, mean, variance, noise_variance=None):
         """log P(y), shape (n,)."""

@@ -14,16 +14,15 @@ from copy import copy
 
 import numpy as np
 
-from .._core._softmax import softmax_rows
 from ._base import ExpectedLogDensity, Likelihood
-from ._classes import check_class_offset, log_frequencies, log_probability
-from ._softmax_tables import FIRST, STEP, lattice
-
-# Largest step of the rule, in units of (sum 1 / sd_c^2)^(-1/2), the smoothness of the integrand.
-_SMOOTH_STEP = 0.9
-# Tables grow with the widest sd. With a wider one a row is shrunk to it: the softmax of functions
-# so wide is their maximum, which knows no scale, to a share of sd^-2.
-_WIDEST = 1e4
+from ._classes import (
+    check_class_offset,
+    log_frequencies,
+    log_probability,
+    softmax_moments,
+    tempered,
+)
+from ._dirichlet import Dirichlet
 
 
 class Softmax(Likelihood):
@@ -35,6 +34,8 @@ class Softmax(Likelihood):
         Prior means of the arguments of the softmax. One number for all classes changes nothing.
         None: the estimator takes the logarithms of the frequencies of the classes, by weight,
         relative to the largest; outside of an estimator 0.
+    temperature : float, default=1.0
+        What the arguments of the softmax are divided by in predictions. Learning does not use it.
     """
 
     # A natural-gradient step uses the curvature of each class alone, and the curvature of all
@@ -44,9 +45,10 @@ class Softmax(Likelihood):
     # A mean common to all classes changes only the divergence, which is least if that mean is zero.
     # Steps class by class would find this slowly.
     shift_invariant = True
+    begins_with_regressions = True
 
-    def __init__(self, offset=None):
-        self.offset = offset
+    def __init__(self, offset=None, temperature=1.0):
+        self.offset, self.temperature = offset, temperature
 
     def for_classes(self, weight):
         """This instance, its offset checked, or one with the offset of the classes' frequencies.
@@ -64,6 +66,10 @@ class Softmax(Likelihood):
             check_class_offset(self, weight.shape)
             return self
         return copy(self).set_params(offset=log_frequencies(weight))
+
+    def as_regressions(self, of_class):
+        """Classes as regressions with known noise; see `Likelihood.as_regressions`."""
+        return Dirichlet().centred(of_class)
 
     @property
     def _offset(self):
@@ -95,38 +101,8 @@ class Softmax(Likelihood):
 
     def probabilities(self, mean, variance):
         """E[p_c], shape (n, C), rows summing to 1."""
-        p = softmax_moments(self._offset + mean, variance)[1]
-        return p / p.sum(axis=1, keepdims=True)
+        return tempered(self._offset + mean, variance, self.temperature)
 
     def log_predictive_density(self, y, mean, variance, noise_variance=None):
         """log P(y), shape (n,)."""
         return log_probability(self.probabilities(mean, variance), y)
-
-
-def softmax_moments(mean, variance):
-    """E[log sum exp f] (n,), E[p] and E[p^2] (n, C) for independent f_c ~ N(mean_c, variance_c).
-
-    Rows with a mean or a variance that is not finite are NaN.
-    """
-    n, C = mean.shape
-    top = mean.max(axis=1)
-    sd = np.where(np.isfinite(variance), np.sqrt(variance), np.nan)
-    shrink = np.minimum(1.0, _WIDEST / np.maximum(sd.max(axis=1), 1.0))
-    shifted = np.ascontiguousarray((mean - top[:, None]) * shrink[:, None])
-    sd = np.ascontiguousarray(sd * shrink[:, None])
-    # The spectrum of a product of functions, each smoothed by its sd_c, has at most the variance
-    # sum 1 / sd_c^2.
-    bounded = np.where(np.isnan(sd), 1.0, np.maximum(sd, 1e-6))
-    smooth = _SMOOTH_STEP / np.sqrt((1.0 / bounded**2).sum(axis=1))
-    # The step is never longer than that of the table of the narrowest class.
-    longest = np.minimum(smooth / STEP, bounded.min(axis=1) / FIRST)
-    doublings = np.floor(np.log2(np.maximum(longest, 1.0))).astype(int)
-    log_sum, p, p2 = np.empty(n), np.empty((n, C)), np.empty((n, C))
-    for power in np.unique(doublings):
-        rows = np.flatnonzero(doublings == power)
-        widest = bounded[rows].max() / FIRST
-        n_levels = max(2 + int(np.floor(np.log2(widest))), int(power) + 2)
-        at = lattice(int(power), n_levels)
-        softmax_rows(shifted, sd, rows, at, log_sum, p, p2)
-    # p (1 - p) is that of functions within a distance of 1: the wider they are, the fewer
-    return log_sum / shrink + top, p, p - (p - p2) * shrink[:, None]

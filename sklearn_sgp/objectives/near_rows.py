@@ -23,7 +23,7 @@ from ..factors.block_factors import (
 )
 from ..factors.gradients import Gradient, noise_gradient
 from ..gp.posterior import outputs_by_noise
-from .labelled import LabelledSolve, Labels
+from .classes.labelled import LabelledSolve, Labels
 
 
 class NearRowsEvidence:

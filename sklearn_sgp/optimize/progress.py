@@ -40,6 +40,7 @@ class Trace:
         self.clock, self.on_iteration = clock, on_iteration
         self.objectives, self.times = [], []
         self.constant = 0.0  # of the bound, besides the objectives that are added
+        self.start = None  # the `Start` that was chosen, where it is not that of the problem
         self.stage = ""  # what is going on, in words
         self.stopped = False
         self.cut_by = None  # what ended the last optimisation while it gained, if anything did

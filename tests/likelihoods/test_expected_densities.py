@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy import special, stats
 
 from sklearn_sgp.likelihoods import Gaussian, Logit, Poisson, Probit, Softmax, StudentT
-from sklearn_sgp.likelihoods._softmax import softmax_moments
+from sklearn_sgp.likelihoods._classes import softmax_moments
 
 MEANS = [-50.0, -8.0, -1.3, 0.0, 0.4, 5.0, 50.0]
 VARIANCES = [1e-12, 1e-6, 0.01, 0.3, 1.0, 2.7, 40.0, 1e4]

@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import special, stats
 
 from sklearn_sgp.likelihoods import Logit, Poisson, Probit, StudentT
+from sklearn_sgp.likelihoods._classes import softmax_moments
 from sklearn_sgp.likelihoods._quadrature import gaussian_expectations
-from sklearn_sgp.likelihoods._softmax import softmax_moments
 
 # distance of singularities over 2.8, function, and the size that errors are measured in
 NARROW = {

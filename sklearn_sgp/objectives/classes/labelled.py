@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._core import _linalg as la
-from .._linalg import NotPositiveDefiniteError, cholesky, inverse_from_cholesky, product
-from ..factors.block_factors import LOG_2PI
+from ..._core import _linalg as la
+from ..._linalg import NotPositiveDefiniteError, cholesky, inverse_from_cholesky, product
+from ...factors.block_factors import LOG_2PI
 
 
 @dataclass(frozen=True)

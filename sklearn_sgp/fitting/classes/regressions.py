@@ -1,0 +1,76 @@
+"""The inference with which kernel and inducing inputs of several classes are learned.
+
+It answers what `fitting.stages` asks of an inference while it learns (see `fitting.inference`). The
+last q(u) is not its business.
+"""
+
+import numpy as np
+
+from ...gp.prior import Prior
+from ...objectives.classes.left_out import LeftOutClasses
+from ...objectives.classes.regressions import ClassRegressions
+from ...optimize.units import with_input_units
+
+_UNIT_ROWS = 8192
+
+
+class RegressionInference:
+    """Regressions of classes (docs/theory.md, section 14).
+
+    Parameters
+    ----------
+    likelihood : Dirichlet
+        With an offset.
+    last : inference.SiteInference
+        What makes the last q(u), whose cost is to be known.
+    held_out : Rows
+        On which kernels are compared.
+    weight : float
+        Of all rows.
+    """
+
+    cost = 1  # in passes with one H
+    kept = None  # no q(u) has to be remembered
+
+    def __init__(self, likelihood, last, held_out, weight):
+        self.likelihood, self.last = likelihood, last
+        self.held_out, self.weight = held_out, weight
+
+    def objective(self, space, parameters, rows, delta, has_learned, n_jobs, deadline):
+        """Space with units for a run of L-BFGS, and its objective; see `ConjugateInference`."""
+        with_inputs, squares = space.learns("Z"), None
+        if has_learned and with_inputs:
+            prior = Prior.build(parameters.kernel, parameters.Z, delta)
+            sample = rows.spread_sample(_UNIT_ROWS)
+            q, _ = ClassRegressions(sample, self.likelihood, n_jobs).optimal_q(prior)
+            squares = (q.coefficients**2).sum(axis=1)
+        regressions = ClassRegressions(rows, self.likelihood, n_jobs)
+
+        def objective(candidate):
+            prior = Prior.build(candidate.kernel, candidate.Z, delta)
+            return regressions.bound(prior, with_inputs)
+
+        return with_input_units(space, squares), objective
+
+    def worth(self, parameters, rows, settings, value, price):
+        """Log probability of labels held out, for as many rows as there are, less the price."""
+        prior, weight = settings.prior(parameters), self.weight
+        q, _ = ClassRegressions(rows, self.likelihood, settings.n_jobs).optimal_q(prior)
+        log_p = held_out_classes(self.likelihood, q, self.held_out).value(1.0)
+        return weight * log_p - price * len(parameters.theta)
+
+    def pass_task(self, prior, parameters, rows, sample, n_jobs):
+        """That of the last q(u)."""
+        return self.last.pass_task(prior, parameters, rows, sample, n_jobs)
+
+
+def held_out_classes(likelihood, q, rows):
+    """`LeftOutClasses` of rows that q(u) does not know."""
+    place, weight = rows.y[:, 0].astype(np.intp), rows.weights[0]
+    return LeftOutClasses(likelihood, q.mean_variance(rows.X), place, weight)
+
+
+def regressions_of(likelihood, rows, n_classes):
+    """The likelihood of regressions whose targets are centred by their means over some rows."""
+    number = rows.y[:, 0].astype(np.intp)
+    return likelihood.as_regressions(np.bincount(number, rows.weights[0], n_classes))
