@@ -18,9 +18,10 @@ class SVGPClassifier(SparseGPClassifier):
 
     Two classes have one latent function; more classes have one each. The model summarises these
     functions by their values at ``n_inducing`` inducing inputs, which they share. With default
-    settings, L-BFGS on the variational bound at its optimal posterior learns kernel and inducing
-    inputs on a subset of the rows and then on larger subsets. Natural-gradient iterations then find
-    the posterior from all rows. No learning rate needs tuning.
+    settings, L-BFGS learns kernel and inducing inputs on a subset of the rows and then on larger
+    subsets: of two classes on the variational bound at its optimal posterior, of more on that of
+    regressions of the labels, which have a closed form. Natural-gradient iterations then find the
+    posterior from all rows. No learning rate needs tuning.
 
     Parameters
     ----------
@@ -168,16 +169,24 @@ class SVGPClassifier(SparseGPClassifier):
     probabilities go towards these frequencies. ``likelihood=Probit(0.0)``, or for several classes
     ``Softmax(0.0)``, has no prior mean.
 
-    Every latent function has covariance matrices of its own. With C classes, softmax therefore
-    costs about C times as much as a fit of two classes; only kernel blocks and the factor of the
-    inducing inputs' covariance are shared. ``docs/theory.md``, sections 6 and 10, has the
-    equations.
+    With ``optimizer="auto"``, kernel and inducing inputs of a softmax are learned by regressions of
+    the labels with known noise [3]_. A pass over the rows serves all classes. Then variances of
+    the functions and a temperature, ``likelihood_.temperature``, are chosen by labels that are held
+    out until then, those of at most 2,048 rows and a fifth of all. ``kernel=None`` is there the
+    better of one length scale for all columns, in units of X, and one for each. ``objectives_`` has
+    the bounds of the regressions before its last entry.
+
+    The last posterior of a softmax, and ``optimizer="lbfgs"`` or "adam", take C times as long as
+    for two classes, as every latent function has covariance matrices of its own.
+    ``docs/theory.md``, sections 6, 10 and 14, has the equations.
 
     References
     ----------
     .. [1] J. Hensman, N. Fusi, N. D. Lawrence, "Gaussian Processes for Big Data", UAI 2013.
     .. [2] J. Hensman, A. Matthews, Z. Ghahramani, "Scalable Variational Gaussian Process
        Classification", AISTATS 2015.
+    .. [3] D. Milios, R. Camoriano, P. Michiardi, L. Rosasco, M. Filippone, "Dirichlet-based
+       Gaussian Processes for Large-scale Calibrated Classification", NeurIPS 2018.
 
     Examples
     --------

@@ -15,7 +15,12 @@ from sklearn.gaussian_process.kernels import (
 )
 
 from sklearn_sgp.kernels import Columns, compile_kernel, length_scales
-from sklearn_sgp.kernels._length_scales import input_scales, scale_mask, with_shorter_scales
+from sklearn_sgp.kernels._length_scales import (
+    input_scales,
+    scale_mask,
+    with_larger_variance,
+    with_shorter_scales,
+)
 from sklearn_sgp.kernels._nodes import leaves
 
 
@@ -82,3 +87,28 @@ def test_length_scales_of_parts(kernel, expected):
     parts = length_scales(kernel, 3)
     found = [(part.part, part.columns.tolist(), part.values.tolist()) for part in parts]
     assert found == expected
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        2.0 * RBF([1.0, 2.0]),
+        RBF(1.0) * ConstantKernel(3.0) * ConstantKernel(2.0),
+        2.0 * RBF(1.0) + Columns(0.5 * Matern(2.0), [1]) * RationalQuadratic(),
+        ConstantKernel(2.0, "fixed") * (3.0 * RBF() + 0.1 * DotProduct()),
+        ConstantKernel(4.0) + 2.0 * RBF(),
+    ],
+)
+def test_a_larger_variance_multiplies_the_kernel(kernel):
+    expression, X = (
+        compile_kernel(kernel, np.zeros(2)),
+        np.random.default_rng(0).normal(size=(5, 2)),
+    )
+    theta = with_larger_variance(expression, expression.theta, 7.0)
+    larger = expression.bind(theta).gram(X)
+    assert_allclose(larger, 7.0 * expression.bind(expression.theta).gram(X), rtol=1e-12)
+
+
+def test_without_free_constants_the_variance_stays():
+    expression = compile_kernel(RBF() * ConstantKernel(3.0, "fixed") + Matern(), np.zeros(2))
+    assert_array_equal(with_larger_variance(expression, expression.theta, 7.0), expression.theta)

@@ -1,0 +1,132 @@
+"""Several classes, learned as regressions of the labels first."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.base import clone
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+
+from sklearn_sgp import SVGPClassifier
+from sklearn_sgp.fitting.classes import start
+from sklearn_sgp.likelihoods import Softmax
+
+
+def spots(n_classes=5, n=600, d=2, seed=0):
+    """Classes of three normal spots each, in columns of different units."""
+    rng = np.random.default_rng(seed)
+    centres = rng.uniform(-9.0, 9.0, (n_classes, 3, d))
+    y = rng.integers(0, n_classes, n)
+    X = centres[y, rng.integers(0, 3, n)] + 0.5 * rng.standard_normal((n, d))
+    return X * np.logspace(0.0, 1.0, d), np.array(list("ebcda"))[y % 5]
+
+
+def made(**parameters):
+    return SVGPClassifier(**{"n_inducing": 30, "max_iter": 30, "random_state": 0} | parameters)
+
+
+def test_it_predicts_better_than_the_best_bound():
+    """Log probabilities of other rows gain what a bound too smooth loses."""
+    (X, y), (X_test, y_test) = (
+        tuple(part[rows] for part in spots(n=900)) for rows in (slice(300), slice(300, None))
+    )
+    fitted, bound = (made(optimizer=how).fit(X, y) for how in ("auto", "lbfgs"))
+    value, other = (np.mean(one.log_density(X_test, y_test)) for one in (fitted, bound))
+    assert value > other - 0.02
+    assert fitted.score(X_test, y_test) > 0.85
+
+
+def test_bounds_of_the_variance_hold():
+    X, y = spots()
+    kernel = ConstantKernel(1.0, (1e-2, 30.0)) * RBF([2.0, 20.0])
+    assert made(kernel=kernel).fit(X, y).kernel_.k1.constant_value <= 30.0
+    fixed = ConstantKernel(2.0, "fixed") * RBF([2.0, 20.0])
+    assert made(kernel=fixed).fit(X, y).kernel_.k1.constant_value == 2.0
+    assert made(kernel=RBF([2.0, 20.0])).fit(X, y).score(X, y) > 0.85
+
+
+def test_the_variance_is_the_best_of_those_beside_it():
+    """By labels held out; a search in both directions."""
+    steps = {}
+
+    class Known(start.VarianceSearch):
+        def __init__(self, peak):
+            self.peak, self.deadline = peak, np.inf
+            self.held_out = type("Rows", (), {"weights": (np.ones(50),)})
+
+        def _variances(self, parameters):
+            return {power: power for power in range(-1, 6)}
+
+        def _tried(self, power):
+            steps.setdefault(self.peak, []).append(power)
+            return np.full(50, -abs(power - self.peak)), power, None
+
+    assert [Known(peak).best(None)[0] for peak in range(-1, 6)] == list(range(-1, 6))
+    assert steps[4] == [2, 3, 4, 5] and steps[1] == [2, 3, 1, 0]
+
+
+def test_a_gain_within_its_error_is_none():
+    rng = np.random.default_rng(0)
+    before, noise = rng.standard_normal(100), rng.standard_normal(100)
+    noise -= noise.mean()
+    weight = np.ones(100)
+    assert not start._is_better(before + noise + 0.09, before, weight)
+    assert start._is_better(before + noise + 0.15, before, weight)
+    assert not start._is_better(before, before, weight)
+
+
+def test_a_temperature_changes_predictions_only():
+    """Learning with any temperature is the same; probabilities are those of f / T."""
+    X, y = spots(3)
+    options = {"optimizer": None, "kernel": ConstantKernel(9.0) * RBF([2.0, 20.0])}
+    warm, cold = (made(likelihood=Softmax(0.0, T), **options).fit(X, y) for T in (1.0, 0.5))
+    assert warm.objective_ == cold.objective_
+    mean, variance = warm._result.posterior.mean_variance(X[:20])
+    expected = Softmax(0.0).probabilities(2.0 * mean, 4.0 * variance)
+    assert_allclose(cold.predict_proba(X[:20]), expected, rtol=1e-12)
+
+
+def test_a_learned_temperature_stays():
+    """With the model: in pickles and clones of the likelihood, and for later batches."""
+    X, y = spots()
+    fitted = made().partial_fit(X[:400], y[:400])
+    temperature = fitted.likelihood_.temperature
+    assert clone(fitted.likelihood_).temperature == temperature
+    p = pickle.loads(pickle.dumps(fitted)).predict_proba(X)
+    assert_allclose(p, fitted.predict_proba(X), rtol=1e-12)
+    fitted.partial_fit(X[400:], y[400:])
+    assert fitted.likelihood_.temperature == temperature
+    assert fitted.score(X, y) > 0.85
+
+
+def test_classes_of_one_row_and_of_none():
+    """They keep their probabilities, small and positive."""
+    X, y = spots(4, n=200)
+    X, y = np.vstack([X, [[100.0, 100.0]]]), np.append(y, "z")
+    p = made().partial_fit(X, y, classes=list("abcdefz")).predict_proba(X)
+    assert p.shape == (201, 7) and (p > 0.0).all()
+    assert_allclose(p.sum(axis=1), 1.0)
+
+
+def test_columns_that_say_nothing_are_found():
+    """One length scale for all columns gives way where one for each predicts better."""
+    X, y = spots(4, n=500)
+    noise = np.random.default_rng(1).standard_normal((500, 6)) * 10.0
+    fitted = made(max_iter=60).fit(np.hstack([X, noise]), y)
+    scales = fitted.kernel_.k2.length_scale
+    assert len(scales) == 8 and scales[2:].min() > 3.0 * scales[:2].max()
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_workers_change_nothing(n_jobs):
+    X, y = spots(n=300)
+    one, other = made(max_iter=5).fit(X, y), made(max_iter=5, n_jobs=n_jobs).fit(X, y)
+    assert np.array_equal(one.predict_proba(X), other.predict_proba(X))
+
+
+def test_it_ends_in_time():
+    """A budget is left for the last posterior, and what is found predicts."""
+    X, y = spots(5, n=3000)
+    fitted = made(n_inducing=60, max_time=1.0).fit(X, y)
+    assert fitted.score(X, y) > 0.8
