@@ -23,7 +23,7 @@ def _points(context, axis):
     return points
 
 
-def _slope(sizes, values):
+def slope(sizes, values):
     """Slope of the logarithms, by least squares."""
     return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
 
@@ -42,8 +42,8 @@ def grow(context, axis):
                 continue  # a step knows neither
             rows = [record for record in found if quantity in record]
             sizes = [record[axis] for record in rows]
-            measured = _slope(sizes, [record[quantity] for record in rows])
-            counted = _slope(sizes, [record[f"{quantity}_counted"] for record in rows])
+            measured = slope(sizes, [record[quantity] for record in rows])
+            counted = slope(sizes, [record[f"{quantity}_counted"] for record in rows])
             key = f"{quantity} {n_jobs} jobs"
             values[f"{key} slope"], values[f"{key} counted"] = measured, counted
             values[f"{key} excess"] = measured - counted
@@ -77,6 +77,6 @@ def vif_growth(context):
         if "left_out" in record
     ]
     sizes, largest = [record["n"] for record in points], points[-1]
-    values = {"slope": _slope(sizes, [record["seconds"] for record in points])}
+    values = {"slope": slope(sizes, [record["seconds"] for record in points])}
     values |= {f"largest_{key}": largest[key] for key in ("n", "seconds", "megabytes")}
     return {"values": values, "details": {"points": records}}

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from problems.standardise import TARGETS, in_classes, standardised
-from problems.synthetic import noise_floor, random_tenth, synthetic
+from problems.synthetic import mixture, noise_floor, random_tenth, synthetic
 
 
 def _airline(table, split):
@@ -48,6 +48,20 @@ def _random_tenths(table, split):
     return slice(None), test
 
 
+def _three_tenths(table, split):
+    """A random 30 % of all rows for testing, another choice for each split."""
+    n = len(table["y"])
+    test = np.zeros(n, dtype=bool)
+    test[np.random.default_rng(split).permutation(n)[: round(0.3 * n)]] = True
+    return slice(None), test
+
+
+def _three_tenths_of_30000(table, split):
+    """The same of the first 30,000 rows."""
+    _, test = _three_tenths({"y": table["y"][:30_000]}, split)
+    return slice(30_000), np.append(test, np.zeros(len(table["y"]) - 30_000, dtype=bool))
+
+
 def _fold(table, split):
     return slice(None), table["fold"] == split
 
@@ -79,6 +93,9 @@ _FILES = {
         name: (name, _test_mask)
         for name in ("pseudo_periodic", "speech_subband", "terrain50_ny20", "ionosphere", "sonar")
     },
+    "oil_flow": ("oil_flow", _three_tenths),
+    **{f"{name}_random": (name, _three_tenths) for name in ("banana", "ionosphere", "sonar")},
+    "elec2_random": ("elec2_stream", _three_tenths_of_30000),
     **{name: (name, _random_tenths) for name in ("coal_mining", "mcycle")},
     **{
         name: (name, _standard_splits)
@@ -97,7 +114,7 @@ def load(name, data, split=0, toy=False):
     Parameters
     ----------
     name : str
-        "noise_floor", a key of ``_SYNTHETIC`` or one of ``_FILES``.
+        "noise_floor", "digits", "mixture_C" of C classes, a key of ``_SYNTHETIC`` or of ``_FILES``.
     data : Path or None
         Folder of the data files, for a key of ``_FILES``.
     split : int
@@ -116,6 +133,10 @@ def load(name, data, split=0, toy=False):
     if name in _SYNTHETIC:
         n_classes = _SYNTHETIC[name]
         return synthetic() if n_classes is None else in_classes(synthetic(name=name), n_classes)
+    if name == "digits":
+        return _digits(split)
+    if name.startswith("mixture_"):
+        return mixture(int(name.removeprefix("mixture_")), seed=split)[0]
     file, rule = _FILES[name]
     with np.load(Path(data) / f"{file}.npz") as stored:
         table = {key: stored[key] for key in stored.files}
@@ -123,9 +144,20 @@ def load(name, data, split=0, toy=False):
     return standardised(name, table["X"][used], table["y"][used], test[used])
 
 
+def _digits(split):
+    """Those of scikit-learn, a random 30 % for testing."""
+    from sklearn.datasets import load_digits  # where this page is only read it is not needed
+
+    X, y = load_digits(return_X_y=True)
+    _, test = _three_tenths({"y": y}, split)
+    return standardised("digits", X, y, test)
+
+
 def _toy(name, split):
+    if name.startswith("mixture_"):
+        return mixture(int(name.removeprefix("mixture_")), 200, split, 3, 60)[0]
     problem = replace(synthetic(180, seed=split), name=name)
     targets = TARGETS.get(name)
     if targets is None and _SYNTHETIC.get(name) is None:
         return problem
-    return in_classes(problem, _SYNTHETIC.get(name) or (10 if name == "pendigits" else 2))
+    return in_classes(problem, _SYNTHETIC.get(name) or (10 if "digits" in name else 2))

@@ -30,6 +30,12 @@ TARGETS = {
             "ionosphere",
             "sonar",
             "banana",
+            "digits",
+            "oil_flow",
+            "banana_random",
+            "ionosphere_random",
+            "sonar_random",
+            "elec2_random",
         ),
         _classes,
     ),
@@ -46,7 +52,8 @@ def standardised(name, X, y, test):
     mean, scale = known.mean(axis=0), known.std(axis=0)
     # a column of one value may have a deviation of rounding errors
     X = (X - mean) / np.where(np.ptp(known, axis=0) > 0, scale, 1.0)
-    y, y_scale = TARGETS.get(name, _numbers)(y, ~test)
+    encode = _classes if name.startswith("mixture_") else TARGETS.get(name, _numbers)
+    y, y_scale = encode(y, ~test)
     nothing = np.empty((0, X.shape[1]))
     return Problem(name, X[~test], y[~test], X[test], y[test], y_scale, nothing)
 

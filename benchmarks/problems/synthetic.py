@@ -40,3 +40,29 @@ def random_tenth(n):
     test = np.zeros(n, dtype=bool)
     test[np.random.default_rng(0).permutation(n)[: n // 10]] = True
     return test
+
+
+# Of the mixture: standard deviation of the centres, which leaves classes that overlap a little.
+_SPREAD, _PER_CLASS = 1.5, 8
+
+
+def mixture(n_classes=26, n=16_000, seed=0, d=16, n_test=4_000):
+    """Classes of eight normal components each, of unit covariance, at random centres.
+
+    Returns
+    -------
+    problem : Problem
+    error : float
+        Of the best classifier there can be, on the test rows.
+    """
+    rng = np.random.default_rng(seed)
+    centres = _SPREAD * rng.standard_normal((n_classes, _PER_CLASS, d))
+    y = rng.integers(0, n_classes, n + n_test)
+    X = centres[y, rng.integers(0, _PER_CLASS, len(y))] + rng.standard_normal((len(y), d))
+    log_p = np.empty((n_test, n_classes))
+    for c, own in enumerate(centres):
+        squares = ((X[n:, None] - own) ** 2).sum(axis=2)
+        log_p[:, c] = np.logaddexp.reduce(-0.5 * squares, axis=1)
+    name = f"mixture_{n_classes}"
+    problem = standardised(name, X, y, np.arange(len(y)) >= n)
+    return problem, float(np.mean(log_p.argmax(axis=1) != y[n:]))

@@ -8,6 +8,7 @@ from tables.blocks import BLOCKS
 from tables.boosting import BOOSTING
 from tables.classes_and_counts import CLASSES_AND_COUNTS
 from tables.growth import GROWTH
+from tables.many_classes import MANY_CLASSES
 from tables.speed_and_memory import SPEED_AND_MEMORY
 from tables.streams import STREAMS
 
@@ -16,6 +17,7 @@ TABLES = {
     "Accuracy with defaults": ACCURACY,
     "Speed and memory": SPEED_AND_MEMORY,
     "Models in blocks": BLOCKS,
+    "Classes with defaults, beside a support vector machine and boosting": MANY_CLASSES,
     "Classes, counts and outliers": CLASSES_AND_COUNTS,
     "Streams": STREAMS,
     "How cost grows, and the paper's figures": GROWTH,

@@ -1,0 +1,88 @@
+"""`AnytimeSGPClassifier()` and `SVGPClassifier()` beside a support vector machine and boosting."""
+
+import numpy as np
+from problems.synthetic import mixture
+
+from experiments.growth import slope
+from experiments.records import Found, mean_of, mean_or_level, over_splits
+
+# Tables, and how many splits are taken where the data come with none.
+TABLES = {
+    "digits": 3,
+    "oil_flow": 3,
+    "banana_random": 3,
+    "ionosphere_random": 3,
+    "sonar_random": 3,
+    "elec2_random": 3,
+}
+PENDIGITS, LETTERS = "pendigits", "mixture_26"
+ANYTIME, SVGP = "ours", "ours, SVGPClassifier"
+_SCORES = ("error", "nlpd", "ece", "seconds")
+_PEERS = {
+    "SVM": ("peers/sklearn_classes", "svm", {}),
+    "boosting": ("peers/sklearn_classes", "boosting", {}),
+    "GPflow SVGP": ("peers/gpflow_classes", "fit", {"seconds": 60}),
+}
+_INDUCING = 100  # of GPflow's
+
+
+def many_classes(context):
+    """Scores with defaults, and on how many tables ours are not behind the better of the peers."""
+    found, details = Found(), {}
+    for name, splits in {PENDIGITS: 1, **TABLES, LETTERS: 1}.items():
+        details[name] = _compared(context, found, name, context.size(splits, 1))
+    values, best = found.values, ("SVM", "boosting")
+    for key, doubt in (("error", True), ("nlpd", False)):
+        values[f"tables_{key}"] = sum(
+            _is_ahead(details[name], key, best, doubt) for name in TABLES if name in details
+        )
+    if not context.smoke:
+        values["bayes_error"] = mixture(26)[1]
+        values["excess"] = values[f"{LETTERS}_error"] - 1.2 * values["bayes_error"]
+    return found.result(details=details)
+
+
+def _compared(context, found, name, splits):
+    """Records of everyone on one table."""
+    paths = [context.problem(name, split, _INDUCING) for split in range(splits)]
+    records = {
+        ANYTIME: context.run("ours/anytime_classifier", "fit", *paths, **_toy(context)),
+        SVGP: context.run("ours/svgp_classifier", "fit", *paths, **_toy(context)),
+    }
+    for peer, (adapter, task, options) in _PEERS.items():
+        limits = {"seconds": 2} if context.smoke and options else options
+        records[peer] = context.run_peer(adapter, task, *paths, **limits)
+    for key in _SCORES:
+        for prefix, who in ((name, ANYTIME), (f"svgp_{name}", SVGP)):
+            if key in ("error", "nlpd"):
+                found.add(f"{prefix}_{key}", mean_or_level(records[who], key))
+            else:
+                found.values[f"{prefix}_{key}"] = mean_of(records[who], key)
+            for peer in _PEERS:
+                if records[peer] and key in records[peer][0]:
+                    found.peers[f"{prefix}_{key}"][peer] = mean_of(records[peer], key)
+    return records
+
+
+def _toy(context):
+    return context.size({}, {"max_iter": 3, "init_size": 128, "n_inducing": 10})
+
+
+def _is_ahead(records, key, peers, doubt):
+    """Whether ours is below the better of some peers, or at most a standard error above it."""
+    ours = [record[key] for record in records[ANYTIME]]
+    best = min((records[peer] for peer in peers), key=lambda one: mean_of(one, key))
+    gain = over_splits([record[key] - own for record, own in zip(best, ours, strict=True)])
+    return gain.value >= (-(gain.se or 0.0) if doubt else 0.0)
+
+
+def growth_classes(context):
+    """Seconds of a fit of 16,000 rows with defaults against the number of classes."""
+    sizes = context.size((2, 5, 10, 26, 50, 100), (2, 3))
+    paths = [context.problem(f"mixture_{size}") for size in sizes]
+    records = context.run("ours/anytime_classifier", "fit", *paths, **_toy(context))
+    values = {f"seconds {record['n_classes']}": record["seconds"] for record in records}
+    values["slope"] = slope(sizes, [record["seconds"] for record in records])
+    fits = [record["seconds"] + record["predict_seconds"] for record in records]
+    values["slope with predictions"] = slope(sizes, fits)
+    return {"values": values, "details": {"points": records, "sizes": np.array(sizes).tolist()}}
