@@ -7,6 +7,7 @@ from ..data.rows import weight_of
 from ..gp.posterior import outputs_by_noise
 from .block_factors import DenseFactor, DiagonalFactor, MixtureFactor
 from .conditioned import ConditionedFactor
+from .labelled import Labels
 
 
 def block_factors(prior, rows, noise_variance, model):
@@ -56,3 +57,24 @@ def block_factors(prior, rows, noise_variance, model):
         return parts[0][1] if len(parts) == 1 else MixtureFactor(parts)
 
     return [factor(*each) for each in by_output]
+
+
+def class_factors(prior, rows, noise_variance, model):
+    """One factor of some rows for the regressions of all classes, and what these have more.
+
+    Parameters
+    ----------
+    prior, noise_variance, model
+        As in `block_factors`.
+    rows : Rows or ConditionedRows
+        Whose weights are those of labels.
+
+    Returns
+    -------
+    factor : DiagonalFactor, DenseFactor, MixtureFactor or ConditionedFactor
+        With the noise of classes that no row has, of all outputs.
+    terms : list of ClassTerms
+    """
+    labels = Labels.of(rows.weights[0] / noise_variance)
+    (factor,) = block_factors(prior, rows.with_weight(1.0 / labels.other), 1.0, model)
+    return factor, factor.class_terms(labels)

@@ -1,0 +1,214 @@
+"""Classes as regressions whose noise has two values in each row: one factorisation serves all.
+
+With S_0 of the noise that rows have in the regressions of classes that are not theirs, that of
+class c is S_c = S_0 - diag(e) at its own rows alone. Each row has one class, so that with W =
+inv(S_0), D = diag(e)^(1/2) and the lower Cholesky factors T_c of 1 - D W D between rows of class c
+
+    inv(S_c) = W + V_c^T V_c,  V_c = inv(T_c) (D W at rows of c)        |S_c| = |S_0| |T_c|^2
+
+The rows of all V_c together are as many as those of W (docs/theory.md, eq. 56).
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from .._core import _linalg as la
+from .._linalg import cholesky, inverse_from_cholesky, product
+
+# With fewer classes each has factorisations of its own, which is faster.
+SHARED_FROM = 3
+
+
+def share_factors(rows):
+    """Whether outputs are the regressions of so many classes that one factor serves all of them.
+
+    Parameters
+    ----------
+    rows : Rows or ConditionedRows
+    """
+    return np.ndim(rows.weight) == 2 and rows.y.shape[1] >= SHARED_FROM
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The noise of some rows.
+
+    Parameters
+    ----------
+    number : ndarray of int, shape (n,)
+        Class of each row.
+    other : ndarray of shape (n,)
+        Noise variances in the regressions of classes that a row does not have.
+    less : ndarray of shape (n,)
+        How much less they are in that of the class that it has.
+    """
+
+    number: np.ndarray
+    other: np.ndarray
+    less: np.ndarray
+
+    @classmethod
+    def of(cls, weight):
+        """From precisions (n, C) of rows, of which the largest is that of the own class."""
+        other = 1.0 / weight.min(axis=1)
+        return cls(np.argmax(weight, axis=1), other, other - 1.0 / weight.max(axis=1))
+
+    def __len__(self):
+        return len(self.number)
+
+    def select(self, index):
+        """Those of rows at an array of indices."""
+        return Labels(self.number[index], self.other[index], self.less[index])
+
+    @cached_property
+    def order(self):
+        """Places of the rows, class after class."""
+        return np.argsort(self.number, kind="stable")
+
+    @cached_property
+    def members(self):
+        """Each class that is there, with the slice of `order` that has its rows."""
+        numbers, first = np.unique(self.number[self.order], return_index=True)
+        ends = [*first[1:], len(self)]
+        return [(int(c), slice(lo, hi)) for c, lo, hi in zip(numbers, first, ends, strict=True)]
+
+    @cached_property
+    def root(self):
+        """D of the rows in `order`, shape (n, 1)."""
+        return np.sqrt(self.less[self.order])[:, None]
+
+    @cached_property
+    def log_ratio(self):
+        """Logarithm of the smaller noise variance of each row over the larger one."""
+        return np.log1p(-self.less / self.other)
+
+    def column(self, values):
+        """Of an array (n, C) the entry of each row's class, shape (n, 1)."""
+        return np.ascontiguousarray(values[np.arange(len(self)), self.number][:, None])
+
+    def spread(self, column, n_classes):
+        """An array (n, C) with these entries, rows in `order`, at each row's class, 0 elsewhere."""
+        values = np.zeros((len(self), n_classes))
+        values[self.order, self.number[self.order]] = column[:, 0]
+        return values
+
+
+class ClassInverses:
+    """inv(S_c) of all classes.
+
+    Parameters
+    ----------
+    W : ndarray of shape (n, n)
+        inv(S_0).
+    labels : Labels
+
+    Raises
+    ------
+    NotPositiveDefiniteError
+        If the S_c of a class is not positive definite.
+    """
+
+    def __init__(self, W, labels):
+        self.W, self.labels, self.T = W, labels, []
+        for _, own in labels.members:
+            rows, root = labels.order[own], labels.root[own]
+            G = W[rows[:, None], rows]
+            G *= -root
+            G *= root.T
+            G.flat[:: len(G) + 1] += 1.0
+            self.T.append(cholesky(G, overwrite=True))
+
+    @property
+    def nbytes(self):
+        return self.W.nbytes + sum(T.nbytes for T in self.T)
+
+    def log_det(self):
+        """Sum over classes of log |S_c| - log |S_0|."""
+        return 2.0 * float(sum(np.log(np.diagonal(T)).sum() for T in self.T))
+
+    def own(self, solved):
+        """V_c B of all classes, rows in the labels' order, from W B (n, k)."""
+        found = np.take(solved, self.labels.order, axis=0)
+        found *= self.labels.root
+        for (_, own), T in zip(self.labels.members, self.T, strict=True):
+            la.trsm(T, found[own])
+        return found
+
+    def complete(self, solved):
+        """inv(S_c) y_c of all classes, in the place of W y (n, C)."""
+        # V_c y_c, and then V_c^T times it
+        moved = self.own_column(solved)
+        for (_, own), T in zip(self.labels.members, self.T, strict=True):
+            la.trsm(T, moved[own], True)
+        moved *= self.labels.root
+        spread = self.labels.spread(moved, solved.shape[1])
+        la.gemm(self.W, spread, solved, False, False, 1.0, 1.0)
+        return spread
+
+    def own_column(self, solved):
+        """V_c y_c of all classes, rows in the labels' order, from W y (n, C); shape (n, 1)."""
+        return self.own(self.labels.column(solved))
+
+
+class ClassTerms(NamedTuple):
+    """What the information of the classes' regressions has more than that of S_0.
+
+    With P_c and p_c the rows of class c, H of the class has scale P_c^T P_c more, h has scale P_c^T
+    p_c, and the constant, summed over classes, less scale p^T p / 2 and less ``normaliser``.
+
+    Parameters
+    ----------
+    P : ndarray of shape (n, m)
+    p : ndarray of shape (n, 1)
+    number : ndarray of int, shape (n,)
+        Class of each row.
+    normaliser : float
+    scale : float
+    """
+
+    P: np.ndarray
+    p: np.ndarray
+    number: np.ndarray
+    normaliser: float
+    scale: float = 1.0
+
+    @classmethod
+    def of_covariance(cls, L, At, y, labels):
+        """Of rows that belong together, but for what their noise adds to the normaliser.
+
+        Parameters
+        ----------
+        L : ndarray of shape (n, n)
+            Cholesky factor of S_0.
+        At : ndarray of shape (n, m)
+        y : ndarray of shape (n, C)
+        labels : Labels
+        """
+        W = inverse_from_cholesky(L)
+        inverses = ClassInverses(W, labels)
+        P, p = inverses.own(product(W, At)), inverses.own_column(product(W, y))
+        return cls(P, p, labels.number[labels.order], 0.5 * inverses.log_det())
+
+    def add_to(self, every_H, h):
+        """Add the information to that of each class; returns the constant."""
+        order = np.argsort(self.number, kind="stable")
+        numbers, first = np.unique(self.number[order], return_index=True)
+        for c, own in zip(numbers, np.split(order, first[1:]), strict=True):
+            P, p = self.P[own], self.p[own]
+            la.syrk(P, every_H[c], self.scale, 1.0, True)
+            h[:, c] += self.scale * product(P, p, trans_a=True)[:, 0]
+        return -0.5 * self.scale * float(np.vdot(self.p, self.p)) - self.normaliser
+
+    def times(self, share):
+        """The terms of a factor to a power."""
+        return self._replace(normaliser=share * self.normaliser, scale=share * self.scale)
+
+    @classmethod
+    def joined(cls, parts):
+        """Terms of one scale in one, so that few products serve many groups."""
+        P, p, number, normaliser, scale = zip(*parts, strict=True)
+        rows = (np.concatenate(each) for each in (P, p, number))
+        return cls(*rows, sum(normaliser), scale[0])
