@@ -6,9 +6,10 @@ import numpy as np
 
 from .._core import _linalg as la
 from .._core._cells import condition
-from .._linalg import copy_of, product, single_blas_thread
+from .._linalg import copy_of, product, single_blas_thread, transposed
 from .._parallel import group_bounds, map_groups, shares_memory
-from ..factors.cells import Cells, FactorCache
+from ..factors.cells import Cells, FactorCache, LabelledCell
+from ..factors.labelled import share_factors
 from ..kernels import Groups
 
 # Test rows that are predicted together.
@@ -76,10 +77,16 @@ class PICConditional:
             tasks.append((function, self.posterior, cells if shares_memory() else cells()))
         return zip(index, map_groups(_each_part, tasks, self.n_jobs), strict=True)
 
-    def _cells(self, X, index, numbers, bounds):
-        """`Cells` of some blocks, with the test rows in each."""
+    def _cells(self, X, index, numbers, bounds, joint=False):
+        """`Cells` of some blocks, with the test rows in each.
+
+        Joint covariances need the factor of each output.
+        """
         rows, own = self.around(numbers)
-        return Cells(X[index], bounds, numbers, rows, own, self.noise_variance, self.cache)
+        shared = share_factors(rows)
+        cache = FactorCache(0) if shared and joint else self.cache
+        about = rows, own, self.noise_variance, cache, shared and not joint
+        return Cells(X[index], bounds, numbers, *about)
 
     def mean_covariance(self, X, blocks):
         """Rows of one block as the block's data correlate them, others only through u."""
@@ -88,7 +95,7 @@ class PICConditional:
         order, numbers, first = _places(blocks)
         for g, k in enumerate(numbers):
             index = order[first[g] : first[g + 1]]
-            cells = self._cells(X, index, [k], np.array([0, len(index)]))
+            cells = self._cells(X, index, [k], np.array([0, len(index)]), True)
             (part,) = cells.parts(self.posterior)
             a, mean[index], parts = _project(self.posterior, *part)
             within.append((index, self._within(X[index], a, parts)))
@@ -141,12 +148,16 @@ def _projections(posterior, X, bounds, cells):
 def _mean(posterior, X, bounds, cells):
     """Mean (n, t) at test rows of some cells: a^T (m - A w) + k_*B w (theory, eq. 32)."""
     a, cross, groups = _projections(posterior, X, bounds, cells)
-    mean = np.empty((len(X), posterior.h.shape[1]))
+    return (_mean_of(a, cross, groups, cells),)
+
+
+def _mean_of(a, cross, groups, cells):
+    mean = np.empty((len(a), cells[0].v_mean.shape[1]))
     for cell, (rows, columns, place) in zip(cells, groups, strict=True):
         own = slice(rows[0], rows[-1] + 1)
         la.gemm(a[own], cell.v_mean, mean[own])
         la.gemm(cross[place].reshape(len(rows), len(columns)), cell.weights, mean[own], beta=1.0)
-    return (mean,)
+    return mean
 
 
 def _project(posterior, X, bounds, cells):
@@ -170,10 +181,47 @@ def _project(posterior, X, bounds, cells):
     return a, np.hstack(mean), found
 
 
+def _project_classes(posterior, X, bounds, cells):
+    """The same of the regressions of classes, without c, which only joint covariances need.
+
+    With g = W (k_B* - A^T a) and f_c = V_c (k_B* - A^T a) of a class, |c|^2 is g^T (k_B* - A^T a) +
+    |f_c|^2 and b is a - A g - A V_c^T f_c: the rows of the class alone are its own.
+    """
+    a, cross, groups = _projections(posterior, X, bounds, cells)
+    mean, shared_b, shared_squares = _mean_of(a, cross, groups, cells), copy_of(a), np.zeros(len(X))
+    of_class = [[] for _ in posterior.H]
+    for cell, (rows, columns, place) in zip(cells, groups, strict=True):
+        if not len(columns):
+            continue
+        own, inverses = slice(rows[0], rows[-1] + 1), cell.inverses
+        left = cross[place].reshape(len(rows), len(columns))
+        la.gemm(a[own], cell.At, left, False, True, -1.0, 1.0)
+        left = transposed(left)
+        g = product(inverses.W, left)
+        la.column_dots(g, left, shared_squares[own])
+        la.gemm(g, cell.At, shared_b[own], True, False, -1.0, 1.0)
+        f = inverses.own(g)
+        for c, part in inverses.labels.members:
+            of_class[c].append((own, f[part], cell.own_At[part]))
+    return a, mean, _parts_of_classes(posterior, shared_b, shared_squares, of_class)
+
+
+def _parts_of_classes(posterior, shared_b, shared_squares, of_class):
+    """b, None and |c|^2 of each class in turn."""
+    for precision, moved in zip(posterior.precisions, of_class, strict=True):
+        b, squares = copy_of(shared_b), shared_squares.copy()
+        for own, f, own_At in moved:
+            la.column_dots(f, f, squares[own])
+            la.gemm(f, own_At, b[own], True, False, -1.0, 1.0)
+        la.trmm_right(b, precision.L_inv, True)
+        yield b, None, squares
+
+
 def _mean_variance(posterior, X, bounds, cells):
     """Mean (n, t) and variance (n, q) at test rows of some cells."""
-    a, mean, parts = _project(posterior, X, bounds, cells)
-    unexplained, variance = posterior.prior.kernel.diag(X), np.empty((len(X), len(parts)))
+    project = _project_classes if isinstance(cells[0], LabelledCell) else _project
+    a, mean, parts = project(posterior, X, bounds, cells)
+    unexplained, variance = posterior.prior.kernel.diag(X), np.empty((len(X), len(posterior.H)))
     la.row_dots(a, a, unexplained, -1.0)
     for number, (b, _, squares) in enumerate(parts):
         explained = np.zeros(len(X))

@@ -10,13 +10,15 @@ from threading import Lock
 
 import numpy as np
 
+from .._core import _linalg as la
 from .._core._cells import factorise, whiten
 from .._core._memory import empty
-from .._linalg import copy_of
+from .._linalg import copy_of, inverse_from_cholesky, product, transposed
 from ..data.rows import Rows, weight_of
 from ..gp.posterior import outputs_by_noise
 from ..kernels import Groups
 from .block_factors import SingularBlockError, singular_block
+from .labelled import ClassInverses, Labels
 
 # Numbers in the matrices of cells that are made together, about; neighbours share rows.
 _TOGETHER = 1 << 22
@@ -84,6 +86,25 @@ class Cell:
         return replace(self, factors=factors)
 
 
+@dataclass(frozen=True)
+class LabelledCell(Cell):
+    """A cell whose outputs are the regressions of classes; rows come class after class.
+
+    Parameters
+    ----------
+    inverses : ClassInverses
+    own_At : ndarray of shape (n, m)
+        V_c A^T of all classes.
+    """
+
+    inverses: ClassInverses
+    own_At: np.ndarray
+
+    @property
+    def nbytes(self):
+        return super().nbytes + self.inverses.nbytes + self.own_At.nbytes
+
+
 class FactorCache:
     """Factorised cells, the last ones used, within a bound on their memory.
 
@@ -147,6 +168,8 @@ class Cells:
         Positions of each cell's near rows.
     noise_variance : float or ndarray of shape (t,)
     cache : FactorCache
+    shared : bool
+        Whether there is one factor for all outputs, the regressions of classes.
     """
 
     X: np.ndarray
@@ -156,6 +179,7 @@ class Cells:
     own: list
     noise_variance: float | np.ndarray
     cache: FactorCache
+    shared: bool = False
 
     def __len__(self):
         return len(self.numbers)
@@ -187,46 +211,88 @@ class Cells:
 
     def _made(self, posterior, own):
         """A `Cell` for each of these."""
-        filled, nothing = [each for each in own if len(each)], _without_rows(posterior, self.X)
+        filled = [each for each in own if len(each)]
+        nothing = _without_rows(posterior, self.X, self.shared)
         if not filled:
             return [nothing] * len(own)
         needed, place = np.unique(np.concatenate(filled), return_inverse=True)
         places = np.split(place, np.cumsum([len(rows) for rows in filled[:-1]]))
         rows = self.rows.select(needed)
-        made = iter(_factorised(posterior, rows, places, self.noise_variance))
+        factorised = _factorised_for_classes if self.shared else _factorised
+        made = iter(factorised(posterior, rows, places, self.noise_variance))
         return [next(made) if len(each) else nothing for each in own]
 
 
-def _without_rows(posterior, X):
+def _without_rows(posterior, X, shared):
     """A cell where nothing is known besides u."""
     m, t = posterior.h.shape
-    none = np.empty((0, 0)), np.empty((0, t // len(posterior.H)))
-    factors = [Factor(*none) for _ in posterior.H]
-    return Cell(X[:0], np.empty((0, m)), factors, np.empty((0, t)), posterior.v_mean)
+    factors = [Factor(np.empty((0, 0)), np.empty((0, t // len(posterior.H)))) for _ in posterior.H]
+    nothing = X[:0], np.empty((0, m)), factors, np.empty((0, t)), posterior.v_mean
+    if shared:
+        none = ClassInverses(np.empty((0, 0)), Labels.of(np.empty((0, t))))
+        return LabelledCell(*nothing, none, np.empty((0, m)))
+    return Cell(*nothing)
+
+
+class _Places:
+    """Rows at each of some places, with their A^T and kernel matrices, made once for all.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    X : ndarray of shape (n, d)
+    places : list of ndarray of int
+    """
+
+    def __init__(self, posterior, X, places):
+        prior, triangles = posterior.prior, Groups.triangles(places)
+        self.posterior, self.places, self.index = posterior, places, triangles.rows
+        self.X, self.At = X, prior.whitened_rows(X)
+        self.K = prior.kernel.blocks(X, X, triangles)
+        self.own_At = [empty((len(own), self.At.shape[1])) for own in places]
+
+    def factorised(self, own, y, noise):
+        """For a slice of the outputs U, error, weights and what is left of v, in each place."""
+        y, v_mean = (np.ascontiguousarray(each[:, own]) for each in (y, self.posterior.v_mean))
+        sizes, t = [len(rows) for rows in self.places], y.shape[1]
+        error, weights = ([np.empty((n, t)) for n in sizes] for _ in range(2))
+        U, left = [empty((n, n)) for n in sizes], [v_mean.copy() for _ in sizes]
+        found = (U, error, weights, left)
+        failed = factorise(self.K, self.index, self.At, y, v_mean, noise, self.own_At, *found)
+        return failed, found
 
 
 def _factorised(posterior, rows, places, noise_variance):
-    """A `Cell` for the rows at each of some places; A^T is made once for all."""
-    prior, kernel, sizes = posterior.prior, posterior.prior.kernel, [len(own) for own in places]
-    X, targets = np.asarray(rows.X, dtype=np.float64), rows.targets
-    weight, _ = rows.weights
-    triangles = Groups.triangles(places)
-    At, K, m = prior.whitened_rows(X), kernel.blocks(X, X, triangles), len(posterior.h)
-    own_At, by_output = [empty((n, m)) for n in sizes], []
+    """A `Cell` for the rows at each of some places."""
+    made = _Places(posterior, np.asarray(rows.X, dtype=np.float64), places)
+    targets, (weight, _), by_output = rows.targets, rows.weights, []
     for own, s2 in outputs_by_noise(noise_variance):
-        y, v_mean = (np.ascontiguousarray(each[:, own]) for each in (targets, posterior.v_mean))
-        t = y.shape[1]
-        error, weights = ([np.empty((n, t)) for n in sizes] for _ in range(2))
-        U, left = [empty((n, n)) for n in sizes], [v_mean.copy() for _ in sizes]
-        found = (own_At, U, error, weights, left)
         own_weight = weight_of(weight, own)
-        failed = factorise(K, triangles.rows, At, y, v_mean, s2 / own_weight, *found)
+        failed, found = made.factorised(own, targets, s2 / own_weight)
         if failed >= 0:
             raise SingularBlockError(singular_block(s2, own_weight[places[failed]]))
-        by_output.append((U, error, weights, left))
+        by_output.append(found)
     cells = []
     for g, own in enumerate(places):
         factors = [Factor(U[g], error[g]) for U, error, *_ in by_output]
         weights, v_mean = (np.hstack([each[k][g] for each in by_output]) for k in (2, 3))
-        cells.append(Cell(X[own], own_At[g], factors, weights, v_mean))
+        cells.append(Cell(made.X[own], made.own_At[g], factors, weights, v_mean))
+    return cells
+
+
+def _factorised_for_classes(posterior, rows, places, noise_variance):
+    """A `LabelledCell` for the rows at each of some places."""
+    every = Labels.of(rows.weights[0] / noise_variance)
+    places = [own[every.select(own).order] for own in places]
+    made = _Places(posterior, np.asarray(rows.X, dtype=np.float64), places)
+    failed, found = made.factorised(slice(None), rows.targets, every.other)
+    if failed >= 0:
+        raise SingularBlockError(singular_block(1.0, 1.0 / every.other[places[failed]]))
+    cells = []
+    for own, At, U, _, weights, v_mean in zip(places, made.own_At, *found, strict=True):
+        inverses = ClassInverses(inverse_from_cholesky(transposed(U)), every.select(own))
+        solved_At = product(inverses.W, At)  # W A^T
+        la.gemm(solved_At, inverses.complete(weights), v_mean, True, False, -1.0, 1.0)
+        own_At = inverses.own(solved_At)
+        cells.append(LabelledCell(made.X[own], At, [], weights, v_mean, inverses, own_At))
     return cells

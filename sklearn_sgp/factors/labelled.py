@@ -11,6 +11,7 @@ The rows of all V_c together are as many as those of W (docs/theory.md, eq. 56).
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -71,9 +72,8 @@ class Labels:
     @cached_property
     def members(self):
         """Each class that is there, with the slice of `order` that has its rows."""
-        numbers, first = np.unique(self.number[self.order], return_index=True)
-        ends = [*first[1:], len(self)]
-        return [(int(c), slice(lo, hi)) for c, lo, hi in zip(numbers, first, ends, strict=True)]
+        ends = np.append(0, np.cumsum(np.bincount(self.number)))
+        return [(c, slice(lo, hi)) for c, (lo, hi) in enumerate(pairwise(ends)) if lo < hi]
 
     @cached_property
     def root(self):
