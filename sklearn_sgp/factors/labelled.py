@@ -17,7 +17,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .._core import _linalg as la
-from .._linalg import cholesky, inverse_from_cholesky, product
+from .._core._classes import factorise_classes, solve_classes
+from .._core._memory import empty
+from .._linalg import NotPositiveDefiniteError, inverse_from_cholesky, product
 
 # With fewer classes each has factorisations of its own, which is faster.
 SHARED_FROM = 3
@@ -70,15 +72,19 @@ class Labels:
         return np.argsort(self.number, kind="stable")
 
     @cached_property
+    def ends(self):
+        """Where the rows of each class begin in `order`, and their end."""
+        return np.append(0, np.cumsum(np.bincount(self.number)))
+
+    @property
     def members(self):
         """Each class that is there, with the slice of `order` that has its rows."""
-        ends = np.append(0, np.cumsum(np.bincount(self.number)))
-        return [(c, slice(lo, hi)) for c, (lo, hi) in enumerate(pairwise(ends)) if lo < hi]
+        return [(c, slice(lo, hi)) for c, (lo, hi) in enumerate(pairwise(self.ends)) if lo < hi]
 
     @cached_property
     def root(self):
-        """D of the rows in `order`, shape (n, 1)."""
-        return np.sqrt(self.less[self.order])[:, None]
+        """D of the rows in `order`, shape (n,)."""
+        return np.sqrt(self.less[self.order])
 
     @cached_property
     def log_ratio(self):
@@ -112,38 +118,32 @@ class ClassInverses:
     """
 
     def __init__(self, W, labels):
-        self.W, self.labels, self.T = W, labels, []
-        for _, own in labels.members:
-            rows, root = labels.order[own], labels.root[own]
-            G = W[rows[:, None], rows]
-            G *= -root
-            G *= root.T
-            G.flat[:: len(G) + 1] += 1.0
-            self.T.append(cholesky(G, overwrite=True))
+        self.W, self.labels = W, labels
+        self.T = empty((np.sum(np.diff(labels.ends) ** 2),))
+        # log |S_c| - log |S_0|, summed over classes
+        self.log_det = 2.0 * factorise_classes(W, labels.order, labels.ends, labels.root, self.T)
+        if not np.isfinite(self.log_det):
+            raise NotPositiveDefiniteError("the noise of a class leaves nothing of the covariance")
 
     @property
     def nbytes(self):
-        return self.W.nbytes + sum(T.nbytes for T in self.T)
-
-    def log_det(self):
-        """Sum over classes of log |S_c| - log |S_0|."""
-        return 2.0 * float(sum(np.log(np.diagonal(T)).sum() for T in self.T))
+        return self.W.nbytes + self.T.nbytes
 
     def own(self, solved):
         """V_c B of all classes, rows in the labels' order, from W B (n, k)."""
         found = np.take(solved, self.labels.order, axis=0)
-        found *= self.labels.root
-        for (_, own), T in zip(self.labels.members, self.T, strict=True):
-            la.trsm(T, found[own])
+        found *= self.labels.root[:, None]
+        solve_classes(self.T, self.labels.ends, found)
         return found
 
     def complete(self, solved):
-        """inv(S_c) y_c of all classes, in the place of W y (n, C)."""
-        # V_c y_c, and then V_c^T times it
+        """inv(S_c) y_c of all classes, in the place of W y (n, C); returns what W is multiplied by.
+
+        That is y less S_0 times the result.
+        """
         moved = self.own_column(solved)
-        for (_, own), T in zip(self.labels.members, self.T, strict=True):
-            la.trsm(T, moved[own], True)
-        moved *= self.labels.root
+        solve_classes(self.T, self.labels.ends, moved, True)
+        moved *= self.labels.root[:, None]
         spread = self.labels.spread(moved, solved.shape[1])
         la.gemm(self.W, spread, solved, False, False, 1.0, 1.0)
         return spread
@@ -190,7 +190,7 @@ class ClassTerms(NamedTuple):
         W = inverse_from_cholesky(L)
         inverses = ClassInverses(W, labels)
         P, p = inverses.own(product(W, At)), inverses.own_column(product(W, y))
-        return cls(P, p, labels.number[labels.order], 0.5 * inverses.log_det())
+        return cls(P, p, labels.number[labels.order], 0.5 * inverses.log_det)
 
     def add_to(self, every_H, h):
         """Add the information to that of each class; returns the constant."""
