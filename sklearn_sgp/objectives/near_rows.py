@@ -22,8 +22,9 @@ from ..factors.block_factors import (
     singular_block,
 )
 from ..factors.gradients import Gradient, noise_gradient
+from ..factors.labelled import Labels
 from ..gp.posterior import outputs_by_noise
-from .labelled import LabelledSolve, Labels
+from .labelled import LabelledSolve
 
 
 class NearRowsEvidence:
