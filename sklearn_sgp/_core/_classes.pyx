@@ -22,7 +22,7 @@ cdef int _check(const ptrdiff_t[::1] ends, ptrdiff_t n, ptrdiff_t size) except -
 def factorise_classes(
     const double[:, ::1] W,             # IN (n, n)
     const ptrdiff_t[::1] order,         # IN (n,): rows, class after class
-    const ptrdiff_t[::1] ends,          # IN (classes + 1,): where those of each begin, and their end
+    const ptrdiff_t[::1] ends,          # IN (classes + 1,): where those of each begin, and the end
     const double[::1] root,             # IN (n,): d of the rows in that order
     double[::1] T,                      # OUT (sum of n_c^2,): chol(1 - d W d)^T of each class
 ):

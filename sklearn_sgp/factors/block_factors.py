@@ -8,6 +8,7 @@ power alpha:
 All in whitened coordinates: A = inv(L) K(Z, X_B), shape (m, n), so that the mean is A^T v.
 """
 
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -72,6 +73,27 @@ def singular_block(noise_variance, weight):
     )
 
 
+@contextmanager
+def naming_block(noise_variance, weight):
+    """Context in which a covariance that is not positive definite is one of a block's rows.
+
+    Parameters
+    ----------
+    noise_variance : float
+    weight : ndarray of shape (n,)
+        Of its rows.
+
+    Raises
+    ------
+    SingularBlockError
+        If there is one.
+    """
+    try:
+        yield
+    except NotPositiveDefiniteError as error:
+        raise SingularBlockError(singular_block(noise_variance, weight)) from error
+
+
 def residual_cholesky(At, K, weight, noise_variance, alpha=1.0):
     """Lower Cholesky factor of R_B, in the place of K.
 
@@ -87,10 +109,8 @@ def residual_cholesky(At, K, weight, noise_variance, alpha=1.0):
     """
     la.syrk(At, K, -alpha, alpha)
     K.flat[:: len(K) + 1] += noise_variance / weight
-    try:
+    with naming_block(noise_variance, weight):
         return cholesky(K, overwrite=True)
-    except NotPositiveDefiniteError as error:
-        raise SingularBlockError(singular_block(noise_variance, weight)) from error
 
 
 @dataclass(frozen=True)
@@ -203,12 +223,10 @@ class DiagonalFactor:
         ratio = np.exp(labels.log_ratio)
         own = copy(self)
         own.s2, own.precision = self.s2 * ratio, self.precision / ratio
-        own.__dict__.pop("R", None)
+        own.__dict__.pop("R", None)  # of the noise before
         root = np.sqrt(self.weight * (1.0 / own.R - 1.0 / self.R))[:, None]
-        normaliser = own._normaliser() - self._normaliser()
-        return [
-            ClassTerms(transposed(self.A) * root, labels.column(self.y) * root, labels.number, normaliser)
-        ]
+        P, p, more = transposed(self.A), labels.column(self.y), own._normaliser()
+        return [ClassTerms(root * P, root * p, labels.number, more - self._normaliser())]
 
     def _normaliser(self):
         each = 0.5 * (LOG_2PI + np.log(self.R * self.precision))

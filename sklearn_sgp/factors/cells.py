@@ -13,12 +13,12 @@ import numpy as np
 from .._core import _linalg as la
 from .._core._cells import factorise, whiten
 from .._core._memory import empty
-from .._linalg import copy_of, inverse_from_cholesky, product, transposed
+from .._linalg import copy_of, inverse_from_cholesky, transposed
 from ..data.rows import Rows, weight_of
 from ..gp.posterior import outputs_by_noise
 from ..kernels import Groups
-from .block_factors import SingularBlockError, singular_block
-from .labelled import ClassInverses, Labels
+from .block_factors import SingularBlockError, naming_block, singular_block
+from .labelled import ClassFactors, Labels, share_factors
 
 # Numbers in the matrices of cells that are made together, about; neighbours share rows.
 _TOGETHER = 1 << 22
@@ -88,21 +88,24 @@ class Cell:
 
 @dataclass(frozen=True)
 class LabelledCell(Cell):
-    """A cell whose outputs are the regressions of classes; rows come class after class.
+    """A cell whose outputs are the regressions of classes, with one `Factor` for S_0.
+
+    Rows come class after class.
 
     Parameters
     ----------
-    inverses : ClassInverses
+    classes : ClassFactors
     own_At : ndarray of shape (n, m)
         V_c A^T of all classes.
     """
 
-    inverses: ClassInverses
+    classes: ClassFactors
     own_At: np.ndarray
+    is_whitened = True  # as inv(C)^T c is needed, inv(C) A^T is not worth while
 
     @property
     def nbytes(self):
-        return super().nbytes + self.inverses.nbytes + self.own_At.nbytes
+        return super().nbytes + self.classes.T.nbytes + self.own_At.nbytes
 
 
 class FactorCache:
@@ -168,8 +171,6 @@ class Cells:
         Positions of each cell's near rows.
     noise_variance : float or ndarray of shape (t,)
     cache : FactorCache
-    shared : bool
-        Whether there is one factor for all outputs, the regressions of classes.
     """
 
     X: np.ndarray
@@ -179,7 +180,6 @@ class Cells:
     own: list
     noise_variance: float | np.ndarray
     cache: FactorCache
-    shared: bool = False
 
     def __len__(self):
         return len(self.numbers)
@@ -212,13 +212,14 @@ class Cells:
     def _made(self, posterior, own):
         """A `Cell` for each of these."""
         filled = [each for each in own if len(each)]
-        nothing = _without_rows(posterior, self.X, self.shared)
+        shared = share_factors(self.rows)
+        nothing = _without_rows(posterior, self.X, shared)
         if not filled:
             return [nothing] * len(own)
         needed, place = np.unique(np.concatenate(filled), return_inverse=True)
         places = np.split(place, np.cumsum([len(rows) for rows in filled[:-1]]))
         rows = self.rows.select(needed)
-        factorised = _factorised_for_classes if self.shared else _factorised
+        factorised = _factorised_for_classes if shared else _factorised
         made = iter(factorised(posterior, rows, places, self.noise_variance))
         return [next(made) if len(each) else nothing for each in own]
 
@@ -226,11 +227,12 @@ class Cells:
 def _without_rows(posterior, X, shared):
     """A cell where nothing is known besides u."""
     m, t = posterior.h.shape
-    factors = [Factor(np.empty((0, 0)), np.empty((0, t // len(posterior.H)))) for _ in posterior.H]
-    nothing = X[:0], np.empty((0, m)), factors, np.empty((0, t)), posterior.v_mean
+    n_factors = 1 if shared else len(posterior.H)
+    X, At, U, weights = X[:0], np.empty((0, m)), np.empty((0, 0)), np.empty((0, t))
+    factors = [Factor(U, np.empty((0, t // n_factors))) for _ in range(n_factors)]
+    nothing = X, At, factors, weights, posterior.v_mean
     if shared:
-        none = ClassInverses(np.empty((0, 0)), Labels.of(np.empty((0, t))))
-        return LabelledCell(*nothing, none, np.empty((0, m)))
+        return LabelledCell(*nothing, ClassFactors(U, Labels.of(weights)), At)
     return Cell(*nothing)
 
 
@@ -288,11 +290,24 @@ def _factorised_for_classes(posterior, rows, places, noise_variance):
     failed, found = made.factorised(slice(None), rows.targets, every.other)
     if failed >= 0:
         raise SingularBlockError(singular_block(1.0, 1.0 / every.other[places[failed]]))
-    cells = []
-    for own, At, U, _, weights, v_mean in zip(places, made.own_At, *found, strict=True):
-        inverses = ClassInverses(inverse_from_cholesky(transposed(U)), every.select(own))
-        solved_At = product(inverses.W, At)  # W A^T
-        la.gemm(solved_At, inverses.complete(weights), v_mean, True, False, -1.0, 1.0)
-        own_At = inverses.own(solved_At)
-        cells.append(LabelledCell(made.X[own], At, [], weights, v_mean, inverses, own_At))
-    return cells
+    return [
+        _labelled_cell(made.X[own], At, *each, every.select(own))
+        for own, At, *each in zip(places, made.own_At, *found, strict=True)
+    ]
+
+
+def _labelled_cell(X, At, U, error, weights, v_mean, labels):
+    """Turn errors, weights and the rest of v of S_0 into those of each class."""
+    L, solved_At = transposed(U), copy_of(At)
+    with naming_block(1.0, 1.0 / labels.other):
+        classes = ClassFactors(inverse_from_cholesky(L), labels)
+    more = classes.added(weights)
+    la.trsm(L, more)
+    error += more
+    la.trsm(L, more, True)
+    weights += more
+    la.gemm(At, more, v_mean, True, False, -1.0, 1.0)
+    la.trsm(L, solved_At)
+    la.trsm(L, solved_At, True)
+    own_At = classes.own(solved_At)
+    return LabelledCell(X, At, [Factor(U, error)], weights, v_mean, classes, own_At)

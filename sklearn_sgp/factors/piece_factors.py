@@ -5,7 +5,7 @@ import numpy as np
 from .._linalg import copy_of
 from ..data.rows import weight_of
 from ..gp.posterior import outputs_by_noise
-from .block_factors import DenseFactor, DiagonalFactor, MixtureFactor
+from .block_factors import DenseFactor, DiagonalFactor, MixtureFactor, naming_block
 from .conditioned import ConditionedFactor
 from .labelled import Labels
 
@@ -76,5 +76,7 @@ def class_factors(prior, rows, noise_variance, model):
     terms : list of ClassTerms
     """
     labels = Labels.of(rows.weights[0] / noise_variance)
-    (factor,) = block_factors(prior, rows.with_weight(1.0 / labels.other), 1.0, model)
-    return factor, factor.class_terms(labels)
+    precision = 1.0 / labels.other
+    (factor,) = block_factors(prior, rows.with_weight(precision), 1.0, model)
+    with naming_block(1.0, precision):
+        return factor, factor.class_terms(labels)

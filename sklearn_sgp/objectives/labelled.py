@@ -5,7 +5,7 @@ import numpy as np
 from .._core import _linalg as la
 from .._linalg import NotPositiveDefiniteError, cholesky, inverse_from_cholesky, product
 from ..factors.block_factors import LOG_2PI
-from ..factors.labelled import ClassInverses
+from ..factors.labelled import ClassFactors
 
 
 class LabelledSolve:
@@ -22,12 +22,12 @@ class LabelledSolve:
     def __init__(self, K, y, labels):
         K.flat[:: len(K) + 1] += labels.other
         L = cholesky(K, overwrite=True)
-        self.y, self.inverses = y, ClassInverses(inverse_from_cholesky(L), labels)
-        of_shared = 2.0 * float(np.log(np.diagonal(L)).sum())
-        self.log_det = y.shape[1] * of_shared + self.inverses.log_det
-        self.V = self.inverses.own(self.inverses.W)  # all V_c
-        self.solved = product(self.inverses.W, np.ascontiguousarray(y))
-        self.inverses.complete(self.solved)
+        self.y, self.labels, self.W = y, labels, inverse_from_cholesky(L)
+        factors, of_shared = ClassFactors(self.W, labels), float(np.log(np.diagonal(L)).sum())
+        self.log_det = 2.0 * y.shape[1] * of_shared + factors.log_det
+        self.V = factors.own(self.W)  # all V_c
+        self.solved = product(self.W, np.ascontiguousarray(y))
+        la.gemm(self.W, factors.added(self.solved), self.solved, False, False, 1.0, 1.0)
 
     def log_density(self):
         """Sum over classes of log N(y_c; 0, S_c)."""
@@ -40,12 +40,13 @@ class LabelledSolve:
     def slope(self):
         """Its derivative in K, (sum of a_c a_c^T - inv(S_c)) / 2 with a_c = inv(S_c) y_c."""
         S_bar = product(self.solved, self.solved, trans_b=True)
-        la.axpy(-float(self.y.shape[1]), self.inverses.W, S_bar)
+        la.axpy(-float(self.y.shape[1]), self.W, S_bar)
         la.gemm(self.V, self.V, S_bar, True, False, -0.5, 0.5)
         return S_bar
 
     def precisions(self):
         """Diagonals of all inv(S_c), (n, C)."""
-        labels, of_class = self.inverses.labels, np.zeros(self.y.shape)
+        labels, of_class = self.labels, np.zeros(self.y.shape)
         of_class[np.arange(len(labels)), labels.number[labels.order]] = 1.0
-        return np.diagonal(self.inverses.W)[:, None] + (self.V * self.V).T @ of_class
+        more = product(self.V * self.V, of_class, trans_a=True)
+        return np.diagonal(self.W)[:, None] + more
