@@ -24,7 +24,7 @@ def factorise_classes(
     const ptrdiff_t[::1] order,         # IN (n,): rows, class after class
     const ptrdiff_t[::1] ends,          # IN (classes + 1,): where those of each begin, and the end
     const double[::1] root,             # IN (n,): d of the rows in that order
-    double[::1] T,                      # OUT (sum of n_c^2,): chol(1 - d W d)^T of each class
+    double[::1] U,                      # OUT (sum of n_c^2,): chol(1 - d W d)^T of each class
 ):
     """Factorise 1 - d W d between the rows of each class, row by row; 0 below the diagonals.
 
@@ -34,7 +34,7 @@ def factorise_classes(
     cdef double log_det = 0.0
     cdef blas_int n_, info = 0
     cdef char lower = b"L"
-    _check(ends, n, T.shape[0])
+    _check(ends, n, U.shape[0])
     if W.shape[1] != n or order.shape[0] != n or root.shape[0] != n:
         raise ValueError("classes: the shapes of the arrays do not agree")
     if n and (np.min(order) < 0 or np.max(order) >= n):
@@ -46,18 +46,18 @@ def factorise_classes(
                 continue
             for i in range(size):
                 for j in range(i):
-                    T[start + i * size + j] = 0.0
+                    U[start + i * size + j] = 0.0
                 for j in range(i, size):
-                    T[start + i * size + j] = (
+                    U[start + i * size + j] = (
                         -root[lo + i] * root[lo + j] * W[order[lo + i], order[lo + j]])
-                T[start + i * size + i] += 1.0
+                U[start + i * size + i] += 1.0
             n_ = <blas_int> size
-            dpotrf(&lower, &n_, &T[start], &n_, &info)
+            dpotrf(&lower, &n_, &U[start], &n_, &info)
             for i in range(size):
-                if info != 0 or not fabs(T[start + i * size + i]) < INFINITY:
+                if info != 0 or not fabs(U[start + i * size + i]) < INFINITY:
                     log_det = NAN
                     break
-                log_det += log(T[start + i * size + i])
+                log_det += log(U[start + i * size + i])
             if info != 0 or log_det != log_det:
                 log_det = NAN
                 break
@@ -66,18 +66,18 @@ def factorise_classes(
 
 
 def solve_classes(
-    double[::1] T,                      # IN as `factorise_classes` makes it
+    double[::1] U,                      # IN as `factorise_classes` makes it
     const ptrdiff_t[::1] ends,          # IN (classes + 1,)
     double[:, ::1] B,                   # IN/OUT (n, k): rows class after class
     bint trans=False,
 ):
-    """B of each class := inv(L) B with its factor L = T^T, or inv(L)^T B."""
+    """B of each class := inv(U^T) B with its U, or inv(U) B."""
     cdef ptrdiff_t c, lo, size, start = 0
     cdef blas_int n_, k_ = <blas_int> B.shape[1]
     cdef char right = b"R", lower = b"L", no = b"N"
     cdef char op = b"N" if trans else b"T"
     cdef double one = 1.0
-    _check(ends, B.shape[0], T.shape[0])
+    _check(ends, B.shape[0], U.shape[0])
     if B.shape[1] == 0:
         return
     with nogil:
@@ -86,5 +86,5 @@ def solve_classes(
             if size == 0:
                 continue
             n_ = <blas_int> size
-            dtrsm(&right, &lower, &op, &no, &k_, &n_, &one, &T[start], &n_, &B[lo, 0], &k_)
+            dtrsm(&right, &lower, &op, &no, &k_, &n_, &one, &U[start], &n_, &B[lo, 0], &k_)
             start += size * size

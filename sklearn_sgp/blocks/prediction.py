@@ -185,8 +185,8 @@ def _condition(posterior, a, cross, bounds, cells, number, own, solved=None):
 def _of_classes(posterior, a, cross, groups, bounds, cells):
     """The mean, and the rest for each class in turn (theory, eq. 57).
 
-    With f = V_c (k_B* - A^T a) of the rows of class c, |c|^2 is |f|^2 more than by S_0, and b is A
-    V_c^T f less.
+    With f = F_c (k_B* - A^T a) of the rows of class c, |c|^2 is |f|^2 more than by S_0, and b is A
+    F_c^T f less.
     """
     solved, of_class = np.empty_like(cross), [[] for _ in posterior.H]
     mean, b, squares = _condition(posterior, a, cross, bounds, cells, 0, slice(None), solved)

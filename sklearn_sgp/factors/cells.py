@@ -96,7 +96,7 @@ class LabelledCell(Cell):
     ----------
     classes : ClassFactors
     own_At : ndarray of shape (n, m)
-        V_c A^T of all classes.
+        F_c A^T of all classes.
     """
 
     classes: ClassFactors
@@ -105,7 +105,7 @@ class LabelledCell(Cell):
 
     @property
     def nbytes(self):
-        return super().nbytes + self.classes.T.nbytes + self.own_At.nbytes
+        return super().nbytes + self.classes.U.nbytes + self.own_At.nbytes
 
 
 class FactorCache:

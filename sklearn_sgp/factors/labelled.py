@@ -2,11 +2,11 @@
 
 With S_0 of the noise that rows have in the regressions of classes that are not theirs, that of
 class c is S_c = S_0 - diag(e) at its own rows alone. Each row has one class, so that with W =
-inv(S_0), D = diag(e)^(1/2) and the lower Cholesky factors T_c of 1 - D W D between rows of class c
+inv(S_0), D = diag(e)^(1/2) and the lower Cholesky factors L_c of 1 - D W D between rows of class c
 
-    inv(S_c) = W + V_c^T V_c,  V_c = inv(T_c) (D W at rows of c)        |S_c| = |S_0| |T_c|^2
+    inv(S_c) = W + F_c^T F_c,  F_c = inv(L_c) (D W at rows of c)        |S_c| = |S_0| |L_c|^2
 
-The rows of all V_c together are as many as those of W (docs/theory.md, eq. 56).
+The rows of all F_c together are as many as those of W (docs/theory.md, eq. 56).
 """
 
 from dataclasses import dataclass
@@ -105,7 +105,7 @@ class Labels:
 
 
 class ClassFactors:
-    """T_c of all classes.
+    """L_c of all classes; ``U`` holds them, transposed, one after the other.
 
     Parameters
     ----------
@@ -120,27 +120,27 @@ class ClassFactors:
     """
 
     def __init__(self, W, labels):
-        self.labels, self.T = labels, empty((np.sum(np.diff(labels.ends) ** 2),))
+        self.labels, self.U = labels, empty((np.sum(np.diff(labels.ends) ** 2),))
         # log |S_c| - log |S_0|, summed over classes
-        self.log_det = 2.0 * factorise_classes(W, labels.order, labels.ends, labels.root, self.T)
+        self.log_det = 2.0 * factorise_classes(W, labels.order, labels.ends, labels.root, self.U)
         if not np.isfinite(self.log_det):
             raise NotPositiveDefiniteError("the noise of a class leaves nothing of a covariance")
 
     def own(self, solved):
-        """V_c B of all classes, rows in the labels' order, from W B (n, k)."""
+        """F_c B of all classes, rows in the labels' order, from W B (n, k)."""
         found = np.take(solved, self.labels.order, axis=0)
         found *= self.labels.root[:, None]
-        solve_classes(self.T, self.labels.ends, found)
+        solve_classes(self.U, self.labels.ends, found)
         return found
 
     def own_column(self, solved):
-        """V_c y_c of all classes, rows in the labels' order, from W y (n, C); shape (n, 1)."""
+        """F_c y_c of all classes, rows in the labels' order, from W y (n, C); shape (n, 1)."""
         return self.own(self.labels.column(solved))
 
     def added(self, solved):
-        """What y_c must have more for W to be inv(S_c), from W y (n, C); of the same shape."""
+        """e_c with inv(S_c) y_c = W (y_c + e_c), all in one array (n, C), from W y."""
         moved = self.own_column(solved)
-        solve_classes(self.T, self.labels.ends, moved, True)
+        solve_classes(self.U, self.labels.ends, moved, True)
         moved *= self.labels.root[:, None]
         return self.labels.spread(moved, solved.shape[1])
 

@@ -25,7 +25,7 @@ class LabelledSolve:
         self.y, self.labels, self.W = y, labels, inverse_from_cholesky(L)
         factors, of_shared = ClassFactors(self.W, labels), float(np.log(np.diagonal(L)).sum())
         self.log_det = 2.0 * y.shape[1] * of_shared + factors.log_det
-        self.V = factors.own(self.W)  # all V_c
+        self.F = factors.own(self.W)  # all F_c
         self.solved = product(self.W, np.ascontiguousarray(y))
         la.gemm(self.W, factors.added(self.solved), self.solved, False, False, 1.0, 1.0)
 
@@ -41,12 +41,12 @@ class LabelledSolve:
         """Its derivative in K, (sum of a_c a_c^T - inv(S_c)) / 2 with a_c = inv(S_c) y_c."""
         S_bar = product(self.solved, self.solved, trans_b=True)
         la.axpy(-float(self.y.shape[1]), self.W, S_bar)
-        la.gemm(self.V, self.V, S_bar, True, False, -0.5, 0.5)
+        la.gemm(self.F, self.F, S_bar, True, False, -0.5, 0.5)
         return S_bar
 
     def precisions(self):
         """Diagonals of all inv(S_c), (n, C)."""
         labels, of_class = self.labels, np.zeros(self.y.shape)
         of_class[np.arange(len(labels)), labels.number[labels.order]] = 1.0
-        more = product(self.V * self.V, of_class, trans_a=True)
+        more = product(self.F * self.F, of_class, trans_a=True)
         return np.diagonal(self.W)[:, None] + more

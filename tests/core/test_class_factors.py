@@ -27,11 +27,11 @@ def dense():
 
 
 def test_classes_are_factorised():
-    W, order, root, T = case()
-    log_det = factorise_classes(W, order, ENDS, root, T)
+    W, order, root, U = case()
+    log_det = factorise_classes(W, order, ENDS, root, U)
     L = np.linalg.cholesky(dense())
     assert_allclose(log_det, np.log(np.diagonal(L)).sum(), rtol=1e-12)
-    parts = np.split(T, np.cumsum(SIZES**2)[:-1])
+    parts = np.split(U, np.cumsum(SIZES**2)[:-1])
     for part, size, lo in zip(parts, SIZES, ENDS, strict=False):
         own = slice(lo, lo + size)
         assert_allclose(part.reshape(size, size).T, L[own, own], atol=1e-12)
@@ -40,33 +40,33 @@ def test_classes_are_factorised():
 @pytest.mark.parametrize("k", [0, 1, 5])
 @pytest.mark.parametrize("trans", [False, True])
 def test_classes_are_solved(k, trans):
-    W, order, root, T = case()
-    factorise_classes(W, order, ENDS, root, T)
+    W, order, root, U = case()
+    factorise_classes(W, order, ENDS, root, U)
     B = np.random.default_rng(1).standard_normal((len(W), k))
     found, L = B.copy(), np.linalg.cholesky(dense())
-    solve_classes(T, ENDS, found, trans)
+    solve_classes(U, ENDS, found, trans)
     assert_allclose(found, np.linalg.solve(L.T if trans else L, B), atol=1e-12)
 
 
 @pytest.mark.parametrize("bad", [10.0, np.nan, np.inf])
 @pytest.mark.parametrize("row", [0, 3, 45])
 def test_a_class_that_does_not_factorise_is_told(row, bad):
-    W, order, root, T = case()
+    W, order, root, U = case()
     root[row] = bad
-    assert np.isnan(factorise_classes(W, order, ENDS, root, T))
+    assert np.isnan(factorise_classes(W, order, ENDS, root, U))
 
 
 def test_shapes_and_rows_are_checked():
-    W, order, root, T = case()
-    given = [W, order, ENDS, root, T]
+    W, order, root, U = case()
+    given = [W, order, ENDS, root, U]
     kept = [each.copy() for each in given[:4]]
     for i in range(5):
         with pytest.raises(ValueError, match="shapes of the arrays"):
             factorise_classes(*given[:i], np.ascontiguousarray(given[i][:-1]), *given[i + 1 :])
     with pytest.raises(ValueError, match="must hold rows"):
-        factorise_classes(W, order - 1, ENDS, root, T)
+        factorise_classes(W, order - 1, ENDS, root, U)
     with pytest.raises(ValueError, match="shapes of the arrays"):
-        solve_classes(T, ENDS, np.zeros((len(W) - 1, 2)))
+        solve_classes(U, ENDS, np.zeros((len(W) - 1, 2)))
     factorise_classes(*given)
     for array, before in zip(given, kept, strict=False):
         assert_array_equal(array, before)

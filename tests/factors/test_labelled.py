@@ -94,16 +94,16 @@ def test_jobs_change_nothing(name):
 
 
 def test_inverses_of_all_classes():
-    """W + V_c^T V_c is inv(S_c), and the determinants are those of the S_c."""
+    """W + F_c^T F_c is inv(S_c), and the determinants are those of the S_c."""
     case, rows = labelled_case()
     labels, K = Labels.of(rows.weight), case.kernel(case.X)
     S_0 = K + np.diag(labels.other)
     W, log_det = np.linalg.inv(S_0), 0.0
     factors = ClassFactors(W, labels)
-    V = factors.own(W)
+    F = factors.own(W)
     for c, own in labels.members:
         S = K + np.diag(VARIANCE[:, c])
-        assert_allclose(W + V[own].T @ V[own], np.linalg.inv(S), rtol=1e-10, atol=1e-13)
+        assert_allclose(W + F[own].T @ F[own], np.linalg.inv(S), rtol=1e-10, atol=1e-13)
         log_det += np.linalg.slogdet(S)[1] - np.linalg.slogdet(S_0)[1]
     assert_allclose(factors.log_det, log_det, rtol=1e-10)
     solved = np.column_stack(
