@@ -148,11 +148,12 @@ def condition(
     double[:, ::1] b,                   # IN/OUT (n, m): a on entry
     double[:, ::1] mean,                # IN/OUT (n, t): c^T whitened is added
     double[::1] squares,                # OUT (n,): |c|^2
+    double[::1] solved=None,            # OUT inv(C)^T c of all cells, as cross has c, or None
 ):
     """c = inv(C) (k_* - A^T a) and b = a - A inv(C)^T c of the test rows of all cells.
 
     Where a cell has more test rows than A has columns, inv(C) A^T is worth while: with it nothing
-    is solved for the transpose of C.
+    is solved for the transpose of C, unless that is asked for.
     """
     cdef ptrdiff_t g, n, rows, start = 0, m = a.shape[1], t = mean.shape[1], lo, largest = 0
     cdef double[:, ::1] A_g, U_g, y_g, W_g
@@ -160,6 +161,7 @@ def condition(
     cdef double *W = NULL
     cdef double *A_start = NULL
     cdef double *b_start = NULL
+    cdef double *solved_start
     cdef const double *a_start = NULL
     sizes, counts = [len(A) for A in At], np.diff(bounds)
     for n_g, A, factor, W_or_none, error in zip(
@@ -170,7 +172,8 @@ def condition(
     if (len(sizes) != len(counts) or bounds[0] != 0 or bounds[len(sizes)] != a.shape[0]
             or (counts < 0).any() or b.shape[0] != a.shape[0] or b.shape[1] != m
             or mean.shape[0] != a.shape[0] or t == 0 or squares.shape[0] != a.shape[0]
-            or cross.shape[0] != sum(n * rows for n, rows in zip(sizes, counts, strict=True))):
+            or cross.shape[0] != sum(n * rows for n, rows in zip(sizes, counts, strict=True))
+            or solved is not None and solved.shape[0] != cross.shape[0]):
         raise ValueError("condition: the shapes of the arrays do not agree")
     largest = max([n * rows for n, rows in zip(sizes, counts, strict=True)], default=0)
     room = np.empty(largest + 1)
@@ -186,9 +189,11 @@ def condition(
             if whitened_At[g] is not None:
                 W_g = whitened_At[g]
                 W = &W_g[0, 0]
+        solved_start = &room[0] if solved is None else &solved[start]
         with nogil:
             _conditioned(rows, n, m, t, &U_g[0, 0], A_start, W, &y_g[0, 0], a_start,
-                         &cross[start], b_start, &mean[lo, 0], &squares[lo], &room[0])
+                         &cross[start], b_start, &mean[lo, 0], &squares[lo], solved_start,
+                         solved is not None)
         start += n * rows
 
 
@@ -206,7 +211,8 @@ cdef void _conditioned(
     double *b,
     double *mean,
     double *squares,
-    double *room,               # for (rows, n)
+    double *solved,             # room for (rows, n)
+    bint is_wanted,
 ) noexcept nogil:
     """The same for one cell."""
     cdef blas_int n_ = <blas_int> n, m_ = <blas_int> m, t_ = <blas_int> t, r_ = <blas_int> rows
@@ -220,12 +226,13 @@ cdef void _conditioned(
     for i in range(rows):
         squares[i] = ddot(&n_, cross + i * n, &unit, cross + i * n, &unit)
     dgemm(&no, &no, &t_, &r_, &n_, &one, whitened, &t_, cross, &n_, &one, mean, &t_)
+    if is_wanted or m and whitened_At == NULL:
+        memcpy(solved, cross, rows * n * sizeof(double))
+        _solve(U, n, solved, rows, True)
     if m and whitened_At != NULL:
         dgemm(&no, &no, &m_, &r_, &n_, &minus, whitened_At, &m_, cross, &n_, &one, b, &m_)
     elif m:
-        memcpy(room, cross, rows * n * sizeof(double))
-        _solve(U, n, room, rows, True)
-        dgemm(&no, &no, &m_, &r_, &n_, &minus, At, &m_, room, &n_, &one, b, &m_)
+        dgemm(&no, &no, &m_, &r_, &n_, &minus, At, &m_, solved, &n_, &one, b, &m_)
 
 
 cdef void _solve(double *U, ptrdiff_t n, double *B, ptrdiff_t rows, bint trans) noexcept nogil:

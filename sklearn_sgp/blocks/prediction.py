@@ -6,9 +6,9 @@ import numpy as np
 
 from .._core import _linalg as la
 from .._core._cells import condition
-from .._linalg import copy_of, product, single_blas_thread
+from .._linalg import copy_of, product, single_blas_thread, transposed
 from .._parallel import group_bounds, map_groups, shares_memory
-from ..factors.cells import Cells, FactorCache
+from ..factors.cells import Cells, FactorCache, LabelledCell
 from ..kernels import Groups
 
 # Test rows that are predicted together.
@@ -91,6 +91,7 @@ class PICConditional:
             cells = self._cells(X, index, [k], np.array([0, len(index)]))
             (part,) = cells.parts(self.posterior)
             a, mean[index], parts = _project(self.posterior, *part)
+            parts = list(parts)
             within.append((index, self._within(X[index], a, parts)))
             roots[:, index] = [b for b, *_ in parts]
         covariances = np.stack([root @ root.T for root in roots], axis=2)  # (n, n, q)
@@ -102,9 +103,11 @@ class PICConditional:
         """Covariances that rows of one block have besides u, for each H."""
         K, own = self.posterior.prior.kernel.gram(X), []
         K -= product(a, a, trans_b=True)
-        for _, c, _ in parts:
-            c = c.reshape(len(X), c.size // len(X))
-            own.append(K - product(c, c, trans_b=True))
+        for _, roots, _ in parts:
+            own.append(copy_of(K))
+            for c in roots:
+                c = np.ascontiguousarray(c).reshape(len(X), c.size // len(X))
+                la.gemm(c, c, own[-1], False, True, -1.0, 1.0)
             np.fill_diagonal(own[-1], np.maximum(np.diagonal(own[-1]), 0.0))
         return own
 
@@ -150,30 +153,65 @@ def _mean(posterior, X, bounds, cells):
 
 
 def _project(posterior, X, bounds, cells):
-    """a, the mean (n, t), and for each H the root of the part through u, c, and |c|^2.
+    """a, the mean (n, t), and for each H the root of the part through u, roots c, and |c|^2.
 
     With c = inv(C) (k_B* - A^T a) and b = a - A inv(C)^T c, the mean is a^T m + c^T inv(C) (y -
     A^T m) and the variance k** - |a|^2 - |c|^2 + b^T S b (theory, eq. 32).
     """
-    a, cross, _ = _projections(posterior, X, bounds, cells)
-    At, mean, found = [cell.At for cell in cells], [], []
+    a, cross, groups = _projections(posterior, X, bounds, cells)
+    if isinstance(cells[0], LabelledCell):
+        return a, *_of_classes(posterior, a, cross, groups, bounds, cells)
+    mean, found = [], []
     for number, (precision, own) in enumerate(posterior.by_precision):
-        factors = [cell.factors[number] for cell in cells]
-        U, error = [factor.U for factor in factors], [factor.error for factor in factors]
-        whitened_At = [factor.whitened_At for factor in factors]
         c = cross if number == len(posterior.H) - 1 else cross.copy()
-        b, squares = copy_of(a), np.zeros(len(X))
-        mean.append(product(a, np.ascontiguousarray(posterior.v_mean[:, own])))
-        condition(U, At, whitened_At, error, bounds, a, c, b, mean[-1], squares)
+        own_mean, b, squares = _condition(posterior, a, c, bounds, cells, number, own)
         la.trmm_right(b, precision.L_inv, True)
-        found.append((b, c, squares))
+        mean.append(own_mean)
+        found.append((b, [c], squares))
     return a, np.hstack(mean), found
+
+
+def _condition(posterior, a, cross, bounds, cells, number, own, solved=None):
+    """Mean (n, t), b and |c|^2 by the factors of this number; c in the place of ``cross``."""
+    factors = [cell.factors[number] for cell in cells]
+    U, error = [factor.U for factor in factors], [factor.error for factor in factors]
+    At, whitened_At = [cell.At for cell in cells], [factor.whitened_At for factor in factors]
+    mean = product(a, np.ascontiguousarray(posterior.v_mean[:, own]))
+    b, squares = copy_of(a), np.zeros(len(a))
+    condition(U, At, whitened_At, error, bounds, a, cross, b, mean, squares, solved)
+    return mean, b, squares
+
+
+def _of_classes(posterior, a, cross, groups, bounds, cells):
+    """The mean, and the rest for each class in turn (theory, eq. 57).
+
+    With f = F_c (k_B* - A^T a) of the rows of class c, |c|^2 is |f|^2 more than by S_0, and b is A
+    F_c^T f less.
+    """
+    solved, of_class = np.empty_like(cross), [[] for _ in posterior.H]
+    mean, b, squares = _condition(posterior, a, cross, bounds, cells, 0, slice(None), solved)
+    for cell, (rows, columns, place) in zip(cells, groups, strict=True):
+        f = cell.classes.own(transposed(solved[place].reshape(len(rows), len(columns))))
+        own = slice(rows[0], rows[-1] + 1)
+        for c, part in cell.classes.labels.members:
+            of_class[c].append((own, f[part], cell.own_At[part]))
+    return mean, _each_class(posterior, b, cross, squares, of_class)
+
+
+def _each_class(posterior, shared_b, shared_c, shared_squares, of_class):
+    for precision, parts in zip(posterior.precisions, of_class, strict=True):
+        b, squares = copy_of(shared_b), shared_squares.copy()
+        for own, f, own_At in parts:
+            la.column_dots(f, f, squares[own])
+            la.gemm(f, own_At, b[own], True, False, -1.0, 1.0)
+        la.trmm_right(b, precision.L_inv, True)
+        yield b, [shared_c, *(f.T for _, f, _ in parts)], squares
 
 
 def _mean_variance(posterior, X, bounds, cells):
     """Mean (n, t) and variance (n, q) at test rows of some cells."""
     a, mean, parts = _project(posterior, X, bounds, cells)
-    unexplained, variance = posterior.prior.kernel.diag(X), np.empty((len(X), len(parts)))
+    unexplained, variance = posterior.prior.kernel.diag(X), np.empty((len(X), len(posterior.H)))
     la.row_dots(a, a, unexplained, -1.0)
     for number, (b, _, squares) in enumerate(parts):
         explained = np.zeros(len(X))

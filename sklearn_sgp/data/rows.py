@@ -117,6 +117,10 @@ class Rows:
         weight = (precision.T * counts).T
         return replace(self, weight=weight, counts=counts)
 
+    def with_weight(self, weight):
+        """The same rows with other weights, precisions of as many observations as before."""
+        return replace(self, weight=weight)
+
     def select(self, index):
         """Rows at a slice or an array of indices; a slice copies nothing."""
         weight, labels, counts = (
@@ -201,6 +205,10 @@ class ConditionedRows:
     weight = property(lambda self: self.rows.weight)
     weights = property(lambda self: self.rows.weights)
     targets = property(lambda self: self.rows.targets)
+
+    def with_weight(self, weight):
+        """As `Rows.with_weight`."""
+        return replace(self, rows=self.rows.with_weight(weight))
 
     @property
     def total_weight(self):

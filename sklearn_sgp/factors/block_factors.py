@@ -8,6 +8,8 @@ power alpha:
 All in whitened coordinates: A = inv(L) K(Z, X_B), shape (m, n), so that the mean is A^T v.
 """
 
+from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,6 +26,7 @@ from .._linalg import (
     transposed,
 )
 from .gradients import BlockGradient
+from .labelled import ClassTerms
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 
@@ -70,6 +73,27 @@ def singular_block(noise_variance, weight):
     )
 
 
+@contextmanager
+def naming_block(noise_variance, weight):
+    """Context in which a covariance that is not positive definite is one of a block's rows.
+
+    Parameters
+    ----------
+    noise_variance : float
+    weight : ndarray of shape (n,)
+        Of its rows.
+
+    Raises
+    ------
+    SingularBlockError
+        If there is one.
+    """
+    try:
+        yield
+    except NotPositiveDefiniteError as error:
+        raise SingularBlockError(singular_block(noise_variance, weight)) from error
+
+
 def residual_cholesky(At, K, weight, noise_variance, alpha=1.0):
     """Lower Cholesky factor of R_B, in the place of K.
 
@@ -85,10 +109,8 @@ def residual_cholesky(At, K, weight, noise_variance, alpha=1.0):
     """
     la.syrk(At, K, -alpha, alpha)
     K.flat[:: len(K) + 1] += noise_variance / weight
-    try:
+    with naming_block(noise_variance, weight):
         return cholesky(K, overwrite=True)
-    except NotPositiveDefiniteError as error:
-        raise SingularBlockError(singular_block(noise_variance, weight)) from error
 
 
 @dataclass(frozen=True)
@@ -196,6 +218,16 @@ class DiagonalFactor:
         quadratic = float(np.vdot(scale[:, None] * self.y, self.y))
         return -0.5 * quadratic - t * self._normaliser()
 
+    def class_terms(self, labels):
+        """What classes have more, if this factor has the noise of classes that no row has."""
+        ratio = np.exp(labels.log_ratio)
+        own = copy(self)
+        own.s2, own.precision = self.s2 * ratio, self.precision / ratio
+        own.__dict__.pop("R", None)  # of the noise before
+        root = np.sqrt(self.weight * (1.0 / own.R - 1.0 / self.R))[:, None]
+        P, p, more = transposed(self.A), labels.column(self.y), own._normaliser()
+        return [ClassTerms(root * P, root * p, labels.number, more - self._normaliser())]
+
     def _normaliser(self):
         each = 0.5 * (LOG_2PI + np.log(self.R * self.precision))
         each += _penalty(self.residual / self.s2, self.alpha)
@@ -269,6 +301,12 @@ class DenseFactor:
         repetitions = repetition_constant(w, self.s2, self.counts)
         return half_log_det + 0.5 * n * LOG_2PI + penalty + repetitions
 
+    def class_terms(self, labels):
+        """What classes have more, if this factor has the noise of classes that no row has."""
+        terms = ClassTerms.of_covariance(self.C, self._At, self.y, labels)
+        of_noise = 0.5 * float(labels.log_ratio.sum())
+        return [terms._replace(normaliser=(terms.normaliser - of_noise) / self.alpha)]
+
     def gradient(self, mean, covariance):
         """E_q[log t_B] for v ~ N(mean, covariance) and its derivatives (theory, eq. 29)."""
         A, t, n = self.A, self.y.shape[1], len(self.weight)
@@ -316,6 +354,12 @@ class MixtureFactor:
             la.axpy(share, own_H, H)
             h += share * own_h
         return constant
+
+    def class_terms(self, labels):
+        """As of a single model, each to its power."""
+        return [
+            terms.times(share) for share, block in self.parts for terms in block.class_terms(labels)
+        ]
 
     def gradient(self, mean, covariance):
         """As of a single model, the weighted sum."""

@@ -11,8 +11,9 @@ import numpy as np
 from .._core import _linalg as la
 from ..gp.posterior import Posterior, outputs_by_noise
 from .gradients import BlockGradient, GradientSums, pull_back
+from .labelled import share_factors
 from .passes import Pieces, each_made
-from .piece_factors import block_factors
+from .piece_factors import block_factors, class_factors
 
 
 class BlockSums(NamedTuple):
@@ -83,6 +84,9 @@ def block_sums(prior, pieces, noise_variance, model):
 
 
 def _sum_group(group, kept, prior, noise_variance, model):
+    # what is kept for a gradient is a factor of each class
+    if kept is None and share_factors(group[0]):
+        return _sum_of_classes(group, prior, noise_variance, model)
     m, y, constant = len(prior.Z), group[0].y, 0.0
     outputs = [own for own, _ in outputs_by_noise(noise_variance)]
     every_H = [np.zeros((m, m)) for _ in outputs]
@@ -91,6 +95,18 @@ def _sum_group(group, kept, prior, noise_variance, model):
         for factor, H, h in zip(factors, every_H, every_h, strict=True):
             constant += factor.add_to(H, h)
     return every_H, np.hstack(every_h), constant
+
+
+def _sum_of_classes(group, prior, noise_variance, model):
+    """The same where outputs are the regressions of classes."""
+    (m, t), constant = (len(prior.Z), group[0].y.shape[1]), 0.0
+    every_H, shared, h = [np.zeros((m, m)) for _ in range(t)], np.zeros((m, m)), np.zeros((m, t))
+    for rows in group:
+        factor, terms = class_factors(prior, rows, noise_variance, model)
+        constant += factor.add_to(shared, h) + sum(more.add_to(every_H, h) for more in terms)
+    for H in every_H:
+        la.axpy(1.0, shared, H)
+    return every_H, h, constant
 
 
 def _factors(group, kept, prior, noise_variance, model):

@@ -10,13 +10,15 @@ from threading import Lock
 
 import numpy as np
 
+from .._core import _linalg as la
 from .._core._cells import factorise, whiten
 from .._core._memory import empty
-from .._linalg import copy_of
+from .._linalg import copy_of, inverse_from_cholesky, transposed
 from ..data.rows import Rows, weight_of
 from ..gp.posterior import outputs_by_noise
 from ..kernels import Groups
-from .block_factors import SingularBlockError, singular_block
+from .block_factors import SingularBlockError, naming_block, singular_block
+from .labelled import ClassFactors, Labels, share_factors
 
 # Numbers in the matrices of cells that are made together, about; neighbours share rows.
 _TOGETHER = 1 << 22
@@ -82,6 +84,28 @@ class Cell:
             whiten(factor.U, At)
             factors.append(replace(factor, whitened_At=At))
         return replace(self, factors=factors)
+
+
+@dataclass(frozen=True)
+class LabelledCell(Cell):
+    """A cell whose outputs are the regressions of classes, with one `Factor` for S_0.
+
+    Rows come class after class.
+
+    Parameters
+    ----------
+    classes : ClassFactors
+    own_At : ndarray of shape (n, m)
+        F_c A^T of all classes.
+    """
+
+    classes: ClassFactors
+    own_At: np.ndarray
+    is_whitened = True  # as inv(C)^T c is needed, inv(C) A^T is not worth while
+
+    @property
+    def nbytes(self):
+        return super().nbytes + self.classes.U.nbytes + self.own_At.nbytes
 
 
 class FactorCache:
@@ -187,46 +211,103 @@ class Cells:
 
     def _made(self, posterior, own):
         """A `Cell` for each of these."""
-        filled, nothing = [each for each in own if len(each)], _without_rows(posterior, self.X)
+        filled = [each for each in own if len(each)]
+        shared = share_factors(self.rows)
+        nothing = _without_rows(posterior, self.X, shared)
         if not filled:
             return [nothing] * len(own)
         needed, place = np.unique(np.concatenate(filled), return_inverse=True)
         places = np.split(place, np.cumsum([len(rows) for rows in filled[:-1]]))
         rows = self.rows.select(needed)
-        made = iter(_factorised(posterior, rows, places, self.noise_variance))
+        factorised = _factorised_for_classes if shared else _factorised
+        made = iter(factorised(posterior, rows, places, self.noise_variance))
         return [next(made) if len(each) else nothing for each in own]
 
 
-def _without_rows(posterior, X):
+def _without_rows(posterior, X, shared):
     """A cell where nothing is known besides u."""
     m, t = posterior.h.shape
-    none = np.empty((0, 0)), np.empty((0, t // len(posterior.H)))
-    factors = [Factor(*none) for _ in posterior.H]
-    return Cell(X[:0], np.empty((0, m)), factors, np.empty((0, t)), posterior.v_mean)
+    n_factors = 1 if shared else len(posterior.H)
+    X, At, U, weights = X[:0], np.empty((0, m)), np.empty((0, 0)), np.empty((0, t))
+    factors = [Factor(U, np.empty((0, t // n_factors))) for _ in range(n_factors)]
+    nothing = X, At, factors, weights, posterior.v_mean
+    if shared:
+        return LabelledCell(*nothing, ClassFactors(U, Labels.of(weights)), At)
+    return Cell(*nothing)
+
+
+class _Places:
+    """Rows at each of some places, with their A^T and kernel matrices, made once for all.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    X : ndarray of shape (n, d)
+    places : list of ndarray of int
+    """
+
+    def __init__(self, posterior, X, places):
+        prior, triangles = posterior.prior, Groups.triangles(places)
+        self.posterior, self.places, self.index = posterior, places, triangles.rows
+        self.X, self.At = X, prior.whitened_rows(X)
+        self.K = prior.kernel.blocks(X, X, triangles)
+        self.own_At = [empty((len(own), self.At.shape[1])) for own in places]
+
+    def factorised(self, own, y, noise):
+        """For a slice of the outputs U, error, weights and what is left of v, in each place."""
+        y, v_mean = (np.ascontiguousarray(each[:, own]) for each in (y, self.posterior.v_mean))
+        sizes, t = [len(rows) for rows in self.places], y.shape[1]
+        error, weights = ([np.empty((n, t)) for n in sizes] for _ in range(2))
+        U, left = [empty((n, n)) for n in sizes], [v_mean.copy() for _ in sizes]
+        found = (U, error, weights, left)
+        failed = factorise(self.K, self.index, self.At, y, v_mean, noise, self.own_At, *found)
+        return failed, found
 
 
 def _factorised(posterior, rows, places, noise_variance):
-    """A `Cell` for the rows at each of some places; A^T is made once for all."""
-    prior, kernel, sizes = posterior.prior, posterior.prior.kernel, [len(own) for own in places]
-    X, targets = np.asarray(rows.X, dtype=np.float64), rows.targets
-    weight, _ = rows.weights
-    triangles = Groups.triangles(places)
-    At, K, m = prior.whitened_rows(X), kernel.blocks(X, X, triangles), len(posterior.h)
-    own_At, by_output = [empty((n, m)) for n in sizes], []
+    """A `Cell` for the rows at each of some places."""
+    made = _Places(posterior, np.asarray(rows.X, dtype=np.float64), places)
+    targets, (weight, _), by_output = rows.targets, rows.weights, []
     for own, s2 in outputs_by_noise(noise_variance):
-        y, v_mean = (np.ascontiguousarray(each[:, own]) for each in (targets, posterior.v_mean))
-        t = y.shape[1]
-        error, weights = ([np.empty((n, t)) for n in sizes] for _ in range(2))
-        U, left = [empty((n, n)) for n in sizes], [v_mean.copy() for _ in sizes]
-        found = (own_At, U, error, weights, left)
         own_weight = weight_of(weight, own)
-        failed = factorise(K, triangles.rows, At, y, v_mean, s2 / own_weight, *found)
+        failed, found = made.factorised(own, targets, s2 / own_weight)
         if failed >= 0:
             raise SingularBlockError(singular_block(s2, own_weight[places[failed]]))
-        by_output.append((U, error, weights, left))
+        by_output.append(found)
     cells = []
     for g, own in enumerate(places):
         factors = [Factor(U[g], error[g]) for U, error, *_ in by_output]
         weights, v_mean = (np.hstack([each[k][g] for each in by_output]) for k in (2, 3))
-        cells.append(Cell(X[own], own_At[g], factors, weights, v_mean))
+        cells.append(Cell(made.X[own], made.own_At[g], factors, weights, v_mean))
     return cells
+
+
+def _factorised_for_classes(posterior, rows, places, noise_variance):
+    """A `LabelledCell` for the rows at each of some places."""
+    every = Labels.of(rows.weights[0] / noise_variance)
+    places = [own[every.select(own).order] for own in places]
+    made = _Places(posterior, np.asarray(rows.X, dtype=np.float64), places)
+    failed, found = made.factorised(slice(None), rows.targets, every.other)
+    if failed >= 0:
+        raise SingularBlockError(singular_block(1.0, 1.0 / every.other[places[failed]]))
+    return [
+        _labelled_cell(made.X[own], At, *each, every.select(own))
+        for own, At, *each in zip(places, made.own_At, *found, strict=True)
+    ]
+
+
+def _labelled_cell(X, At, U, error, weights, v_mean, labels):
+    """Turn errors, weights and the rest of v of S_0 into those of each class."""
+    L, solved_At = transposed(U), copy_of(At)
+    with naming_block(1.0, 1.0 / labels.other):
+        classes = ClassFactors(inverse_from_cholesky(L), labels)
+    more = classes.added(weights)
+    la.trsm(L, more)
+    error += more
+    la.trsm(L, more, True)
+    weights += more
+    la.gemm(At, more, v_mean, True, False, -1.0, 1.0)
+    la.trsm(L, solved_At)
+    la.trsm(L, solved_At, True)
+    own_At = classes.own(solved_At)
+    return LabelledCell(X, At, [Factor(U, error)], weights, v_mean, classes, own_At)

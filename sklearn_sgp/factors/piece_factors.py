@@ -5,8 +5,9 @@ import numpy as np
 from .._linalg import copy_of
 from ..data.rows import weight_of
 from ..gp.posterior import outputs_by_noise
-from .block_factors import DenseFactor, DiagonalFactor, MixtureFactor
+from .block_factors import DenseFactor, DiagonalFactor, MixtureFactor, naming_block
 from .conditioned import ConditionedFactor
+from .labelled import Labels
 
 
 def block_factors(prior, rows, noise_variance, model):
@@ -56,3 +57,26 @@ def block_factors(prior, rows, noise_variance, model):
         return parts[0][1] if len(parts) == 1 else MixtureFactor(parts)
 
     return [factor(*each) for each in by_output]
+
+
+def class_factors(prior, rows, noise_variance, model):
+    """One factor of some rows for the regressions of all classes, and what these have more.
+
+    Parameters
+    ----------
+    prior, noise_variance, model
+        As in `block_factors`.
+    rows : Rows or ConditionedRows
+        Whose weights are those of labels.
+
+    Returns
+    -------
+    factor : DiagonalFactor, DenseFactor, MixtureFactor or ConditionedFactor
+        With the noise of classes that no row has, of all outputs.
+    terms : list of ClassTerms
+    """
+    labels = Labels.of(rows.weights[0] / noise_variance)
+    precision = 1.0 / labels.other
+    (factor,) = block_factors(prior, rows.with_weight(precision), 1.0, model)
+    with naming_block(1.0, precision):
+        return factor, factor.class_terms(labels)

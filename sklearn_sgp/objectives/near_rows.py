@@ -22,8 +22,9 @@ from ..factors.block_factors import (
     singular_block,
 )
 from ..factors.gradients import Gradient, noise_gradient
+from ..factors.labelled import Labels
 from ..gp.posterior import outputs_by_noise
-from .classes.labelled import LabelledSolve, Labels
+from .classes.labelled import LabelledSolve
 
 
 class NearRowsEvidence:
@@ -148,6 +149,8 @@ class _Group(NamedTuple):
         Rows that it is conditioned on.
     labels : tuple of Labels or None
         Where outputs have weights of their own: of all rows, and of the first.
+    constant : float
+        What the densities of all classes are less by, there, as they have weights.
     """
 
     X: np.ndarray
@@ -156,6 +159,7 @@ class _Group(NamedTuple):
     counts: np.ndarray
     n_before: int
     labels: tuple | None
+    constant: float
 
     @classmethod
     def of(cls, piece):
@@ -163,15 +167,16 @@ class _Group(NamedTuple):
         (before, own), rows = piece.groups[0], piece.rows
         rows = rows.select(np.concatenate([before, own]))
         X, (weight, counts) = np.asarray(rows.X, dtype=np.float64), rows.weights
-        k, labels = len(before), None
+        k, labels, constant = len(before), None, 0.0
         if weight.ndim == 2:
             labels = Labels.of(weight), Labels.of(weight[:k]) if k else None
-        return cls(X, rows.targets, weight, counts, k, labels)
+            constant = sum(repetition_constant(w[k:], 1.0, counts[k:]) for w in weight.T)
+        return cls(X, rows.targets, weight, counts, k, labels, constant)
 
 
 def _of_outputs(K, group, outputs):
     """Value of a group, and its derivatives in K, in the log noises and in the targets."""
-    _, y, weight, counts, k, _ = group
+    _, y, weight, counts, k, *_ = group
     value, K_bar, noise, y_bar = 0.0, None, np.zeros(len(outputs)), np.empty_like(y)
     for i, (own, s2) in enumerate(outputs):
         of_own = np.ascontiguousarray(y[:, own])
@@ -185,7 +190,7 @@ def _of_outputs(K, group, outputs):
 
 def _of_classes(K, group):
     """The same of classes, whose noise is known: joint density over that of the conditions."""
-    _, y, weight, counts, k, labels = group
+    y, k, labels = group.y, group.n_before, group.labels
     before = np.ascontiguousarray(K[:k, :k])
     solve = LabelledSolve(K, y, labels[0])
     value, K_bar, y_bar = solve.log_density(), solve.slope(), -solve.solved
@@ -194,14 +199,12 @@ def _of_classes(K, group):
         value -= solve.log_density()
         K_bar[:k, :k] -= solve.slope()
         y_bar[:k] += solve.solved
-    for w in weight.T:
-        value -= repetition_constant(w[k:], 1.0, counts[k:])
-    return value, K_bar, y_bar
+    return value - group.constant, K_bar, y_bar
 
 
 def _errors(group, kernel, outputs):
     """Errors of one group's rows, each by its own density p(y_n | y_N)."""
-    X, y, weight, _, k, _ = group
+    X, y, weight, _, k, *_ = group
     K, errors = kernel.gram(X), np.empty((len(y) - k, y.shape[1]))
     for own, s2 in outputs:
         L = _factorised(copy_of(K), weight, s2)

@@ -16,6 +16,8 @@ from sklearn_sgp.calibration import left_out
 KERNEL = ConstantKernel(6.0, "fixed") * RBF(0.8, "fixed")
 NAMES = np.array(["ash", "birch", "cedar", "date"])
 MODELS = ["sor", "dtc", "vfe", "fitc", "fic", "pitc", "pic", "lma", "vif"]
+# Each class has factors of its own, and one factor serves all.
+N_CLASSES = pytest.mark.parametrize("n_classes", [3, 4])
 
 
 def data(n=120, seed=0, n_classes=3):
@@ -66,9 +68,10 @@ def probabilities(mean, variance, temperature=1.0, n=200_000):
         {"model": "pic", "n_blocks": 1, "solver": "exact"},
     ],
 )
-def test_all_rows_near_are_the_exact_regressions(options):
+@N_CLASSES
+def test_all_rows_near_are_the_exact_regressions(options, n_classes):
     """Standard deviations, evidence and probabilities."""
-    (X, y), (X_new, _) = data(), data(6, seed=1)
+    (X, y), (X_new, _) = data(n_classes=n_classes), data(6, seed=1)
     fitted = made(**options).fit(X, y)
     mean, variance, evidence = dense(X, y, X_new, 0.02)
     assert_allclose(fitted.predict_std(X_new), np.sqrt(variance), atol=1e-7)
@@ -79,8 +82,9 @@ def test_all_rows_near_are_the_exact_regressions(options):
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_inducing_inputs_at_all_rows_are_the_exact_regressions(model):
-    (X, y), (X_new, _) = data(60), data(6, seed=1)
+@N_CLASSES
+def test_inducing_inputs_at_all_rows_are_the_exact_regressions(model, n_classes):
+    (X, y), (X_new, _) = data(60, n_classes=n_classes), data(6, seed=1)
     fitted = made(model=model, inducing=X, n_inducing=len(X), block_size=20).fit(X, y)
     _, variance, evidence = dense(X, y, X_new, 0.02)
     assert_allclose(fitted.objective_, evidence, rtol=1e-5)
@@ -91,8 +95,9 @@ def test_inducing_inputs_at_all_rows_are_the_exact_regressions(model):
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_weights_are_repetitions(model):
-    X, y = data(60)
+@N_CLASSES
+def test_weights_are_repetitions(model, n_classes):
+    X, y = data(60, n_classes=n_classes)
     weight = np.random.default_rng(1).integers(0, 4, len(X))
     options = {"model": model, "n_blocks": 1, "n_neighbors": 300, "inducing": X[:15]}
     weighted = made(**options).fit(X, y, sample_weight=weight)
@@ -101,12 +106,24 @@ def test_weights_are_repetitions(model):
     assert_allclose(weighted.objective_, repeated.objective_, rtol=1e-7)
 
 
-def test_weights_against_the_definition():
-    (X, y), (X_new, _) = data(), data(6, seed=1)
+@N_CLASSES
+def test_weights_against_the_definition(n_classes):
+    (X, y), (X_new, _) = data(n_classes=n_classes), data(6, seed=1)
     weight = np.random.default_rng(1).uniform(0.2, 3.0, len(X))
     fitted = made(model="vif", n_neighbors=200).fit(X, y, sample_weight=weight)
     _, variance, _ = dense(X, y, X_new, 0.02, weight)
     assert_allclose(fitted.predict_std(X_new), np.sqrt(variance), atol=1e-7)
+
+
+@pytest.mark.parametrize("model", ["vif", "pic", "lma", "fitc"])
+def test_jobs_change_nothing(model):
+    """Neither the fit nor predictions of many classes."""
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(-2.0, 2.0, (300, 2)), rng.integers(0, 12, 300)
+    options = {"model": model, "block_size": 40, "n_neighbors": 20}
+    one, two = (made(n_jobs=n_jobs, **options).fit(X, y) for n_jobs in (1, 2))
+    assert one.objective_ == two.objective_
+    assert_array_equal(one.predict_proba(X), two.predict_proba(X))
 
 
 @pytest.mark.parametrize("model", MODELS)

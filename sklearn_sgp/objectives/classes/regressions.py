@@ -2,7 +2,7 @@
 
 Every class has an H of its own, but rows of one class all add to it in one of two ways. Sums over
 the rows of each class give the H of all, and one matrix for each class takes the gradient back to
-its rows: all classes cost a row no more than one (docs/theory.md, eqs. 54 and 56).
+its rows: all classes cost a row no more than one (docs/theory.md, eqs. 54 and 58).
 """
 
 from dataclasses import dataclass
