@@ -196,10 +196,8 @@ class NearRows:
             total, _ = evidence(parameters)
             self.seconds_each = (time.perf_counter() - begin) / len(groups)
             if self.has_labels:
-                likelihood = task.start.likelihood
-                return LeftOutClasses.of_groups(
-                    evidence, parameters, likelihood
-                ).best_temperature()[1]
+                left_out = LeftOutClasses.of_groups(evidence, parameters, task.start.likelihood)
+                return left_out.best_temperature()[1]
         except NotPositiveDefiniteError:
             return -np.inf
         return total / evidence.weight

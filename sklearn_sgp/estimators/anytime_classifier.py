@@ -83,7 +83,7 @@ class AnytimeSGPClassifier(ClassBlocks, BlockLearning, BlockClassPredictions, Sp
     step_size, step_decay, step_power : float, default=0.1, 0.9, 0.75
         Length of the first step of "robbins-monro", and how the others become shorter.
 
-    n_inducing : int, default=128
+    n_inducing : int, default=256
         Largest number of inducing inputs. Fewer distinct rows give fewer inducing inputs.
 
     inducing : {"kmeans", "greedy", "random"} or array-like of shape (n_inducing, n_features), \
@@ -262,7 +262,7 @@ class AnytimeSGPClassifier(ClassBlocks, BlockLearning, BlockClassPredictions, Sp
         step_size=0.1,
         step_decay=0.9,
         step_power=0.75,
-        n_inducing=128,
+        n_inducing=256,
         inducing="kmeans",
         optimize_inducing=True,
         optimizer="auto",
