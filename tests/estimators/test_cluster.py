@@ -7,7 +7,12 @@ import pytest
 from joblib import parallel_config
 from numpy.testing import assert_allclose
 
-from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
+from sklearn_sgp import (
+    AnytimeSGPClassifier,
+    AnytimeSGPRegressor,
+    SVGPClassifier,
+    SVGPRegressor,
+)
 
 distributed = pytest.importorskip("distributed")
 # distributed's own, at start-up and shut-down
@@ -58,3 +63,26 @@ def test_a_cluster_gives_the_same(rng, client, estimator, predicts_by):
     assert sum(predicts_by in task for task in tasks) >= 2
     assert_allclose(got, expected, rtol=1e-6, atol=1e-6 * np.std(y))
     assert_allclose(remote.objective_, objective, rtol=1e-8)
+
+
+@pytest.mark.parametrize("n_classes", [3, 5])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        AnytimeSGPClassifier(solver="exact", n_blocks=6, n_neighbors=10),
+        AnytimeSGPClassifier(model="pic", n_blocks=6, blocks_per_step=2),
+        SVGPClassifier(),
+    ],
+    ids=["vif", "pic", "svgp"],
+)
+def test_classes_on_a_cluster(rng, client, estimator, n_classes):
+    """Probabilities are those of this process, with factors shared by classes or not."""
+    X = rng.uniform(0.0, 6.0, (2500, 1))
+    y = np.digitize(np.sin(2.0 * X[:, 0]), np.linspace(-0.8, 0.8, n_classes - 1))
+    X_new = np.linspace(0.0, 6.0, 500)[:, None]
+    estimator.set_params(n_inducing=8, max_iter=3, random_state=0)
+    expected = estimator.fit(X, y).predict_proba(X_new)
+    remote, tasks = on_cluster(client, estimator.fit, X, y)
+    assert len(tasks) >= 3
+    got, _ = on_cluster(client, remote.predict_proba, X_new)
+    assert_allclose(got, expected, rtol=1e-5, atol=1e-7)
