@@ -37,8 +37,9 @@ class AnytimeSGPClassifier(ClassBlocks, BlockLearning, BlockClassPredictions, Sp
         "dtc" learn under the variational bound, since their own marginal overfits.
 
     alpha_epsilon : float or "auto", default="auto"
-        Concentration of a class that was not seen, above 0. A small one makes probabilities
-        sharper. "auto" takes that of 0.1, 0.01, 0.001, 0.0001 which predicts left-out rows best.
+        Concentration of a class that was not seen, from 1e-12 to 100. A small one makes
+        probabilities sharper. "auto" takes that of 0.1, 0.01, 0.001, 0.0001 which predicts rows
+        left out of near ones best, and 0.01 for models that do not predict from near rows.
 
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes. They multiply ``sample_weight``. "balanced" gives all classes the
@@ -161,7 +162,8 @@ class AnytimeSGPClassifier(ClassBlocks, BlockLearning, BlockClassPredictions, Sp
         The concentration.
 
     temperature_ : float
-        What functions are divided by: 1 unless that gains 0.005 nats a row of left-out rows.
+        What functions are divided by: 1 unless another one gains 0.005 nats a row left out of near
+        ones, and more than the standard error of that. Always 1 without near rows.
 
     kernel_ : Kernel
         The kernel with learned parameters, in the form in which it was given.
@@ -238,7 +240,7 @@ class AnytimeSGPClassifier(ClassBlocks, BlockLearning, BlockClassPredictions, Sp
         for name, value in BLOCK_CONSTRAINTS.items()
         if name not in ("likelihood", "noise_variance", "noise_variance_bounds", "normalize_y")
     } | {
-        "alpha_epsilon": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+        "alpha_epsilon": [StrOptions({"auto"}), Interval(Real, 1e-12, 100, closed="both")],
         "class_weight": [None, StrOptions({"balanced"}), dict],
     }
     _fixed_after_fit = (*FIXED_AFTER_FIT, "alpha_epsilon")

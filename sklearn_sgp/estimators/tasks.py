@@ -119,8 +119,10 @@ class SparseGPClassifier(ClassifierMixin, ClassPredictions, BaseSparseGP):
         X, y, weight = self._validated(X, y, sample_weight, reset=reset, multi_output=False)
         _check_labels(y)
         if self.class_weight is not None:
-            of_class = self._weight_of_classes(y, np.unique(y) if classes is None else classes)
-            weight = of_class if weight is None else weight * of_class
+            weight = np.ones(len(y)) if weight is None else weight.copy()
+            counts = weight > 0.0  # other rows may have any label
+            known = np.unique(y[counts]) if classes is None else classes
+            weight[counts] *= self._weight_of_classes(y[counts], known, weight[counts])
         if reset and weight is not None and not weight.any():
             raise ValueError(
                 "class_weight must leave rows of weight above zero. Got "
@@ -136,7 +138,7 @@ class SparseGPClassifier(ClassifierMixin, ClassPredictions, BaseSparseGP):
                 "many rows of each class will come: give a dict."
             )
 
-    def _weight_of_classes(self, y, classes):
+    def _weight_of_classes(self, y, classes, weight):
         """Return the weight of each row's class, or raise a ValueError."""
         place = ClassLabels(classes, None).positions(y)
         if isinstance(self.class_weight, dict):
@@ -147,7 +149,8 @@ class SparseGPClassifier(ClassifierMixin, ClassPredictions, BaseSparseGP):
                     f"Got {self.class_weight!r}."
                 )
             return compute_class_weight(self.class_weight, classes=classes, y=classes)[place]
-        return compute_class_weight(self.class_weight, classes=classes, y=y)[place]
+        total = np.bincount(place, weight, len(classes))  # not the rows of scikit-learn 1.6
+        return (weight.sum() / (len(classes) * total[place])) if len(place) else np.empty(0)
 
     def _encoded(self, X, y, weight, classes):
         """Encode the labels of a first batch, and merge its repeated rows."""

@@ -14,6 +14,7 @@ from ..data.rows import random_index
 from ..factors.passes import CHUNK
 from ..optimize.lbfgs import ascend_lbfgs
 from .budget import LEAST_EVALUATIONS, MIN_SECONDS, Budget, measured_seconds
+from .classes.regressions import begins_with_regressions
 from .classes.start import from_regressions
 from .problem import FitResult
 from .starting_values import default_starts, random_starts, tried
@@ -57,7 +58,7 @@ def learn(problem):
         parameters, n_iter, n_steps = ascend_stochastic(problem, parameters, budget)
     elif problem.learns:
         run = {"auto": _auto, "lbfgs": _full_lbfgs}[problem.settings.optimizer]
-        if run is _auto and problem.start.likelihood.begins_with_regressions:
+        if run is _auto and begins_with_regressions(problem.start.likelihood):
             problem, parameters, n_iter = from_regressions(problem, budget, _auto)
         else:
             problem, parameters, n_iter = run(problem, budget)

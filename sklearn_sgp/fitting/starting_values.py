@@ -13,6 +13,7 @@ from ..kernels._compile import compile_without_noise
 from ..kernels._length_scales import input_scales, scale_places, with_shorter_scales
 from ..kernels._white_noise import fixed_unit_noise, starting_noise
 from ..optimize.parameters import Group, Parameters, ParameterSpace, TiedLengthScales
+from .classes.regressions import begins_with_regressions
 from .fingerprints import fingerprint, structure
 from .problem import Start
 
@@ -93,7 +94,7 @@ def _kernels(choices, likelihood, std, previous):
     if choices.kernel is not None:
         return [choices.kernel]
     tries = choices.tries if choices.learns else "one"
-    if tries == "labels" and not likelihood.begins_with_regressions:
+    if tries == "labels" and not begins_with_regressions(likelihood):
         tries = "one"
     kernels = default_kernels(std, tries)
     if previous is not None:
@@ -328,8 +329,8 @@ def default_kernels(std, tries):
     Inducing inputs alone follow what is smooth, and what is rough in a few columns: "smooth". A
     model that uses near rows can have a part that is rough in all: "local". Either part of a sum
     may vanish, so that it includes the kernels of its parts. Classes have one length scale for all
-    columns, in the units of X, or one for each where these are few: "classes". "labels" is the same
-    for what inducing inputs alone follow.
+    columns, in the units of X, or one for each where these are few: "classes". For what inducing
+    inputs alone follow, "labels", one for each comes first: nothing may be compared in short fits.
 
     Parameters
     ----------
@@ -347,10 +348,11 @@ def default_kernels(std, tries):
     middle, rough = _scaled(Matern, std, nu=1.5), _scaled(Matern, std, _ROUGH_VARIANCE, nu=0.5)
     if tries == "smooth":
         return [smooth, middle, smooth + rough]
-    if tries in ("isotropic", "classes", "labels"):
-        isotropic = _isotropic(std)
-        each_column = tries != "isotropic" and len(std) <= _MOST_SCALES
-        return [isotropic, smooth if tries == "labels" else smooth + rough][: 1 + each_column]
+    if tries == "labels":
+        return [smooth, _isotropic(std)]
+    if tries in ("isotropic", "classes"):
+        each_column = tries == "classes" and len(std) <= _MOST_SCALES
+        return [_isotropic(std), smooth + rough][: 1 + each_column]
     near = _scaled(Matern, std, _NEAR_VARIANCE, _SHORTER, nu=0.5)
     return [smooth + rough, middle + rough, smooth + near]
 

@@ -1,5 +1,7 @@
 """What likelihoods of classes share: offsets, frequencies of classes, moments of a softmax."""
 
+from numbers import Real
+
 import numpy as np
 
 from .._core._softmax import softmax_rows
@@ -38,6 +40,17 @@ def log_frequencies(weight):
     log_weight = np.log(np.where(present, weight, 1.0))
     log_weight[~present] = log_weight[present].mean()
     return log_weight - log_weight.max()
+
+
+def check_temperature(likelihood):
+    """Refuse a temperature that is no positive number, by a ValueError."""
+    temperature = likelihood.temperature
+    is_real = isinstance(temperature, Real) and not isinstance(temperature, bool)
+    if not (is_real and 0.0 < temperature < np.inf):
+        raise ValueError(
+            f"The 'temperature' parameter of {likelihood!r} must be a positive number. Got "
+            f"{temperature!r}: 1.0 leaves probabilities as they are."
+        )
 
 
 def check_class_offset(likelihood, shape):

@@ -17,6 +17,7 @@ import numpy as np
 from ._base import ExpectedLogDensity, Likelihood
 from ._classes import (
     check_class_offset,
+    check_temperature,
     log_frequencies,
     log_probability,
     softmax_moments,
@@ -35,7 +36,8 @@ class Softmax(Likelihood):
         None: the estimator takes the logarithms of the frequencies of the classes, by weight,
         relative to the largest; outside of an estimator 0.
     temperature : float, default=1.0
-        What the arguments of the softmax are divided by in predictions. Learning does not use it.
+        What the arguments of the softmax are divided by in predictions, positive. Learning does not
+        use it. ``optimizer="auto"`` chooses its own.
     """
 
     # A natural-gradient step uses the curvature of each class alone, and the curvature of all
@@ -46,6 +48,7 @@ class Softmax(Likelihood):
     # Steps class by class would find this slowly.
     shift_invariant = True
     begins_with_regressions = True
+    temperature = 1.0  # of pickles that have none
 
     def __init__(self, offset=None, temperature=1.0):
         self.offset, self.temperature = offset, temperature
@@ -62,6 +65,7 @@ class Softmax(Likelihood):
         -------
         likelihood : Likelihood
         """
+        check_temperature(self)
         if self.offset is not None:
             check_class_offset(self, weight.shape)
             return self

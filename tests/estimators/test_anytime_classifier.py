@@ -10,8 +10,9 @@ from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.model_selection import GridSearchCV
 
-from sklearn_sgp import AnytimeSGPClassifier
+from sklearn_sgp import AnytimeSGPClassifier, SVGPClassifier
 from sklearn_sgp.calibration import left_out
+from sklearn_sgp.estimators.in_blocks import classes
 
 KERNEL = ConstantKernel(6.0, "fixed") * RBF(0.8, "fixed")
 NAMES = np.array(["ash", "birch", "cedar", "date"])
@@ -222,3 +223,53 @@ def test_it_is_an_estimator():
     search = GridSearchCV(made(), {"alpha_epsilon": [0.01, 0.1]}, cv=3).fit(X, y)
     assert search.best_params_["alpha_epsilon"] in (0.01, 0.1)
     assert clone(search.best_estimator_).alpha_epsilon == search.best_params_["alpha_epsilon"]
+
+
+def test_values_of_alpha_are_compared_on_the_same_groups(monkeypatch):
+    """Whatever the random state is."""
+    seeds, same = [], classes.best_alpha
+
+    def noted(problem_at, alphas, seconds):
+        seeds.append([problem_at(alpha).rng.randint(2**31) for alpha in alphas])
+        return same(problem_at, alphas[:1], seconds)
+
+    monkeypatch.setattr(classes, "best_alpha", noted)
+    X = np.random.default_rng(0).uniform(-2.0, 2.0, (60, 2))
+    for state in (None, 0, np.random.RandomState(0)):
+        AnytimeSGPClassifier(max_iter=2, random_state=state).fit(X, X[:, 0] > 0.0)
+    assert all(len(set(of_one)) == 1 for of_one in seeds) and len(seeds) == 3
+
+
+@pytest.mark.parametrize("estimator", [AnytimeSGPClassifier, SVGPClassifier])
+@pytest.mark.parametrize("class_weight", ["balanced", {0: 1.0, 1: 3.0, 2: 1.0}])
+def test_rows_of_weight_zero_have_no_part_in_class_weights(estimator, class_weight):
+    """Nor need their labels be known."""
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(-2.0, 2.0, (120, 2)), rng.integers(0, 3, 120)
+    weight = np.where((y == 1) & (rng.uniform(size=120) < 0.8), 0.0, rng.uniform(0.5, 2.0, 120))
+    y[weight == 0.0] = rng.choice([0, 1, 7], (weight == 0.0).sum())
+    options = {"max_iter": 5, "n_inducing": 10, "random_state": 0, "class_weight": class_weight}
+    kept, p = weight > 0.0, []
+    for rows in (slice(None), kept):
+        model = estimator(**options).fit(X[rows], y[rows], sample_weight=weight[rows])
+        p.append(model.predict_proba(X))
+    assert_allclose(*p, rtol=1e-10)
+
+
+@pytest.mark.parametrize("alpha", [1e-320, 0.0, 1e16])
+def test_concentrations_that_cannot_be(alpha):
+    with pytest.raises(ValueError, match="alpha_epsilon"):
+        AnytimeSGPClassifier(alpha_epsilon=alpha).fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.parametrize("model", ["vfe", "fitc"])
+def test_without_near_rows_there_is_no_temperature(model):
+    X = np.random.default_rng(0).uniform(-2.0, 2.0, (80, 2))
+    fitted = AnytimeSGPClassifier(model=model, n_inducing=5, max_iter=5).fit(X, X[:, 0] > 0.0)
+    assert fitted.temperature_ == 1.0 and fitted.alpha_epsilon_ == 0.01
+
+
+def test_what_was_chosen_is_told(capsys):
+    X = np.random.default_rng(0).uniform(-2.0, 2.0, (80, 2))
+    AnytimeSGPClassifier(verbose=1, max_iter=3).fit(X, X[:, 0] > 0.0)
+    assert "alpha_epsilon=" in capsys.readouterr().out

@@ -15,6 +15,8 @@ from ...fitting.starting_values import start
 from ...likelihoods._names import check_classes, labels_as_targets
 from ...optimize.progress import Clock, Trace
 
+# Where near rows cannot tell a better one, as predictions do not use them.
+_USUAL_ALPHA = 0.01
 # Share of a time budget in which `alpha_epsilon` is chosen.
 _ALPHA_SHARE = 0.2
 # Rows of the groups that the kernel is learned from for each value of it.
@@ -45,7 +47,9 @@ class ClassBlocks:
             return Encoded(X, y, weight, targets, targets.likelihood, n_samples)
 
         alpha = self.alpha_epsilon
-        return encoded(self._best_alpha(encoded) if isinstance(alpha, str) else float(alpha))
+        if isinstance(alpha, str):
+            alpha = self._best_alpha(encoded) if self._uses_near_rows else _USUAL_ALPHA
+        return encoded(float(alpha))
 
     def _best_alpha(self, encoded):
         choices = replace(
@@ -56,15 +60,17 @@ class ClassBlocks:
             tries="isotropic",
         )
 
+        seed = check_random_state(self.random_state).randint(2**31)  # the same groups for all
+        seconds = None if self.max_time is None else _ALPHA_SHARE * self.max_time
+
         def problem_at(alpha):
-            data, rng = encoded(alpha), check_random_state(self.random_state)
+            data, rng = encoded(alpha), check_random_state(seed)
             rows = self._first_rows(data, None)
             started = start(rows, choices, data.likelihood, rng)
             settings = replace(self._settings(), init_size=_ALPHA_ROWS)
             trace = Trace(Clock(seconds))
             return Problem(rows, started, None, settings, trace, rng, is_interim=True)
 
-        seconds = None if self.max_time is None else _ALPHA_SHARE * self.max_time
         return best_alpha(problem_at, ALPHAS, np.inf if seconds is None else seconds)
 
     def _first_rows(self, data, labels):
@@ -76,8 +82,12 @@ class ClassBlocks:
         return _rows(X, self._targets.targets(place), weight, self._targets, labels)
 
     def _learn(self, data, progress, clock, learner, *, labels=None):
-        calibrated = partial(_calibrated, learner=learner)
-        super()._learn(data, progress, clock, calibrated, labels=labels)
+        if self._uses_near_rows:
+            learner = partial(_calibrated, learner=learner)
+        super()._learn(data, progress, clock, learner, labels=labels)
+        if self.verbose:
+            alpha, temperature = self.alpha_epsilon_, self.temperature_
+            print(f"probabilities: alpha_epsilon={alpha:g}, temperature={temperature:.3g}")
 
     def _default_kernels(self):
         return "classes"

@@ -64,6 +64,11 @@ class RegressionInference:
         return self.last.pass_task(prior, parameters, rows, sample, n_jobs)
 
 
+def begins_with_regressions(likelihood):
+    """Whether its classes do; one that does not derive from `Likelihood` need not say so."""
+    return getattr(likelihood, "begins_with_regressions", False)
+
+
 def held_out_classes(likelihood, q, rows):
     """`LeftOutClasses` of rows that q(u) does not know."""
     place, weight = rows.y[:, 0].astype(np.intp), rows.weights[0]

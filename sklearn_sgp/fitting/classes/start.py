@@ -15,11 +15,12 @@ import numpy as np
 from ..._linalg import NotPositiveDefiniteError
 from ...data.rows import random_index
 from ...kernels._length_scales import with_larger_variance
+from ...objectives.classes.left_out import is_better
 from ...objectives.sites import SiteBound
 from .regressions import RegressionInference, held_out_classes, regressions_of
 
-# Rows held out, at most, and as a share of all.
-_HELD_OUT, _HELD_OUT_SHARE = 2048, 0.2
+# Rows held out, at most, and as a share of all; with fewer rows than the last nothing is held out.
+_HELD_OUT, _HELD_OUT_SHARE, _LEAST_ROWS = 2048, 0.2, 20
 # Rows that tell the variance.
 _ROWS = 2048
 # Factors by which the variance of regressions is multiplied: these powers of 4, beginning at 16,
@@ -50,6 +51,8 @@ def from_regressions(problem, budget, learn):
     parameters : Parameters
     n_iter : int
     """
+    if len(problem.rows) < _LEAST_ROWS:
+        return learn(problem, budget)
     known, held_out = _parted(problem)
     last = problem.inference
     likelihood = regressions_of(last.likelihood, known, last.n_latent)
@@ -65,6 +68,8 @@ def from_regressions(problem, budget, learn):
     known = known.random_subset(_ROWS, problem.rng)
     search = VarianceSearch(problem, known, held_out, perf_counter() + _SHARE * budget.left())
     parameters, q = search.best(parameters)
+    if q is None:
+        return problem, parameters, n_iter
     problem.inference.keep_q(q, known.total_weight)
     likelihood = held_out_classes(problem.start.likelihood, q, held_out).calibrated()
     problem = replace(problem, start=replace(problem.start, likelihood=likelihood))
@@ -75,7 +80,7 @@ def from_regressions(problem, budget, learn):
 def _parted(problem):
     """Rows to learn from, and rows held out."""
     rows = problem.rows
-    size = max(1, min(_HELD_OUT, int(_HELD_OUT_SHARE * len(rows))))
+    size = min(_HELD_OUT, int(_HELD_OUT_SHARE * len(rows)))
     is_known = np.ones(len(rows), dtype=bool)
     is_known[random_index(len(rows), size, problem.rng)] = False
     return tuple(rows.select(np.flatnonzero(own)) for own in (is_known, ~is_known))
@@ -104,18 +109,21 @@ class VarianceSearch:
             _TOL * weight,
             with_inputs=False,
             n_jobs=problem.settings.n_jobs,
+            deadline=deadline,
         )
 
     def best(self, parameters):
-        """Parameters of the best variance, and their q(u)."""
+        """Parameters of the best variance, and their q(u); None where there is no time for it."""
         variances = self._variances(parameters)
         first = min(_FIRST, max(variances))
+        if perf_counter() > self.deadline:
+            return variances[first], None
         best, went_up = self._tried(variances[first]), False
-        for direction in (1, -1):
+        for direction in (1, -1):  # up first: most tables want more than the first one
             power = first + direction
             while power in variances and perf_counter() < self.deadline:
                 found = self._tried(variances[power])
-                if not _is_better(found[0], best[0], self.held_out.weights[0]):
+                if not is_better(found[0], best[0], self.held_out.weights[0]):
                     break
                 best, power, went_up = found, power + direction, direction > 0
             if went_up:
@@ -138,11 +146,3 @@ class VarianceSearch:
         _, q, _, _ = self.bound.at(parameters, self.problem.prior(parameters))
         classes = held_out_classes(self.problem.start.likelihood, q, self.held_out)
         return classes.log_probabilities(1.0), parameters, q
-
-
-def _is_better(log_p, best, weight):
-    """Whether log probabilities are larger by more than the standard error of their difference."""
-    gain = log_p - best
-    mean = np.average(gain, weights=weight)
-    error = np.sqrt(np.average((gain - mean) ** 2, weights=weight) / len(gain))
-    return mean > error

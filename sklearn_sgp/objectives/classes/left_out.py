@@ -12,6 +12,8 @@ from scipy.optimize import minimize_scalar
 
 # Bounds of the logarithm of a temperature.
 _LOG_TEMPERATURE = (np.log(0.1), np.log(10.0))
+# Of the prior of it. Fifty rows may all be right: then the smaller the better, but for this.
+_LOG_TEMPERATURE_STD = 0.5
 # A temperature that gains less, in nats a row, is not kept.
 _LEAST_GAIN = 5e-3
 
@@ -60,9 +62,10 @@ class LeftOutClasses:
         return float(np.average(self.log_probabilities(temperature), weights=self.weight))
 
     def best_temperature(self):
-        """The best temperature, and its value."""
+        """The best temperature, with a prior that few rows do not outweigh, and its value."""
+        price = 0.5 / (len(self.place) * _LOG_TEMPERATURE_STD**2)
         found = minimize_scalar(
-            lambda log_t: -self.value(np.exp(log_t)),
+            lambda log_t: price * log_t**2 - self.value(np.exp(log_t)),
             bounds=_LOG_TEMPERATURE,
             method="bounded",
             options={"xatol": 0.02},
@@ -70,8 +73,18 @@ class LeftOutClasses:
         return float(np.exp(found.x)), -float(found.fun)
 
     def calibrated(self):
-        """The likelihood with the best temperature, where that gains enough."""
-        temperature, value = self.best_temperature()
-        if value - self.value(self.likelihood.temperature) < _LEAST_GAIN:
-            return self.likelihood
+        """The likelihood with the best temperature, or with 1 where that is hardly better."""
+        temperature, _ = self.best_temperature()
+        before, after = self.log_probabilities(1.0), self.log_probabilities(temperature)
+        gain = np.average(after - before, weights=self.weight)
+        if gain < _LEAST_GAIN or not is_better(after, before, self.weight):
+            return self.at(1.0)
         return self.at(temperature)
+
+
+def is_better(log_p, before, weight):
+    """Whether log probabilities are larger by more than the standard error of their difference."""
+    gain = log_p - before
+    mean = np.average(gain, weights=weight)
+    error = np.sqrt(np.average((gain - mean) ** 2, weights=weight) / max(len(gain) - 1, 1))
+    return len(gain) > 1 and mean > error
