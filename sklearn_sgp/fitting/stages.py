@@ -15,7 +15,7 @@ from ..factors.passes import CHUNK
 from ..optimize.lbfgs import ascend_lbfgs
 from .budget import LEAST_EVALUATIONS, MIN_SECONDS, Budget, measured_seconds
 from .problem import FitResult
-from .starting_values import default_starts, random_starts, tried
+from .starting_values import default_starts, n_priced, random_starts, tried
 from .stochastic import ascend_stochastic
 from .weak_spots import warn_of_weak_spots
 
@@ -175,7 +175,7 @@ def _with_best_kernel(problem, rows, seconds, interim):
     def run(start):
         inference.kept, trial = None, replace(problem, start=start)
         found = _lbfgs(trial, start.parameters, rows, share, _FIRST_ITERATIONS, interim)
-        value = found[1] - price * len(start.parameters.theta)
+        value = found[1] - price * n_priced(start.parameters.expression)
         return value, trial, found, inference.kept, trace.cut_by
 
     trials = tried(until_cut(), run, trace)

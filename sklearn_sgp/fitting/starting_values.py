@@ -1,32 +1,36 @@
 """From what the user gave to starting values, bounds and the space of what is learned."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
 from .._linalg import NotPositiveDefiniteError
 from .._warnings import warn_caller
+from ..data.categories import InputColumns
 from ..data.inducing import choose_inducing, distinct_rows, given_inducing, is_new
 from ..data.rows import column_mean_std
 from ..kernels._compile import compile_without_noise
+from ..kernels._defaults import (
+    SHORTER,
+    default_kernels,
+    starting_length_scale,
+    with_categories,
+)
 from ..kernels._length_scales import input_scales, scale_places, with_shorter_scales
 from ..kernels._white_noise import fixed_unit_noise, starting_noise
+from ..kernels.categories._binding import bound_to, check_seen_codes
+from ..kernels.categories._node import category_places
 from ..optimize.parameters import Group, Parameters, ParameterSpace, TiedLengthScales
+from ..optimize.priors import Product, TiedCategories
 from .fingerprints import fingerprint, structure
 from .problem import Start
 
-_LENGTH_SCALE_RANGE = np.array([1e-4, 1e4])  # in units of the inputs' standard deviations
-# Of the rough part of a default kernel, at the start: as wide as the smooth one, or nearer.
-_ROUGH_VARIANCE, _NEAR_VARIANCE = 0.1, 0.5
-# Length scales of one more start for default kernels, as a share of the usual ones.
-_SHORTER = 0.15
 # Precision of the prior that ties length scales. Pure noise, 50 rows of 500 columns: 90 % intervals
 # of a local model hold 0.57 of new rows with 1, 0.88 with 4 and with 16.
 _TIES = 4.0
-# Columns, from which on classes have no length scale for each: labels of 1,257 digits of 64 pixels
-# have -0.035 nats with one for all, -0.056 with one for each.
-_MOST_SCALES = 32
+# Precisions of the prior of categories: of the logarithms of b, and of the entries of F.
+_CATEGORY_TIES = (4.0, 1.0)
 _USUAL_NOISE = (1e-4, 1.0)  # of random starts, in units of the scaled targets' variance
 _DEFAULT_NOISE_BOUNDS = fingerprint((1e-6, 1e3))
 
@@ -37,7 +41,8 @@ class Choices:
 
     ``noise_variance`` and its bounds are None for classifiers. ``ties_length_scales`` says whether
     a weak prior ties those of the default kernel. ``learns`` says whether anything is learned, and
-    ``tries`` which default kernels are; see `default_kernels`.
+    ``tries`` which default kernels are; see `default_kernels`. ``columns`` has the names of the
+    columns, and which are categories for the default kernel.
     """
 
     kernel: object
@@ -49,6 +54,7 @@ class Choices:
     ties_length_scales: bool = False
     learns: bool = True
     tries: str = "one"
+    columns: InputColumns = InputColumns()
 
 
 def start(rows, choices, likelihood, rng, previous=None, choose=None):
@@ -76,7 +82,7 @@ def start(rows, choices, likelihood, rng, previous=None, choose=None):
         If kernel, noise or inducing inputs are not what they must be.
     """
     center, std = column_mean_std(rows.X, rows.observations)
-    kernels = _kernels(choices, std, previous)
+    kernels = _kernels(rows, choices, std, previous)
     shared = (rows, choices, likelihood, previous, center, std)
     first = _start_with(
         kernels[0],
@@ -88,11 +94,14 @@ def start(rows, choices, likelihood, rng, previous=None, choose=None):
     return replace(first, alternatives=tuple(others))
 
 
-def _kernels(choices, std, previous):
+def _kernels(rows, choices, std, previous):
     """The given kernel, or default ones: that of an earlier fit alone, if it was one of them."""
+    names, categorical = choices.columns.names, choices.columns.categorical
     if choices.kernel is not None:
-        return [choices.kernel]
-    kernels = default_kernels(std, choices.tries if choices.learns else "one")
+        return [bound_to(choices.kernel, rows.X, names)]
+    tries = choices.tries if choices.learns else "one"
+    kernels = with_categories(partial(default_kernels, tries=tries), std, categorical)
+    kernels = [bound_to(kernel, rows.X, names) for kernel in kernels]
     if previous is not None:
         before = structure(previous.parameters.kernel.sklearn_kernel)
         return [kernel for kernel in kernels if structure(kernel) == before] or kernels
@@ -125,15 +134,27 @@ def _start_with(kernel, rows, choices, likelihood, previous, center, std, induci
             f"The kernel {kernel!r} has a part without analytic gradients: its parameters are "
             "learned by finite differences and the inducing inputs stay where they start.",
         )
-    tied = choices.kernel is None and choices.ties_length_scales
     space = ParameterSpace(
         tuple(_groups(choices, expression, likelihood, theta_bounds, noise_bounds, std)),
-        _ties(expression, std) if tied else None,
+        _prior(choices, expression, std),
     )
     default = ("theta",) if choices.kernel is None else ()
     if not whites and fingerprint(choices.noise_variance_bounds) == _DEFAULT_NOISE_BOUNDS:
         default = (*default, "log_noise")
-    return Start(kernel, likelihood, parameters, space, fingerprint(choices.inducing), default)
+    inducing = fingerprint(choices.inducing)
+    return Start(kernel, likelihood, parameters, space, inducing, default, columns=choices.columns)
+
+
+def _prior(choices, expression, std):
+    """The prior that ties what is learned of categories, and length scales; None without these."""
+    factors, categories = [], category_places(expression)
+    if any(place.size for pair in categories for place in pair):
+        factors.append(TiedCategories(tuple(categories), _CATEGORY_TIES))
+    if choices.kernel is None and choices.ties_length_scales:
+        factors.append(_ties(expression, np.delete(std, choices.columns.categorical)))
+    if len(factors) > 1:
+        return Product(tuple(factors))
+    return factors[0] if factors else None
 
 
 def _ties(expression, std):
@@ -150,7 +171,7 @@ def _groups(choices, expression, likelihood, theta_bounds, noise_bounds, std):
     if len(likelihood.theta):
         yield Group("likelihood", likelihood.theta_bounds)
     if choices.optimize_inducing and expression.differentiable_inputs:
-        yield Group("Z", None, starting_length_scale(std))
+        yield Group("Z", None, starting_length_scale(std), expression.held_columns)
 
 
 def _learned(previous, likelihood, parameters, bounds):
@@ -185,7 +206,9 @@ def _inducing_inputs(rows, choices, parameters, std, rng, choose, previous=None)
         old = previous.parameters.Z
         old = None if old.shape[1] != n_columns else old
     if not isinstance(method, str):
-        return given_inducing(method, n_columns) if old is None else old
+        Z = given_inducing(method, n_columns) if old is None else old
+        check_seen_codes(parameters.expression, Z, choices.columns.names)
+        return Z
     scale = input_scales(kernel, std)
     if old is not None and len(old) <= n_inducing:
         if choose is not None or len(old) == n_inducing:
@@ -265,8 +288,17 @@ def default_starts(start):
     """
     starts = [replace(one, alternatives=()) for one in (start, *start.alternatives)]
     if start.alternatives:
-        starts.append(replace(starts[0], parameters=shorter_start(start, _SHORTER)))
+        starts.append(replace(starts[0], parameters=shorter_start(start, SHORTER)))
     return starts
+
+
+def n_priced(expression):
+    """Number of free parameters of a kernel, those of a category counted once for all categories.
+
+    A prior ties these together, so that none is free to follow a few rows.
+    """
+    tied = [place for pair in category_places(expression) for place in pair if place.size]
+    return len(expression.theta) - sum(place.size - place[0].size for place in tied)
 
 
 def tried(starts, run, trace):
@@ -308,61 +340,3 @@ def _drawn(start, bounds, rng):
         drawn = rng.uniform(lower, upper)
         values[name] = drawn if np.ndim(start.values[name]) else float(drawn[0])
     return start.with_values(**values)
-
-
-def starting_length_scale(std):
-    """Length scales with which typical rows are about 2 squared length scales apart.
-
-    Inducing inputs are optimised in these units too: on kin40k that takes L-BFGS to a bound 125
-    nats higher in 60 iterations than units of ``std`` do.
-    """
-    return std * np.sqrt(len(std))
-
-
-def default_kernels(std, tries):
-    """Kernels among which a fit chooses by their evidence on some rows.
-
-    Inducing inputs alone follow what is smooth, and what is rough in a few columns: "smooth". A
-    model that uses near rows can have a part that is rough in all: "local". Either part of a sum
-    may vanish, so that it includes the kernels of its parts. Classes have one length scale for all
-    columns, in the units of X, or one for each where these are few: "classes".
-
-    Parameters
-    ----------
-    std : ndarray of shape (d,)
-        Standard deviations of the columns.
-    tries : {"one", "smooth", "local", "isotropic", "classes"}
-
-    Returns
-    -------
-    kernels : list of Kernel
-    """
-    smooth = _scaled(RBF, std)
-    if tries == "one":
-        return [smooth]
-    middle, rough = _scaled(Matern, std, nu=1.5), _scaled(Matern, std, _ROUGH_VARIANCE, nu=0.5)
-    if tries == "smooth":
-        return [smooth, middle, smooth + rough]
-    if tries in ("isotropic", "classes"):
-        isotropic = _isotropic(std)
-        each_column = tries == "classes" and len(std) <= _MOST_SCALES
-        return [isotropic, smooth + rough] if each_column else [isotropic]
-    near = _scaled(Matern, std, _NEAR_VARIANCE, _SHORTER, nu=0.5)
-    return [smooth + rough, middle + rough, smooth + near]
-
-
-def _isotropic(std):
-    """A variance times an RBF with one length scale for all columns."""
-    length_scale = float(np.sqrt((starting_length_scale(std) ** 2).mean()))
-    bounds = tuple(length_scale * _LENGTH_SCALE_RANGE)
-    return ConstantKernel(1.0, (1e-4, 1e4)) * RBF(length_scale, bounds)
-
-
-def _scaled(make, std, variance=1.0, share=1.0, **options):
-    """A variance times a stationary kernel with length scales of the columns, times a share."""
-    length_scale = starting_length_scale(std)
-    bounds = length_scale[:, None] * _LENGTH_SCALE_RANGE
-    length_scale = share * length_scale
-    if len(std) == 1:
-        length_scale, bounds = float(length_scale[0]), tuple(bounds[0])
-    return ConstantKernel(variance, (1e-4, 1e4)) * make(length_scale, bounds, **options)
