@@ -22,6 +22,17 @@ class InputColumns:
     names: tuple | None = None
     categorical: tuple = ()
 
+    def mask(self, n_features):
+        """Which columns are categories, shape (n_features,); None where none is."""
+        if not self.categorical:
+            return None
+        mask = np.zeros(n_features, dtype=bool)
+        mask[list(self.categorical)] = True
+        return mask
+
+
+PLAIN_COLUMNS = InputColumns()
+
 
 @dataclass(frozen=True)
 class CategoryCodes:
@@ -63,7 +74,7 @@ class CategoryCodes:
         encoders = []
         for column in columns:
             values = _column(X, column)
-            if _is_numeric(values) and _are_codes(values):
+            if not hasattr(X, "columns") and _are_codes(values):
                 encoders.append(None)
                 continue
             encoder = OrdinalEncoder(
@@ -138,13 +149,11 @@ def _column(X, column):
     return np.asarray(values)
 
 
-def _is_numeric(values):
-    return values.dtype.kind in "iuf"
-
-
 def _are_codes(values):
-    """Whether numbers are 0, 1, 2, ... without gaps."""
-    if values.min(initial=0) < 0 or not values.max(initial=0) < LARGEST_COUNT:
+    """Whether values are the numbers 0, 1, 2, ... without gaps."""
+    if values.dtype.kind not in "iuf" or values.min(initial=0) < 0:
+        return False
+    if not values.max(initial=0) < LARGEST_COUNT:
         return False
     found = np.unique(values)
     return np.array_equal(found, np.arange(len(found)))
@@ -188,8 +197,9 @@ def _with_columns(X, changed):
             copy[:, column] = values
         return copy
     named = {X.columns[column]: values for column, values in changed.items()}
-    if hasattr(X, "assign"):
-        return X.assign(**named)
-    import polars as pl
-
-    return X.with_columns(*(pl.Series(name, values) for name, values in named.items()))
+    if hasattr(X, "with_columns"):  # of polars
+        return X.with_columns(*(type(X[name])(name, values) for name, values in named.items()))
+    copy = X.copy(deep=False)
+    for name, values in named.items():
+        copy[name] = values
+    return copy

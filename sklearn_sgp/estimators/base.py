@@ -25,6 +25,7 @@ from .._compat import (
 from .._linalg import NotPositiveDefiniteError
 from .._parallel import resolved_jobs
 from .._version import __version__
+from ..data.categories import CategoryCodes, InputColumns
 from ..data.checks import check_size
 from ..data.rows import make_rows
 from ..data.targets import read_only_copy
@@ -33,6 +34,7 @@ from ..fitting.inference import inference_for
 from ..fitting.partial_fit import add_rows, more_inducing_inputs
 from ..fitting.problem import Problem, Settings
 from ..fitting.starting_values import Choices, start
+from ..kernels.categories._binding import check_seen_codes
 from ..likelihoods._names import has_sites, regression_likelihood
 from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
@@ -47,6 +49,7 @@ FIXED_AFTER_FIT = (
     "noise_variance",
     "noise_variance_bounds",
     "normalize_y",
+    "categorical_features",
 )
 
 SHARED_CONSTRAINTS = {
@@ -64,6 +67,7 @@ SHARED_CONSTRAINTS = {
     "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
     "learning_rate": [Interval(Real, 0, None, closed="neither")],
     "natural_step": [Interval(Real, 0, 1, closed="right")],
+    "categorical_features": [None, StrOptions({"from_dtype"}), "array-like"],
     "jitter": [Interval(Real, 0, 1e-3, closed="both")],
     "warm_start": ["boolean"],
     "n_jobs": [None, Integral],
@@ -113,6 +117,7 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
     `data.targets.Targets` or `ClassLabels`.
     """
 
+    _category_codes = None
     _ties_length_scales = False  # those of the default kernel
     n_restarts_optimizer = 0  # where it is no parameter
     _fixed_after_fit = FIXED_AFTER_FIT
@@ -143,9 +148,15 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
         if issparse(y):
             raise TypeError("y must be a dense array. Got a sparse one: pass y.toarray().")
         X, y = validate_data(
-            self, X, y, reset=reset, dtype=[np.float64, np.float32], order=None, **check_y
+            self,
+            self._coded(X, reset=reset),
+            y,
+            reset=reset,
+            dtype=[np.float64, np.float32],
+            order=None,
+            **check_y,
         )
-        check_size("X", X)
+        self._check_inputs(X, reset=reset)
         if sample_weight is not None:
             sample_weight = check_sample_weight(sample_weight, X, dtype=np.float64)
             check_size("sample_weight", sample_weight)
@@ -153,9 +164,32 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
 
     def _validated_inputs(self, X):
         check_is_fitted(self, "_result")
+        X = self._coded(X, reset=False)
         X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
-        check_size("X", X)
+        self._check_inputs(X, reset=False)
         return X
+
+    def _coded(self, X, *, reset):
+        """Return X with codes in its columns of categories, which a first batch decides."""
+        if reset:
+            given = None if issparse(X) else self.categorical_features
+            self._category_codes = None if given is None else CategoryCodes.fit(X, given)
+        codes = self._category_codes
+        return X if codes is None or issparse(X) else codes.transform(X)
+
+    def _check_inputs(self, X, *, reset):
+        """Refuse too large numbers, and what is no code where the kernel wants categories."""
+        check_size("X", X)
+        if not reset:
+            names = getattr(self, "feature_names_in_", None)
+            check_seen_codes(self._result.parameters.expression, X, names)
+
+    def _input_columns(self):
+        """Return names and categories of the columns of the first batch."""
+        names, codes = getattr(self, "feature_names_in_", None), self._category_codes
+        return InputColumns(
+            None if names is None else tuple(names), () if codes is None else codes.columns
+        )
 
     # ---- Learning
 
@@ -178,6 +212,7 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
             ties_length_scales=self._ties_length_scales,
             learns=self.optimizer is not None,
             tries=self._default_kernels(),
+            columns=self._input_columns(),
         )
 
     def _learn(self, data, progress, clock, learner, *, labels=None):
@@ -341,6 +376,7 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
             "likelihood_": result.public_likelihood,
             "inducing_points_": read_only_copy(result.parameters.Z),
             "objective_": result.objective - weight * targets.log_scale,
+            "is_categorical_": self._input_columns().mask(result.parameters.Z.shape[1]),
             "jitter_": result.jitter,
             "n_iter_": result.n_iter,
             "n_steps_": result.n_steps,

@@ -116,6 +116,13 @@ class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
         kernel and noise, or given these if ``optimizer=None``. Predictions stay in units of y. If
         rows come in batches, the first batch decides.
 
+    categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
+        Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of
+        a dataframe's categorical type. Their values, strings or numbers, become codes. With
+        ``kernel=None`` each category has a level and a function of the other columns, as far as
+        the objective gains by that; any other kernel should have a
+        :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
+
     jitter : float, default=1e-8
         Smallest value added to the diagonal of the inducing inputs' covariance, relative to its
         mean. It is raised tenfold, with a warning, while the sum is not positive definite.
@@ -170,6 +177,9 @@ class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
     y_mean_, y_scale_ : float or ndarray of shape (n_targets,)
         Centre and scale of the targets, after the transformation that ``normalize_y`` names.
 
+    is_categorical_ : ndarray of shape (n_features_in_,) or None
+        Which columns are categories by ``categorical_features``.
+
     jitter_ : float
         The value of ``jitter`` that was used.
 
@@ -204,9 +214,8 @@ class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
         model = SVGPRegressor(noise_variance=1.0, noise_variance_bounds="fixed", normalize_y=False)
         model.fit(X, y - y.mean(), sample_weight=1 / se**2)
 
-    With inducing inputs at the rows this is ``GaussianProcessRegressor(alpha=se**2)``. Take
-    ``predict_std(X, include_noise=False)``, and add the variance of the new observation's own
-    noise. With weights ``w``, ``objective_`` is smaller than the bound for the targets by
+    With Z = X this is ``GaussianProcessRegressor(alpha=se**2)``. Take ``predict_std(X,
+    include_noise=False)``, and add the variance of the new observation's own noise. With weights ``w``, ``objective_`` is smaller than the bound for the targets by
     ``((w - 1) * log(2 * pi) + log(w)).sum() / 2``.
 
     References
@@ -266,6 +275,7 @@ class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
         learning_rate=0.01,
         natural_step=0.1,
         normalize_y=True,
+        categorical_features=None,
         jitter=1e-8,
         warm_start=False,
         n_jobs=None,
@@ -292,6 +302,7 @@ class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
         self.learning_rate = learning_rate
         self.natural_step = natural_step
         self.normalize_y = normalize_y
+        self.categorical_features = categorical_features
         self.jitter = jitter
         self.warm_start = warm_start
         self.n_jobs = n_jobs

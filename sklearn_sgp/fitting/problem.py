@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.base import clone
 
-from ..data.categories import InputColumns
+from ..data.categories import PLAIN_COLUMNS, InputColumns
 from ..data.rows import Rows, random_index
 from ..gp.chunks import in_chunks
 from ..gp.jitter import (
@@ -90,7 +90,7 @@ class Start:
     inducing: object = None
     with_default_bounds: tuple = ()
     alternatives: tuple = ()
-    columns: InputColumns = InputColumns()
+    columns: InputColumns = PLAIN_COLUMNS
 
 
 @dataclass(frozen=True)

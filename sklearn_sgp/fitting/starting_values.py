@@ -7,7 +7,7 @@ import numpy as np
 
 from .._linalg import NotPositiveDefiniteError
 from .._warnings import warn_caller
-from ..data.categories import InputColumns
+from ..data.categories import PLAIN_COLUMNS, InputColumns
 from ..data.inducing import choose_inducing, distinct_rows, given_inducing, is_new
 from ..data.rows import column_mean_std
 from ..kernels._compile import compile_without_noise
@@ -54,7 +54,7 @@ class Choices:
     ties_length_scales: bool = False
     learns: bool = True
     tries: str = "one"
-    columns: InputColumns = InputColumns()
+    columns: InputColumns = PLAIN_COLUMNS
 
 
 def start(rows, choices, likelihood, rng, previous=None, choose=None):

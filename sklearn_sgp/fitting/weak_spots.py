@@ -1,8 +1,11 @@
 """What a fit says of its weak spots: bounds, too few iterations, variance left unexplained."""
 
+from itertools import chain
+
 import numpy as np
 
 from .._warnings import warn_caller
+from ..kernels.categories._node import category_places
 
 _ROWS = 2000
 _LEAST_ROWS = 60
@@ -35,7 +38,8 @@ def warn_of_weak_spots(problem, result, uses_blocks=False):
 def warn_at_bounds(start, parameters):
     """Warn where a kernel parameter or the noise variance is at a bound that the user chose.
 
-    Default bounds are far apart: noise-free targets end at one, and there is nothing to mend.
+    Default bounds are far apart: noise-free targets end at one, and there is nothing to mend. So it
+    is with a category that has no part of its own, or nothing in common with others.
 
     Parameters
     ----------
@@ -49,6 +53,9 @@ def warn_at_bounds(start, parameters):
         values = np.ravel(parameters.values[name])
         lower, upper = start.space.group(name).bounds.T
         free = ~np.isclose(lower, upper)
+        if name == "theta":
+            for place in chain(*category_places(parameters.expression)):
+                free[place] = False
         at_lower = np.flatnonzero(free & np.isclose(values, lower))
         at_upper = np.flatnonzero(free & np.isclose(values, upper))
         for which, bounds, words in (

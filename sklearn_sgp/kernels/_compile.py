@@ -38,7 +38,7 @@ def compile_kernel(kernel, center):
     ----------
     kernel : Kernel
         Sums, products and powers of the kernels that scikit-learn ships, ``Columns``,
-        ``Categorical``, or any other ``Kernel``. Central differences give the gradients of kernels that are not shipped.
+        ``Categorical``, or any other ``Kernel``, whose gradients are central differences.
     center : ndarray of shape (n_features,)
         Subtracted from the inputs of stationary parts, so that inputs far from 0 lose no digits.
 

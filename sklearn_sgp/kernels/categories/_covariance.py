@@ -79,8 +79,7 @@ class CategoryCovariance:
         places = self.places(left)
         K = np.empty((len(left), len(right)))
         la.gemm(self.rows[places], self.rows[self.places(right)], K, trans_b=True)
-        i, j = _matches(left, right)
-        K[i, j] += self.own[places[i]]
+        K += np.where(left[:, None] == right, self.own[places][:, None], 0.0)
         return K
 
     def pairs(self, left, right):
@@ -103,8 +102,7 @@ class CategoryCovariance:
         pulled = np.empty((len(right), self.rows.shape[1]))
         la.gemm(G, self.rows[to_left], pulled, trans_a=True)
         np.add.at(in_rows, to_right, pulled)
-        i, j = _matches(left, right)
-        np.add.at(in_own, to_left[i], G[i, j])
+        np.add.at(in_own, to_left, np.where(left[:, None] == right, G, 0.0).sum(axis=1))
         return self.to_categories(in_own, in_rows)
 
     def diag_vjp(self, codes, g):
@@ -122,8 +120,3 @@ class CategoryCovariance:
             in_F += in_rows[..., -1:, :] / len(self.factor)
             in_F += 2.0 * share[..., None] * (self.factor - self.rows[-1])
         return in_b, in_F
-
-
-def _matches(left, right):
-    """Pairs of places where two arrays of codes have the same code."""
-    return np.nonzero(left[:, None] == right)
