@@ -70,6 +70,8 @@ class CategoryCodes:
             If a column is not there, or has more categories than there may be.
         """
         X = _table(X)
+        if len(X.shape) != 2:
+            return cls((), (), 0)  # refused where inputs are validated
         columns = categorical_columns(X, categorical_features)
         encoders = []
         for column in columns:
@@ -90,7 +92,7 @@ class CategoryCodes:
         The same object where all columns have codes already.
         """
         X = _table(X)
-        if X.ndim != 2 or X.shape[1] != self.n_features:
+        if len(X.shape) != 2 or X.shape[1] != self.n_features:
             return X  # refused where inputs are validated
         changed = {
             column: _codes(encoder, _column(X, column))

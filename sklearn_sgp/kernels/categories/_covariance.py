@@ -58,7 +58,7 @@ class CategoryCovariance:
     def rows(self):
         """F with a last row for categories not seen before, shape (n_categories + 1, rank)."""
         if not len(self.factor):
-            return starting_factor(1, self.factor.shape[1])
+            return np.sqrt(_SHARED) * np.eye(1, self.factor.shape[1])
         return np.vstack([self.factor, self.factor.mean(axis=0)])
 
     @cached_property
@@ -91,6 +91,12 @@ class CategoryCovariance:
     def diag(self, codes):
         """Variances of codes."""
         return (np.einsum("ij,ij->i", self.rows, self.rows) + self.own)[self.places(codes)]
+
+    def drawn(self, count, rng):
+        """Numbers of mean product B, shape (n_categories + 1, count)."""
+        signs = rng.choice([-1.0, 1.0], (len(self.own), count))
+        numbers = np.sqrt(self.own)[:, None] * signs
+        return numbers + self.rows @ rng.choice([-1.0, 1.0], (self.rows.shape[1], count))
 
     def block_vjp(self, left, right, G):
         """Gradients of sum(G * block) in b and in F."""

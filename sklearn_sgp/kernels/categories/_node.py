@@ -19,6 +19,10 @@ class CategoricalNode(Leaf):
     differentiable_inputs = True  # the gradient in codes is zero
     holds_inputs = True
 
+    def variance(self, p):
+        """What the covariances are times: nothing besides F and b."""
+        return 1.0
+
     def __init__(self, diagonal, factor, rank):
         self.diagonal, self.factor, self.rank = diagonal, factor, rank
 
