@@ -20,9 +20,9 @@ from ..kernels._defaults import (
 from ..kernels._length_scales import input_scales, scale_places, with_shorter_scales
 from ..kernels._white_noise import fixed_unit_noise, starting_noise
 from ..kernels.categories._binding import bound_to, check_seen_codes
-from ..kernels.categories._node import category_places
+from ..kernels.categories._node import category_slots
 from ..optimize.parameters import Group, Parameters, ParameterSpace, TiedLengthScales
-from ..optimize.priors import Product, TiedCategories
+from ..optimize.priors import CategoryPlaces, Product, TiedCategories
 from .fingerprints import fingerprint, structure
 from .problem import Start
 
@@ -147,9 +147,9 @@ def _start_with(kernel, rows, choices, likelihood, previous, center, std, induci
 
 def _prior(choices, expression, std):
     """The prior that ties what is learned of categories, and length scales; None without these."""
-    factors, categories = [], category_places(expression)
-    if any(place.size for pair in categories for place in pair):
-        factors.append(TiedCategories(tuple(categories), _CATEGORY_TIES))
+    factors, places = [], tuple(CategoryPlaces(*slots) for slots in category_slots(expression))
+    if places:
+        factors.append(TiedCategories(places, _CATEGORY_TIES))
     if choices.kernel is None and choices.ties_length_scales:
         factors.append(_ties(expression, np.delete(std, choices.columns.categorical)))
     if len(factors) > 1:
@@ -292,13 +292,18 @@ def default_starts(start):
     return starts
 
 
-def n_priced(expression):
-    """Number of free parameters of a kernel, those of a category counted once for all categories.
+def price(expression, n_rows):
+    """What the free parameters of a kernel have to be worth, in nats.
 
-    A prior ties these together, so that none is free to follow a few rows.
+    Half the logarithm of the number of rows for each, as in the Bayesian information criterion.
+    What is learned of categories counts once for all of them, as a prior ties it together and few
+    iterations say little of what it will be worth: with a price for each category a sum was taken
+    where functions of 300 categories differ (RMSE 0.81, with a product 0.42).
     """
-    tied = [place for pair in category_places(expression) for place in pair if place.size]
-    return len(expression.theta) - sum(place.size - place[0].size for place in tied)
+    slots = category_slots(expression)
+    n_tied = sum(diagonal.size + factor.size for diagonal, factor, _ in slots)
+    n_shared = sum(bool(diagonal.size) + factor.shape[1] for diagonal, factor, _ in slots)
+    return 0.5 * np.log(n_rows) * (len(expression.theta) - n_tied + n_shared)
 
 
 def tried(starts, run, trace):

@@ -1,11 +1,9 @@
 """What a fit says of its weak spots: bounds, too few iterations, variance left unexplained."""
 
-from itertools import chain
-
 import numpy as np
 
 from .._warnings import warn_caller
-from ..kernels.categories._node import category_places
+from ..kernels.categories._node import category_slots
 
 _ROWS = 2000
 _LEAST_ROWS = 60
@@ -54,8 +52,8 @@ def warn_at_bounds(start, parameters):
         lower, upper = start.space.group(name).bounds.T
         free = ~np.isclose(lower, upper)
         if name == "theta":
-            for place in chain(*category_places(parameters.expression)):
-                free[place] = False
+            for diagonal, factor, _ in category_slots(parameters.expression):
+                free[diagonal] = free[factor] = False
         at_lower = np.flatnonzero(free & np.isclose(values, lower))
         at_upper = np.flatnonzero(free & np.isclose(values, upper))
         for which, bounds, words in (

@@ -7,20 +7,37 @@ import numpy as np
 
 
 @dataclass(frozen=True)
+class CategoryPlaces:
+    """Where what is learned of the categories of one kernel is among its free parameters.
+
+    Parameters
+    ----------
+    diagonal : ndarray of int, shape (C,) or (0,)
+        Of the logarithms of b; empty where b is fixed.
+    factor : ndarray of int, shape (C, rank) or (0, rank)
+        Of F.
+    fixed_variance : float
+        Mean of b where it is fixed, else 0.
+    """
+
+    diagonal: np.ndarray
+    factor: np.ndarray
+    fixed_variance: float = 0.0
+
+
+@dataclass(frozen=True)
 class TiedCategories:
     """Log density of what is learned of categories, which scatters about its mean over categories.
 
     A category of few rows has as many parameters as one of many: it stays near the mean of all,
-    which is also what a category is taken for that was not seen before. Values are those of
-    `kernels.categories`.
+    which is also what a category is taken for that was not seen before. The rows of F scatter in
+    units of the standard deviation of the kernel, so that its scale does not matter.
 
     Parameters
     ----------
-    places : tuple of (ndarray of int, ndarray of int)
-        Where the logarithms of b, shape (C,) or (0,), and F, shape (C, rank) or (0, rank), are in
-        theta.
+    places : tuple of CategoryPlaces
     precisions : pair of float
-        Inverse squared scatters of the logarithms of b, and of the entries of F.
+        Inverse squared scatters of the logarithms of b, and of the entries of F in these units.
     """
 
     places: tuple
@@ -29,13 +46,26 @@ class TiedCategories:
     def __call__(self, theta):
         """Value, up to a constant, and gradient."""
         value, gradient = 0.0, np.zeros_like(theta)
-        for pair in self.places:
-            for place, precision in zip(pair, self.precisions, strict=True):
-                if len(place):
-                    away = theta[place] - theta[place].mean(axis=0)
-                    gradient[place] = -precision * away
-                    value -= 0.5 * precision * float(np.vdot(away, away))
+        of_diagonal, of_factor = self.precisions
+        for place in self.places:
+            if len(place.diagonal):
+                away = theta[place.diagonal] - theta[place.diagonal].mean()
+                gradient[place.diagonal] -= of_diagonal * away
+                value -= 0.5 * of_diagonal * float(away @ away)
+            if len(place.factor):
+                value += _scatter(theta, place, of_factor, gradient)
         return value, gradient
+
+
+def _scatter(theta, place, precision, gradient):
+    """Log density of F; adds to the gradient."""
+    F, b = theta[place.factor], np.exp(theta[place.diagonal])
+    count, away = len(F), F - F.mean(axis=0)
+    variance = float(np.vdot(F, F) + b.sum()) / count + place.fixed_variance
+    value = -0.5 * precision * float(np.vdot(away, away)) / variance
+    gradient[place.factor] -= (precision * away + 2.0 * value * F / count) / variance
+    gradient[place.diagonal] -= value * b / (count * variance)
+    return value
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,7 @@ def test_columns_by_index_mask_or_name(given):
 @pytest.mark.parametrize("given", [[3], [-1], ["a"], [True], [0.5]])
 def test_columns_that_are_not_there_are_refused(given):
     """The error tells what came, and which columns there are."""
-    with pytest.raises(ValueError, match="'categorical_features'.*3 columns with no names"):
+    with pytest.raises(ValueError, match=r"'categorical_features'.*3 columns with no names"):
         categorical_columns(np.zeros((2, 3)), given)
 
 

@@ -218,7 +218,7 @@ def test_units_of_plain_kernels_divide_by_scales():
 
 
 def test_random_features_have_the_covariances_on_average():
-    """Means over draws of products of features are the kernel, of categories not seen before too."""
+    """Means over draws of products of features are the kernel, of new categories too."""
     kernel = Columns(RBF(1.2), [0]) * Columns(KERNEL, [1]) + Columns(KERNEL, [1])
     X = np.column_stack([np.linspace(-1.0, 1.0, 6), [0, 1, 2, 0, 3, 3]])
     compiled, rng = bound(kernel, 2), np.random.default_rng(0)

@@ -5,11 +5,12 @@ import pytest
 from numpy.testing import assert_allclose
 
 from sklearn_sgp.optimize.parameters import Group, ParameterSpace, TiedLengthScales
-from sklearn_sgp.optimize.priors import Product, TiedCategories
+from sklearn_sgp.optimize.priors import CategoryPlaces, Product, TiedCategories
 
 PLACES = (
-    (np.array([1, 2, 3]), np.array([[4, 5], [6, 7], [8, 9]])),
-    (np.empty(0, dtype=int), np.array([[10], [11]])),
+    CategoryPlaces(np.array([1, 2, 3]), np.array([[4, 5], [6, 7], [8, 9]])),
+    CategoryPlaces(np.empty(0, dtype=int), np.array([[10], [11]]), 0.7),
+    CategoryPlaces(np.array([12, 13]), np.empty((0, 2), dtype=int)),
 )
 CATEGORIES = TiedCategories(PLACES, (4.0, 0.5))
 SCALES = TiedLengthScales(np.zeros(3), (np.array([0, 1, 2]),), 2.0)
@@ -17,17 +18,29 @@ SCALES = TiedLengthScales(np.zeros(3), (np.array([0, 1, 2]),), 2.0)
 
 @pytest.fixture
 def theta():
-    return np.random.default_rng(0).standard_normal(13)
+    return np.random.default_rng(0).standard_normal(14)
 
 
 def test_categories_scatter_about_their_mean(theta):
-    """The log density is that of normal variables about the mean over categories."""
+    """The log density is that of normal variables about the mean, of F in units of the kernel."""
     expected = 0.0
-    for (diagonal, factor), terms in zip(PLACES, [(4.0, 0.5), (0.0, 0.5)], strict=True):
-        if len(diagonal):
-            expected -= 0.5 * terms[0] * ((theta[diagonal] - theta[diagonal].mean()) ** 2).sum()
-        expected -= 0.5 * terms[1] * ((theta[factor] - theta[factor].mean(axis=0)) ** 2).sum()
+    for place in PLACES:
+        log_b, F = theta[place.diagonal], theta[place.factor]
+        if len(log_b):
+            expected -= 0.5 * 4.0 * len(log_b) * log_b.var()
+        if len(F):
+            own = np.exp(log_b) if len(log_b) else np.full(len(F), place.fixed_variance)
+            variance = np.diag(F @ F.T + np.diag(own)).mean()
+            expected -= 0.5 * 0.5 * len(F) * F.var(axis=0).sum() / variance
     assert_allclose(CATEGORIES(theta)[0], expected)
+
+
+def test_the_scale_of_a_kernel_does_not_matter(theta):
+    """All covariances may be multiplied by a number."""
+    prior, larger = TiedCategories(PLACES[:1], (4.0, 0.5)), theta.copy()
+    larger[PLACES[0].factor] *= 3.0
+    larger[PLACES[0].diagonal] += 2.0 * np.log(3.0)
+    assert_allclose(prior(larger)[0], prior(theta)[0])
 
 
 @pytest.mark.parametrize("prior", [CATEGORIES, Product((CATEGORIES, SCALES))])

@@ -66,7 +66,7 @@ def category_leaves(expression):
     return [(leaf, int(own[0])) for leaf, own in every if isinstance(leaf, CategoricalNode)]
 
 
-def category_places(expression):
+def category_slots(expression):
     """Places of what is learned of categories among the free parameters of a compiled kernel.
 
     Parameters
@@ -75,8 +75,9 @@ def category_places(expression):
 
     Returns
     -------
-    places : list of (ndarray of int, ndarray of int)
-        Of b, shape (n_categories,), and of F, shape (n_categories, rank); empty where fixed.
+    slots : list of (ndarray of int, ndarray of int, float)
+        For each kernel over categories: of b, shape (n_categories,), and of F, shape (n_categories,
+        rank), each empty where it is fixed; and the mean of b where that is fixed, else 0.
     """
     place = np.cumsum(expression.free) - 1
     found = []
@@ -84,5 +85,6 @@ def category_places(expression):
         diagonal, factor = (
             place[slots][expression.free[slots]] for slots in (leaf.diagonal, leaf.factor)
         )
-        found.append((diagonal, factor.reshape(-1, leaf.rank)))
+        fixed = 0.0 if len(diagonal) else float(expression.values[leaf.diagonal].mean())
+        found.append((diagonal, factor.reshape(-1, leaf.rank), fixed))
     return found
