@@ -8,6 +8,7 @@ a `Group` with bounds and units where it is learned, and an entry in the objecti
     log_noise    natural logarithm of the noise variance, in units of the scaled targets: a number,
                  or one for each output, shape (t,)
     likelihood   the likelihood's own parameters, where it has any
+    mixing       weights of latent functions in outputs, where they are mixed, shape (t, Q)
     Z            inducing inputs, in units of X
 """
 
@@ -55,6 +56,11 @@ class Parameters:
     def likelihood_theta(self):
         """The likelihood's own parameters, shape (k,); empty where it has none."""
         return self.values.get("likelihood", _NONE)
+
+    @property
+    def mixing(self):
+        """Weights of latent functions in outputs, shape (t, Q); None where nothing is mixed."""
+        return self.values.get("mixing")
 
     @property
     def kernel(self):
