@@ -50,6 +50,7 @@ FIXED_AFTER_FIT = (
     "noise_variance_bounds",
     "normalize_y",
     "categorical_features",
+    "n_latent",
 )
 
 SHARED_CONSTRAINTS = {
@@ -117,7 +118,7 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
     `data.targets.Targets` or `ClassLabels`.
     """
 
-    _category_codes = None
+    _category_codes = n_latent = None  # where the latter is no parameter
     _ties_length_scales = False  # those of the default kernel
     n_restarts_optimizer = 0  # where it is no parameter
     _fixed_after_fit = FIXED_AFTER_FIT
@@ -147,15 +148,8 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
         """Return checked inputs, targets and weights. Weights of None stay None."""
         if issparse(y):
             raise TypeError("y must be a dense array. Got a sparse one: pass y.toarray().")
-        X, y = validate_data(
-            self,
-            self._coded(X, reset=reset),
-            y,
-            reset=reset,
-            dtype=[np.float64, np.float32],
-            order=None,
-            **check_y,
-        )
+        X, checks = self._coded(X, reset=reset), {"dtype": [np.float64, np.float32], **check_y}
+        X, y = validate_data(self, X, y, reset=reset, order=None, **checks)
         self._check_inputs(X, reset=reset)
         if sample_weight is not None:
             sample_weight = check_sample_weight(sample_weight, X, dtype=np.float64)
@@ -213,6 +207,7 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
             learns=self.optimizer is not None,
             tries=self._default_kernels(),
             columns=self._input_columns(),
+            n_latent=self.n_latent,
         )
 
     def _learn(self, data, progress, clock, learner, *, labels=None):
@@ -273,9 +268,15 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
         rng = check_random_state(self.random_state)
         rows = self._first_rows(data, labels)
         started = start(rows, self._choices(), data.likelihood, rng, previous, choose)
-        inference = inference_for(data.likelihood, data.targets.n_outputs)
+        inference = self._inference(data.likelihood, data.targets.n_outputs)
         settings, trace = self._settings(), Trace(clock)
         return Problem(rows, started, inference, settings, trace, rng, data.n_samples)
+
+    _inference = staticmethod(inference_for)  # how q(u) is found
+
+    def _later_settings(self):
+        """Return the settings of a later batch."""
+        return self._settings()
 
     def _first_rows(self, data, labels):
         """Make the `Rows` of a fit, or of its first batch."""
@@ -323,7 +324,7 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
 
     def _add_to_posterior(self, rows, clock):
         """Add a later batch of `partial_fit` to a posterior that rests on independent rows."""
-        before, settings = self._result, self._settings()
+        before, settings = self._result, self._later_settings()
         rows, noise = self._with_precisions(rows)
         rng = check_random_state(self.random_state)
         new_Z = more_inducing_inputs(self.inducing, self.n_inducing, rows, before.parameters, rng)
@@ -331,7 +332,7 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
             before,
             rows,
             settings=settings,
-            inference=inference_for(before.start.likelihood, self._targets.n_outputs),
+            inference=self._inference(before.start.likelihood, self._targets.n_outputs),
             clock=clock,
             total_samples=self.total_samples,
             new_Z=new_Z,

@@ -4,12 +4,21 @@ from numbers import Integral
 
 from .._compat import Interval
 from ..predictions.marginal_likelihood import MarginalLikelihood
+from ..predictions.mixed.regression import MixedPredictions
 from ..predictions.prior import PriorPredictions
+from .in_batches.mixed_outputs import MixedOutputs
 from .in_batches.regression import RegressionBatches
 from .tasks import REGRESSION_LIKELIHOODS, REGRESSOR_CONSTRAINTS, SparseGPRegressor
 
 
-class SVGPRegressor(RegressionBatches, PriorPredictions, MarginalLikelihood, SparseGPRegressor):
+class SVGPRegressor(
+    MixedOutputs,
+    MixedPredictions,
+    RegressionBatches,
+    PriorPredictions,
+    MarginalLikelihood,
+    SparseGPRegressor,
+):
     """Sparse Gaussian process regression for many rows.
 
     The model summarises the function by its values at ``n_inducing`` inducing inputs and keeps
@@ -48,6 +57,12 @@ class SVGPRegressor(RegressionBatches, PriorPredictions, MarginalLikelihood, Spa
         Only ``partial_fit`` uses it. None means that all rows are new. A number is that of the rows
         of the whole data set, which may come more than once. A row counts as one whatever its
         weight, and not at all if its weight is zero.
+
+    n_latent : int, default=None
+        None means that columns of y are independent outputs. A number is that of latent functions
+        which all outputs mix, ``f = W g`` with W the ``mixing_``, at most as many as outputs: they
+        share strength, and a target that is NaN was not observed. The noise must be Gaussian;
+        later batches of ``partial_fit`` then change the posterior only.
 
     n_inducing : int, default=256
         Largest number of inducing inputs. Fewer distinct rows give fewer inducing inputs.
@@ -149,6 +164,13 @@ class SVGPRegressor(RegressionBatches, PriorPredictions, MarginalLikelihood, Spa
         Learned noise variance, for each output its own, in units of normalised targets, for
         likelihoods with noise.
 
+    mixing_ : ndarray of shape (n_targets, n_latent) or None
+        Weights of the latent functions in the outputs, in units of normalised targets, up to a
+        rotation. None without ``n_latent``.
+
+    output_correlation_ : ndarray of shape (n_targets, n_targets) or None
+        Correlations of the outputs' functions under the prior. None without ``n_latent``.
+
     inducing_points_ : ndarray of shape (n_inducing, n_features)
         Inducing inputs, in units of X.
 
@@ -241,6 +263,7 @@ class SVGPRegressor(RegressionBatches, PriorPredictions, MarginalLikelihood, Spa
     _parameter_constraints = REGRESSOR_CONSTRAINTS | {
         "likelihood": REGRESSION_LIKELIHOODS,
         "total_samples": [None, Interval(Integral, 1, None, closed="left")],
+        "n_latent": [None, Interval(Integral, 1, None, closed="left")],
         "n_restarts_optimizer": [Interval(Integral, 0, None, closed="left")],
     }
 
@@ -255,6 +278,7 @@ class SVGPRegressor(RegressionBatches, PriorPredictions, MarginalLikelihood, Spa
         *,
         likelihood="gaussian",
         total_samples=None,
+        n_latent=None,
         n_inducing=256,
         inducing="kmeans",
         optimize_inducing=True,
@@ -282,6 +306,7 @@ class SVGPRegressor(RegressionBatches, PriorPredictions, MarginalLikelihood, Spa
         self.kernel = kernel
         self.likelihood = likelihood
         self.total_samples = total_samples
+        self.n_latent = n_latent
         self.n_inducing = n_inducing
         self.inducing = inducing
         self.optimize_inducing = optimize_inducing

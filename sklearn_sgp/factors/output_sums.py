@@ -54,6 +54,35 @@ class OutputSums:
 
 
 @dataclass(frozen=True)
+class OutputScalars:
+    """Sums over rows that a bound has besides (H, h): their weight, and sums for each output.
+
+    Of shape (t,): targets = sum w y^2, count = sum w, unexplained = sum w (k(x, x) - |a|^2).
+    """
+
+    weight: float
+    targets: np.ndarray
+    count: np.ndarray
+    unexplained: np.ndarray
+
+    @classmethod
+    def of(cls, rows, sums, patterns):
+        traces = np.empty(len(sums.count))
+        for own, gram in zip(patterns, sums.gram, strict=True):
+            traces[own] = np.trace(gram)
+        unexplained = np.maximum(sums.diagonal - traces, 0.0)
+        return cls(rows.total_weight, sums.targets, sums.count, unexplained)
+
+    def plus(self, other):
+        return OutputScalars(
+            self.weight + other.weight,
+            self.targets + other.targets,
+            self.count + other.count,
+            self.unexplained + other.unexplained,
+        )
+
+
+@dataclass(frozen=True)
 class OutputSumsCotangent:
     """Cotangents of those `OutputSums` that depend on the kernel, of the same shapes."""
 

@@ -25,6 +25,7 @@ from ..optimize.parameters import Group, Parameters, ParameterSpace, TiedLengthS
 from ..optimize.priors import CategoryPlaces, Product, TiedCategories
 from .fingerprints import fingerprint, structure
 from .problem import Start
+from .several_outputs.mixing import starting_mixing
 
 # Precision of the prior that ties length scales. Pure noise, 50 rows of 500 columns: 90 % intervals
 # of a local model hold 0.57 of new rows with 1, 0.88 with 4 and with 16.
@@ -42,7 +43,8 @@ class Choices:
     ``noise_variance`` and its bounds are None for classifiers. ``ties_length_scales`` says whether
     a weak prior ties those of the default kernel. ``learns`` says whether anything is learned, and
     ``tries`` which default kernels are; see `default_kernels`. ``columns`` has the names of the
-    columns, and which are categories for the default kernel.
+    columns, and which are categories for the default kernel. ``n_latent`` is the number of latent
+    functions that outputs mix, None for independent outputs.
     """
 
     kernel: object
@@ -55,6 +57,7 @@ class Choices:
     learns: bool = True
     tries: str = "one"
     columns: InputColumns = PLAIN_COLUMNS
+    n_latent: int | None = None
 
 
 def start(rows, choices, likelihood, rng, previous=None, choose=None):
@@ -123,6 +126,8 @@ def _start_with(kernel, rows, choices, likelihood, previous, center, std, induci
     values = {"theta": theta, "log_noise": np.log(noise)}
     if len(likelihood.theta):
         values["likelihood"] = likelihood.theta
+    if choices.n_latent is not None:
+        values["mixing"] = starting_mixing(rows, choices.n_latent)
     bounds = {"theta": theta_bounds, "likelihood": likelihood.theta_bounds}
     if noise_bounds is not None:
         bounds["log_noise"] = np.log(noise_bounds)
@@ -170,6 +175,8 @@ def _groups(choices, expression, likelihood, theta_bounds, noise_bounds, std):
         yield Group("log_noise", np.log(noise_bounds))
     if len(likelihood.theta):
         yield Group("likelihood", likelihood.theta_bounds)
+    if choices.n_latent is not None:
+        yield Group("mixing", None)
     if choices.optimize_inducing and expression.differentiable_inputs:
         yield Group("Z", None, starting_length_scale(std), expression.held_columns)
 
@@ -185,11 +192,14 @@ def _learned(previous, likelihood, parameters, bounds):
         kept.append("log_noise")
     if type(previous.start.likelihood) is type(likelihood) and len(old.likelihood_theta):
         kept.append("likelihood")
-    return {
+    values = {
         name: _clipped(old.values[name], bounds[name])
         for name in kept
         if name in bounds and np.shape(old.values[name]) == np.shape(parameters.values.get(name))
     }
+    if old.mixing is not None and np.shape(old.mixing) == np.shape(parameters.mixing):
+        values["mixing"] = old.mixing
+    return values
 
 
 def _clipped(value, bounds):

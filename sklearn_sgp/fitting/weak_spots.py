@@ -111,6 +111,8 @@ def warn_of_unexplained(rows, posterior, likelihood):
     if not has_own_mean or min(len(rows), rows.total_weight) < _LEAST_ROWS:
         return
     sample = rows.select(slice(None, None, -(-len(rows) // _ROWS)))
+    if np.isnan(sample.y).any():
+        return
     X, y = np.asarray(sample.X, dtype=np.float64), sample.targets
     explained = _explained(y, posterior.mean(X))
     if not explained < _LITTLE:

@@ -10,7 +10,10 @@ from sklearn_sgp.factors.output_sums import outputs_by_rows
 from sklearn_sgp.gp.prior import Prior
 from sklearn_sgp.kernels import compile_kernel
 from sklearn_sgp.objectives.collapsed import collapsed_bound
-from sklearn_sgp.objectives.coregionalised import coregionalised_bound, optimal_coregionalised
+from sklearn_sgp.objectives.several_outputs.bound import (
+    coregionalised_bound,
+    optimal_coregionalised,
+)
 from sklearn_sgp.optimize.parameters import Group, Parameters, ParameterSpace
 
 DELTA, N, T, Q = 1e-6, 40, 3, 2

@@ -5,45 +5,38 @@ docs/theory.md, eqs. 59 to 61; in nats, for targets as scaled. Targets that are 
 
 import numpy as np
 
-from .._linalg import NotPositiveDefiniteError, sandwich
-from ..factors.gradients import Gradient
-from ..factors.output_sums import (
+from ..._linalg import NotPositiveDefiniteError, sandwich
+from ...factors.gradients import Gradient
+from ...factors.output_sums import (
+    OutputScalars,
     OutputSumsCotangent,
     output_sums,
     output_sums_gradient,
     outputs_by_rows,
 )
-from ..factors.passes import Pieces
-from ..gp.coregionalised import CoregionalisedPosterior
-from ..gp.prior import Prior
+from ...factors.passes import Pieces
+from ...gp.coregionalised import CoregionalisedPosterior
+from ...gp.prior import Prior
 
 
-def coregionalised_value(q, sums, patterns, noise_variance):
-    """The bound, with q(u) at its optimum.
+def coregionalised_value(q, scalars, noise_variance):
+    """The bound, with q(u) at its optimum (docs/theory.md, eq. 60).
 
     Parameters
     ----------
     q : CoregionalisedPosterior
-    sums : OutputSums
-    patterns : list of ndarray of int
-        Outputs that are observed in the same rows.
+    scalars : OutputScalars
     noise_variance : ndarray of shape (t,)
 
     Returns
     -------
     value : float
     """
-    traces = np.empty(len(noise_variance))
-    for own, gram in zip(patterns, sums.gram, strict=True):
-        traces[own] = np.trace(gram)
-    return _value(q, sums, np.maximum(sums.diagonal - traces, 0.0), noise_variance)
-
-
-def _value(q, sums, unexplained, s2):
+    s2 = noise_variance
     precision = (q.mixing**2).sum(axis=1) / s2
     fit = float(np.vdot(q.h.T, q.v_mean))
-    scalars = sums.count @ np.log(2.0 * np.pi * s2) + (sums.targets / s2).sum()
-    return 0.5 * float(fit - q.precision.log_det - scalars - precision @ unexplained)
+    constants = scalars.count @ np.log(2.0 * np.pi * s2) + (scalars.targets / s2).sum()
+    return 0.5 * float(fit - q.precision.log_det - constants - precision @ scalars.unexplained)
 
 
 def coregionalised_bound(parameters, rows, delta, *, patterns, with_inputs=True, n_jobs=None):
@@ -77,10 +70,11 @@ def coregionalised_bound(parameters, rows, delta, *, patterns, with_inputs=True,
     pieces = Pieces.of_rows(rows, len(Z), n_jobs)
     sums = output_sums(kernel, Z, prior.L_inv, pieces, patterns)
     q = CoregionalisedPosterior.from_sums(prior, sums, patterns, W, s2)
-    value = coregionalised_value(q, sums, patterns, s2)
+    scalars = OutputScalars.of(rows, sums, patterns)
+    value = coregionalised_value(q, scalars, s2)
     if not np.isfinite(value):
         raise NotPositiveDefiniteError("the bound is not finite")
-    cotangent, K, mixing, log_noise = _cotangents(q, sums, patterns, s2)
+    cotangent, K, mixing, log_noise = _cotangents(q, sums, scalars, patterns, s2)
     theta, grad_Z = output_sums_gradient(
         kernel, Z, prior.L_inv, pieces, patterns, cotangent, with_inputs=with_inputs
     )
@@ -93,7 +87,7 @@ def coregionalised_bound(parameters, rows, delta, *, patterns, with_inputs=True,
     )
 
 
-def _cotangents(q, sums, patterns, s2):
+def _cotangents(q, sums, scalars, patterns, s2):
     """Cotangents of the sums and of K(Z, Z), and derivatives in W and in log noise."""
     W, V, (Q, m) = q.mixing, q.v_mean, q.h.shape
     # of H, as (Q, m, Q, m)
@@ -111,8 +105,7 @@ def _cotangents(q, sums, patterns, s2):
         # of C, then of its parts W_p W_p^T / s2_p
         of_C = np.einsum("qirj,ij->qr", of_H, Phi)
         of_C = np.broadcast_to(of_C, (len(own), Q, Q)).copy()
-        unexplained = np.maximum(sums.diagonal[own] - np.trace(Phi), 0.0)
-        of_C[:, np.arange(Q), np.arange(Q)] -= 0.5 * unexplained[:, None]
+        of_C[:, np.arange(Q), np.arange(Q)] -= 0.5 * scalars.unexplained[own, None]
         mixing[own] = 2.0 * np.einsum("pqr,pr->pq", of_C, scaled)
         own_noise[own] = -np.einsum("pqr,pq,pr->p", of_C, W[own], scaled)
     fits = (sums.cross.T @ V) / s2[:, None]  # (t, Q)
