@@ -58,11 +58,10 @@ def test_it_is_ahead_of_independent_outputs(data, model):
         np.sqrt(np.mean((one - complete[:, 2]) ** 2)) / (SCALE[2] * NOISE)
         for one in (shared.predict(X)[:, 2], alone.predict(X))
     ]
-    assert error[0] < 0.6 * error[1]
-    independent = SVGPRegressor(n_inducing=25, random_state=0).fit(X, rare[:, :2])
-    assert_allclose(
-        shared.predict(X)[:, :2] / SCALE[:2], independent.predict(X) / SCALE[:2], atol=0.1
-    )
+    assert error[0] < 0.8 * error[1]
+    independent = SVGPRegressor(n_inducing=25, random_state=0).fit(X, complete[:, :2])
+    others = [one / SCALE[:2] for one in (shared.predict(X)[:, :2], independent.predict(X))]
+    assert_allclose(*others, atol=0.15)
 
 
 def test_predictions_agree_with_one_another(data, model):
