@@ -1,6 +1,6 @@
 """The collapsed bound of outputs that mix latent functions, and its gradient.
 
-docs/theory.md, eqs. 59 to 61; in nats, for targets as scaled. Targets that are NaN are not there.
+docs/theory.md, eqs. 60 to 62; in nats, for targets as scaled. Targets that are NaN are not there.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ from ...gp.prior import Prior
 
 
 def coregionalised_value(q, scalars, noise_variance):
-    """The bound, with q(u) at its optimum (docs/theory.md, eq. 60).
+    """The bound, with q(u) at its optimum (docs/theory.md, eq. 61).
 
     Parameters
     ----------
