@@ -42,7 +42,9 @@ class RegressionPredictions(LatentFunctions):
             Standard deviation of a new observation, in units of y. Only if ``return_std``.
 
         y_cov : ndarray of shape (n_samples, n_samples) or (n_samples, n_samples, n_targets)
-            Covariance of new observations. Only if ``return_cov``.
+            Covariance of new observations. Only if ``return_cov``. Outputs that mix latent
+            functions (``n_latent``) have covariances with one another, too: the shape is then
+            (n_samples, n_samples, n_targets, n_targets).
 
         Raises
         ------
@@ -159,7 +161,7 @@ class RegressionPredictions(LatentFunctions):
             Inputs.
 
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Observations.
+            Observations. With ``n_latent``, NaN where an output was not observed.
 
         Returns
         -------

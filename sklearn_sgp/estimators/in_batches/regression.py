@@ -22,7 +22,7 @@ class RegressionBatches:
 
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Targets. Several columns are independent outputs with a shared kernel, each with a noise
-            variance of its own.
+            variance of its own, or mix latent functions (``n_latent``) and may be NaN.
 
         sample_weight : array-like of shape (n_samples,), default=None
             Weight 2 counts a row twice, weight 0 leaves it out.
@@ -57,8 +57,8 @@ class RegressionBatches:
         split of the rows gives the model that ``fit`` gives.
 
         ``kernel``, ``likelihood``, ``inducing``, ``optimize_inducing``, ``noise_variance``,
-        ``noise_variance_bounds`` and ``normalize_y`` are those of the first batch: a change of one
-        of them needs a new ``fit``. Other parameters may change between batches.
+        ``noise_variance_bounds``, ``normalize_y``, ``categorical_features`` and ``n_latent`` are
+        those of the first batch: a change of one of them needs a new ``fit``. Other parameters may change between batches.
 
         If later rows come from other places, as in a time series, `StreamingSGPRegressor` is
         better, as its inducing inputs follow the rows. Here too few inducing inputs lie near such
