@@ -311,7 +311,8 @@ class StreamingSGPClassifier(StreamBatches, SparseGPClassifier):
         the posterior and leaves the kernel as it is.
 
         ``kernel``, ``likelihood``, ``optimize_inducing`` and ``categorical_features`` are those of
-        the first batch: a change of one of them needs a new ``fit``. Other parameters may change between batches.
+        the first batch: a change of one of them needs a new ``fit``. Other parameters may change
+        between batches.
 
         Parameters
         ----------

@@ -361,7 +361,8 @@ class StreamingSGPRegressor(RegressionStream, SparseGPRegressor):
 
         ``kernel``, ``likelihood``, ``optimize_inducing``, ``noise_variance``,
         ``noise_variance_bounds``, ``normalize_y`` and ``categorical_features`` are those of the
-        first batch: a change of one of them needs a new ``fit``. Other parameters may change between batches.
+        first batch: a change of one of them needs a new ``fit``. Other parameters may change
+        between batches.
 
         Parameters
         ----------

@@ -58,7 +58,8 @@ class RegressionBatches:
 
         ``kernel``, ``likelihood``, ``inducing``, ``optimize_inducing``, ``noise_variance``,
         ``noise_variance_bounds``, ``normalize_y``, ``categorical_features`` and ``n_latent`` are
-        those of the first batch: a change of one of them needs a new ``fit``. Other parameters may change between batches.
+        those of the first batch: a change of one of them needs a new ``fit``. Other parameters may
+        change between batches.
 
         If later rows come from other places, as in a time series, `StreamingSGPRegressor` is
         better, as its inducing inputs follow the rows. Here too few inducing inputs lie near such
