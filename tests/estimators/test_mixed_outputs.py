@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process.kernels import RBF
 
 from sklearn_sgp import SVGPRegressor
@@ -256,3 +257,9 @@ def test_bad_targets_are_refused(data, model):
     assert_array_equal(model.predict(X), before)
     with pytest.raises(ValueError, match="NaN"):
         SVGPRegressor().fit(X, y)
+
+
+def test_there_are_no_predictions_before_fit(data):
+    """Mixing starts from the targets, so that nothing can be said without them."""
+    with pytest.raises(NotFittedError):
+        SVGPRegressor(n_latent=2).predict(data[0])

@@ -17,6 +17,10 @@ from ...fitting.several_outputs.inference import CoregionalisedInference
 class MixedOutputs:
     """A mixin of `SVGPRegressor`: what ``n_latent`` changes in learning."""
 
+    @property
+    def _has_prior(self):
+        return self.n_latent is None and super()._has_prior
+
     def _checked(self, X, y, sample_weight, *, reset):
         if self.n_latent is None:
             return super()._checked(X, y, sample_weight, reset=reset)
