@@ -263,3 +263,41 @@ def test_there_are_no_predictions_before_fit(data):
     """Mixing starts from the targets, so that nothing can be said without them."""
     with pytest.raises(NotFittedError):
         SVGPRegressor(n_latent=2).predict(data[0])
+
+
+class Stop:
+    """A callback that asks to stop after two steps, and looks at the model at each."""
+
+    def __init__(self):
+        self.steps = 0
+
+    def setup(self, estimator, context):
+        """Nothing to prepare."""
+
+    def teardown(self, estimator, context):
+        """Nothing to put back."""
+
+    def on_fit_task_begin(self, estimator, context):
+        """Nothing to note."""
+
+    def on_fit_task_end(self, estimator, context, reconstruction_attributes=None):
+        self.steps += context.parent is not None
+        return self.steps >= 2
+
+
+def test_a_callback_can_stop_the_fit(data):
+    """The model is then the exact posterior at the parameters so far."""
+    pytest.importorskip("sklearn.callback")
+    X, y, _ = data
+    model = SVGPRegressor(n_latent=2, n_inducing=10, random_state=0)
+    model.set_callbacks(Stop()).fit(X, y)
+    assert model.n_iter_ == 3
+    assert np.isfinite(model.log_density(X, y)).all()
+
+
+def test_growing_subsets(data):
+    """More rows than the warm start takes are learned from in stages."""
+    X, y, complete = data
+    model = SVGPRegressor(n_latent=2, n_inducing=20, init_size=100, random_state=0).fit(X, y)
+    error = np.sqrt(np.mean(((model.predict(X) - complete) / SCALE) ** 2, axis=0))
+    assert error.max() < 1.3 * NOISE
