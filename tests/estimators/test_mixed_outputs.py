@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.gaussian_process.kernels import RBF
+from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
 from sklearn_sgp import SVGPRegressor
 
@@ -301,3 +301,17 @@ def test_growing_subsets(data):
     model = SVGPRegressor(n_latent=2, n_inducing=20, init_size=100, random_state=0).fit(X, y)
     error = np.sqrt(np.mean(((model.predict(X) - complete) / SCALE) ** 2, axis=0))
     assert error.max() < 1.3 * NOISE
+
+
+def test_noise_as_it_is_given(data):
+    """A WhiteKernel is one noise variance of all outputs; each may have one that is fixed."""
+    X, y, _ = data
+    model = SVGPRegressor(RBF() + WhiteKernel(0.1), n_latent=2, n_inducing=15, random_state=0)
+    model.fit(X, y)
+    assert len(set(model.noise_variance_)) == 1
+    assert_allclose(model.kernel_.k2.noise_level, model.noise_variance_[0])
+    given = [0.05, 0.1, 0.2]
+    fixed = SVGPRegressor(
+        n_latent=2, n_inducing=15, noise_variance=given, noise_variance_bounds="fixed"
+    )
+    assert_allclose(fixed.fit(X, y).noise_variance_, given)

@@ -99,6 +99,17 @@ def test_all_gradients(rng, missing, weighted):
     assert_allclose(gradient, expected, rtol=1e-6, atol=1e-6)
 
 
+def test_one_noise_variance_for_all_outputs(rng):
+    """Its derivative is the sum of those of the outputs."""
+    rows, Z = rows_of(rng, True, False), rng.uniform(-2.0, 2.0, (7, 2))
+    mixing = rng.standard_normal((T, Q))
+    shared = parameters_of(rng, Z, mixing=mixing).with_values(log_noise=np.log(0.2))
+    each = shared.with_values(log_noise=np.full(T, np.log(0.2)))
+    (value, gradient), (expected, theirs) = bound(shared, rows), bound(each, rows)
+    assert_allclose(value, expected)
+    assert_allclose(gradient["log_noise"], theirs["log_noise"].sum())
+
+
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_without_mixing_outputs_are_independent(rng, n_jobs):
     """Q = t and W = I: the bound, its gradients and predictions are those of separate noise."""

@@ -22,7 +22,7 @@ class MixedOutputs:
         return self.n_latent is None and super()._has_prior
 
     def _checked(self, X, y, sample_weight, *, reset):
-        if self.n_latent is None:
+        if self.n_latent is None or y is None:
             return super()._checked(X, y, sample_weight, reset=reset)
         self._check_mixing()
         X = self._coded(X, reset=reset)

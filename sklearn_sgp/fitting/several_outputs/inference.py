@@ -1,12 +1,11 @@
 """How q(u) of mixed latent functions is found; methods as those of `ConjugateInference`."""
 
-import numpy as np
-
 from ...factors.output_sums import OutputScalars, outputs_by_rows
 from ...gp.prior import Prior
 from ...objectives.several_outputs.bound import (
     coregionalised_bound,
     coregionalised_value,
+    noise_of_outputs,
     optimal_coregionalised,
 )
 from ...optimize.units import with_input_units
@@ -63,8 +62,7 @@ class CoregionalisedInference:
 
     def bound(self, posterior, parameters, scalars):
         """The collapsed bound from the scalar sums of all rows."""
-        s2 = np.atleast_1d(parameters.noise_variance)
-        return coregionalised_value(posterior, scalars, s2)
+        return coregionalised_value(posterior, scalars, noise_of_outputs(parameters))
 
     def estimate(self, posterior, parameters, rows, scale, terms):
         """The bound of some rows, each of which counts ``scale`` times."""
@@ -75,5 +73,5 @@ class CoregionalisedInference:
 
 
 def _optimal(prior, parameters, rows, n_jobs):
-    s2 = np.atleast_1d(parameters.noise_variance)
+    s2 = noise_of_outputs(parameters)
     return optimal_coregionalised(prior, rows, parameters.mixing, s2, n_jobs)

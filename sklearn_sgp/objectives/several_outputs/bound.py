@@ -6,7 +6,7 @@ docs/theory.md, eqs. 60 to 62; in nats, for targets as scaled. Targets that are 
 import numpy as np
 
 from ..._linalg import NotPositiveDefiniteError, sandwich
-from ...factors.gradients import Gradient
+from ...factors.gradients import Gradient, noise_gradient
 from ...factors.output_sums import (
     OutputScalars,
     OutputSumsCotangent,
@@ -17,6 +17,11 @@ from ...factors.output_sums import (
 from ...factors.passes import Pieces
 from ...gp.coregionalised import CoregionalisedPosterior
 from ...gp.prior import Prior
+
+
+def noise_of_outputs(parameters):
+    """Noise variance of each output, shape (t,), also where one serves all."""
+    return np.broadcast_to(parameters.noise_variance, len(parameters.mixing)).copy()
 
 
 def coregionalised_value(q, scalars, noise_variance):
@@ -65,7 +70,7 @@ def coregionalised_bound(parameters, rows, delta, *, patterns, with_inputs=True,
         If K(Z, Z) does not factorise, or the value is not finite.
     """
     kernel, Z = parameters.kernel, parameters.Z
-    s2, W = np.atleast_1d(parameters.noise_variance), parameters.mixing
+    s2, W = noise_of_outputs(parameters), parameters.mixing
     prior = Prior.build(kernel, Z, delta)
     pieces = Pieces.of_rows(rows, len(Z), n_jobs)
     sums = output_sums(kernel, Z, prior.L_inv, pieces, patterns)
@@ -81,7 +86,7 @@ def coregionalised_bound(parameters, rows, delta, *, patterns, with_inputs=True,
     theta_K, Z_K = kernel.gram_vjp(Z, K, with_inputs)
     return value, Gradient(
         theta=theta + theta_K,
-        log_noise=log_noise if np.ndim(parameters.log_noise) else float(log_noise[0]),
+        log_noise=noise_gradient(parameters.noise_variance, log_noise),
         mixing=mixing,
         Z=grad_Z + (0.0 if Z_K is None else Z_K),
     )
