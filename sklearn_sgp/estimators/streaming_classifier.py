@@ -310,8 +310,9 @@ class StreamingSGPClassifier(StreamBatches, SparseGPClassifier):
         weight, and the stream begins anew with each batch until then. A batch of one class updates
         the posterior and leaves the kernel as it is.
 
-        ``kernel``, ``likelihood`` and ``optimize_inducing`` are those of the first batch: a change
-        of one of them needs a new ``fit``. Other parameters may change between batches.
+        ``kernel``, ``likelihood``, ``optimize_inducing`` and ``categorical_features`` are those of
+        the first batch: a change of one of them needs a new ``fit``. Other parameters may change
+        between batches.
 
         Parameters
         ----------

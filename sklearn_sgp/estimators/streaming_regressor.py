@@ -360,8 +360,9 @@ class StreamingSGPRegressor(RegressionStream, SparseGPRegressor):
         bands hold about 86 % of the rows.
 
         ``kernel``, ``likelihood``, ``optimize_inducing``, ``noise_variance``,
-        ``noise_variance_bounds`` and ``normalize_y`` are those of the first batch: a change of one
-        of them needs a new ``fit``. Other parameters may change between batches.
+        ``noise_variance_bounds``, ``normalize_y`` and ``categorical_features`` are those of the
+        first batch: a change of one of them needs a new ``fit``. Other parameters may change
+        between batches.
 
         Parameters
         ----------

@@ -80,9 +80,10 @@ def _scaled(make, std, variance=1.0, share=1.0, **options):
 def with_categories(kernels_of, std, categorical):
     """Default kernels where some columns are categories.
 
-    Each category has a level of its own, the last of the terms. With "product" kernels, all
-    categories together have a function of the other columns, which they share as much as they are
-    alike; without, one function serves all of them.
+    Each category has a level of its own, the last of the terms. The first kernel has one function
+    of the other columns for all categories. With the others each category has one of its own, the
+    sum over the columns of categories, which it shares as much as categories are alike; at last so
+    has each combination of categories. Where there is no choice, the sum is taken.
 
     Parameters
     ----------
@@ -99,11 +100,15 @@ def with_categories(kernels_of, std, categorical):
     """
     if not categorical:
         return kernels_of(std)
-    levels = reduce(add, [Columns(Categorical(1), [c]) for c in categorical])
-    together = reduce(mul, [Columns(Categorical(2), [c]) for c in categorical])
-    numbers = [c for c in range(len(std)) if c not in categorical]
+    levels, each, together = (
+        reduce(operation, [Columns(Categorical(rank), [c]) for c in categorical])
+        for operation, rank in ((add, 1), (add, 2), (mul, 2))
+    )
+    numbers, several = [c for c in range(len(std)) if c not in categorical], len(categorical) > 1
     if not numbers:
-        return [levels, together + levels] if len(categorical) > 1 else [levels]
+        return [levels, together + levels] if several else [levels]
     plain = [Columns(kernel, numbers) for kernel in kernels_of(std[numbers])]
-    products = [kernel * together + levels for kernel in plain]
-    return products if len(plain) == 1 else [*products, plain[0] + levels]
+    own = [kernel * each + levels for kernel in plain]
+    if len(plain) == 1:
+        return own
+    return [plain[0] + levels, *own, *([plain[0] * together + levels] if several else [])]

@@ -57,8 +57,9 @@ class RegressionBatches:
         split of the rows gives the model that ``fit`` gives.
 
         ``kernel``, ``likelihood``, ``inducing``, ``optimize_inducing``, ``noise_variance``,
-        ``noise_variance_bounds`` and ``normalize_y`` are those of the first batch: a change of one
-        of them needs a new ``fit``. Other parameters may change between batches.
+        ``noise_variance_bounds``, ``normalize_y`` and ``categorical_features`` are those of the
+        first batch: a change of one of them needs a new ``fit``. Other parameters may change
+        between batches.
 
         If later rows come from other places, as in a time series, `StreamingSGPRegressor` is
         better, as its inducing inputs follow the rows. Here too few inducing inputs lie near such
