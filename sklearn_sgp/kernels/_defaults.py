@@ -4,6 +4,7 @@ from functools import reduce
 from operator import add, mul
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
 from ._columns import Columns
@@ -108,7 +109,19 @@ def with_categories(kernels_of, std, categorical):
     if not numbers:
         return [levels, together + levels] if several else [levels]
     plain = [Columns(kernel, numbers) for kernel in kernels_of(std[numbers])]
-    own = [kernel * each + levels for kernel in plain]
+    own = [_of_unit_variance(kernel) * each + levels for kernel in plain]
     if len(plain) == 1:
         return own
-    return [plain[0] + levels, *own, *([plain[0] * together + levels] if several else [])]
+    if several:
+        own.append(_of_unit_variance(plain[0]) * together + levels)
+    return [plain[0] + levels, *own]
+
+
+def _of_unit_variance(kernel):
+    """A default kernel whose first constant is fixed, as what it is multiplied by has a scale.
+
+    With a constant besides, learning went along the two of them and was not over after twice as
+    many iterations.
+    """
+    name = next(h.name for h in kernel.hyperparameters if h.name.endswith("constant_value"))
+    return clone(kernel).set_params(**{name: 1.0, f"{name}_bounds": "fixed"})

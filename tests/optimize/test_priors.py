@@ -12,7 +12,7 @@ PLACES = (
     CategoryPlaces(np.empty(0, dtype=int), np.array([[10], [11]]), 0.7),
     CategoryPlaces(np.array([12, 13]), np.empty((0, 2), dtype=int)),
 )
-CATEGORIES = TiedCategories(PLACES, (4.0, 0.5))
+CATEGORIES = TiedCategories(PLACES, (4.0, 0.5, 0.3))
 SCALES = TiedLengthScales(np.zeros(3), (np.array([0, 1, 2]),), 2.0)
 
 
@@ -32,12 +32,13 @@ def test_categories_scatter_about_their_mean(theta):
             own = np.exp(log_b) if len(log_b) else np.full(len(F), place.fixed_variance)
             variance = np.diag(F @ F.T + np.diag(own)).mean()
             expected -= 0.5 * 0.5 * len(F) * F.var(axis=0).sum() / variance
+            expected -= 0.5 * 0.3 * np.log(variance) ** 2
     assert_allclose(CATEGORIES(theta)[0], expected)
 
 
-def test_the_scale_of_a_kernel_does_not_matter(theta):
-    """All covariances may be multiplied by a number."""
-    prior, larger = TiedCategories(PLACES[:1], (4.0, 0.5)), theta.copy()
+def test_scatter_is_in_units_of_the_kernel(theta):
+    """Without the part of the scale, all covariances may be multiplied by a number."""
+    prior, larger = TiedCategories(PLACES[:1], (4.0, 0.5, 0.0)), theta.copy()
     larger[PLACES[0].factor] *= 3.0
     larger[PLACES[0].diagonal] += 2.0 * np.log(3.0)
     assert_allclose(prior(larger)[0], prior(theta)[0])
