@@ -61,8 +61,8 @@ class SVGPRegressor(
     n_latent : int, default=None
         None means that columns of y are independent outputs. A number is that of latent functions
         which all outputs mix, ``f = W g`` with W the ``mixing_``, at most as many as outputs: they
-        share strength, and a target that is NaN was not observed. The noise must be Gaussian;
-        later batches of ``partial_fit`` then change the posterior only.
+        share strength, and a target that is NaN was not observed, in ``log_density``, too. The
+        noise must be Gaussian. Later batches of ``partial_fit`` then change the posterior only.
 
     n_inducing : int, default=256
         Largest number of inducing inputs. Fewer distinct rows give fewer inducing inputs.

@@ -161,7 +161,7 @@ class RegressionPredictions(LatentFunctions):
             Inputs.
 
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Observations. With ``n_latent``, NaN where an output was not observed.
+            Observations.
 
         Returns
         -------
