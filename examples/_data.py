@@ -64,3 +64,11 @@ def load_small(name):
     with np.load(HERE / f"{name}.npz") as table:
         test = table["test_mask"] if "test_mask" in table.files else None
         return table["X"].astype(float), table["y"].astype(float), test
+
+
+def load_jura():
+    """Places in km, cadmium, nickel and zinc in mg/kg of soil, and the mask of the test places."""
+    with np.load(HERE / "jura.npz") as table:
+        names = list(table["target_names"])
+        metals = table["Y"][:, [names.index(name) for name in ("Cd", "Ni", "Zn")]]
+        return table["X"].astype(float), metals.astype(float), table["test_mask"]

@@ -17,6 +17,7 @@ from ..fitting.budget import Budget
 from ..fitting.fingerprints import fingerprint
 from ..fitting.weak_spots import warn_of_weak_spots
 from ..kernels._length_scales import input_scales, nearness_scales
+from ..kernels.categories._units import units_of
 from ..partitions.conditioning import ConditionedBlocks
 from ..partitions.partition import LARGEST_SHARE, Blocks, position_of
 from .finish import (
@@ -165,7 +166,7 @@ def _blocks_again(problem, parameters):
         return None
     if before.partition is not None:
         scale = nearness_scales(parameters.kernel, _column_std(problem.rows))
-        if np.abs(np.log(scale / before.partition.scale)).max() > _SAME_SCALE:
+        if scale.largest_change(before.partition.scale) > _SAME_SCALE:
             return None
     return before.blocks.weighted_as(problem.rows), before.partition, before.labels
 
@@ -183,7 +184,7 @@ def _make_blocks(problem, plan, parameters, seed):
         order = np.random.RandomState(seed).permutation(len(rows))
         return Blocks(rows, order // ROW_BLOCK), None, None
     std = _column_std(rows)
-    scale = std
+    scale = units_of(problem.start.parameters.kernel, std)
     if parameters is not None:
         scale = nearness_scales(parameters.kernel, std)
     if plan.conditioning is not None:

@@ -3,7 +3,8 @@
 import numpy as np
 from sklearn.utils import check_array
 
-from .clusters import kmeans
+from ..kernels.categories._units import units_of
+from .clusters import kmeans, nearest
 from .rows import random_index
 
 # Rows that a choice looks at, for each inducing input.
@@ -12,6 +13,8 @@ _MIN_ROWS = 8192
 _KMEANS_ITERATIONS = 20
 _GRAM_ROWS = 1500
 _TIE = 1e-10
+# Centres for which nearest rows are looked for together.
+_CENTRES = 256
 
 
 def choose_inducing(method, X, weight, n_inducing, kernel, scale, rng):
@@ -28,7 +31,7 @@ def choose_inducing(method, X, weight, n_inducing, kernel, scale, rng):
     n_inducing : int
         An upper bound: fewer distinct rows give fewer.
     kernel : BoundKernel
-        For the conditional variances of "greedy".
+        For the conditional variances of "greedy", and the columns that hold categories.
     scale : ndarray of shape (d,)
         Distances of "kmeans" are taken in ``X / scale``.
     rng : numpy.random.RandomState
@@ -47,7 +50,7 @@ def choose_inducing(method, X, weight, n_inducing, kernel, scale, rng):
         return candidates[np.sort(picked)]
     if method == "greedy":
         return candidates[greedy_variance(kernel, candidates, mass, n_inducing)]
-    return kmeans_centres(candidates, mass, n_inducing, scale, rng)
+    return kmeans_centres(kernel, candidates, mass, n_inducing, scale, rng)
 
 
 def distinct_rows(X, weight, n_inducing, rng):
@@ -100,11 +103,17 @@ def is_new(X, Z):
     return np.array([row.tobytes() not in known for row in X])
 
 
-def kmeans_centres(candidates, mass, n_inducing, scale, rng):
+def kmeans_centres(kernel, candidates, mass, n_inducing, scale, rng):
+    """Centres of k-means; with categories the rows nearest to them, whose categories they have."""
+    held = kernel.expression.held_columns
     centre = candidates.mean(axis=0)
-    points = (candidates - centre) / scale
+    centre[held] = 0.0
+    points = (candidates - centre) / units_of(kernel, scale)
     # a start, not a clustering: a few iterations are enough
     centres = kmeans(points, n_inducing, rng, max_iter=_KMEANS_ITERATIONS, weight=mass)
+    if len(held):
+        parts = np.array_split(centres, -(-len(centres) // _CENTRES))
+        return candidates[np.unique(np.concatenate([nearest(part, points) for part in parts]))]
     return centres * scale + centre
 
 

@@ -68,6 +68,9 @@ class Targets:
     slopes : tuple of float
         Sum over the rows that objectives count of the logarithms of the warps' slopes, weighted,
         and the sum of the weights.
+    observed : tuple of (ndarray of shape (t,), float) or None
+        Weights of the rows in which each output was observed, and of all rows, where targets that
+        are NaN were not; None where they may not be NaN.
     """
 
     ndim: int
@@ -75,6 +78,7 @@ class Targets:
     scale: np.ndarray
     warps: tuple | None = None
     slopes: tuple = (0.0, 1.0)
+    observed: tuple | None = None
 
     @classmethod
     def fit(cls, y, weight, normalize_y, ndim=2):
@@ -115,6 +119,20 @@ class Targets:
         scaled = cls.fit(blank.warped(y), weight, True, ndim)
         return replace(scaled, warps=warps).of_rows(y, weight)
 
+    @classmethod
+    def fit_observed(cls, y, weight, normalize_y, ndim=2):
+        """Centre and scale of targets of which some are NaN; parameters as in `fit`."""
+        if isinstance(normalize_y, tuple):
+            mean, scale = _given_scaling(y, normalize_y)
+        else:
+            parts = []
+            for column in y.T:
+                seen = ~np.isnan(column)
+                own = None if weight is None else weight[seen]
+                parts.append(cls.fit(column[seen, None], own, normalize_y))
+            mean, scale = np.array([(one.mean[0], one.scale[0]) for one in parts]).T
+        return cls(ndim, mean, scale, observed=_observed(y, weight))
+
     def with_scale_of_constants(self, y):
         """With the size of a target that has not varied yet as its scale.
 
@@ -131,7 +149,7 @@ class Targets:
             raise ValueError(
                 f"y must have shape {shape}, as in the first batch. Got shape {y.shape}."
             )
-        return target_columns(y)
+        return target_columns(y) if self.observed is None else observed_columns(y)
 
     def encode(self, y):
         """Targets of a later batch as columns (n, t), warped, or a ValueError."""
@@ -162,6 +180,8 @@ class Targets:
 
     def of_rows(self, y, weight):
         """With the slopes at these rows only, of targets as `columns` takes them."""
+        if self.observed is not None:
+            return replace(self, observed=_observed(y.reshape(len(y), -1), weight))
         if self.warps is None:
             return self
         y = target_columns(y)
@@ -171,6 +191,10 @@ class Targets:
 
     def joined(self, y, weight):
         """With the slopes at these rows besides those before; the same targets."""
+        if self.observed is not None:
+            more = _observed(y, weight)
+            both = tuple(old + new for old, new in zip(self.observed, more, strict=True))
+            return replace(self, observed=both)
         if self.warps is None:
             return self
         more = self.of_rows(y, weight).slopes
@@ -191,6 +215,9 @@ class Targets:
 
         With warps it is the mean over the rows that objectives count.
         """
+        if self.observed is not None:
+            count, total = self.observed
+            return float(np.log(self.scale) @ count) / total
         linear = float(np.log(self.scale).sum())
         return linear if self.warps is None else linear - self.slopes[0] / self.slopes[1]
 
@@ -227,6 +254,19 @@ def target_columns(y):
     y = y.reshape(len(y), -1).astype(np.float64, copy=False)
     check_size("y", y)
     return y
+
+
+def observed_columns(y):
+    """Targets as float64 columns (n, t), NaN where they were not observed."""
+    y = y.reshape(len(y), -1).astype(np.float64, copy=False)
+    check_size("y", np.append(y[~np.isnan(y)], 0.0))
+    return y
+
+
+def _observed(y, weight):
+    """Weights of the rows in which each output was observed, (t,), and of all rows."""
+    weight = np.ones(len(y)) if weight is None else weight
+    return weight @ ~np.isnan(y), float(weight.sum())
 
 
 def _given_scaling(y, normalize_y):

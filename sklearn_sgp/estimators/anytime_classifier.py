@@ -2,10 +2,7 @@
 
 from numbers import Real
 
-import numpy as np
-from sklearn.utils.validation import column_or_1d
-
-from .._compat import Interval, StrOptions, _fit_context
+from .._compat import Interval, StrOptions
 from ..predictions.in_blocks.classification import BlockClassPredictions
 from .base import FIXED_AFTER_FIT
 from .in_blocks.classes import ClassBlocks
@@ -136,6 +133,13 @@ class AnytimeSGPClassifier(ClassBlocks, BlockLearning, BlockClassPredictions, Sp
         keep the arrays or memory maps that ``fit`` got, until `partial_fit` adds rows; changing
         those changes the model.
 
+    categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
+        Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of
+        a dataframe's categorical type. Their values, strings or numbers, become codes. With
+        ``kernel=None`` each category has a level and a function of the other columns, as far as
+        the objective gains by that; any other kernel should have a
+        :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
+
     jitter : float, default=1e-8
         Smallest value added to the diagonal of the inducing inputs' covariance, relative to its
         mean. It is raised tenfold, with a warning, while the sum is not positive definite.
@@ -192,6 +196,9 @@ class AnytimeSGPClassifier(ClassBlocks, BlockLearning, BlockClassPredictions, Sp
 
     n_samples_seen_ : int
         Number of rows of positive weight so far.
+
+    is_categorical_ : ndarray of shape (n_features_in_,) or None
+        Which columns are categories by ``categorical_features``.
 
     jitter_ : float
         The value of ``jitter`` that was used.
@@ -278,6 +285,7 @@ class AnytimeSGPClassifier(ClassBlocks, BlockLearning, BlockClassPredictions, Sp
         learning_rate=0.01,
         natural_step=0.1,
         copy_X=True,
+        categorical_features=None,
         jitter=1e-8,
         warm_start=False,
         n_jobs=None,
@@ -314,89 +322,9 @@ class AnytimeSGPClassifier(ClassBlocks, BlockLearning, BlockClassPredictions, Sp
         self.learning_rate = learning_rate
         self.natural_step = natural_step
         self.copy_X = copy_X
+        self.categorical_features = categorical_features
         self.jitter = jitter
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None, blocks=None):
-        """Learn from all rows at once.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs.
-
-        y : array-like of shape (n_samples,)
-            Labels, such as strings or integers, that can be sorted.
-
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight 2 counts a row twice, weight 0 leaves it out.
-
-        blocks : array-like of shape (n_samples,), default=None
-            Labels of blocks, integers or strings, instead of ``partition``.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            If inputs or parameters are not valid. The estimator is then as before.
-
-        KeyboardInterrupt
-            If Ctrl-C comes. After a step of the anytime solver the estimator has the last q(u).
-        """
-        self._fit_blocks(X, y, sample_weight, blocks)
-        if self._blocks.interrupted:
-            raise KeyboardInterrupt
-        return self
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y, classes=None, sample_weight=None, blocks=None):
-        """Learn from one more batch of rows, which are added to blocks.
-
-        The first batch decides all but the posterior. Later batches change that alone, and only
-        through the blocks that they add rows to.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs.
-
-        y : array-like of shape (n_samples,)
-            Labels.
-
-        classes : array-like of shape (n_classes,), default=None
-            All labels that will ever come. The first call needs them if its batch does not hold all
-            of them.
-
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight 2 counts a row twice, weight 0 leaves it out.
-
-        blocks : array-like of shape (n_samples,), default=None
-            Labels of blocks, if the first batch had them. New labels begin new blocks.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            If a label is not among the classes, if other inputs or parameters are not valid, or if
-            a parameter has changed that needs a new ``fit``. The estimator is then as before.
-        """
-        self._check_class_weight_of_batches()
-        known = None if classes is None else np.unique(column_or_1d(classes))
-        if hasattr(self, "_result"):
-            self._targets.check_same(known)
-            self._add_rows(X, y, sample_weight, blocks, classes=self.classes_)
-        else:
-            self._fit_blocks(X, y, sample_weight, blocks, classes=known)
-        return self

@@ -1,12 +1,12 @@
 """AnytimeSGPRegressor: sparse GP regression in blocks, at any time (Hoang, Hoang & Low 2015)."""
 
-from .._compat import _fit_context
 from ..predictions.in_blocks.regression import BlockPredictions
-from .in_blocks.learning import BLOCK_CONSTRAINTS, BlockLearning
+from .in_blocks.learning import BLOCK_CONSTRAINTS
+from .in_blocks.regression import RegressionBlocks
 from .tasks import SparseGPRegressor
 
 
-class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
+class AnytimeSGPRegressor(RegressionBlocks, BlockPredictions, SparseGPRegressor):
     """Sparse Gaussian process regression in blocks of rows, at any time.
 
     One estimator for the sparse models SoR to VIF and mixtures of them. Inducing inputs explain a
@@ -138,6 +138,13 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
         keep the arrays or memory maps that ``fit`` got, until `partial_fit` adds rows; changing
         those changes the model.
 
+    categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
+        Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of
+        a dataframe's categorical type. Their values, strings or numbers, become codes. With
+        ``kernel=None`` each category has a level and a function of the other columns, as far as
+        the objective gains by that; any other kernel should have a
+        :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
+
     jitter : float, default=1e-8
         Smallest value added to the diagonal of the inducing inputs' covariance, relative to its
         mean. It is raised tenfold, with a warning, while the sum is not positive definite.
@@ -190,6 +197,9 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
 
     y_mean_, y_scale_ : float or ndarray of shape (n_targets,)
         Centre and scale of the targets, after the transformation that ``normalize_y`` names.
+
+    is_categorical_ : ndarray of shape (n_features_in_,) or None
+        Which columns are categories by ``categorical_features``.
 
     jitter_ : float
         The value of ``jitter`` that was used.
@@ -285,6 +295,7 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
         natural_step=0.1,
         normalize_y=True,
         copy_X=True,
+        categorical_features=None,
         jitter=1e-8,
         warm_start=False,
         n_jobs=None,
@@ -323,78 +334,9 @@ class AnytimeSGPRegressor(BlockLearning, BlockPredictions, SparseGPRegressor):
         self.natural_step = natural_step
         self.normalize_y = normalize_y
         self.copy_X = copy_X
+        self.categorical_features = categorical_features
         self.jitter = jitter
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None, blocks=None):
-        """Learn from all rows at once.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs.
-
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets. Several columns are independent outputs with a shared kernel, each with a noise
-            variance of its own.
-
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight 2 counts a row twice, weight 0 leaves it out.
-
-        blocks : array-like of shape (n_samples,), default=None
-            Labels of blocks, integers or strings, instead of ``partition``.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            If inputs or parameters are not valid. The estimator is then as before.
-
-        KeyboardInterrupt
-            If Ctrl-C comes. After a step of the anytime solver the estimator has the last q(u).
-        """
-        self._fit_blocks(X, y, sample_weight, blocks)
-        if self._blocks.interrupted:
-            raise KeyboardInterrupt
-        return self
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y, sample_weight=None, blocks=None):
-        """Learn from one more batch of rows, which are added to blocks.
-
-        The first batch decides kernel, noise, inducing inputs, partition and scaling of targets.
-        Later batches change the posterior only, and only through the blocks that they add rows to.
-        A block that becomes larger than 1.5 times ``block_size`` is split, a new label of a
-        clusterer begins a new block, and rows of "lma" and "vif" form new groups.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs.
-
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets.
-
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight 2 counts a row twice, weight 0 leaves it out.
-
-        blocks : array-like of shape (n_samples,), default=None
-            Labels of blocks, if the first batch had them. New labels begin new blocks.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        if not hasattr(self, "_result"):
-            return self.fit(X, y, sample_weight, blocks)
-        self._add_rows(X, y, sample_weight, blocks)
-        return self

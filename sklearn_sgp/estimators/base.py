@@ -25,6 +25,7 @@ from .._compat import (
 from .._linalg import NotPositiveDefiniteError
 from .._parallel import resolved_jobs
 from .._version import __version__
+from ..data.categories import CategoryCodes, InputColumns
 from ..data.checks import check_size
 from ..data.rows import make_rows
 from ..data.targets import read_only_copy
@@ -33,6 +34,7 @@ from ..fitting.inference import inference_for
 from ..fitting.partial_fit import add_rows, more_inducing_inputs
 from ..fitting.problem import Problem, Settings
 from ..fitting.starting_values import Choices, start
+from ..kernels.categories._binding import check_seen_codes
 from ..likelihoods._names import has_sites, regression_likelihood
 from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
@@ -47,6 +49,8 @@ FIXED_AFTER_FIT = (
     "noise_variance",
     "noise_variance_bounds",
     "normalize_y",
+    "categorical_features",
+    "n_latent",
 )
 
 SHARED_CONSTRAINTS = {
@@ -64,6 +68,7 @@ SHARED_CONSTRAINTS = {
     "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
     "learning_rate": [Interval(Real, 0, None, closed="neither")],
     "natural_step": [Interval(Real, 0, 1, closed="right")],
+    "categorical_features": [None, StrOptions({"from_dtype"}), "array-like"],
     "jitter": [Interval(Real, 0, 1e-3, closed="both")],
     "warm_start": ["boolean"],
     "n_jobs": [None, Integral],
@@ -113,6 +118,7 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
     `data.targets.Targets` or `ClassLabels`.
     """
 
+    _category_codes = n_latent = None  # where the latter is no parameter
     _ties_length_scales = False  # those of the default kernel
     n_restarts_optimizer = 0  # where it is no parameter
     _fixed_after_fit = FIXED_AFTER_FIT
@@ -142,10 +148,9 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
         """Return checked inputs, targets and weights. Weights of None stay None."""
         if issparse(y):
             raise TypeError("y must be a dense array. Got a sparse one: pass y.toarray().")
-        X, y = validate_data(
-            self, X, y, reset=reset, dtype=[np.float64, np.float32], order=None, **check_y
-        )
-        check_size("X", X)
+        X, checks = self._coded(X, reset=reset), {"dtype": [np.float64, np.float32], **check_y}
+        X, y = validate_data(self, X, y, reset=reset, order=None, **checks)
+        self._check_inputs(X, reset=reset)
         if sample_weight is not None:
             sample_weight = check_sample_weight(sample_weight, X, dtype=np.float64)
             check_size("sample_weight", sample_weight)
@@ -153,9 +158,32 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
 
     def _validated_inputs(self, X):
         check_is_fitted(self, "_result")
+        X = self._coded(X, reset=False)
         X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
-        check_size("X", X)
+        self._check_inputs(X, reset=False)
         return X
+
+    def _coded(self, X, *, reset):
+        """Return X with codes in its columns of categories, which a first batch decides."""
+        if reset:
+            given = None if issparse(X) else self.categorical_features
+            self._category_codes = None if given is None else CategoryCodes.fit(X, given)
+        codes = self._category_codes
+        return X if codes is None or issparse(X) else codes.transform(X)
+
+    def _check_inputs(self, X, *, reset):
+        """Refuse too large numbers, and what is no code where the kernel wants categories."""
+        check_size("X", X)
+        if not reset:
+            names = getattr(self, "feature_names_in_", None)
+            check_seen_codes(self._result.parameters.expression, X, names)
+
+    def _input_columns(self):
+        """Return names and categories of the columns of the first batch."""
+        names, codes = getattr(self, "feature_names_in_", None), self._category_codes
+        return InputColumns(
+            None if names is None else tuple(names), () if codes is None else codes.columns
+        )
 
     # ---- Learning
 
@@ -178,6 +206,8 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
             ties_length_scales=self._ties_length_scales,
             learns=self.optimizer is not None,
             tries=self._default_kernels(),
+            columns=self._input_columns(),
+            n_latent=self.n_latent,
         )
 
     def _learn(self, data, progress, clock, learner, *, labels=None):
@@ -237,9 +267,15 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
         rng = check_random_state(self.random_state)
         rows = self._first_rows(data, labels)
         started = start(rows, self._choices(), data.likelihood, rng, previous, choose)
-        inference = inference_for(data.likelihood, data.targets.n_outputs)
+        inference = self._inference(data.likelihood, data.targets.n_outputs)
         settings, trace = self._settings(), Trace(clock)
         return Problem(rows, started, inference, settings, trace, rng, data.n_samples)
+
+    _inference = staticmethod(inference_for)  # how q(u) is found
+
+    def _later_settings(self):
+        """Return the settings of a later batch."""
+        return self._settings()
 
     def _first_rows(self, data, labels):
         """Make the `Rows` of a fit, or of its first batch."""
@@ -287,7 +323,7 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
 
     def _add_to_posterior(self, rows, clock):
         """Add a later batch of `partial_fit` to a posterior that rests on independent rows."""
-        before, settings = self._result, self._settings()
+        before, settings = self._result, self._later_settings()
         rows, noise = self._with_precisions(rows)
         rng = check_random_state(self.random_state)
         new_Z = more_inducing_inputs(self.inducing, self.n_inducing, rows, before.parameters, rng)
@@ -295,7 +331,7 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
             before,
             rows,
             settings=settings,
-            inference=inference_for(before.start.likelihood, self._targets.n_outputs),
+            inference=self._inference(before.start.likelihood, self._targets.n_outputs),
             clock=clock,
             total_samples=self.total_samples,
             new_Z=new_Z,
@@ -340,6 +376,7 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
             "likelihood_": result.public_likelihood,
             "inducing_points_": read_only_copy(result.parameters.Z),
             "objective_": result.objective - weight * targets.log_scale,
+            "is_categorical_": self._input_columns().mask(result.parameters.Z.shape[1]),
             "jitter_": result.jitter,
             "n_iter_": result.n_iter,
             "n_steps_": result.n_steps,

@@ -131,3 +131,23 @@ class StreamBatches:
         """Fitted attributes after the batches so far."""
         given = self.get_params(deep=False)
         return {name: value for name, value in vars(self).items() if name not in given}
+
+
+class RegressionStream(StreamBatches):
+    """What targets that are numbers add: outliers, and the scale of a first batch."""
+
+    def _keep(self, state, targets, weight, trace):
+        super()._keep(state, targets, weight, trace)
+        self.n_outliers_ = state.outliers.count
+
+    def _encoded_batch(self, X, y, weight):
+        data = self._encoded(X, y, weight)
+        if self.alpha_divergence > 0.0 and not self._learned_alone(data).likelihood.conjugate:
+            raise ValueError(
+                "The 'alpha_divergence' parameter must be 0 for a likelihood other than Gaussian "
+                f"noise. Got {self.alpha_divergence} with {self.likelihood!r}."
+            )
+        given = isinstance(self.normalize_y, tuple) or not self.normalize_y
+        if given or not data.likelihood.scales_targets:
+            return data
+        return data._replace(targets=data.targets.with_scale_of_constants(data.y))

@@ -98,6 +98,13 @@ class StreamingSGPClassifier(StreamBatches, SparseGPClassifier):
     natural_step : float, default=1.0
         Largest length of a natural-gradient step, in (0, 1]. Gaussian noise takes no such steps.
 
+    categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
+        Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of
+        a dataframe's categorical type. Their values, strings or numbers, become codes. With
+        ``kernel=None`` each category has a level and a function of the other columns, as far as
+        the objective gains by that; any other kernel should have a
+        :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
+
     jitter : float, default=1e-8
         Smallest value added to the diagonal of the inducing inputs' covariance, relative to its
         mean. It is raised tenfold, with a warning, while the sum is not positive definite.
@@ -153,6 +160,9 @@ class StreamingSGPClassifier(StreamBatches, SparseGPClassifier):
 
     n_samples_seen_ : int
         Number of rows of positive weight so far.
+
+    is_categorical_ : ndarray of shape (n_features_in_,) or None
+        Which columns are categories by ``categorical_features``.
 
     jitter_ : float
         The value of ``jitter`` that was used.
@@ -227,6 +237,7 @@ class StreamingSGPClassifier(StreamBatches, SparseGPClassifier):
         n_iter_no_change=5,
         learning_rate=0.01,
         natural_step=1.0,
+        categorical_features=None,
         jitter=1e-8,
         warm_start=False,
         n_jobs=None,
@@ -251,6 +262,7 @@ class StreamingSGPClassifier(StreamBatches, SparseGPClassifier):
         self.n_iter_no_change = n_iter_no_change
         self.learning_rate = learning_rate
         self.natural_step = natural_step
+        self.categorical_features = categorical_features
         self.jitter = jitter
         self.warm_start = warm_start
         self.n_jobs = n_jobs
@@ -298,8 +310,9 @@ class StreamingSGPClassifier(StreamBatches, SparseGPClassifier):
         weight, and the stream begins anew with each batch until then. A batch of one class updates
         the posterior and leaves the kernel as it is.
 
-        ``kernel``, ``likelihood`` and ``optimize_inducing`` are those of the first batch: a change
-        of one of them needs a new ``fit``. Other parameters may change between batches.
+        ``kernel``, ``likelihood``, ``optimize_inducing`` and ``categorical_features`` are those of
+        the first batch: a change of one of them needs a new ``fit``. Other parameters may change
+        between batches.
 
         Parameters
         ----------

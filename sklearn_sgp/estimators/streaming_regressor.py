@@ -6,11 +6,11 @@ from .._compat import Interval, _fit_context
 from ..data.rows import drop_zero_weight
 from ..optimize.progress import Clock
 from .base import transactional
-from .stream_batches import STREAM_CONSTRAINTS, StreamBatches
+from .stream_batches import STREAM_CONSTRAINTS, RegressionStream
 from .tasks import REGRESSION_LIKELIHOODS, REGRESSOR_CONSTRAINTS, SparseGPRegressor
 
 
-class StreamingSGPRegressor(StreamBatches, SparseGPRegressor):
+class StreamingSGPRegressor(RegressionStream, SparseGPRegressor):
     """Sparse Gaussian process regression for a stream of rows, each seen once.
 
     Every batch chooses its inducing inputs from the old ones and its rows, learns kernel, noise and
@@ -129,6 +129,13 @@ class StreamingSGPRegressor(StreamBatches, SparseGPRegressor):
         kernel and noise, or given these if ``optimizer=None``. Predictions stay in units of y. If
         rows come in batches, the first batch decides.
 
+    categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
+        Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of
+        a dataframe's categorical type. Their values, strings or numbers, become codes. With
+        ``kernel=None`` each category has a level and a function of the other columns, as far as
+        the objective gains by that; any other kernel should have a
+        :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
+
     jitter : float, default=1e-8
         Smallest value added to the diagonal of the inducing inputs' covariance, relative to its
         mean. It is raised tenfold, with a warning, while the sum is not positive definite.
@@ -192,6 +199,9 @@ class StreamingSGPRegressor(StreamBatches, SparseGPRegressor):
 
     y_mean_, y_scale_ : float or ndarray of shape (n_targets,)
         Centre and scale of the targets, after the transformation that ``normalize_y`` names.
+
+    is_categorical_ : ndarray of shape (n_features_in_,) or None
+        Which columns are categories by ``categorical_features``.
 
     jitter_ : float
         The value of ``jitter`` that was used.
@@ -271,6 +281,7 @@ class StreamingSGPRegressor(StreamBatches, SparseGPRegressor):
         learning_rate=0.01,
         natural_step=1.0,
         normalize_y=True,
+        categorical_features=None,
         jitter=1e-8,
         warm_start=False,
         n_jobs=None,
@@ -299,6 +310,7 @@ class StreamingSGPRegressor(StreamBatches, SparseGPRegressor):
         self.learning_rate = learning_rate
         self.natural_step = natural_step
         self.normalize_y = normalize_y
+        self.categorical_features = categorical_features
         self.jitter = jitter
         self.warm_start = warm_start
         self.n_jobs = n_jobs
@@ -348,8 +360,9 @@ class StreamingSGPRegressor(StreamBatches, SparseGPRegressor):
         bands hold about 86 % of the rows.
 
         ``kernel``, ``likelihood``, ``optimize_inducing``, ``noise_variance``,
-        ``noise_variance_bounds`` and ``normalize_y`` are those of the first batch: a change of one
-        of them needs a new ``fit``. Other parameters may change between batches.
+        ``noise_variance_bounds``, ``normalize_y`` and ``categorical_features`` are those of the
+        first batch: a change of one of them needs a new ``fit``. Other parameters may change
+        between batches.
 
         Parameters
         ----------
@@ -377,19 +390,3 @@ class StreamingSGPRegressor(StreamBatches, SparseGPRegressor):
         X, y, weight = self._checked(X, y, sample_weight, reset=first)
         self._take_batch(X, y, weight, Clock(self.max_time))
         return self
-
-    def _keep(self, state, targets, weight, trace):
-        super()._keep(state, targets, weight, trace)
-        self.n_outliers_ = state.outliers.count
-
-    def _encoded_batch(self, X, y, weight):
-        data = self._encoded(X, y, weight)
-        if self.alpha_divergence > 0.0 and not self._learned_alone(data).likelihood.conjugate:
-            raise ValueError(
-                "The 'alpha_divergence' parameter must be 0 for a likelihood other than Gaussian "
-                f"noise. Got {self.alpha_divergence} with {self.likelihood!r}."
-            )
-        given = isinstance(self.normalize_y, tuple) or not self.normalize_y
-        if given or not data.likelihood.scales_targets:
-            return data
-        return data._replace(targets=data.targets.with_scale_of_constants(data.y))

@@ -95,6 +95,13 @@ class SVGPClassifier(SparseGPClassifier):
     natural_step : float, default=0.1
         Length of a stochastic natural-gradient step, in (0, 1].
 
+    categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
+        Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of
+        a dataframe's categorical type. Their values, strings or numbers, become codes. With
+        ``kernel=None`` each category has a level and a function of the other columns, as far as
+        the objective gains by that; any other kernel should have a
+        :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
+
     jitter : float, default=1e-8
         Smallest value added to the diagonal of the inducing inputs' covariance, relative to its
         mean. It is raised tenfold, with a warning, while the sum is not positive definite.
@@ -144,6 +151,9 @@ class SVGPClassifier(SparseGPClassifier):
 
     n_samples_seen_ : int
         Number of rows of positive weight so far.
+
+    is_categorical_ : ndarray of shape (n_features_in_,) or None
+        Which columns are categories by ``categorical_features``.
 
     jitter_ : float
         The value of ``jitter`` that was used.
@@ -234,6 +244,7 @@ class SVGPClassifier(SparseGPClassifier):
         n_iter_no_change=5,
         learning_rate=0.01,
         natural_step=0.1,
+        categorical_features=None,
         jitter=1e-8,
         warm_start=False,
         n_jobs=None,
@@ -258,6 +269,7 @@ class SVGPClassifier(SparseGPClassifier):
         self.n_iter_no_change = n_iter_no_change
         self.learning_rate = learning_rate
         self.natural_step = natural_step
+        self.categorical_features = categorical_features
         self.jitter = jitter
         self.warm_start = warm_start
         self.n_jobs = n_jobs

@@ -2,17 +2,23 @@
 
 from numbers import Integral
 
-from .._compat import FitProgress, Interval, _fit_context
-from ..fitting import stages
-from ..fitting.partial_fit import scaled_to_total
-from ..optimize.progress import Clock
+from .._compat import Interval
 from ..predictions.marginal_likelihood import MarginalLikelihood
+from ..predictions.mixed.regression import MixedPredictions
 from ..predictions.prior import PriorPredictions
-from .base import transactional
+from .in_batches.mixed_outputs import MixedOutputs
+from .in_batches.regression import RegressionBatches
 from .tasks import REGRESSION_LIKELIHOODS, REGRESSOR_CONSTRAINTS, SparseGPRegressor
 
 
-class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
+class SVGPRegressor(
+    MixedOutputs,
+    MixedPredictions,
+    RegressionBatches,
+    PriorPredictions,
+    MarginalLikelihood,
+    SparseGPRegressor,
+):
     """Sparse Gaussian process regression for many rows.
 
     The model summarises the function by its values at ``n_inducing`` inducing inputs and keeps
@@ -51,6 +57,12 @@ class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
         Only ``partial_fit`` uses it. None means that all rows are new. A number is that of the rows
         of the whole data set, which may come more than once. A row counts as one whatever its
         weight, and not at all if its weight is zero.
+
+    n_latent : int, default=None
+        None means that columns of y are independent outputs. A number is that of latent functions
+        which all outputs mix, ``f = W g`` with W the ``mixing_``, at most as many as outputs: they
+        share strength, and a target that is NaN was not observed, in ``log_density``, too. The
+        noise must be Gaussian. Later batches of ``partial_fit`` then change the posterior only.
 
     n_inducing : int, default=256
         Largest number of inducing inputs. Fewer distinct rows give fewer inducing inputs.
@@ -116,6 +128,13 @@ class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
         kernel and noise, or given these if ``optimizer=None``. Predictions stay in units of y. If
         rows come in batches, the first batch decides.
 
+    categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
+        Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of
+        a dataframe's categorical type. Their values, strings or numbers, become codes. With
+        ``kernel=None`` each category has a level and a function of the other columns, as far as
+        the objective gains by that; any other kernel should have a
+        :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
+
     jitter : float, default=1e-8
         Smallest value added to the diagonal of the inducing inputs' covariance, relative to its
         mean. It is raised tenfold, with a warning, while the sum is not positive definite.
@@ -145,6 +164,13 @@ class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
         Learned noise variance, for each output its own, in units of normalised targets, for
         likelihoods with noise.
 
+    mixing_ : ndarray of shape (n_targets, n_latent) or None
+        Weights of the latent functions in the outputs, in units of normalised targets, up to a
+        rotation. None without ``n_latent``.
+
+    output_correlation_ : ndarray of shape (n_targets, n_targets) or None
+        Correlations of the outputs' functions under the prior. None without ``n_latent``.
+
     inducing_points_ : ndarray of shape (n_inducing, n_features)
         Inducing inputs, in units of X.
 
@@ -169,6 +195,9 @@ class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
 
     y_mean_, y_scale_ : float or ndarray of shape (n_targets,)
         Centre and scale of the targets, after the transformation that ``normalize_y`` names.
+
+    is_categorical_ : ndarray of shape (n_features_in_,) or None
+        Which columns are categories by ``categorical_features``.
 
     jitter_ : float
         The value of ``jitter`` that was used.
@@ -204,10 +233,9 @@ class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
         model = SVGPRegressor(noise_variance=1.0, noise_variance_bounds="fixed", normalize_y=False)
         model.fit(X, y - y.mean(), sample_weight=1 / se**2)
 
-    With inducing inputs at the rows this is ``GaussianProcessRegressor(alpha=se**2)``. Take
-    ``predict_std(X, include_noise=False)``, and add the variance of the new observation's own
-    noise. With weights ``w``, ``objective_`` is smaller than the bound for the targets by
-    ``((w - 1) * log(2 * pi) + log(w)).sum() / 2``.
+    With Z = X this is ``GaussianProcessRegressor(alpha=se**2)``. Take ``predict_std(X,
+    include_noise=False)``, and add the variance of the new observation's own noise. With weights
+    ``w``, ``objective_`` is less than the bound by ``((w - 1) * log(2 * pi) + log(w)).sum() / 2``.
 
     References
     ----------
@@ -235,6 +263,7 @@ class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
     _parameter_constraints = REGRESSOR_CONSTRAINTS | {
         "likelihood": REGRESSION_LIKELIHOODS,
         "total_samples": [None, Interval(Integral, 1, None, closed="left")],
+        "n_latent": [None, Interval(Integral, 1, None, closed="left")],
         "n_restarts_optimizer": [Interval(Integral, 0, None, closed="left")],
     }
 
@@ -249,6 +278,7 @@ class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
         *,
         likelihood="gaussian",
         total_samples=None,
+        n_latent=None,
         n_inducing=256,
         inducing="kmeans",
         optimize_inducing=True,
@@ -266,6 +296,7 @@ class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
         learning_rate=0.01,
         natural_step=0.1,
         normalize_y=True,
+        categorical_features=None,
         jitter=1e-8,
         warm_start=False,
         n_jobs=None,
@@ -275,6 +306,7 @@ class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
         self.kernel = kernel
         self.likelihood = likelihood
         self.total_samples = total_samples
+        self.n_latent = n_latent
         self.n_inducing = n_inducing
         self.inducing = inducing
         self.optimize_inducing = optimize_inducing
@@ -292,99 +324,9 @@ class SVGPRegressor(PriorPredictions, MarginalLikelihood, SparseGPRegressor):
         self.learning_rate = learning_rate
         self.natural_step = natural_step
         self.normalize_y = normalize_y
+        self.categorical_features = categorical_features
         self.jitter = jitter
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-
-    @transactional
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
-        """Learn from all rows at once.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs. A float32 array or memory map is never copied as a whole.
-
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets. Several columns are independent outputs with a shared kernel, each with a noise
-            variance of its own.
-
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight 2 counts a row twice, weight 0 leaves it out.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            If inputs or parameters are not valid. The estimator is then as before.
-        """
-        clock = Clock(self.max_time)
-        X, y, weight = self._checked(X, y, sample_weight, reset=True)
-        data, progress = self._encoded(X, y, weight), FitProgress(self, X, y)
-        self._learn(data, progress, clock, stages.learn)
-        return self
-
-    @transactional
-    @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y, sample_weight=None):
-        """Learn from one more batch of rows.
-
-        The first batch decides inducing inputs, starting values and the scaling of the targets, so
-        it should be large and mixed. Each later batch adds its rows to the posterior. It also moves
-        kernel, noise and inducing inputs by one stochastic step for every ``batch_size`` rows,
-        unless ``optimizer=None``. After ``max_steps`` of these steps or most of ``max_time``, the
-        rows of the batch that are left only join the posterior, or with ``total_samples`` are left
-        out. With Gaussian noise, and with kernel, noise, inducing inputs and scaling fixed, any
-        split of the rows gives the model that ``fit`` gives.
-
-        ``kernel``, ``likelihood``, ``inducing``, ``optimize_inducing``, ``noise_variance``,
-        ``noise_variance_bounds`` and ``normalize_y`` are those of the first batch: a change of one
-        of them needs a new ``fit``. Other parameters may change between batches.
-
-        If later rows come from other places, as in a time series, `StreamingSGPRegressor` is
-        better, as its inducing inputs follow the rows. Here too few inducing inputs lie near such
-        rows, and errors exceed the predicted noise.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs.
-
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets.
-
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight 2 counts a row twice, weight 0 leaves it out.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            If inputs or parameters are not valid, or if a parameter has changed that needs a new
-            ``fit``. The estimator is then as before.
-        """
-        clock, first = Clock(self.max_time), not hasattr(self, "_result")
-        if not first:
-            self._check_same_parameters()
-        X, y, weight = self._checked(X, y, sample_weight, reset=first)
-        if first:
-            data, progress = self._encoded(X, y, weight), FitProgress(self, X, y)
-            self._learn(data, progress, clock, stages.learn)
-            if self.total_samples is not None:
-                self._result = scaled_to_total(self._result, self.total_samples)
-        else:
-            rows = self._later_rows(X, y, weight)
-            self._targets = self._targets.joined(self._targets.columns(y), weight)
-            self._add_to_posterior(rows, clock)
-        return self

@@ -138,9 +138,9 @@ class ConjugateInference:
         value : float
             The bound.
         price : float
-            Of each parameter of the kernel, in the same nats.
+            What the parameters of the kernel have to be worth, in the same nats.
         """
-        return value - price * len(parameters.theta)
+        return value - price
 
     @staticmethod
     def _optimal_q(prior, parameters, rows, n_jobs, coordinates=None):

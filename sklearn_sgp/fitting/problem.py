@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.base import clone
 
+from ..data.categories import PLAIN_COLUMNS, InputColumns
 from ..data.rows import Rows, random_index
 from ..gp.chunks import in_chunks
 from ..gp.jitter import (
@@ -79,6 +80,7 @@ class Start:
         Groups whose bounds the user did not choose.
     alternatives : tuple of Start
         With other default kernels.
+    columns : InputColumns
     """
 
     kernel: object
@@ -88,6 +90,7 @@ class Start:
     inducing: object = None
     with_default_bounds: tuple = ()
     alternatives: tuple = ()
+    columns: InputColumns = PLAIN_COLUMNS
 
 
 @dataclass(frozen=True)

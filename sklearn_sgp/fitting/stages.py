@@ -17,7 +17,7 @@ from .budget import LEAST_EVALUATIONS, MIN_SECONDS, Budget, measured_seconds
 from .classes.regressions import begins_with_regressions
 from .classes.start import from_regressions
 from .problem import FitResult
-from .starting_values import default_starts, random_starts, tried
+from .starting_values import default_starts, price, random_starts, tried
 from .stochastic import ascend_stochastic
 from .weak_spots import warn_of_weak_spots
 
@@ -152,8 +152,7 @@ def _best_start(problem, rows, seconds, interim=False):
 def _with_best_kernel(problem, rows, seconds, interim):
     """The problem with the default kernel whose bound is best after a few iterations.
 
-    More parameters have to be worth it: each costs half the logarithm of the number of rows, as in
-    the Bayesian information criterion.
+    More parameters have to be worth it; see `starting_values.price`.
 
     Returns
     -------
@@ -168,7 +167,7 @@ def _with_best_kernel(problem, rows, seconds, interim):
     starts, trace, inference = default_starts(problem.start), problem.trace, problem.inference
     if len(starts) == 1 or problem.settings.max_iter <= _FIRST_ITERATIONS:
         return problem, None, inference.kept, 0
-    price = 0.5 * np.log(len(rows)) * problem.rows.total_weight / rows.total_weight
+    scale = problem.rows.total_weight / rows.total_weight
     share = _TRIAL_SECONDS * seconds / len(starts)
 
     def until_cut():
@@ -180,7 +179,8 @@ def _with_best_kernel(problem, rows, seconds, interim):
     def run(start):
         inference.kept, trial = None, replace(problem, start=start)
         found = _lbfgs(trial, start.parameters, rows, share, _FIRST_ITERATIONS, interim)
-        value = inference.worth(found[0], rows, problem.settings, found[1], price)
+        cost = scale * price(start.parameters.expression, len(rows))
+        value = inference.worth(found[0], rows, problem.settings, found[1], cost)
         return value, trial, found, inference.kept, trace.cut_by
 
     trials = tried(until_cut(), run, trace)

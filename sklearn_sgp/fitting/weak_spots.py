@@ -3,6 +3,7 @@
 import numpy as np
 
 from .._warnings import warn_caller
+from ..kernels.categories._node import category_slots
 
 _ROWS = 2000
 _LEAST_ROWS = 60
@@ -35,7 +36,8 @@ def warn_of_weak_spots(problem, result, uses_blocks=False):
 def warn_at_bounds(start, parameters):
     """Warn where a kernel parameter or the noise variance is at a bound that the user chose.
 
-    Default bounds are far apart: noise-free targets end at one, and there is nothing to mend.
+    Default bounds are far apart: noise-free targets end at one, and there is nothing to mend. So it
+    is with a category that has no part of its own, or nothing in common with others.
 
     Parameters
     ----------
@@ -49,6 +51,9 @@ def warn_at_bounds(start, parameters):
         values = np.ravel(parameters.values[name])
         lower, upper = start.space.group(name).bounds.T
         free = ~np.isclose(lower, upper)
+        if name == "theta":
+            for diagonal, factor, _ in category_slots(parameters.expression):
+                free[diagonal] = free[factor] = False
         at_lower = np.flatnonzero(free & np.isclose(values, lower))
         at_upper = np.flatnonzero(free & np.isclose(values, upper))
         for which, bounds, words in (
@@ -106,6 +111,8 @@ def warn_of_unexplained(rows, posterior, likelihood):
     if not has_own_mean or min(len(rows), rows.total_weight) < _LEAST_ROWS:
         return
     sample = rows.select(slice(None, None, -(-len(rows) // _ROWS)))
+    if np.isnan(sample.y).any():
+        return
     X, y = np.asarray(sample.X, dtype=np.float64), sample.targets
     explained = _explained(y, posterior.mean(X))
     if not explained < _LITTLE:

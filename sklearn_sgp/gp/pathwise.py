@@ -34,18 +34,43 @@ def draw_functions(posterior, n_samples, rng, n_features=N_FEATURES):
     return PathwiseDraws(draws)
 
 
+def draw_mixed_functions(posterior, n_samples, rng, n_features=N_FEATURES):
+    """Draw functions of mixed outputs; parameters as in `draw_functions`.
+
+    Parameters
+    ----------
+    posterior : CoregionalisedPosterior
+
+    Returns
+    -------
+    functions : MixedDraws
+    """
+    prior, (m, Q) = posterior.prior, posterior.v_mean.shape
+    noise = product(
+        posterior.precision.L_inv, rng.standard_normal((Q * m, n_samples)), trans_a=True
+    )
+    v = posterior.v_mean[:, :, None] + noise.reshape(Q, m, n_samples).transpose(1, 0, 2)
+    v = np.ascontiguousarray(v.reshape(m, Q * n_samples))
+    return MixedDraws(_draw_with(prior, v, (Q, n_samples), rng, n_features), posterior.mixing)
+
+
 def _draw(prior, precision, v_mean, n_samples, rng, n_features):
     """Draws of the outputs that share a `Precision`."""
     m, t = v_mean.shape
-    features = sample_features(prior.kernel, n_features, rng)
-    at_Z = features(prior.Z)  # (m, n_features)
-    weights = rng.standard_normal((at_Z.shape[1], t * n_samples))
-    # u of the prior draw, with the jitter as its noise; v of the posterior draw
-    u = at_Z @ weights + np.sqrt(prior.delta) * rng.standard_normal((m, t * n_samples))
     v = np.repeat(v_mean, n_samples, axis=1)
     v += product(precision.L_inv, rng.standard_normal((m, t * n_samples)), trans_a=True)
+    return _draw_with(prior, v, (t, n_samples), rng, n_features)
+
+
+def _draw_with(prior, v, shape, rng, n_features):
+    """Draws of the functions whose whitened inducing values are the columns of ``v``."""
+    features = sample_features(prior.kernel, n_features, rng)
+    at_Z = features(prior.Z)  # (m, n_features)
+    weights = rng.standard_normal((at_Z.shape[1], v.shape[1]))
+    # u of the prior draw, with the jitter as its noise
+    u = at_Z @ weights + np.sqrt(prior.delta) * rng.standard_normal(v.shape)
     update = product(prior.L_inv, v - product(prior.L_inv, u), trans_a=True)
-    return _Draw(prior.kernel, prior.Z, features, weights, update, (t, n_samples))
+    return _Draw(prior.kernel, prior.Z, features, weights, update, shape)
 
 
 class PathwiseDraws:
@@ -67,6 +92,28 @@ class PathwiseDraws:
 
     def __call__(self, X):
         return np.concatenate([draw(X) for draw in self.draws], axis=1)
+
+
+class MixedDraws:
+    """Callable on X (n, d), result (n, t, n_samples): draws of latent functions, mixed.
+
+    Parameters
+    ----------
+    draw : callable
+        Result (n, Q, n_samples).
+    mixing : ndarray of shape (t, Q)
+    """
+
+    def __init__(self, draw, mixing):
+        self.draw, self.mixing = draw, mixing
+
+    @property
+    def n_features(self):
+        """Number of columns of X."""
+        return self.draw.Z.shape[1]
+
+    def __call__(self, X):
+        return np.einsum("tq,nqs->nts", self.mixing, self.draw(X))
 
 
 class _Draw:

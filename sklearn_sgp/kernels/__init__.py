@@ -10,9 +10,11 @@ from ._compiled import BoundKernel, KernelExpression
 from ._groups import Groups
 from ._length_scales import length_scales
 from ._white_noise import split_noise
+from .categories import Categorical
 
 __all__ = [
     "BoundKernel",
+    "Categorical",
     "Columns",
     "Groups",
     "KernelExpression",

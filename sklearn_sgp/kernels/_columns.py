@@ -15,8 +15,9 @@ class Columns(Kernel):
     kernel : Kernel
         Any scikit-learn kernel. An anisotropic kernel has one length scale for each chosen column.
 
-    columns : sequence of int
-        Indices of the columns that ``kernel`` sees.
+    columns : sequence of int or str
+        Indices of the columns that ``kernel`` sees, or their names, where X is a dataframe.
+        ``kernel_`` of a fitted estimator has indices.
 
     See Also
     --------
@@ -37,7 +38,17 @@ class Columns(Kernel):
         self.columns = columns
 
     def _select(self, X):
-        return None if X is None else np.asarray(X)[:, list(self.columns)]
+        if X is None:
+            return None
+        columns = list(self.columns)
+        if any(isinstance(column, str) for column in columns):
+            if not hasattr(X, "columns"):
+                raise ValueError(
+                    "Columns with names of columns must be called with a dataframe. Got "
+                    f"{type(X).__name__} and {columns}: give indices, as kernel_ has them."
+                )
+            return np.asarray(X[columns])
+        return np.asarray(X)[:, columns]
 
     def get_params(self, deep=True):
         """Get the parameters; the names of the wrapped kernel's start with ``kernel__``.

@@ -20,6 +20,8 @@ from . import _nodes as nodes
 from ._columns import Columns
 from ._compiled import KernelExpression
 from ._white_noise import split_noise
+from .categories._kernel import Categorical
+from .categories._node import CategoricalNode
 
 _MATERN_PROFILES = {
     0.5: "matern12",
@@ -35,8 +37,8 @@ def compile_kernel(kernel, center):
     Parameters
     ----------
     kernel : Kernel
-        Sums, products and powers of the kernels that scikit-learn ships, ``Columns``, or any other
-        ``Kernel``. Central differences give the gradients of kernels that are not shipped.
+        Sums, products and powers of the kernels that scikit-learn ships, ``Columns``,
+        ``Categorical``, or any other ``Kernel``, whose gradients are central differences.
     center : ndarray of shape (n_features,)
         Subtracted from the inputs of stationary parts, so that inputs far from 0 lose no digits.
 
@@ -46,8 +48,11 @@ def compile_kernel(kernel, center):
     """
     builder, center = _Builder(), np.asarray(center, dtype=np.float64)
     node = builder.build(kernel, center)
-    values, free = np.array(builder.values), np.array(builder.free, dtype=bool)
-    return KernelExpression(kernel, node, values, free, len(center))
+    values, free, signed = (
+        np.array(part, dtype=kind)
+        for part, kind in ((builder.values, float), (builder.free, bool), (builder.signed, bool))
+    )
+    return KernelExpression(kernel, node, values, free, len(center), signed)
 
 
 def compile_without_noise(kernel, center):
@@ -83,10 +88,13 @@ def _check_kernel(kernel):
     """Refuse parameters that are not positive and finite."""
     values = kernel.get_params()
     for parameter in kernel.hyperparameters:
+        if values[parameter.name] is None:
+            continue  # starting values that the kernel finds itself
         value = np.asarray(values[parameter.name], dtype=np.float64)
         # a fixed sigma_0 of 0 gives a linear kernel through the origin
         may_vanish = parameter.fixed and parameter.name.endswith("sigma_0")
-        if not (np.isfinite(value).all() and ((value > 0) | (may_vanish & (value == 0))).all()):
+        is_valid = (value > 0) | (may_vanish & (value == 0)) | (parameter.value_type == "signed")
+        if not (np.isfinite(value) & is_valid).all():
             raise ValueError(
                 f"The {parameter.name} of the 'kernel' parameter must be positive and finite. Got "
                 f"{value.tolist()} in {kernel!r}."
@@ -113,15 +121,19 @@ class _Builder:
     """Builds nodes in scikit-learn's order of ``theta`` and collects the values of parameters."""
 
     def __init__(self):
-        self.values, self.free = [], []
+        self.values, self.free, self.signed = [], [], []
 
     def _slots(self, kernel, name):
         """Append the values of a hyperparameter; return their slots."""
-        start = len(self.values)
         value = np.atleast_1d(np.asarray(getattr(kernel, name), dtype=np.float64))
+        return self._appended(value, not getattr(kernel, f"hyperparameter_{name}").fixed)
+
+    def _appended(self, value, free, signed=False):
+        """Append values; return their slots."""
+        start = len(self.values)
         self.values.extend(value)
-        fixed = getattr(kernel, f"hyperparameter_{name}").fixed
-        self.free.extend([not fixed] * len(value))
+        self.free.extend([free] * len(value))
+        self.signed.extend([signed] * len(value))
         return slice(start, start + len(value))
 
     def build(self, kernel, center):
@@ -143,6 +155,7 @@ class _Builder:
             RationalQuadratic: self._rational_quadratic,
             ExpSineSquared: self._periodic,
             DotProduct: self._linear,
+            Categorical: self._categorical,
         }
         return builders.get(type(kernel), self._opaque)(kernel, center)
 
@@ -211,13 +224,21 @@ class _Builder:
     def _linear(self, kernel, center):
         return nodes.Linear(self._slots(kernel, "sigma_0").start)
 
+    def _categorical(self, kernel, center):
+        if len(center) != 1:
+            raise ValueError(
+                "Categorical must see one column, as in Columns(Categorical(), [0]). Got "
+                f"{len(center)} columns: multiply or add one Categorical for each."
+            )
+        covariance, free = kernel.covariance, kernel.is_learned
+        diagonal = self._appended(covariance.diagonal, free[0])
+        factor = self._appended(covariance.factor.ravel(), free[1], signed=True)
+        return CategoricalNode(diagonal, factor, kernel.rank)
+
     def _opaque(self, kernel, center):
         if not isinstance(kernel, Kernel) or isinstance(kernel, CompoundKernel):
             raise ValueError(
                 f"The 'kernel' parameter must be a scikit-learn kernel with one covariance "
                 f"(sklearn.gaussian_process.kernels). Got {kernel!r}."
             )
-        start = len(self.values)
-        self.values.extend(np.exp(kernel.theta))
-        self.free.extend([True] * kernel.n_dims)
-        return nodes.Opaque(kernel, slice(start, start + kernel.n_dims))
+        return nodes.Opaque(kernel, self._appended(np.exp(kernel.theta), True))

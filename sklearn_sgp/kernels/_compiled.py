@@ -1,15 +1,17 @@
 """A compiled kernel: the interface through which models see covariance functions.
 
 A model asks for K(Z, X), K(Z, Z) and the diagonal of K(X, X). It hands in the cotangent G of one of
-them, the gradient of its objective F in each entry, and gets the gradients of F in the free log
-parameters (scikit-learn's ``theta``) and in Z. The model never sees a formula.
+them, the gradient of its objective F in each entry, and gets the gradients of F in the free
+parameters (scikit-learn's ``theta``, mostly logarithms) and in Z. The model never sees a formula.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from .._core import _linalg as la
+from ._nodes import leaves
 
 
 @dataclass(frozen=True)
@@ -25,9 +27,11 @@ class KernelExpression:
     values : ndarray of shape (n_values,)
         Natural values of all parameters, fixed ones included.
     free : ndarray of bool, shape (n_values,)
-        Which parameters are free. ``values[free]`` is ``exp(theta)``, in scikit-learn's order.
+        Which parameters are free, in scikit-learn's order: theta has their logarithms.
     n_features : int
         Number of columns of the inputs.
+    signed : ndarray of bool, shape (n_values,)
+        Which parameters may be negative: theta has these as they are.
     """
 
     kernel: object
@@ -35,11 +39,25 @@ class KernelExpression:
     values: np.ndarray
     free: np.ndarray
     n_features: int
+    signed: np.ndarray
 
     @property
     def theta(self):
-        """Natural logarithms of the free parameters of the scikit-learn kernel, (n_theta,)."""
-        return np.log(self.values[self.free])
+        """Free parameters of the scikit-learn kernel, mostly as logarithms, shape (n_theta,)."""
+        return self.theta_of(self.values)
+
+    def theta_of(self, values):
+        """Theta of the natural values of all parameters."""
+        theta, is_log = values[self.free], ~self.signed[self.free]
+        theta[is_log] = np.log(theta[is_log])
+        return theta
+
+    @cached_property
+    def held_columns(self):
+        """Columns in which inducing inputs stay where they are, such as those of categories."""
+        parts = leaves(self.node, np.arange(self.n_features))
+        held = [columns for leaf, columns in parts if leaf.holds_inputs]
+        return np.unique(np.concatenate([np.empty(0, dtype=np.intp), *held]))
 
     @property
     def differentiable_inputs(self):
@@ -49,7 +67,7 @@ class KernelExpression:
     def bind(self, theta):
         """The kernel at the free log parameters ``theta``."""
         values = self.values.copy()
-        values[self.free] = np.exp(theta)
+        values[self.free] = np.where(self.signed[self.free], theta, np.exp(theta))
         return BoundKernel(self, values)
 
 
@@ -62,8 +80,8 @@ class BoundKernel:
 
     @property
     def theta(self):
-        """Natural logarithms of the free parameters, shape (n_theta,)."""
-        return np.log(self.values[self.expression.free])
+        """Free parameters, mostly as logarithms, shape (n_theta,)."""
+        return self.expression.theta_of(self.values)
 
     @property
     def sklearn_kernel(self):

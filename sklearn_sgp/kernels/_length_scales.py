@@ -7,6 +7,7 @@ import numpy as np
 from ._compile import compile_kernel
 from ._nodes import Opaque, Product, Selection, Sum, leaves
 from ._white_noise import split_noise
+from .categories._units import units_of
 
 _LARGEST_SCALE = 100.0  # in standard deviations of a column
 
@@ -33,11 +34,11 @@ def input_scales(kernel, fallback):
 
 
 def nearness_scales(kernel, std):
-    """Units in which distances tell which rows are near, shape (d,).
+    """`Units` in which distances tell which rows are near.
 
     Shortest length scales, at most 100 standard deviations: beyond those a column plays no role.
     """
-    return np.minimum(input_scales(kernel, std), _LARGEST_SCALE * std)
+    return units_of(kernel, np.minimum(input_scales(kernel, std), _LARGEST_SCALE * std))
 
 
 def with_shorter_scales(expression, theta, share):

@@ -11,12 +11,12 @@ Shapes: Z is (m, d), X is (n, d), and d counts the columns that the node sees. E
 - ``block_vjp(p, Z, X, G, grad, grad_Z)``, which adds the gradients of sum(G * K) to ``grad`` and,
   unless it is None, to ``grad_Z`` of shape (m, d). It may overwrite G. The gradient in X is that
   of the transposed block, ``block_vjp(p, X, Z, G.T, ...)``;
-- ``children``, empty for a leaf, with which ``leaves`` walks the tree. A node with children has
-  ``columns_of_children(columns)`` too.
+- ``children``, empty for a leaf, with which ``leaves`` walks the tree. Nodes with children have
+  ``columns_of_children(columns)``.
 
 ``p`` and ``grad`` belong to the whole tree: ``p`` holds the natural values of all parameters and
-``grad`` the gradient in their logarithms. A node keeps its positions (slots) in them, so a new
-parameter vector needs no new tree.
+``grad`` the gradient in theta. A node keeps its positions (slots) in them, so a new parameter
+vector needs no new tree.
 """
 
 from math import prod
@@ -55,11 +55,12 @@ def leaves(node, columns):
         yield from leaves(child, node.columns_of_children(columns))
 
 
-class _Leaf:
+class Leaf:
     """A kernel that is no combination of others."""
 
     children = ()
     length_scale = None  # slice into p, for leaves that have one
+    holds_inputs = False  # whether inducing inputs keep their values in the columns it sees
 
     def blocks(self, p, Z, X, groups):
         out = empty((groups.n_values,))
@@ -71,7 +72,7 @@ class _Leaf:
         return out
 
 
-class _ScaledLeaf(_Leaf):
+class _ScaledLeaf(Leaf):
     """A leaf times constants; ``amplitudes`` holds the slots of the constants."""
 
     amplitudes = ()
@@ -358,11 +359,10 @@ class Selection(_Composite):
         part = None if grad_Z is None else np.zeros(Z.shape)
         self.child.block_vjp(p, Z, X, G, grad, part, direct)
         if part is not None:
-            # a column that is selected twice receives both gradients
-            np.add.at(grad_Z, (slice(None), self.columns), part)
+            np.add.at(grad_Z, (slice(None), self.columns), part)  # a column may come twice
 
 
-class Opaque(_Leaf):
+class Opaque(Leaf):
     """A kernel of unknown formula: its own code gives values, differences give gradients."""
 
     differentiable_inputs = False
@@ -387,9 +387,9 @@ class Opaque(_Leaf):
 
     def _differences(self, p, grad, inner):
         """Add the gradient of ``inner(kernel)``, a number, to ``grad``."""
-        for k in range(self.slots.stop - self.slots.start):
+        for k, slot in enumerate(range(self.slots.start, self.slots.stop)):
             ends = (inner(self._at(p, k, shift)) for shift in (self.step, -self.step))
-            grad[self.slots.start + k] += (next(ends) - next(ends)) / (2.0 * self.step)
+            grad[slot] += (next(ends) - next(ends)) / (2.0 * self.step)
 
     def diag_vjp(self, p, X, g, grad):
         X = np.asarray(X, dtype=np.float64)

@@ -6,7 +6,8 @@ of a sum are the features of its terms, side by side. The frequency of a product
 kernels is the sum of independent frequencies of its factors. A kernel is therefore first multiplied
 out into terms, and each term is a product of leaves. Constants scale a term. A linear kernel
 multiplies each feature of a term by one entry of (sigma_0, x); the features take all entries in
-turn.
+turn. A kernel over categories multiplies it by a random number for each category, and the numbers
+of two categories have their covariance.
 """
 
 import itertools
@@ -18,6 +19,8 @@ import numpy as np
 
 from .._core import _linalg as la
 from . import _nodes as nodes
+from .categories._covariance import codes_of
+from .categories._node import CategoricalNode
 
 _MAX_TERMS = 64  # of a kernel when multiplied out; they share the features
 _CURE = 'Draw joint samples instead: sample_y(method="joint").'
@@ -48,12 +51,12 @@ def sample_features(kernel, n_features, rng):
     expression = kernel.expression
     terms = _multiplied_out(expression.node, np.arange(expression.n_features))
     products = [_Product.of(pairs) for pairs in terms]
-    exact = sum(product.width for product in products if not product.waves)
-    n_random = sum(1 for product in products if product.waves)
+    exact = sum(product.width for product in products if not product.is_random)
+    n_random = sum(1 for product in products if product.is_random)
     share = max(n_features - exact, n_features // 2) // max(n_random, 1)
     return RandomFeatures(
         [
-            _sample_term(kernel.values, product, share if product.waves else n_features, rng)
+            _sample_term(kernel.values, product, share if product.is_random else n_features, rng)
             for product in products
         ]
     )
@@ -85,12 +88,14 @@ class _Term:
 
     ``phases`` is None or the columns (c,), the center (c,) and the frequencies (c, F). Each of the
     ``lines`` is a linear factor: sigma_0, its columns (c,) and, for each feature, the index (F,) of
-    the entry of (sigma_0, x) that multiplies it.
+    the entry of (sigma_0, x) that multiplies it. Each of the ``levels`` is a factor over
+    categories: its column, and numbers (n_categories + 1, F).
     """
 
     amplitude: float
     phases: tuple | None
     lines: tuple
+    levels: tuple
     n_columns: int  # F
 
     @property
@@ -111,6 +116,10 @@ class _Term:
             entries = np.column_stack([np.full(len(X), sigma_0), X[:, columns]])[:, index]  # (n, F)
             for part in parts:
                 part *= entries
+        for column, numbers in self.levels:
+            places = np.minimum(codes_of(X[:, [column]]), len(numbers) - 1)
+            for part in parts:
+                part *= numbers[places]
 
     def _angles(self, X):
         columns, center, frequencies = self.phases
@@ -169,20 +178,27 @@ def _multiplied(left, right):
 
 @dataclass(frozen=True)
 class _Product:
-    """A product of leaves. Waves are its stationary factors and lines its linear factors.
+    """A product of leaves: waves are stationary, lines linear, levels those over categories.
 
-    Waves and lines are pairs (leaf, columns).
+    Each of them is a pair (leaf, columns).
     """
 
     leaves: list
     waves: list
     lines: list
+    levels: list
+
+    @property
+    def is_random(self):
+        """Whether its features are drawn, and not exact."""
+        return bool(self.waves or self.levels)
 
     @classmethod
     def of(cls, pairs):
         waves = [pair for pair in pairs if isinstance(pair[0], nodes.Stationary)]
         lines = [pair for pair in pairs if isinstance(pair[0], nodes.Linear)]
-        return cls([leaf for leaf, _ in pairs], waves, lines)
+        levels = [pair for pair in pairs if isinstance(pair[0], CategoricalNode)]
+        return cls([leaf for leaf, _ in pairs], waves, lines, levels)
 
     @property
     def width(self):
@@ -198,11 +214,15 @@ def _sample_term(p, product, n_features, rng):
             f"Random features need a product with DotProduct to have at most {limit} entries, as "
             f"many as there are features or frequencies for it. Got {width} entries. {_CURE}"
         )
-    copies = max(1, n_features // (2 * width)) if waves else 1
+    copies = max(1, limit // width) if product.is_random else 1
     count = copies * width
     variance = math.prod(leaf.variance(p) for leaf in product.leaves)
     phases = _sample_phases(p, waves, count, rng) if waves else None
-    return _Term(math.sqrt(variance / copies), phases, _entries(p, product.lines, count), count)
+    levels = tuple(
+        (int(columns[0]), leaf.covariance(p).drawn(count, rng)) for leaf, columns in product.levels
+    )
+    lines = _entries(p, product.lines, count)
+    return _Term(math.sqrt(variance / copies), phases, lines, levels, count)
 
 
 def _entries(p, lines, count):

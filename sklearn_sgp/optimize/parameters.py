@@ -8,6 +8,7 @@ a `Group` with bounds and units where it is learned, and an entry in the objecti
     log_noise    natural logarithm of the noise variance, in units of the scaled targets: a number,
                  or one for each output, shape (t,)
     likelihood   the likelihood's own parameters, where it has any
+    mixing       weights of latent functions in outputs, where they are mixed, shape (t, Q)
     Z            inducing inputs, in units of X
 """
 
@@ -57,6 +58,11 @@ class Parameters:
         return self.values.get("likelihood", _NONE)
 
     @property
+    def mixing(self):
+        """Weights of latent functions in outputs, shape (t, Q); None where nothing is mixed."""
+        return self.values.get("mixing")
+
+    @property
     def kernel(self):
         return self.expression.bind(self.theta)
 
@@ -81,11 +87,28 @@ class Group:
     unit : float or ndarray
         The value enters the vector divided by it, so that all entries of the vector are of order
         one for the optimisers; broadcast to the value's shape.
+    held : ndarray of int or tuple
+        Columns of the value that are not learned, such as those of categories.
     """
 
     name: str
     bounds: np.ndarray | None
     unit: float | np.ndarray = 1.0
+    held: np.ndarray | tuple = ()
+
+    def entries(self, value):
+        """The entries of a value that are learned, as a vector."""
+        return np.ravel(np.delete(value, self.held, axis=1) if len(self.held) else value)
+
+    def value(self, entries, old):
+        """A value from a vector, the rest of it as in ``old``."""
+        if not len(self.held):
+            value = entries.reshape(np.shape(old)) * self.unit
+            return value if np.ndim(old) else float(value)
+        columns, value = np.delete(np.arange(old.shape[1]), self.held), old.copy()
+        unit = np.broadcast_to(self.unit, old.shape)[:, columns]
+        value[:, columns] = entries.reshape(len(old), -1) * unit
+        return value
 
 
 @dataclass(frozen=True)
@@ -155,7 +178,7 @@ class ParameterSpace:
 
     def pack(self, parameters):
         """The vector of the free parameters."""
-        parts = [np.ravel(parameters.values[g.name] / g.unit) for g in self.groups]
+        parts = [g.entries(parameters.values[g.name] / g.unit) for g in self.groups]
         return np.concatenate(parts) if parts else np.empty(0)
 
     def unpack(self, x, like):
@@ -163,16 +186,14 @@ class ParameterSpace:
         values, lo = {}, 0
         for group in self.groups:
             old = like.values[group.name]
-            hi = lo + np.size(old)
-            values[group.name] = x[lo:hi].reshape(np.shape(old)) * group.unit
-            if np.ndim(old) == 0:
-                values[group.name] = float(values[group.name])
+            hi = lo + np.size(group.entries(old))
+            values[group.name] = group.value(x[lo:hi], old)
             lo = hi
         return like.with_values(**values)
 
     def pack_gradient(self, gradient):
         """The vector of the derivatives in the free parameters."""
-        parts = [np.ravel(gradient[g.name] * g.unit) for g in self.groups]
+        parts = [g.entries(gradient[g.name] * g.unit) for g in self.groups]
         return np.concatenate(parts) if parts else np.empty(0)
 
     def with_prior(self, value, gradient, parameters):
@@ -186,7 +207,8 @@ class ParameterSpace:
         """Bounds of the vector, shape (n, 2)."""
         parts = [np.empty((0, 2))]
         for group in self.groups:
-            free = np.tile([-np.inf, np.inf], (np.size(like.values[group.name]), 1))
+            size = np.size(group.entries(like.values[group.name]))
+            free = np.tile([-np.inf, np.inf], (size, 1))
             parts.append(free if group.bounds is None else np.reshape(group.bounds, (-1, 2)))
         return np.concatenate(parts)
 

@@ -110,7 +110,7 @@ class ChainChoice:
         ----------
         rows : Rows
         choice : PartitionChoice
-        scale : ndarray of shape (d,)
+        scale : ndarray of shape (d,) or Units
             Units in which distances are taken.
         rng : numpy.random.RandomState
 
@@ -213,7 +213,7 @@ class Neighbours:
     Parameters
     ----------
     n_neighbors, group_size : int
-    scale : ndarray of shape (d,)
+    scale : ndarray of shape (d,) or Units
         Units in which distances are taken.
     centres : ndarray of shape (n_cells, d)
         Of the cells of the partition, in these units.
@@ -223,7 +223,7 @@ class Neighbours:
 
     n_neighbors: int
     group_size: int
-    scale: np.ndarray
+    scale: object
     centres: np.ndarray
     n_jobs: int | None = None
 

@@ -34,7 +34,7 @@ class KMeansTree:
     ----------
     block_size : int
         Rows of a block, on average.
-    scale : ndarray of shape (d,)
+    scale : ndarray of shape (d,) or Units
         Distances are taken in ``X / scale``.
     """
 
@@ -172,7 +172,7 @@ class OrderedPartition:
     Parameters
     ----------
     block_size : int
-    scale : ndarray of shape (d,)
+    scale : ndarray of shape (d,) or Units
     shuffle : bool
     """
 
@@ -185,13 +185,13 @@ class OrderedPartition:
         labels = np.arange(n) * self.n_blocks // n
         if self.shuffle:
             labels = labels[rng.permutation(n)]
-        counts = np.bincount(labels)
-        sums = [np.bincount(labels, weights=X[:, j]) for j in range(X.shape[1])]
-        self.means = np.column_stack(sums) / counts[:, None]
+        order, ends = np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))
+        points = (np.asarray(X[own], dtype=np.float64) for own in np.split(order, ends[:-1]))
+        self.means = np.stack([(some / self.scale).mean(axis=0) for some in points])
         return labels
 
     def assign(self, X):
-        return nearest(np.asarray(X, dtype=np.float64) / self.scale, self.means / self.scale)
+        return nearest(np.asarray(X, dtype=np.float64) / self.scale, self.means)
 
     def joined_by(self, X):
         return self, self.assign(X)

@@ -39,7 +39,7 @@ def sampled_groups(rows, scale, n_groups, size, n_neighbors, rng):
     Parameters
     ----------
     rows : Rows
-    scale : ndarray of shape (d,)
+    scale : ndarray of shape (d,) or Units
         Units in which distances are taken.
     n_groups : int
         Fewer where a row would be in more than three groups.

@@ -13,6 +13,8 @@ from ..data.targets import Targets
 from ..fitting.problem import FitResult
 from ..fitting.starting_values import start
 from ..gp.posterior import Posterior
+from ..kernels._defaults import with_categories
+from ..kernels.categories._binding import bound_to
 
 
 class PriorPredictions:
@@ -39,11 +41,15 @@ class PriorPredictions:
     def _prior_model(self, X):
         """A copy whose q(u) is p(u), at one inducing input: its predictions are the prior's."""
         model = copy.copy(self)
+        X = model._coded(X, reset=True)
         X = validate_data(model, X, reset=True, dtype=[np.float64, np.float32])
         check_size("X", X)
         kernel = self.kernel
         if kernel is None:  # the length scales of the default kernel come from the data of a fit
-            kernel = ConstantKernel(1.0) * RBF(1.0)
+            plain, columns = ConstantKernel(1.0) * RBF(1.0), model._input_columns()
+            kernels = with_categories(lambda _: [plain], np.ones(X.shape[1]), columns.categorical)
+            kernel = kernels[0]
+        kernel = bound_to(kernel, X, getattr(model, "feature_names_in_", None))
         Z = X[[np.argmax(kernel.diag(X))]]  # the variance there is not zero, if it is not anywhere
         normalize_y = self.normalize_y if isinstance(self.normalize_y, tuple) else False
         # as many outputs as parameters have entries
@@ -52,7 +58,7 @@ class PriorPredictions:
         y = np.zeros((1, n_outputs))
         targets = Targets.fit(y, None, normalize_y, ndim=1 if n_outputs == 1 else 2)
         likelihood = self._given_likelihood()
-        choices = replace(self._choices(), kernel=kernel, inducing=Z, learns=False)
+        choices = replace(model._choices(), kernel=kernel, inducing=Z, learns=False)
         rows = make_rows(Z, y, None, targets)
         started = start(rows, choices, likelihood, np.random.RandomState(0))
         prior = self._settings().prior(started.parameters)

@@ -42,7 +42,9 @@ class RegressionPredictions(LatentFunctions):
             Standard deviation of a new observation, in units of y. Only if ``return_std``.
 
         y_cov : ndarray of shape (n_samples, n_samples) or (n_samples, n_samples, n_targets)
-            Covariance of new observations. Only if ``return_cov``.
+            Covariance of new observations. Only if ``return_cov``. Outputs that mix latent
+            functions (``n_latent``) have covariances with one another, too: the shape is then
+            (n_samples, n_samples, n_targets, n_targets).
 
         Raises
         ------
@@ -228,7 +230,7 @@ class RegressionPredictions(LatentFunctions):
         """
         check_is_fitted(self, "_result")
         rng = check_random_state(random_state)
-        functions = draw_functions(self._result.posterior, n_samples, rng)
+        functions = self._drawn_functions(n_samples, rng)
         return FunctionsInUnits(functions, self._targets, self.n_jobs)
 
     def _ready(self, X):
@@ -314,15 +316,19 @@ class RegressionPredictions(LatentFunctions):
         draws = np.empty((*mean.shape, n_samples))
         # output by output: the draws of the first do not depend on how many there are
         normal = rng.standard_normal((mean.shape[1], len(X), n_samples))
-        roots = [_root(covariance[:, :, c]) for c in range(covariance.shape[2])]
+        roots = [joint_root(covariance[:, :, c]) for c in range(covariance.shape[2])]
         for c in range(mean.shape[1]):
             draws[:, c] = mean[:, c, None] + roots[min(c, len(roots) - 1)] @ normal[c]
         return draws if likelihood.conjugate else likelihood.draw(draws, noise, rng)
 
     def _draw_pathwise(self, X, n_samples, rng):
-        functions = draw_functions(self._result.posterior, n_samples, rng)
+        functions = self._drawn_functions(n_samples, rng)
         draws = in_chunks(functions, X, self.n_jobs)
         return self.likelihood_.draw(draws, self._noise_at(X), rng)
+
+    def _drawn_functions(self, n_samples, rng):
+        """Return draws of the latent functions, in scaled units."""
+        return draw_functions(self._result.posterior, n_samples, rng)
 
     def _mean_std(self, X, blocks, *, include_noise):
         likelihood = self.likelihood_ if include_noise else None
@@ -344,7 +350,7 @@ class RegressionPredictions(LatentFunctions):
         return mean, np.broadcast_to(variance, mean.shape)
 
 
-def _root(covariance):
+def joint_root(covariance):
     """Return the lower Cholesky factor. If rounding makes it fail, the diagonal is raised."""
     covariance = np.array(covariance, order="C")
     size = np.diagonal(covariance).mean()

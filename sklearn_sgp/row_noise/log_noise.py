@@ -59,6 +59,7 @@ def learn_log_noise(given, likelihood, squares, before):
         optimize_inducing=False,
         ties_length_scales=True,
         learns=given.learns,
+        columns=given.start.columns,
     )
     problem = Problem(
         of_squares,

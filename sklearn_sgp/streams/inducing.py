@@ -84,7 +84,7 @@ class StreamInducing:
             return _pairs(candidates, np.arange(len(candidates)), len(old))
         mass = np.concatenate([np.full(len(old), seen / max(len(old), 1)), mass[new]])
         if self.method == "kmeans":
-            centres = kmeans_centres(candidates, mass, self.n_inducing, scale, rng)
+            centres = kmeans_centres(kernel, candidates, mass, self.n_inducing, scale, rng)
             return centres, NO_PAIRS
         share = mass / mass.sum()
         picked = rng.choice(len(candidates), self.n_inducing, replace=False, p=share)

@@ -20,7 +20,7 @@ from sklearn.gaussian_process.kernels import (
     StationaryKernelMixin,
 )
 
-from sklearn_sgp.kernels import Columns, Groups, compile_kernel
+from sklearn_sgp.kernels import Categorical, Columns, Groups, compile_kernel
 
 
 class Cauchy(StationaryKernelMixin, NormalizedKernelMixin, Kernel):
@@ -95,7 +95,19 @@ WIDE = {
     "wide-dot-product": DotProduct(0.6),
     "wide-columns": Columns(RBF(WIDE_SCALES[:20]), range(5, 25)) * Matern(5.0, nu=2.5),
 }
+FACTOR = np.array([[0.9, -0.3], [-0.4, 0.7], [0.2, 1.1]])
+CATEGORY = Categorical(2, factor=FACTOR, diagonal=np.array([0.5, 0.2, 0.9]))
+# a fourth column of categories 0 to 2, and of 3 and 4 which the kernels do not know
+CATEGORIES = {
+    "categories": Columns(CATEGORY, [3]),
+    "categories-product": 1.3 * Columns(RBF(SCALES), [0, 1, 2]) * Columns(CATEGORY, [3]),
+    "categories-sum": Columns(CATEGORY, [3]) * Columns(Matern(1.2), [0])
+    + Columns(Categorical(1, n_categories=3), [3]),
+    "categories-fixed": Columns(CATEGORY, [3]) ** 2
+    + Columns(Categorical(2, factor=FACTOR, factor_bounds="fixed"), [3]),
+}
 CASES = {name: (kernel, 3) for name, kernel in (COMPILED | OPAQUE).items()}
+CASES |= {name: (kernel, 4) for name, kernel in CATEGORIES.items()}
 CASES |= {name: (kernel, 30) for name, kernel in WIDE.items()}
 
 
@@ -112,6 +124,8 @@ def inputs(n_features):
     """Inducing inputs in C order and rows in Fortran order, both read-only."""
     rng = np.random.default_rng(0)
     Z, X = rng.standard_normal((4, n_features)), rng.standard_normal((7, n_features))
+    if n_features == 4:
+        Z[:, 3], X[:, 3] = [0, 4, 1, 3], [2, 0, 4, 1, 4, 2, 3]
     X = np.asfortranarray(X)
     Z.flags.writeable = X.flags.writeable = False
     return Z, X

@@ -5,7 +5,9 @@ from functools import partial
 
 import numpy as np
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import column_or_1d
 
+from ..._compat import _fit_context
 from ...calibration.left_out import ALPHAS, best_alpha, with_temperature
 from ...data.class_targets import ClassTargets
 from ...data.rows import make_rows, merge_repeated
@@ -25,6 +27,87 @@ _ALPHA_ROWS = 1024
 
 class ClassBlocks:
     """A mixin of `AnytimeSGPClassifier`: labels as targets with known noise."""
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None, blocks=None):
+        """Learn from all rows at once.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+
+        y : array-like of shape (n_samples,)
+            Labels, such as strings or integers, that can be sorted.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight 2 counts a row twice, weight 0 leaves it out.
+
+        blocks : array-like of shape (n_samples,), default=None
+            Labels of blocks, integers or strings, instead of ``partition``.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If inputs or parameters are not valid. The estimator is then as before.
+
+        KeyboardInterrupt
+            If Ctrl-C comes. After a step of the anytime solver the estimator has the last q(u).
+        """
+        self._fit_blocks(X, y, sample_weight, blocks)
+        if self._blocks.interrupted:
+            raise KeyboardInterrupt
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y, classes=None, sample_weight=None, blocks=None):
+        """Learn from one more batch of rows, which are added to blocks.
+
+        The first batch decides all but the posterior. Later batches change that alone, and only
+        through the blocks that they add rows to.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+
+        y : array-like of shape (n_samples,)
+            Labels.
+
+        classes : array-like of shape (n_classes,), default=None
+            All labels that will ever come. The first call needs them if its batch does not hold all
+            of them.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight 2 counts a row twice, weight 0 leaves it out.
+
+        blocks : array-like of shape (n_samples,), default=None
+            Labels of blocks, if the first batch had them. New labels begin new blocks.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If a label is not among the classes, if other inputs or parameters are not valid, or if
+            a parameter has changed that needs a new ``fit``. The estimator is then as before.
+        """
+        self._check_class_weight_of_batches()
+        known = None if classes is None else np.unique(column_or_1d(classes))
+        if hasattr(self, "_result"):
+            self._targets.check_same(known)
+            self._add_rows(X, y, sample_weight, blocks, classes=self.classes_)
+        else:
+            self._fit_blocks(X, y, sample_weight, blocks, classes=known)
+        return self
 
     def _checked(self, X, y, sample_weight, *, reset, classes=None):
         """Return validated inputs, labels and weights of all rows: blocks have labels for all."""

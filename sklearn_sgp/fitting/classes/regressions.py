@@ -57,7 +57,7 @@ class RegressionInference:
         prior, weight = settings.prior(parameters), self.weight
         q, _ = ClassRegressions(rows, self.likelihood, settings.n_jobs).optimal_q(prior)
         log_p = held_out_classes(self.likelihood, q, self.held_out).value(1.0)
-        return weight * log_p - price * len(parameters.theta)
+        return weight * log_p - price
 
     def pass_task(self, prior, parameters, rows, sample, n_jobs):
         """That of the last q(u)."""

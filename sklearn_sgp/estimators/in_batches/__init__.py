@@ -1,0 +1,1 @@
+"""Estimators that learn from all rows at once, or from one batch after another."""

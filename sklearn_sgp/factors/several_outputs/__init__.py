@@ -1,0 +1,1 @@
+"""Sums over rows that have some of several outputs."""

@@ -1,0 +1,77 @@
+"""How q(u) of mixed latent functions is found; methods as those of `ConjugateInference`."""
+
+from ...factors.several_outputs.output_sums import OutputScalars, outputs_by_rows
+from ...gp.prior import Prior
+from ...objectives.several_outputs.bound import (
+    coregionalised_bound,
+    coregionalised_value,
+    noise_of_outputs,
+    optimal_coregionalised,
+)
+from ...optimize.units import with_input_units
+from ..inference import Added
+
+_UNIT_ROWS = 8192
+
+
+class CoregionalisedInference:
+    """Gaussian noise and mixed latent functions: the optimal q(u) takes one pass."""
+
+    cost = 1
+    kept = None  # no q(u) has to be remembered
+
+    def objective(self, space, parameters, rows, delta, has_learned, n_jobs, deadline):
+        squares = None
+        if has_learned and space.learns("Z"):
+            prior = Prior.build(parameters.kernel, parameters.Z, delta)
+            sample = rows.spread_sample(_UNIT_ROWS)
+            q, _, _ = _optimal(prior, parameters, sample, n_jobs)
+            squares = (q.coefficients**2).sum(axis=1)
+        space, patterns = with_input_units(space, squares), outputs_by_rows(rows.y)
+
+        def objective(candidate):
+            return coregionalised_bound(
+                candidate,
+                rows,
+                delta,
+                patterns=patterns,
+                with_inputs=space.learns("Z"),
+                n_jobs=n_jobs,
+            )
+
+        return space, objective
+
+    def pass_task(self, prior, parameters, rows, sample, n_jobs):
+        return lambda: _optimal(prior, parameters, sample, n_jobs), 1
+
+    def posterior(self, prior, parameters, rows, n_jobs, seconds):
+        q, sums, patterns = _optimal(prior, parameters, rows, n_jobs)
+        scalars = OutputScalars.of(rows, sums, patterns)
+        return q, self.bound(q, parameters, scalars), scalars
+
+    def keep_q(self, q, weight):
+        """Nothing has to be remembered: the last q(u) is known in closed form."""
+
+    def add(self, posterior, parameters, rows, *, scale, is_new, natural_step, gradient, n_jobs):
+        asked, sums, patterns = _optimal(posterior.prior, parameters, rows, n_jobs)
+        if is_new:
+            posterior = posterior.joined(asked)
+        else:
+            posterior = posterior.towards(asked, natural_step, scale)
+        return Added(posterior, None, OutputScalars.of(rows, sums, patterns))
+
+    def bound(self, posterior, parameters, scalars):
+        """The collapsed bound from the scalar sums of all rows."""
+        return coregionalised_value(posterior, scalars, noise_of_outputs(parameters))
+
+    def estimate(self, posterior, parameters, rows, scale, terms):
+        """The bound of some rows, each of which counts ``scale`` times."""
+        _, sums, patterns = _optimal(posterior.prior, parameters, rows, None)
+        scalars = OutputScalars.of(rows, sums, patterns)
+        asked = posterior.scaled(1.0 / scale)
+        return scale * self.bound(asked, parameters, scalars)
+
+
+def _optimal(prior, parameters, rows, n_jobs):
+    s2 = noise_of_outputs(parameters)
+    return optimal_coregionalised(prior, rows, parameters.mixing, s2, n_jobs)

@@ -1,0 +1,104 @@
+"""What a kernel takes from the data before learning: places of columns, and numbers of categories.
+
+A kernel that the user gave may name columns, and says nothing about how many categories there are.
+"""
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.gaussian_process.kernels import Exponentiation, KernelOperator
+
+from .._columns import Columns
+from ._codes import check_codes
+from ._kernel import Categorical
+
+
+def bound_to(kernel, X, names=None):
+    """The kernel with indices in the place of names of columns, and with categories counted.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        It stays as it is.
+    X : array of shape (n, d)
+        Inputs of all rows of positive weight.
+    names : array-like of str, shape (d,), or None
+        Names of the columns of X.
+
+    Returns
+    -------
+    kernel : Kernel
+        The same object where there is nothing to find.
+
+    Raises
+    ------
+    ValueError
+        If a name is not one of a column, or if a column has no codes of categories.
+    """
+    names = None if names is None else list(names)
+    return _bound(kernel, X, names, list(range(X.shape[1])))
+
+
+def _bound(kernel, X, names, own):
+    """As `bound_to`, where the kernel sees the columns ``own``."""
+    if isinstance(kernel, KernelOperator):
+        parts = [_bound(part, X, names, own) for part in (kernel.k1, kernel.k2)]
+        same = parts[0] is kernel.k1 and parts[1] is kernel.k2
+        return kernel if same else type(kernel)(*parts)
+    if isinstance(kernel, Exponentiation):
+        inner = _bound(kernel.kernel, X, names, own)
+        return kernel if inner is kernel.kernel else Exponentiation(inner, kernel.exponent)
+    if isinstance(kernel, Columns):
+        return _bound_columns(kernel, X, names, own)
+    if isinstance(kernel, Categorical) and len(own) == 1:
+        return _counted(kernel, X[:, own[0]], _label(own[0], names))
+    return kernel
+
+
+def _bound_columns(kernel, X, names, own):
+    columns = list(np.atleast_1d(np.asarray(kernel.columns, dtype=object)))
+    if any(isinstance(column, str) for column in columns):
+        columns = [_index(column, names, own) for column in columns]
+    valid = all(isinstance(c, int | np.integer) and 0 <= c < len(own) for c in columns)
+    if not valid:
+        return kernel  # refused where kernels are compiled
+    inner = _bound(kernel.kernel, X, names, [own[c] for c in columns])
+    same = inner is kernel.kernel and columns == list(kernel.columns)
+    return kernel if same else Columns(inner, [int(c) for c in columns])
+
+
+def _index(column, names, own):
+    """Index of a column among those that a kernel sees, from its name."""
+    if not isinstance(column, str):
+        return column
+    seen = [] if names is None else [names[place] for place in own]
+    if column not in seen:
+        known = "X has no names of columns" if names is None else f"X has {seen}"
+        raise ValueError(
+            f"The 'columns' of Columns must be names of columns of X, or indices. Got {column!r}, "
+            f"where {known}."
+        )
+    return seen.index(column)
+
+
+def _counted(kernel, codes, label):
+    check_codes(codes, label)
+    if kernel.is_counted:
+        return kernel
+    return clone(kernel).set_params(n_categories=int(codes.max()) + 1)
+
+
+def check_seen_codes(expression, X, names=None):
+    """Refuse inputs that have no codes of categories where a compiled kernel wants them.
+
+    Parameters
+    ----------
+    expression : KernelExpression
+    X : array of shape (n, d)
+    names : array-like of str, shape (d,), or None
+    """
+    for column in expression.held_columns:
+        check_codes(X[:, column], _label(column, names))
+
+
+def _label(column, names):
+    return f"column {column}" if names is None else f"column {names[column]!r}"

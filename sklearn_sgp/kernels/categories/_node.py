@@ -1,0 +1,90 @@
+"""The node of a kernel over categories, and where its parameters are."""
+
+import numpy as np
+
+from .._nodes import Leaf, leaves
+from ._covariance import CategoryCovariance, codes_of
+
+
+class CategoricalNode(Leaf):
+    """B = F F' + diag(b) at the codes of one column; see `_nodes`.
+
+    Parameters
+    ----------
+    diagonal, factor : slice
+        Slots of b, and of F row by row.
+    rank : int
+    """
+
+    differentiable_inputs = True  # the gradient in codes is zero
+    holds_inputs = True
+
+    def variance(self, p):
+        """What the covariances are times: nothing besides F and b."""
+        return 1.0
+
+    def __init__(self, diagonal, factor, rank):
+        self.diagonal, self.factor, self.rank = diagonal, factor, rank
+
+    def covariance(self, p):
+        """The `CategoryCovariance`."""
+        return CategoryCovariance(p[self.factor].reshape(-1, self.rank), p[self.diagonal])
+
+    def block(self, p, Z, X, direct=False):
+        return self.covariance(p).block(codes_of(Z), codes_of(X))
+
+    def blocks(self, p, Z, X, groups):
+        rows, columns = groups.pairs()
+        return self.covariance(p).pairs(codes_of(Z)[rows], codes_of(X)[columns])
+
+    def diag(self, p, X):
+        return self.covariance(p).diag(codes_of(X))
+
+    def diag_vjp(self, p, X, g, grad):
+        self._add(p, grad, *self.covariance(p).diag_vjp(codes_of(X), g))
+
+    def block_vjp(self, p, Z, X, G, grad, grad_Z, direct=False):
+        self._add(p, grad, *self.covariance(p).block_vjp(codes_of(Z), codes_of(X), G))
+
+    def _add(self, p, grad, in_b, in_F):
+        grad[self.diagonal] += p[self.diagonal] * in_b
+        grad[self.factor] += in_F.ravel()
+
+
+def category_leaves(expression):
+    """Leaves over categories of a compiled kernel, and the column that each of them sees.
+
+    Parameters
+    ----------
+    expression : KernelExpression
+
+    Returns
+    -------
+    pairs : list of (CategoricalNode, int)
+    """
+    every = leaves(expression.node, np.arange(expression.n_features))
+    return [(leaf, int(own[0])) for leaf, own in every if isinstance(leaf, CategoricalNode)]
+
+
+def category_slots(expression):
+    """Places of what is learned of categories among the free parameters of a compiled kernel.
+
+    Parameters
+    ----------
+    expression : KernelExpression
+
+    Returns
+    -------
+    slots : list of (ndarray of int, ndarray of int, float)
+        For each kernel over categories: of b, shape (n_categories,), and of F, shape (n_categories,
+        rank), each empty where it is fixed; and the mean of b where that is fixed, else 0.
+    """
+    place = np.cumsum(expression.free) - 1
+    found = []
+    for leaf, _ in category_leaves(expression):
+        diagonal, factor = (
+            place[slots][expression.free[slots]] for slots in (leaf.diagonal, leaf.factor)
+        )
+        fixed = 0.0 if len(diagonal) else float(expression.values[leaf.diagonal].mean())
+        found.append((diagonal, factor.reshape(-1, leaf.rank), fixed))
+    return found

@@ -1,0 +1,80 @@
+"""Units in which distances tell which rows are near, where some columns are categories."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._covariance import codes_of
+from ._node import category_leaves
+
+# Categories of one column are corners of a simplex in so many dimensions at most; more of them are
+# in random directions, almost as far apart.
+_LARGEST_SIMPLEX = 16
+
+
+@dataclass(frozen=True)
+class Units:
+    """What inputs are divided by: ``X / units`` are points, near where a kernel is large.
+
+    A column of categories becomes several: squared distances between categories are 2 (1 - r) for a
+    correlation r.
+
+    Parameters
+    ----------
+    scale : ndarray of shape (d,)
+        Length scales; those of columns of categories are not used.
+    corners : tuple of (int, ndarray of shape (n_categories + 1, k))
+        Columns of categories, and the place of each of these.
+    """
+
+    scale: np.ndarray
+    corners: tuple = ()
+
+    __array_ufunc__ = None  # so that NumPy leaves the division to us
+
+    def __rtruediv__(self, X):
+        X = np.asarray(X, dtype=np.float64)
+        if not self.corners:
+            return X / self.scale
+        columns = [column for column, _ in self.corners]
+        others = np.delete(X, columns, axis=1) / np.delete(self.scale, columns)
+        places = [
+            corners[np.minimum(codes_of(X[:, [column]]), len(corners) - 1)]
+            for column, corners in self.corners
+        ]
+        return np.hstack([others, *places])
+
+    def largest_change(self, before):
+        """How far logarithms of length scales, and categories, have moved since other units."""
+        own = np.ones(len(self.scale), dtype=bool)
+        own[[column for column, _ in self.corners]] = False
+        moved = [0.0, *np.abs(np.log(self.scale[own] / before.scale[own]))]
+        for (_, corners), (_, old) in zip(self.corners, before.corners, strict=True):
+            moved.append(np.abs(corners - old).max())
+        return max(moved)
+
+
+def units_of(kernel, scale):
+    """`Units` of a bound kernel with given length scales.
+
+    Parameters
+    ----------
+    kernel : BoundKernel
+    scale : ndarray of shape (d,)
+    """
+    corners = {}
+    for leaf, column in category_leaves(kernel.expression):
+        covariance = leaf.covariance(kernel.values)
+        deviation = np.sqrt(covariance.diag(np.arange(len(covariance.own))))[:, None]
+        own = np.sqrt(covariance.own)[:, None] * _directions(len(covariance.own))
+        parts = np.hstack([covariance.rows, own]) / deviation
+        corners[column] = np.hstack([corners[column], parts]) if column in corners else parts
+    return Units(scale, tuple(corners.items()))
+
+
+def _directions(count):
+    """Unit vectors that are orthogonal or nearly so, shape (count, k)."""
+    if count <= _LARGEST_SIMPLEX:
+        return np.eye(count)
+    drawn = np.random.RandomState(0).standard_normal((count, _LARGEST_SIMPLEX))
+    return drawn / np.linalg.norm(drawn, axis=1, keepdims=True)

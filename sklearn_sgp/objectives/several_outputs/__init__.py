@@ -1,0 +1,1 @@
+"""The bound of outputs that mix latent functions."""

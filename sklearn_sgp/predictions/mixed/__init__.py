@@ -1,0 +1,1 @@
+"""Predictions of outputs that mix latent functions, joint over these."""

@@ -1,0 +1,85 @@
+"""What a regressor predicts of outputs that mix latent functions: jointly over outputs."""
+
+import numpy as np
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_consistent_length
+
+from ...gp.chunks import in_chunks
+from ...gp.pathwise import draw_functions, draw_mixed_functions
+from ..regression import joint_root
+
+
+class MixedPredictions:
+    """A mixin of `SVGPRegressor`: what ``n_latent`` changes in predictions."""
+
+    @property
+    def _is_mixed(self):
+        return hasattr(self, "_result") and self._result.parameters.mixing is not None
+
+    def _drawn_functions(self, n_samples, rng):
+        draw = draw_mixed_functions if self._is_mixed else draw_functions
+        return draw(self._result.posterior, n_samples, rng)
+
+    def _predict(self, X, return_std, return_cov, blocks=None):
+        if not (self._is_mixed and return_cov) or return_std:
+            return super()._predict(X, return_std, return_cov, blocks)
+        X, targets = self._validated_inputs(X), self._targets
+        mean, covariance = self._with_noise(X)
+        covariance = covariance * np.outer(targets.scale, targets.scale)
+        if targets.ndim == 1:
+            covariance = covariance[:, :, 0, 0]
+        return targets.mean_in_units(mean), covariance
+
+    def _with_noise(self, X):
+        """Return means (n, t) and covariances (n, n, t, t) of observations, scaled."""
+        mean, covariance = self._result.posterior.full_covariance(X)
+        rows, outputs = np.arange(len(mean))[:, None], np.arange(mean.shape[1])
+        covariance[rows, rows, outputs, outputs] += self._result.noise_variance
+        return mean, covariance
+
+    def _log_density(self, X, y, blocks=None):
+        if not self._is_mixed:
+            return super()._log_density(X, y, blocks)
+        X, targets = self._validated_inputs(X), self._targets
+        y = check_array(
+            y, ensure_2d=False, dtype=np.float64, ensure_all_finite="allow-nan", input_name="y"
+        )
+        check_consistent_length(X, y)
+        y = targets.columns(y)
+        mean, covariance = in_chunks(self._result.posterior.moments, X, self.n_jobs)
+        outputs = np.arange(mean.shape[1])
+        covariance[:, outputs, outputs] += self._result.noise_variance
+        return _log_normal((y - targets.mean) / targets.scale - mean, covariance, targets.scale)
+
+    def _draw_joint(self, X, blocks, n_samples, rng):
+        if not self._is_mixed:
+            return super()._draw_joint(X, blocks, n_samples, rng)
+        mean, covariance = self._with_noise(X)
+        n, t = mean.shape
+        root = joint_root(covariance.transpose(0, 2, 1, 3).reshape(n * t, n * t))
+        normal = rng.standard_normal((n * t, n_samples))
+        return mean[:, :, None] + (root @ normal).reshape(n, t, n_samples)
+
+    def _evidence(self, parameters, rows):
+        if self._is_mixed:
+            raise ValueError(
+                "theta must be None with n_latent, as the objective at other parameters is not "
+                "there for mixed outputs. Without theta the objective of the fit is returned."
+            )
+        return super()._evidence(parameters, rows)
+
+
+def _log_normal(residual, covariance, scale):
+    """Log densities of the outputs that were observed, (n,), rows of one pattern together."""
+    log_p, seen = np.zeros(len(residual)), ~np.isnan(residual)
+    patterns, own = np.unique(seen, axis=0, return_inverse=True)
+    for k, pattern in enumerate(patterns):
+        rows, places = np.flatnonzero(own.ravel() == k), np.flatnonzero(pattern)
+        if not len(places):
+            continue  # nothing was observed, with density 1
+        some = covariance[np.ix_(rows, places, places)]
+        away = residual[np.ix_(rows, places)]
+        square = np.einsum("np,np->n", away, np.linalg.solve(some, away[..., None])[..., 0])
+        log_det = np.linalg.slogdet(some)[1] + 2.0 * np.log(scale[places]).sum()
+        log_p[rows] = -0.5 * (square + log_det + len(places) * np.log(2.0 * np.pi))
+    return log_p

@@ -1,0 +1,317 @@
+"""SVGPRegressor(n_latent=Q): outputs that mix latent functions, with targets that are not there."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import multivariate_normal
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+
+from sklearn_sgp import SVGPRegressor
+
+MIXING = np.array([[1.0, 0.3], [0.8, -0.5], [-0.2, 1.0]])
+SCALE, CENTRE, NOISE = np.array([1.0, 20.0, 0.1]), np.array([0.0, 100.0, 3.0]), 0.2
+
+
+@pytest.fixture(scope="module")
+def data():
+    """600 rows of three outputs of two functions, in units of their own; 60 % are not there."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0.0, 6.0, (600, 1))
+    g = np.hstack([np.sin(2.0 * X), np.cos(3.1 * X + 1.0)])
+    y = g @ MIXING.T + NOISE * rng.standard_normal((600, 3))
+    y = CENTRE + SCALE * y
+    seen = rng.random(y.shape) < 0.4
+    seen[~seen.any(axis=1), 0] = True
+    return X, np.where(seen, y, np.nan), y
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    X, y, _ = data
+    return SVGPRegressor(n_latent=2, n_inducing=25, random_state=0).fit(X, y)
+
+
+def test_what_is_missing_is_predicted(data, model):
+    """Targets that were not there are within the noise, and so is the noise that is learned."""
+    X, y, complete = data
+    mean, std = model.predict(X, return_std=True)
+    gone = np.isnan(y)
+    error = np.where(gone, (mean - complete) / (SCALE * NOISE), 0.0)
+    assert np.sqrt((error**2).sum(axis=0) / gone.sum(axis=0)).max() < 1.2
+    assert_allclose(np.sqrt(model.noise_variance_) * model.y_scale_, SCALE * NOISE, rtol=0.2)
+    assert_allclose(std.mean(axis=0), SCALE * NOISE, rtol=0.3)
+    assert model.mixing_.shape == (3, 2)
+    assert_allclose(np.diag(model.output_correlation_), 1.0)
+
+
+def test_it_is_ahead_of_independent_outputs(data, model):
+    """An output observed ten times borrows from the others, which it does not harm."""
+    X, _, complete = data
+    rare = complete.copy()
+    rare[10:, 2] = np.nan
+    shared = SVGPRegressor(n_latent=2, n_inducing=25, random_state=0).fit(X, rare)
+    alone = SVGPRegressor(n_inducing=10, random_state=0).fit(X[:10], rare[:10, 2])
+    error = [
+        np.sqrt(np.mean((one - complete[:, 2]) ** 2)) / (SCALE[2] * NOISE)
+        for one in (shared.predict(X)[:, 2], alone.predict(X))
+    ]
+    assert error[0] < 0.8 * error[1]
+    independent = SVGPRegressor(n_inducing=25, random_state=0).fit(X, complete[:, :2])
+    others = [one / SCALE[:2] for one in (shared.predict(X)[:, :2], independent.predict(X))]
+    assert_allclose(*others, atol=0.15)
+
+
+def test_predictions_agree_with_one_another(data, model):
+    """Covariances, standard deviations, quantiles and draws are those of one distribution."""
+    X = data[0][:6]
+    mean, cov = model.predict(X, return_cov=True)
+    assert cov.shape == (6, 6, 3, 3)
+    std = model.predict_std(X)
+    rows, outputs = np.arange(6)[:, None], np.arange(3)
+    assert_allclose(cov[rows, rows, outputs, outputs], std**2, rtol=1e-8)
+    assert_allclose(cov, cov.transpose(1, 0, 3, 2), rtol=1e-10, atol=1e-12)
+    assert_allclose(model.predict(X), mean, rtol=1e-8)
+    assert_allclose(model.predict_quantiles(X, [0.5])[..., 0], mean, rtol=1e-8)
+    samples = model.sample_y(X, 20_000, random_state=0)
+    assert samples.shape == (6, 3, 20_000)
+    flat = cov.transpose(0, 2, 1, 3).reshape(18, 18)
+    units = np.tile(SCALE, 6)
+    drawn = np.cov(samples.reshape(18, -1)) / np.outer(units, units)
+    assert_allclose(drawn, flat / np.outer(units, units), atol=0.002)
+
+
+def test_functions_are_drawn(data, model):
+    """Pathwise draws have the moments of the function."""
+    X = data[0][:6]
+    drawn = model.sample_functions(4000, random_state=0)(X)
+    latent = model.predict_std(X, include_noise=False)
+    assert_allclose(drawn.mean(axis=2) / SCALE, model.predict(X) / SCALE, atol=0.02)
+    assert_allclose(drawn.std(axis=2), latent, rtol=0.2)
+    pathwise = model.sample_y(X, 4000, random_state=0, method="pathwise")
+    assert_allclose(pathwise.std(axis=2), model.predict_std(X), rtol=0.1)
+
+
+def test_log_density_is_joint_over_what_was_observed(data, model):
+    """The density of a row is that of the normal distribution of its observed outputs."""
+    X, y, _ = data
+    y = y[:8].copy()
+    y[3] = np.nan
+    mean, cov = model.predict(X[:8], return_cov=True)
+    for n, log_p in enumerate(model.log_density(X[:8], y)):
+        seen = ~np.isnan(y[n])
+        if not seen.any():
+            assert log_p == 0.0
+            continue
+        own = cov[n, n][np.ix_(seen, seen)]
+        expected = multivariate_normal(mean[n, seen], own).logpdf(y[n, seen])
+        assert_allclose(log_p, expected, rtol=1e-8)
+
+
+def test_one_output_is_the_plain_model():
+    """With n_latent=1 and one output the bound and the predictions are those without."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0.0, 6.0, (100, 1))
+    y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(100)
+    Z = np.linspace(0.0, 6.0, 9)[:, None]
+    options = {"inducing": Z, "optimizer": None, "noise_variance": 0.05}
+    mixed = SVGPRegressor(RBF(), n_latent=1, **options).fit(X, y)
+    plain = SVGPRegressor(float(mixed.mixing_[0, 0]) ** 2 * RBF(), **options).fit(X, y)
+    assert_allclose(mixed.objective_, plain.objective_, rtol=1e-6)
+    for ours, theirs in zip(
+        mixed.predict(X, return_std=True), plain.predict(X, return_std=True), strict=True
+    ):
+        assert_allclose(ours, theirs, rtol=1e-5, atol=1e-7)
+    assert mixed.predict(X, return_cov=True)[1].shape == (100, 100)
+    assert mixed.sample_y(X[:3], 2).shape == (3, 2)
+    assert isinstance(mixed.noise_variance_, float)
+
+
+def test_weights_are_repetitions(data):
+    """Weight 2 counts a row twice, weight 0 leaves it out, for rows with gaps too."""
+    X, y = data[0][:60], data[1][:60]
+    weight = np.tile([0.0, 1.0, 2.0], 20)
+    times = np.repeat(np.arange(60), weight.astype(int))
+    Z = np.linspace(0.0, 6.0, 9)[:, None]
+    model = SVGPRegressor(RBF(), n_latent=2, inducing=Z, max_iter=5, normalize_y=(CENTRE, SCALE))
+    fixed = clone(model).set_params(optimizer=None)
+    weighted = fixed.fit(X, y, sample_weight=weight)
+    repeated = clone(fixed).fit(X[times], y[times])
+    assert weighted.n_samples_seen_ == 40
+    assert_allclose(weighted.objective_, repeated.objective_, rtol=1e-8)
+    assert_allclose(weighted.predict(X), repeated.predict(X), rtol=1e-8)
+
+
+def test_later_batches(data):
+    """Any split of the rows gives the posterior and the bound of all at the same parameters."""
+    X, y, _ = data
+    first = SVGPRegressor(n_latent=2, n_inducing=20, random_state=0).fit(X, y)
+    # of the first batch are kernel, noise, mixing and scaling
+    parts = clone(first).fit(X[:300], y[:300])
+    before = parts.objective_
+    parts.partial_fit(X[300:], y[300:])
+    assert parts.n_samples_seen_ == 600
+    assert parts.objective_ < before
+    mean, std = parts.predict(X), parts.predict_std(X)
+    assert_allclose(mean / SCALE, first.predict(X) / SCALE, atol=0.2)
+    assert_allclose(std, first.predict_std(X), rtol=0.3)
+    thirds = clone(first).fit(X[:300], y[:300])
+    thirds.partial_fit(X[300:400], y[300:400]).partial_fit(X[400:], y[400:])
+    assert_allclose(thirds.predict(X), mean, rtol=1e-8)
+    assert_allclose(thirds.objective_, parts.objective_, rtol=1e-8)
+
+
+def test_pickle_clone_and_warm_start(data, model):
+    """Pickles predict the same; a warm start goes on with what was learned."""
+    X, y, _ = data
+    again = pickle.loads(pickle.dumps(model))
+    assert_array_equal(again.predict(X), model.predict(X))
+    copy = clone(model).set_params(warm_start=True).fit(X, y)
+    mixing = copy.mixing_
+    copy.set_params(optimizer=None).fit(X, y)
+    assert_array_equal(copy.mixing_, mixing)
+
+
+def test_categories_and_several_jobs(data):
+    """Outputs may depend on categories; results do not depend on n_jobs."""
+    X, y, _ = data
+    X = np.column_stack([X, np.arange(len(X)) % 3])
+    model = SVGPRegressor(
+        n_latent=1, categorical_features=[1], n_inducing=20, max_iter=5, random_state=0
+    )
+    with pytest.warns(match="max_iter=5"):
+        one = clone(model).set_params(n_jobs=1).fit(X, y)
+    with pytest.warns(match="max_iter=5"):
+        two = clone(model).set_params(n_jobs=2).fit(X, y)
+    assert_allclose(one.predict(X), two.predict(X), rtol=1e-10)
+
+
+def test_max_time_and_callback(data):
+    """A budget ends learning with a model that predicts."""
+    X, y, _ = data
+    model = SVGPRegressor(n_latent=2, n_inducing=20, max_time=0.3, random_state=0)
+    assert np.isfinite(model.fit(X, y).predict(X)).all()
+
+
+def test_rows_without_targets_are_left_out(data):
+    """They are counted in a warning and change nothing."""
+    X, y = data[0][:50], data[1][:50].copy()
+    model = SVGPRegressor(RBF(), n_latent=2, inducing=X[:10], optimizer=None)
+    plain = clone(model).fit(X[:45], y[:45])
+    y[45:] = np.nan
+    with pytest.warns(UserWarning, match="Got 5 of 50 rows"):
+        model.fit(X, y)
+    assert_array_equal(model.predict(X), plain.predict(X))
+    assert model.n_samples_seen_ == 45
+
+
+def test_constant_outputs(data):
+    """An output that never varies is predicted as it is."""
+    X, y = data[0][:80], data[1][:80].copy()
+    y[:, 1] = 7.0
+    model = SVGPRegressor(n_latent=2, n_inducing=10, random_state=0).fit(X, y)
+    assert_allclose(model.predict(X)[:, 1], 7.0, atol=0.05)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_latent": 4}, "at most the number of outputs.*n_latent=4 for 3"),
+        ({"likelihood": "student_t"}, "not Gaussian noise"),
+        ({"likelihood": "auto"}, "not Gaussian noise"),
+        ({"normalize_y": "warped"}, "transforms targets"),
+        ({"optimizer": "adam"}, "optimizer='adam'"),
+    ],
+)
+def test_what_is_not_there_is_refused(data, parameters, message):
+    """Errors name the parameter and what came."""
+    X, y, _ = data
+    model = SVGPRegressor(n_latent=2).set_params(**parameters)
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y)
+
+
+def test_bad_targets_are_refused(data, model):
+    """An output never observed, infinite targets, and theta without a bound; nothing changes."""
+    X, y, _ = data
+    before = model.predict(X)
+    never = y.copy()
+    never[:, 1] = np.nan
+    with pytest.raises(ValueError, match=r"Got only NaN in column \[1\]"):
+        model.fit(X, never)
+    with pytest.raises(ValueError, match="infinity"):
+        model.fit(X, np.where(np.isnan(y), np.inf, y))
+    with pytest.raises(ValueError, match="Got none in this batch"):
+        model.partial_fit(X, np.full_like(y, np.nan))
+    with pytest.raises(ValueError, match="y must have shape"):
+        model.partial_fit(X, y[:, :2])
+    with pytest.raises(ValueError, match="theta must be None with n_latent"):
+        model.log_marginal_likelihood(model.kernel_.theta, X=X, y=y)
+    with pytest.raises(ValueError, match="n_latent must stay"):
+        clone(model).set_params(max_iter=30).fit(X, y).set_params(n_latent=None).partial_fit(
+            X, data[2]
+        )
+    assert_array_equal(model.predict(X), before)
+    with pytest.raises(ValueError, match="NaN"):
+        SVGPRegressor().fit(X, y)
+
+
+def test_there_are_no_predictions_before_fit(data):
+    """Mixing starts from the targets, so that nothing can be said without them."""
+    with pytest.raises(NotFittedError):
+        SVGPRegressor(n_latent=2).predict(data[0])
+
+
+class Stop:
+    """A callback that asks to stop after two steps, and looks at the model at each."""
+
+    def __init__(self):
+        self.steps = 0
+
+    def setup(self, estimator, context):
+        """Nothing to prepare."""
+
+    def teardown(self, estimator, context):
+        """Nothing to put back."""
+
+    def on_fit_task_begin(self, estimator, context):
+        """Nothing to note."""
+
+    def on_fit_task_end(self, estimator, context, reconstruction_attributes=None):
+        self.steps += context.parent is not None
+        return self.steps >= 2
+
+
+def test_a_callback_can_stop_the_fit(data):
+    """The model is then the exact posterior at the parameters so far."""
+    pytest.importorskip("sklearn.callback")
+    X, y, _ = data
+    model = SVGPRegressor(n_latent=2, n_inducing=10, random_state=0)
+    model.set_callbacks(Stop()).fit(X, y)
+    assert model.n_iter_ == 3
+    assert np.isfinite(model.log_density(X, y)).all()
+
+
+def test_growing_subsets(data):
+    """More rows than the warm start takes are learned from in stages."""
+    X, y, complete = data
+    model = SVGPRegressor(n_latent=2, n_inducing=20, init_size=100, random_state=0).fit(X, y)
+    error = np.sqrt(np.mean(((model.predict(X) - complete) / SCALE) ** 2, axis=0))
+    assert error.max() < 1.3 * NOISE
+
+
+def test_noise_as_it_is_given(data):
+    """A WhiteKernel is one noise variance of all outputs; each may have one that is fixed."""
+    X, y, _ = data
+    model = SVGPRegressor(RBF() + WhiteKernel(0.1), n_latent=2, n_inducing=15, random_state=0)
+    model.fit(X, y)
+    assert len(set(model.noise_variance_)) == 1
+    assert_allclose(model.kernel_.k2.noise_level, model.noise_variance_[0])
+    given = [0.05, 0.1, 0.2]
+    fixed = SVGPRegressor(
+        n_latent=2, n_inducing=15, noise_variance=given, noise_variance_bounds="fixed"
+    )
+    assert_allclose(fixed.fit(X, y).noise_variance_, given)
