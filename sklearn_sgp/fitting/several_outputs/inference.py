@@ -9,7 +9,7 @@ from ...objectives.several_outputs.bound import (
     optimal_coregionalised,
 )
 from ...optimize.units import with_input_units
-from ..inference import Added
+from ..inference import Added, ConjugateInference
 
 _UNIT_ROWS = 8192
 
@@ -19,6 +19,7 @@ class CoregionalisedInference:
 
     cost = 1
     kept = None  # no q(u) has to be remembered
+    worth = ConjugateInference.worth
 
     def objective(self, space, parameters, rows, delta, has_learned, n_jobs, deadline):
         squares = None
