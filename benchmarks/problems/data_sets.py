@@ -86,6 +86,7 @@ _FILES = {
     "california_housing": ("california_housing", _test_mask),
     "uk_house_price": ("uk_house_price_2014", _test_mask),
     "pendigits": ("pendigits", _test_mask),
+    "pendigits_in_one_unit": ("pendigits", _test_mask),
     "elec2": ("elec2_stream", _first_30000),
     "elec2_prequential": ("elec2_stream", _none),
     "banana": ("banana", _test_mask),
