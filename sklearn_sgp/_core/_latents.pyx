@@ -19,6 +19,8 @@ cdef extern from "latents.h" nogil:
         double (*second_reverse)(
             double *, double *, double *, const double *, const double *, const double *, double,
             ptrdiff_t, ptrdiff_t) noexcept nogil
+        void (*combine)(
+            double *, const double *, const double *, ptrdiff_t, ptrdiff_t) noexcept nogil
     const sgp_latent_kernels *sgp_latents()
 
 
@@ -179,3 +181,21 @@ def expectations_vjp(
                    &variance_[i, 0], Z_, &scale_[0], m, Q)
             value[i] += total
             totals[1] += total
+
+
+def combine(
+    const double[:, ::1] weight,    # IN (n, K)
+    const double[:, ::1] A,         # IN (K, c)
+    double[:, ::1] out,             # OUT (n, c)
+):
+    """out = weight @ A, where rows get the same to the last bit alone and among others."""
+    cdef ptrdiff_t n = weight.shape[0], K = weight.shape[1], c = A.shape[1], i
+    cdef const sgp_latent_kernels *kernels = sgp_latents()
+    if A.shape[0] != K or out.shape[0] != n or out.shape[1] != c:
+        raise ValueError("combine: shapes do not agree")
+    if n == 0 or c == 0 or K == 0:
+        np.asarray(out)[...] = 0.0
+        return
+    with nogil:
+        for i in range(n):
+            kernels.combine(&out[i, 0], &weight[i, 0], &A[0, 0], K, c)

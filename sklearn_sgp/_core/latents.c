@@ -21,7 +21,8 @@
 #endif
 
 #define KERNELS(suffix) \
-    {first_##suffix, second_##suffix, first_reverse_##suffix, second_reverse_##suffix}
+    {first_##suffix, second_##suffix, first_reverse_##suffix, second_reverse_##suffix, \
+     combine_##suffix}
 
 static const sgp_latent_kernels latent_kernels[] = {
     KERNELS(base),

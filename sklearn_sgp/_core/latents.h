@@ -20,6 +20,8 @@ typedef struct {
        unless V is NULL, V[i, j] += W[i, j]; returns the sum of W. work holds m numbers. */
     double (*second_reverse)(double *u, double *V, double *work, const double *g, const double *D,
                              const double *b, double scale, ptrdiff_t m, ptrdiff_t Q);
+    /* out[c] = sum_k weight[k] A[k, c], always in the same order */
+    void (*combine)(double *out, const double *weight, const double *A, ptrdiff_t K, ptrdiff_t n);
 } sgp_latent_kernels;
 
 const sgp_latent_kernels *sgp_latents(void);

@@ -98,3 +98,13 @@ TARGET static double NAME(second_reverse)(double *restrict u, double *restrict V
     }
     return all;
 }
+
+TARGET static void NAME(combine)(double *restrict out, const double *restrict weight,
+                                 const double *restrict A, ptrdiff_t K, ptrdiff_t n) {
+    for (ptrdiff_t c = 0; c < n; ++c) out[c] = 0.0;
+    for (ptrdiff_t k = 0; k < K; ++k) {
+        const double w = weight[k], *restrict row = A + k * n;
+        if (w == 0.0) continue;
+        for (ptrdiff_t c = 0; c < n; ++c) out[c] += w * row[c];
+    }
+}

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._core import _latents
 from .._core import _linalg as la
 from .._core._memory import empty
-from .._linalg import product
 from .._parallel import group_bounds, map_groups
 from .expectations import Cotangents, chunk_of
 from .packed import packed_size
@@ -109,9 +109,13 @@ def row_cotangents(Y, weight, cotangents):
         Factors of psi0 and psi2.
     cotangents : LatentSums
     """
-    if (weight == weight[0]).all():
-        psi2 = product(np.ascontiguousarray(weight[:1]), cotangents.psi2)
-    else:
-        psi2 = empty((len(weight), cotangents.psi2.shape[1]))
-        la.gemm(weight, cotangents.psi2, psi2)
-    return Cotangents(weight @ cotangents.psi0, product(Y, cotangents.cross), psi2)
+    same = (weight == weight[0]).all()
+    psi2 = _combined(weight[:1] if same else weight, cotangents.psi2)
+    psi0 = _combined(weight, cotangents.psi0[:, None])[:, 0].copy()
+    return Cotangents(psi0, _combined(Y, cotangents.cross), psi2)
+
+
+def _combined(weight, A):
+    out = empty((len(weight), A.shape[1]))
+    _latents.combine(np.ascontiguousarray(weight), A, out)
+    return out
