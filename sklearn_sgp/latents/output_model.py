@@ -37,9 +37,7 @@ class OutputModel:
         m, P = c.shape
         C = np.empty((P, packed_size(m)))
         for precision, own in posterior.by_precision:
-            C[own] = pack(
-                sandwich(posterior.prior.L_inv, precision.covariance_change, trans=True)
-            )
+            C[own] = pack(sandwich(posterior.prior.L_inv, precision.covariance_change, trans=True))
         i, j = np.tril_indices(m)
         for p in range(P):
             C[p] += c[i, p] * c[j, p]

@@ -86,6 +86,10 @@ class Table:
         """The table of some rows; columns keep their numbers."""
         return Table(self.Y[index], self.scaling, self.pattern)
 
+    def log_scales(self):
+        """Sum of log scales over what was observed in each row, shape (n,)."""
+        return (~np.isnan(self.Y)) @ np.log(self.scaling.scale)
+
     def counts(self):
         """Observed entries of each column, and sums of their squares, both (P,)."""
         counts, squares = np.zeros(self.Y.shape[1]), np.zeros(self.Y.shape[1])
