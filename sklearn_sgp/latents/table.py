@@ -33,7 +33,9 @@ class Scaling:
         return cls(mean, scale)
 
     def scaled(self, Y):
-        return (np.asarray(Y, dtype=np.float64) - self.mean) / self.scale
+        scaled = np.subtract(Y, self.mean, dtype=np.float64, order="C")
+        scaled /= self.scale
+        return scaled
 
 
 def pattern_of_columns(Y):

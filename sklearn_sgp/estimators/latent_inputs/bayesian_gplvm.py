@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from ..._compat import FitProgress, Interval, StrOptions, _fit_context
-from ...latents.partial_fit import add_rows
+from ...latents.learning.partial_fit import add_rows
 from ...optimize.progress import Clock
 from ..base import SHARED_CONSTRAINTS, transactional
 from .latent_model import LatentModel

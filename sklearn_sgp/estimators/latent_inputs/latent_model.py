@@ -10,8 +10,8 @@ from ...data.checks import LARGEST
 from ...data.targets import read_only_copy
 from ...fitting.problem import Settings
 from ...kernels._length_scales import scale_places
-from ...latents.learning import learn, snapshot
-from ...latents.problem import LatentChoices, LatentProblem, LatentTrace
+from ...latents.learning.problem import LatentChoices, LatentProblem, LatentTrace
+from ...latents.learning.solver import learn, snapshot
 from ...latents.table import Scaling, Table
 from ..base import BaseSparseGP
 
@@ -19,8 +19,8 @@ from ..base import BaseSparseGP
 class LatentModel(BaseSparseGP):
     """The base of models of latent inputs.
 
-    A fitted one holds ``_result``, a `latents.result.LatentResult`, and ``_start``, the
-    `latents.problem.LatentStart` that it was learned from, without latent inputs.
+    A fitted one holds ``_result``, a `latents.learning.result.LatentResult`, and ``_start``, the
+    `latents.learning.problem.LatentStart` that it was learned from, without latent inputs.
     """
 
     _fixed_after_fit = (

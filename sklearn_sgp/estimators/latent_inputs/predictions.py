@@ -5,8 +5,8 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ...latents.expectations import chunk_of
+from ...latents.learning.result import ROW_ITERATIONS, ROW_TOL
 from ...latents.passes import LatentInputs
-from ...latents.result import ROW_ITERATIONS, ROW_TOL
 from ...latents.row_posteriors import find_inputs
 
 

@@ -8,14 +8,14 @@ from functools import partial
 
 import numpy as np
 
-from ..gp.posterior import Posterior
-from ..optimize.adam import Adam, adam_step
-from ..optimize.parameters import ParameterSpace
-from .bound import groups_of, inputs_of, latent_bound, posterior_of
-from .expectations import expectations_of
-from .passes import LatentInputs, latent_sums
+from ...gp.posterior import Posterior
+from ...optimize.adam import Adam, adam_step
+from ...optimize.parameters import ParameterSpace
+from ..bound import groups_of, inputs_of, latent_bound, posterior_of
+from ..expectations import expectations_of
+from ..passes import LatentInputs, latent_sums
+from ..row_posteriors import find_inputs
 from .result import choose_candidates, optimal_model, output_model, with_inputs, without_inputs
-from .row_posteriors import find_inputs
 
 # Iterations of the q(x) of a row that a step meets for the first time, and later.
 _FIRST_ITERATIONS, _LATER_ITERATIONS, _TOL = 15, 4, 1e-4

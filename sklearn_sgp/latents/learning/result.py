@@ -5,16 +5,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..data.rows import random_index
-from ..gp.jitter import warn_about_jitter
-from ..kernels._white_noise import join_noise
-from ..optimize.parameters import Parameters
-from .bound import groups_of, posterior_of
-from .expectations import expectations_of
-from .output_model import OutputModel
-from .passes import LatentInputs, latent_sums
-from .row_posteriors import find_inputs
-from .table import Scaling
+from ...data.rows import random_index
+from ...gp.jitter import warn_about_jitter
+from ...kernels._white_noise import join_noise
+from ...optimize.parameters import Parameters
+from ..bound import groups_of, posterior_of
+from ..expectations import expectations_of
+from ..output_model import OutputModel
+from ..passes import LatentInputs, latent_sums
+from ..row_posteriors import find_inputs
+from ..table import Scaling
 
 # Rows whose q(x) other rows may start from.
 _CANDIDATES = 1000

@@ -5,17 +5,17 @@ from dataclasses import dataclass, field
 import numpy as np
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-from ..data.inducing import choose_inducing, given_inducing
-from ..data.rows import random_index
-from ..fitting.problem import Settings
-from ..kernels._compile import compile_without_noise
-from ..kernels._length_scales import input_scales
-from ..kernels._white_noise import starting_noise
-from ..optimize.parameters import Group, Parameters, ParameterSpace
-from ..optimize.progress import Trace
-from .passes import LatentInputs
+from ...data.inducing import choose_inducing, given_inducing
+from ...data.rows import random_index
+from ...fitting.problem import Settings
+from ...kernels._compile import compile_without_noise
+from ...kernels._length_scales import input_scales
+from ...kernels._white_noise import starting_noise
+from ...optimize.parameters import Group, Parameters, ParameterSpace
+from ...optimize.progress import Trace
+from ..passes import LatentInputs
+from ..table import Table
 from .starts import PrincipalComponents, starting_inputs
-from .table import Table
 
 # The default kernel's bounds: with a larger variance and longer scales every function is nearly
 # linear, and L-BFGS from principal components stays there (oil flow: 174 errors instead of 1).

@@ -6,10 +6,11 @@ from functools import partial
 
 import numpy as np
 
-from ..optimize.lbfgs import ascend_lbfgs
-from ..optimize.parameters import ParameterSpace
-from .bound import inputs_of, latent_bound
-from .passes import LatentInputs
+from ...optimize.lbfgs import ascend_lbfgs
+from ...optimize.parameters import ParameterSpace
+from ..bound import inputs_of, latent_bound
+from ..passes import LatentInputs
+from ..row_posteriors import find_inputs
 from .problem import sample_rows, start_at
 from .result import (
     LatentResult,
@@ -19,7 +20,6 @@ from .result import (
     with_inputs,
     without_inputs,
 )
-from .row_posteriors import find_inputs
 from .stochastic import learn_from_minibatches, learned_space
 
 # L-BFGS moves q(x), kernel, noise and Z together, and after each round every row's q(x) moves alone

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.linalg import eigh
 
-from .passes import LatentInputs
+from ..passes import LatentInputs
 
 _EM_ITERATIONS = 50
 _EM_TOL = 1e-4

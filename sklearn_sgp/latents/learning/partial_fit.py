@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..optimize.parameters import ParameterSpace
-from .passes import LatentInputs
+from ...optimize.parameters import ParameterSpace
+from ..passes import LatentInputs
+from ..row_posteriors import find_inputs
 from .result import ROW_ITERATIONS, ROW_TOL, choose_candidates
-from .row_posteriors import find_inputs
 from .stochastic import Minibatches, each_own
 
 
