@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from .._core import _linalg as la
 from .._linalg import product, sandwich
 from ..gp.posterior import Posterior
-from .expectations import expectations_of
+from .expectations import chunk_of, expectations_of
 from .packed import for_inner_products, pack, packed_size
 from .passes import LatentInputs, LatentSums, row_cotangents
 
@@ -84,13 +85,28 @@ class OutputModel:
         second += psi0[:, None]
         return mean, np.maximum(second - mean**2, 0.0)
 
+    def with_moments(self, candidates):
+        """`Candidates` from some q(x)."""
+        chunk = chunk_of(len(self.expectations.Z))
+        pieces = [slice(lo, lo + chunk) for lo in range(0, len(candidates.mean), chunk)]
+        parts = [self.moments(candidates[one]) for one in pieces]
+        mean, variance = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
+        return Candidates(candidates, mean, mean**2 + variance)
+
     def bounds_at(self, candidates, Y, observed):
-        """Bounds of rows at each of some q(x), without their constant; shape (n, J)."""
-        mean, variance = self.moments(candidates)
+        """Bounds of rows at each of some `Candidates`, without their constant; shape (n, J)."""
         s2 = self.noise_variance
-        fitted = product(Y / s2, mean, trans_b=True)
-        fitted -= 0.5 * product(observed / s2, mean**2 + variance, trans_b=True)
-        return fitted - candidates.kl()
+        fitted = product(Y / s2, candidates.mean, trans_b=True)
+        fitted -= 0.5 * product(observed / s2, candidates.second, trans_b=True)
+        return fitted - candidates.q.kl()
+
+
+class Candidates(NamedTuple):
+    """q(x) that rows may start from, and first and second moments of the outputs there."""
+
+    q: LatentInputs
+    mean: np.ndarray  # (J, P)
+    second: np.ndarray  # (J, P)
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,11 @@ from .passes import LatentInputs
 # Largest move of one iteration in a mean, and in the logarithm of a variance.
 _LONGEST = 2.0
 _LOG_VARIANCE = (-20.0, 5.0)
-_HALVINGS = 12
+_TRIALS = 6
 _ARMIJO = 1e-4
+# Near the top rounding hides the gains, relative to the bound so far from zero: a step is taken
+# then if the slope along it has become smaller.
+_ROUNDING, _SMALLER = 1e-7, 0.9
 # Starts that are followed for a few iterations before the best is finished.
 _STARTS, _TRIAL_ITERATIONS = 3, 5
 
@@ -62,13 +65,15 @@ def _line_search(objective, x, value, g, active, step):
     """Move rows up along their steps, shorter where that is too far; which rows have moved."""
     Q, slope = x.shape[1] // 2, (step * g[active]).sum(axis=1)
     length, moved = np.ones(len(active)), np.zeros(len(active), dtype=bool)
-    for _ in range(_HALVINGS):
+    for _ in range(_TRIALS):
         open_ = np.flatnonzero(~moved)
         rows = active[open_]
         trial = x[rows] + length[open_, None] * step[open_]
         np.clip(trial[:, Q:], *_LOG_VARIANCE, out=trial[:, Q:])
         new, new_g = objective(trial[:, :Q], trial[:, Q:], rows)
         good = new >= value[rows] + _ARMIJO * length[open_] * slope[open_]
+        flat = new >= value[rows] - _ROUNDING * (1.0 + np.abs(value[rows]))
+        good |= flat & (np.abs((step[open_] * new_g).sum(axis=1)) <= _SMALLER * slope[open_])
         done = rows[good]
         x[done], value[done], g[done] = trial[good], new[good], new_g[good]
         moved[open_[good]] = True
@@ -120,6 +125,7 @@ def find_inputs(model, table, *, start=None, candidates=None, max_iter, tol, n_j
         Bounds of the rows, for outputs as scaled.
     """
     model.warm_cache()
+    candidates = None if candidates is None else model.with_moments(candidates)
     tasks = [
         (model, table.select(slice(lo, hi)), start and start[lo:hi], candidates, max_iter, tol)
         for lo, hi in group_bounds(len(table), chunk_of(len(model.expectations.Z)))
@@ -150,7 +156,7 @@ def _best_start(model, objective, Y, observed, start, candidates):
     scores = model.bounds_at(candidates, Y, observed)
     count = min(_STARTS, scores.shape[1])
     best = np.argsort(-scores, axis=1, kind="stable")[:, :count]
-    tries = [candidates[best[:, k]] for k in range(count)]
+    tries = [candidates.q[best[:, k]] for k in range(count)]
     tries = tries if start is None else [start, *tries[: max(count - 1, 1)]]
     found = [ascend_rows(objective, q, _TRIAL_ITERATIONS, 0.0) for q in tries]
     choice = np.argmax([values for _, values in found], axis=0)

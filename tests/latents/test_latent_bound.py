@@ -121,7 +121,10 @@ def test_equal_patterns_share_a_matrix():
     q = optimal_posterior(small_parameters(table, shared=True), table)
     assert isinstance(q, Posterior)
     assert q.H[0] is q.H[1]
-    assert len(optimal_posterior(small_parameters(small_table(False), True), small_table(False)).H) == 1
+    assert (
+        len(optimal_posterior(small_parameters(small_table(False), True), small_table(False)).H)
+        == 1
+    )
 
 
 @pytest.mark.parametrize(("kernel", "tol"), [(DotProduct(0.5), 1e-12), (Matern(2.0, nu=2.5), 2e-3)])

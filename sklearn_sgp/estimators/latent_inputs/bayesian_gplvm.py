@@ -56,8 +56,9 @@ class BayesianGPLVM(
     noise_variance_bounds : pair of floats > 0 or "fixed", default=(1e-6, 1e3)
         Bounds of the noise variance, or "fixed" to keep it at its starting value.
 
-    noise : {"columns", "shared"}, default="columns"
-        Whether each column has a noise variance of its own, or all share one.
+    noise : {"shared", "columns"}, default="shared"
+        Whether all normalised columns share one noise variance, or each has its own. With their own
+        ones, columns that are nearly constant may end with hardly any noise.
 
     normalize : bool, default=True
         Whether columns are centred and scaled to unit variance. Kernel and noise then refer to the
@@ -142,6 +143,9 @@ class BayesianGPLVM(
     scale_ : ndarray of shape (n_features,)
         Standard deviations of the columns, 1 for constant ones; ones without ``normalize``.
 
+    calibration_ : ndarray of shape (2,)
+        Factors of the noise variance and of the other variance of a filled-in value, see Notes.
+
     objective_ : float
         Variational bound on the log density of what was observed in the training rows, in nats and
         for Y as it was given. After ``partial_fit`` it is an estimate from the last batch.
@@ -183,9 +187,11 @@ class BayesianGPLVM(
     equal length scales, rotations.
 
     The distribution of a row's latent inputs has a diagonal covariance and is found given the
-    model, so that new rows and training rows are treated alike. Standard deviations are those of
-    this approximation, which is narrower than the truth where latent dimensions depend on one
-    another.
+    model, so that new rows and training rows are treated alike. It is narrower than the truth where
+    latent dimensions depend on one another or where little of a row is observed. ``impute``
+    corrects for that: ``fit`` hides a fifth of the values in up to 1,000 training rows, fills them
+    in, and finds the two factors of ``calibration_`` with which they are most likely. Standard
+    deviations of ``transform`` are not corrected.
 
     Kernels without a closed form take a product of 20, 9 or 6 Gauss-Hermite points for each of one,
     two or three latent dimensions, and 256 quasi-random points for more. A linear kernel is exact
@@ -259,7 +265,7 @@ class BayesianGPLVM(
         optimize_inducing=True,
         noise_variance=None,
         noise_variance_bounds=(1e-6, 1e3),
-        noise="columns",
+        noise="shared",
         normalize=True,
         optimizer="auto",
         n_starts=1,

@@ -124,6 +124,7 @@ class LatentModel(BaseSparseGP):
             "mean_": result.scaling.mean,
             "scale_": result.scaling.scale,
             "objective_": result.objective - result.log_scale,
+            "calibration_": result.factors,
             "jitter_": result.jitter,
             "n_iter_": result.n_iter,
             "n_steps_": result.n_steps,

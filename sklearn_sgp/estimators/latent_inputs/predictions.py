@@ -6,7 +6,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...latents.expectations import chunk_of
 from ...latents.learning.result import ROW_ITERATIONS, ROW_TOL
-from ...latents.passes import LatentInputs
 from ...latents.row_posteriors import find_inputs
 
 
@@ -119,17 +118,21 @@ class LatentPredictions:
             Observed values are as they were.
 
         std : ndarray of shape (n_samples, n_features)
-            Standard deviations of the missing values, noise included, and 0 for observed ones. Only
-            if ``return_std`` is True.
+            Standard deviations of the missing values, noise included and corrected by
+            ``calibration_``, and 0 for observed ones. Only if ``return_std`` is True.
         """
-        table = self._validated_table(Y, reset=False)
+        table, result = self._validated_table(Y, reset=False), self._result
         q, _ = self._inputs_of(table)
         filled, missing = np.array(table.Y, dtype=np.float64), np.isnan(table.Y)
-        std, scaling = np.zeros(filled.shape), self._result.scaling
-        for piece, mean, spread in self._observations(q):
+        std, scaling = np.zeros(filled.shape), result.scaling
+        chunk, model = chunk_of(len(result.model.expectations.Z)), result.model
+        for lo in range(0, len(table), chunk):  # psi2 of so many rows at a time
+            piece = slice(lo, lo + chunk)
             where = missing[piece]
+            mean, variance = model.moments(q[piece])
+            variance = result.factors[0] * model.noise_variance + result.factors[1] * variance
             filled[piece][where] = (scaling.mean + scaling.scale * mean)[where]
-            std[piece][where] = (scaling.scale * spread)[where]
+            std[piece][where] = (scaling.scale * np.sqrt(variance))[where]
         return (filled, std) if return_std else filled
 
     def sample(self, n_samples=1, random_state=None):
@@ -167,12 +170,3 @@ class LatentPredictions:
             tol=ROW_TOL,
             n_jobs=self._settings().n_jobs,
         )
-
-    def _observations(self, q):
-        """Pieces of rows, and means and standard deviations of observations there, as scaled."""
-        model = self._result.model
-        chunk = chunk_of(len(model.expectations.Z))
-        for lo in range(0, len(q.mean), chunk):
-            piece = slice(lo, lo + chunk)
-            mean, variance = model.moments(LatentInputs(q.mean[piece], q.variance[piece]))
-            yield piece, mean, np.sqrt(variance + model.noise_variance)

@@ -20,7 +20,7 @@ from ..table import Scaling
 _CANDIDATES = 1000
 # Passes over q(x) and q(u) in turn at the end, at most, and the least gain of one, in nats a row.
 _TURNS, _TURN_TOL = 5, 1e-3
-ROW_ITERATIONS, ROW_TOL = 100, 1e-8
+ROW_ITERATIONS, ROW_TOL = 100, 1e-6
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,8 @@ class LatentResult:
         Rows that the posterior stands for.
     log_scale : float
         What the objective loses in units of Y.
+    factors : ndarray of shape (2,)
+        Of the noise and of the other variance of filled-in values.
     """
 
     kernel: object
@@ -60,6 +62,7 @@ class LatentResult:
     n_steps: int
     n_rows: int
     log_scale: float
+    factors: np.ndarray
 
     @property
     def sklearn_kernel(self):

@@ -11,6 +11,7 @@ from ...optimize.parameters import ParameterSpace
 from ..bound import inputs_of, latent_bound
 from ..passes import LatentInputs
 from ..row_posteriors import find_inputs
+from .calibration import calibration_factors
 from .problem import sample_rows, start_at
 from .result import (
     LatentResult,
@@ -89,6 +90,7 @@ def _result(problem, start, parameters, q, n_iter, n_steps, seconds):
         n_steps,
         len(table),
         float(table.log_scales().sum()),
+        calibration_factors(model, table, candidates, problem.rng, settings.n_jobs),
     )
 
 
@@ -110,6 +112,7 @@ def snapshot(problem, parameters):
         0,
         len(table),
         float(problem.table.log_scales().sum()),
+        np.ones(2),
     )
 
 

@@ -18,7 +18,7 @@ from ..row_posteriors import find_inputs
 from .result import choose_candidates, optimal_model, output_model, with_inputs, without_inputs
 
 # Iterations of the q(x) of a row that a step meets for the first time, and later.
-_FIRST_ITERATIONS, _LATER_ITERATIONS, _TOL = 15, 4, 1e-4
+_FIRST_ITERATIONS, _LATER_ITERATIONS, _TOL = 15, 4, 1e-3
 # Rows whose q(x) callbacks see.
 _FOLLOWED = 1000
 
