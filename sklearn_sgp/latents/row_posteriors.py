@@ -146,8 +146,10 @@ def _find_group(model, table, start, candidates, max_iter, tol):
         first = None if start is None else start[piece]
         if candidates is not None:
             first = _best_start(model, objective, Y, observed, first, candidates)
-        found, values[piece] = ascend_rows(objective, first, max_iter, tol)
-        q.mean[piece], q.variance[piece] = found
+        found, bounds = ascend_rows(objective, first, max_iter, tol)
+        nothing = ~observed.any(axis=1)  # the prior, without the last digits of an ascent
+        found.mean[nothing], found.variance[nothing], bounds[nothing] = 0.0, 1.0, 0.0
+        q.mean[piece], q.variance[piece], values[piece] = *found, bounds
     return q, values
 
 

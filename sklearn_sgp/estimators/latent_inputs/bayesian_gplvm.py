@@ -318,7 +318,7 @@ class BayesianGPLVM(
         Y : array-like of shape (n_samples, n_features)
             Rows, with NaN where a value is missing.
 
-        y : None
+        y : object, default=None
             Ignored.
 
         Returns
@@ -350,7 +350,7 @@ class BayesianGPLVM(
         Y : array-like of shape (n_samples, n_features)
             New rows, with NaN where a value is missing.
 
-        y : None
+        y : object, default=None
             Ignored.
 
         Returns
@@ -385,7 +385,7 @@ class BayesianGPLVM(
         Y : array-like of shape (n_samples, n_features)
             Rows, with NaN where a value is missing.
 
-        y : None
+        y : object, default=None
             Ignored.
 
         Returns

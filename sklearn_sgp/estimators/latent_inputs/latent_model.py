@@ -138,7 +138,7 @@ class LatentModel(BaseSparseGP):
 
 def _check_sizes(Y):
     """Refuse numbers whose squares could overflow; NaN is a missing value."""
-    largest = np.nanmax(np.abs(Y), initial=0.0)
+    largest = float(np.nanmax(np.abs(Y), initial=0.0))
     if largest > LARGEST:
         raise ValueError(
             f"Y must hold numbers of at most {LARGEST:g} in size, so that their squares are "

@@ -91,7 +91,7 @@ class LatentPredictions:
         Y : array-like of shape (n_samples, n_features)
             Rows, with NaN where a value is missing.
 
-        y : None
+        y : object, default=None
             Ignored.
 
         Returns
