@@ -1,4 +1,4 @@
-"""q(x) of single rows given q(u): each row's own quasi-Newton ascent, many rows in step.
+"""q(x) of single rows given q(u), by BFGS of each row's own (docs/theory.md, eq. 59).
 
 Rows do not see one another: a row alone gets what it gets among others, to rounding.
 """

@@ -51,7 +51,8 @@ class BayesianGPLVM(
         Whether the inducing inputs are learned together with the kernel.
 
     noise_variance : float or array-like of shape (n_features,), default=None
-        Starting value of the noise variance, in units of the normalised columns. None means 0.01.
+        Starting value of the noise variance, in units of the normalised columns. None means half of
+        what principal components leave, between 0.01 and 0.5.
 
     noise_variance_bounds : pair of floats > 0 or "fixed", default=(1e-6, 1e3)
         Bounds of the noise variance, or "fixed" to keep it at its starting value.

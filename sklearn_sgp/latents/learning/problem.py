@@ -23,7 +23,9 @@ _VARIANCE_BOUNDS, _SCALE_BOUNDS = (1e-3, 10.0), (1e-2, 1e3)
 _LARGEST_SCALE = 30.0  # of a start
 # Of q(x) at the start: with 0.1 principal components hold the fit where they are.
 _START_VARIANCE = 0.5
-_START_NOISE = 0.01
+# Of the noise at the start: a share of what principal components leave, within limits. Too little
+# of it on noisy tables, and the fit falls back to noise alone once the noise is free.
+_NOISE_SHARE, _NOISE_LIMITS = 0.5, (0.01, 0.5)
 LOG_VARIANCE_BOUNDS = (-20.0, 5.0)
 
 
@@ -142,7 +144,7 @@ def start_at(problem, table, attempt=0):
             "The 'kernel' parameter must have derivatives in its inputs, since these are learned: "
             f"sums, products and powers of the kernels that scikit-learn ships. Got {kernel!r}."
         )
-    noise, noise_bounds = _noise(whites, choices, P)
+    noise, noise_bounds = _noise(whites, choices, P, components)
     theta = np.clip(expression.theta, theta_bounds[:, 0], theta_bounds[:, 1])
     values = {"theta": theta, "log_noise": np.log(noise)}
     values |= {"mean": q.mean, "log_variance": np.log(q.variance)}
@@ -163,13 +165,15 @@ def start_at(problem, table, attempt=0):
     return LatentStart(kernel, parameters.with_values(Z=Z), ParameterSpace(tuple(groups)))
 
 
-def _noise(whites, choices, P):
+def _noise(whites, choices, P, components):
+    """Starting value and bounds of the noise variance."""
     n_outputs = P if choices.noise == "columns" else 1
     noise, bounds = starting_noise(
         whites, choices.noise_variance, choices.noise_variance_bounds, n_outputs
     )
     if not whites and choices.noise_variance is None:
-        noise = noise * 0.0 + _START_NOISE
+        share = float(np.clip(_NOISE_SHARE * components.noise_variance, *_NOISE_LIMITS))
+        noise = np.full(P, share) if np.ndim(noise) else share
         if bounds is not None:
             clipped = np.clip(noise, *bounds.T)
             noise = clipped if np.ndim(noise) else float(clipped[0])
