@@ -14,25 +14,31 @@ from ..expectations import chunk_of
 from ..passes import LatentInputs
 from ..row_posteriors import find_inputs
 from ..table import Table
+from .result import optimal_model
 
 # Rows, and share of what was observed in them, that is hidden.
 _ROWS, _SHARE = 1000, 0.2
 _FEWEST = 50  # hidden values
+_ROWS_OF_POSTERIOR = 5000
 _BOUNDS = np.log([[0.25, 4.0], [0.25, 100.0]])
 _ITERATIONS, _TOL = 30, 1e-5
 _INTERVAL = 0.9
 
 
-def calibration_factors(model, table, candidates, rng, n_jobs=None):
+def calibration_factors(parameters, q, table, model, candidates, settings, rng):
     """Factors of the noise and of the other variance of filled-in values.
 
     Parameters
     ----------
-    model : OutputModel
+    parameters : Parameters
+        Without q(x).
+    q : LatentInputs
     table : Table
+    model : OutputModel
+        Learned from the table.
     candidates : LatentInputs
+    settings : Settings
     rng : numpy.random.RandomState
-    n_jobs : int or None
 
     Returns
     -------
@@ -49,17 +55,29 @@ def calibration_factors(model, table, candidates, rng, n_jobs=None):
         return np.ones(2)
     known = table.scaling.scaled(Y)[hidden]
     Y[hidden] = np.nan
-    q, _ = find_inputs(
+    part = Table.of(Y, table.scaling)
+    if n <= _ROWS_OF_POSTERIOR:
+        # where each row matters, q(u) must not have seen what is hidden either
+        rest = np.array(table.Y, dtype=np.float64)
+        rest[rows] = Y
+        q = LatentInputs(q.mean.copy(), q.variance.copy())
+        q.mean[rows], q.variance[rows] = _found(model, part, candidates, settings)
+        model = optimal_model(parameters, q, Table.of(rest, table.scaling), settings)
+    mean, variance = moments_in_chunks(model, _found(model, part, candidates, settings))
+    noise = np.broadcast_to(model.noise_variance, Y.shape)[hidden]
+    return _most_likely((known - mean[hidden]) ** 2, noise, variance[hidden])
+
+
+def _found(model, table, candidates, settings):
+    found = find_inputs(
         model,
-        Table.of(Y, table.scaling),
+        table,
         candidates=candidates,
         max_iter=_ITERATIONS,
         tol=_TOL,
-        n_jobs=n_jobs,
+        n_jobs=settings.n_jobs,
     )
-    mean, variance = moments_in_chunks(model, q)
-    noise = np.broadcast_to(model.noise_variance, Y.shape)[hidden]
-    return _most_likely((known - mean[hidden]) ** 2, noise, variance[hidden])
+    return found[0]
 
 
 def moments_in_chunks(model, q):
