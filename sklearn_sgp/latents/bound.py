@@ -1,4 +1,4 @@
-"""The bound of a Bayesian GPLVM, its q(u) and its gradient (docs/theory.md, eqs. 57 and 58).
+"""The bound of a Bayesian GPLVM, its q(u) and its gradient (docs/theory.md, eqs. 58 and 59).
 
 One formula serves both forms: given q(u) it is the bound of stochastic variational inference, and
 with q(u) at its optimum the collapsed one, whose gradient it then has too. In nats, for outputs as

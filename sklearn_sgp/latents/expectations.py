@@ -12,15 +12,14 @@ of each row and adds those of theta and Z to ``sums``. Both are for a chunk of r
 how many, so that packed matrices take some megabytes and never n of them exist.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
-from .._core import _latents
-from .._core._memory import empty
-from ..kernels._nodes import Stationary
-from .packed import packed_size, unpack
+from .packed import packed_size
 from .rules import Points
+from .squared_exponential import Cotangents, SquaredExponential
+from .with_linear import WithLinear, parts_of
+
+__all__ = ["Cotangents", "chunk_of", "expectations_of"]
 
 # Numbers in the packed matrices of a chunk, 2 MB of them.
 _CHUNK_NUMBERS = 1 << 18
@@ -32,18 +31,6 @@ def chunk_of(m):
     return int(np.clip(_CHUNK_NUMBERS // max(packed_size(m), 1), 8, _MOST_ROWS))
 
 
-class Cotangents(NamedTuple):
-    """Derivatives of some function in the expectations of a chunk of rows.
-
-    ``psi2`` has one row where all rows share it. An entry off the diagonal stands for both of the
-    equal entries of the matrix, and is the derivative in one of them.
-    """
-
-    psi0: np.ndarray  # (n,)
-    psi1: np.ndarray  # (n, m)
-    psi2: np.ndarray  # (n or 1, packed)
-
-
 def expectations_of(kernel, Z):
     """Expectations of a kernel at inducing inputs: in closed form if there is one.
 
@@ -52,87 +39,8 @@ def expectations_of(kernel, Z):
     kernel : BoundKernel
     Z : ndarray of shape (m, Q)
     """
-    node = kernel.expression.node
-    if isinstance(node, Stationary) and node.name == "squared_exponential":
-        return SquaredExponential(kernel, Z)
-    return Points(kernel, Z)
-
-
-class SquaredExponential:
-    """Closed form for a squared exponential with any length scales.
-
-    Parameters
-    ----------
-    kernel : BoundKernel
-    Z : ndarray of shape (m, Q)
-    """
-
-    def __init__(self, kernel, Z):
-        self.kernel, self.Z = kernel, Z
-        self.node = kernel.expression.node
-        self.kappa = self.node.variance(kernel.values)
-        scales = self.node.scales(kernel.values)
-        self.scales = np.ascontiguousarray(np.broadcast_to(scales, Z.shape[1:]), dtype=np.float64)
-        self.Zt = np.ascontiguousarray((Z - self.node.center).T)
-        i, j = np.tril_indices(len(Z))
-        self.D = np.zeros(len(i))
-        for z, scale in zip(self.Zt, self.scales, strict=True):
-            self.D += (0.5 * (z[i] - z[j]) / scale) ** 2
-
-    def _arguments(self, mean, variance):
-        mean = np.ascontiguousarray(mean - self.node.center)
-        return mean, np.ascontiguousarray(variance), self.Zt, self.scales, self.kappa, self.D
-
-    def rows(self, mean, variance):
-        n, m = len(mean), len(self.Z)
-        psi1, psi2 = empty((n, m)), empty((n, packed_size(m)))
-        _latents.expectations(*self._arguments(mean, variance), psi1, psi2)
-        return np.full(n, self.kappa), psi1, psi2
-
-    def new_sums(self):
-        """Room for the cotangents of theta and Z."""
-        Q, m = self.Zt.shape
-        return [np.zeros((Q, m)), np.zeros(Q), np.zeros(packed_size(m)), np.zeros(3)]
-
-    def reverse(self, mean, variance, cotangents, sums=None):
-        """Sums of cotangents times expectations (n,), and cotangents of mean and variance (n, Q).
-
-        ``sums`` of `new_sums` get those of theta and Z; None leaves them out.
-        """
-        n, Q = mean.shape
-        value, mean_, variance_ = np.empty(n), np.empty((n, Q)), np.empty((n, Q))
-        Zt_, scale_, V, totals = (None, np.zeros(Q), None, np.zeros(3)) if sums is None else sums
-        _latents.expectations_vjp(
-            *self._arguments(mean, variance),
-            cotangents.psi1,
-            cotangents.psi2,
-            value,
-            mean_,
-            variance_,
-            Zt_,
-            scale_,
-            V,
-            totals[:2],
-        )
-        totals[2] += cotangents.psi0.sum()
-        value += self.kappa * cotangents.psi0
-        return value, mean_, variance_
-
-    def gradients(self, sums):
-        """Cotangents of theta and Z from sums, shapes (n_theta,) and (m, Q)."""
-        Zt_, scale_, V, totals = sums
-        V = unpack(V, len(self.Z))  # (m, m)
-        rows = V.sum(axis=1)
-        grad_Z, grad_scale = Zt_.T.copy(), scale_.copy()
-        for q, (z, scale) in enumerate(zip(self.Zt, self.scales, strict=True)):
-            Vz = V @ z
-            grad_Z[:, q] -= (rows * z - Vz) / scale**2
-            grad_scale[q] += (rows @ (z * z) - z @ Vz) / scale**3
-        p, node = self.kernel.values, self.node
-        grad = np.zeros_like(p)
-        # psi0 is kappa, psi1 is linear in it, psi2 quadratic
-        grad[list(node.amplitudes)] += totals[0] + 2.0 * totals[1] + self.kappa * totals[2]
-        in_logs = grad_scale * self.scales
-        target = grad[node.length_scale]
-        target += in_logs if target.size == len(in_logs) else in_logs.sum()
-        return grad[self.kernel.expression.free], grad_Z
+    parts = parts_of(kernel.expression.node, Z.shape[1])
+    if parts is None:
+        return Points(kernel, Z)
+    smooth, rest = parts
+    return WithLinear(kernel, Z, smooth, rest) if rest else SquaredExponential(kernel, Z, smooth)

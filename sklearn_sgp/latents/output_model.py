@@ -70,7 +70,8 @@ class OutputModel:
         objective : RowObjective
         """
         s2 = self.noise_variance
-        constant = -0.5 * (observed @ np.log(2.0 * np.pi * s2) + (Y * Y) @ (1.0 / s2))
+        # summed row by row, so that rows get the same to the last bit alone and among others
+        constant = -0.5 * (observed * np.log(2.0 * np.pi * s2) + Y * Y / s2).sum(axis=1)
         return RowObjective(
             self.expectations, row_cotangents(Y, observed, self.cotangents), constant
         )

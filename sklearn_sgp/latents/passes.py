@@ -1,4 +1,4 @@
-"""Sums of expectations over the rows of a table, forward and backward (docs/theory.md, eq. 57).
+"""Sums of expectations over the rows of a table, forward and backward (docs/theory.md, eq. 58).
 
 Row n enters an output only where that was observed, so that outputs with different patterns of
 missing entries have different sums of psi0 and psi2. Groups of rows run in parallel.

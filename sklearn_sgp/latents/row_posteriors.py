@@ -1,4 +1,4 @@
-"""q(x) of single rows given q(u), by BFGS of each row's own (docs/theory.md, eq. 59).
+"""q(x) of single rows given q(u), by BFGS of each row's own (docs/theory.md, eq. 60).
 
 Rows do not see one another: a row alone gets what it gets among others, to rounding.
 """

@@ -70,7 +70,7 @@ class Points:
         return [np.zeros(len(self.kernel.theta)), np.zeros(self.Z.shape)]
 
     def reverse(self, mean, variance, cotangents, sums=None):
-        """As `expectations.SquaredExponential.reverse`."""
+        """As `squared_exponential.SquaredExponential.reverse`."""
         (n, Q), m = mean.shape, len(self.Z)
         X = self._at(mean, variance)
         A, diagonal = self._block(X), self._diagonal(X)

@@ -34,7 +34,13 @@ def test_bound_is_the_dense_one(missing, shared):
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize(
-    "kernel", [None, RBF(1.5), ConstantKernel(0.7) * Matern([1.0, 2.0], nu=2.5) + DotProduct(0.5)]
+    "kernel",
+    [
+        None,
+        RBF(1.5),
+        ConstantKernel(0.7) * Matern([1.0, 2.0], nu=2.5) + DotProduct(0.5),
+        RBF([1.0, 2.0]) + ConstantKernel(0.4) * DotProduct(0.7) + ConstantKernel(0.3),
+    ],
 )
 def test_gradient_is_that_of_differences(missing, shared, kernel):
     """Derivatives in kernel, noise, Z and q(x) equal central differences to 1e-6."""
@@ -125,6 +131,27 @@ def test_equal_patterns_share_a_matrix():
         len(optimal_posterior(small_parameters(small_table(False), True), small_table(False)).H)
         == 1
     )
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        ConstantKernel(1.3) * RBF([1.0, 2.0]) + ConstantKernel(0.4) * DotProduct(0.7),
+        RBF(1.5) + ConstantKernel(0.3),
+        DotProduct(0.5) + RBF(1.5) + DotProduct(0.2) + ConstantKernel(0.1),
+    ],
+)
+def test_sums_with_linear_terms_have_a_closed_form(kernel):
+    """Sums of a squared exponential, linear and constant terms are those of quadrature to 1e-8."""
+    parameters = small_parameters(small_table(False), True, kernel)
+    found = expectations_of(parameters.kernel, parameters.Z)
+    assert type(found).__name__ == "WithLinear"
+    psi0, psi1, psi2 = dense_moments(parameters, nodes=60)
+    i, j = np.tril_indices(len(parameters.Z))
+    for mine, dense in zip(
+        found.rows(*inputs_of(parameters)), (psi0, psi1, psi2[:, i, j]), strict=True
+    ):
+        assert_allclose(mine, dense, rtol=1e-8)
 
 
 @pytest.mark.parametrize(("kernel", "tol"), [(DotProduct(0.5), 1e-12), (Matern(2.0, nu=2.5), 2e-3)])

@@ -34,9 +34,9 @@ class BayesianGPLVM(
         Covariance of the columns as functions of the latent inputs: sums, products and powers of
         the kernels of :mod:`sklearn.gaussian_process.kernels`. None means ``ConstantKernel() *
         RBF()`` with one length scale for each latent dimension, whose starting values come from
-        principal components. Expectations under the latent inputs have a closed form for ``RBF()``
-        times constants; other kernels take points, see Notes. A ``WhiteKernel`` in the outermost
-        sum is the noise.
+        principal components. Expectations under the latent inputs have a closed form for one
+        ``RBF()``, times constants and plus ``DotProduct()`` and ``ConstantKernel()``; other kernels
+        take points, see Notes. A ``WhiteKernel`` in the outermost sum is the noise.
 
     n_inducing : int, default=100
         Largest number of inducing inputs. Fewer distinct rows give fewer inducing inputs.
