@@ -42,13 +42,13 @@ def simulated(n, rng):
     Y = np.empty((n, 12))
     for k in range(3):
         own = way == k
-        waves = np.sin(shares[own] @ rng.normal(0.0, 1.2, (2, 8)) + rng.uniform(0.0, 6.0, 8))
-        Y[own] = 0.5 * rng.normal(size=12) + waves @ rng.normal(0.0, 0.5, (8, 12))
+        waves = np.sin(shares[own] @ rng.normal(0.0, 1.0, (2, 8)) + rng.uniform(0.0, 6.0, 8))
+        Y[own] = 0.1 * rng.normal(size=12) + waves @ rng.normal(0.0, 0.5, (8, 12))
     return Y + 0.02 * rng.normal(size=Y.shape), way
 
 
 if args.data is None:
-    Y, way = simulated(250 if args.quick else 1000, np.random.default_rng(0))
+    Y, way = simulated(300 if args.quick else 1000, np.random.default_rng(1))
 else:
     with np.load(args.data) as table:
         rows = table["split"] == 0 if "split" in table.files else slice(None)
@@ -68,7 +68,7 @@ def errors(X):
 
 start = perf_counter()
 model = BayesianGPLVM(
-    10, n_inducing=20 if args.quick else 50, max_iter=60 if args.quick else 500, random_state=0
+    10, n_inducing=30 if args.quick else 50, max_iter=150 if args.quick else 500, random_state=0
 ).fit(Y)
 best = np.argsort(-model.relevance_)[:2]
 components = PCA(2).fit_transform(Y)
