@@ -135,8 +135,8 @@ def finish(parameters, q, table, settings, rng, seconds=np.inf, thorough=True):
         if value - before < _TURN_TOL * len(table) or now + (now - start) > begin + seconds:
             break
         before = value
-    candidates = choose_candidates(q, rng)
-    if thorough:
+    candidates, last = choose_candidates(q, rng), time.perf_counter() - start
+    if thorough and begin + seconds > time.perf_counter() + 3.0 * last:
         q, values = find_inputs(
             model,
             table,

@@ -4,6 +4,7 @@ A step takes a minibatch of rows: their q(x) move given q(u), each row alone; th
 natural-gradient step, then kernel, noise and inducing inputs a step of Adam.
 """
 
+import time
 from functools import partial
 
 import numpy as np
@@ -19,6 +20,8 @@ from .result import choose_candidates, optimal_model, output_model, with_inputs,
 
 # Iterations of the q(x) of a row that a step meets for the first time, and later.
 _FIRST_ITERATIONS, _LATER_ITERATIONS, _TOL = 15, 4, 1e-3
+# What a pass over all rows takes at the end, in steps.
+_FINISH_STEPS = 5.0
 # Rows whose q(x) callbacks see.
 _FOLLOWED = 1000
 
@@ -58,6 +61,7 @@ class Minibatches:
         self.space, self.settings = learned_space(space), settings
         size = len(self.space.pack(parameters))
         self.adam = Adam(size, settings.learning_rate) if adam is None else adam
+        self.row_seconds = 0.0  # of the q(x) of a known row in a step
 
     def model(self, P):
         return output_model(self.posterior, self.parameters, P)
@@ -127,13 +131,18 @@ def learn_from_minibatches(problem, start, parameters, index, clock):
     candidates = choose_candidates(sample, problem.rng)
     plateau = settings.plateau(n, interim=True)
     n_epochs = n_steps = 0
-    while n_epochs < settings.max_iter and clock.left() > 0 and not trace.stopped:
+
+    def late():
+        reserve = _FINISH_STEPS * n * state.row_seconds
+        return min(clock.left(), trace.clock.left() - reserve) <= 0
+
+    while n_epochs < settings.max_iter and not trace.stopped and not late():
         estimates, order = [], problem.rng.permutation(n)
         for lo in range(0, n, settings.batch_size):
             rows = np.sort(order[lo : lo + settings.batch_size])
             estimates.append(_step(state, table, rows, q, known, candidates))
             n_steps += 1
-            if clock.left() <= 0 or n_steps == settings.max_steps:
+            if late() or n_steps == settings.max_steps:
                 break
         n_epochs += 1
         value, followed = float(np.mean(estimates)), np.flatnonzero(known)[:_FOLLOWED]
@@ -186,7 +195,9 @@ def _step(state, table, rows, q, known, candidates):
     if len(new):
         _set(q, known, new, _found(state, table, new, None, candidates, settings))
     if len(old):
+        begin = time.perf_counter()
         _set(q, known, old, _found(state, table, old, q[old], candidates, settings))
+        state.row_seconds = (time.perf_counter() - begin) / len(old)
     part = table.select(rows)
     target = state.information(part, q[rows])
     scale = state.n_rows / len(rows)
