@@ -14,7 +14,7 @@ from ..expectations import chunk_of
 from ..passes import LatentInputs
 from ..row_posteriors import find_inputs
 from ..table import Table
-from .result import optimal_model
+from .result import choose_candidates, optimal_model
 
 # Rows, and share of what was observed in them, that is hidden.
 _ROWS, _SHARE = 1000, 0.2
@@ -25,7 +25,7 @@ _ITERATIONS, _TOL = 30, 1e-5
 _INTERVAL = 0.9
 
 
-def calibration_factors(parameters, q, table, model, candidates, settings, rng):
+def calibration_factors(parameters, q, table, model, settings, rng):
     """Factors of the noise and of the other variance of filled-in values.
 
     Parameters
@@ -36,7 +36,6 @@ def calibration_factors(parameters, q, table, model, candidates, settings, rng):
     table : Table
     model : OutputModel
         Learned from the table.
-    candidates : LatentInputs
     settings : Settings
     rng : numpy.random.RandomState
 
@@ -46,7 +45,9 @@ def calibration_factors(parameters, q, table, model, candidates, settings, rng):
         Ones where there is too little to find them from.
     """
     n = len(table)
-    rows = np.arange(n) if n <= _ROWS else np.sort(random_index(n, _ROWS, rng))
+    rows = np.sort(random_index(n, min(_ROWS, -(-n // 2)), rng))
+    # a row must not start from its own q(x), which knows what is hidden
+    candidates = choose_candidates(q[np.setdiff1d(np.arange(n), rows)], rng)
     Y = np.array(table.Y[rows], dtype=np.float64)
     hidden = (rng.uniform(size=Y.shape) < _SHARE) & ~np.isnan(Y)
     # a row of which nothing is left says nothing about the others

@@ -90,7 +90,7 @@ def _result(problem, start, parameters, q, n_iter, n_steps, seconds):
         n_steps,
         len(table),
         float(table.log_scales().sum()),
-        calibration_factors(parameters, q, table, model, candidates, settings, problem.rng),
+        calibration_factors(parameters, q, table, model, settings, problem.rng),
     )
 
 
