@@ -190,8 +190,10 @@ class BayesianGPLVM(
     The distribution of a row's latent inputs has a diagonal covariance and is found given the
     model, so that new rows and training rows are treated alike. It is narrower than the truth where
     latent dimensions depend on one another or where little of a row is observed. ``impute``
-    corrects for that: ``fit`` hides a fifth of the values in up to 1,000 training rows, fills them
-    in, and finds the two factors of ``calibration_`` with which they are most likely. Standard
+    corrects for that: ``fit`` hides some values, fills them in, and finds the two factors of
+    ``calibration_`` with which they are most likely and 90 % intervals hold 90 % of them. A table
+    with missing values, of up to ``init_size`` rows, is learned without a twentieth of what was
+    observed, which joins at the end; other tables have values hidden after the fit. Standard
     deviations of ``transform`` are not corrected.
 
     Kernels without a closed form take a product of 20, 9 or 6 Gauss-Hermite points for each of one,

@@ -19,6 +19,7 @@ from .result import choose_candidates, optimal_model
 # Rows, and share of what was observed in them, that is hidden.
 _ROWS, _SHARE = 1000, 0.2
 _FEWEST = 50  # hidden values
+_LEFT_OUT = 0.05  # share of what was observed that an incomplete table is learned without
 _ROWS_OF_POSTERIOR = 5000
 _BOUNDS = np.log([[0.25, 4.0], [0.25, 100.0]])
 _ITERATIONS, _TOL = 30, 1e-5
@@ -67,6 +68,40 @@ def calibration_factors(parameters, q, table, model, settings, rng):
     mean, variance = moments_in_chunks(model, _found(model, part, candidates, settings))
     noise = np.broadcast_to(model.noise_variance, Y.shape)[hidden]
     return _most_likely((known - mean[hidden]) ** 2, noise, variance[hidden])
+
+
+def with_hidden(table, rng):
+    """A table without some entries of an incomplete one, and which these are; None for too few.
+
+    Errors of entries that nothing was learned from are what those of missing entries will be. On
+    digits, entries that are hidden after the fit have two thirds of their squared errors. Complete
+    tables are not cut, as that would cost them the sums that their columns share.
+
+    Returns
+    -------
+    table : Table
+    hidden : ndarray of bool, shape (n, P)
+    """
+    missing = np.isnan(table.Y)
+    if not missing.any() or (~missing).sum() * _LEFT_OUT < _FEWEST:
+        return None
+    hidden = (rng.uniform(size=missing.shape) < _LEFT_OUT) & ~missing
+    left = ~missing & ~hidden
+    hidden[left.sum(axis=1) == 0] = False
+    hidden[:, left.sum(axis=0) < 2] = False
+    Y = np.array(table.Y, dtype=np.float64)
+    Y[hidden] = np.nan
+    return Table.of(Y, table.scaling), hidden
+
+
+def factors_of_hidden(model, q, table, hidden):
+    """As `calibration_factors`, from entries of a table that nothing was learned from."""
+    if hidden.sum() < _FEWEST:
+        return np.ones(2)
+    mean, variance = moments_in_chunks(model, q)
+    errors = (table.scaling.scaled(table.Y) - mean)[hidden]
+    noise = np.broadcast_to(model.noise_variance, hidden.shape)[hidden]
+    return _most_likely(errors**2, noise, variance[hidden])
 
 
 def _found(model, table, candidates, settings):

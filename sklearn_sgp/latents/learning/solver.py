@@ -11,7 +11,7 @@ from ...optimize.parameters import ParameterSpace
 from ..bound import inputs_of, latent_bound
 from ..passes import LatentInputs
 from ..row_posteriors import find_inputs
-from .calibration import calibration_factors
+from .calibration import calibration_factors, factors_of_hidden, with_hidden
 from .problem import sample_rows, start_at
 from .result import (
     LatentResult,
@@ -49,34 +49,47 @@ def learn(problem):
     """
     table, settings, trace = problem.table, problem.settings, problem.trace
     size = len(table) if settings.optimizer in ("lbfgs", None) else settings.init_size
-    if settings.optimizer is None:
-        size = max(size, len(table))
     index = sample_rows(len(table), size, problem.rng)
     is_sample = index is not None
     sample = table.select(index) if is_sample else table
     share = _FIRST_SHARE if is_sample else _LBFGS_SHARE
-    trace.follow(sample, len(table))
-    start, parameters, n_iter = _best_start(problem, sample, share)
+    cut = None if is_sample or settings.optimizer == "adam" else with_hidden(table, problem.rng)
+    learned_from = sample if cut is None else cut[0]
+    trace.follow(learned_from, len(table))
+    start, parameters, n_iter = _best_start(problem, learned_from, share)
+    factors = None if cut is None else _factors(parameters, *cut, table, settings)
     q, n_steps = inputs_of(parameters), 0
     if is_sample or settings.optimizer == "adam":
         parameters, q, epochs, n_steps = learn_from_minibatches(
             problem, start, parameters, index, problem.trace.clock.shortened(_MINIBATCH_SHARE)
         )
         n_iter += epochs
-    result = _result(problem, start, parameters, q, n_iter + 1, n_steps, trace.clock.left())
+    counts = n_iter + 1, n_steps
+    result = _result(problem, start, parameters, q, counts, factors, trace.clock.left())
     bare = replace(
         start, parameters=without_inputs(start.parameters), space=learned_space(start.space)
     )
     return result, bare
 
 
-def _result(problem, start, parameters, q, n_iter, n_steps, seconds):
+def _factors(parameters, cut, hidden, table, settings):
+    """Factors of variances from entries that nothing was learned from."""
+    bare, q = without_inputs(parameters), inputs_of(parameters)
+    for _ in range(2):
+        model = optimal_model(bare, q, cut, settings)
+        q, _ = find_inputs(model, cut, start=q, max_iter=30, tol=_LOCAL_TOL, n_jobs=settings.n_jobs)
+    return factors_of_hidden(model, q, table, hidden)
+
+
+def _result(problem, start, parameters, q, counts, factors, seconds):
     parameters = without_inputs(parameters)
     settings, table = problem.settings, problem.table
     thorough = seconds > 0 and len(table) <= settings.init_size
     model, q, candidates, objective, jitter = finish(
         parameters, q, table, settings, problem.rng, seconds, thorough
     )
+    if factors is None:
+        factors = calibration_factors(parameters, q, table, model, settings, problem.rng)
     return LatentResult(
         start.kernel,
         parameters,
@@ -86,11 +99,10 @@ def _result(problem, start, parameters, q, n_iter, n_steps, seconds):
         table.scaling,
         objective,
         jitter,
-        n_iter,
-        n_steps,
+        *counts,
         len(table),
         float(table.log_scales().sum()),
-        calibration_factors(parameters, q, table, model, settings, problem.rng),
+        factors,
     )
 
 

@@ -14,12 +14,10 @@ how many, so that packed matrices take some megabytes and never n of them exist.
 
 import numpy as np
 
-from .packed import packed_size
+from ..packed import packed_size
 from .rules import Points
-from .squared_exponential import Cotangents, SquaredExponential
+from .squared_exponential import SquaredExponential
 from .with_linear import WithLinear, parts_of
-
-__all__ = ["Cotangents", "chunk_of", "expectations_of"]
 
 # Numbers in the packed matrices of a chunk, 2 MB of them.
 _CHUNK_NUMBERS = 1 << 18

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._core import _latents
-from .._core._memory import empty
-from .packed import packed_size, unpack
+from ..._core import _latents
+from ..._core._memory import empty
+from ..packed import packed_size, unpack
 
 
 class Cotangents(NamedTuple):

@@ -7,8 +7,8 @@ products of both (docs/theory.md, eq. 57).
 
 import numpy as np
 
-from ..kernels._nodes import Constant, Linear, Stationary, Sum, leaves
-from .packed import pack
+from ...kernels._nodes import Constant, Linear, Stationary, Sum, leaves
+from ..packed import pack
 from .squared_exponential import Cotangents, SquaredExponential
 
 

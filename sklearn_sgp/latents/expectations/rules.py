@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import qmc
 
-from .packed import pack
+from ..packed import pack
 
 # Points of Gauss-Hermite for each dimension; of the Sobol sequence without their mirror images.
 _NODES = {1: 20, 2: 9, 3: 6}
