@@ -20,8 +20,6 @@ from .result import choose_candidates, optimal_model, output_model, with_inputs,
 
 # Iterations of the q(x) of a row that a step meets for the first time, and later.
 _FIRST_ITERATIONS, _LATER_ITERATIONS, _TOL = 15, 4, 1e-3
-# What a pass over all rows takes at the end, in steps.
-_FINISH_STEPS = 5.0
 # Rows whose q(x) callbacks see.
 _FOLLOWED = 1000
 
@@ -61,7 +59,7 @@ class Minibatches:
         self.space, self.settings = learned_space(space), settings
         size = len(self.space.pack(parameters))
         self.adam = Adam(size, settings.learning_rate) if adam is None else adam
-        self.row_seconds = 0.0  # of the q(x) of a known row in a step
+        self.row_seconds = 0.0  # of the q(x) of a row in a step
 
     def model(self, P):
         return output_model(self.posterior, self.parameters, P)
@@ -133,7 +131,8 @@ def learn_from_minibatches(problem, start, parameters, index, clock):
     n_epochs = n_steps = 0
 
     def late():
-        reserve = _FINISH_STEPS * n * state.row_seconds
+        # a pass over all rows at the end, and before it one over those not met yet
+        reserve = (n + (~known).sum()) * state.row_seconds
         return min(clock.left(), trace.clock.left() - reserve) <= 0
 
     while n_epochs < settings.max_iter and not trace.stopped and not late():
@@ -191,13 +190,12 @@ def _found(state, table, rows, start, candidates, settings):
 def _step(state, table, rows, q, known, candidates):
     """One minibatch: q(x), q(u), then the parameters."""
     settings = state.settings
-    new, old = rows[~known[rows]], rows[known[rows]]
+    new, old, begin = rows[~known[rows]], rows[known[rows]], time.perf_counter()
     if len(new):
         _set(q, known, new, _found(state, table, new, None, candidates, settings))
     if len(old):
-        begin = time.perf_counter()
         _set(q, known, old, _found(state, table, old, q[old], candidates, settings))
-        state.row_seconds = (time.perf_counter() - begin) / len(old)
+    state.row_seconds = (time.perf_counter() - begin) / len(rows)
     part = table.select(rows)
     target = state.information(part, q[rows])
     scale = state.n_rows / len(rows)
