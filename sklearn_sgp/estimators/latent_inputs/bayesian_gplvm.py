@@ -96,7 +96,7 @@ class BayesianGPLVM(
     n_iter_no_change : int, default=5
         An optimiser stops after so many iterations or epochs in a row without progress.
 
-    learning_rate : float, default=0.01
+    learning_rate : float, default=0.001
         Step size of Adam.
 
     natural_step : float, default=0.1
@@ -279,7 +279,7 @@ class BayesianGPLVM(
         max_time=None,
         tol=1e-4,
         n_iter_no_change=5,
-        learning_rate=0.01,
+        learning_rate=0.001,
         natural_step=0.1,
         jitter=1e-6,
         n_jobs=None,
