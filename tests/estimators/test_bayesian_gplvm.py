@@ -139,12 +139,11 @@ def test_stochastic_steps_come_near_the_bound_of_lbfgs():
     """With few rows in L-BFGS, minibatches and the finish reach nearly the bound of all rows."""
     _, _, incomplete = curve(400)
     whole = BayesianGPLVM(2, **QUICK).fit(incomplete)
-    parts = BayesianGPLVM(2, init_size=100, batch_size=50, **{**QUICK, "max_iter": 20}).fit(
-        incomplete
-    )
+    parts = BayesianGPLVM(2, init_size=100, batch_size=50, **{**QUICK, "max_iter": 60})
+    parts.fit(incomplete)
     assert parts.n_steps_ > 0 and parts.embedding_.shape == (400, 2)
     gap = (whole.objective_ - parts.objective_) / len(incomplete)
-    assert gap < 2.0
+    assert gap < 0.6
     filled = parts.impute(incomplete)
     _, Y, _ = curve(400)
     missing = np.isnan(incomplete)
