@@ -13,7 +13,11 @@ from setuptools.command.build_ext import build_ext
 CORE = Path("sklearn_sgp", "_core")
 
 # C files that are compiled into the extension of this name.
-C_SOURCES = {"_stationary": ["profiles.c"], "_softmax": ["softmax.c"]}
+C_SOURCES = {
+    "_stationary": ["profiles.c"],
+    "_softmax": ["softmax.c"],
+    "_latents": ["latents.c"],
+}
 
 # One wheel serves CPython 3.11 and all later versions; free-threaded builds have no stable ABI.
 LIMITED_API = not sysconfig.get_config_var("Py_GIL_DISABLED")
@@ -30,7 +34,7 @@ DIRECTIVES = {
     "cdivision": True,
 }
 
-# Without -fno-trapping-math gcc leaves the loops of profiles.c and softmax.c scalar. Neither
+# Without -fno-trapping-math gcc leaves the loops of the C files scalar. Neither
 # -ffast-math, which breaks the exponential of simd.h, nor -march: the instruction set is picked at
 # run time. -fopenmp-simd lets marked sums go over lanes; it needs no OpenMP runtime.
 COMPILE_ARGS = ["-O3", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd", "-g0"]

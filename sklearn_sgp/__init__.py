@@ -5,6 +5,7 @@ from ._version import __version__
 try:
     from .estimators.anytime_classifier import AnytimeSGPClassifier
     from .estimators.anytime_regressor import AnytimeSGPRegressor
+    from .estimators.latent_inputs.bayesian_gplvm import BayesianGPLVM
     from .estimators.streaming_classifier import StreamingSGPClassifier
     from .estimators.streaming_regressor import StreamingSGPRegressor
     from .estimators.svgp_classifier import SVGPClassifier
@@ -22,6 +23,7 @@ except ImportError as error:
 __all__ = [
     "AnytimeSGPClassifier",
     "AnytimeSGPRegressor",
+    "BayesianGPLVM",
     "SVGPClassifier",
     "SVGPRegressor",
     "StreamingSGPClassifier",

@@ -1,4 +1,4 @@
-"""Docstrings of the six estimators name what exists, and say the same of the same thing.
+"""Docstrings of the seven estimators name what exists, and say the same of the same thing.
 
 scikit-learn repeats the text of a parameter in every class, and tests that the copies agree. Its
 `assert_docstring_consistency` needs numpydoc; the few lines of parsing here do not.
@@ -15,6 +15,7 @@ import pytest
 from sklearn_sgp import (
     AnytimeSGPClassifier,
     AnytimeSGPRegressor,
+    BayesianGPLVM,
     StreamingSGPClassifier,
     StreamingSGPRegressor,
     SVGPClassifier,
@@ -23,12 +24,16 @@ from sklearn_sgp import (
 
 SVGP = (SVGPRegressor, SVGPClassifier)
 ANYTIME = (AnytimeSGPRegressor, AnytimeSGPClassifier)
+LATENT = (BayesianGPLVM,)
 STREAMS = (StreamingSGPRegressor, StreamingSGPClassifier)
 REGRESSORS = (SVGPRegressor, AnytimeSGPRegressor, StreamingSGPRegressor)
 CLASSIFIERS = (SVGPClassifier, StreamingSGPClassifier)
-ESTIMATORS = (*SVGP, *ANYTIME, *STREAMS)
+ESTIMATORS = (*SVGP, *ANYTIME, *STREAMS, *LATENT)
+SUPERVISED = (*SVGP, *ANYTIME, *STREAMS)
 BATCH_AND_STREAM = ((*SVGP, *ANYTIME), STREAMS)
-BY_SOLVER = (SVGP, ANYTIME, STREAMS)
+LATENT_AS_BATCH = ((*SVGP, *ANYTIME, *LATENT), STREAMS)
+LATENT_APART = (*BATCH_AND_STREAM, LATENT)
+BY_SOLVER = (SVGP, ANYTIME, STREAMS, LATENT)
 # Only these mean something else in other classes. Within each group of classes the text is one.
 GROUPS = {
     "kernel": (
@@ -37,6 +42,7 @@ GROUPS = {
         (AnytimeSGPRegressor,),
         (AnytimeSGPClassifier,),
         CLASSIFIERS,
+        LATENT,
     ),
     "likelihood": (
         (SVGPRegressor, StreamingSGPRegressor),
@@ -45,23 +51,33 @@ GROUPS = {
     ),
     "alpha_divergence": (ANYTIME, (StreamingSGPRegressor,)),
     "trust_region": ((StreamingSGPRegressor,), (StreamingSGPClassifier,)),
-    "inducing": BATCH_AND_STREAM,
-    "optimize_inducing": BATCH_AND_STREAM,
+    "inducing": LATENT_APART,
+    "optimize_inducing": LATENT_AS_BATCH,
     "optimizer": BY_SOLVER,
     "init_size": BY_SOLVER,
-    "batch_size": (SVGP, STREAMS),
-    "max_iter": BATCH_AND_STREAM,
-    "max_steps": BATCH_AND_STREAM,
-    "max_time": BATCH_AND_STREAM,
-    "tol": (SVGP, (*ANYTIME, *STREAMS)),
-    "natural_step": BATCH_AND_STREAM,
-    "random_state": BATCH_AND_STREAM,
-    "verbose": BATCH_AND_STREAM,
-    "noise_variance_": ((SVGPRegressor, StreamingSGPRegressor), (AnytimeSGPRegressor,)),
-    "objective_": (SVGP, (AnytimeSGPRegressor,), (AnytimeSGPClassifier,), STREAMS),
-    "objectives_": BATCH_AND_STREAM,
-    "n_iter_": BATCH_AND_STREAM,
-    "n_steps_": BATCH_AND_STREAM,
+    "batch_size": ((*SVGP, *LATENT), STREAMS),
+    "max_iter": LATENT_APART,
+    "max_steps": LATENT_AS_BATCH,
+    "max_time": LATENT_APART,
+    "tol": (SVGP, (*ANYTIME, *STREAMS), LATENT),
+    "natural_step": LATENT_AS_BATCH,
+    "random_state": LATENT_AS_BATCH,
+    "verbose": LATENT_AS_BATCH,
+    "noise_variance_": (
+        (SVGPRegressor, StreamingSGPRegressor),
+        (AnytimeSGPRegressor,),
+        LATENT,
+    ),
+    "objective_": (SVGP, (AnytimeSGPRegressor,), (AnytimeSGPClassifier,), STREAMS, LATENT),
+    "objectives_": LATENT_AS_BATCH,
+    "n_iter_": LATENT_APART,
+    "n_steps_": LATENT_AS_BATCH,
+    "noise_variance": (REGRESSORS, LATENT),
+    "noise_variance_bounds": (REGRESSORS, LATENT),
+    "inducing_points_": (SUPERVISED, LATENT),
+    "n_samples_seen_": (SUPERVISED, LATENT),
+    "n_features_in_": (SUPERVISED, LATENT),
+    "feature_names_in_": (SUPERVISED, LATENT),
 }
 each_estimator = pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
 
@@ -192,7 +208,10 @@ def public_methods(kind):
 def test_every_argument_of_a_method_is_documented_and_no_other(kind):
     """Docstrings of public methods have the arguments of their signatures, with their defaults."""
     methods = public_methods(kind)
-    assert {"fit", "partial_fit", "predict", "predict_std", "log_density"} <= set(methods)
+    answers = {"predict", "predict_std", "log_density"}
+    if kind is BayesianGPLVM:
+        answers = {"transform", "inverse_transform", "score_samples", "impute", "sample"}
+    assert {"fit", "partial_fit", *answers} <= set(methods)
     for name, method in methods.items():
         signature = dict(inspect.signature(method).parameters)
         del signature["self"]

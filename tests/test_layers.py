@@ -21,7 +21,7 @@ LAYERS = [
     ["factors"],
     ["objectives", "optimize"],
     ["fitting"],
-    ["blocks", "streams", "warps"],
+    ["blocks", "streams", "warps", "latents"],
     ["predictions"],
     ["row_noise", "calibration"],
     ["estimators"],

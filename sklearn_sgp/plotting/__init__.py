@@ -5,7 +5,8 @@ The folder imports only ``kernels`` and ``metrics`` of the package, and only use
 """
 
 from ._convergence import ConvergenceDisplay
+from ._embedding import EmbeddingDisplay
 from ._posterior import PosteriorDisplay
 from ._relevance import RelevanceDisplay
 
-__all__ = ["ConvergenceDisplay", "PosteriorDisplay", "RelevanceDisplay"]
+__all__ = ["ConvergenceDisplay", "EmbeddingDisplay", "PosteriorDisplay", "RelevanceDisplay"]

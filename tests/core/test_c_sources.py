@@ -42,7 +42,7 @@ def test_exponential_has_no_undefined_behaviour(tmp_path):
     subprocess.run([str(program)], check=True)
 
 
-@pytest.mark.parametrize("name", ["profiles.c", "softmax.c"])
+@pytest.mark.parametrize("name", ["profiles.c", "softmax.c", "latents.c"])
 def test_visual_c_sees_no_pragma(name):
     """A compiler that is neither gcc nor clang meets no _Pragma, and no `omp` at all."""
     other = ["-U__GNUC__", "-U__clang__", "-D_MSC_VER=1940"]
@@ -52,7 +52,7 @@ def test_visual_c_sees_no_pragma(name):
     assert "_Pragma" not in done.stdout and "omp simd" not in done.stdout
 
 
-@pytest.mark.parametrize("name", ["profiles.c", "softmax.c"])
+@pytest.mark.parametrize("name", ["profiles.c", "softmax.c", "latents.c"])
 def test_gcc_sees_the_pragmas(name):
     """Under gcc and clang the sums are marked, so that they are split over lanes."""
     command = [COMPILER, "-E", "-fopenmp-simd", f"-I{CORE}", str(CORE / name)]

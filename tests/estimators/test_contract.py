@@ -8,6 +8,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn_sgp import (
     AnytimeSGPClassifier,
     AnytimeSGPRegressor,
+    BayesianGPLVM,
     StreamingSGPClassifier,
     StreamingSGPRegressor,
     SVGPClassifier,
@@ -48,6 +49,8 @@ ESTIMATORS = [
     StreamingSGPRegressor(inducing="random", n_inducing=10, optimizer="adam", **QUICK),
     StreamingSGPClassifier(),
     StreamingSGPClassifier(likelihood="softmax", n_inducing=10, **QUICK),
+    BayesianGPLVM(**QUICK),
+    BayesianGPLVM(3, n_inducing=8, init_size=10, batch_size=8, noise="columns", **QUICK),
 ]
 # They take nearly the same path as one above: for `pytest -m slow`.
 VARIANTS = [

@@ -1,0 +1,161 @@
+"""The base of models of latent inputs: validation, learning and fitted attributes."""
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from ..._compat import validate_data
+from ..._parallel import resolved_jobs
+from ...data.checks import LARGEST
+from ...data.targets import read_only_copy
+from ...fitting.problem import Settings
+from ...kernels._length_scales import scale_places
+from ...latents.learning.problem import LatentChoices, LatentProblem, LatentTrace
+from ...latents.learning.solver import learn, snapshot
+from ...latents.table import Scaling, Table
+from ..base import BaseSparseGP
+
+
+class LatentModel(BaseSparseGP):
+    """The base of models of latent inputs.
+
+    A fitted one holds ``_result``, a `latents.learning.result.LatentResult`, and ``_start``, the
+    `latents.learning.problem.LatentStart` that it was learned from, without latent inputs.
+    """
+
+    _fixed_after_fit = (
+        "n_components",
+        "kernel",
+        "inducing",
+        "optimize_inducing",
+        "noise_variance",
+        "noise_variance_bounds",
+        "noise",
+        "normalize",
+    )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    # ---- Validation
+
+    def _validated_table(self, Y, *, reset):
+        """Return the `Table` of checked rows, scaled as the first ones."""
+        if not reset:
+            check_is_fitted(self, "_result")
+        Y = validate_data(
+            self,
+            Y,
+            reset=reset,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan",
+            ensure_min_samples=2 if reset else 1,
+        )
+        _check_sizes(Y)
+        if not reset:
+            return Table.of(Y, self._result.scaling)
+        missing = [p for p in range(Y.shape[1]) if np.isnan(Y[:, p]).all()]
+        if missing:
+            names = getattr(self, "feature_names_in_", np.arange(Y.shape[1]))
+            raise ValueError(
+                "Every column of Y must hold at least one number. Got nothing but NaN in "
+                f"{', '.join(repr(names[p]) for p in missing[:5])}: leave such columns out."
+            )
+        return Table.of(Y, Scaling.fit(Y, self.normalize))
+
+    def _rng(self):
+        return check_random_state(self.random_state)
+
+    def _settings(self):
+        chosen = {name: getattr(self, name) for name in Settings.__dataclass_fields__}
+        return Settings(**{**chosen, "n_jobs": resolved_jobs(self.n_jobs)})
+
+    def _choices(self):
+        return LatentChoices(
+            **{name: getattr(self, name) for name in LatentChoices.__dataclass_fields__}
+        )
+
+    # ---- Learning
+
+    def _learn_table(self, table, clock, progress):
+        progress.begin()
+        trace = LatentTrace(clock)
+        problem = LatentProblem(table, self._choices(), self._settings(), trace, self._rng())
+
+        def on_iteration(trace, parameters_now):
+            if self.verbose:
+                print(
+                    f"[{type(self).__name__}] entry {len(trace.objectives)}, "
+                    f"{trace.times[-1]:.1f} s: objective "
+                    f"{trace.objectives[-1] - log_scale:.6g}"
+                )
+            return progress.step(lambda: self._attributes(snapshot(problem, parameters_now())))
+
+        log_scale, trace.on_iteration = float(table.log_scales().sum()), on_iteration
+        try:
+            result, start = learn(problem)
+        finally:
+            trace.on_iteration = None
+        self._keep(result, start)
+        self._learned_with = self._fingerprints()
+        self.objectives_ = np.array(trace.objectives) - log_scale
+        self.fit_times_ = np.array(trace.times)
+        progress.end()
+
+    # ---- Fitted attributes
+
+    def _keep(self, result, start):
+        self._start = start
+        for name, value in self._attributes(result).items():
+            setattr(self, name, value)
+
+    def _attributes(self, result):
+        """Return the fitted attributes as a dictionary."""
+        return {
+            "_result": result,
+            "kernel_": result.sklearn_kernel,
+            "inducing_points_": read_only_copy(result.parameters.Z),
+            "noise_variance_": _noise_of(result.parameters),
+            "embedding_": result.q.mean,
+            "embedding_std_": np.sqrt(result.q.variance),
+            "relevance_": _relevance(result),
+            "mean_": result.scaling.mean,
+            "scale_": result.scaling.scale,
+            "objective_": result.objective - result.log_scale,
+            "calibration_": result.factors,
+            "jitter_": result.jitter,
+            "n_iter_": result.n_iter,
+            "n_steps_": result.n_steps,
+            "n_samples_seen_": result.n_rows,
+        }
+
+    @property
+    def _n_features_out(self):
+        return self.embedding_.shape[1]
+
+
+def _check_sizes(Y):
+    """Refuse numbers whose squares could overflow; NaN is a missing value."""
+    largest = float(np.nanmax(np.abs(Y), initial=0.0))
+    if largest > LARGEST:
+        raise ValueError(
+            f"Y must hold numbers of at most {LARGEST:g} in size, so that their squares are "
+            f"finite. Got {largest:g}: use another unit."
+        )
+
+
+def _noise_of(parameters):
+    noise = parameters.noise_variance
+    return noise.copy() if np.ndim(noise) else noise
+
+
+def _relevance(result):
+    """Squared inverse length scales of the latent dimensions, or variances of their means."""
+    expression, Q = result.parameters.expression, result.q.mean.shape[1]
+    places = [place for place in scale_places(expression) if len(place) == Q]
+    if not places or (Q == 1 and not len(scale_places(expression))):
+        return result.q.mean.var(axis=0)
+    theta = result.parameters.theta
+    return np.max([np.exp(-2.0 * theta[place]) for place in places], axis=0)

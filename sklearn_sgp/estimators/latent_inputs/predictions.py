@@ -1,0 +1,172 @@
+"""What models of latent inputs answer with, in units of Y."""
+
+import numpy as np
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from ...latents.expectations import chunk_of
+from ...latents.learning.result import ROW_ITERATIONS, ROW_TOL
+from ...latents.row_posteriors import find_inputs
+
+
+class LatentPredictions:
+    """Mixin of the predicting methods; see `LatentModel` for what a fitted model holds."""
+
+    def transform(self, Y, return_std=False):
+        """Latent inputs of rows, complete or not, given the learned model.
+
+        Parameters
+        ----------
+        Y : array-like of shape (n_samples, n_features)
+            Rows, with NaN where a value is missing. A row with nothing observed gets the prior.
+
+        return_std : bool, default=False
+            Whether to return standard deviations too.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples, n_components)
+
+        std : ndarray of shape (n_samples, n_components)
+            Only if ``return_std`` is True.
+        """
+        q, _ = self._inputs_of(self._validated_table(Y, reset=False))
+        return (q.mean, np.sqrt(q.variance)) if return_std else q.mean
+
+    def inverse_transform(self, X, return_std=False):
+        """Columns at given latent inputs.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+            Latent inputs.
+
+        return_std : bool, default=False
+            Whether to return standard deviations of new observations, noise included, too.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples, n_features)
+
+        std : ndarray of shape (n_samples, n_features)
+            Only if ``return_std`` is True.
+        """
+        check_is_fitted(self, "_result")
+        X = check_array(X, dtype=np.float64, order="C")
+        if X.shape[1] != self._n_features_out:
+            raise ValueError(
+                f"X must have {self._n_features_out} columns, one for each latent dimension. Got "
+                f"{X.shape[1]}."
+            )
+        model, scaling = self._result.model, self._result.scaling
+        if not return_std:
+            parts = [model.posterior.mean(X[lo : lo + 1024]) for lo in range(0, len(X), 1024)]
+            return scaling.mean + scaling.scale * np.concatenate(parts)
+        parts = [model.posterior.mean_variance(X[lo : lo + 1024]) for lo in range(0, len(X), 1024)]
+        mean, variance = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
+        std = np.sqrt(variance + model.noise_variance)
+        return scaling.mean + scaling.scale * mean, scaling.scale * std
+
+    def score_samples(self, Y):
+        """Lower bounds of the log density of what was observed in each row.
+
+        Parameters
+        ----------
+        Y : array-like of shape (n_samples, n_features)
+            Rows, with NaN where a value is missing.
+
+        Returns
+        -------
+        bounds : ndarray of shape (n_samples,)
+            In nats, for Y in its own units; 0 for a row with nothing observed.
+        """
+        table = self._validated_table(Y, reset=False)
+        return self._inputs_of(table)[1] - table.log_scales()
+
+    def score(self, Y, y=None):
+        """Mean of `score_samples`.
+
+        Parameters
+        ----------
+        Y : array-like of shape (n_samples, n_features)
+            Rows, with NaN where a value is missing.
+
+        y : object, default=None
+            Ignored.
+
+        Returns
+        -------
+        score : float
+            In nats a row.
+        """
+        return float(self.score_samples(Y).mean())
+
+    def impute(self, Y, return_std=False):
+        """Rows with their missing values filled in.
+
+        Parameters
+        ----------
+        Y : array-like of shape (n_samples, n_features)
+            Rows, with NaN where a value is missing.
+
+        return_std : bool, default=False
+            Whether to return standard deviations too.
+
+        Returns
+        -------
+        filled : ndarray of shape (n_samples, n_features)
+            Observed values are as they were.
+
+        std : ndarray of shape (n_samples, n_features)
+            Standard deviations of the missing values, noise included and corrected by
+            ``calibration_``, and 0 for observed ones. Only if ``return_std`` is True.
+        """
+        table, result = self._validated_table(Y, reset=False), self._result
+        q, _ = self._inputs_of(table)
+        filled, missing = np.array(table.Y, dtype=np.float64), np.isnan(table.Y)
+        std, scaling = np.zeros(filled.shape), result.scaling
+        chunk, model = chunk_of(len(result.model.expectations.Z)), result.model
+        for lo in range(0, len(table), chunk):  # psi2 of so many rows at a time
+            piece = slice(lo, lo + chunk)
+            where = missing[piece]
+            mean, variance = model.moments(q[piece])
+            variance = result.factors[0] * model.noise_variance + result.factors[1] * variance
+            filled[piece][where] = (scaling.mean + scaling.scale * mean)[where]
+            std[piece][where] = (scaling.scale * np.sqrt(variance))[where]
+        return (filled, std) if return_std else filled
+
+    def sample(self, n_samples=1, random_state=None):
+        """New rows from the model.
+
+        Latent inputs come from their prior, and values of the columns from their distributions at
+        these, each value on its own.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of rows.
+
+        random_state : int, RandomState instance or None, default=None
+            Seed of the draws.
+
+        Returns
+        -------
+        Y : ndarray of shape (n_samples, n_features)
+        """
+        check_is_fitted(self, "_result")
+        rng = check_random_state(random_state)
+        X = rng.normal(size=(n_samples, self._n_features_out))
+        mean, std = self.inverse_transform(X, return_std=True)
+        return mean + std * rng.normal(size=mean.shape)
+
+    def _inputs_of(self, table):
+        """Return q(x) of rows, and their bounds for columns as scaled."""
+        result = self._result
+        return find_inputs(
+            result.model,
+            table,
+            candidates=result.candidates,
+            max_iter=ROW_ITERATIONS,
+            tol=ROW_TOL,
+            n_jobs=self._settings().n_jobs,
+        )

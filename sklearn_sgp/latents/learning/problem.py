@@ -1,0 +1,202 @@
+"""What learning latent inputs starts from and needs to know."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+
+from ...data.inducing import choose_inducing, given_inducing
+from ...data.rows import random_index
+from ...fitting.problem import Settings
+from ...kernels._compile import compile_without_noise
+from ...kernels._length_scales import input_scales
+from ...kernels._white_noise import starting_noise
+from ...optimize.parameters import Group, Parameters, ParameterSpace
+from ...optimize.progress import Trace
+from ..passes import LatentInputs
+from ..table import Table
+from .starts import PrincipalComponents, starting_inputs
+
+# The default kernel's bounds: with a larger variance and longer scales every function is nearly
+# linear, and L-BFGS from principal components stays there (oil flow: 174 errors instead of 1).
+_VARIANCE_BOUNDS, _SCALE_BOUNDS = (1e-3, 10.0), (1e-2, 1e3)
+_LARGEST_SCALE = 30.0  # of a start
+# Of q(x) at the start: with 0.1 principal components hold the fit where they are.
+_START_VARIANCE = 0.5
+# Of the noise at the start: a share of what principal components leave, within limits. Too little
+# of it on noisy tables, and the fit falls back to noise alone once the noise is free.
+_NOISE_SHARE, _NOISE_LIMITS = 0.5, (0.01, 0.5)
+LOG_VARIANCE_BOUNDS = (-20.0, 5.0)
+
+
+@dataclass(frozen=True)
+class LatentChoices:
+    """What the user chose about the model; names as in the public interface."""
+
+    n_components: int
+    kernel: object
+    n_inducing: int
+    inducing: object
+    optimize_inducing: bool
+    noise_variance: object
+    noise_variance_bounds: object
+    noise: str
+    n_starts: int
+
+
+class LatentTrace(Trace):
+    """A trace that knows which rows' q(x) the parameters hold, and what they stand for."""
+
+    def __init__(self, clock):
+        super().__init__(clock)
+        self.table, self.factor = None, 1.0
+
+    def follow(self, table, n_rows):
+        """Objectives are from now on those of these rows, which stand for so many."""
+        self.table, self.factor = table, n_rows / len(table)
+
+    def add(self, objective, parameters_now):
+        return super().add(self.factor * objective, parameters_now)
+
+
+@dataclass(frozen=True)
+class LatentProblem:
+    """Everything a fit needs to know.
+
+    Parameters
+    ----------
+    table : Table
+        All rows.
+    choices : LatentChoices
+    settings : Settings
+    trace : LatentTrace
+    rng : numpy.random.RandomState
+    """
+
+    table: Table
+    choices: LatentChoices
+    settings: Settings
+    trace: LatentTrace = field(repr=False)
+    rng: np.random.RandomState = field(repr=False)
+
+
+@dataclass(frozen=True)
+class LatentStart:
+    """Where learning starts, with q(x) of some rows.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        As given, white noise included, or the default one.
+    parameters : Parameters
+        With the groups "mean" and "log_variance", (n, Q) each, of the rows.
+    space : ParameterSpace
+    adam : Adam or None
+        Of later batches of `partial_fit`.
+    """
+
+    kernel: object
+    parameters: Parameters
+    space: ParameterSpace
+    adam: object = None
+
+
+def default_kernel(components):
+    """A squared exponential whose length scales are longer for less relevant components."""
+    size = np.sqrt((components.W**2).sum(axis=0))
+    largest = size.max()
+    scales = np.full(len(size), 1.0)
+    np.divide(largest, size, out=scales, where=size > largest / _LARGEST_SCALE)
+    scales[size <= largest / _LARGEST_SCALE] = _LARGEST_SCALE
+    if len(scales) == 1:
+        scales = float(scales[0])
+    return ConstantKernel(1.0, _VARIANCE_BOUNDS) * RBF(scales, _SCALE_BOUNDS)
+
+
+def start_at(problem, table, attempt=0):
+    """Starting parameters for some rows; attempts after the first are disturbed at random.
+
+    Parameters
+    ----------
+    problem : LatentProblem
+    table : Table
+    attempt : int
+
+    Returns
+    -------
+    start : LatentStart
+
+    Raises
+    ------
+    ValueError
+        If kernel, noise or inducing inputs are not what they must be.
+    """
+    choices, rng = problem.choices, problem.rng
+    Q, P = choices.n_components, table.Y.shape[1]
+    components = PrincipalComponents.fit(table, Q, rng)
+    q = starting_inputs(components, table, _START_VARIANCE)
+    if attempt:
+        q = _disturbed(q, rng)
+    kernel = default_kernel(components) if choices.kernel is None else choices.kernel
+    expression, whites, theta_bounds = compile_without_noise(kernel, np.zeros(Q))
+    if not expression.differentiable_inputs:
+        raise ValueError(
+            "The 'kernel' parameter must have derivatives in its inputs, since these are learned: "
+            f"sums, products and powers of the kernels that scikit-learn ships. Got {kernel!r}."
+        )
+    noise, noise_bounds = _noise(whites, choices, P, components)
+    theta = np.clip(expression.theta, theta_bounds[:, 0], theta_bounds[:, 1])
+    values = {"theta": theta, "log_noise": np.log(noise)}
+    values |= {"mean": q.mean, "log_variance": np.log(q.variance)}
+    parameters = Parameters(expression, values)
+    scale = input_scales(parameters.kernel, np.ones(Q))
+    if isinstance(choices.inducing, str):
+        Z = choose_inducing(
+            choices.inducing, q.mean, None, choices.n_inducing, parameters.kernel, scale, rng
+        )
+    else:
+        Z = given_inducing(choices.inducing, Q)
+    groups = [Group("theta", theta_bounds)]
+    if noise_bounds is not None:
+        groups.append(Group("log_noise", np.log(noise_bounds)))
+    if choices.optimize_inducing:
+        groups.append(Group("Z", None))
+    groups += [Group("mean", None), Group("log_variance", _log_variance_bounds(q))]
+    return LatentStart(kernel, parameters.with_values(Z=Z), ParameterSpace(tuple(groups)))
+
+
+def _noise(whites, choices, P, components):
+    """Starting value and bounds of the noise variance."""
+    n_outputs = P if choices.noise == "columns" else 1
+    noise, bounds = starting_noise(
+        whites, choices.noise_variance, choices.noise_variance_bounds, n_outputs
+    )
+    if not whites and choices.noise_variance is None:
+        share = float(np.clip(_NOISE_SHARE * components.noise_variance, *_NOISE_LIMITS))
+        noise = np.full(P, share) if np.ndim(noise) else share
+        if bounds is not None:
+            clipped = np.clip(noise, *bounds.T)
+            noise = clipped if np.ndim(noise) else float(clipped[0])
+    return noise, bounds
+
+
+def _log_variance_bounds(q):
+    return np.tile(LOG_VARIANCE_BOUNDS, (q.mean.size, 1))
+
+
+def _disturbed(q, rng):
+    """q(x) turned at random, and shaken."""
+    Q = q.mean.shape[1]
+    R = np.linalg.qr(rng.normal(size=(Q, Q)))[0]
+    mean = q.mean @ R + 0.3 * rng.normal(size=q.mean.shape)
+    return LatentInputs(mean, q.variance * rng.uniform(0.4, 2.0))
+
+
+def with_rows(space, q):
+    """The space with bounds for q(x) of other rows."""
+    return space.with_group("log_variance", bounds=_log_variance_bounds(q))
+
+
+def sample_rows(n_rows, size, rng):
+    """Sorted numbers of so many rows; None for all of them."""
+    return None if n_rows <= size else np.sort(random_index(n_rows, size, rng))

@@ -1,0 +1,34 @@
+"""Symmetric matrices as the numbers of their lower triangles, row by row."""
+
+import numpy as np
+
+from .._core import _linalg as la
+
+
+def packed_size(m):
+    return m * (m + 1) // 2
+
+
+def pack(A):
+    """Lower triangles of symmetric matrices (..., m, m), shape (..., m (m + 1) / 2), a copy."""
+    return np.ascontiguousarray(A[(..., *np.tril_indices(A.shape[-1]))])
+
+
+def unpack(packed, m):
+    """One symmetric matrix of shape (m, m) from its lower triangle."""
+    A = np.zeros((m, m))
+    A[np.tril_indices(m)] = packed
+    la.mirror(A)
+    return A
+
+
+def for_inner_products(packed, m):
+    """Numbers whose products with a packed matrix sum to <A, B> over both triangles."""
+    doubled = 2.0 * packed
+    doubled[..., _diagonal(m)] *= 0.5
+    return doubled
+
+
+def _diagonal(m):
+    """Places of the diagonal."""
+    return np.arange(m) * (np.arange(m) + 3) // 2

@@ -1,0 +1,166 @@
+"""q(x) of single rows given q(u), by BFGS of each row's own (docs/theory.md, eq. 70).
+
+Rows do not see one another: a row alone gets what it gets among others, to rounding.
+"""
+
+import numpy as np
+
+from .._parallel import group_bounds, map_groups
+from .expectations import chunk_of
+from .passes import LatentInputs
+
+# Largest move of one iteration in a mean, and in the logarithm of a variance.
+_LONGEST = 2.0
+_LOG_VARIANCE = (-20.0, 5.0)
+_TRIALS = 6
+_ARMIJO = 1e-4
+# Near the top rounding hides the gains, relative to the bound so far from zero: a step is taken
+# then if the slope along it has become smaller.
+_ROUNDING, _SMALLER = 1e-7, 0.9
+# Starts that are followed for a few iterations before the best is finished.
+_STARTS, _TRIAL_ITERATIONS = 3, 5
+
+
+def ascend_rows(objective, q, max_iter, tol):
+    """Maximise the bounds of rows by BFGS.
+
+    Parameters
+    ----------
+    objective : RowObjective
+    q : LatentInputs
+        Where the rows start.
+    max_iter : int
+    tol : float
+        A row rests once its expected gain is below this, in nats.
+
+    Returns
+    -------
+    q : LatentInputs
+    values : ndarray of shape (n,)
+    """
+    n, Q = q.mean.shape
+    x = np.hstack([q.mean, np.clip(np.log(q.variance), *_LOG_VARIANCE)])
+    value, g = objective(x[:, :Q], x[:, Q:])
+    # where a variance is optimal it is the inverse curvature of its mean, and its logarithm has 1/2
+    diagonal = np.hstack([q.variance, np.full((n, Q), 2.0)])
+    inverse = diagonal[:, :, None] * np.eye(2 * Q)  # (n, 2 Q, 2 Q): of the negative Hessian
+    active = np.arange(n)
+    for _ in range(max_iter):
+        step = np.einsum("nij,nj->ni", inverse[active], g[active])
+        gain = (step * g[active]).sum(axis=1)
+        keep = gain > tol
+        active, step, gain = active[keep], step[keep], gain[keep]
+        if not len(active):
+            break
+        step *= np.minimum(1.0, _LONGEST / np.abs(step).max(axis=1))[:, None]
+        old_x, old_g = x[active], g[active]
+        moved = _line_search(objective, x, value, g, active, step)
+        s, y = x[active] - old_x, old_g - g[active]
+        _update(inverse, active, s, y)
+        active = active[moved]
+    return LatentInputs(x[:, :Q].copy(), np.exp(x[:, Q:])), value
+
+
+def _line_search(objective, x, value, g, active, step):
+    """Move rows up along their steps, shorter where that is too far; which rows have moved."""
+    Q, slope = x.shape[1] // 2, (step * g[active]).sum(axis=1)
+    length, moved = np.ones(len(active)), np.zeros(len(active), dtype=bool)
+    for _ in range(_TRIALS):
+        open_ = np.flatnonzero(~moved)
+        rows = active[open_]
+        trial = x[rows] + length[open_, None] * step[open_]
+        np.clip(trial[:, Q:], *_LOG_VARIANCE, out=trial[:, Q:])
+        new, new_g = objective(trial[:, :Q], trial[:, Q:], rows)
+        good = new >= value[rows] + _ARMIJO * length[open_] * slope[open_]
+        flat = new >= value[rows] - _ROUNDING * (1.0 + np.abs(value[rows]))
+        good |= flat & (np.abs((step[open_] * new_g).sum(axis=1)) <= _SMALLER * slope[open_])
+        done = rows[good]
+        x[done], value[done], g[done] = trial[good], new[good], new_g[good]
+        moved[open_[good]] = True
+        if moved.all():
+            break
+        bad = open_[~good]
+        # the top of the parabola through both values and the slope, within limits
+        lack = value[rows[~good]] + length[bad] * slope[bad] - new[~good]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            best = 0.5 * length[bad] * slope[bad] / (lack / length[bad])
+        best = np.where(np.isfinite(best), best, 0.1 * length[bad])
+        length[bad] = np.clip(best, 0.1 * length[bad], 0.5 * length[bad])
+    return moved
+
+
+def _update(inverse, active, s, y):
+    """BFGS on the inverses of the negative Hessians, where the curvature is positive."""
+    sy = (s * y).sum(axis=1)
+    use = sy > 1e-10 * np.sqrt((s * s).sum(axis=1) * (y * y).sum(axis=1))
+    rows, s, y, rho = active[use], s[use], y[use], 1.0 / sy[use]
+    B = inverse[rows]
+    By = np.einsum("nij,nj->ni", B, y)
+    scale = rho * (1.0 + rho * (y * By).sum(axis=1))
+    B += scale[:, None, None] * (s[:, :, None] * s[:, None, :])
+    cross = (rho[:, None] * By)[:, :, None] * s[:, None, :]
+    B -= cross + cross.transpose(0, 2, 1)
+    inverse[rows] = B
+
+
+def find_inputs(model, table, *, start=None, candidates=None, max_iter, tol, n_jobs=None):
+    """q(x) of all rows of a table, and their bounds.
+
+    Parameters
+    ----------
+    model : OutputModel
+    table : Table
+    start : LatentInputs or None
+        One for each row.
+    candidates : LatentInputs or None
+        q(x) that any row may start from; those with the best bounds are tried.
+    max_iter : int
+    tol : float
+    n_jobs : int or None
+
+    Returns
+    -------
+    q : LatentInputs
+    values : ndarray of shape (n,)
+        Bounds of the rows, for outputs as scaled.
+    """
+    model.warm_cache()
+    candidates = None if candidates is None else model.with_moments(candidates)
+    tasks = [
+        (model, table.select(slice(lo, hi)), start and start[lo:hi], candidates, max_iter, tol)
+        for lo, hi in group_bounds(len(table), chunk_of(len(model.expectations.Z)))
+    ]
+    parts = map_groups(_find_group, tasks, n_jobs)
+    q = LatentInputs(*(np.concatenate([part[0][k] for part in parts]) for k in (0, 1)))
+    return q, np.concatenate([part[1] for part in parts])
+
+
+def _find_group(model, table, start, candidates, max_iter, tol):
+    n, Q = len(table), model.expectations.Z.shape[1]
+    q, values = LatentInputs(np.empty((n, Q)), np.empty((n, Q))), np.empty(n)
+    chunk = chunk_of(len(model.expectations.Z))
+    for lo in range(0, n, chunk):
+        piece = slice(lo, lo + chunk)
+        Y, observed = table.piece(piece)
+        objective = model.row_objective(Y, observed)
+        first = None if start is None else start[piece]
+        if candidates is not None:
+            first = _best_start(model, objective, Y, observed, first, candidates)
+        found, bounds = ascend_rows(objective, first, max_iter, tol)
+        nothing = ~observed.any(axis=1)  # the prior, without the last digits of an ascent
+        found.mean[nothing], found.variance[nothing], bounds[nothing] = 0.0, 1.0, 0.0
+        q.mean[piece], q.variance[piece], values[piece] = *found, bounds
+    return q, values
+
+
+def _best_start(model, objective, Y, observed, start, candidates):
+    """Where each row gets highest in a few iterations: from its own start or from candidates."""
+    scores = model.bounds_at(candidates, Y, observed)
+    count = min(_STARTS, scores.shape[1])
+    best = np.argsort(-scores, axis=1, kind="stable")[:, :count]
+    tries = [candidates.q[best[:, k]] for k in range(count)]
+    tries = tries if start is None else [start, *tries[: max(count - 1, 1)]]
+    found = [ascend_rows(objective, q, _TRIAL_ITERATIONS, 0.0) for q in tries]
+    choice = np.argmax([values for _, values in found], axis=0)
+    rows = np.arange(len(Y))
+    return LatentInputs(*(np.stack([q[k] for q, _ in found])[choice, rows] for k in (0, 1)))

@@ -1,0 +1,178 @@
+"""BayesianGPLVM on tables that hold little or nothing, and fits that end early."""
+
+import numpy as np
+import pytest
+
+from sklearn_sgp import BayesianGPLVM
+from sklearn_sgp.latents.learning import problem
+
+QUICK = {"n_inducing": 8, "max_iter": 10, "random_state": 0}
+
+
+def table(n=30, P=4, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 1))
+    return np.sin(x + np.arange(P)) + 0.1 * rng.normal(size=(n, P))
+
+
+def answers(model, Y):
+    """Everything a model answers with about some rows."""
+    return [
+        *model.transform(Y, return_std=True),
+        model.score_samples(Y),
+        *model.impute(Y, return_std=True),
+        model.inverse_transform(model.transform(Y)),
+    ]
+
+
+def changed(change):
+    Y = table()
+    change(Y)
+    return Y
+
+
+def set_nan(Y):
+    Y[0], Y[3, 1], Y[::2, 2] = np.nan, np.nan, np.nan
+
+
+POOR = {
+    "a row with nothing observed": changed(set_nan),
+    "constant columns": changed(lambda Y: Y.__setitem__((slice(None), [0, 2]), 1e6 + 0.1)),
+    "nothing but constants": np.full((20, 3), 0.1),
+    "fewer rows than latent dimensions": table(2),
+    "duplicates": np.repeat(table(3), 10, axis=0),
+    "one column": table(P=1),
+    "large numbers": 1e80 * table(),
+    "one value in a column": changed(lambda Y: Y.__setitem__((slice(1, None), 1), np.nan)),
+    "single precision": table().astype(np.float32),
+}
+
+
+@pytest.mark.parametrize("noise", ["shared", "columns"])
+@pytest.mark.parametrize("name", POOR)
+def test_poor_tables_have_finite_answers(name, noise):
+    """Tables that hold little are learned from without a warning, and all answers are finite."""
+    Y = POOR[name]
+    model = BayesianGPLVM(3, noise=noise, **QUICK).fit(Y)
+    for answer in answers(model, Y[:10]):
+        assert np.isfinite(answer).all()
+
+
+def test_a_column_never_observed_is_named():
+    """A column of NaN is refused by number or name."""
+    Y = table()
+    Y[:, 2] = np.nan
+    with pytest.raises(ValueError, match=r"Got nothing but NaN in .*2"):
+        BayesianGPLVM(**QUICK).fit(Y)
+    frame = pytest.importorskip("pandas").DataFrame(Y, columns=list("abcd"))
+    with pytest.raises(ValueError, match="'c'"):
+        BayesianGPLVM(**QUICK).fit(frame)
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, 1e200])
+def test_infinite_values_are_refused(value):
+    """Infinities and numbers whose squares overflow are errors, before and after a fit."""
+    Y, bad = table(), table()
+    bad[3, 1] = value
+    with pytest.raises(ValueError, match=r"infinity|at most"):
+        BayesianGPLVM(**QUICK).fit(bad)
+    model = BayesianGPLVM(**QUICK).fit(Y)
+    with pytest.raises(ValueError, match=r"infinity|at most"):
+        model.transform(bad)
+
+
+def test_missing_values_where_the_first_batch_had_none():
+    """Later batches may miss what the first did not, and new rows too."""
+    Y, later = table(40), table(30, seed=1)
+    later[::3, 1] = np.nan
+    model = BayesianGPLVM(**QUICK).fit(Y).partial_fit(later)
+    for answer in answers(model, later):
+        assert np.isfinite(answer).all()
+
+
+def test_more_inducing_inputs_than_rows():
+    """Fewer rows give fewer inducing inputs."""
+    model = BayesianGPLVM(n_inducing=500, max_iter=5).fit(table(12))
+    assert len(model.inducing_points_) <= 12
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"n_components": 0},
+        {"kernel": "rbf"},
+        {"noise": "rows"},
+        {"noise_variance": -1.0},
+        {"noise_variance_bounds": (1.0, 0.1)},
+        {"inducing": np.ones((3, 7))},
+        {"n_starts": 0},
+        {"natural_step": 2.0},
+    ],
+)
+def test_bad_parameters_are_named(wrong):
+    """An error names the parameter, and the estimator stays as it was."""
+    model = BayesianGPLVM(**QUICK).fit(table())
+    before = model.embedding_
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        model.set_params(**wrong).fit(table())
+    assert model.embedding_ is before
+
+
+def test_an_interrupted_fit_leaves_the_model(monkeypatch):
+    """Ctrl-C in the midst of `fit` or `partial_fit` restores all fitted attributes."""
+    Y = table()
+    model = BayesianGPLVM(**QUICK).fit(Y)
+    before = model.__dict__.copy()
+
+    def interrupt(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sklearn_sgp.latents.learning.result.find_inputs", interrupt)
+    monkeypatch.setattr("sklearn_sgp.latents.learning.partial_fit.find_inputs", interrupt)
+    for method in (model.fit, model.partial_fit):
+        with pytest.raises(KeyboardInterrupt):
+            method(Y[:20])
+        assert model.__dict__.keys() == before.keys()
+        assert all(model.__dict__[name] is before[name] for name in before)
+
+
+def test_time_and_steps_end_a_fit():
+    """A fit that is cut short has a model of all rows."""
+    Y = table(300)
+    model = BayesianGPLVM(max_time=1e-3, random_state=0).fit(Y)
+    assert model.embedding_.shape == (300, 2)
+    parts = BayesianGPLVM(init_size=50, batch_size=20, max_steps=3, **QUICK).fit(Y)
+    assert parts.n_steps_ == 3 and np.isfinite(parts.embedding_).all()
+
+
+def test_progress_is_printed(capsys):
+    """`verbose` prints a line for each iteration."""
+    model = BayesianGPLVM(verbose=1, **QUICK).fit(table())
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(model.objectives_) == len(model.fit_times_)
+    assert lines[0].startswith("[BayesianGPLVM] entry 1")
+
+
+def test_callbacks_see_a_model_and_may_stop():
+    """A callback gets attributes with which a model transforms, and True from it ends the fit."""
+    callback = pytest.importorskip("sklearn.callback")
+    Y = table()
+    monitor = callback.ScoringMonitor(scoring={"bound": lambda model, X, y: model.score(X)})
+    model = BayesianGPLVM(**QUICK).set_callbacks(monitor).fit(Y, Y[:, 0])
+    steps = [row for row in monitor.get_logs().data if row["task_name"] == "step"]
+    scores = np.array([row["bound"] for row in steps])
+    assert len(scores) == len(model.objectives_) and np.isfinite(scores).all()
+    assert scores[-1] > scores[0]
+
+    stopped = BayesianGPLVM(**QUICK)
+    trace, add = [], problem.LatentTrace.add
+    with pytest.MonkeyPatch.context() as patch:
+
+        def stopping(self, *args):
+            trace.append(add(self, *args))
+            self.stopped = len(trace) >= 3
+            return self.stopped
+
+        patch.setattr(problem.LatentTrace, "add", stopping)
+        stopped.fit(Y)
+    assert len(stopped.objectives_) == 3 and np.isfinite(stopped.transform(Y)).all()

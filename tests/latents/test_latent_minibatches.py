@@ -1,0 +1,85 @@
+"""Stochastic steps: exact where they must be, and unbiased."""
+
+import numpy as np
+from latent_helpers import SPACE, small_parameters, small_table
+from numpy.testing import assert_allclose
+
+from sklearn_sgp.fitting.problem import Settings
+from sklearn_sgp.gp.posterior import Posterior
+from sklearn_sgp.gp.prior import Prior
+from sklearn_sgp.latents.bound import groups_of, inputs_of, latent_bound, posterior_of
+from sklearn_sgp.latents.expectations import expectations_of
+from sklearn_sgp.latents.learning.result import without_inputs
+from sklearn_sgp.latents.learning.stochastic import Minibatches, each_own
+from sklearn_sgp.latents.passes import latent_sums
+from sklearn_sgp.optimize.parameters import ParameterSpace
+
+SETTINGS = Settings("auto", 100, 4, 5, None, 1e-4, 5, 0.01, 0.1, 1e-6, 1)
+
+
+def state_at(table, parameters, space=SPACE):
+    """The stochastic state at the prior."""
+    prior, P = Prior.build(parameters.kernel, parameters.Z, 1e-6), table.Y.shape[1]
+    shared = len(groups_of(table.pattern, parameters.noise_variance)) == 1
+    posterior = Posterior.at_prior(prior, P, 1 if shared else P)
+    return Minibatches(without_inputs(parameters), posterior, len(table), space, SETTINGS)
+
+
+def exact(table, parameters):
+    prior = Prior.build(parameters.kernel, parameters.Z, 1e-6)
+    sums = latent_sums(expectations_of(prior.kernel, prior.Z), inputs_of(parameters), table)
+    return posterior_of(prior, groups_of(table.pattern, parameters.noise_variance), sums)
+
+
+def test_whole_steps_of_all_parts_are_the_posterior():
+    """Information of the parts of a table sums to that of the table, however patterns differ."""
+    for missing in (False, True):
+        table = small_table(missing)
+        parameters = small_parameters(table, shared=True)
+        state, q = state_at(table, parameters), inputs_of(parameters)
+        for lo in range(0, len(table), 5):
+            part = slice(lo, lo + 5)
+            found = state.information(table.select(part), q[part])
+            state.posterior = state.posterior.joined(found)
+        wanted = exact(table, parameters)
+        for mine, other in zip(state.posterior.H, wanted.H, strict=True):
+            assert_allclose(mine, other, rtol=1e-10, atol=1e-10)
+        assert_allclose(state.posterior.h, wanted.h, rtol=1e-10, atol=1e-10)
+
+
+def test_estimates_of_the_bound_are_unbiased():
+    """The mean over disjoint minibatches of one size is the bound of all rows given q(u)."""
+    table = small_table(True)
+    parameters = small_parameters(table, shared=False)
+    posterior, q = exact(table, parameters).scaled(0.7), inputs_of(parameters)
+    wanted, _ = latent_bound(parameters, table, 1e-6, given=posterior)
+    estimates = []
+    for lo in range(0, len(table), 4):
+        part = slice(lo, lo + 4)
+        state = state_at(table, parameters, ParameterSpace(()))  # nothing but q(x) is free
+        state.posterior = posterior
+        estimates.append(state.move(table.select(part), q[part]))
+    assert_allclose(np.mean(estimates), wanted, rtol=1e-10)
+
+
+def test_a_step_moves_what_is_free_uphill():
+    """Adam moves kernel, noise and Z, and q(u) goes with the prior; the bound rises."""
+    table = small_table(False)
+    parameters = small_parameters(table, shared=True)
+    state, q = state_at(table, parameters), inputs_of(parameters)
+    state.posterior = exact(table, parameters)
+    before = state.move(table, q)
+    assert state.posterior.prior.Z is state.parameters.Z
+    state.posterior = state.information(table, q)
+    assert state.move(table, q) > before
+
+
+def test_a_shared_matrix_becomes_one_for_each_output():
+    """Where a later batch misses entries, every output gets the matrix that all shared."""
+    table = small_table(False)
+    shared = exact(table, small_parameters(table, shared=True))
+    own = each_own(shared, np.array([0, 1, 0, 1]))
+    assert len(own.H) == 4
+    X = np.random.default_rng(0).normal(size=(5, 2))
+    assert_allclose(own.mean(X), shared.mean(X), rtol=1e-12)
+    assert each_own(shared, np.zeros(4, dtype=int)) is shared
