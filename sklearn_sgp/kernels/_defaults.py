@@ -16,7 +16,8 @@ _ROUGH_VARIANCE, _NEAR_VARIANCE = 0.1, 0.5
 # Length scales of one more start for default kernels, as a share of the usual ones.
 SHORTER = 0.15
 # Columns, from which on classes have no length scale for each: labels of 1,257 digits of 64 pixels
-# have -0.035 nats with one for all, -0.056 with one for each.
+# have -0.035 nats with one for all, -0.056 with one for each. A rough kernel then has one for all,
+# too: ionosphere, 34 columns, has an error of 4.1 % with it, 9.5 % without.
 _MOST_SCALES = 32
 
 
@@ -35,8 +36,9 @@ def default_kernels(std, tries):
     Inducing inputs alone follow what is smooth, and what is rough in a few columns: "smooth". A
     model that uses near rows can have a part that is rough in all: "local". Either part of a sum
     may vanish, so that it includes the kernels of its parts. Classes have one length scale for all
-    columns, in the units of X, or one for each where these are few: "classes". For what inducing
-    inputs alone follow, "labels", one for each comes first: nothing may be compared in short fits.
+    columns, in the units of X, or a rough part and one for each where these are few: "classes". For
+    what inducing inputs alone follow, "labels", one for each comes first: nothing may be compared
+    in short fits.
 
     Parameters
     ----------
@@ -55,19 +57,21 @@ def default_kernels(std, tries):
     if tries == "smooth":
         return [smooth, middle, smooth + rough]
     if tries == "labels":
-        return [smooth, _isotropic(std)]
-    if tries in ("isotropic", "classes"):
-        each_column = tries == "classes" and len(std) <= _MOST_SCALES
-        return [_isotropic(std), smooth + rough][: 1 + each_column]
+        return [smooth, _isotropic(RBF, std)]
+    if tries == "isotropic":
+        return [_isotropic(RBF, std)]
+    if tries == "classes":
+        few = len(std) <= _MOST_SCALES
+        return [_isotropic(RBF, std), smooth + rough if few else _isotropic(Matern, std, nu=1.5)]
     near = _scaled(Matern, std, _NEAR_VARIANCE, SHORTER, nu=0.5)
     return [smooth + rough, middle + rough, smooth + near]
 
 
-def _isotropic(std):
-    """A variance times an RBF with one length scale for all columns."""
+def _isotropic(make, std, **options):
+    """A variance times a stationary kernel with one length scale for all columns."""
     length_scale = float(np.sqrt((starting_length_scale(std) ** 2).mean()))
     bounds = tuple(length_scale * _LENGTH_SCALE_RANGE)
-    return ConstantKernel(1.0, (1e-4, 1e4)) * RBF(length_scale, bounds)
+    return ConstantKernel(1.0, (1e-4, 1e4)) * make(length_scale, bounds, **options)
 
 
 def _scaled(make, std, variance=1.0, share=1.0, **options):

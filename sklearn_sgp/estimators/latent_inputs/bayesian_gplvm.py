@@ -198,8 +198,8 @@ class BayesianGPLVM(
 
     Kernels without a closed form take a product of 20, 9 or 6 Gauss-Hermite points for each of one,
     two or three latent dimensions, and 256 quasi-random points for more. A linear kernel is exact
-    then. With standard deviations of half a length scale, second moments of an RBF are off by 1e-13,
-    1e-6 and 2e-4 of the largest in one, two and three dimensions, and by 4 % in five.
+    then. With standard deviations of half a length scale, second moments of an RBF are off by at
+    most 1e-13, 1e-6 and 2e-4 of the largest in one, two and three dimensions, and by 4 % in five.
 
     A step costs O(b m^2 (Q + T)) for b rows, m inducing inputs, Q latent dimensions and T patterns
     of missing entries of the columns, one where nothing is missing. Besides the data the memory is
