@@ -239,9 +239,10 @@ def _without_rounds(given, first, update, errors, free):
 def _given(problem, found, update, learns):
     """The problem given precisions, on from what was found."""
     result, parameters = found.result, found.result.parameters
-    if problem.learns and problem.space.learns("log_noise"):
+    space = result.start.space  # of the kernel that was chosen
+    if problem.learns and space.learns("log_noise"):
         log_noise = parameters.values["log_noise"] + np.log(update.scale)
-        parameters = problem.space.clipped(parameters.with_values(log_noise=log_noise))
+        parameters = space.clipped(parameters.with_values(log_noise=log_noise))
     settings = problem.settings
     return replace(
         problem,

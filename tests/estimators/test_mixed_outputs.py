@@ -216,6 +216,30 @@ def test_constant_outputs(data):
     assert_allclose(model.predict(X)[:, 1], 7.0, atol=0.05)
 
 
+@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize("seen", [200, 2, 1])
+def test_an_output_that_says_nothing_leaves_the_other(place, seen):
+    """Constant, or observed once or twice; correlations stay numbers."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0.0, 6.0, (200, 1))
+    f = np.sin(2.0 * X[:, 0]) + 0.1 * rng.standard_normal(200)
+    y = np.column_stack([f, np.where(np.arange(200) < seen, 7.0, np.nan)])
+    y = y if place else y[:, ::-1]
+    model = SVGPRegressor(n_latent=1, n_inducing=20, random_state=0).fit(X, y)
+    assert np.std(model.predict(X)[:, 1 - place] - f) < 0.15
+    assert np.isfinite(model.output_correlation_).all()
+    assert_allclose(np.diag(model.output_correlation_), 1.0)
+
+
+def test_outputs_without_correlation_are_both_learned():
+    """One latent function for two: the one that a principal direction leaves out may take it."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0.0, 6.0, (300, 1))
+    noise, f = rng.standard_normal(300), np.sin(2.0 * X[:, 0]) + 0.05 * rng.standard_normal(300)
+    model = SVGPRegressor(n_latent=1, n_inducing=20, random_state=0).fit(X, np.c_[noise, f])
+    assert np.std(model.predict(X)[:, 1] - f) < 0.15
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [

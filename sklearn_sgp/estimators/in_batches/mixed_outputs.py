@@ -106,7 +106,9 @@ class MixedOutputs:
             return attributes | {"mixing_": None, "output_correlation_": None}
         covariance = mixing @ mixing.T
         deviation = np.sqrt(np.diag(covariance))
-        correlation = covariance / np.outer(deviation, deviation)
+        scale = np.outer(deviation, deviation)
+        correlation = np.divide(covariance, scale, out=np.zeros_like(scale), where=scale > 0.0)
+        np.fill_diagonal(correlation, 1.0)
         return attributes | {
             "mixing_": read_only_copy(mixing),
             "output_correlation_": read_only_copy(correlation),

@@ -9,7 +9,8 @@ _ROWS = 10_000
 _SHARE = 0.9
 # Rows that two outputs must share for their correlation to be believed by half.
 _LEAST_SHARED = 10.0
-# Size of the entries of columns that correlations leave empty: at zero they would never move.
+# Size of columns, and of an entry of rows, that correlations leave empty: at zero they would never
+# move.
 _SMALL = 0.05
 
 
@@ -33,8 +34,12 @@ def starting_mixing(rows, n_latent):
     product = (weighted * y.T) @ y
     correlation = np.divide(product, size, out=np.zeros_like(size), where=size > 0.0)
     correlation *= count / (count + _LEAST_SHARED)
-    np.fill_diagonal(correlation, 1.0)
+    varies = np.diagonal(square) > 0.0  # others ask for no direction
+    np.fill_diagonal(correlation, varies)
     value, vector = np.linalg.eigh(correlation)
     value, vector = value[::-1][:n_latent], vector[:, ::-1][:, :n_latent]
     signs = np.where(np.abs(vector.min(axis=0)) > vector.max(axis=0), -1.0, 1.0)
-    return np.sqrt(_SHARE * np.maximum(value, _SMALL)) * vector * signs
+    W = np.sqrt(_SHARE * np.maximum(value, _SMALL)) * vector * signs
+    left_out = np.flatnonzero(varies & (np.abs(W).max(axis=1) < _SMALL))
+    W[left_out, np.arange(len(left_out)) % n_latent] = _SMALL
+    return W
