@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 from problems.batches import minibatches
+from sklearn.gaussian_process.kernels import RBF
 
 from sklearn_sgp import SVGPClassifier, SVGPRegressor
 from sklearn_sgp._core import _linalg
@@ -52,8 +53,9 @@ def default_inducing(X, n_inducing):
 
 def kmeans_inducing(X, n_inducing, spread):
     """k-means centres of inputs whose columns are divided by their spread."""
-    rng = np.random.RandomState(0)
-    return choose_inducing("kmeans", X, None, n_inducing, None, spread, rng)
+    expression, rng = compile_kernel(RBF(), np.zeros(X.shape[1])), np.random.RandomState(0)
+    kernel = expression.bind(expression.theta)
+    return choose_inducing("kmeans", X, None, n_inducing, kernel, spread, rng)
 
 
 class Fit:
