@@ -9,8 +9,10 @@ from scipy.stats import multivariate_normal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+from sklearn.metrics import r2_score
 
 from sklearn_sgp import SVGPRegressor
+from sklearn_sgp.predictions.mixed import regression as mixed
 
 MIXING = np.array([[1.0, 0.3], [0.8, -0.5], [-0.2, 1.0]])
 SCALE, CENTRE, NOISE = np.array([1.0, 20.0, 0.1]), np.array([0.0, 100.0, 3.0]), 0.2
@@ -339,3 +341,19 @@ def test_noise_as_it_is_given(data):
         n_latent=2, n_inducing=15, noise_variance=given, noise_variance_bounds="fixed"
     )
     assert_allclose(fixed.fit(X, y).noise_variance_, given)
+
+
+def test_a_score_is_of_what_was_observed(data, monkeypatch):
+    """The mean of the outputs' coefficients; searches need it. Densities come in pieces."""
+    X, y = data[0][:120], data[1][:120].copy()
+    model = SVGPRegressor(n_latent=2, n_inducing=10, max_iter=5, random_state=0).fit(X, y)
+    mean, each = model.predict(X), []
+    for p in range(y.shape[1]):
+        rows = ~np.isnan(y[:, p])
+        each.append(r2_score(y[rows, p], mean[rows, p]))
+    assert_allclose(model.score(X, y), np.mean(each), rtol=1e-12)
+    full = np.nan_to_num(y)
+    assert_allclose(model.score(X, full), r2_score(full, mean), rtol=1e-12)
+    expected = model.log_density(X, y)
+    monkeypatch.setattr(mixed, "_COVARIANCES", 50)
+    assert_allclose(model.log_density(X, y), expected, rtol=1e-10)

@@ -8,6 +8,9 @@ from ...gp.chunks import in_chunks
 from ...gp.pathwise import draw_functions, draw_mixed_functions
 from ..regression import joint_root
 
+# Numbers in the covariances between outputs that are held at a time.
+_COVARIANCES = 1 << 21
+
 
 class MixedPredictions:
     """A mixin of `SVGPRegressor`: what ``n_latent`` changes in predictions."""
@@ -45,11 +48,53 @@ class MixedPredictions:
             y, ensure_2d=False, dtype=np.float64, ensure_all_finite="allow-nan", input_name="y"
         )
         check_consistent_length(X, y)
-        y = targets.columns(y)
+        y = (targets.columns(y) - targets.mean) / targets.scale
+        size = max(1, _COVARIANCES // y.shape[1] ** 2)
+        pieces = (slice(lo, lo + size) for lo in range(0, len(y), size))
+        return np.concatenate([self._log_density_of(X[piece], y[piece]) for piece in pieces])
+
+    def _log_density_of(self, X, y):
+        """The same of some rows, targets scaled, whose covariances fit into memory."""
         mean, covariance = in_chunks(self._result.posterior.moments, X, self.n_jobs)
         outputs = np.arange(mean.shape[1])
         covariance[:, outputs, outputs] += self._result.noise_variance
-        return _log_normal((y - targets.mean) / targets.scale - mean, covariance, targets.scale)
+        return _log_normal(y - mean, covariance, self._targets.scale)
+
+    def score(self, X, y, sample_weight=None):
+        """Compute the coefficient of determination of the predictive mean.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Observations. With ``n_latent`` NaN is a target that was not observed.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            The mean over the outputs of their coefficients, each at most 1.
+        """
+        y = np.asarray(y)
+        if not (self._is_mixed and y.ndim == 2 and y.dtype.kind == "f" and np.isnan(y).any()):
+            return super().score(X, y, sample_weight)
+        from sklearn.metrics import r2_score  # a slow import, as in scikit-learn's own `score`
+
+        weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight)
+        mean, seen = self.predict(X), ~np.isnan(y)
+        return float(
+            np.mean(
+                [
+                    r2_score(y[rows, p], mean[rows, p], sample_weight=weight[rows])
+                    for p, rows in enumerate(seen.T)
+                    if rows.any()
+                ]
+            )
+        )
 
     def _draw_joint(self, X, blocks, n_samples, rng):
         if not self._is_mixed:
