@@ -101,8 +101,8 @@ class StreamingSGPClassifier(StreamBatches, SparseGPClassifier):
     categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
         Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of
         a dataframe's categorical type. Their values, strings or numbers, become codes. With
-        ``kernel=None`` each category has a level and a function of the other columns, as far as
-        the objective gains by that; any other kernel should have a
+        ``kernel=None`` each category has a level, and with ``max_iter`` above 20 a function of the
+        other columns, as far as the objective gains by that; any other kernel should have a
         :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
 
     jitter : float, default=1e-8

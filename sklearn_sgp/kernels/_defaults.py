@@ -90,7 +90,8 @@ def with_categories(kernels_of, std, categorical):
     Each category has a level of its own, the last of the terms. The first kernel has one function
     of the other columns for all categories. With the others each category has one of its own, the
     sum over the columns of categories, which it shares as much as categories are alike; at last so
-    has each combination of categories. Where there is no choice, the sum is taken.
+    has each combination of categories. Where numbers have one kernel there
+    is no choice: each category has its own function.
 
     Parameters
     ----------
