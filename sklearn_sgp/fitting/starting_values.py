@@ -222,7 +222,7 @@ def _inducing_inputs(rows, choices, parameters, std, rng, choose, previous=None)
         old = None if old.shape[1] != n_columns else old
     if not isinstance(method, str):
         Z = given_inducing(method, n_columns) if old is None else old
-        check_seen_codes(parameters.expression, Z, choices.columns.names)
+        check_seen_codes(parameters.expression, Z, InputColumns(choices.columns.names))
         return Z
     scale = input_scales(kernel, std)
     if old is not None and len(old) <= n_inducing:
