@@ -1,10 +1,14 @@
 """Categories of later batches and of prediction: kinds, new values, missing ones, weights."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.gaussian_process.kernels import RBF
 
 from sklearn_sgp import AnytimeSGPRegressor, StreamingSGPRegressor, SVGPRegressor
+from sklearn_sgp.kernels import Categorical, Columns
 
 NAMES = np.array(["n", "e", "s", "w"], dtype=object)
 OPTIONS = {"n_inducing": 30, "random_state": 0, "categorical_features": [1]}
@@ -148,3 +152,25 @@ def test_unknown_numbers_are_new_categories(data, gap):
     model.partial_fit(unknown, np.full(4, 2.0))
     with pytest.raises(ValueError, match="must be finite"):
         model.fit([[3.0, np.inf], [2.0, 1.0]], [1.0, 2.0])
+
+
+@pytest.mark.parametrize("estimator", [SVGPRegressor, StreamingSGPRegressor, AnytimeSGPRegressor])
+def test_warm_start_with_other_labels(data, estimator):
+    """What was learned of categories is dropped if codes mean others now."""
+    x, c, y = data
+    kernel = Columns(RBF(), [0]) * Columns(Categorical(1), [1])
+    model = estimator(kernel, **OPTIONS, max_iter=5, warm_start=True)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "max_iter=5")
+        model.fit(words(data), y)
+    learned, inducing = model.kernel_, model.inducing_points_
+    model.set_params(optimizer=None)
+    assert model.fit(words(data), y).kernel_ == learned
+    assert_array_equal(model.inducing_points_, inducing)
+    other = table(x, np.array(["u", "v", "n", "e"], dtype=object)[c])
+    started = estimator(kernel, **OPTIONS, optimizer=None).fit(other, y).kernel_
+    assert learned.k2 != started.k2
+    model.fit(other, y)
+    assert model.kernel_.k2 == started.k2
+    assert model.kernel_.k1 == learned.k1
+    assert set(model.inducing_points_[:, 1]) == {0.0, 1.0, 2.0, 3.0}
