@@ -174,3 +174,14 @@ def test_warm_start_with_other_labels(data, estimator):
     assert model.kernel_.k2 == started.k2
     assert model.kernel_.k1 == learned.k1
     assert set(model.inducing_points_[:, 1]) == {0.0, 1.0, 2.0, 3.0}
+
+
+def test_functions_are_drawn_at_values(data):
+    """They take values as `predict` does, and tell new categories apart."""
+    model = SVGPRegressor(**OPTIONS, optimizer=None).fit(words(data), data[2])
+    X = table([3.0] * 4, ["n", "z1", "z2", "z1"])
+    drawn = model.sample_functions(n_samples=4000, random_state=0)(X)
+    mean, cov = model.predict(X, return_cov=True)
+    cov -= model.noise_variance_ * np.eye(4)
+    assert_allclose(drawn.mean(axis=1), mean, atol=0.1)
+    assert_allclose(np.cov(drawn), cov, atol=0.1 * cov.max())
