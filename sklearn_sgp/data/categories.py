@@ -1,11 +1,10 @@
 """Columns of categories: strings, numbers or a dataframe's categories as codes 0, 1, 2, ..."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from sklearn.preprocessing import OrdinalEncoder
 
-from ..kernels.categories._covariance import LARGEST_COUNT
+from .category_codes import ColumnCodes
 
 
 @dataclass(frozen=True)
@@ -17,10 +16,13 @@ class InputColumns:
     names : tuple of str or None
     categorical : tuple of int
         Columns of categories, which a default kernel treats as such.
+    categories : tuple of tuple
+        The values of each of these in the first rows, in the order of their codes.
     """
 
     names: tuple | None = None
     categorical: tuple = ()
+    categories: tuple = ()
 
     def mask(self, n_features):
         """Which columns are categories, shape (n_features,); None where none is."""
@@ -41,8 +43,7 @@ class CategoryCodes:
     Parameters
     ----------
     columns : tuple of int
-    encoders : tuple of (OrdinalEncoder or None)
-        None for a column of a numeric array that has codes already.
+    encoders : tuple of ColumnCodes
     n_features : int
     """
 
@@ -51,7 +52,7 @@ class CategoryCodes:
     n_features: int
 
     @classmethod
-    def fit(cls, X, categorical_features):
+    def fit(cls, X, categorical_features, sample_weight=None):
         """Find the columns of categories, and their categories.
 
         Parameters
@@ -59,6 +60,8 @@ class CategoryCodes:
         X : array, dataframe or list of lists
         categorical_features : "from_dtype" or array-like
             As the estimators' parameter.
+        sample_weight : array-like of shape (n,) or None
+            Rows of weight 0 have no say.
 
         Returns
         -------
@@ -72,34 +75,48 @@ class CategoryCodes:
         X = _table(X)
         if len(X.shape) != 2:
             return cls((), (), 0)  # refused where inputs are validated
-        columns = categorical_columns(X, categorical_features)
-        encoders = []
-        for column in columns:
-            values = _column(X, column)
-            if not hasattr(X, "columns") and _are_codes(values):
-                encoders.append(None)
-                continue
-            encoder = OrdinalEncoder(
-                handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=-1
-            ).fit(_sortable(values))
-            _check_count(len(encoder.categories_[0]), column)
-            encoders.append(encoder)
-        return cls(columns, tuple(encoders), X.shape[1])
+        columns, rows = categorical_columns(X, categorical_features), _counted(X, sample_weight)
+        encoders = tuple(
+            ColumnCodes.fit(_column(X, column)[rows], f"column {column}") for column in columns
+        )
+        return cls(columns, encoders, X.shape[1])
+
+    @property
+    def first_keys(self):
+        """The values of each column in the first rows, in the order of their codes."""
+        return tuple(encoder.first_keys for encoder in self.encoders)
+
+    def extended(self, X, sample_weight=None):
+        """With codes for the values that a later batch adds, in rows of positive weight."""
+        X = _table(X)
+        if not self._fits(X):
+            return self
+        rows = _counted(X, sample_weight)
+        encoders = tuple(
+            encoder.extended(_column(X, column)[rows])
+            for column, encoder in zip(self.columns, self.encoders, strict=True)
+        )
+        return replace(self, encoders=encoders)
 
     def transform(self, X):
-        """X with codes; a category that was not there before gets the next code after the last.
+        """X with codes; each value that was not there before gets a code of its own.
 
         The same object where all columns have codes already.
         """
         X = _table(X)
-        if len(X.shape) != 2 or X.shape[1] != self.n_features:
-            return X  # refused where inputs are validated
-        changed = {
-            column: _codes(encoder, _column(X, column))
-            for column, encoder in zip(self.columns, self.encoders, strict=True)
-            if encoder is not None
-        }
+        if not self._fits(X):
+            return X
+        changed = {}
+        for column, encoder in zip(self.columns, self.encoders, strict=True):
+            values = _column(X, column)
+            codes = encoder.transform(values)
+            if values.dtype.kind not in "iuf" or not np.array_equal(codes, values):
+                changed[column] = codes
         return _with_columns(X, changed) if changed else X
+
+    def _fits(self, X):
+        """Whether X has the columns; it is refused where inputs are validated if not."""
+        return len(X.shape) == 2 and X.shape[1] == self.n_features
 
 
 def categorical_columns(X, categorical_features):
@@ -151,44 +168,12 @@ def _column(X, column):
     return np.asarray(values)
 
 
-def _are_codes(values):
-    """Whether values are the numbers 0, 1, 2, ... without gaps."""
-    if values.dtype.kind not in "iuf" or values.min(initial=0) < 0:
-        return False
-    if not values.max(initial=0) < LARGEST_COUNT:
-        return False
-    found = np.unique(values)
-    return np.array_equal(found, np.arange(len(found)))
-
-
-def _sortable(values):
-    """A column of one kind, words or numbers, missing values as NaN or None."""
-    kinds = {type(value) for value in values.tolist()} if values.dtype.kind == "O" else {None}
-    if len(kinds) > 1 and str in kinds:
-        missing = np.array([value is None or value != value for value in values.tolist()])
-        values = np.where(missing, None, np.array([str(value) for value in values], dtype=object))
-    return values.reshape(-1, 1)
-
-
-def _codes(encoder, values):
-    """Codes of a column; missing values are a category where the first batch had some."""
-    codes = encoder.transform(_sortable(values))[:, 0]
-    known = encoder.categories_[0]
-    n_known = len(known)
-    missing = [k for k, value in enumerate(known) if value is None or value != value]
-    codes = np.where(codes < 0, n_known, codes)
-    if missing:
-        gone = np.array([value is None or value != value for value in values.tolist()])
-        codes = np.where(gone, missing[0], codes)
-    return codes
-
-
-def _check_count(count, column):
-    if count > LARGEST_COUNT:
-        raise ValueError(
-            f"A column of categories must have at most {LARGEST_COUNT} of them. Got {count} in "
-            f"column {column} of X: join rare ones, or treat it as a number."
-        )
+def _counted(X, sample_weight):
+    """Rows of positive weight; all of them where weights are not what they must be."""
+    weight = np.asarray(sample_weight)
+    if weight.shape != X.shape[:1] or weight.dtype.kind not in "biuf" or not (weight > 0.0).any():
+        return slice(None)
+    return weight > 0.0
 
 
 def _with_columns(X, changed):

@@ -148,8 +148,9 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
         """Return checked inputs, targets and weights. Weights of None stay None."""
         if issparse(y):
             raise TypeError("y must be a dense array. Got a sparse one: pass y.toarray().")
-        X, checks = self._coded(X, reset=reset), {"dtype": [np.float64, np.float32], **check_y}
-        X, y = validate_data(self, X, y, reset=reset, order=None, **checks)
+        X = self._coded(X, reset=reset, learns=True, weight=sample_weight)
+        dtype = [np.float64, np.float32]
+        X, y = validate_data(self, X, y, reset=reset, order=None, dtype=dtype, **check_y)
         self._check_inputs(X, reset=reset)
         if sample_weight is not None:
             sample_weight = check_sample_weight(sample_weight, X, dtype=np.float64)
@@ -163,27 +164,30 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
         self._check_inputs(X, reset=False)
         return X
 
-    def _coded(self, X, *, reset):
+    def _coded(self, X, *, reset, learns=False, weight=None):
         """Return X with codes in its columns of categories, which a first batch decides."""
         if reset:
             given = None if issparse(X) else self.categorical_features
-            self._category_codes = None if given is None else CategoryCodes.fit(X, given)
-        codes = self._category_codes
-        return X if codes is None or issparse(X) else codes.transform(X)
+            self._category_codes = None if given is None else CategoryCodes.fit(X, given, weight)
+        if self._category_codes is None or issparse(X):
+            return X
+        if not reset and hasattr(X, "columns") and hasattr(self, "feature_names_in_"):
+            validate_data(self, X, reset=False, skip_check_array=True)  # an error of names is first
+        if learns:
+            self._category_codes = self._category_codes.extended(X, weight)
+        return self._category_codes.transform(X)
 
     def _check_inputs(self, X, *, reset):
         """Refuse too large numbers, and what is no code where the kernel wants categories."""
         check_size("X", X)
         if not reset:
-            names = getattr(self, "feature_names_in_", None)
-            check_seen_codes(self._result.parameters.expression, X, names)
+            check_seen_codes(self._result.parameters.expression, X, self._input_columns())
 
     def _input_columns(self):
         """Return names and categories of the columns of the first batch."""
         names, codes = getattr(self, "feature_names_in_", None), self._category_codes
-        return InputColumns(
-            None if names is None else tuple(names), () if codes is None else codes.columns
-        )
+        coded = () if codes is None else (codes.columns, codes.first_keys)
+        return InputColumns(None if names is None else tuple(names), *coded)
 
     # ---- Learning
 

@@ -130,7 +130,9 @@ class SVGPRegressor(
 
     categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
         Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of
-        a dataframe's categorical type. Their values, strings or numbers, become codes. With
+        a dataframe's categorical type. Their values become codes: all numbers, all strings, or,
+        if they are of several kinds in the first rows, compared as strings. Missing values are one
+        category, and each value that the first rows do not have is one of its own. With
         ``kernel=None`` each category has a level, and with ``max_iter`` above 20 a function of the
         other columns, as far as the objective gains by that; any other kernel should have a
         :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.

@@ -137,7 +137,10 @@ def _start_with(kernel, rows, choices, likelihood, previous, center, std, induci
     if noise_bounds is not None:
         bounds["log_noise"] = np.log(noise_bounds)
     parameters = Parameters(expression, values)
-    parameters = parameters.with_values(**_learned(previous, likelihood, parameters, bounds))
+    learned = _learned(previous, likelihood, parameters, bounds)
+    if "theta" in learned and not _same_categories(previous, choices):
+        learned["theta"] = _without_categories(learned["theta"], expression)
+    parameters = parameters.with_values(**learned)
     parameters = parameters.with_values(Z=inducing_inputs(parameters))
     if choices.learns and not expression.differentiable_inputs:
         warn_caller(
@@ -207,6 +210,21 @@ def _learned(previous, likelihood, parameters, bounds):
     return values
 
 
+def _same_categories(previous, choices):
+    """Whether codes of categories mean what they meant in an earlier fit."""
+    before, now = previous.start.columns, choices.columns
+    return (before.categorical, before.categories) == (now.categorical, now.categories)
+
+
+def _without_categories(theta, expression):
+    """Learned parameters of a kernel, with those of categories as they start."""
+    slots = [slot.ravel() for found in category_slots(expression) for slot in found[:2]]
+    places = np.concatenate([*slots, np.empty(0, dtype=np.intp)])
+    theta = theta.copy()
+    theta[places] = expression.theta[places]
+    return theta
+
+
 def _clipped(value, bounds):
     clipped = np.clip(value, bounds[:, 0], bounds[:, 1])
     return clipped if np.ndim(value) else float(clipped[0])
@@ -219,10 +237,10 @@ def _inducing_inputs(rows, choices, parameters, std, rng, choose, previous=None)
     old = None
     if previous is not None and previous.start.inducing == fingerprint(method):
         old = previous.parameters.Z
-        old = None if old.shape[1] != n_columns else old
+        old = old if old.shape[1] == n_columns and _same_categories(previous, choices) else None
     if not isinstance(method, str):
         Z = given_inducing(method, n_columns) if old is None else old
-        check_seen_codes(parameters.expression, Z, choices.columns.names)
+        check_seen_codes(parameters.expression, Z, InputColumns(choices.columns.names))
         return Z
     scale = input_scales(kernel, std)
     if old is not None and len(old) <= n_inducing:

@@ -89,7 +89,7 @@ class _Term:
     ``phases`` is None or the columns (c,), the center (c,) and the frequencies (c, F). Each of the
     ``lines`` is a linear factor: sigma_0, its columns (c,) and, for each feature, the index (F,) of
     the entry of (sigma_0, x) that multiplies it. Each of the ``levels`` is a factor over
-    categories: its column, and numbers (n_categories + 1, F).
+    categories: its column, and the `DrawnNumbers` of F columns.
     """
 
     amplitude: float
@@ -117,9 +117,9 @@ class _Term:
             for part in parts:
                 part *= entries
         for column, numbers in self.levels:
-            places = np.minimum(codes_of(X[:, [column]]), len(numbers) - 1)
+            of_rows = numbers.at(codes_of(X[:, [column]]))
             for part in parts:
-                part *= numbers[places]
+                part *= of_rows
 
     def _angles(self, X):
         columns, center, frequencies = self.phases

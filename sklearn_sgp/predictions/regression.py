@@ -231,7 +231,7 @@ class RegressionPredictions(LatentFunctions):
         check_is_fitted(self, "_result")
         rng = check_random_state(random_state)
         functions = self._drawn_functions(n_samples, rng)
-        return FunctionsInUnits(functions, self._targets, self.n_jobs)
+        return FunctionsInUnits(functions, self._targets, self.n_jobs, self._category_codes)
 
     def _ready(self, X):
         """Return the model that predicts: this one, or its prior if there is one before `fit`."""

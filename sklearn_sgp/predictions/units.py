@@ -77,12 +77,16 @@ class FunctionsInUnits:
     functions : gp.pathwise.PathwiseDraws
     targets : Targets
     n_jobs : int or None
+    codes : data.categories.CategoryCodes or None
+        Of the columns of categories.
     """
 
-    def __init__(self, functions, targets, n_jobs=None):
+    def __init__(self, functions, targets, n_jobs=None, codes=None):
         self.functions, self.targets, self.n_jobs = functions, targets, n_jobs
+        self.codes = codes
 
     def __call__(self, X):
+        X = X if self.codes is None else self.codes.transform(X)
         X = check_array(X, dtype=[np.float64, np.float32])
         if X.shape[1] != self.functions.n_features:
             raise ValueError(

@@ -225,3 +225,13 @@ def test_random_features_have_the_covariances_on_average():
     drawn = [sample_features(compiled, 2000, rng)(X) for _ in range(40)]
     mean = np.mean([Phi @ Phi.T for Phi in drawn], axis=0)
     assert_allclose(mean, kernel(X), atol=0.06)
+
+
+def test_random_features_of_new_categories():
+    """Two categories not seen before have numbers of their own, the same in each call."""
+    compiled = bound(KERNEL, 1)
+    X = np.array([[0.0], [3.0], [4.0], [70.0], [3.0]])
+    features = sample_features(compiled, 40_000, np.random.RandomState(0))
+    Phi = features(X)
+    assert_allclose(Phi @ Phi.T, KERNEL(X), atol=0.05)
+    assert_array_equal(features(X[2:4]), Phi[2:4])

@@ -25,7 +25,7 @@ class MixedOutputs:
         if self.n_latent is None or y is None:
             return super()._checked(X, y, sample_weight, reset=reset)
         self._check_mixing()
-        X = self._coded(X, reset=reset)
+        X = self._coded(X, reset=reset, learns=True, weight=sample_weight)
         X = validate_data(self, X, reset=reset, dtype=[np.float64, np.float32])
         self._check_inputs(X, reset=reset)
         y = check_array(

@@ -87,17 +87,19 @@ def _counted(kernel, codes, label):
     return clone(kernel).set_params(n_categories=int(codes.max()) + 1)
 
 
-def check_seen_codes(expression, X, names=None):
+def check_seen_codes(expression, X, columns):
     """Refuse inputs that have no codes of categories where a compiled kernel wants them.
 
     Parameters
     ----------
     expression : KernelExpression
     X : array of shape (n, d)
-    names : array-like of str, shape (d,), or None
+    columns : InputColumns
+        Those that it has as categories were encoded, and may have codes beyond the largest count.
     """
     for column in expression.held_columns:
-        check_codes(X[:, column], _label(column, names))
+        if column not in columns.categorical:
+            check_codes(X[:, column], _label(column, columns.names))
 
 
 def _label(column, names):

@@ -40,6 +40,40 @@ def codes_of(X):
 
 
 @dataclass(frozen=True)
+class DrawnNumbers:
+    """Random numbers of categories, whose covariances are those of the categories.
+
+    Parameters
+    ----------
+    numbers : ndarray of shape (n_categories, count)
+    shared : ndarray of shape (count,)
+        The part that categories not seen before have in common.
+    spread : float
+        Standard deviation of the part that each of these has alone, drawn from its code.
+    seed : int
+    """
+
+    numbers: np.ndarray
+    shared: np.ndarray
+    spread: float
+    seed: int
+
+    def at(self, codes):
+        """The numbers of codes (n,), shape (n, count)."""
+        n_known = len(self.numbers)
+        new, place = np.unique(codes[codes >= n_known], return_inverse=True)
+        found = np.empty((len(codes), len(self.shared)))
+        found[codes < n_known] = self.numbers[codes[codes < n_known]]
+        if len(new):
+            found[codes >= n_known] = np.array([self._of_new(code) for code in new])[place]
+        return found
+
+    def _of_new(self, code):
+        signs = np.random.default_rng((self.seed, int(code))).choice([-1.0, 1.0], self.shared.shape)
+        return self.shared + self.spread * signs
+
+
+@dataclass(frozen=True)
 class CategoryCovariance:
     """Covariances of categories by their codes, those beyond the last seen one included.
 
@@ -93,10 +127,12 @@ class CategoryCovariance:
         return (np.einsum("ij,ij->i", self.rows, self.rows) + self.own)[self.places(codes)]
 
     def drawn(self, count, rng):
-        """Numbers of mean product B, shape (n_categories + 1, count)."""
+        """Numbers of mean product B for each category, `DrawnNumbers` of ``count`` columns."""
         signs = rng.choice([-1.0, 1.0], (len(self.own), count))
-        numbers = np.sqrt(self.own)[:, None] * signs
-        return numbers + self.rows @ rng.choice([-1.0, 1.0], (self.rows.shape[1], count))
+        shared = self.rows @ rng.choice([-1.0, 1.0], (self.rows.shape[1], count))
+        numbers = np.sqrt(self.own[:-1, None]) * signs[:-1] + shared[:-1]
+        seed = int.from_bytes(rng.bytes(4), "little")
+        return DrawnNumbers(numbers, shared[-1], np.sqrt(self.own[-1]), seed)
 
     def block_vjp(self, left, right, G):
         """Gradients of sum(G * block) in b and in F."""

@@ -1,0 +1,165 @@
+"""Codes of the values in one column of categories."""
+
+from dataclasses import dataclass, replace
+from numbers import Real
+
+import numpy as np
+
+from ..kernels.categories._covariance import LARGEST_COUNT
+
+_MIXED = "values of several kinds"
+
+
+@dataclass(frozen=True)
+class ColumnCodes:
+    """Codes of the values in one column, as the first rows have them.
+
+    Parameters
+    ----------
+    label : str
+        Of the column, for messages.
+    kind : str
+        "numbers", "strings", the name of another type, or several kinds. The latter are compared
+        as strings.
+    codes : dict
+        From values to codes; None is the key of missing values.
+    n_first : int
+        How many of them the first rows have.
+    """
+
+    label: str
+    kind: str
+    codes: dict
+    n_first: int
+
+    @classmethod
+    def fit(cls, values, label):
+        """Number the values in their order; missing ones, if there are any, come last.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n,)
+        label : str
+
+        Returns
+        -------
+        codes : ColumnCodes
+
+        Raises
+        ------
+        ValueError
+            If a value is infinite, or if there are more of them than there may be.
+        """
+        distinct, _ = _distinct(values, label)
+        kinds = {_kind(value) for value in distinct if not _is_missing(value)}
+        empty = cls(label, kinds.pop() if len(kinds) == 1 else _MIXED, {}, 0)
+        keys = {empty._key(value) for value in distinct}
+        ordered = [*_ordered(keys - {None}), *(keys & {None})]
+        if len(ordered) > LARGEST_COUNT:
+            raise ValueError(
+                f"A column of categories must have at most {LARGEST_COUNT} of them. Got "
+                f"{len(ordered)} in {label} of X: join rare ones, or treat it as a number."
+            )
+        codes = {key: code for code, key in enumerate(ordered)}
+        return replace(empty, codes=codes, n_first=len(codes))
+
+    @property
+    def first_keys(self):
+        """The values of the first rows in the order of their codes."""
+        return tuple(self.codes)[: self.n_first]
+
+    @property
+    def are_own(self):
+        """Whether the first values were codes already: the numbers 0, 1, 2, ... without gaps."""
+        return self.kind == "numbers" and self.first_keys == tuple(range(self.n_first))
+
+    def extended(self, values):
+        """With codes of their own for values that are new; itself where none is."""
+        new = self._new(self._keys(values)[0], max(self.codes.values(), default=-1) + 1)
+        return replace(self, codes={**self.codes, **new}) if new else self
+
+    def transform(self, values):
+        """Codes of values, shape (n,); new values have codes that no other value has.
+
+        Raises
+        ------
+        ValueError
+            If a value is infinite, or of another kind than those of the first rows.
+        """
+        keys, places = self._keys(values)
+        # A kernel may have been given more categories than the first rows have.
+        first_free = LARGEST_COUNT if self.are_own else 0
+        first_free = max(first_free, max(self.codes.values(), default=-1) + 1)
+        codes = {**self.codes, **self._new(keys, first_free)}
+        return np.array([codes[key] for key in keys], dtype=np.float64)[places]
+
+    def _keys(self, values):
+        distinct, places = _distinct(values, self.label)
+        return [self._key(value) for value in distinct], places
+
+    def _key(self, value):
+        """The value as it is compared; None if it is missing."""
+        if _is_missing(value):
+            return None
+        kind = _kind(value)
+        if kind == "numbers" and value in (np.inf, -np.inf):
+            raise ValueError(
+                f"Categories in {self.label} of X must be finite. Got {value}: replace it."
+            )
+        if self.kind == _MIXED:
+            whole = kind == "numbers" and value == int(value)
+            return str(int(value) if whole else value)
+        if kind != self.kind:
+            raise ValueError(
+                f"Categories in {self.label} of X must be {self.kind}, as in the first rows. Got "
+                f"{value!r}, of {kind}: convert the column, or check the order of columns."
+            )
+        return value
+
+    def _new(self, keys, first_free):
+        """Codes of values that have none: a code is its own where the first ones are."""
+        new = dict.fromkeys(key for key in keys if key not in self.codes)
+        taken, own = set(self.codes.values()), {}
+        if self.are_own:
+            own = {key: int(key) for key in new if _is_code(key) and key not in taken}
+        first_free = max(first_free, max(own.values(), default=-1) + 1)
+        others = (key for key in new if key not in own)
+        return {**own, **{key: first_free + k for k, key in enumerate(others)}}
+
+
+def _is_code(key):
+    return key is not None and 0 <= key < LARGEST_COUNT and key == int(key)
+
+
+def _distinct(values, label):
+    """The distinct values as a list, and the place of each row's value in it."""
+    if values.dtype.kind in "biuf":
+        distinct, places = np.unique(values, return_inverse=True)
+        return distinct.tolist(), places.ravel()
+    found = {}
+    rows = list(values) if values.dtype.kind in "mM" else values.tolist()
+    try:
+        places = [found.setdefault(value, len(found)) for value in rows]
+    except TypeError as error:
+        raise ValueError(
+            f"Categories in {label} of X must be hashable: strings or numbers. Got: {error}."
+        ) from error
+    return list(found), np.array(places, dtype=np.intp)
+
+
+def _is_missing(value):
+    """Whether a value is None, NaN, NaT, or pandas' NA, which is not equal to anything."""
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)
+
+
+def _kind(value):
+    if isinstance(value, str):
+        return "strings"
+    return "numbers" if isinstance(value, Real | np.bool_) else f"type {type(value).__name__}"
+
+
+def _ordered(keys):
+    try:
+        return sorted(keys)
+    except TypeError:  # types without an order
+        return sorted(keys, key=str)
