@@ -16,6 +16,7 @@ from ..bound import groups_of, inputs_of, latent_bound, posterior_of
 from ..expectations import expectations_of
 from ..passes import LatentInputs, latent_sums
 from ..row_posteriors import find_inputs
+from .projection_gradient import projection_gradient
 from .result import choose_candidates, optimal_model, output_model, with_inputs, without_inputs
 
 # Iterations of the q(x) of a row that a step meets for the first time, and later.
@@ -73,9 +74,18 @@ class Minibatches:
             return found
         return Posterior(prior, found.H * len(self.posterior.H), found.h)
 
-    def move(self, table, q):
-        """A step of Adam from some rows; returns the estimate of the bound of all rows."""
-        scale = self.n_rows / len(table)
+    def gradient(self, table, q, target):
+        """Estimates of the bound of all rows and of its gradient, q(u) projected along the way.
+
+        Parameters
+        ----------
+        table : Table
+            Some rows.
+        q : LatentInputs
+        target : Posterior
+            Their `information`.
+        """
+        scale, kl = self.n_rows / len(table), self.posterior.kl()
         value, gradient = latent_bound(
             with_inputs(self.parameters, q),
             table,
@@ -83,15 +93,24 @@ class Minibatches:
             given=self.posterior,
             n_jobs=self.settings.n_jobs,
         )
-        kl = self.posterior.kl()
+        gradient = gradient.scaled(scale)
+        if self.space.learns("theta") or self.space.learns("Z"):
+            theta, Z = projection_gradient(self.posterior, target, scale)
+            gradient["theta"] = gradient["theta"] + theta
+            gradient["Z"] = gradient["Z"] + Z
+        return scale * (value + kl) - kl, gradient
+
+    def move(self, table, q, target):
+        """A step of Adam from some rows; returns the estimate of the bound of all rows."""
+        value, gradient = self.gradient(table, q, target)
         if self.space.groups:
-            gradient = gradient.scaled(scale / self.n_rows)  # of a row, as Adam's floor expects
+            gradient = gradient.scaled(1.0 / self.n_rows)  # of a row, as Adam's floor expects
             delta = self.posterior.prior.delta
             moved = adam_step(self.adam, self.space, self.parameters, gradient, delta)
             if moved is not None:
                 self.parameters = moved[0]
                 self.posterior = self.posterior.projected(moved[1])
-        return scale * (value + kl) - kl
+        return value
 
 
 def learn_from_minibatches(problem, start, parameters, index, clock):
@@ -200,4 +219,4 @@ def _step(state, table, rows, q, known, candidates):
     target = state.information(part, q[rows])
     scale = state.n_rows / len(rows)
     state.posterior = state.posterior.towards(target, settings.natural_step, scale)
-    return state.move(part, q[rows])
+    return state.move(part, q[rows], target)
