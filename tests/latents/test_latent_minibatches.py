@@ -10,7 +10,8 @@ from sklearn_sgp.gp.posterior import Posterior
 from sklearn_sgp.gp.prior import Prior
 from sklearn_sgp.latents.bound import groups_of, inputs_of, latent_bound, posterior_of
 from sklearn_sgp.latents.expectations import expectations_of
-from sklearn_sgp.latents.learning.result import without_inputs
+from sklearn_sgp.latents.learning import stochastic
+from sklearn_sgp.latents.learning.result import with_inputs, without_inputs
 from sklearn_sgp.latents.learning.stochastic import Minibatches, each_own
 from sklearn_sgp.latents.passes import latent_sums
 from sklearn_sgp.optimize.parameters import ParameterSpace
@@ -62,6 +63,19 @@ def test_estimates_of_the_bound_are_unbiased():
         rows = table.select(part), q[part]
         estimates.append(state.move(*rows, state.information(*rows)))
     assert_allclose(np.mean(estimates), wanted, rtol=1e-10)
+
+
+def test_a_step_returns_the_bound_before_it():
+    """Once q(u) has moved towards some rows, their bounds say too much about the others."""
+    table = small_table(True)
+    parameters = small_parameters(table, shared=False)
+    state, q = state_at(table, parameters), inputs_of(parameters)
+    posterior = state.posterior = exact(table, parameters).scaled(0.7)
+    rows = np.arange(len(table))
+    estimate = stochastic._step(state, table, rows, q, rows >= 0, None)  # q becomes that of rows
+    assert state.posterior is not posterior
+    wanted, _ = latent_bound(with_inputs(parameters, q), table, 1e-6, given=posterior)
+    assert_allclose(estimate, wanted, rtol=1e-10)
 
 
 def test_a_step_moves_what_is_free_uphill():

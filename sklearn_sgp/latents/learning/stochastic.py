@@ -171,7 +171,7 @@ def learn_from_minibatches(problem, start, parameters, index, clock):
             break
     unknown = np.flatnonzero(~known)
     if len(unknown):
-        _set(q, known, unknown, _found(state, table, unknown, None, candidates, settings))
+        _set(q, known, unknown, _found(state, table, unknown, None, candidates, settings)[0])
     return state.parameters, q, n_epochs, n_steps
 
 
@@ -192,6 +192,7 @@ def _set(q, known, rows, found):
 
 
 def _found(state, table, rows, start, candidates, settings):
+    """q(x) of some rows given q(u), and their bounds."""
     part = table.select(rows)
     max_iter = _FIRST_ITERATIONS if start is None else _LATER_ITERATIONS
     model = state.model(table.Y.shape[1])
@@ -203,20 +204,29 @@ def _found(state, table, rows, start, candidates, settings):
         max_iter=max_iter,
         tol=_TOL,
         n_jobs=settings.n_jobs,
-    )[0]
+    )
 
 
 def _step(state, table, rows, q, known, candidates):
-    """One minibatch: q(x), q(u), then the parameters."""
-    settings = state.settings
+    """One minibatch: q(x), q(u), then the parameters; returns an estimate of the bound.
+
+    The estimate is of the bound before q(u) moves: from then on it has seen these rows, with more
+    weight than the others, and their bounds say too much.
+    """
+    settings, bounds = state.settings, 0.0
     new, old, begin = rows[~known[rows]], rows[known[rows]], time.perf_counter()
     if len(new):
-        _set(q, known, new, _found(state, table, new, None, candidates, settings))
+        found, values = _found(state, table, new, None, candidates, settings)
+        _set(q, known, new, found)
+        bounds += values.sum()
     if len(old):
-        _set(q, known, old, _found(state, table, old, q[old], candidates, settings))
+        found, values = _found(state, table, old, q[old], candidates, settings)
+        _set(q, known, old, found)
+        bounds += values.sum()
     state.row_seconds = (time.perf_counter() - begin) / len(rows)
-    part = table.select(rows)
+    part, scale = table.select(rows), state.n_rows / len(rows)
+    estimate = scale * float(bounds) - state.posterior.kl()
     target = state.information(part, q[rows])
-    scale = state.n_rows / len(rows)
     state.posterior = state.posterior.towards(target, settings.natural_step, scale)
-    return state.move(part, q[rows], target)
+    state.move(part, q[rows], target)
+    return estimate
