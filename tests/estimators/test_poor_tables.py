@@ -5,6 +5,7 @@ import pytest
 
 from sklearn_sgp import BayesianGPLVM
 from sklearn_sgp.latents.learning import problem
+from sklearn_sgp.latents.table import Scaling, Table
 
 QUICK = {"n_inducing": 8, "max_iter": 10, "random_state": 0}
 
@@ -212,3 +213,17 @@ def test_constant_columns_take_no_part(noise):
     assert model.scale_.shape == (32,)
     assert np.shape(model.noise_variance_) == (() if noise is None else (32,))
     assert np.isfinite(answers(model.partial_fit(Y[:50]), Y[:10])[-1]).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_first_rows_hold_something(seed):
+    """Where 110 of 120 rows are empty, the first five to learn from are among the others."""
+    Y, empty = table(120), np.random.default_rng(seed).permutation(120)[:110]
+    Y[empty] = np.nan
+    chosen = QUICK | {"max_iter": 3, "random_state": seed}
+    model = BayesianGPLVM(2, init_size=5, batch_size=50, **chosen).fit(Y)
+    assert model.embedding_.shape == (120, 2)
+    assert (model.embedding_[empty] == 0.0).all()
+    sample = problem.sample_rows(Table.of(Y, Scaling.fit(Y, True)), 5, np.random.RandomState(seed))
+    assert len(sample) == 5
+    assert not np.isin(sample, empty).any()
