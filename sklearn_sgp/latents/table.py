@@ -12,30 +12,72 @@ class Scaling:
     Parameters
     ----------
     mean, scale : ndarray of shape (P,)
+    constant : ndarray of bool, shape (P,)
+        Columns without a scale of their own; none where nothing is normalised.
     """
 
     mean: np.ndarray
     scale: np.ndarray
+    constant: np.ndarray
 
     @classmethod
     def fit(cls, Y, normalize):
         """Means and standard deviations of what was observed; 1 for constant columns."""
         P = Y.shape[1]
         if not normalize:
-            return cls(np.zeros(P), np.ones(P))
-        mean, scale = np.empty(P), np.empty(P)
+            return cls(np.zeros(P), np.ones(P), np.zeros(P, dtype=bool))
+        mean, scale, constant = np.empty(P), np.empty(P), np.zeros(P, dtype=bool)
         for p in range(P):  # no copy of the whole table
             column = Y[:, p][~np.isnan(Y[:, p])].astype(np.float64)
             mean[p], scale[p] = column.mean(), column.std()
             # a constant column may have a standard deviation of rounding
             if not scale[p] > 1e-10 * np.abs(column).max():
-                scale[p] = 1.0
-        return cls(mean, scale)
+                scale[p], constant[p] = 1.0, True
+        return cls(mean, scale, constant)
+
+    def select(self, columns):
+        return Scaling(self.mean[columns], self.scale[columns], self.constant[columns])
 
     def scaled(self, Y):
         scaled = np.subtract(Y, self.mean, dtype=np.float64, order="C")
         scaled /= self.scale
         return scaled
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns models see. Constant ones take no part: they would say that noise is nothing.
+
+    Parameters
+    ----------
+    constants : ndarray of shape (P,)
+        Values of the constant columns, 0 for others.
+    varying : ndarray of bool, shape (P,)
+    """
+
+    constants: np.ndarray
+    varying: np.ndarray
+
+    @classmethod
+    def of(cls, scaling):
+        """All columns without ``normalize``, or where all are constant."""
+        varying = ~scaling.constant
+        if not varying.any():
+            varying[:] = True
+        return cls(np.where(varying, 0.0, scaling.mean), varying)
+
+    def cut(self, Y):
+        """The columns that vary: Y itself where all do."""
+        return Y if self.varying.all() else np.ascontiguousarray(Y[..., self.varying])
+
+    def full(self, values, rest):
+        """All columns, from values of those that vary, (..., P'), and a value of the others."""
+        if self.varying.all():
+            return values
+        shape = (*np.shape(values)[:-1], len(self.varying))
+        filled = np.array(np.broadcast_to(np.asarray(rest, dtype=np.float64), shape))
+        filled[..., self.varying] = values
+        return filled
 
 
 def pattern_of_columns(Y):

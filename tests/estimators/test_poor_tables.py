@@ -5,6 +5,7 @@ import pytest
 
 from sklearn_sgp import BayesianGPLVM
 from sklearn_sgp.latents.learning import problem
+from sklearn_sgp.latents.table import Scaling, Table
 
 QUICK = {"n_inducing": 8, "max_iter": 10, "random_state": 0}
 
@@ -176,3 +177,53 @@ def test_callbacks_see_a_model_and_may_stop():
         patch.setattr(problem.LatentTrace, "add", stopping)
         stopped.fit(Y)
     assert len(stopped.objectives_) == 3 and np.isfinite(stopped.transform(Y)).all()
+
+
+@pytest.mark.parametrize("noise", [None, "each"])
+def test_constant_columns_take_no_part(noise):
+    """Thirty constant columns beside two noisy ones change nothing about these.
+
+    They used to take the noise to 0, so that the fit failed or intervals had no width.
+    """
+    rng = np.random.default_rng(0)
+    x, wide = rng.normal(size=(400, 1)), np.zeros(32, dtype=bool)
+    wide[[3, 20]] = True
+    T = np.tile(rng.normal(size=(1, 32)), (400, 1))
+    T[:, wide] = np.c_[np.sin(x), np.cos(x)] + 0.3 * rng.normal(size=(400, 2))
+    missing = rng.random(T.shape) < 0.15
+    Y = np.where(missing, np.nan, T)
+    chosen = {"n_inducing": 15, "max_iter": 20, "random_state": 0}
+    chosen |= {} if noise is None else {"noise": "columns"}
+    own = None if noise is None else np.full(32, 0.2)
+    model = BayesianGPLVM(2, noise_variance=own, **chosen).fit(Y)
+    own = None if noise is None else own[wide]
+    alone = BayesianGPLVM(2, noise_variance=own, **chosen).fit(Y[:, wide])
+    (filled, std), (wanted, wanted_std) = (
+        one.impute(rows, return_std=True) for one, rows in ((model, Y), (alone, Y[:, wide]))
+    )
+    assert np.array_equal(filled[:, wide], wanted)
+    assert np.array_equal(std[:, wide], wanted_std)
+    assert np.allclose(filled[:, ~wide], T[:, ~wide], rtol=1e-12)
+    assert (std[:, ~wide] == np.where(missing[:, ~wide], 1e-3, 0.0)).all()
+    assert model.objective_ == alone.objective_
+    mean, std = model.inverse_transform(model.embedding_[:5], return_std=True)
+    assert mean.shape == std.shape == (5, 32)
+    assert np.allclose(mean[:, ~wide], T[:5, ~wide], rtol=1e-12)
+    assert np.array_equal(model.mean_[~wide], mean[0, ~wide])
+    assert model.scale_.shape == (32,)
+    assert np.shape(model.noise_variance_) == (() if noise is None else (32,))
+    assert np.isfinite(answers(model.partial_fit(Y[:50]), Y[:10])[-1]).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_first_rows_hold_something(seed):
+    """Where 110 of 120 rows are empty, the first five to learn from are among the others."""
+    Y, empty = table(120), np.random.default_rng(seed).permutation(120)[:110]
+    Y[empty] = np.nan
+    chosen = QUICK | {"max_iter": 3, "random_state": seed}
+    model = BayesianGPLVM(2, init_size=5, batch_size=50, **chosen).fit(Y)
+    assert model.embedding_.shape == (120, 2)
+    assert (model.embedding_[empty] == 0.0).all()
+    sample = problem.sample_rows(Table.of(Y, Scaling.fit(Y, True)), 5, np.random.RandomState(seed))
+    assert len(sample) == 5
+    assert not np.isin(sample, empty).any()

@@ -1,6 +1,7 @@
 """Stochastic steps: exact where they must be, and unbiased."""
 
 import numpy as np
+import pytest
 from latent_helpers import SPACE, small_parameters, small_table
 from numpy.testing import assert_allclose
 
@@ -9,7 +10,8 @@ from sklearn_sgp.gp.posterior import Posterior
 from sklearn_sgp.gp.prior import Prior
 from sklearn_sgp.latents.bound import groups_of, inputs_of, latent_bound, posterior_of
 from sklearn_sgp.latents.expectations import expectations_of
-from sklearn_sgp.latents.learning.result import without_inputs
+from sklearn_sgp.latents.learning import stochastic
+from sklearn_sgp.latents.learning.result import with_inputs, without_inputs
 from sklearn_sgp.latents.learning.stochastic import Minibatches, each_own
 from sklearn_sgp.latents.passes import latent_sums
 from sklearn_sgp.optimize.parameters import ParameterSpace
@@ -58,8 +60,22 @@ def test_estimates_of_the_bound_are_unbiased():
         part = slice(lo, lo + 4)
         state = state_at(table, parameters, ParameterSpace(()))  # nothing but q(x) is free
         state.posterior = posterior
-        estimates.append(state.move(table.select(part), q[part]))
+        rows = table.select(part), q[part]
+        estimates.append(state.move(*rows, state.information(*rows)))
     assert_allclose(np.mean(estimates), wanted, rtol=1e-10)
+
+
+def test_a_step_returns_the_bound_before_it():
+    """Once q(u) has moved towards some rows, their bounds say too much about the others."""
+    table = small_table(True)
+    parameters = small_parameters(table, shared=False)
+    state, q = state_at(table, parameters), inputs_of(parameters)
+    posterior = state.posterior = exact(table, parameters).scaled(0.7)
+    rows = np.arange(len(table))
+    estimate = stochastic._step(state, table, rows, q, rows >= 0, None)  # q becomes that of rows
+    assert state.posterior is not posterior
+    wanted, _ = latent_bound(with_inputs(parameters, q), table, 1e-6, given=posterior)
+    assert_allclose(estimate, wanted, rtol=1e-10)
 
 
 def test_a_step_moves_what_is_free_uphill():
@@ -68,10 +84,36 @@ def test_a_step_moves_what_is_free_uphill():
     parameters = small_parameters(table, shared=True)
     state, q = state_at(table, parameters), inputs_of(parameters)
     state.posterior = exact(table, parameters)
-    before = state.move(table, q)
+    before = state.move(table, q, state.information(table, q))
     assert state.posterior.prior.Z is state.parameters.Z
     state.posterior = state.information(table, q)
-    assert state.move(table, q) > before
+    assert state.move(table, q, state.posterior) > before
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_gradients_belong_to_the_step_that_is_made(shared):
+    """Differences of the value after projecting q(u), which is not optimal, of twice the rows."""
+    table = small_table(not shared)
+    parameters = small_parameters(table, shared=shared)
+    state, q = state_at(table, parameters), inputs_of(parameters)
+    state.n_rows = 2 * len(table)
+    start = exact(table, parameters).scaled(0.3)
+    start = state.posterior = Posterior(start.prior, start.H, start.h + 0.5)
+    _, gradient = state.gradient(table, q, state.information(table, q))
+
+    def value(name, array):
+        moved = parameters.with_values(**{name: array})
+        q_u = start.projected(Prior.build(moved.kernel, moved.Z, 1e-6))
+        kl = q_u.kl()
+        return 2.0 * (latent_bound(moved, table, 1e-6, given=q_u)[0] + kl) - kl
+
+    for name in ("theta", "log_noise", "Z"):
+        at, found = np.asarray(parameters.values[name]), np.zeros(np.shape(parameters.values[name]))
+        for i in np.ndindex(at.shape):
+            step = np.zeros(at.shape)
+            step[i] = 1e-5
+            found[i] = (value(name, at + step) - value(name, at - step)) / 2e-5
+        assert_allclose(gradient[name], found, rtol=1e-4, atol=1e-3)
 
 
 def test_a_shared_matrix_becomes_one_for_each_output():

@@ -63,7 +63,8 @@ class BayesianGPLVM(
 
     normalize : bool, default=True
         Whether columns are centred and scaled to unit variance. Kernel and noise then refer to the
-        normalised columns. Predictions are always in units of Y.
+        normalised columns, and constant columns take no part, unless all are constant: they stay
+        constant, with a standard deviation of 0.001. Predictions are always in units of Y.
 
     optimizer : {"auto", "lbfgs", "adam"} or None, default="auto"
         "auto" runs L-BFGS on all rows or on ``init_size`` of them, and then takes stochastic steps
@@ -343,10 +344,10 @@ class BayesianGPLVM(
     def partial_fit(self, Y, y=None):
         """Learn from one more batch of rows.
 
-        The first batch decides scaling, inducing inputs and starting values. Each later batch finds
-        its latent inputs, adds its information to the map, and moves kernel, noise and inducing
-        inputs by one stochastic step for every ``batch_size`` rows, unless ``optimizer=None``. The
-        latent inputs of earlier batches stay as they are in ``embedding_``.
+        The first batch decides scaling, which columns are constant for good, inducing inputs and
+        starting values. Each later batch finds its latent inputs, adds its information to the map,
+        and moves kernel, noise and inducing inputs by one stochastic step for every ``batch_size``
+        rows, unless ``optimizer=None``. Earlier latent inputs stay as they are in ``embedding_``.
 
         Parameters
         ----------

@@ -12,15 +12,19 @@ from ...fitting.problem import Settings
 from ...kernels._length_scales import scale_places
 from ...latents.learning.problem import LatentChoices, LatentProblem, LatentTrace
 from ...latents.learning.solver import learn, snapshot
-from ...latents.table import Scaling, Table
+from ...latents.table import Columns, Scaling, Table
 from ..base import BaseSparseGP
+
+# Noise variance of a constant column, in the units of its scale of 1.
+CONSTANT_VARIANCE = 1e-6
 
 
 class LatentModel(BaseSparseGP):
     """The base of models of latent inputs.
 
     A fitted one holds ``_result``, a `latents.learning.result.LatentResult`, and ``_start``, the
-    `latents.learning.problem.LatentStart` that it was learned from, without latent inputs.
+    `latents.learning.problem.LatentStart` that it was learned from, without latent inputs, both of
+    the columns that vary. ``_columns``, a `latents.table.Columns`, knows which these are.
     """
 
     _fixed_after_fit = (
@@ -43,6 +47,18 @@ class LatentModel(BaseSparseGP):
 
     def _validated_table(self, Y, *, reset):
         """Return the `Table` of checked rows, scaled as the first ones."""
+        Y = self._validated_rows(Y, reset=reset)
+        if not reset:
+            return self._table(Y)
+        scaling = Scaling.fit(Y, self.normalize)
+        self._columns = columns = Columns.of(scaling)
+        return Table.of(columns.cut(Y), scaling.select(columns.varying))
+
+    def _table(self, Y):
+        return Table.of(self._columns.cut(Y), self._result.scaling)
+
+    def _validated_rows(self, Y, *, reset):
+        """Return checked rows."""
         if not reset:
             check_is_fitted(self, "_result")
         Y = validate_data(
@@ -55,7 +71,7 @@ class LatentModel(BaseSparseGP):
         )
         _check_sizes(Y)
         if not reset:
-            return Table.of(Y, self._result.scaling)
+            return Y
         missing = [p for p in range(Y.shape[1]) if np.isnan(Y[:, p]).all()]
         if missing:
             names = getattr(self, "feature_names_in_", np.arange(Y.shape[1]))
@@ -63,7 +79,7 @@ class LatentModel(BaseSparseGP):
                 "Every column of Y must hold at least one number. Got nothing but NaN in "
                 f"{', '.join(repr(names[p]) for p in missing[:5])}: leave such columns out."
             )
-        return Table.of(Y, Scaling.fit(Y, self.normalize))
+        return Y
 
     def _rng(self):
         return check_random_state(self.random_state)
@@ -73,9 +89,11 @@ class LatentModel(BaseSparseGP):
         return Settings(**{**chosen, "n_jobs": resolved_jobs(self.n_jobs)})
 
     def _choices(self):
-        return LatentChoices(
-            **{name: getattr(self, name) for name in LatentChoices.__dataclass_fields__}
-        )
+        chosen = {name: getattr(self, name) for name in LatentChoices.__dataclass_fields__}
+        noise, varying = np.asarray(self.noise_variance), self._columns.varying
+        if self.noise == "columns" and noise.shape == varying.shape:
+            chosen["noise_variance"] = noise[varying]
+        return LatentChoices(**chosen)
 
     # ---- Learning
 
@@ -113,18 +131,19 @@ class LatentModel(BaseSparseGP):
 
     def _attributes(self, result):
         """Return the fitted attributes as a dictionary."""
+        columns = self._columns
         return {
             "_result": result,
             "kernel_": result.sklearn_kernel,
             "inducing_points_": read_only_copy(result.parameters.Z),
-            "noise_variance_": _noise_of(result.parameters),
-            "embedding_": result.q.mean,
-            "embedding_std_": np.sqrt(result.q.variance),
-            "relevance_": _relevance(result),
-            "mean_": result.scaling.mean,
-            "scale_": result.scaling.scale,
+            "noise_variance_": _noise_of(result.parameters, columns),
+            "embedding_": read_only_copy(result.q.mean),
+            "embedding_std_": read_only_copy(np.sqrt(result.q.variance)),
+            "relevance_": read_only_copy(_relevance(result)),
+            "mean_": read_only_copy(columns.full(result.scaling.mean, columns.constants)),
+            "scale_": read_only_copy(columns.full(result.scaling.scale, 1.0)),
             "objective_": result.objective - result.log_scale,
-            "calibration_": result.factors,
+            "calibration_": read_only_copy(result.factors),
             "jitter_": result.jitter,
             "n_iter_": result.n_iter,
             "n_steps_": result.n_steps,
@@ -146,9 +165,9 @@ def _check_sizes(Y):
         )
 
 
-def _noise_of(parameters):
+def _noise_of(parameters, columns):
     noise = parameters.noise_variance
-    return noise.copy() if np.ndim(noise) else noise
+    return columns.full(noise, CONSTANT_VARIANCE).copy() if np.ndim(noise) else noise
 
 
 def _relevance(result):

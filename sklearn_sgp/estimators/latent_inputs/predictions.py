@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 from ...latents.expectations import chunk_of
 from ...latents.learning.result import ROW_ITERATIONS, ROW_TOL
 from ...latents.row_posteriors import find_inputs
+from .latent_model import CONSTANT_VARIANCE
 
 
 class LatentPredictions:
@@ -58,14 +59,13 @@ class LatentPredictions:
                 f"X must have {self._n_features_out} columns, one for each latent dimension. Got "
                 f"{X.shape[1]}."
             )
-        model, scaling = self._result.model, self._result.scaling
+        model = self._result.model
         if not return_std:
             parts = [model.posterior.mean(X[lo : lo + 1024]) for lo in range(0, len(X), 1024)]
-            return scaling.mean + scaling.scale * np.concatenate(parts)
+            return self._in_units(np.concatenate(parts))
         parts = [model.posterior.mean_variance(X[lo : lo + 1024]) for lo in range(0, len(X), 1024)]
         mean, variance = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
-        std = np.sqrt(variance + model.noise_variance)
-        return scaling.mean + scaling.scale * mean, scaling.scale * std
+        return self._in_units(mean), self._std_in_units(variance + model.noise_variance)
 
     def score_samples(self, Y):
         """Lower bounds of the log density of what was observed in each row.
@@ -121,18 +121,19 @@ class LatentPredictions:
             Standard deviations of the missing values, noise included and corrected by
             ``calibration_``, and 0 for observed ones. Only if ``return_std`` is True.
         """
-        table, result = self._validated_table(Y, reset=False), self._result
+        Y, result = self._validated_rows(Y, reset=False), self._result
+        table = self._table(Y)
         q, _ = self._inputs_of(table)
-        filled, missing = np.array(table.Y, dtype=np.float64), np.isnan(table.Y)
-        std, scaling = np.zeros(filled.shape), result.scaling
+        filled, missing = np.array(Y, dtype=np.float64), np.isnan(Y)
+        std = np.zeros(filled.shape)
         chunk, model = chunk_of(len(result.model.expectations.Z)), result.model
         for lo in range(0, len(table), chunk):  # psi2 of so many rows at a time
             piece = slice(lo, lo + chunk)
             where = missing[piece]
             mean, variance = model.moments(q[piece])
             variance = result.factors[0] * model.noise_variance + result.factors[1] * variance
-            filled[piece][where] = (scaling.mean + scaling.scale * mean)[where]
-            std[piece][where] = (scaling.scale * np.sqrt(variance))[where]
+            filled[piece][where] = self._in_units(mean)[where]
+            std[piece][where] = self._std_in_units(variance)[where]
         return (filled, std) if return_std else filled
 
     def sample(self, n_samples=1, random_state=None):
@@ -158,6 +159,15 @@ class LatentPredictions:
         X = rng.normal(size=(n_samples, self._n_features_out))
         mean, std = self.inverse_transform(X, return_std=True)
         return mean + std * rng.normal(size=mean.shape)
+
+    def _in_units(self, mean):
+        """Means of all columns, from scaled ones of those that vary."""
+        scaling, columns = self._result.scaling, self._columns
+        return columns.full(scaling.mean + scaling.scale * mean, columns.constants)
+
+    def _std_in_units(self, variance):
+        std = self._result.scaling.scale * np.sqrt(variance)
+        return self._columns.full(std, np.sqrt(CONSTANT_VARIANCE))
 
     def _inputs_of(self, table):
         """Return q(x) of rows, and their bounds for columns as scaled."""

@@ -55,7 +55,7 @@ def calibration_factors(parameters, q, table, model, settings, rng):
     hidden[(~np.isnan(Y) & ~hidden).sum(axis=1) == 0] = False
     if hidden.sum() < _FEWEST:
         return np.ones(2)
-    known = table.scaling.scaled(Y)[hidden]
+    known = table.scaling.scaled(Y)
     Y[hidden] = np.nan
     part = Table.of(Y, table.scaling)
     if n <= _ROWS_OF_POSTERIOR:
@@ -66,8 +66,7 @@ def calibration_factors(parameters, q, table, model, settings, rng):
         q.mean[rows], q.variance[rows] = _found(model, part, candidates, settings)
         model = optimal_model(parameters, q, Table.of(rest, table.scaling), settings)
     mean, variance = moments_in_chunks(model, _found(model, part, candidates, settings))
-    noise = np.broadcast_to(model.noise_variance, Y.shape)[hidden]
-    return _most_likely((known - mean[hidden]) ** 2, noise, variance[hidden])
+    return _factors(known - mean, model.noise_variance, variance, hidden)
 
 
 def with_hidden(table, rng):
@@ -99,9 +98,7 @@ def factors_of_hidden(model, q, table, hidden):
     if hidden.sum() < _FEWEST:
         return np.ones(2)
     mean, variance = moments_in_chunks(model, q)
-    errors = (table.scaling.scaled(table.Y) - mean)[hidden]
-    noise = np.broadcast_to(model.noise_variance, hidden.shape)[hidden]
-    return _most_likely(errors**2, noise, variance[hidden])
+    return _factors(table.scaling.scaled(table.Y) - mean, model.noise_variance, variance, hidden)
 
 
 def _found(model, table, candidates, settings):
@@ -124,6 +121,21 @@ def moments_in_chunks(model, q):
     return tuple(np.concatenate([part[k] for part in parts]) for k in (0, 1))
 
 
+def _factors(errors, noise_variance, variance, hidden):
+    """Factors from errors of what was hidden, both (n, P); ones from too few.
+
+    A column of which every hidden entry is met exactly holds no errors to learn sizes of. With few
+    entries the logarithms shrink towards 0.
+    """
+    hidden = hidden & (np.where(hidden, errors, 0.0) != 0.0).any(axis=0)
+    count = int(hidden.sum())
+    if count < _FEWEST:
+        return np.ones(2)
+    noise = np.broadcast_to(noise_variance, hidden.shape)[hidden]
+    factors = _most_likely(errors[hidden] ** 2, noise, variance[hidden])
+    return np.exp(np.clip(np.log(factors), *_BOUNDS.T) * count / (count + _FEWEST))
+
+
 def _most_likely(squares, noise, rest):
     """Factors of noise and rest with which normal errors have these squares."""
 
@@ -137,4 +149,5 @@ def _most_likely(squares, noise, rest):
     factors = np.exp(minimize(loss, np.zeros(2), jac=True, method="L-BFGS-B", bounds=_BOUNDS).x)
     # large errors weigh much there: now 90 % intervals hold as many values as they should
     share = squares / (factors[0] * noise + factors[1] * rest)
-    return factors * np.quantile(share, _INTERVAL) / chi2.ppf(_INTERVAL, 1)
+    common = np.quantile(share, _INTERVAL) / chi2.ppf(_INTERVAL, 1)
+    return factors * max(common, np.finfo(float).tiny)

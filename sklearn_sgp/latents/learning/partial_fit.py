@@ -47,9 +47,10 @@ def add_rows(result, start, table, settings, rng):
             tol=ROW_TOL,
             n_jobs=settings.n_jobs,
         )
-        state.posterior = state.posterior.joined(state.information(part, q))
+        found = state.information(part, q)
+        state.posterior = state.posterior.joined(found)
         state.n_rows += len(part)
-        value = state.move(part, q)
+        value = state.move(part, q, found)
         n_steps += 1
         parts.append(q)
     q = LatentInputs(*(np.concatenate([part[k] for part in parts]) for k in (0, 1)))

@@ -197,6 +197,9 @@ def with_rows(space, q):
     return space.with_group("log_variance", bounds=_log_variance_bounds(q))
 
 
-def sample_rows(n_rows, size, rng):
-    """Sorted numbers of so many rows; None for all of them."""
-    return None if n_rows <= size else np.sort(random_index(n_rows, size, rng))
+def sample_rows(table, size, rng):
+    """Sorted numbers of so many rows, at most, with something observed; None for all of them."""
+    if len(table) <= size:
+        return None
+    rows = np.flatnonzero(~np.isnan(table.Y).all(axis=1))
+    return np.sort(rows[random_index(len(rows), min(size, len(rows)), rng)])

@@ -49,7 +49,7 @@ def learn(problem):
     """
     table, settings, trace = problem.table, problem.settings, problem.trace
     size = len(table) if settings.optimizer in ("lbfgs", None) else settings.init_size
-    index = sample_rows(len(table), size, problem.rng)
+    index = sample_rows(table, size, problem.rng)
     is_sample = index is not None
     sample = table.select(index) if is_sample else table
     share = _FIRST_SHARE if is_sample else _LBFGS_SHARE

@@ -16,6 +16,7 @@ from ..bound import groups_of, inputs_of, latent_bound, posterior_of
 from ..expectations import expectations_of
 from ..passes import LatentInputs, latent_sums
 from ..row_posteriors import find_inputs
+from .projection_gradient import projection_gradient
 from .result import choose_candidates, optimal_model, output_model, with_inputs, without_inputs
 
 # Iterations of the q(x) of a row that a step meets for the first time, and later.
@@ -73,9 +74,18 @@ class Minibatches:
             return found
         return Posterior(prior, found.H * len(self.posterior.H), found.h)
 
-    def move(self, table, q):
-        """A step of Adam from some rows; returns the estimate of the bound of all rows."""
-        scale = self.n_rows / len(table)
+    def gradient(self, table, q, target):
+        """Estimates of the bound of all rows and of its gradient, q(u) projected along the way.
+
+        Parameters
+        ----------
+        table : Table
+            Some rows.
+        q : LatentInputs
+        target : Posterior
+            Their `information`.
+        """
+        scale, kl = self.n_rows / len(table), self.posterior.kl()
         value, gradient = latent_bound(
             with_inputs(self.parameters, q),
             table,
@@ -83,15 +93,24 @@ class Minibatches:
             given=self.posterior,
             n_jobs=self.settings.n_jobs,
         )
-        kl = self.posterior.kl()
+        gradient = gradient.scaled(scale)
+        if self.space.learns("theta") or self.space.learns("Z"):
+            theta, Z = projection_gradient(self.posterior, target, scale)
+            gradient["theta"] = gradient["theta"] + theta
+            gradient["Z"] = gradient["Z"] + Z
+        return scale * (value + kl) - kl, gradient
+
+    def move(self, table, q, target):
+        """A step of Adam from some rows; returns the estimate of the bound of all rows."""
+        value, gradient = self.gradient(table, q, target)
         if self.space.groups:
-            gradient = gradient.scaled(scale / self.n_rows)  # of a row, as Adam's floor expects
+            gradient = gradient.scaled(1.0 / self.n_rows)  # of a row, as Adam's floor expects
             delta = self.posterior.prior.delta
             moved = adam_step(self.adam, self.space, self.parameters, gradient, delta)
             if moved is not None:
                 self.parameters = moved[0]
                 self.posterior = self.posterior.projected(moved[1])
-        return scale * (value + kl) - kl
+        return value
 
 
 def learn_from_minibatches(problem, start, parameters, index, clock):
@@ -152,7 +171,7 @@ def learn_from_minibatches(problem, start, parameters, index, clock):
             break
     unknown = np.flatnonzero(~known)
     if len(unknown):
-        _set(q, known, unknown, _found(state, table, unknown, None, candidates, settings))
+        _set(q, known, unknown, _found(state, table, unknown, None, candidates, settings)[0])
     return state.parameters, q, n_epochs, n_steps
 
 
@@ -173,6 +192,7 @@ def _set(q, known, rows, found):
 
 
 def _found(state, table, rows, start, candidates, settings):
+    """q(x) of some rows given q(u), and their bounds."""
     part = table.select(rows)
     max_iter = _FIRST_ITERATIONS if start is None else _LATER_ITERATIONS
     model = state.model(table.Y.shape[1])
@@ -184,20 +204,29 @@ def _found(state, table, rows, start, candidates, settings):
         max_iter=max_iter,
         tol=_TOL,
         n_jobs=settings.n_jobs,
-    )[0]
+    )
 
 
 def _step(state, table, rows, q, known, candidates):
-    """One minibatch: q(x), q(u), then the parameters."""
-    settings = state.settings
+    """One minibatch: q(x), q(u), then the parameters; returns an estimate of the bound.
+
+    The estimate is of the bound before q(u) moves: from then on it has seen these rows, with more
+    weight than the others, and their bounds say too much.
+    """
+    settings, bounds = state.settings, 0.0
     new, old, begin = rows[~known[rows]], rows[known[rows]], time.perf_counter()
     if len(new):
-        _set(q, known, new, _found(state, table, new, None, candidates, settings))
+        found, values = _found(state, table, new, None, candidates, settings)
+        _set(q, known, new, found)
+        bounds += values.sum()
     if len(old):
-        _set(q, known, old, _found(state, table, old, q[old], candidates, settings))
+        found, values = _found(state, table, old, q[old], candidates, settings)
+        _set(q, known, old, found)
+        bounds += values.sum()
     state.row_seconds = (time.perf_counter() - begin) / len(rows)
-    part = table.select(rows)
+    part, scale = table.select(rows), state.n_rows / len(rows)
+    estimate = scale * float(bounds) - state.posterior.kl()
     target = state.information(part, q[rows])
-    scale = state.n_rows / len(rows)
     state.posterior = state.posterior.towards(target, settings.natural_step, scale)
-    return state.move(part, q[rows])
+    state.move(part, q[rows], target)
+    return estimate
