@@ -66,6 +66,24 @@ def inference_for(likelihood, n_outputs):
     return SiteInference(likelihood, likelihood.n_latent(n_outputs))
 
 
+def in_measured_units(space, parameters, rows, delta, has_learned, optimal):
+    """The space with units of Z that the optimal q(u) of some rows tells, once something is known.
+
+    Parameters
+    ----------
+    space, parameters, rows, delta, has_learned
+        As of `ConjugateInference.objective`.
+    optimal : callable
+        ``optimal(prior, sample)`` returns the q(u) of some rows.
+    """
+    squares = None
+    if has_learned and space.learns("Z"):
+        prior = Prior.build(parameters.kernel, parameters.Z, delta)
+        q = optimal(prior, rows.spread_sample(_UNIT_ROWS))
+        squares = (q.coefficients**2).sum(axis=1)
+    return with_input_units(space, squares)
+
+
 class ConjugateInference:
     """Gaussian noise: the optimal q(u) takes one pass.
 
@@ -106,13 +124,11 @@ class ConjugateInference:
         objective : callable
             ``objective(parameters) -> (value, Gradient)``.
         """
-        squares = None
-        if has_learned and space.learns("Z"):
-            prior = Prior.build(parameters.kernel, parameters.Z, delta)
-            sample = rows.spread_sample(_UNIT_ROWS)
-            q, _ = self._optimal_q(prior, parameters, sample, n_jobs)
-            squares = (q.posterior.coefficients**2).sum(axis=1)
-        space = with_input_units(space, squares)
+
+        def optimal(prior, sample):
+            return self._optimal_q(prior, parameters, sample, n_jobs)[0].posterior
+
+        space = in_measured_units(space, parameters, rows, delta, has_learned, optimal)
         limit = gradient_limit(parameters, rows, delta, space, n_jobs)
 
         def objective(candidate):

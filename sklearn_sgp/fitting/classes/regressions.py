@@ -9,9 +9,7 @@ import numpy as np
 from ...gp.prior import Prior
 from ...objectives.classes.left_out import LeftOutClasses
 from ...objectives.classes.regressions import ClassRegressions
-from ...optimize.units import with_input_units
-
-_UNIT_ROWS = 8192
+from ..inference import in_measured_units
 
 
 class RegressionInference:
@@ -38,19 +36,18 @@ class RegressionInference:
 
     def objective(self, space, parameters, rows, delta, has_learned, n_jobs, deadline):
         """Space with units for a run of L-BFGS, and its objective; see `ConjugateInference`."""
-        with_inputs, squares = space.learns("Z"), None
-        if has_learned and with_inputs:
-            prior = Prior.build(parameters.kernel, parameters.Z, delta)
-            sample = rows.spread_sample(_UNIT_ROWS)
-            q, _ = ClassRegressions(sample, self.likelihood, n_jobs).optimal_q(prior)
-            squares = (q.coefficients**2).sum(axis=1)
+
+        def optimal(prior, sample):
+            return ClassRegressions(sample, self.likelihood, n_jobs).optimal_q(prior)[0]
+
+        space = in_measured_units(space, parameters, rows, delta, has_learned, optimal)
         regressions = ClassRegressions(rows, self.likelihood, n_jobs)
 
         def objective(candidate):
             prior = Prior.build(candidate.kernel, candidate.Z, delta)
-            return regressions.bound(prior, with_inputs)
+            return regressions.bound(prior, space.learns("Z"))
 
-        return with_input_units(space, squares), objective
+        return space, objective
 
     def worth(self, parameters, rows, settings, value, price):
         """Log probability of labels held out, for as many rows as there are, less the price."""

@@ -1,17 +1,13 @@
 """How q(u) of mixed latent functions is found; methods as those of `ConjugateInference`."""
 
 from ...factors.several_outputs.output_sums import OutputScalars, outputs_by_rows
-from ...gp.prior import Prior
 from ...objectives.several_outputs.bound import (
     coregionalised_bound,
     coregionalised_value,
     noise_of_outputs,
     optimal_coregionalised,
 )
-from ...optimize.units import with_input_units
-from ..inference import Added, ConjugateInference
-
-_UNIT_ROWS = 8192
+from ..inference import Added, ConjugateInference, in_measured_units
 
 
 class CoregionalisedInference:
@@ -22,13 +18,11 @@ class CoregionalisedInference:
     worth = ConjugateInference.worth
 
     def objective(self, space, parameters, rows, delta, has_learned, n_jobs, deadline):
-        squares = None
-        if has_learned and space.learns("Z"):
-            prior = Prior.build(parameters.kernel, parameters.Z, delta)
-            sample = rows.spread_sample(_UNIT_ROWS)
-            q, _, _ = _optimal(prior, parameters, sample, n_jobs)
-            squares = (q.coefficients**2).sum(axis=1)
-        space, patterns = with_input_units(space, squares), outputs_by_rows(rows.y)
+        def optimal(prior, sample):
+            return _optimal(prior, parameters, sample, n_jobs)[0]
+
+        space = in_measured_units(space, parameters, rows, delta, has_learned, optimal)
+        patterns = outputs_by_rows(rows.y)
 
         def objective(candidate):
             return coregionalised_bound(
