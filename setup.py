@@ -24,6 +24,9 @@ LIMITED_API = not sysconfig.get_config_var("Py_GIL_DISABLED")
 
 DEBUG = os.environ.get("SKLEARN_SGP_DEBUG", "0") not in ("", "0")
 
+# Address and undefined-behaviour sanitizers of gcc or clang; .ci/sanitize runs the tests with them.
+SANITIZE = os.environ.get("SKLEARN_SGP_SANITIZE", "0") not in ("", "0")
+
 # Indices never count from the end: with bounds checked and no wraparound, a negative one is an
 # error in the debug build.
 DIRECTIVES = {
@@ -39,6 +42,7 @@ DIRECTIVES = {
 # run time. -fopenmp-simd lets marked sums go over lanes; it needs no OpenMP runtime.
 COMPILE_ARGS = ["-O3", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd", "-g0"]
 COMPILE_ARGS_MSVC = ["/O2"]
+SANITIZE_ARGS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
 
 
 def write_blas_int():
@@ -85,6 +89,9 @@ class BuildExtensions(build_ext):
         msvc = self.compiler.compiler_type == "msvc"
         for ext in self.extensions:
             ext.extra_compile_args = COMPILE_ARGS_MSVC if msvc else COMPILE_ARGS
+            if SANITIZE:
+                ext.extra_compile_args = [*COMPILE_ARGS, "-g", "-O1", *SANITIZE_ARGS]
+                ext.extra_link_args = SANITIZE_ARGS
         super().build_extensions()
 
 

@@ -1,7 +1,7 @@
 """
-==========================================
+===========================================
 Two classes: a boundary, and how sure of it
-==========================================
+===========================================
 
 Where would one more inducing input help, and where does the model simply not know?
 :class:`~sklearn_sgp.SVGPClassifier` learns the banana data, 400 rows of two classes, with 30

@@ -1,7 +1,7 @@
 """
-=====================================
+======================================
 Handwritten digits it is least sure of
-=====================================
+======================================
 
 A classifier that knows when it does not know can pass the hard cases on.
 :class:`~sklearn_sgp.SVGPClassifier` with ten classes learns half of scikit-learn's 1,797 digits and

@@ -1,7 +1,7 @@
 """
-==========================================
+=======================================
 A stream that drifts, fails and goes on
-==========================================
+=======================================
 
 A sensor reports 40 readings a minute: a daily course that drifts, with a fault now and then. The
 program that watches it should flag readings that it would not have expected, forget what is no

@@ -1,7 +1,7 @@
 """
-=====================================
+=================================
 A posterior that follows the data
-=====================================
+=================================
 
 Rows come from left to right, 200 at a time, and are gone once seen. What does the model know after
 each batch, and does it keep what it knew? :class:`~sklearn_sgp.StreamingSGPRegressor` chooses its

@@ -1,7 +1,7 @@
 """
-======================================
+===================================
 A boundary that grows from the left
-======================================
+===================================
 
 The banana data again, but sorted by the first input and cut into three batches, each seen once:
 the hardest order there is. Does :class:`~sklearn_sgp.StreamingSGPClassifier` keep the part of the

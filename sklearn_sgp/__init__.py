@@ -1,5 +1,6 @@
 """Sparse Gaussian processes for big data, as scikit-learn estimators."""
 
+from ._show_versions import show_versions
 from ._version import __version__
 
 try:
@@ -29,4 +30,5 @@ __all__ = [
     "StreamingSGPClassifier",
     "StreamingSGPRegressor",
     "__version__",
+    "show_versions",
 ]

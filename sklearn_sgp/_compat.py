@@ -4,9 +4,11 @@ Parameter validation is private in scikit-learn, though the same from 1.6 to 1.9
 with 1.9, as an experiment: what changes there is changed here and nowhere else.
 """
 
+import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import validate_data as _validate_data
 
 try:
     from sklearn.callback import CallbackSupportMixin
@@ -41,6 +43,19 @@ __all__ = [
     "check_sample_weight",
     "validate_data",
 ]
+
+
+def validate_data(*args, **kwargs):
+    """As scikit-learn's, but NaN among labels is named, and infinities raise no warning besides."""
+    try:
+        with np.errstate(invalid="ignore"):  # of the sum of infinities of both signs
+            return _validate_data(*args, **kwargs)
+    except ValueError as error:
+        if str(error) != "Input contains NaN":
+            raise
+        raise ValueError(
+            "y must hold a label in every row. Got NaN: leave rows without a label out."
+        ) from error
 
 
 def check_sample_weight(sample_weight, X, *, dtype=None):

@@ -178,13 +178,15 @@ class Case:
     Z: np.ndarray
     noise: float
     delta: float
+    precision: np.ndarray | None = None
 
     @property
     def rows(self):
-        """The rows with targets in units of their own."""
+        """The rows with targets in units of their own, of given precisions."""
         t = self.y.shape[1]
         mean, scale = np.linspace(-3.0, 5.0, t), np.linspace(0.5, 4.0, t)
-        return Rows(self.X, self.y * scale + mean, self.weight, mean, scale)
+        rows = Rows(self.X, self.y * scale + mean, self.weight, mean, scale)
+        return rows if self.precision is None else rows.with_precision(self.precision)
 
     @property
     def parameters(self):
@@ -227,8 +229,8 @@ class Case:
     def blocks(self, n_blocks=3):
         """Blocks of rows of positive weight."""
         rows = self.rows
-        if rows.weight is not None:
-            rows = rows.select(rows.weight > 0)
+        if self.weight is not None:
+            rows = rows.select(self.weight > 0)
         edges = np.linspace(0, len(rows), n_blocks + 1).astype(int)
         return [rows.select(slice(lo, hi)) for lo, hi in pairwise(edges)]
 

@@ -15,4 +15,4 @@ def labelled_case():
     """A case of 24 rows, and these with the noise of labels."""
     case = make_case(t=N_CLASSES, noise=np.ones(N_CLASSES))
     rows = replace(case, weight=COUNTS).rows.with_precision(1.0 / (VARIANCE * COUNTS[:, None]))
-    return case, rows
+    return case, replace(rows, of_classes=True)

@@ -49,6 +49,7 @@ GROUPS = {
         (AnytimeSGPRegressor,),
         CLASSIFIERS,
     ),
+    "n_latent": ((SVGPRegressor,), (StreamingSGPRegressor,)),
     "alpha_divergence": (ANYTIME, (StreamingSGPRegressor,)),
     "trust_region": ((StreamingSGPRegressor,), (StreamingSGPClassifier,)),
     "inducing": LATENT_APART,

@@ -13,13 +13,13 @@ ROOT = Path(sklearn_sgp.__file__).parent
 # of the second line, which import one another in one direction.
 LAYERS = [
     ["_core"],
-    ["_linalg", "_parallel", "_warnings", "_compat", "_version"],
+    ["_linalg", "_parallel", "_warnings", "_compat", "_version", "_saved", "_show_versions"],
     ["kernels", "likelihoods"],
     ["data"],
     ["partitions"],
     ["gp"],
     ["factors"],
-    ["objectives", "optimize"],
+    ["objectives", "optimize", "collections"],
     ["fitting"],
     ["blocks", "streams", "warps", "latents"],
     ["predictions"],

@@ -78,6 +78,7 @@ def vif_speed(context):
         "default_fit": least["default fit"],
         "pass": least["vif pass"],
         "pass_over_fitc": least["vif pass"] / least["fitc pass"],
+        "sums_over_fitc": least["vif sums"] / least["fitc sums"],
         "large_pass": least["large vif pass"],
         "predict": n_predicted / least["predict"],
         "default_predict": n_predicted / least["default predict"],

@@ -22,6 +22,7 @@ from sklearn_sgp.data.rows import Rows, column_mean_std
 from sklearn_sgp.factors.block_sums import block_sums
 from sklearn_sgp.factors.passes import Pieces
 from sklearn_sgp.factors.row_sums import row_sums
+from sklearn_sgp.factors.several_outputs.output_sums import outputs_by_rows
 from sklearn_sgp.fitting.inference import ConjugateInference
 from sklearn_sgp.fitting.stochastic import StochasticSteps
 from sklearn_sgp.gp.coordinates import (
@@ -34,11 +35,14 @@ from sklearn_sgp.gp.coordinates import (
 from sklearn_sgp.gp.jitter import factorise_with_jitter
 from sklearn_sgp.kernels import compile_kernel
 from sklearn_sgp.objectives.collapsed import collapsed_bound
+from sklearn_sgp.objectives.several_outputs.bound import coregionalised_bound
+from sklearn_sgp.optimize.parameters import Parameters
 from sklearn_sgp.optimize.progress import Clock
 from sklearn_sgp.partitions.partition import Blocks
 
 _FORMS = {"direct": Direct, "whitened": Whitened}
 FORMS = tuple(_FORMS)
+_DELTA = 1e-6
 
 
 def product(A, B, C):
@@ -222,14 +226,22 @@ def block_steps(X, y, kernel, n_inducing, block_size, noise_variance, models):
         yield name, lambda ascent=ascent, order=order: ascent.step(next(order))
 
 
-def block_pass(model):
-    """Function of ``n_jobs``: the sums over all blocks of a fitted `AnytimeSGPRegressor`."""
+def block_pass(model, X=None, y=None):
+    """Function of ``n_jobs``: the sums over all blocks of a fitted `AnytimeSGPRegressor`.
+
+    A model of independent rows keeps none: it needs them again.
+    """
     found = model._blocks
-    every = [found.blocks(k) for k in range(len(found.blocks))]
+    blocks = found.blocks
+    if blocks is None:
+        rows = Rows(X, y[:, None], None, np.zeros(1), np.ones(1))
+        blocks = Blocks(rows, np.arange(len(X)) // 1024)
+    every = [blocks(k) for k in range(len(blocks))]
     prior, specified = found.result.posterior.prior, found.specification.model
 
     def run(n_jobs):
-        return block_sums(prior, Pieces(every, n_jobs=n_jobs), model.noise_variance_, specified)
+        pieces = Pieces(every, n_jobs=resolved_jobs(n_jobs))
+        return block_sums(prior, pieces, model.noise_variance_, specified)
 
     return run
 
@@ -237,3 +249,19 @@ def block_pass(model):
 def one_blas_thread(n_jobs):
     """Context in which BLAS has one thread, for one job too."""
     return single_blas_thread() if n_jobs == 1 else one_blas_thread_each(n_jobs)
+
+
+def bound_of_outputs(X, y, m, mixing):
+    """A task: the bound of some outputs and its gradient, mixed by W (t, Q) or, for None, plain.
+
+    Inducing inputs are the first rows, the kernel has length scales of 1.
+    """
+    expression, t = compile_kernel(RBF(np.ones(X.shape[1])), np.zeros(X.shape[1])), y.shape[1]
+    rows = Rows(X, y, None, np.zeros(t), np.ones(t))
+    values = {"theta": expression.theta, "log_noise": -1.0, "Z": X[:m].copy()}
+    if mixing is None:
+        parameters = Parameters(expression, values)
+        return lambda: collapsed_bound(parameters, rows, _DELTA, n_jobs=1)
+    values |= {"log_noise": np.full(t, -1.0), "mixing": mixing}
+    parameters, patterns = Parameters(expression, values), outputs_by_rows(y)
+    return lambda: coregionalised_bound(parameters, rows, _DELTA, patterns=patterns, n_jobs=1)

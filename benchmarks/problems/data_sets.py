@@ -5,8 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
+from problems.several_outputs import SEVERAL
 from problems.standardise import TARGETS, in_classes, standardised
 from problems.synthetic import mixture, noise_floor, random_tenth, synthetic
+from problems.tables import is_table, load_table
 
 
 def _airline(table, split):
@@ -46,6 +48,12 @@ def _random_tenths(table, split):
     test = np.zeros(n, dtype=bool)
     test[np.random.default_rng(split).permutation(n)[: round(0.1 * n)]] = True
     return slice(None), test
+
+
+def _tenth_fold(table, split):
+    """One of ten folds, the same for everyone."""
+    n = len(table["y"])
+    return slice(None), np.random.default_rng(0).permutation(n) % 10 == split
 
 
 def _three_tenths(table, split):
@@ -98,6 +106,7 @@ _FILES = {
     **{f"{name}_random": (name, _three_tenths) for name in ("banana", "ionosphere", "sonar")},
     "elec2_random": ("elec2_stream", _three_tenths_of_30000),
     **{name: (name, _random_tenths) for name in ("coal_mining", "mcycle")},
+    "mcycle_folds": ("mcycle", _tenth_fold),
     **{
         name: (name, _standard_splits)
         for name in ("concrete", "energy", "wine_red", "yacht", "power_plant", "kin8nm")
@@ -115,7 +124,8 @@ def load(name, data, split=0, toy=False):
     Parameters
     ----------
     name : str
-        "noise_floor", "digits", "mixture_C" of C classes, a key of ``_SYNTHETIC`` or of ``_FILES``.
+        "noise_floor", "digits", "mixture_C" of C classes, a table of `tables`, a key of
+        ``SEVERAL``, of ``_SYNTHETIC`` or of ``_FILES``.
     data : Path or None
         Folder of the data files, for a key of ``_FILES``.
     split : int
@@ -127,8 +137,12 @@ def load(name, data, split=0, toy=False):
     -------
     problem : Problem
     """
+    if is_table(name):
+        return load_table(name, data, split, toy)
     if name == "noise_floor":
         return noise_floor(300 if toy else 2000)
+    if name in SEVERAL:
+        return SEVERAL[name](data, split, toy)
     if toy:
         return _toy(name, split)
     if name in _SYNTHETIC:

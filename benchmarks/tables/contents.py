@@ -8,7 +8,10 @@ from tables.blocks import BLOCKS
 from tables.boosting import BOOSTING
 from tables.classes_and_counts import CLASSES_AND_COUNTS
 from tables.growth import GROWTH
+from tables.latent_inputs import LATENT_INPUTS
 from tables.many_classes import MANY_CLASSES
+from tables.row_noise import ROW_NOISE
+from tables.several_outputs import SEVERAL_OUTPUTS
 from tables.speed_and_memory import SPEED_AND_MEMORY
 from tables.streams import STREAMS
 
@@ -17,8 +20,11 @@ TABLES = {
     "Accuracy with defaults": ACCURACY,
     "Speed and memory": SPEED_AND_MEMORY,
     "Models in blocks": BLOCKS,
+    "Several outputs, and categories": SEVERAL_OUTPUTS,
     "Classes with defaults, beside a support vector machine and boosting": MANY_CLASSES,
     "Classes, counts and outliers": CLASSES_AND_COUNTS,
+    "Noise of each row": ROW_NOISE,
+    "Tables without a target": LATENT_INPUTS,
     "Streams": STREAMS,
     "How cost grows, and the paper's figures": GROWTH,
 }

@@ -46,6 +46,8 @@ SPEED_AND_MEMORY = [
             "s", high=60.0),
     Measure("vif_speed", "pass_over_fitc", "the same rows, model=\"vif\", kernel and noise given, "
             "30 neighbours, 200 inducing inputs: pass over that of FITC", "times", high=3.0),
+    Measure("vif_speed", "sums_over_fitc", "the same: its sums alone, blocks and near rows known, "
+            "over those of FITC", "times"),
     timed("vif_speed", "pass", "the same: pass"),
     Measure("vif_speed", "large_pass", "the same: pass over a million rows", "s", high=60.0),
     Measure("vif_speed", "predict", "the same: predict mean and std", "rows/s", low=50_000.0),

@@ -36,10 +36,7 @@ def factorise(
     Returns the number of the first cell whose R is not positive definite, where it stops; -1 if
     there is none.
     """
-    cdef ptrdiff_t g, n, at = 0, start = 0, m = At.shape[1], t = y.shape[1]
-    cdef double[:, ::1] A_g, U_g, y_g, w_g, v_g
-    cdef double *A_start = NULL
-    cdef double *left_start = NULL
+    cdef ptrdiff_t g, n, n_cells, at = 0, start = 0, m = At.shape[1], t = y.shape[1]
     cdef const double *v_start = NULL
     cdef const double *At_start = NULL
     cdef bint done = True
@@ -57,20 +54,43 @@ def factorise(
         raise ValueError("factorise: index must hold rows of At")
     if m and index.shape[0]:
         At_start, v_start = &At[0, 0], &v_mean[0, 0]
-    for g in range(len(sizes)):
-        A_g, U_g, y_g, w_g, v_g, n = own_At[g], U[g], whitened[g], weights[g], left[g], sizes[g]
-        if n == 0:
-            continue
-        if m:
-            A_start, left_start = &A_g[0, 0], &v_g[0, 0]
-        with nogil:
-            done = _factorised(&K[start], &index[at], n, m, t, At_start, &y[0, 0], v_start,
-                               &noise[0], A_start, &U_g[0, 0], &y_g[0, 0], &w_g[0, 0], left_start)
-        if not done:
-            return g
-        at += n
-        start += n * (n + 1) // 2
-    return -1
+    n_cells = len(sizes)
+    if n_cells == 0:
+        return -1
+    cdef ptrdiff_t[::1] n_rows = np.array(sizes, dtype=np.intp)
+    cdef ptrdiff_t[:, ::1] places = _places([own_At, U, whitened, weights, left])
+    with nogil:
+        for g in range(n_cells):
+            n = n_rows[g]
+            if n == 0:
+                continue
+            done = _factorised(
+                &K[start], &index[at], n, m, t, At_start, &y[0, 0], v_start, &noise[0],
+                <double *> places[0, g], <double *> places[1, g], <double *> places[2, g],
+                <double *> places[3, g], <double *> places[4, g])
+            if not done:
+                break
+            at += n
+            start += n * (n + 1) // 2
+    return -1 if done else g
+
+
+cdef _places(list lists):
+    """Where the numbers of C-ordered arrays begin, 0 for empty ones: with these no GIL is needed.
+
+    Threads that give it back and ask for it again for each cell wait for one another.
+    """
+    cdef ptrdiff_t[:, ::1] places = np.zeros((len(lists), len(lists[0])), dtype=np.intp)
+    cdef double[:, ::1] array
+    cdef ptrdiff_t i, g
+    for i in range(len(lists)):
+        for g in range(len(lists[i])):
+            if lists[i][g] is None:
+                continue
+            array = lists[i][g]
+            if array.shape[0] and array.shape[1]:
+                places[i, g] = <ptrdiff_t> &array[0, 0]
+    return places
 
 
 cdef bint _factorised(
@@ -155,11 +175,8 @@ def condition(
     Where a cell has more test rows than A has columns, inv(C) A^T is worth while: with it nothing
     is solved for the transpose of C, unless that is asked for.
     """
-    cdef ptrdiff_t g, n, rows, start = 0, m = a.shape[1], t = mean.shape[1], lo, largest = 0
-    cdef double[:, ::1] A_g, U_g, y_g, W_g
+    cdef ptrdiff_t g, n, n_cells, rows, start = 0, m = a.shape[1], t = mean.shape[1], lo, largest
     cdef double[::1] room
-    cdef double *W = NULL
-    cdef double *A_start = NULL
     cdef double *b_start = NULL
     cdef double *solved_start
     cdef const double *a_start = NULL
@@ -177,24 +194,25 @@ def condition(
         raise ValueError("condition: the shapes of the arrays do not agree")
     largest = max([n * rows for n, rows in zip(sizes, counts, strict=True)], default=0)
     room = np.empty(largest + 1)
-    for g in range(len(sizes)):
-        A_g, U_g, y_g, n = At[g], U[g], whitened[g], sizes[g]
-        lo, rows = bounds[g], bounds[g + 1] - bounds[g]
-        if n == 0 or rows == 0:
-            squares[lo : lo + rows] = 0.0
-            continue
-        W = NULL
-        if m:
-            A_start, a_start, b_start = &A_g[0, 0], &a[lo, 0], &b[lo, 0]
-            if whitened_At[g] is not None:
-                W_g = whitened_At[g]
-                W = &W_g[0, 0]
-        solved_start = &room[0] if solved is None else &solved[start]
-        with nogil:
-            _conditioned(rows, n, m, t, &U_g[0, 0], A_start, W, &y_g[0, 0], a_start,
-                         &cross[start], b_start, &mean[lo, 0], &squares[lo], solved_start,
-                         solved is not None)
-        start += n * rows
+    n_cells = len(sizes)
+    if n_cells == 0:
+        return
+    cdef ptrdiff_t[::1] n_rows = np.array(sizes, dtype=np.intp)
+    cdef ptrdiff_t[:, ::1] places = _places([U, At, whitened_At, whitened])
+    with nogil:
+        for g in range(n_cells):
+            n, lo, rows = n_rows[g], bounds[g], bounds[g + 1] - bounds[g]
+            if n == 0 or rows == 0:
+                squares[lo : lo + rows] = 0.0
+                continue
+            if m:
+                a_start, b_start = &a[lo, 0], &b[lo, 0]
+            solved_start = &room[0] if solved is None else &solved[start]
+            _conditioned(
+                rows, n, m, t, <double *> places[0, g], <double *> places[1, g],
+                <double *> places[2, g], <double *> places[3, g], a_start, &cross[start], b_start,
+                &mean[lo, 0], &squares[lo], solved_start, solved is not None)
+            start += n * rows
 
 
 cdef void _conditioned(

@@ -26,6 +26,16 @@ cdef int _shapes_differ(str routine) except -1:
     raise ValueError(f"{routine}: the shapes of the arrays do not agree")
 
 
+cdef blas_int _size(ptrdiff_t size) except -1:
+    """A size as BLAS counts; most builds count up to 2^31 - 1."""
+    if <ptrdiff_t> <blas_int> size != size:
+        raise ValueError(
+            f"Rows and columns of a matrix must be fewer than {1 << 31}, as BLAS counts them with "
+            f"32 bits. Got {size}: work on fewer at a time."
+        )
+    return <blas_int> size
+
+
 cdef int _scale(C, double beta) except -1:
     """C := beta * C; as in BLAS, beta = 0 also clears entries that were never written."""
     C[...] = beta * C if beta else 0.0
@@ -51,8 +61,8 @@ def gemm(
         if p and q:
             _scale(np.asarray(C), beta)
         return
-    cdef blas_int p_ = <blas_int> p, q_ = <blas_int> q, k_ = <blas_int> k
-    cdef blas_int lda = <blas_int> A.shape[1], ldb = <blas_int> B.shape[1]
+    cdef blas_int p_ = _size(p), q_ = _size(q), k_ = _size(k)
+    cdef blas_int lda = _size(A.shape[1]), ldb = _size(B.shape[1])
     cdef char ta = b"T" if trans_a else b"N"
     cdef char tb = b"T" if trans_b else b"N"
     with nogil:
@@ -85,9 +95,9 @@ def syrk(
     bint trans=False,
 ):
     """Lower triangle of C := alpha * A @ A.T + beta * C, or A.T @ A in its place."""
-    cdef blas_int m = <blas_int> (A.shape[1] if trans else A.shape[0])
-    cdef blas_int n = <blas_int> (A.shape[0] if trans else A.shape[1])
-    cdef blas_int lda = <blas_int> A.shape[1]
+    cdef blas_int m = _size(A.shape[1] if trans else A.shape[0])
+    cdef blas_int n = _size(A.shape[0] if trans else A.shape[1])
+    cdef blas_int lda = _size(A.shape[1])
     cdef char uplo = b"U", t = b"N" if trans else b"T"
     cdef ptrdiff_t i
     if C.shape[0] != m or C.shape[1] != m:
@@ -165,7 +175,7 @@ def trmm(
     bint trans=False,
 ):
     """B := L @ B, or L.T @ B."""
-    cdef blas_int m = <blas_int> B.shape[0], n = <blas_int> B.shape[1]
+    cdef blas_int m = _size(B.shape[0]), n = _size(B.shape[1])
     cdef char side = b"R", uplo = b"U", diag = b"N"
     cdef char t = b"T" if trans else b"N"
     cdef double one = 1.0
@@ -183,7 +193,7 @@ def trmm_right(
     bint trans=False,
 ):
     """B := B @ L, or B @ L.T."""
-    cdef blas_int r = <blas_int> B.shape[0], m = <blas_int> B.shape[1]
+    cdef blas_int r = _size(B.shape[0]), m = _size(B.shape[1])
     cdef char side = b"L", uplo = b"U", diag = b"N"
     cdef char t = b"T" if trans else b"N"
     cdef double one = 1.0
@@ -201,7 +211,7 @@ def trsm(
     bint trans=False,
 ):
     """B := inv(L) @ B, or inv(L).T @ B."""
-    cdef blas_int m = <blas_int> B.shape[0], n = <blas_int> B.shape[1]
+    cdef blas_int m = _size(B.shape[0]), n = _size(B.shape[1])
     cdef char side = b"R", uplo = b"U", diag = b"N"
     cdef char t = b"T" if trans else b"N"
     cdef double one = 1.0
@@ -215,7 +225,7 @@ def trsm(
 
 def potrf(double[:, ::1] A):    # IN/OUT (m, m)
     """Lower triangle of A := its Cholesky factor; returns LAPACK's info (0 is success)."""
-    cdef blas_int m = <blas_int> A.shape[0], info = 0
+    cdef blas_int m = _size(A.shape[0]), info = 0
     cdef char uplo = b"U"
     if A.shape[1] != A.shape[0]:
         _shapes_differ("potrf")
@@ -229,7 +239,7 @@ def potrf(double[:, ::1] A):    # IN/OUT (m, m)
 
 def trtri(double[:, ::1] L):    # IN/OUT (m, m)
     """Lower triangular L := inv(L); returns LAPACK's info."""
-    cdef blas_int m = <blas_int> L.shape[0], info = 0
+    cdef blas_int m = _size(L.shape[0]), info = 0
     cdef char uplo = b"U", diag = b"N"
     if L.shape[1] != L.shape[0]:
         _shapes_differ("trtri")
@@ -242,7 +252,7 @@ def trtri(double[:, ::1] L):    # IN/OUT (m, m)
 
 def potri(double[:, ::1] L):    # IN/OUT (m, m)
     """Lower triangle of L := that of inv(L @ L.T); returns LAPACK's info."""
-    cdef blas_int m = <blas_int> L.shape[0], info = 0
+    cdef blas_int m = _size(L.shape[0]), info = 0
     cdef char uplo = b"U"
     if L.shape[1] != L.shape[0]:
         _shapes_differ("potri")
@@ -258,7 +268,7 @@ def reciprocal_condition(
     double norm,                # 1-norm of A
 ):
     """Estimate of 1 / cond(A) in the 1-norm, O(m^2)."""
-    cdef blas_int m = <blas_int> L.shape[0], info = 0
+    cdef blas_int m = _size(L.shape[0]), info = 0
     cdef char uplo = b"U"
     cdef double rcond = 0.0
     if L.shape[1] != L.shape[0]:
@@ -305,7 +315,7 @@ def row_dots(
 ):
     """out[i] += alpha * sum_j A[i, j] * B[i, j]."""
     cdef ptrdiff_t n = A.shape[0], i
-    cdef blas_int m = <blas_int> A.shape[1], one = 1
+    cdef blas_int m = _size(A.shape[1]), one = 1
     if B.shape[0] != n or B.shape[1] != m or out.shape[0] != n:
         _shapes_differ("row_dots")
     if m == 0:

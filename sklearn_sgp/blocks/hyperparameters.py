@@ -6,6 +6,8 @@ and one where they are as short as only data of the same block can use. Several 
 
 import time
 
+import numpy as np
+
 from .._parallel import one_blas_thread_each
 from .._warnings import warn_caller
 from ..factors.block_factors import Model
@@ -149,13 +151,11 @@ def _warm_start(problem, objective, sample, seconds, budget):
 
 def _whole_blocks(blocks, order, n_rows):
     """The first blocks of an order with about so many rows, at least one."""
-    chosen, total = [], 0
-    for k in order:
-        chosen.append(blocks(k))
-        total += len(chosen[-1])
-        if total >= n_rows:
-            break
-    return chosen
+    total = np.cumsum(np.diff(blocks.bounds)[order])
+    chosen = order[: np.searchsorted(total, n_rows) + 1]
+    if hasattr(blocks, "several"):  # gathered together from where they live
+        return blocks.several(chosen)
+    return [blocks(k) for k in chosen]
 
 
 def ascend_blocks(problem, objective, sample, start, max_iter, seconds, budget=None, copies=1.0):

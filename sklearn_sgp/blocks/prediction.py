@@ -6,7 +6,7 @@ import numpy as np
 
 from .._core import _linalg as la
 from .._core._cells import condition
-from .._linalg import copy_of, product, single_blas_thread, transposed
+from .._linalg import SMALL_GROUP, copy_of, product, single_blas_thread, transposed
 from .._parallel import group_bounds, map_groups, shares_memory
 from ..factors.cells import Cells, FactorCache, LabelledCell
 from ..kernels import Groups
@@ -15,8 +15,6 @@ from ..kernels import Groups
 _CHUNK = 1024
 # Tasks of a prediction, about, where so many blocks are hit.
 _TASKS = 32
-# Where all cells are smaller, BLAS is faster on one thread.
-_SINGLE_THREAD = 700
 
 
 class PICConditional:
@@ -122,7 +120,7 @@ def _places(blocks):
 def _each_part(function, posterior, cells):
     """What a function finds at the test rows of some cells: arrays with a row for each."""
     cells, found = cells() if callable(cells) else cells, []
-    with single_blas_thread(max(len(own) for own in cells.own) < _SINGLE_THREAD):
+    with single_blas_thread(max(len(own) for own in cells.own) < SMALL_GROUP):
         for X, bounds, some in cells.parts(posterior):
             for lo in range(0, len(X), _CHUNK):
                 hi = min(lo + _CHUNK, len(X))

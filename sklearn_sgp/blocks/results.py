@@ -155,7 +155,8 @@ class BlockFitResult:
         posterior = self.result.posterior
         conditional = self.specification.conditional(posterior)
         mean, variance = in_chunks(conditional.mean_variance, rows.X, n_jobs)
-        if self.specification.model.components[0][0].residual == "none":
+        model = self.specification.model.components[0][0]
+        if model.residual == "none" or model.alpha == 0.0:  # such a row says nothing of itself
             return mean, variance
         through_u = in_chunks(SoRConditional(posterior).mean_variance, rows.X, n_jobs)[1]
         return self._given_themselves(rows, mean, through_u, variance - through_u)
@@ -169,7 +170,7 @@ class BlockFitResult:
     def _given_themselves(self, rows, mean, through_u, residual):
         """Moments where each row also says something of its own residual."""
         weight, counts = rows.weights
-        noise = self.result.noise_variance * (counts / weight)[:, None]
+        noise = self.result.noise_variance * (counts / weight.T).T.reshape(len(rows), -1)
         gain = residual / (residual + noise)
         moved = mean + gain * (rows.targets - mean)
         return moved, (1.0 - gain) ** 2 * through_u + residual * (1.0 - gain)

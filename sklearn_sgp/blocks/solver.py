@@ -10,11 +10,14 @@ from dataclasses import replace
 import numpy as np
 
 from .._linalg import NotPositiveDefiniteError
+from .._parallel import one_blas_thread_each
+from ..collections.blocks import Renumbered, blocks_of, regrouped
 from ..data.inducing import choose_inducing
 from ..factors.block_sums import block_sums
 from ..factors.passes import Pieces
 from ..fitting.budget import Budget
 from ..fitting.fingerprints import fingerprint
+from ..fitting.stages import refinement_sizes
 from ..fitting.weak_spots import warn_of_weak_spots
 from ..kernels._length_scales import input_scales, nearness_scales
 from ..kernels.categories._units import units_of
@@ -71,18 +74,15 @@ def learn(problem, plan, before=None):
     else:
         made = _blocks_again(problem, parameters) or _make_blocks(problem, plan, parameters, seed)
         blocks, partition, labels = made
-    done = finish(problem, plan, parameters, blocks, budget, before, n_iter, n_steps)
+    with one_blas_thread_each(problem.settings.n_jobs):
+        done = finish(problem, plan, parameters, blocks, budget, before, n_iter, n_steps)
     if not done.interrupted:
         warn_of_weak_spots(problem, done.result, plan.model.dense)
-    if not plan.model.dense:
-        kept = None
-    else:
-        kept = blocks.owned() if plan.copies and not blocks.sorted else blocks
     return BlockFitResult(
         done.result,
         plan.specification,
         done.constant,
-        kept,
+        _kept(blocks, plan),
         partition,
         labels,
         _size(plan),
@@ -91,9 +91,23 @@ def learn(problem, plan, before=None):
     )
 
 
+def _kept(blocks, plan):
+    """Blocks that predictions or later batches need, or None."""
+    if not plan.model.dense:
+        return None
+    if hasattr(blocks, "as_pieces"):  # they stay where they are
+        return blocks if plan.uses_near_rows else None
+    return blocks.owned() if plan.copies and not blocks.sorted else blocks
+
+
 def _learn(problem, plan, budget):
     """The problem with its kernel chosen, parameters, iterations and steps."""
-    start, near = problem.start.parameters, plan.uses_near_rows and can_learn(problem)
+    rows = problem.rows
+    if hasattr(rows, "as_pieces") and plan.model.dense and rows.labels is None:
+        learned, *found = _learn(replace(problem, rows=_sample(problem)), plan, budget)
+        return replace(learned, rows=rows), *found
+    start = problem.start.parameters
+    near = plan.uses_near_rows and not hasattr(problem.rows, "as_pieces") and can_learn(problem)
     begin = time.perf_counter()
     blocks = None
     again = _blocks_again(problem, start)
@@ -174,6 +188,11 @@ def _blocks_again(problem, parameters):
 def _make_blocks(problem, plan, parameters, seed):
     """Blocks, partition and labels: at the inputs' scales, or at learned length scales."""
     rows = problem.rows
+    if hasattr(rows, "as_pieces") and plan.model.dense and rows.labels is None:
+        return _blocks_apart(problem, plan, parameters)
+    if hasattr(rows, "as_pieces"):
+        blocks = check_sizes(blocks_of(rows, ROW_BLOCK, np.random.RandomState(seed)), plan.model)
+        return blocks, None, getattr(blocks, "labels", None)
     if rows.labels is not None:
         labels = np.unique(rows.labels)
         blocks = Blocks(replace(rows, labels=None), position_of(rows.labels, labels))
@@ -183,16 +202,37 @@ def _make_blocks(problem, plan, parameters, seed):
     if not plan.model.dense:
         order = np.random.RandomState(seed).permutation(len(rows))
         return Blocks(rows, order // ROW_BLOCK), None, None
-    std = _column_std(rows)
-    scale = units_of(problem.start.parameters.kernel, std)
-    if parameters is not None:
-        scale = nearness_scales(parameters.kernel, std)
+    scale = _scale(problem, parameters)
     if plan.conditioning is not None:
         blocks, partition = plan.conditioning.make(rows, plan.partition, scale, problem.rng)
     else:
         partition = plan.partition.make(scale)
         blocks = Blocks(rows, partition.fit(rows.X, problem.rng))
     return check_sizes(blocks, plan.model), partition, None
+
+
+def _scale(problem, parameters):
+    """Units of the inputs for distances."""
+    std = _column_std(problem.rows)
+    if parameters is None:
+        return units_of(problem.start.parameters.kernel, std)
+    return nearness_scales(parameters.kernel, std)
+
+
+def _blocks_apart(problem, plan, parameters):
+    """Blocks of rows that live elsewhere, by a partition of a sample of them."""
+    rows, sample = problem.rows, _sample(problem)
+    size = max(2, round(plan.partition.block_size * len(sample) / len(rows)))
+    partition = replace(plan.partition, block_size=size).make(_scale(problem, parameters))
+    partition.fit(sample.X, problem.rng)
+    blocks = check_sizes(regrouped(rows, partition), plan.model)
+    return blocks, Renumbered(partition, blocks.labels), None
+
+
+def _sample(problem):
+    """As many of the rows as learning looks at, in memory."""
+    size = refinement_sizes(len(problem.rows), problem.settings.init_size)[-1]
+    return problem.rows.random_subset(size, problem.rng)
 
 
 def _column_std(rows):
@@ -222,6 +262,12 @@ def add_rows(found, rows, settings, rng):
     ValueError
         If there are no labels and the first batch had some, or if a block is too large.
     """
+    stayed = found.blocks is None or hasattr(found.blocks, "as_pieces")
+    if stayed and found.specification.model.dense:
+        raise ValueError(
+            "partial_fit needs the blocks of the rows before, which stayed on the workers of a "
+            "dask collection. Fit on arrays, or all rows at once."
+        )
     known, labels, partition = found.labels, rows.labels, found.partition
     if labels is None and known is not None:
         raise ValueError("blocks must be given, as they were in the first batch. Got None.")

@@ -1,9 +1,11 @@
-"""Checks of numbers that several packages need."""
+"""Checks of numbers and of labels that several packages need."""
 
 import numpy as np
 
 # Squares of larger numbers, over noise variances and times weights, can overflow.
 LARGEST = 1e100
+LARGEST_VARIANCE = 1e150  # of a prior: squares of larger ones are not finite
+_ORDINARY = 1e5  # in size: even the 15th power of a linear kernel is finite
 
 
 def check_size(name, values):
@@ -17,4 +19,80 @@ def check_size(name, values):
         raise ValueError(
             f"{name} must hold numbers of at most {LARGEST:g} in size, so that their squares are "
             f"finite. Got {largest:g}: use another unit."
+        )
+
+
+def is_missing(value):
+    """Whether a value is None, NaN, NaT, or pandas' NA, which is not equal to anything."""
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)
+
+
+def check_labels_present(name, labels):
+    """Refuse labels of which one is missing, by a ValueError.
+
+    numpy would make a string of a NaN among strings.
+
+    Parameters
+    ----------
+    name : str
+    labels : array-like
+    """
+    values = list(np.ravel(np.asarray(labels, dtype=object)))
+    missing = [place for place, value in enumerate(values) if is_missing(value)]
+    if missing:
+        place, count = missing[0], f"{len(missing)} of {len(values)}"
+        found = "NaN" if isinstance(values[place], float) else values[place]
+        raise ValueError(
+            f"{name} must hold labels, none of which is missing. Got {found} at index {place}; "
+            f"{count} are missing: leave them out, or give them a label."
+        )
+
+
+def sorted_labels(name, labels):
+    """Labels, each once, in their order, or a ValueError where they have none.
+
+    Parameters
+    ----------
+    name : str
+    labels : array-like of shape (n,)
+
+    Returns
+    -------
+    labels : ndarray
+    """
+    check_labels_present(name, labels)
+    labels = np.asarray(labels)
+    if labels.ndim != 1:
+        raise ValueError(f"{name} must be a sequence of labels. Got shape {labels.shape}.")
+    try:
+        return np.unique(labels)
+    except TypeError as error:
+        raise ValueError(not_sortable(name, labels)) from error
+
+
+def not_sortable(name, labels):
+    """What is wrong with labels that have no order."""
+    kinds = sorted({type(label).__name__ for label in np.ravel(labels)})
+    return (
+        f"{name} must hold labels of one kind, words or numbers. Got labels of {kinds}: make words "
+        "of all of them."
+    )
+
+
+def check_variance(kernel, X):
+    """Refuse inputs at which the prior variance, and so what rests on it, is not finite.
+
+    It is found where all columns are as far from zero as they get: no kernel of scikit-learn's has
+    a larger one elsewhere. What is no array is read row by row later, and not looked through here.
+    """
+    if not isinstance(X, np.ndarray) or max(X.max(), -X.min()) < _ORDINARY:
+        return
+    farthest = np.maximum(X.max(axis=0), -X.min(axis=0))[None].astype(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        largest = float(kernel.diag(farthest)[0])
+    if not largest <= LARGEST_VARIANCE:
+        raise ValueError(
+            f"X must hold numbers at which the kernel is at most {LARGEST_VARIANCE:g}. Got "
+            f"{largest:g} from {kernel.sklearn_kernel!r} for numbers of up to {farthest.max():g} "
+            "in size: use another unit, or a stationary kernel."
         )

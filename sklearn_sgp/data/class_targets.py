@@ -16,13 +16,10 @@ class ClassTargets:
     labels : ClassLabels
     likelihood : Dirichlet
         Gives the numbers, and the variances of their noise.
-    mean : ndarray of shape (C,)
-        Of the targets, which are centred.
     """
 
     labels: ClassLabels
     likelihood: object
-    mean: np.ndarray
 
     @classmethod
     def fit(cls, labels, likelihood, of_class):
@@ -35,8 +32,12 @@ class ClassTargets:
         of_class : ndarray of shape (C,)
             Total weight of the rows of each class.
         """
-        likelihood = likelihood.centred(of_class)
-        return cls(labels, likelihood, likelihood.offset)
+        return cls(labels, likelihood.centred(of_class))
+
+    @property
+    def mean(self):
+        """Of the targets, which are centred, (C,)."""
+        return self.likelihood.offset
 
     @property
     def scale(self):
@@ -75,6 +76,10 @@ class ClassTargets:
         """One over the noise variances of targets, (n, C)."""
         other, own = self.likelihood.noise
         return np.where(y == self.likelihood.targets[1], 1.0 / own, 1.0 / other)
+
+    def is_informative(self, rows):
+        """As `ClassLabels.is_informative`."""
+        return bool((rows.y != rows.y[0]).any())
 
     def columns(self, y):
         """Labels as they are; see `Targets.columns`."""

@@ -37,14 +37,18 @@ def with_light_tails(rows):
     heavy = ~constant & (kurtosis(np.where(constant, 0.0, sample), axis=0) > _HEAVY)
     if not heavy.any():
         return rows
-    targets[:, heavy] = _brought_in(targets[:, heavy], _FURTHEST_BEFORE)
+    targets[:, heavy] = brought_in(targets[:, heavy], _FURTHEST_BEFORE)
     power = PowerTransformer(method="yeo-johnson").fit(targets[::step, heavy])
-    targets[:, heavy] = _brought_in(power.transform(targets[:, heavy]), _FURTHEST)
+    targets[:, heavy] = brought_in(power.transform(targets[:, heavy]), _FURTHEST)
     t = targets.shape[1]
     return replace(rows, y=targets, y_mean=np.zeros(t), y_scale=np.ones(t))
 
 
-def _brought_in(targets, furthest):
+def brought_in(targets, furthest):
+    """Targets (n, t), no further from their median than so many `usual` deviations.
+
+    Where these are 0, as most targets are equal, nothing is changed.
+    """
     middle, deviation = usual(targets)
     reach = furthest * np.where(deviation > 0.0, deviation, np.inf)
     return np.clip(targets, middle - reach, middle + reach)

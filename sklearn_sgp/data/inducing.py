@@ -5,7 +5,7 @@ from sklearn.utils import check_array
 
 from ..kernels.categories._units import units_of
 from .clusters import kmeans, nearest
-from .rows import random_index
+from .rows import each_weight, random_index
 
 # Rows that a choice looks at, for each inducing input.
 _ROWS_PER_CENTRE = 20
@@ -56,7 +56,8 @@ def choose_inducing(method, X, weight, n_inducing, kernel, scale, rng):
 def distinct_rows(X, weight, n_inducing, rng):
     """Sorted distinct rows of a random sample of X, and the weight of each."""
     size = max(_MIN_ROWS, _ROWS_PER_CENTRE * n_inducing)
-    index = None if weight is None else np.flatnonzero(weight > 0)
+    every = weight is None or getattr(weight, "all_positive", False)  # those of partitions are
+    index = None if every else np.flatnonzero(weight > 0)
     count = len(X) if index is None else len(index)
     if count > size:
         picked = np.sort(random_index(count, size, rng))
@@ -78,8 +79,45 @@ def new_inducing_inputs(method, rows, Z, count, kernel, scale, rng):
     new = is_new(X, Z)
     if not new.any():
         return Z[:0]
-    weight = None if rows.weight is None else rows.weight[new]
+    weight = None if rows.observations is None else rows.observations[new]
     return choose_inducing(method, X[new], weight, count, kernel, scale, rng)
+
+
+def inputs_of_new_categories(method, rows, Z, n_inducing, kernel, scale, rng):
+    """Inducing inputs for categories that none of the present ones has.
+
+    Each gets as many as if all inducing inputs were shared equally among the categories of its
+    column, together no more than half of them; the categories of the largest weight come first.
+
+    Parameters
+    ----------
+    method : {"kmeans", "greedy", "random"}
+    rows : Rows
+    Z : ndarray of shape (m, d)
+        Present inducing inputs.
+    n_inducing : int
+        Largest number of inducing inputs.
+    kernel, scale, rng
+        As in `choose_inducing`.
+
+    Returns
+    -------
+    new : ndarray of shape (k, d)
+    """
+    new, weight = Z[:0], each_weight(rows.weight, len(rows))
+    for column in kernel.expression.held_columns:
+        codes, own = np.unique(rows.X[:, column], return_inverse=True)
+        own = own.ravel()
+        known = np.unique(np.concatenate([Z[:, column], new[:, column]]))
+        unknown = np.flatnonzero(~np.isin(codes, known))
+        share = max(1, n_inducing // (len(known) + len(unknown)))
+        mass = np.bincount(own, weights=weight, minlength=len(codes))
+        for k in unknown[np.argsort(-mass[unknown], kind="stable")]:
+            count, index = min(share, n_inducing // 2 - len(new)), np.flatnonzero(own == k)
+            X = np.asarray(rows.X[index], dtype=np.float64)
+            some = choose_inducing(method, X, weight[index], count, kernel, scale, rng)
+            new = np.vstack([new, some])
+    return new
 
 
 def given_inducing(inducing, n_columns):
@@ -164,4 +202,42 @@ def greedy_variance(kernel, X, mass, n_inducing, *, tol=1e-10, enough=0.0, least
         variance -= rows[k] ** 2
         variance[best] = 0.0
         picked.append(best)
-    return np.array(picked)
+    return np.array(picked or [0])  # a kernel may be zero at all rows
+
+
+def greedy_error(K, means, n_inducing, tol=1e-8):
+    """Greedy subset: repeatedly keep the value that the kept ones predict worst.
+
+    The expected squared error of a prediction is the conditional variance plus the squared
+    difference of the posterior mean from what the kept values predict.
+
+    Parameters
+    ----------
+    K : ndarray of shape (m, m)
+        Prior covariance.
+    means : ndarray of shape (m, t)
+        Posterior means. Squares are averaged over columns.
+    n_inducing : int
+    tol : float
+        As in `greedy_variance`: the jitter hides what lies below.
+
+    Returns
+    -------
+    picked : ndarray of int
+        Sorted.
+    """
+    variance, left = np.diagonal(K).copy(), means.copy()
+    stop, columns = tol * variance.max(), np.empty((n_inducing, len(K)))
+    picked = []
+    for k in range(n_inducing):
+        score = np.where(variance > stop, variance + np.mean(left**2, axis=1), -1.0)
+        best = int(np.argmax(score))
+        if score[best] < 0.0:
+            break
+        columns[k] = K[best] - columns[:k, best] @ columns[:k]
+        columns[k] /= np.sqrt(variance[best])
+        left -= np.outer(columns[k] / columns[k, best], left[best])
+        variance -= columns[k] ** 2
+        variance[best] = 0.0
+        picked.append(best)
+    return np.sort(np.array(picked, dtype=np.intp))

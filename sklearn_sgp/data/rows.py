@@ -1,11 +1,12 @@
 """Training rows as the learning code sees them: weighted, targets scaled, read in pieces."""
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
 _SUMMARY_ROWS = 10_000
-_MERGE_ROWS = 2048
+MERGE_ROWS = 2048
 
 
 def random_index(n_rows, size, rng):
@@ -32,6 +33,11 @@ def random_index(n_rows, size, rng):
         more = generator.integers(n_rows, size=size + size // 4 - len(index))
         index = np.union1d(index, more)
     return generator.permutation(index)[:size]
+
+
+def in_parts(array, sizes):
+    """An array in parts of these sizes; `numpy.split` takes ten times as long."""
+    return [array[lo:hi] for lo, hi in pairwise(np.append(0, np.cumsum(sizes)).tolist())]
 
 
 def each_weight(weight, n):
@@ -69,6 +75,8 @@ class Rows:
     counts : ndarray of shape (n,) or None
         How many observations each row is, where its weight is that times a precision of its noise;
         None where the weight is the count. See `with_precision`.
+    of_classes : bool
+        Whether outputs are the regressions of classes, where the weights of a row have two values.
     """
 
     X: np.ndarray
@@ -78,9 +86,15 @@ class Rows:
     y_scale: np.ndarray
     labels: np.ndarray | None = None
     counts: np.ndarray | None = None
+    of_classes: bool = False
 
     def __len__(self):
         return len(self.X)
+
+    def __sizeof__(self):
+        """Bytes of the arrays, by which a cluster decides what to move."""
+        arrays = (self.X, self.y, self.weight, self.labels, self.counts)
+        return object.__sizeof__(self) + sum(a.nbytes for a in arrays if a is not None)
 
     @property
     def observations(self):
@@ -102,6 +116,34 @@ class Rows:
     def total_weight(self):
         """Number of observations."""
         return _total(self.observations, len(self))
+
+    # Rows that live elsewhere (`sklearn_sgp.collections`) gather, or keep, what is asked for here.
+
+    def holding(self, index):
+        """These rows, where all of them are at hand to select some of these indices from."""
+        return self
+
+    def in_memory(self):
+        """These rows, in this process."""
+        return self
+
+    def resident(self):
+        """These rows, ready for many passes."""
+        return self
+
+    def without(self, index):
+        """The other rows."""
+        others = np.ones(len(self), dtype=bool)
+        others[index] = False
+        return self.select(np.flatnonzero(others))
+
+    def without_labels(self):
+        """These rows, as those of one block."""
+        return replace(self, labels=None)
+
+    def code_counts(self, n_codes):
+        """Weights of the rows with each code 0, 1, ..., where targets are codes of classes."""
+        return np.bincount(self.y[:, 0].astype(np.intp), self.weights[0], n_codes)
 
     def with_precision(self, precision):
         """These rows, the noise variance of each divided by its precision.
@@ -128,7 +170,7 @@ class Rows:
             for part in (self.weight, self.labels, self.counts)
         )
         X, y = self.X[index], self.y[index]
-        return Rows(X, y, weight, self.y_mean, self.y_scale, labels, counts)
+        return replace(self, X=X, y=y, weight=weight, labels=labels, counts=counts)
 
     def of_outputs(self, own):
         """The same rows with a slice of the outputs."""
@@ -150,7 +192,7 @@ class Rows:
         if any(rows.counts is not None for rows in parts):
             counts = _joined([rows.observations for rows in parts], parts)
         X, y = (np.concatenate(each) for each in zip(*((r.X, r.y) for r in parts), strict=True))
-        return Rows(X, y, weight, self.y_mean, self.y_scale, counts=counts)
+        return replace(self, X=X, y=y, weight=weight, labels=None, counts=counts)
 
     def chunks(self, size):
         """Successive pieces of at most ``size`` rows."""
@@ -204,6 +246,7 @@ class ConditionedRows:
     y = property(lambda self: self.rows.y)
     weight = property(lambda self: self.rows.weight)
     weights = property(lambda self: self.rows.weights)
+    of_classes = property(lambda self: self.rows.of_classes)
     targets = property(lambda self: self.rows.targets)
 
     def with_weight(self, weight):
@@ -230,12 +273,18 @@ def _total(weight, n):
     return float(n if weight is None else weight.sum(dtype=np.float64))
 
 
+def column_summary_step(n_rows):
+    """Every how many rows `column_mean_std` looks at one."""
+    return max(1, n_rows // _SUMMARY_ROWS)
+
+
 def column_mean_std(X, weight):
     """Weighted mean and standard deviation of the columns; 1 for a constant column.
 
-    A regular subsample stands in for very many rows.
+    A regular subsample stands in for very many rows. The mean of a constant column is its value, to
+    the last digit: what is left of 1e90 otherwise, 1e74, would be far away.
     """
-    step = max(1, len(X) // _SUMMARY_ROWS)
+    step = column_summary_step(len(X))
     sample = np.asarray(X[::step], dtype=np.float64)
     w = None if weight is None else weight[::step]
     if w is not None and not w.any():
@@ -243,7 +292,8 @@ def column_mean_std(X, weight):
     mean = np.average(sample, axis=0, weights=w)
     std = np.sqrt(np.average((sample - mean) ** 2, axis=0, weights=w))
     tiny = 1e-12 * np.maximum(np.abs(mean), np.abs(sample).max(axis=0))
-    return mean, np.where(std > tiny, std, 1.0)
+    constant = std <= tiny
+    return np.where(constant, sample[0], mean), np.where(constant, 1.0, std)
 
 
 def drop_zero_weight(X, y, weight, *more):
@@ -262,7 +312,7 @@ def merge_repeated(X, y, weight):
     and 30 columns scikit-learn's check failed, predictions differing by up to 0.6).
     """
     X, y, weight = drop_zero_weight(X, y, weight)
-    if len(X) > _MERGE_ROWS:
+    if len(X) > MERGE_ROWS:
         return X, y, weight
     _, first, inverse = np.unique(
         np.column_stack([X, y]), axis=0, return_index=True, return_inverse=True

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .checks import LARGEST, check_size
+from .checks import LARGEST, check_labels_present, check_size, not_sortable
 
 
 class Encoded(NamedTuple):
@@ -106,17 +106,36 @@ class Targets:
         if not normalize_y:
             return cls(ndim, np.zeros(t), np.ones(t))
         mean = np.average(y, axis=0, weights=weight)
-        scale = np.sqrt(np.average((y - mean) ** 2, axis=0, weights=weight))
-        rounding = 10 * np.finfo(np.float64).eps * np.abs(y).max(axis=0)
-        return cls(ndim, mean, np.where(scale > rounding, scale, 1.0))
+        variance = np.average((y - mean) ** 2, axis=0, weights=weight)
+        return cls(ndim, mean, _usable_scale(variance, np.abs(y).max(axis=0)))
 
     @classmethod
-    def fit_warped(cls, y, weight, warps, ndim=2):
-        """Centre and scale of warped targets; parameters as in `fit`."""
+    def fit_moments(cls, moments, normalize_y):
+        """The same from sums over the rows, where these are not at hand.
+
+        Parameters
+        ----------
+        moments : object
+            With ``mean``, ``variance`` and ``largest``, each of shape (t,), and ``ndim``.
+        normalize_y : bool or tuple of (mean, scale)
+
+        Returns
+        -------
+        targets : Targets
+        """
+        if normalize_y is True:
+            scale = _usable_scale(moments.variance, moments.largest)
+            return cls(moments.ndim, moments.mean, scale)
+        extremes = np.stack([-moments.largest, moments.largest])
+        return cls.fit(extremes, None, normalize_y, moments.ndim)
+
+    @classmethod
+    def fit_warped(cls, y, near, weight, warps, ndim=2):
+        """Centre and scale of warped targets, from those ``near``; parameters as in `fit`."""
         if all(warp.is_identity for warp in warps):
-            return cls.fit(y, weight, True, ndim)
+            return cls.fit(near, weight, True, ndim)
         blank = cls(ndim, np.zeros(y.shape[1]), np.ones(y.shape[1]), warps)
-        scaled = cls.fit(blank.warped(y), weight, True, ndim)
+        scaled = cls.fit(blank.warped(near), weight, True, ndim)
         return replace(scaled, warps=warps).of_rows(y, weight)
 
     @classmethod
@@ -138,7 +157,8 @@ class Targets:
 
         One value says nothing about how much a stream will vary, but its size has the right unit.
         """
-        constant, size = np.ptp(y, axis=0) == 0.0, np.abs(y).max(axis=0)
+        size = np.nanmax(np.abs(y), axis=0)  # each output was observed at least once
+        constant = np.nanmax(y, axis=0) == np.nanmin(y, axis=0)
         scale = np.where(constant & (size > 0.0), size, self.scale)
         return replace(self, scale=scale)
 
@@ -263,6 +283,12 @@ def observed_columns(y):
     return y
 
 
+def _usable_scale(variance, largest):
+    """Standard deviations; 1 where they are rounding errors of values of that size."""
+    scale, rounding = np.sqrt(variance), 10 * np.finfo(np.float64).eps * largest
+    return np.where(scale > rounding, scale, 1.0)
+
+
 def _observed(y, weight):
     """Weights of the rows in which each output was observed, (t,), and of all rows."""
     weight = np.ones(len(y)) if weight is None else weight
@@ -331,7 +357,11 @@ class ClassLabels:
 
     def positions(self, y):
         """Position of each label in the classes, or a ValueError."""
-        unknown = np.setdiff1d(y, self.classes)
+        try:
+            unknown = np.setdiff1d(y, self.classes)
+        except TypeError as error:
+            check_labels_present("y", y)
+            raise ValueError(not_sortable("y", y)) from error
         if len(unknown):
             raise ValueError(
                 f"y must hold labels among the classes {self.classes.tolist()}. Got also "

@@ -138,8 +138,8 @@ class AnytimeSGPClassifier(ClassBlocks, BlockLearning, BlockClassPredictions, Sp
         a dataframe's categorical type. Their values become codes: all numbers, all strings, or,
         if they are of several kinds in the first rows, compared as strings. Missing values are one
         category, and each value that the first rows do not have is one of its own. With
-        ``kernel=None`` each category has a level, and with ``max_iter`` above 20 a function of the
-        other columns, as far as the objective gains by that; any other kernel should have a
+        ``kernel=None`` each category has a level and a function of the other columns, the latter,
+        where kernels are compared, if the objective gains by it; any other kernel should have a
         :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
 
     jitter : float, default=1e-8
@@ -168,8 +168,9 @@ class AnytimeSGPClassifier(ClassBlocks, BlockLearning, BlockClassPredictions, Sp
         The concentration.
 
     temperature_ : float
-        What functions are divided by: 1 unless another one gains 0.005 nats a row left out of near
-        ones, and more than the standard error of that. Always 1 without near rows.
+        What functions are divided by: 1 unless another one gains 0.005 nats a row that is left
+        out, and more than the standard error of that. Rows are left out of near ones or, of 8,192
+        rows and more without ``max_time``, held out. Always 1 without near rows.
 
     kernel_ : Kernel
         The kernel with learned parameters, in the form in which it was given.
@@ -201,6 +202,10 @@ class AnytimeSGPClassifier(ClassBlocks, BlockLearning, BlockClassPredictions, Sp
 
     is_categorical_ : ndarray of shape (n_features_in_,) or None
         Which columns are categories by ``categorical_features``.
+
+    categories_ : list of ndarray or None
+        For each of these columns its values so far, in the order of their codes, which
+        ``inducing_points_`` have. None is a missing value, or a code that no value has.
 
     jitter_ : float
         The value of ``jitter`` that was used.

@@ -131,7 +131,8 @@ class AnytimeSGPRegressor(RegressionBlocks, BlockPredictions, SparseGPRegressor)
         centre and the scale. Before that, "yeo-johnson" transforms each column of y by the power of
         scikit-learn's ``PowerTransformer``, "warped" by a monotone function that is learned with
         kernel and noise, or given these if ``optimizer=None``. Predictions stay in units of y. If
-        rows come in batches, the first batch decides.
+        rows come in batches, the first batch decides. With a likelihood for outliers a target is
+        taken for at most 148 median absolute deviations from the median here.
 
     copy_X : bool, default=True
         Whether models that keep training rows, PITC to VIF, keep a copy of them. With False they
@@ -143,8 +144,8 @@ class AnytimeSGPRegressor(RegressionBlocks, BlockPredictions, SparseGPRegressor)
         a dataframe's categorical type. Their values become codes: all numbers, all strings, or,
         if they are of several kinds in the first rows, compared as strings. Missing values are one
         category, and each value that the first rows do not have is one of its own. With
-        ``kernel=None`` each category has a level, and with ``max_iter`` above 20 a function of the
-        other columns, as far as the objective gains by that; any other kernel should have a
+        ``kernel=None`` each category has a level and a function of the other columns, the latter,
+        where kernels are compared, if the objective gains by it; any other kernel should have a
         :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
 
     jitter : float, default=1e-8
@@ -202,6 +203,10 @@ class AnytimeSGPRegressor(RegressionBlocks, BlockPredictions, SparseGPRegressor)
 
     is_categorical_ : ndarray of shape (n_features_in_,) or None
         Which columns are categories by ``categorical_features``.
+
+    categories_ : list of ndarray or None
+        For each of these columns its values so far, in the order of their codes, which
+        ``inducing_points_`` have. None is a missing value, or a code that no value has.
 
     jitter_ : float
         The value of ``jitter`` that was used.

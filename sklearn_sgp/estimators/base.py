@@ -2,31 +2,23 @@
 
 import copy
 import functools
-import warnings
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from .._compat import (
     CallbackSupportMixin,
     Interval,
     StrOptions,
-    check_sample_weight,
-    validate_data,
 )
 from .._linalg import NotPositiveDefiniteError
 from .._parallel import resolved_jobs
-from .._version import __version__
-from ..data.categories import CategoryCodes, InputColumns
-from ..data.checks import check_size
+from .._saved import SavedWithVersion
 from ..data.rows import make_rows
 from ..data.targets import read_only_copy
 from ..fitting.fingerprints import fingerprint
@@ -34,11 +26,11 @@ from ..fitting.inference import inference_for
 from ..fitting.partial_fit import add_rows, more_inducing_inputs
 from ..fitting.problem import Problem, Settings
 from ..fitting.starting_values import Choices, start
-from ..kernels.categories._binding import check_seen_codes
 from ..likelihoods._names import has_sites, regression_likelihood
 from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
 from ..row_noise.alternation import learn_with_row_noise
+from .inputs.validation import InputValidation
 
 # What `partial_fit` takes from the first batch; "inducing" only where it is an array.
 FIXED_AFTER_FIT = (
@@ -76,7 +68,6 @@ SHARED_CONSTRAINTS = {
     "verbose": ["verbose"],
 }
 
-
 _ILL_CONDITIONED = (
     "The covariances of a fit must be positive definite and its bound finite, in floating point. "
     "Got: {}. Scale sample_weight so that 1 is its mean, raise the lower bound of the noise "
@@ -111,83 +102,17 @@ def transactional(method):
     return guarded
 
 
-class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
+class BaseSparseGP(SavedWithVersion, InputValidation, CallbackSupportMixin, BaseEstimator):
     """The base of all estimators.
 
     A fitted estimator holds ``_result``, a `fitting.problem.FitResult`, and ``_targets``, a
     `data.targets.Targets` or `ClassLabels`.
     """
 
-    _category_codes = n_latent = None  # where the latter is no parameter
+    n_latent = None  # where it is no parameter
     _ties_length_scales = False  # those of the default kernel
     n_restarts_optimizer = 0  # where it is no parameter
     _fixed_after_fit = FIXED_AFTER_FIT
-
-    # ---- Pickles
-
-    def __getstate__(self):
-        return {**super().__getstate__(), "_sklearn_sgp_version": __version__}
-
-    def __setstate__(self, state):
-        state = dict(state)
-        version = state.pop("_sklearn_sgp_version", "unknown")
-        if version != __version__:
-            warnings.warn(
-                InconsistentVersionWarning(
-                    estimator_name=type(self).__name__,
-                    current_sklearn_version=__version__,
-                    original_sklearn_version=version,
-                ),
-                stacklevel=2,
-            )
-        super().__setstate__(state)
-
-    # ---- Validation
-
-    def _validated(self, X, y, sample_weight, *, reset, **check_y):
-        """Return checked inputs, targets and weights. Weights of None stay None."""
-        if issparse(y):
-            raise TypeError("y must be a dense array. Got a sparse one: pass y.toarray().")
-        X = self._coded(X, reset=reset, learns=True, weight=sample_weight)
-        dtype = [np.float64, np.float32]
-        X, y = validate_data(self, X, y, reset=reset, order=None, dtype=dtype, **check_y)
-        self._check_inputs(X, reset=reset)
-        if sample_weight is not None:
-            sample_weight = check_sample_weight(sample_weight, X, dtype=np.float64)
-            check_size("sample_weight", sample_weight)
-        return X, y, sample_weight
-
-    def _validated_inputs(self, X):
-        check_is_fitted(self, "_result")
-        X = self._coded(X, reset=False)
-        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
-        self._check_inputs(X, reset=False)
-        return X
-
-    def _coded(self, X, *, reset, learns=False, weight=None):
-        """Return X with codes in its columns of categories, which a first batch decides."""
-        if reset:
-            given = None if issparse(X) else self.categorical_features
-            self._category_codes = None if given is None else CategoryCodes.fit(X, given, weight)
-        if self._category_codes is None or issparse(X):
-            return X
-        if not reset and hasattr(X, "columns") and hasattr(self, "feature_names_in_"):
-            validate_data(self, X, reset=False, skip_check_array=True)  # an error of names is first
-        if learns:
-            self._category_codes = self._category_codes.extended(X, weight)
-        return self._category_codes.transform(X)
-
-    def _check_inputs(self, X, *, reset):
-        """Refuse too large numbers, and what is no code where the kernel wants categories."""
-        check_size("X", X)
-        if not reset:
-            check_seen_codes(self._result.parameters.expression, X, self._input_columns())
-
-    def _input_columns(self):
-        """Return names and categories of the columns of the first batch."""
-        names, codes = getattr(self, "feature_names_in_", None), self._category_codes
-        coded = () if codes is None else (codes.columns, codes.first_keys)
-        return InputColumns(None if names is None else tuple(names), *coded)
 
     # ---- Learning
 
@@ -269,11 +194,10 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
     def _problem(self, data, clock, *, previous=None, labels=None, choose=None):
         """Make the `Problem` of a fit, or of its first batch."""
         rng = check_random_state(self.random_state)
-        rows = self._first_rows(data, labels)
+        rows, settings = self._first_rows(data, labels), self._settings()
         started = start(rows, self._choices(), data.likelihood, rng, previous, choose)
         inference = self._inference(data.likelihood, data.targets.n_outputs)
-        settings, trace = self._settings(), Trace(clock)
-        return Problem(rows, started, inference, settings, trace, rng, data.n_samples)
+        return Problem(rows, started, inference, settings, Trace(clock), rng, data.n_samples)
 
     _inference = staticmethod(inference_for)  # how q(u) is found
 
@@ -282,7 +206,9 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
         return self._settings()
 
     def _first_rows(self, data, labels):
-        """Make the `Rows` of a fit, or of its first batch."""
+        """Make the `Rows` of a fit, or of its first batch; a collection has them made."""
+        if data.y is None:
+            return data.X
         return make_rows(data.X, data.y, data.weight, data.targets, labels)
 
     def _snapshot(self, problem, learner, targets, parameters):
@@ -311,7 +237,7 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
     def _fingerprints(self):
         """Return fingerprints of the parameters that later batches cannot change."""
         given = {name: getattr(self, name) for name in self._fixed_after_fit if hasattr(self, name)}
-        if "inducing" in given and isinstance(self.inducing, str):
+        if isinstance(given.get("inducing"), str):
             given["inducing"] = "chosen"
         return {name: fingerprint(value) for name, value in given.items()}
 
@@ -327,18 +253,18 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
 
     def _add_to_posterior(self, rows, clock):
         """Add a later batch of `partial_fit` to a posterior that rests on independent rows."""
-        before, settings = self._result, self._later_settings()
+        before, rng = self._result, check_random_state(self.random_state)
         rows, noise = self._with_precisions(rows)
-        rng = check_random_state(self.random_state)
         new_Z = more_inducing_inputs(self.inducing, self.n_inducing, rows, before.parameters, rng)
         result = add_rows(
             before,
             rows,
-            settings=settings,
+            settings=self._later_settings(),
             inference=self._inference(before.start.likelihood, self._targets.n_outputs),
             clock=clock,
             total_samples=self.total_samples,
             new_Z=new_Z,
+            n_inducing=max(self.n_inducing, len(before.parameters.Z)),
         )
         result = result if noise is None else result.with_noise(noise)
         self._store(result, self._targets, result.weight)
@@ -381,6 +307,7 @@ class BaseSparseGP(CallbackSupportMixin, BaseEstimator):
             "inducing_points_": read_only_copy(result.parameters.Z),
             "objective_": result.objective - weight * targets.log_scale,
             "is_categorical_": self._input_columns().mask(result.parameters.Z.shape[1]),
+            "categories_": None if self._category_codes is None else self._category_codes.values,
             "jitter_": result.jitter,
             "n_iter_": result.n_iter,
             "n_steps_": result.n_steps,

@@ -1,7 +1,6 @@
 """StreamingSGPClassifier: streaming sparse GP classification (Bui, Nguyen & Turner 2017)."""
 
 import numpy as np
-from sklearn.utils.validation import column_or_1d
 
 from .._compat import _fit_context
 from ..optimize.progress import Clock
@@ -103,8 +102,8 @@ class StreamingSGPClassifier(StreamBatches, SparseGPClassifier):
         a dataframe's categorical type. Their values become codes: all numbers, all strings, or,
         if they are of several kinds in the first rows, compared as strings. Missing values are one
         category, and each value that the first rows do not have is one of its own. With
-        ``kernel=None`` each category has a level, and with ``max_iter`` above 20 a function of the
-        other columns, as far as the objective gains by that; any other kernel should have a
+        ``kernel=None`` each category has a level and a function of the other columns, the latter,
+        where kernels are compared, if the objective gains by it; any other kernel should have a
         :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
 
     jitter : float, default=1e-8
@@ -165,6 +164,10 @@ class StreamingSGPClassifier(StreamBatches, SparseGPClassifier):
 
     is_categorical_ : ndarray of shape (n_features_in_,) or None
         Which columns are categories by ``categorical_features``.
+
+    categories_ : list of ndarray or None
+        For each of these columns its values so far, in the order of their codes, which
+        ``inducing_points_`` have. None is a missing value, or a code that no value has.
 
     jitter_ : float
         The value of ``jitter`` that was used.
@@ -343,14 +346,12 @@ class StreamingSGPClassifier(StreamBatches, SparseGPClassifier):
             a parameter has changed that needs a new ``fit``. The estimator is then as before, and
             the next batch can come.
         """
-        first = not hasattr(self, "_result")
-        X, y, weight = self._checked(X, y, sample_weight, reset=first)
+        first, known = not hasattr(self, "_result"), self._known_classes(classes)
+        X, y, weight = self._checked(X, y, sample_weight, reset=first, classes=known)
         if first:
-            self.classes_ = np.unique(y if classes is None else column_or_1d(classes))
-        else:
-            self._targets.check_same(classes)
+            self.classes_ = np.unique(y) if known is None else known
         self._take_batch(X, y, weight, Clock(self.max_time))
         return self
 
     def _encoded_batch(self, X, y, weight):
-        return self._encoded(X, y, weight, self.classes_)
+        return self._encoded(X, y, weight, classes=self.classes_)

@@ -1,16 +1,15 @@
 """StreamingSGPRegressor: streaming sparse GP regression (Bui, Nguyen & Turner 2017)."""
 
-from numbers import Real
+from numbers import Integral, Real
 
-from .._compat import Interval, _fit_context
-from ..data.rows import drop_zero_weight
-from ..optimize.progress import Clock
-from .base import transactional
+from .._compat import Interval
+from ..predictions.mixed.regression import MixedPredictions
+from .in_batches.mixed_outputs import MixedOutputs
 from .stream_batches import STREAM_CONSTRAINTS, RegressionStream
 from .tasks import REGRESSION_LIKELIHOODS, REGRESSOR_CONSTRAINTS, SparseGPRegressor
 
 
-class StreamingSGPRegressor(RegressionStream, SparseGPRegressor):
+class StreamingSGPRegressor(MixedOutputs, MixedPredictions, RegressionStream, SparseGPRegressor):
     """Sparse Gaussian process regression for a stream of rows, each seen once.
 
     Every batch chooses its inducing inputs from the old ones and its rows, learns kernel, noise and
@@ -46,6 +45,13 @@ class StreamingSGPRegressor(RegressionStream, SparseGPRegressor):
         propagation, and a value between gives Power-EP. The factor of the old posterior has a power
         of at least 0.5, which matters if inducing inputs are dropped. Likelihoods other than
         Gaussian noise take 0 only.
+
+    n_latent : int, default=None
+        None means that columns of y are independent outputs. A number is that of latent functions
+        which all outputs mix, ``f = W g`` with W the ``mixing_``, at most as many as outputs: they
+        share strength, and a target that is NaN was not observed, in ``log_density``, too. The
+        noise must be Gaussian, ``alpha_divergence`` 0, and the first batch must have observations
+        of each output.
 
     forget_factor : float, default=1.0
         Power to which each batch raises the old posterior's information. Below 1 the past fades.
@@ -127,15 +133,16 @@ class StreamingSGPRegressor(RegressionStream, SparseGPRegressor):
         centre and the scale. Before that, "yeo-johnson" transforms each column of y by the power of
         scikit-learn's ``PowerTransformer``, "warped" by a monotone function that is learned with
         kernel and noise, or given these if ``optimizer=None``. Predictions stay in units of y. If
-        rows come in batches, the first batch decides.
+        rows come in batches, the first batch decides. With a likelihood for outliers a target is
+        taken for at most 148 median absolute deviations from the median here.
 
     categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
         Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of
         a dataframe's categorical type. Their values become codes: all numbers, all strings, or,
         if they are of several kinds in the first rows, compared as strings. Missing values are one
         category, and each value that the first rows do not have is one of its own. With
-        ``kernel=None`` each category has a level, and with ``max_iter`` above 20 a function of the
-        other columns, as far as the objective gains by that; any other kernel should have a
+        ``kernel=None`` each category has a level and a function of the other columns, the latter,
+        where kernels are compared, if the objective gains by it; any other kernel should have a
         :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
 
     jitter : float, default=1e-8
@@ -167,6 +174,13 @@ class StreamingSGPRegressor(RegressionStream, SparseGPRegressor):
     noise_variance_ : float or ndarray of shape (n_targets,)
         Learned noise variance, for each output its own, in units of normalised targets, for
         likelihoods with noise.
+
+    mixing_ : ndarray of shape (n_targets, n_latent) or None
+        Weights of the latent functions in the outputs, in units of normalised targets, up to a
+        rotation. None without ``n_latent``.
+
+    output_correlation_ : ndarray of shape (n_targets, n_targets) or None
+        Correlations of the outputs' functions under the prior. None without ``n_latent``.
 
     inducing_points_ : ndarray of shape (n_inducing, n_features)
         Inducing inputs, in units of X.
@@ -204,6 +218,10 @@ class StreamingSGPRegressor(RegressionStream, SparseGPRegressor):
 
     is_categorical_ : ndarray of shape (n_features_in_,) or None
         Which columns are categories by ``categorical_features``.
+
+    categories_ : list of ndarray or None
+        For each of these columns its values so far, in the order of their codes, which
+        ``inducing_points_`` have. None is a missing value, or a code that no value has.
 
     jitter_ : float
         The value of ``jitter`` that was used.
@@ -255,6 +273,7 @@ class StreamingSGPRegressor(RegressionStream, SparseGPRegressor):
         | {
             "likelihood": REGRESSION_LIKELIHOODS,
             "alpha_divergence": [Interval(Real, 0, 1, closed="both")],
+            "n_latent": [None, Interval(Integral, 1, None, closed="left")],
         }
     )
 
@@ -264,6 +283,7 @@ class StreamingSGPRegressor(RegressionStream, SparseGPRegressor):
         *,
         likelihood="gaussian",
         alpha_divergence=0.0,
+        n_latent=None,
         forget_factor=1.0,
         trust_region=1.0,
         min_inducing=None,
@@ -293,6 +313,7 @@ class StreamingSGPRegressor(RegressionStream, SparseGPRegressor):
         self.kernel = kernel
         self.likelihood = likelihood
         self.alpha_divergence = alpha_divergence
+        self.n_latent = n_latent
         self.forget_factor = forget_factor
         self.trust_region = trust_region
         self.min_inducing = min_inducing
@@ -318,77 +339,3 @@ class StreamingSGPRegressor(RegressionStream, SparseGPRegressor):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-
-    @transactional
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
-        """Learn from all rows in one pass, in their order, as if they came in batches.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs.
-
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets. Several columns are independent outputs with a shared kernel, each with a noise
-            variance of its own.
-
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight 2 counts a row twice, weight 0 leaves it out.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            If inputs or parameters are not valid. The estimator is then as before.
-        """
-        X, y, weight = self._checked(X, y, sample_weight, reset=True)
-        self._fit_stream(*drop_zero_weight(X, y, weight))
-        return self
-
-    @transactional
-    @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y, sample_weight=None):
-        """Learn from one more batch.
-
-        The first batch decides starting values and the scaling of the targets, so it should have a
-        few hundred rows. Later batches may have any size. If the kernel is learned, rows are kept
-        until there are 25 of positive weight, and the stream begins anew with each batch until
-        then. What is learned from a few rows at a time is not sure: with batches of 10 rows, 90 %
-        bands hold about 86 % of the rows.
-
-        ``kernel``, ``likelihood``, ``optimize_inducing``, ``noise_variance``,
-        ``noise_variance_bounds``, ``normalize_y`` and ``categorical_features`` are those of the
-        first batch: a change of one of them needs a new ``fit``. Other parameters may change
-        between batches.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs.
-
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets.
-
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight 2 counts a row twice, weight 0 leaves it out.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            If inputs or parameters are not valid, or if a parameter has changed that needs a new
-            ``fit``. The estimator is then as before, and the next batch can come.
-        """
-        first = not hasattr(self, "_result")
-        X, y, weight = self._checked(X, y, sample_weight, reset=first)
-        self._take_batch(X, y, weight, Clock(self.max_time))
-        return self

@@ -2,15 +2,14 @@
 
 from numbers import Integral
 
-import numpy as np
-from sklearn.utils.validation import column_or_1d
-
 from .._compat import FitProgress, Interval, StrOptions, _fit_context
+from ..collections.detection import any_collection
 from ..fitting import stages
 from ..fitting.partial_fit import scaled_to_total
 from ..optimize.progress import Clock
 from .base import SHARED_CONSTRAINTS, transactional
-from .tasks import CLASSIFICATION_LIKELIHOODS, SparseGPClassifier
+from .in_collections.learning import encoded_labels
+from .tasks import CLASSIFICATION_LIKELIHOODS, SparseGPClassifier, check_labels
 
 
 class SVGPClassifier(SparseGPClassifier):
@@ -100,8 +99,8 @@ class SVGPClassifier(SparseGPClassifier):
         a dataframe's categorical type. Their values become codes: all numbers, all strings, or,
         if they are of several kinds in the first rows, compared as strings. Missing values are one
         category, and each value that the first rows do not have is one of its own. With
-        ``kernel=None`` each category has a level, and with ``max_iter`` above 20 a function of the
-        other columns, as far as the objective gains by that; any other kernel should have a
+        ``kernel=None`` each category has a level and a function of the other columns, the latter,
+        where kernels are compared, if the objective gains by it; any other kernel should have a
         :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
 
     jitter : float, default=1e-8
@@ -156,6 +155,10 @@ class SVGPClassifier(SparseGPClassifier):
 
     is_categorical_ : ndarray of shape (n_features_in_,) or None
         Which columns are categories by ``categorical_features``.
+
+    categories_ : list of ndarray or None
+        For each of these columns its values so far, in the order of their codes, which
+        ``inducing_points_`` have. None is a missing value, or a code that no value has.
 
     jitter_ : float
         The value of ``jitter`` that was used.
@@ -286,7 +289,9 @@ class SVGPClassifier(SparseGPClassifier):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Inputs.
+            Inputs. A dask array or dataframe, or a data set of HDF5 or Zarr, is read partition by
+            partition (``docs/large_data.md``); ``y`` and ``sample_weight`` may be dask collections,
+            too.
 
         y : array-like of shape (n_samples,)
             Labels, such as strings or integers, that can be sorted.
@@ -303,11 +308,17 @@ class SVGPClassifier(SparseGPClassifier):
         ------
         ValueError
             If inputs or parameters are not valid. The estimator is then as before.
+
+        RuntimeError
+            If the workers that hold a dask collection are gone. The estimator is then as before.
         """
         clock = Clock(self.max_time)
-        X, y, weight = self._checked(X, y, sample_weight, reset=True)
-        data, progress = self._encoded(X, y, weight, np.unique(y)), FitProgress(self, X, y)
-        self._learn(data, progress, clock, stages.learn)
+        if any_collection(X, y, sample_weight):
+            data = encoded_labels(self, X, y, sample_weight, check_labels)
+        else:
+            X, y, weight = self._checked(X, y, sample_weight, reset=True)
+            data = self._encoded(X, y, weight)
+        self._learn(data, FitProgress(self, X, y), clock, stages.learn)
         return self
 
     @transactional
@@ -316,9 +327,10 @@ class SVGPClassifier(SparseGPClassifier):
         """Learn from one more batch of rows.
 
         The first batch decides inducing inputs and starting values, so it should be large and mixed
-        and should hold all classes. Each later batch adds its rows to the posterior. It also moves
-        kernel and inducing inputs by one stochastic step for every ``batch_size`` rows, unless
-        ``optimizer=None``. After ``max_steps`` of these steps or most of ``max_time``, the rows of
+        and should hold all classes; kernel and inducing inputs stay where they start if it holds
+        one. Each later batch adds its rows to the posterior. It also moves kernel and inducing
+        inputs by one stochastic step for every ``batch_size`` rows, unless ``optimizer=None``.
+        After ``max_steps`` of these steps or most of ``max_time``, the rows of
         the batch that are left only join the posterior, or with ``total_samples`` are left out. If
         batches are sorted by class or by inputs, `StreamingSGPClassifier` is better, as it learns
         anew from each batch.
@@ -355,15 +367,12 @@ class SVGPClassifier(SparseGPClassifier):
         """
         self._check_class_weight_of_batches()
         clock, first = Clock(self.max_time), not hasattr(self, "_result")
-        known = None if classes is None else np.unique(column_or_1d(classes))
+        known = self._known_classes(classes)
         if not first:
-            self._targets.check_same(known)
             self._check_same_parameters()
-            known = self.classes_
         X, y, weight = self._checked(X, y, sample_weight, reset=first, classes=known)
         if first:
-            known = np.unique(y) if known is None else known
-            data, progress = self._encoded(X, y, weight, known), FitProgress(self, X, y)
+            data, progress = self._encoded(X, y, weight, classes=known), FitProgress(self, X, y)
             self._learn(data, progress, clock, stages.learn)
             if self.total_samples is not None:
                 self._result = scaled_to_total(self._result, self.total_samples)

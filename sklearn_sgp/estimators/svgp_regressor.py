@@ -2,6 +2,8 @@
 
 from numbers import Integral
 
+from sklearn.gaussian_process.kernels import Kernel
+
 from .._compat import Interval
 from ..predictions.marginal_likelihood import MarginalLikelihood
 from ..predictions.mixed.regression import MixedPredictions
@@ -29,7 +31,7 @@ class SVGPRegressor(
 
     Parameters
     ----------
-    kernel : Kernel, default=None
+    kernel : Kernel or list of Kernel, default=None
         Any kernel of :mod:`sklearn.gaussian_process.kernels`, sums, products and powers of them, or
         :class:`~sklearn_sgp.kernels.Columns`. ``WhiteKernel`` terms of the outermost sum are the
         noise. None means one with length scales for each column, whose starting values and bounds
@@ -37,7 +39,8 @@ class SVGPRegressor(
         ``RBF()``, ``Matern(nu=1.5)``, or ``RBF()`` and a rough part, ``Matern(nu=0.5)``, by their
         bounds after 20 iterations; the first of these without learning, with "adam" or where
         ``max_iter`` is 20 or less. The kernel refers to normalised targets (see ``normalize_y``)
-        and to inputs in their own units.
+        and to inputs in their own units. With ``n_latent=Q`` a list of Q kernels gives each latent
+        function one of its own.
 
     likelihood : {"gaussian", "student_t", "heteroscedastic", "heteroscedastic_student_t", "auto", \
             "poisson"} or instance, default="gaussian"
@@ -126,15 +129,16 @@ class SVGPRegressor(
         centre and the scale. Before that, "yeo-johnson" transforms each column of y by the power of
         scikit-learn's ``PowerTransformer``, "warped" by a monotone function that is learned with
         kernel and noise, or given these if ``optimizer=None``. Predictions stay in units of y. If
-        rows come in batches, the first batch decides.
+        rows come in batches, the first batch decides. With a likelihood for outliers a target is
+        taken for at most 148 median absolute deviations from the median here.
 
     categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
         Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of
         a dataframe's categorical type. Their values become codes: all numbers, all strings, or,
         if they are of several kinds in the first rows, compared as strings. Missing values are one
         category, and each value that the first rows do not have is one of its own. With
-        ``kernel=None`` each category has a level, and with ``max_iter`` above 20 a function of the
-        other columns, as far as the objective gains by that; any other kernel should have a
+        ``kernel=None`` each category has a level and a function of the other columns, the latter,
+        where kernels are compared, if the objective gains by it; any other kernel should have a
         :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
 
     jitter : float, default=1e-8
@@ -201,6 +205,10 @@ class SVGPRegressor(
     is_categorical_ : ndarray of shape (n_features_in_,) or None
         Which columns are categories by ``categorical_features``.
 
+    categories_ : list of ndarray or None
+        For each of these columns its values so far, in the order of their codes, which
+        ``inducing_points_`` have. None is a missing value, or a code that no value has.
+
     jitter_ : float
         The value of ``jitter`` that was used.
 
@@ -263,6 +271,7 @@ class SVGPRegressor(
     """
 
     _parameter_constraints = REGRESSOR_CONSTRAINTS | {
+        "kernel": [None, Kernel, list],
         "likelihood": REGRESSION_LIKELIHOODS,
         "total_samples": [None, Interval(Integral, 1, None, closed="left")],
         "n_latent": [None, Interval(Integral, 1, None, closed="left")],
@@ -272,7 +281,7 @@ class SVGPRegressor(
     _ties_length_scales = True
 
     def _default_kernels(self):
-        return "smooth"
+        return "one" if self.optimizer == "adam" else "smooth"
 
     def __init__(
         self,

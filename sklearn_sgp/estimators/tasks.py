@@ -1,5 +1,7 @@
 """The two tasks, regression and classification: how targets or labels are checked and encoded."""
 
+from dataclasses import replace
+from functools import partial
 from numbers import Real
 
 import numpy as np
@@ -9,6 +11,8 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._compat import HasMethods, Interval, StrOptions
+from ..data.checks import check_labels_present, not_sortable, sorted_labels
+from ..data.heavy_tails import brought_in
 from ..data.rows import drop_zero_weight, make_rows, merge_repeated
 from ..data.targets import ClassLabels, Encoded, Targets, count_samples, target_columns
 from ..likelihoods._names import (
@@ -18,6 +22,7 @@ from ..likelihoods._names import (
     regression_likelihood,
     warps_targets,
 )
+from ..optimize.parameters import ParameterSpace
 from ..predictions.classification import ClassPredictions
 from ..predictions.regression import RegressionPredictions
 from ..row_noise.found_noise import squared_errors
@@ -31,6 +36,9 @@ REGRESSOR_CONSTRAINTS = SHARED_CONSTRAINTS | {
 }
 # Share of a time budget in which a warp of the targets is learned.
 WARP_SHARE = 0.2
+# Targets further from the median, in its usual deviations, count as so far where the centre and
+# scale of targets with outliers are found.
+FURTHEST = 100.0
 REGRESSION_LIKELIHOODS = [
     StrOptions(set(REGRESSION)),
     HasMethods(["moments"]),
@@ -50,7 +58,7 @@ class SparseGPRegressor(MultiOutputMixin, RegressorMixin, RegressionPredictions,
         """Return validated inputs, targets and weights."""
         return self._validated(X, y, sample_weight, reset=reset, multi_output=True, y_numeric=True)
 
-    def _encoded(self, X, y, weight, merges=True):
+    def _encoded(self, X, y, weight, *, merges=True):
         """Merge repeated rows of a first batch, and find the scaling of its targets."""
         n_samples, ndim, y = count_samples(X, weight), y.ndim, target_columns(y)
         if merges:
@@ -61,10 +69,13 @@ class SparseGPRegressor(MultiOutputMixin, RegressorMixin, RegressionPredictions,
         normalize_y = self.normalize_y if likelihood.scales_targets else False
         if normalize_y is True and warps_targets(likelihood):
             normalize_y = "warped"
+        # one target of any size must not be the unit of all others, where noise has a word for it
+        near = brought_in(y, FURTHEST) if likelihood.allows_outliers else y
         if isinstance(normalize_y, str):
-            targets = Targets.fit_warped(y, weight, self._warps(X, y, weight, normalize_y), ndim)
+            warps = self._warps(X, near, weight, normalize_y)
+            targets = Targets.fit_warped(y, near, weight, warps, ndim)
         else:
-            targets = Targets.fit(y, weight, normalize_y, ndim)
+            targets = Targets.fit(near, weight, normalize_y, ndim)
         return Encoded(X, targets.warped(y), weight, targets, likelihood, n_samples)
 
     def _warps(self, X, y, weight, kind):
@@ -116,8 +127,16 @@ class SparseGPClassifier(ClassifierMixin, ClassPredictions, BaseSparseGP):
 
     def _with_class_weights(self, X, y, sample_weight, *, reset, classes=None):
         """As `_checked`, with all rows."""
-        X, y, weight = self._validated(X, y, sample_weight, reset=reset, multi_output=False)
-        _check_labels(y)
+        given = y
+        try:
+            X, y, weight = self._validated(X, y, sample_weight, reset=reset, multi_output=False)
+            check_labels(y)
+        except ValueError:
+            if given is not None:
+                check_labels_present("y", given)  # says more where that is the reason
+            raise
+        if y.dtype.kind == "U" and not hasattr(given, "dtype"):
+            check_labels_present("y", given)  # a NaN among strings is "nan" now
         if self.class_weight is not None:
             weight = np.ones(len(y)) if weight is None else weight.copy()
             counts = weight > 0.0  # other rows may have any label
@@ -129,6 +148,14 @@ class SparseGPClassifier(ClassifierMixin, ClassPredictions, BaseSparseGP):
                 f"{self.class_weight!r}, which with sample_weight leaves none."
             )
         return X, y, weight
+
+    def _known_classes(self, classes):
+        """Return the sorted ``classes`` of a batch, which later ones must not change, or None."""
+        known = None if classes is None else sorted_labels("classes", classes)
+        if hasattr(self, "_result"):
+            self._targets.check_same(known)
+            return self.classes_
+        return known
 
     def _check_class_weight_of_batches(self):
         """Refuse frequencies of classes that batches do not know."""
@@ -152,29 +179,58 @@ class SparseGPClassifier(ClassifierMixin, ClassPredictions, BaseSparseGP):
         total = np.bincount(place, weight, len(classes))  # not the rows of scikit-learn 1.6
         return (weight.sum() / (len(classes) * total[place])) if len(place) else np.empty(0)
 
-    def _encoded(self, X, y, weight, classes):
+    def _encoded(self, X, y, weight, *, classes=None, merges=True):
         """Encode the labels of a first batch, and merge its repeated rows."""
-        n_samples = count_samples(X, weight)
+        n_samples, classes = count_samples(X, weight), known_or_present(classes, y, weight)
         likelihood = classification_likelihood(self.likelihood, classes)
         labels = ClassLabels(classes, likelihood)
-        X, place, weight = merge_repeated(X, labels.positions(y), weight)
+        X, place, weight, of_class = placed(labels, X, y, weight, merges)
         y = likelihood.codes(place)
-        of_class = np.bincount(place, weights=weight, minlength=len(classes))
-        likelihood = likelihood.for_classes(of_class.astype(np.float64)).initialized(y, weight)
+        likelihood = likelihood.for_classes(of_class).initialized(y, weight)
         return Encoded(X, y, weight, labels, likelihood, n_samples)
 
     def _later_rows(self, X, y, weight):
         """Make the `Rows` of a later batch."""
         return make_rows(X, self._targets.encode(y), weight, self._targets)
 
+    def _learn(self, data, progress, clock, learner, *, labels=None):
+        if data.y is not None:  # collections have all rows, and with them all classes
+            learner = partial(_of_informative, learner=learner, targets=data.targets)
+        super()._learn(data, progress, clock, learner, labels=labels)
 
-def _check_labels(y):
-    """Refuse what is no label, and labels that cannot be sorted, such as None among words."""
+
+def _of_informative(problem, learner, targets):
+    """What is learned; of a first batch with labels of one class q(u) alone."""
+    if not targets.is_informative(problem.rows):
+        fixed = replace(problem.start, space=ParameterSpace(()))
+        problem = replace(problem, start=fixed)
+    return learner(problem)
+
+
+def known_or_present(classes, y, weight):
+    """The classes, or those of the rows of positive weight where none are known."""
+    if classes is not None:
+        return classes
+    return np.unique(y if weight is None else y[weight > 0.0])
+
+
+def placed(labels, X, y, weight, merges):
+    """Rows with the positions of their classes, and the total weight of each class, (C,).
+
+    Repeated rows are merged if so wished. Labels of rows of weight zero may be anything.
+    """
+    known = y if weight is None else np.where(weight > 0.0, y, labels.classes[0])
+    place = labels.positions(known)
+    if merges:
+        X, place, weight = merge_repeated(X, place, weight)
+    of_class = np.bincount(place, weights=weight, minlength=labels.n_outputs)
+    return X, place, weight, of_class.astype(np.float64)
+
+
+def check_labels(y):
+    """Refuse what is no label, and labels that cannot be sorted, such as numbers among words."""
     try:
-        check_classification_targets(y)
+        with np.errstate(invalid="ignore"):  # it casts labels of any size to integers
+            check_classification_targets(y)
     except TypeError as error:
-        kinds = sorted({type(label).__name__ for label in np.ravel(y)})
-        raise ValueError(
-            f"y must hold labels of one kind, words or numbers. Got {kinds}: leave rows without a "
-            "label out."
-        ) from error
+        raise ValueError(not_sortable("y", y)) from error

@@ -14,7 +14,7 @@ from .._core import _linalg as la
 from .._core._cells import factorise, whiten
 from .._core._memory import empty
 from .._linalg import copy_of, inverse_from_cholesky, transposed
-from ..data.rows import Rows, weight_of
+from ..data.rows import Rows, in_parts, weight_of
 from ..gp.posterior import outputs_by_noise
 from ..kernels import Groups
 from .block_factors import SingularBlockError, naming_block, singular_block
@@ -217,7 +217,7 @@ class Cells:
         if not filled:
             return [nothing] * len(own)
         needed, place = np.unique(np.concatenate(filled), return_inverse=True)
-        places = np.split(place, np.cumsum([len(rows) for rows in filled[:-1]]))
+        places = in_parts(place, [len(rows) for rows in filled])
         rows = self.rows.select(needed)
         factorised = _factorised_for_classes if shared else _factorised
         made = iter(factorised(posterior, rows, places, self.noise_variance))

@@ -9,7 +9,6 @@ A piece has many small groups; inducing inputs meet the rows of all of them at o
 """
 
 from functools import cached_property
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +16,7 @@ import numpy as np
 from .._core import _linalg as la
 from .._core._groups import eliminate
 from .._core._memory import empty
-from .._linalg import product, transposed
+from .._linalg import SMALL_GROUP, product, single_blas_thread, transposed
 from .block_factors import (
     LOG_2PI,
     SingularBlockError,
@@ -27,6 +26,11 @@ from .block_factors import (
 )
 from .gradients import BlockGradient
 from .labelled import ClassTerms
+
+
+def rows_of_groups(groups):
+    """Rows of each group, those that it is conditioned on first."""
+    return [np.concatenate(group) for group in groups]
 
 
 class _Group(NamedTuple):
@@ -60,8 +64,9 @@ class ConditionedFactor:
         A^T of all rows of the piece; rows of it are gathered.
     y : ndarray of shape (n, t)
     weight : ndarray of shape (n,)
-    grams : list of ndarray
-        Kernel matrices of the rows of each group; are overwritten.
+    K : ndarray of shape (n_values,)
+        Upper triangles of the kernel matrices of the rows of each group, `Groups.triangles` of
+        `rows_of_groups`.
     groups : sequence of (ndarray, ndarray)
         Rows that a group is conditioned on, and its own; own rows come in order.
     noise_variance : float
@@ -69,25 +74,32 @@ class ConditionedFactor:
         Numbers of observations, where the weights are precisions as well.
     """
 
-    def __init__(self, At, y, weight, grams, groups, noise_variance, counts=None):
+    def __init__(self, At, y, weight, K, groups, noise_variance, counts=None):
         self._At, self.y, self.weight, self.s2 = At, y, weight, noise_variance
-        self._indices = [np.concatenate(group) for group in groups]
-        self._S = grams
-        self._C = [empty((len(before), len(own))) for before, own in groups]
+        self._indices = rows_of_groups(groups)
+        self._n_before = np.array([len(before) for before, _ in groups], dtype=np.intp)
+        self._n_rows = np.array([len(index) for index in self._indices], dtype=np.intp)
+        n_own = self._n_rows - self._n_before
         self._own = np.concatenate([own for _, own in groups])
         self._own_counts = (weight if counts is None else counts)[self._own]
+        sizes = (self._n_rows**2).sum(), (self._n_before * n_own).sum()
+        self._U, self._C = (empty((size,)) for size in sizes)
         self.residual_At = empty((len(self._own), At.shape[1]))  # (A_B - A_N C)^T, whitened
         self.residual_y = np.empty((len(self._own), y.shape[1]))  # by inv(chol R_B), as well
-        self._half_log_det, failed = eliminate(
-            self._S,  # the Cholesky factors from here on
-            self._C,
-            np.concatenate(self._indices),
-            At,
-            y,
-            noise_variance / weight,
-            self.residual_At,
-            self.residual_y,
-        )
+        with single_blas_thread(self._n_rows.max() < SMALL_GROUP):
+            self._half_log_det, failed = eliminate(
+                K,
+                np.concatenate(self._indices),
+                self._n_rows,
+                self._n_before,
+                At,
+                y,
+                noise_variance / weight,
+                self._U,
+                self._C,
+                self.residual_At,
+                self.residual_y,
+            )
         if failed >= 0:
             raise SingularBlockError(singular_block(self.s2, weight[self._indices[failed]]))
 
@@ -99,10 +111,14 @@ class ConditionedFactor:
     @cached_property
     def groups(self):
         """A `_Group` for each group."""
-        bounds = np.cumsum([0, *(C.shape[1] for C in self._C)])
-        places = [slice(lo, hi) for lo, hi in pairwise(bounds)]
-        parts = zip(self._indices, self._S, self._C, places, strict=True)
-        return [_Group(*part) for part in parts]
+        n, k, groups = self._n_rows, self._n_before, []
+        ends = [np.cumsum(size) for size in (n * n, k * (n - k), n - k)]
+        for index, n_g, k_g, of_U, of_C, own in zip(self._indices, n, k, *ends, strict=True):
+            b = n_g - k_g
+            L = transposed(self._U[of_U - n_g * n_g : of_U].reshape(n_g, n_g))
+            C = self._C[of_C - k_g * b : of_C].reshape(k_g, b)
+            groups.append(_Group(index, L, C, slice(own - b, own)))
+        return groups
 
     def add_to(self, H, h):
         """Add the information; returns the constant."""
@@ -119,7 +135,7 @@ class ConditionedFactor:
     def class_terms(self, labels):
         """What classes have more, if this factor has the noise of classes that no row has."""
         both, before = [], []
-        for index, L, C in zip(self._indices, self._S, self._C, strict=True):
+        for index, L, C, _ in self.groups:
             both.append(self._class_terms(labels, index, L))
             if len(C):
                 of_before = np.ascontiguousarray(L[: len(C), : len(C)])

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._core import _linalg as la
 from .._linalg import product
+from .passes import Additive
 
 
 class Gradient(dict):
@@ -72,7 +73,7 @@ class BlockGradient(NamedTuple):
 
 
 @dataclass
-class GradientSums:
+class GradientSums(Additive):
     """Gradient sums over blocks at fixed L, and the cotangent of L's part; they add up.
 
     ``Z`` is 0.0 where not asked for, ``AAt`` (m, m) the cotangent of A times A^T, and ``others``

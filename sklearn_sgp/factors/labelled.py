@@ -34,7 +34,7 @@ def share_factors(rows):
     ----------
     rows : Rows or ConditionedRows
     """
-    return np.ndim(rows.weight) == 2 and rows.y.shape[1] >= SHARED_FROM
+    return rows.of_classes and rows.y.shape[1] >= SHARED_FROM
 
 
 @dataclass(frozen=True)

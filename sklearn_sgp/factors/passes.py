@@ -6,6 +6,8 @@ number of workers, so that sums repeat. An evaluation of an objective goes over 
 forward for sums and backward for gradients: the first pass may keep what the second needs again.
 """
 
+from dataclasses import fields, is_dataclass
+
 from .._parallel import group_bounds, map_groups, shares_memory
 
 CHUNK = 1024
@@ -24,7 +26,16 @@ class Pieces:
         How many numbers a pass would keep. None, a large size, and workers that are other
         processes keep nothing.
     n_jobs : int or None
+
+    Attributes
+    ----------
+    in_memory : bool
+        Whether what belongs to each row can be handed over and returned. Rows that live elsewhere
+        (`sklearn_sgp.collections`) make pieces of their own, whose `map` returns one sum of all
+        groups.
     """
+
+    in_memory = True
 
     def __init__(self, pieces, kept_size=None, n_jobs=None):
         self.groups = [pieces[slice(*bounds)] for bounds in group_bounds(len(pieces), 1)]
@@ -35,6 +46,8 @@ class Pieces:
     @classmethod
     def of_rows(cls, rows, m=None, n_jobs=None, chunk=CHUNK):
         """Chunks of independent rows, whose blocks (m, n) are kept where ``m`` is given."""
+        if hasattr(rows, "as_pieces"):  # they live elsewhere
+            return rows.as_pieces(n_jobs)
         kept_size = None if m is None else m * len(rows)
         return cls(list(rows.chunks(chunk)), kept_size, n_jobs)
 
@@ -72,3 +85,30 @@ def each_made(group, kept, make):
         if kept is not None and not made_before:
             kept.append(made)
         yield piece, made
+
+
+class Additive:
+    """A mixin of dataclasses that groups return, and that tasks of a cluster send one another."""
+
+    def __sizeof__(self):
+        """Bytes of the arrays, by which a cluster counts what it moves."""
+        values = (getattr(self, field.name) for field in fields(self))
+        return object.__sizeof__(self) + sum(getattr(value, "nbytes", 8) for value in values)
+
+
+def added(*parts):
+    """The sum of what groups returned, entry by entry of tuples, lists and dataclasses.
+
+    None of the parts changes, as another task may want it again. What is None in the first stays.
+    """
+    first = parts[0]
+    if first is None:
+        return None
+    if is_dataclass(first):
+        names = [field.name for field in fields(first)]
+        return type(first)(*(added(*(getattr(part, n) for part in parts)) for n in names))
+    if isinstance(first, dict):
+        return type(first)((key, added(*(part[key] for part in parts))) for key in first)
+    if isinstance(first, tuple | list):
+        return type(first)(added(*each) for each in zip(*parts, strict=True))
+    return sum(parts[1:], first)

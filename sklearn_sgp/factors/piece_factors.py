@@ -5,8 +5,9 @@ import numpy as np
 from .._linalg import copy_of
 from ..data.rows import weight_of
 from ..gp.posterior import outputs_by_noise
+from ..kernels import Groups
 from .block_factors import DenseFactor, DiagonalFactor, MixtureFactor, naming_block
-from .conditioned import ConditionedFactor
+from .conditioned import ConditionedFactor, rows_of_groups
 from .labelled import Labels
 
 
@@ -34,11 +35,10 @@ def block_factors(prior, rows, noise_variance, model):
     ]
     if model.conditioned:
         X, At = np.asarray(rows.X, dtype=np.float64), prior.whitened_rows(rows.X)
-        grams = [kernel.gram(X[np.concatenate(group)]) for group in rows.groups]
-        every = [[copy_of(K) for K in grams] for _ in by_output[1:]] + [grams]
+        K = kernel.blocks(X, X, Groups.triangles(rows_of_groups(rows.groups)))
         return [
-            ConditionedFactor(At, y, own_weight, own_grams, rows.groups, s2, counts)
-            for (y, own_weight, s2), own_grams in zip(by_output, every, strict=True)
+            ConditionedFactor(At, y, own_weight, K, rows.groups, s2, counts)
+            for y, own_weight, s2 in by_output
         ]
     A, diagonal = prior.whitened(rows.X), kernel.diag(rows.X)
     gram = kernel.gram(rows.X) if model.dense else None

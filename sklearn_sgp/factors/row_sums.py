@@ -11,28 +11,31 @@ import numpy as np
 
 from .._core import _linalg as la
 from .._core._memory import empty
-from .passes import each_made
+from .._linalg import product
+from .passes import Additive, each_made
 
 
 @dataclass
-class RowSums:
+class RowSums(Additive):
     """Weighted sums over rows; a is K(Z, x), or inv(L) K(Z, x) in the whitened form.
 
     gram = sum w a a^T (m, m); cross = sum w a y^T (m, t); targets = sum w y^2 (t,);
-    diagonal = sum w k(x, x); weight = sum w.
+    diagonal = sum w k(x, x); weight = sum w, that of observations. Where each output has weights of
+    its own gram has the shape (t, m, m) and diagonal (t,).
     """
 
     gram: np.ndarray
     cross: np.ndarray
     targets: np.ndarray | float = 0.0
-    diagonal: float = 0.0
+    diagonal: np.ndarray | float = 0.0
     weight: float = 0.0
 
     def __iadd__(self, other):
-        la.axpy(1.0, other.gram, self.gram)
+        for own, more in zip(each_gram(self.gram), each_gram(other.gram), strict=True):
+            la.axpy(1.0, more, own)
         self.cross += other.cross
         self.targets = self.targets + other.targets
-        self.diagonal += other.diagonal
+        self.diagonal = self.diagonal + other.diagonal
         self.weight += other.weight
         return self
 
@@ -41,31 +44,47 @@ class RowSums:
 class RowSumsCotangent:
     """Cotangents of those `RowSums` that depend on the kernel.
 
-    gram (m, m) symmetric, cross (m, t), diagonal a number.
+    gram (m, m) symmetric, cross (m, t), diagonal a number; with weights of each output gram
+    (t, m, m) and diagonal (t,).
     """
 
     gram: np.ndarray
     cross: np.ndarray
-    diagonal: float
+    diagonal: np.ndarray | float
+
+
+def each_gram(gram):
+    """The matrices (m, m) of sums: one of all outputs, or one of each."""
+    return (gram,) if gram.ndim == 2 else tuple(gram)
 
 
 def weighted_kernel_block(kernel, Z, L_inv, rows):
     """Block and targets of some rows, both times the roots of their weights.
+
+    A block that outputs with weights of their own share is as it is.
 
     Returns
     -------
     A : ndarray of shape (m, n)
         K(Z, X), or inv(L) K(Z, X) if ``L_inv`` is given.
     y : ndarray of shape (n, t)
-    root : ndarray of shape (n,) or None
+    root : ndarray of shape (n,) or (n, t), or None
     """
     A, y, root = kernel.block(Z, rows.X), rows.targets, rows.root_weight
     if L_inv is not None:
         la.trmm(L_inv, A)
     if root is not None:
-        A *= root
-        y = y * root[:, None]
+        if not rows.outputs_differ:
+            A *= root
+        y = (y.T * root.T).T
     return A, np.ascontiguousarray(y), root
+
+
+def _of_each(A, y, root):
+    """Block and targets of each output with weights of its own."""
+    own = empty(A.shape)
+    for c in range(y.shape[1]):
+        yield np.multiply(A, root[:, c], out=own), np.ascontiguousarray(y[:, c : c + 1])
 
 
 def row_sums(kernel, Z, L_inv, pieces):
@@ -86,23 +105,28 @@ def row_sums(kernel, Z, L_inv, pieces):
     total, *parts = pieces.map(_sum_group, kernel, Z, L_inv)
     for part in parts:
         total += part
-    la.mirror(total.gram)
+    for gram in each_gram(total.gram):
+        la.mirror(gram)
     return total
 
 
 def _sum_group(group, kept, kernel, Z, L_inv):
-    m, t = len(Z), group[0].y.shape[1]
-    total = RowSums(empty((m, m)), np.zeros((m, t)))
+    m, t, differ = len(Z), group[0].y.shape[1], group[0].outputs_differ
+    total = RowSums(empty((t, m, m) if differ else (m, m)), np.zeros((m, t)))
     total.gram.fill(0.0)
     blocks = each_made(group, kept, lambda piece: weighted_kernel_block(kernel, Z, L_inv, piece))
-    for piece, (A, y, _) in blocks:
+    for piece, (A, y, root) in blocks:
         diagonal = kernel.diag(piece.X)
-        la.syrk(A, total.gram, 1.0, 1.0)
-        la.gemm(A, y, total.cross, False, False, 1.0, 1.0)
+        if differ:
+            for c, (own_A, own_y) in enumerate(_of_each(A, y, root)):
+                la.syrk(own_A, total.gram[c], 1.0, 1.0)
+                total.cross[:, c] += product(own_A, own_y)[:, 0]
+        else:
+            la.syrk(A, total.gram, 1.0, 1.0)
+            la.gemm(A, y, total.cross, False, False, 1.0, 1.0)
         total.targets = total.targets + (y * y).sum(axis=0)
-        total.diagonal += float(
-            diagonal.sum() if piece.weight is None else np.dot(piece.weight, diagonal)
-        )
+        weighted = diagonal.sum() if piece.weight is None else diagonal @ piece.weight
+        total.diagonal = total.diagonal + weighted
         total.weight += piece.total_weight
     return total
 
@@ -121,7 +145,8 @@ def row_sums_gradient(kernel, Z, L_inv, pieces, cotangent, *, with_inputs=True):
     gram, cross = 2.0 * cotangent.gram, np.array(cotangent.cross, order="C")
     if L_inv is not None:
         # inv(L)^T once on the m x m factor, not on every block
-        la.trmm(L_inv, gram, True)
+        for own in each_gram(gram):
+            la.trmm(L_inv, own, True)
         la.trmm(L_inv, cross, True)
     parts = pieces.map(
         _gradient_group, kernel, Z, L_inv, gram, cross, cotangent.diagonal, with_inputs
@@ -134,15 +159,35 @@ def _gradient_group(group, kept, kernel, Z, L_inv, gram, cross, diagonal, with_i
     grad_theta, grad_Z = 0.0, 0.0
     blocks = each_made(group, kept, lambda piece: weighted_kernel_block(kernel, Z, L_inv, piece))
     for piece, (A, y, root) in blocks:
-        G = empty(A.shape)  # cotangent of K(Z, X)
-        la.gemm(gram, A, G)
-        la.gemm(cross, y, G, False, True, 1.0, 1.0)
-        if root is not None:
-            G *= root
         weight, _ = piece.weights
+        if piece.outputs_differ:
+            G, of_diagonal = _cotangent_of_outputs(gram, cross, A, y, root), weight @ diagonal
+        else:
+            G, of_diagonal = _cotangent(gram, cross, A, y), diagonal * weight
+            if root is not None:
+                G *= root
         theta_part, Z_part = kernel.block_vjp(Z, piece.X, G, with_inputs)
         grad_theta = grad_theta + theta_part
-        grad_theta = grad_theta + kernel.diag_vjp(piece.X, diagonal * weight)
+        grad_theta = grad_theta + kernel.diag_vjp(piece.X, of_diagonal)
         if Z_part is not None:
             grad_Z = grad_Z + Z_part
     return grad_theta, grad_Z
+
+
+def _cotangent(gram, cross, A, y):
+    """Of a weighted block, shape (m, n)."""
+    G = empty(A.shape)
+    la.gemm(gram, A, G)
+    la.gemm(cross, y, G, False, True, 1.0, 1.0)
+    return G
+
+
+def _cotangent_of_outputs(gram, cross, A, y, root):
+    """Of the block as it is, where each output has weights of its own."""
+    total = np.zeros(A.shape)
+    for c, (own_A, own_y) in enumerate(_of_each(A, y, root)):
+        own_cross = np.ascontiguousarray(cross[:, c : c + 1])
+        G = _cotangent(gram[c], own_cross, own_A, own_y)
+        G *= root[:, c]
+        total += G
+    return total

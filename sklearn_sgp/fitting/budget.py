@@ -15,6 +15,8 @@ MIN_SECONDS = 0.05
 _SLACK_SHARE, _SLACK_SECONDS = 1.2, 0.5
 # The finish may take longer than was measured.
 _SAFETY = 1.1
+# A measurement that took a larger share of the budget is not made again.
+_MEASURING_SHARE = 0.02
 # Share of the last time in what is taken for the present speed of the machine.
 _NEW = 0.3
 
@@ -30,6 +32,7 @@ class Budget:
     def __init__(self, clock):
         self.clock, self.reserve = clock, 0.0
         self._measured = self._recent = 0.0
+        self.finish_seconds = self._measuring = 0.0
         self._fastest = np.inf
 
     @property
@@ -41,6 +44,19 @@ class Budget:
         if self.is_limited:
             self.reserve = min(_SAFETY * seconds, largest_share * self.clock.max_time)
             self._measured = self.reserve
+
+    def measure_finish(self, measure):
+        """Seconds of the finish; the last ones where measuring them took long.
+
+        Parameters
+        ----------
+        measure : callable
+        """
+        if self._measuring <= _MEASURING_SHARE * self.clock.max_time:
+            begin = time.perf_counter()
+            self.finish_seconds = measure()
+            self._measuring = time.perf_counter() - begin
+        return self.finish_seconds
 
     def took(self, seconds):
         """A task that comes again and again took so long: on a slower machine more is reserved."""

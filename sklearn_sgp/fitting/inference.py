@@ -95,7 +95,7 @@ class ConjugateInference:
     n_outputs : int
     """
 
-    cost = 1  # in passes with one H
+    cost = last_cost = 1  # in passes with one H; that of the last q(u)
     kept = None  # no q(u) has to be remembered
 
     def __init__(self, likelihood, n_outputs):
@@ -279,7 +279,7 @@ class SiteInference:
 
     def __init__(self, likelihood, n_latent):
         self.likelihood, self.n_latent = likelihood, n_latent
-        self.cost = n_latent
+        self.cost = self.last_cost = n_latent
         self.kept = None  # the last q(u), and the weight of the rows that it rests on
 
     worth = ConjugateInference.worth

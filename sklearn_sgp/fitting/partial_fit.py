@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from .._warnings import warn_caller
-from ..data.inducing import new_inducing_inputs
+from ..data.inducing import greedy_error, inputs_of_new_categories, new_inducing_inputs
 from ..data.rows import column_mean_std
 from ..optimize.adam import Adam, adam_step
 from ..optimize.progress import Clock
@@ -72,15 +72,33 @@ def scaled_to_total(result, total):
 
 
 def more_inducing_inputs(method, n_inducing, rows, parameters, rng):
-    """Inducing inputs that a batch adds where there are fewer than ``n_inducing``."""
-    count = n_inducing - len(parameters.Z)
-    if not isinstance(method, str) or count <= 0:
+    """Inducing inputs that a batch adds.
+
+    Categories that come for the first time have some in any case, for which others have to go where
+    there are ``n_inducing`` already. Other rows have as many as there are fewer.
+    """
+    if not isinstance(method, str):
         return parameters.Z[:0]
-    std = column_mean_std(rows.X, rows.weight)[1]
-    return new_inducing_inputs(method, rows, parameters.Z, count, parameters.kernel, std, rng)
+    kernel, std = parameters.kernel, column_mean_std(rows.X, rows.observations)[1]
+    new = inputs_of_new_categories(method, rows, parameters.Z, n_inducing, kernel, std, rng)
+    Z = np.vstack([parameters.Z, new])
+    count = n_inducing - len(Z)
+    if count <= 0:
+        return new
+    return np.vstack([new, new_inducing_inputs(method, rows, Z, count, kernel, std, rng)])
 
 
-def add_rows(result, rows, *, settings, inference, clock=None, total_samples=None, new_Z=None):
+def add_rows(
+    result,
+    rows,
+    *,
+    settings,
+    inference,
+    clock=None,
+    total_samples=None,
+    new_Z=None,
+    n_inducing=np.inf,
+):
     """Add a batch of rows, minibatch by minibatch.
 
     With ``total_samples=None`` a row's information is added to (H, h): the natural-gradient step
@@ -102,6 +120,8 @@ def add_rows(result, rows, *, settings, inference, clock=None, total_samples=Non
         counts ``total_samples / b`` times its weight.
     new_Z : ndarray of shape (k, d) or None
         More inducing inputs.
+    n_inducing : int
+        Largest number of inducing inputs: of the old ones those that the others predict worst stay.
 
     Returns
     -------
@@ -111,6 +131,7 @@ def add_rows(result, rows, *, settings, inference, clock=None, total_samples=Non
     begin = time.perf_counter()
     steps = _BatchSteps(result, settings, inference, total_samples)
     if new_Z is not None and len(new_Z):
+        steps.make_room(n_inducing - len(new_Z))
         steps.enlarge(new_Z)
     budget, pieces = Budget(Clock() if clock is None else clock), rows.chunks(settings.batch_size)
     pieces = _take_steps(steps, list(pieces), budget)
@@ -161,6 +182,15 @@ class _BatchSteps:
         self.n_free = len(self.space.pack(self.parameters))
         self.learns = settings.optimizer is not None and self.n_free > 0
         self.n_steps = self.n_added = 0
+
+    def make_room(self, most):
+        """Leave out inducing inputs until there are at most so many."""
+        prior = self.posterior.prior
+        if len(prior.Z) <= most:
+            return
+        picked = greedy_error(*self.posterior.inducing_values, max(int(most), 1))
+        self.parameters = self.parameters.with_values(Z=prior.Z[picked])
+        self.posterior, self.exact = self.posterior.restricted(picked), False
 
     def enlarge(self, new_Z):
         """Add inducing inputs."""

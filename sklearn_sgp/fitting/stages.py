@@ -31,6 +31,10 @@ _REFINEMENTS = (2, 16)
 LARGEST_WEIGHT = 4.0
 # Iterations of the warm start after which the units of its variables are taken anew.
 _FIRST_ITERATIONS = 20
+# Default kernels that fits of no more iterations compare where there are categories: with a level
+# for each, and with a function for each. Where functions differ, 60 stations of 12 rows have RMSE
+# 0.61 with the first and 0.30 with the second after 20 iterations, where they do not 0.21 and 0.31.
+_FEW_KERNELS = 2
 # Largest share of the time of a warm start in which default kernels are compared.
 _TRIAL_SECONDS = 0.5
 # Labels of fewer rows may be explained by nothing at all, an optimum that L-BFGS does not leave.
@@ -38,6 +42,8 @@ _LEAST_START = 2048
 # A refinement is left out where it could not make `LEAST_EVALUATIONS`, each the work of so many
 # exact passes, in such a share of the budget.
 _PASSES, _REFINEMENT_SHARE = 3, 0.6
+# Rows whose pass is timed: so many with one latent function, fewer with more, and at least.
+_TIMED, _LEAST_TIMED = 4 * CHUNK, 256
 
 
 def learn(problem):
@@ -72,9 +78,10 @@ def _auto(problem, budget):
     rows = problem.rows
     init_size = _warm_start_rows(problem)
     if len(rows) <= init_size:
-        return _best_start(problem, rows, budget.left())
+        return _best_start(problem, rows.in_memory(), budget.left())
     largest = refinement_sizes(len(rows), init_size)[-1]
     order = random_index(len(rows), largest, problem.rng)
+    rows = rows.holding(order)
     used = rows.select(np.sort(order[:init_size]))
     seconds = budget.stage_seconds(is_last=False)
     problem, parameters, n_iter = _best_start(problem, used, seconds, interim=True)
@@ -87,7 +94,7 @@ def _auto(problem, budget):
         if problem.trace.stopped:
             break
         is_last = size == sizes[-1]
-        used = rows if size == len(rows) else rows.select(np.sort(order[:size]))
+        used = rows.in_memory() if size == len(rows) else rows.select(np.sort(order[:size]))
         factor = min(len(rows) / size, LARGEST_WEIGHT if 2 * affordable >= size else 1.0)
         used = used if factor == 1.0 else used.weighted(factor)
         seconds = budget.stage_seconds(is_last)
@@ -165,10 +172,14 @@ def _with_best_kernel(problem, rows, seconds, interim):
         Iterations with other kernels.
     """
     starts, trace, inference = default_starts(problem.start), problem.trace, problem.inference
-    if len(starts) == 1 or problem.settings.max_iter <= _FIRST_ITERATIONS:
+    max_iter = problem.settings.max_iter
+    if max_iter <= _FIRST_ITERATIONS:
+        starts = starts[: _FEW_KERNELS if problem.start.columns.categorical else 1]
+    if len(starts) == 1:
         return problem, None, inference.kept, 0
     scale = problem.rows.total_weight / rows.total_weight
     share = _TRIAL_SECONDS * seconds / len(starts)
+    most = min(_FIRST_ITERATIONS, max_iter)
 
     def until_cut():
         for start in starts:
@@ -178,7 +189,7 @@ def _with_best_kernel(problem, rows, seconds, interim):
 
     def run(start):
         inference.kept, trial = None, replace(problem, start=start)
-        found = _lbfgs(trial, start.parameters, rows, share, _FIRST_ITERATIONS, interim)
+        found = _lbfgs(trial, start.parameters, rows, share, most, interim)
         cost = scale * price(start.parameters.expression, len(rows))
         value = inference.worth(found[0], rows, problem.settings, found[1], cost)
         return value, trial, found, inference.kept, trace.cut_by
@@ -208,7 +219,7 @@ def _second_run(problem, found, rows, seconds, interim):
 
 
 def _full_lbfgs(problem, budget):
-    return _best_start(problem, problem.rows, budget.left())
+    return _best_start(problem, problem.rows.resident(), budget.left())
 
 
 def _lbfgs(problem, parameters, rows, seconds, max_iter=None, interim=False):
@@ -247,11 +258,15 @@ def _finish_seconds(problem, parameters, budget):
     if not budget.is_limited:
         return 0.0
     rows, n_jobs = problem.rows, problem.settings.n_jobs
-    sample = rows.select(slice(0, 4 * CHUNK))
-    prior = problem.prior(parameters)
-    task, n_passes = problem.inference.pass_task(prior, parameters, rows, sample, n_jobs)
-    seconds = measured_seconds(task, repeats=2) * len(rows) / len(sample)
-    return n_passes * seconds + MIN_SECONDS
+
+    def measure():
+        sample = rows.select(slice(0, max(_LEAST_TIMED, _TIMED // problem.inference.last_cost)))
+        prior = problem.prior(parameters)
+        task, n_passes = problem.inference.pass_task(prior, parameters, rows, sample, n_jobs)
+        seconds = measured_seconds(task, repeats=2) * len(rows) / len(sample)
+        return n_passes * seconds + MIN_SECONDS
+
+    return budget.measure_finish(measure)
 
 
 def _finish(problem, parameters, budget, n_iter, n_steps):
@@ -284,10 +299,11 @@ def _finish(problem, parameters, budget, n_iter, n_steps):
 def _affordable(problem, parameters, budget):
     """All rows, or a random part of them if the time left does not allow for all."""
     rows = problem.rows
-    if not budget.is_limited:
+    if not budget.is_limited or hasattr(rows, "as_pieces"):  # workers make that pass
         return rows
     seconds = _finish_seconds(problem, parameters, budget)
-    size = max(4 * CHUNK, budget.affordable(len(rows), seconds / len(rows)))
+    least = max(CHUNK, 4 * CHUNK // problem.inference.last_cost)
+    size = max(least, budget.affordable(len(rows), seconds / len(rows)))
     if size >= len(rows):
         return rows
     warn_caller(

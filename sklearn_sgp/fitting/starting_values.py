@@ -1,13 +1,15 @@
 """From what the user gave to starting values, bounds and the space of what is learned."""
 
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
+from operator import add
 
 import numpy as np
 
 from .._linalg import NotPositiveDefiniteError
 from .._warnings import warn_caller
 from ..data.categories import PLAIN_COLUMNS, InputColumns
+from ..data.checks import check_variance
 from ..data.inducing import choose_inducing, distinct_rows, given_inducing, is_new
 from ..data.rows import column_mean_std
 from ..kernels._compile import compile_without_noise
@@ -47,7 +49,8 @@ class Choices:
     a weak prior ties those of the default kernel. ``learns`` says whether anything is learned, and
     ``tries`` which default kernels are; see `default_kernels`. ``columns`` has the names of the
     columns, and which are categories for the default kernel. ``n_latent`` is the number of latent
-    functions that outputs mix, None for independent outputs.
+    functions that outputs mix, None for independent outputs; ``kernel`` may then be a list of
+    theirs, which become the terms of a sum.
     """
 
     kernel: object
@@ -104,7 +107,9 @@ def _kernels(rows, choices, likelihood, std, previous):
     """The given kernel, or default ones: that of an earlier fit alone, if it was one of them."""
     names, categorical = choices.columns.names, choices.columns.categorical
     if choices.kernel is not None:
-        return [bound_to(choices.kernel, rows.X, names)]
+        kernel = choices.kernel
+        kernel = reduce(add, kernel) if isinstance(kernel, list) else kernel
+        return [bound_to(kernel, rows.X, names)]
     tries = choices.tries if choices.learns else "one"
     if tries == "labels" and not begins_with_regressions(likelihood):
         tries = "one"
@@ -125,7 +130,7 @@ def _start_with(kernel, rows, choices, likelihood, previous, center, std, induci
         )
     else:
         noise, noise_bounds = fixed_unit_noise(whites, choices.kernel, likelihood)
-        if rows.outputs_differ:
+        if rows.of_classes:
             noise = np.full(rows.y.shape[1], noise)
     theta = np.clip(expression.theta, theta_bounds[:, 0], theta_bounds[:, 1])
     values = {"theta": theta, "log_noise": np.log(noise)}
@@ -141,6 +146,7 @@ def _start_with(kernel, rows, choices, likelihood, previous, center, std, induci
     if "theta" in learned and not _same_categories(previous, choices):
         learned["theta"] = _without_categories(learned["theta"], expression)
     parameters = parameters.with_values(**learned)
+    check_variance(parameters.kernel, rows.X)
     parameters = parameters.with_values(Z=inducing_inputs(parameters))
     if choices.learns and not expression.differentiable_inputs:
         warn_caller(

@@ -34,10 +34,11 @@ def information_bound(kernel, rows, noise_variance):
     """What the trace of H, and with it its largest eigenvalue, can hardly exceed.
 
     tr H <= sum w k(x, x) / noise; the largest of about 1,000 k(x, x) stands for all, and the least
-    noise for all outputs.
+    noise and the largest sum of the weights, precisions included, for all outputs.
     """
     sample = rows.X[:: max(1, len(rows) // 1000)]
-    return float(kernel.diag(sample).max()) * rows.total_weight / float(np.min(noise_variance))
+    weight = rows.total_weight if rows.weight is None else float(rows.weight.sum(axis=0).max())
+    return float(kernel.diag(sample).max()) * weight / float(np.min(noise_variance))
 
 
 def rounding_amplification(prior, rows, noise_variance):
@@ -75,12 +76,18 @@ class _Coordinates:
     def from_sums(cls, prior, gram, cross, noise_variance):
         """The optimum for Gaussian noise, from sums of products of blocks in these coordinates.
 
-        With a noise variance for each output, shape (t,), it is a `Separate`.
+        With a noise variance for each output, shape (t,), it is a `Separate`, and ``gram`` may be
+        that of each, (t, m, m).
         """
         if np.ndim(noise_variance):
             return Separate(
                 tuple(
-                    cls.from_sums(prior, gram, np.ascontiguousarray(cross[:, own]), s2)
+                    cls.from_sums(
+                        prior,
+                        gram if gram.ndim == 2 else gram[own.start],
+                        np.ascontiguousarray(cross[:, own]),
+                        s2,
+                    )
                     for own, s2 in outputs_by_noise(noise_variance)
                 )
             )

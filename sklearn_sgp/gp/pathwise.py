@@ -39,19 +39,20 @@ def draw_mixed_functions(posterior, n_samples, rng, n_features=N_FEATURES):
 
     Parameters
     ----------
-    posterior : CoregionalisedPosterior
+    posterior : MixedPosterior
 
     Returns
     -------
     functions : MixedDraws
     """
-    prior, (m, Q) = posterior.prior, posterior.v_mean.shape
-    noise = product(
-        posterior.precision.L_inv, rng.standard_normal((Q * m, n_samples)), trans_a=True
-    )
-    v = posterior.v_mean[:, :, None] + noise.reshape(Q, m, n_samples).transpose(1, 0, 2)
-    v = np.ascontiguousarray(v.reshape(m, Q * n_samples))
-    return MixedDraws(_draw_with(prior, v, (Q, n_samples), rng, n_features), posterior.mixing)
+    m, Q = posterior.v_mean.shape
+    v = posterior.drawn(rng.standard_normal((Q * m, n_samples)))
+    v = np.ascontiguousarray(posterior.v_mean[:, :, None] + v)  # (m, Q, n_samples)
+    draws, count = [], Q // len(posterior.priors)
+    for k, prior in enumerate(posterior.priors):
+        own = np.ascontiguousarray(v[:, k * count : (k + 1) * count].reshape(m, -1))
+        draws.append(_draw_with(prior, own, (count, n_samples), rng, n_features))
+    return MixedDraws(draws, posterior.mixing)
 
 
 def _draw(prior, precision, v_mean, n_samples, rng, n_features):
@@ -99,21 +100,23 @@ class MixedDraws:
 
     Parameters
     ----------
-    draw : callable
-        Result (n, Q, n_samples).
+    draws : list of callable
+        Each for some of the latent functions, one after another, result (n, their number,
+        n_samples).
     mixing : ndarray of shape (t, Q)
     """
 
-    def __init__(self, draw, mixing):
-        self.draw, self.mixing = draw, mixing
+    def __init__(self, draws, mixing):
+        self.draws, self.mixing = draws, mixing
 
     @property
     def n_features(self):
         """Number of columns of X."""
-        return self.draw.Z.shape[1]
+        return self.draws[0].Z.shape[1]
 
     def __call__(self, X):
-        return np.einsum("tq,nqs->nts", self.mixing, self.draw(X))
+        drawn = np.concatenate([draw(X) for draw in self.draws], axis=1)
+        return np.einsum("tq,nqs->nts", self.mixing, drawn)
 
 
 class _Draw:

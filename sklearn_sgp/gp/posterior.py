@@ -158,6 +158,11 @@ class Posterior:
         la.trsm(self.prior.L, coefficients, True)
         return coefficients
 
+    @property
+    def inducing_values(self):
+        """Prior covariance (m, m) and posterior means (m, t) of u."""
+        return self.prior.K, product(self.prior.L, self.v_mean)
+
     def warm_cache(self):
         """Compute once what every prediction needs."""
         return self.coefficients, [precision.L_inv for precision in self.precisions]
@@ -243,7 +248,14 @@ class Posterior:
         Held as they are, (H, h) would turn with the Cholesky factor, which no later row corrects:
         on power_plant one step took the RMSE from 4.4 to 6.7.
         """
-        W = projection(self.prior, prior)  # (m, m_old)
+        return self._carried(prior, projection(self.prior, prior))
+
+    def restricted(self, picked):
+        """With some of the inducing inputs left out, which the others stand for from now on."""
+        return self._carried(*self.prior.restricted(picked))
+
+    def _carried(self, prior, W):
+        """The information (W H W^T, W h), with W of shape (m, m_old)."""
         H = []
         for old in self.H:
             new = product(product(W, old), W, trans_b=True)

@@ -14,6 +14,7 @@ from .._linalg import (
     cholesky,
     copy_of,
     inverse_from_cholesky,
+    product,
     sandwich,
     triangular_inverse,
 )
@@ -70,6 +71,16 @@ class Prior:
         """Estimated condition number of K in the 1-norm."""
         rcond = la.reciprocal_condition(self.L, float(np.abs(self.K).sum(axis=0).max()))
         return 1.0 / max(rcond, np.finfo(float).tiny)
+
+    def restricted(self, picked):
+        """The prior of some of the inducing values, and inv(L_new) L[picked].
+
+        The latter takes the whitened values of all to those of some: these are the same variables,
+        so that no information about them is lost.
+        """
+        Z = np.ascontiguousarray(self.Z[picked])
+        prior = Prior.build(self.kernel, Z, self.delta, self.jitter)
+        return prior, product(prior.L_inv, np.ascontiguousarray(self.L[picked]))
 
     def warm_cache(self):
         """Compute once what parallel tasks would otherwise each compute."""

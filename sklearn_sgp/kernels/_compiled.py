@@ -5,7 +5,7 @@ them, the gradient of its objective F in each entry, and gets the gradients of F
 parameters (scikit-learn's ``theta``, mostly logarithms) and in Z. The model never sees a formula.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -88,12 +88,25 @@ class BoundKernel:
         """The same kernel as a scikit-learn object."""
         return self.expression.kernel.clone_with_theta(self.theta)
 
+    def terms(self, count):
+        """The last ``count - 1`` terms of the outermost sum, after what comes before them.
+
+        They have the parameters of the whole, so that their gradients in these add up.
+        """
+        found, node = [], self.expression.node
+        for _ in range(count - 1):
+            found, node = [node.right, *found], node.left
+        return tuple(
+            BoundKernel(replace(self.expression, node=one), self.values) for one in (node, *found)
+        )
+
     def block(self, Z, X):
         """K(Z, X), shape (m, n), C order."""
-        return self.expression.node.block(self.values, Z, X)
+        return self.expression.node.block(self.values, _read(Z), _read(X))
 
     def gram(self, Z):
         """K(Z, Z), shape (m, m), exactly symmetric. Distances are computed from differences."""
+        Z = _read(Z)
         K = self.expression.node.block(self.values, Z, Z, direct=True)
         la.mirror(K)
         return K
@@ -112,11 +125,11 @@ class BoundKernel:
         values : ndarray of shape (n_values,)
             Row by row, one group after the other.
         """
-        return self.expression.node.blocks(self.values, Z, X, groups)
+        return self.expression.node.blocks(self.values, _read(Z), _read(X), groups)
 
     def diag(self, X):
         """k(x, x) for each row, shape (n,)."""
-        return self.expression.node.diag(self.values, X)
+        return self.expression.node.diag(self.values, _read(X))
 
     def block_vjp(self, Z, X, G, with_inputs=True):
         """Gradients of sum(G * K(Z, X)) in theta and in Z.
@@ -154,13 +167,18 @@ class BoundKernel:
         rows under a kernel with ``DotProduct``, whose diagonal depends on X, would have to add it.
         """
         grad = np.zeros_like(self.values)
-        self.expression.node.diag_vjp(self.values, X, g, grad)
+        self.expression.node.diag_vjp(self.values, _read(X), g, grad)
         return grad[self.expression.free]
 
     def _vjp(self, Z, X, G, with_inputs, direct):
         grad = np.zeros_like(self.values)
         with_inputs = with_inputs and self.expression.differentiable_inputs
         grad_Z = np.zeros(Z.shape) if with_inputs else None
-        node = self.expression.node
+        node, Z, X = self.expression.node, _read(Z), _read(X)
         node.block_vjp(self.values, Z, X, np.ascontiguousarray(G), grad, grad_Z, direct=direct)
         return grad[self.expression.free], grad_Z
+
+
+def _read(X):
+    """Inputs as an array, also where they are read from one that is never copied as a whole."""
+    return X if isinstance(X, np.ndarray) else np.asarray(X)

@@ -76,6 +76,24 @@ def scale_places(expression):
     return places
 
 
+def rough_part(expression):
+    """Places of the variance and the length scales of the second term of a sum of two.
+
+    Returns
+    -------
+    variance : int
+        Its place among the free log parameters.
+    scales : ndarray of int
+
+    None where the kernel is no such sum, or where one of these is not free.
+    """
+    node, free = expression.node, np.flatnonzero(expression.free)
+    places, constants = scale_places(expression), _constants(node, set(free))
+    if not isinstance(node, Sum) or not len(places) == len(constants) == 2 or not len(places[1]):
+        return None
+    return int(np.searchsorted(free, constants[1])), places[1]
+
+
 def with_larger_variance(expression, theta, factor):
     """Free log parameters with the kernel multiplied by ``factor``, as far as constants are free.
 

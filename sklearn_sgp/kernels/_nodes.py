@@ -40,14 +40,12 @@ def leaves(node, columns):
     Parameters
     ----------
     node : node
-        Root of the tree.
     columns : ndarray of int, shape (d,)
-        Columns of the inputs that the root sees: ``np.arange(n_features)`` for a whole kernel.
+        Those that the root sees.
 
     Yields
     ------
-    leaf : Stationary, Linear, Constant or Opaque
-    columns : ndarray of int
+    leaf, columns
     """
     if not node.children:
         yield node, columns
@@ -68,7 +66,7 @@ class Leaf:
             if place.start == place.stop:
                 continue  # a user's kernel may refuse inputs without rows
             block = self.block(p, Z[rows], X[columns], direct=groups.upper)
-            out[place] = block[np.triu_indices(len(block))] if groups.upper else block.ravel()
+            np.concatenate([row[i * groups.upper :] for i, row in enumerate(block)], out=out[place])
         return out
 
 
@@ -100,7 +98,9 @@ class Stationary(_ScaledLeaf):
         return 1.0 if self.length_scale is None else p[self.length_scale]
 
     def _scaled(self, p, X):
-        return (np.asarray(X, dtype=np.float64) - self.center) / self.scales(p)
+        with np.errstate(over="ignore"):  # beyond 1e100 squares are not finite
+            scaled = (np.asarray(X, dtype=np.float64) - self.center) / self.scales(p)
+        return scaled.clip(-1e100, 1e100, out=scaled)
 
     def _arguments(self, p, Z, X):
         """Scaled inputs (m, d), (n, d) and (d, n), the variance and the profile's parameters."""

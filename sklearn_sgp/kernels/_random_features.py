@@ -125,7 +125,8 @@ class _Term:
         columns, center, frequencies = self.phases
         angles = np.empty((len(X), self.n_columns))  # (n, F)
         la.gemm(np.ascontiguousarray(X[:, columns] - center), frequencies, angles)
-        return angles
+        # 1e300 length scales away the functions may be anything, but not NaN
+        return np.nan_to_num(angles, copy=False, nan=0.0, posinf=0.0, neginf=0.0)
 
 
 # ---- The kernel multiplied out

@@ -3,10 +3,13 @@
 Rows do not see one another: a row alone gets what it gets among others, to rounding.
 """
 
+import time
+
 import numpy as np
 
 from .._parallel import group_bounds, map_groups
 from .expectations import chunk_of
+from .pace import Pace
 from .passes import LatentInputs
 
 # Largest move of one iteration in a mean, and in the logarithm of a variance.
@@ -21,7 +24,7 @@ _ROUNDING, _SMALLER = 1e-7, 0.9
 _STARTS, _TRIAL_ITERATIONS = 3, 5
 
 
-def ascend_rows(objective, q, max_iter, tol):
+def ascend_rows(objective, q, max_iter, tol, deadline=np.inf):
     """Maximise the bounds of rows by BFGS.
 
     Parameters
@@ -32,6 +35,8 @@ def ascend_rows(objective, q, max_iter, tol):
     max_iter : int
     tol : float
         A row rests once its expected gain is below this, in nats.
+    deadline : float
+        By `time.perf_counter`: no iteration begins later.
 
     Returns
     -------
@@ -46,6 +51,8 @@ def ascend_rows(objective, q, max_iter, tol):
     inverse = diagonal[:, :, None] * np.eye(2 * Q)  # (n, 2 Q, 2 Q): of the negative Hessian
     active = np.arange(n)
     for _ in range(max_iter):
+        if time.perf_counter() > deadline:
+            break
         step = np.einsum("nij,nj->ni", inverse[active], g[active])
         gain = (step * g[active]).sum(axis=1)
         keep = gain > tol
@@ -103,7 +110,9 @@ def _update(inverse, active, s, y):
     inverse[rows] = B
 
 
-def find_inputs(model, table, *, start=None, candidates=None, max_iter, tol, n_jobs=None):
+def find_inputs(
+    model, table, *, start=None, candidates=None, max_iter, tol, n_jobs=None, seconds=np.inf
+):
     """q(x) of all rows of a table, and their bounds.
 
     Parameters
@@ -117,6 +126,8 @@ def find_inputs(model, table, *, start=None, candidates=None, max_iter, tol, n_j
     max_iter : int
     tol : float
     n_jobs : int or None
+    seconds : float
+        Rows rest when their share of this is over.
 
     Returns
     -------
@@ -126,8 +137,9 @@ def find_inputs(model, table, *, start=None, candidates=None, max_iter, tol, n_j
     """
     model.warm_cache()
     candidates = None if candidates is None else model.with_moments(candidates)
+    how = candidates, max_iter, tol, Pace(seconds, len(table), n_jobs)
     tasks = [
-        (model, table.select(slice(lo, hi)), start and start[lo:hi], candidates, max_iter, tol)
+        (model, table.select(slice(lo, hi)), start and start[lo:hi], *how)
         for lo, hi in group_bounds(len(table), chunk_of(len(model.expectations.Z)))
     ]
     parts = map_groups(_find_group, tasks, n_jobs)
@@ -135,32 +147,39 @@ def find_inputs(model, table, *, start=None, candidates=None, max_iter, tol, n_j
     return q, np.concatenate([part[1] for part in parts])
 
 
-def _find_group(model, table, start, candidates, max_iter, tol):
+def _find_group(model, table, start, candidates, max_iter, tol, pace):
     n, Q = len(table), model.expectations.Z.shape[1]
     q, values = LatentInputs(np.empty((n, Q)), np.empty((n, Q))), np.empty(n)
     chunk = chunk_of(len(model.expectations.Z))
     for lo in range(0, n, chunk):
         piece = slice(lo, lo + chunk)
         Y, observed = table.piece(piece)
+        deadline = pace.deadline(len(Y))
         objective = model.row_objective(Y, observed)
         first = None if start is None else start[piece]
         if candidates is not None:
-            first = _best_start(model, objective, Y, observed, first, candidates)
-        found, bounds = ascend_rows(objective, first, max_iter, tol)
+            first = _best_start(model, objective, Y, observed, first, candidates, deadline)
+        found, bounds = ascend_rows(objective, first, max_iter, tol, deadline)
         nothing = ~observed.any(axis=1)  # the prior, without the last digits of an ascent
         found.mean[nothing], found.variance[nothing], bounds[nothing] = 0.0, 1.0, 0.0
         q.mean[piece], q.variance[piece], values[piece] = *found, bounds
     return q, values
 
 
-def _best_start(model, objective, Y, observed, start, candidates):
-    """Where each row gets highest in a few iterations: from its own start or from candidates."""
+def _best_start(model, objective, Y, observed, start, candidates, deadline):
+    """Where each row gets highest in a few iterations: from its own start or from candidates.
+
+    Each gets a share of the time, and what follows from the best of them one too.
+    """
     scores = model.bounds_at(candidates, Y, observed)
     count = min(_STARTS, scores.shape[1])
     best = np.argsort(-scores, axis=1, kind="stable")[:, :count]
     tries = [candidates.q[best[:, k]] for k in range(count)]
     tries = tries if start is None else [start, *tries[: max(count - 1, 1)]]
-    found = [ascend_rows(objective, q, _TRIAL_ITERATIONS, 0.0) for q in tries]
+    begin, found = time.perf_counter(), []
+    for k, q in enumerate(tries):
+        until = begin + (k + 1) / (len(tries) + 1) * (deadline - begin)
+        found.append(ascend_rows(objective, q, _TRIAL_ITERATIONS, 0.0, until))
     choice = np.argmax([values for _, values in found], axis=0)
     rows = np.arange(len(Y))
     return LatentInputs(*(np.stack([q[k] for q, _ in found])[choice, rows] for k in (0, 1)))

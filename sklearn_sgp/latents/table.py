@@ -4,6 +4,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+# Scaled numbers beyond this are refused: products of four of them would not be finite.
+_LARGEST = 1e50
+
 
 @dataclass(frozen=True)
 class Scaling:
@@ -32,11 +35,25 @@ class Scaling:
             mean[p], scale[p] = column.mean(), column.std()
             # a constant column may have a standard deviation of rounding
             if not scale[p] > 1e-10 * np.abs(column).max():
-                scale[p], constant[p] = 1.0, True
+                scale[p], constant[p] = max(1.0, scale[p]), True
+                mean[p] = column[0] if np.ptp(column) == 0.0 else mean[p]
         return cls(mean, scale, constant)
 
     def select(self, columns):
         return Scaling(self.mean[columns], self.scale[columns], self.constant[columns])
+
+    def check(self, Y):
+        """Refuse numbers that are too far from the means."""
+        low, high = (np.asarray(f.reduce(Y, axis=0), np.float64) for f in (np.fmin, np.fmax))
+        with np.errstate(over="ignore"):
+            farthest = np.fmax(high - self.mean, self.mean - low) / self.scale
+        largest = np.fmax.reduce(farthest, initial=0.0)
+        if largest > _LARGEST:
+            raise ValueError(
+                f"Y must hold numbers of at most {_LARGEST:g} in size, as scaled by the first "
+                f"rows' means and standard deviations. Got {largest:g}: use another unit, or fit "
+                "with normalize=True."
+            )
 
     def scaled(self, Y):
         scaled = np.subtract(Y, self.mean, dtype=np.float64, order="C")
@@ -105,6 +122,7 @@ class Table:
 
     @classmethod
     def of(cls, Y, scaling):
+        scaling.check(Y)
         return cls(Y, scaling, pattern_of_columns(Y))
 
     def __len__(self):

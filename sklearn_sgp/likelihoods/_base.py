@@ -93,6 +93,9 @@ class Likelihood(BaseEstimator):
         The noise is Gaussian given a precision of each row, which `updated` finds.
     ``has_sites`` : bool, default=True
         `expected_log_density` is defined. If False, the precisions are the only way to learn.
+    ``allows_outliers`` : bool, default=False
+        A target of any size is possible. Targets that are much further from the median than most
+        then decide neither the centre nor the scale of targets.
     ``varies`` : bool, default=False
         The logarithm of the noise variance is a function of the input, learned besides.
     ``candidates`` : list of Likelihood, default=None
@@ -185,6 +188,7 @@ class Likelihood(BaseEstimator):
     begins_with_regressions = False
     has_row_precision = False
     has_sites = True
+    allows_outliers = False
     varies = False
     candidates = None
     warps_targets = False

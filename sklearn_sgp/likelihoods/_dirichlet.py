@@ -50,9 +50,12 @@ class Dirichlet(Likelihood):
         Parameters
         ----------
         of_class : ndarray of shape (C,)
-            Total weight of the rows of each class.
+            Total weight of the rows of each class. A class without any gets the mean of the others,
+            as in `log_frequencies`.
         """
         other, own = self.targets
+        present = of_class > 0.0
+        of_class = np.where(present, of_class, of_class[present].mean())
         mean = other + (own - other) * of_class / of_class.sum()
         return type(self)(self.alpha_epsilon, self.temperature, mean)
 

@@ -86,10 +86,11 @@ def warps_targets(likelihood):
 def check_classes(classes):
     """The same classes, or a ValueError where there is one only."""
     if len(classes) < 2:
+        found = f"one class: {classes.tolist()}" if len(classes) else "no label"
         raise ValueError(
-            "y must hold at least two classes among rows of positive weight. Got one class: "
-            f"{classes.tolist()}. The first batch of a stream may hold one, if partial_fit is "
-            "given all of them as classes=."
+            "y must hold at least two classes among rows of positive weight. Got "
+            f"{found}. The first batch of a stream may hold one, if partial_fit is given all of "
+            "them as classes=."
         )
     return classes
 

@@ -53,7 +53,7 @@ def _each(q, noise_variance):
 
 def _value(q, sums, own, s2):
     t = q.h.shape[1]
-    unexplained = sums.diagonal / s2 - q.trace_H
+    unexplained = _of(sums.diagonal, own) / s2 - q.trace_H
     return 0.5 * (
         -t * sums.weight * np.log(2.0 * np.pi * s2)
         - float(sums.targets[own].sum()) / s2
@@ -63,19 +63,29 @@ def _value(q, sums, own, s2):
     )
 
 
+def _of(diagonal, own):
+    """The diagonal's sum of some outputs: the same of all, or that of the one."""
+    return diagonal if np.ndim(diagonal) == 0 else float(diagonal[own.start])
+
+
 def collapsed_terms(q, sums, noise_variance):
     """Value and cotangents of the collapsed bound; parameters as in `collapsed_value`."""
     each = (_terms(one, sums, *noise) for one, noise in _each(q, noise_variance))
     first = next(each)
     if not np.ndim(noise_variance):
         return first
+    differ, grams = sums.gram.ndim == 3, [first.sums.gram]
     parts = [(first.value, first.sums.cross, first.sums.diagonal, first.log_noise)]
-    for other in each:  # (m, m) arrays of one output at a time
-        la.axpy(1.0, other.sums.gram, first.sums.gram)
+    for other in each:
+        if differ:
+            grams.append(other.sums.gram)
+        else:  # (m, m) arrays of one output at a time
+            la.axpy(1.0, other.sums.gram, first.sums.gram)
         la.axpy(1.0, other.K, first.K)
         parts.append((other.value, other.sums.cross, other.sums.diagonal, other.log_noise))
     value, cross, diagonal, log_noise = zip(*parts, strict=True)
-    cotangent = RowSumsCotangent(first.sums.gram, np.hstack(cross), sum(diagonal))
+    gram, diagonal = (np.stack(grams), np.array(diagonal)) if differ else (grams[0], sum(diagonal))
+    cotangent = RowSumsCotangent(gram, np.hstack(cross), diagonal)
     return CollapsedTerms(sum(value), cotangent, first.K, np.array(log_noise))
 
 
@@ -84,7 +94,8 @@ def _terms(q, sums, own, s2):
     H_cotangent = q.information_cotangent()  # (m, m)
     scaled = np.divide(H_cotangent, s2, out=empty(H_cotangent.shape))
     informed = float(np.vdot(H_cotangent, q.H)) + q.quadratic
-    log_noise = 0.5 * (targets / s2 + t * sums.diagonal / s2 - t * sums.weight) - informed
+    unexplained = t * (_of(sums.diagonal, own) / s2 - sums.weight)
+    log_noise = 0.5 * (targets / s2 + unexplained) - informed
     return CollapsedTerms(
         _value(q, sums, own, s2),
         RowSumsCotangent(scaled, q.coefficients / s2, -0.5 * t / s2),

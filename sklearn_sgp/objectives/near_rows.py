@@ -14,6 +14,7 @@ import numpy as np
 from .._core import _linalg as la
 from .._linalg import NotPositiveDefiniteError, copy_of, product
 from .._parallel import group_bounds, map_groups
+from ..data.rows import weight_of
 from ..factors.block_factors import (
     LOG_2PI,
     SingularBlockError,
@@ -148,7 +149,7 @@ class _Group(NamedTuple):
     n_before : int
         Rows that it is conditioned on.
     labels : tuple of Labels or None
-        Where outputs have weights of their own: of all rows, and of the first.
+        Where outputs are the regressions of classes: of all rows, and of the first.
     constant : float
         What the densities of all classes are less by, there, as they have weights.
     """
@@ -168,7 +169,7 @@ class _Group(NamedTuple):
         rows = rows.select(np.concatenate([before, own]))
         X, (weight, counts) = np.asarray(rows.X, dtype=np.float64), rows.weights
         k, labels, constant = len(before), None, 0.0
-        if weight.ndim == 2:
+        if rows.of_classes:
             labels = Labels.of(weight), Labels.of(weight[:k]) if k else None
             constant = sum(repetition_constant(w[k:], 1.0, counts[k:]) for w in weight.T)
         return cls(X, rows.targets, weight, counts, k, labels, constant)
@@ -179,10 +180,10 @@ def _of_outputs(K, group, outputs):
     _, y, weight, counts, k, *_ = group
     value, K_bar, noise, y_bar = 0.0, None, np.zeros(len(outputs)), np.empty_like(y)
     for i, (own, s2) in enumerate(outputs):
-        of_own = np.ascontiguousarray(y[:, own])
-        part, S_bar, y_bar[:, own] = _conditional(copy_of(K), of_own, weight, k, s2)
-        value += part - of_own.shape[1] * repetition_constant(weight[k:], s2, counts[k:])
-        slope = float((np.diagonal(S_bar) / weight).sum())
+        of_own, own_weight = np.ascontiguousarray(y[:, own]), weight_of(weight, own)
+        part, S_bar, y_bar[:, own] = _conditional(copy_of(K), of_own, own_weight, k, s2)
+        value += part - of_own.shape[1] * repetition_constant(own_weight[k:], s2, counts[k:])
+        slope = float((np.diagonal(S_bar) / own_weight).sum())
         noise[i] = s2 * slope - of_own.shape[1] * repetition_slope(counts[k:])
         K_bar = S_bar if K_bar is None else K_bar + S_bar
     return value, K_bar, noise, y_bar
@@ -207,7 +208,7 @@ def _errors(group, kernel, outputs):
     X, y, weight, _, k, *_ = group
     K, errors = kernel.gram(X), np.empty((len(y) - k, y.shape[1]))
     for own, s2 in outputs:
-        L = _factorised(copy_of(K), weight, s2)
+        L = _factorised(copy_of(K), weight_of(weight, own), s2)
         whitened, L_B = np.ascontiguousarray(y[:, own]), L[k:, k:]
         la.trsm(L, whitened)
         std = np.sqrt((L_B**2).sum(axis=1))
@@ -220,10 +221,13 @@ def _left_out(groups, kernel):
     means, variances = [], []
     for group in groups:
         k = group.n_before
-        solve = LabelledSolve(kernel.gram(group.X), group.y, group.labels[0])
+        K = kernel.gram(group.X)
+        largest = np.diagonal(K)[k:, None].copy()  # that of a row that others say nothing of
+        solve = LabelledSolve(K, group.y, group.labels[0])
         precision, noise = solve.precisions()[k:], 1.0 / group.weight[k:]
         means.append(group.y[k:] - solve.solved[k:] / precision)
-        variances.append(np.maximum(1.0 / precision - noise, 0.0))
+        # of a row of tiny weight the difference is rounding alone
+        variances.append(np.clip(1.0 / precision - noise, 0.0, largest))
     return np.vstack(means), np.vstack(variances)
 
 

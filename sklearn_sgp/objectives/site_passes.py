@@ -25,6 +25,12 @@ def information_group(group, kept, prior, lambda_1, lambda_2):
     return H, h
 
 
+def equal_sites_group(group, kept, prior, n_latent, precision):
+    """The same for sites of mean zero and one precision."""
+    shape = sum(len(piece) for piece in group), n_latent
+    return information_group(group, kept, prior, np.zeros(shape), np.full(shape, precision))
+
+
 def _add_sites(A, lambda_1, lambda_2, H, h):
     weighted = empty(A.shape)
     for c, H_c in enumerate(H):
@@ -32,8 +38,16 @@ def _add_sites(A, lambda_1, lambda_2, H, h):
     la.gemm(A, np.ascontiguousarray(lambda_1), h, False, False, 1.0, 1.0)
 
 
-def pass_group(group, kept, q, likelihood, noise_variance):
-    """`SitePass` of one group of rows, the target as its sums."""
+def pass_group(group, kept, q, likelihood, noise_variance, returns_sites=True):
+    """`SitePass` of one group of rows, the target as its sums.
+
+    Without the sites of the rows, the value says whether these are finite.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):  # `site_pass` looks for these
+        return _pass_group(group, kept, q, likelihood, noise_variance, returns_sites)
+
+
+def _pass_group(group, kept, q, likelihood, noise_variance, returns_sites):
     prior, (m, n_latent) = q.prior, q.h.shape
     H, h = [np.zeros((m, m)) for _ in range(n_latent)], np.zeros((m, n_latent))
     value, log_noise, theta, found = 0.0, 0.0, 0.0, []
@@ -52,16 +66,20 @@ def pass_group(group, kept, q, likelihood, noise_variance):
             piece.targets, mean, np.maximum(variance, 1e-300), noise_variance
         )
         weight, _ = piece.weights
-        with np.errstate(over="ignore", invalid="ignore"):  # `site_pass` looks for these
-            g, gamma = expected.d_mean * weight[:, None], expected.d_variance * weight[:, None]
-            lambda_2 = np.maximum(-2.0 * gamma, 0.0)
-            lambda_1 = g + lambda_2 * mean
-            _add_sites(A, lambda_1, lambda_2, H, h)
+        g, gamma = expected.d_mean * weight[:, None], expected.d_variance * weight[:, None]
+        lambda_2 = np.maximum(-2.0 * gamma, 0.0)
+        lambda_1 = g + lambda_2 * mean
+        _add_sites(A, lambda_1, lambda_2, H, h)
         value += float(weight @ expected.value)
         log_noise = log_noise + noise_gradient(noise_variance, weight @ expected.d_log_noise)
         if expected.d_theta is not None:
             theta = theta + weight @ expected.d_theta
-        found.append((g, gamma, lambda_1, lambda_2))
+        if returns_sites:
+            found.append((g, gamma, lambda_1, lambda_2))
+        elif not (np.isfinite(g).all() and np.isfinite(gamma).all()):
+            value = np.nan
+    if not returns_sites:
+        return value, log_noise, theta, None, H, h
     arrays = [np.concatenate(parts) for parts in zip(*found, strict=True)]
     return value, log_noise, theta, arrays, H, h
 
@@ -69,6 +87,12 @@ def pass_group(group, kept, q, likelihood, noise_variance):
 def gradient_group(group, kept, q, with_inputs, g, gamma):
     """`GradientSums` of one group of rows."""
     return GradientSums.total(_gradient_parts(group, kept, q, with_inputs, g, gamma))
+
+
+def gradient_at_group(group, kept, q, with_inputs, likelihood, noise_variance):
+    """The same where the derivatives of the rows were not kept."""
+    g, gamma, _, _ = pass_group(group, None, q, likelihood, noise_variance)[3]
+    return gradient_group(group, kept, q, with_inputs, g, gamma)
 
 
 def _gradient_parts(group, kept, q, with_inputs, g, gamma):

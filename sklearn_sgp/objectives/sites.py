@@ -20,8 +20,10 @@ from ..factors.passes import Pieces
 from ..gp.posterior import Posterior
 from .site_passes import (
     covariance_changed,
+    equal_sites_group,
     factorised,
     for_each_precision,
+    gradient_at_group,
     gradient_group,
     information_group,
     pass_group,
@@ -34,6 +36,8 @@ _FIRST_PRECISIONS = (1.0, 1e2, 1e4, 1e6)
 _LARGEST_INFORMATION = 1e15
 _NO_FACTOR = "a precision without a Cholesky factor"
 _MIN_STEP = 1e-3
+# Rows of others that an error tells of.
+_SHOWN_ROWS = 1000
 # A step that fails costs a pass, and a length that was right stays nearly so.
 _SHORTER, _LONGER = 0.6, 1.1
 
@@ -46,7 +50,7 @@ class UnboundedSitesError(NotPositiveDefiniteError, ValueError):
 
 
 class SitePass(NamedTuple):
-    """What a pass over the rows at some q(u) finds.
+    """What a pass over the rows at some q(u) finds; None for what rows that live elsewhere keep.
 
     ``value`` is the expected log density of all rows, ``log_noise`` its derivative in the log noise
     variance and ``theta`` (k,) those in the likelihood's own parameters, 0.0 where it has none.
@@ -108,8 +112,12 @@ class SiteProblem:
             for_each_precision(factorised, q, self.pieces.n_jobs)
         except NotPositiveDefiniteError as error:
             raise self.unbounded(_NO_FACTOR) from error
-        parts = self.pieces.map(pass_group, q, self.likelihood, self.noise_variance)
-        arrays = [np.concatenate(some) for some in zip(*(part[3] for part in parts), strict=True)]
+        in_memory = self.pieces.in_memory
+        parts = self.pieces.map(pass_group, q, self.likelihood, self.noise_variance, in_memory)
+        arrays = [None] * 4
+        if in_memory:
+            each = zip(*(part[3] for part in parts), strict=True)
+            arrays = [np.concatenate(some) for some in each]
         found = SitePass(
             sum(part[0] for part in parts),
             sum(part[1] for part in parts),
@@ -117,7 +125,8 @@ class SiteProblem:
             *arrays,
             self._summed([part[4:] for part in parts]),
         )
-        if not all(np.isfinite(part).all() for part in (found.value, found.g, found.gamma)):
+        finite = (found.value, found.g, found.gamma) if in_memory else (found.value,)
+        if not all(np.isfinite(part).all() for part in finite):
             raise self.unbounded(f"an expected log density of {found.value:g}")
         information = max(float(np.trace(H)) for H in found.target.H)
         if not information <= _LARGEST_INFORMATION:
@@ -126,8 +135,9 @@ class SiteProblem:
 
     def unbounded(self, what):
         """The error that says what came instead of finite sites."""
-        variance = float(self.prior.kernel.diag(self.rows.X).max())
-        weight = 1.0 if self.rows.weight is None else float(self.rows.weight.max())
+        rows = self.rows if self.pieces.in_memory else self.rows.spread_sample(_SHOWN_ROWS)
+        variance = float(self.prior.kernel.diag(rows.X).max())
+        weight = 1.0 if self.rows.weight is None else float(rows.weight.max())
         return UnboundedSitesError(
             f"The rows must have finite expected log densities under {self.likelihood!r}, and the "
             "precision of q(u) that follows must be positive definite. "
@@ -185,8 +195,7 @@ class SiteProblem:
 
     def _narrow(self, precision, n_latent, base):
         """q(u) with the mean of the prior, or of the base, and a smaller variance at the rows."""
-        shape = len(self.rows), n_latent
-        q = self.from_sites(np.zeros(shape), np.full(shape, precision))
+        q = self._summed(self.pieces.map(equal_sites_group, self.prior, n_latent, precision))
         return q if base is None else q.joined(base)
 
     def _ascend(self, q, tol, max_iter, deadline, base):
@@ -194,6 +203,8 @@ class SiteProblem:
         begin = time.perf_counter()
         found = self.site_pass(q)
         bound = _bound(q, found, base)
+        if not np.isfinite(bound):
+            raise self.unbounded(f"a bound of {bound:g}")
         step_seconds = time.perf_counter() - begin
         for _ in range(max_iter):
             if time.perf_counter() + step_seconds > deadline:
@@ -204,7 +215,7 @@ class SiteProblem:
                 value = _bound(candidate, there, base)
             except NotPositiveDefiniteError as caught:
                 value, error = -np.inf, caught
-            if not value >= bound - tol:
+            if error is not None or not value >= bound - tol:  # tol may be infinite
                 self.rho *= _SHORTER
                 if self.rho < _MIN_STEP:
                     if error is not None:
@@ -233,8 +244,13 @@ class SiteProblem:
     def gradient_sums(self, q, found, with_inputs=True):
         """What the rows contribute to the gradient, as `GradientSums`."""
         for_each_precision(covariance_changed, q, self.pieces.n_jobs)
-        slices = found.g, found.gamma
-        sums = GradientSums.total(self.pieces.map(gradient_group, q, with_inputs, slices=slices))
+        if self.pieces.in_memory:
+            slices = found.g, found.gamma
+            parts = self.pieces.map(gradient_group, q, with_inputs, slices=slices)
+        else:
+            model = self.likelihood, self.noise_variance
+            parts = self.pieces.map(gradient_at_group, q, with_inputs, *model)
+        sums = GradientSums.total(parts)
         sums.log_noise = found.log_noise
         if np.ndim(found.theta):
             sums.others["likelihood"] = found.theta
@@ -324,5 +340,7 @@ class SiteBound:
         q, found, bound = problem.ascend(q, self.tol, seconds=seconds, base=base)
         if not np.isfinite(bound):
             raise problem.unbounded(f"a bound of {bound:g}")
-        self.sites, self.rho = (found.lambda_1, found.lambda_2), problem.rho
+        self.rho = problem.rho
+        if problem.pieces.in_memory:
+            self.sites = found.lambda_1, found.lambda_2
         return problem, q, found, bound

@@ -13,7 +13,7 @@ from .._core._memory import empty
 from .._linalg import product
 from ..factors.gradients import Gradient, noise_gradient
 from ..factors.passes import Pieces
-from ..factors.row_sums import RowSumsCotangent, row_sums, row_sums_gradient
+from ..factors.row_sums import RowSumsCotangent, each_gram, row_sums, row_sums_gradient
 from ..gp.coordinates import Whitened
 
 
@@ -115,23 +115,20 @@ def minibatch_of_outputs(q, noise_variance, rows, scale, *, with_inputs=True, n_
     prior, kernel, Z = q.prior, q.prior.kernel, q.prior.Z
     pieces = Pieces.of_rows(rows.weighted(scale), len(Z), n_jobs)
     sums = row_sums(kernel, Z, prior.L_inv, pieces)
-    fit = (q.v_mean * (product(sums.gram, q.v_mean) - 2.0 * sums.cross)).sum(axis=0)
-    changes = [precision.covariance_change for precision in q.precisions]
-    variance = np.array([sums.diagonal + la.dot(change, sums.gram) for change in changes])
-    errors = (sums.targets + fit + np.maximum(variance, 0.0)) / noise_variance  # (t,)
+    errors = _squares_of_outputs(q, sums) / noise_variance  # (t,)
     normaliser = sums.weight * np.log(2.0 * np.pi * noise_variance)
 
-    cross = q.v_mean / noise_variance
-    gram = product(-0.5 * cross, q.v_mean, trans_b=True)
-    for change, s2 in zip(changes, noise_variance, strict=True):
-        la.axpy(-0.5 / s2, change, gram)
-    la.symmetrize(gram)
-    cotangent = RowSumsCotangent(gram, cross, -0.5 * float((1.0 / noise_variance).sum()))
+    cross, slopes = q.v_mean / noise_variance, _slopes_of_outputs(q, sums, noise_variance)
+    AAt = product(cross, sums.cross, trans_b=True)  # cotangent of A, times A^T
+    for slope, gram in zip(slopes, each_gram(sums.gram), strict=True):
+        la.gemm(slope, gram, AAt, False, False, 2.0, 1.0)
+    if np.ndim(sums.diagonal):
+        cotangent = RowSumsCotangent(np.stack(slopes), cross, -0.5 / noise_variance)
+    else:
+        cotangent = RowSumsCotangent(slopes[0], cross, -0.5 * float((1.0 / noise_variance).sum()))
     theta, grad_Z = row_sums_gradient(
         kernel, Z, prior.L_inv, pieces, cotangent, with_inputs=with_inputs
     )
-    AAt = product(cross, sums.cross, trans_b=True)  # cotangent of A, times A^T
-    la.gemm(gram, sums.gram, AAt, False, False, 2.0, 1.0)
     theta_K, Z_K = kernel.gram_vjp(Z, prior.gram_cotangent(AAt), with_inputs)
     gradient = Gradient(
         theta=theta + theta_K,
@@ -141,6 +138,33 @@ def minibatch_of_outputs(q, noise_variance, rows, scale, *, with_inputs=True, n_
     value = -0.5 * float((normaliser + errors).sum()) - q.kl()
     target = Whitened.from_sums(prior, sums.gram, sums.cross, noise_variance).posterior
     return MinibatchTerms(value, gradient, target)
+
+
+def _squares_of_outputs(q, sums):
+    """Expected squared errors of each output, (t,)."""
+    shared, grams, errors = sums.gram.ndim == 2, each_gram(sums.gram), []
+    for c, precision in enumerate(q.precisions):
+        gram, mean = grams[0 if shared else c], np.ascontiguousarray(q.v_mean[:, c : c + 1])
+        diagonal = sums.diagonal if shared else sums.diagonal[c]
+        fit = float(np.vdot(mean, product(gram, mean) - 2.0 * sums.cross[:, c : c + 1]))
+        variance = diagonal + la.dot(precision.covariance_change, gram)
+        errors.append(fit + max(variance, 0.0))
+    return sums.targets + np.array(errors)
+
+
+def _slopes_of_outputs(q, sums, noise_variance):
+    """Of the bound in each matrix of sums, (m, m): of all outputs, or of each."""
+    slopes = []
+    for precision, mean, s2 in zip(q.precisions, q.v_mean.T, noise_variance, strict=True):
+        slope = np.multiply.outer((-0.5 / s2) * mean, mean)
+        la.axpy(-0.5 / s2, precision.covariance_change, slope)
+        if slopes and sums.gram.ndim == 2:
+            la.axpy(1.0, slope, slopes[0])
+        else:
+            slopes.append(slope)
+    for slope in slopes:
+        la.symmetrize(slope)
+    return slopes
 
 
 def _weighted_gram(A, gamma):

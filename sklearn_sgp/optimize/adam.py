@@ -5,6 +5,8 @@ import numpy as np
 from .._linalg import NotPositiveDefiniteError
 from ..gp.prior import Prior
 
+_STEEPEST = 1e150  # squares of steeper slopes are not finite
+
 
 class Adam:
     """Adam (Kingma & Ba 2015), ascending, on a vector within bounds.
@@ -25,6 +27,7 @@ class Adam:
     def step(self, x, gradient, bounds):
         """The vector after one step up the gradient."""
         self.t += 1
+        gradient = np.clip(gradient, -_STEEPEST, _STEEPEST)
         self.mean += (1.0 - self.decay_mean) * (gradient - self.mean)
         self.square += (1.0 - self.decay_square) * (gradient**2 - self.square)
         mean = self.mean / (1.0 - self.decay_mean**self.t)

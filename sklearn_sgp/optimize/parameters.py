@@ -176,6 +176,22 @@ class ParameterSpace:
         )
         return replace(self, groups=tuple(groups))
 
+    def within_reach(self, parameters, reach):
+        """The space where the kernel's logarithms move at most so far, if it has a prior."""
+        if self.prior is None or not self.learns("theta"):
+            return self
+        lower, upper = self.group("theta").bounds.T
+        moved = [np.clip(parameters.theta + move, lower, upper) for move in (-reach, reach)]
+        return self.with_group("theta", bounds=np.stack(moved, axis=1))
+
+    def raised(self, name, least):
+        """The space where no exponential of a group is below ``least``, as far as bounds reach."""
+        if least <= 0.0 or not self.learns(name):
+            return self
+        bounds = np.array(np.reshape(self.group(name).bounds, (-1, 2)))
+        bounds[:, 0] = np.clip(np.log(least), *bounds.T)
+        return self.with_group(name, bounds=bounds)
+
     def pack(self, parameters):
         """The vector of the free parameters."""
         parts = [g.entries(parameters.values[g.name] / g.unit) for g in self.groups]
@@ -207,9 +223,10 @@ class ParameterSpace:
         """Bounds of the vector, shape (n, 2)."""
         parts = [np.empty((0, 2))]
         for group in self.groups:
-            size = np.size(group.entries(like.values[group.name]))
-            free = np.tile([-np.inf, np.inf], (size, 1))
-            parts.append(free if group.bounds is None else np.reshape(group.bounds, (-1, 2)))
+            unit = group.entries(np.broadcast_to(group.unit, np.shape(like.values[group.name])))
+            free = np.tile([-np.inf, np.inf], (len(unit), 1))
+            bounds = free if group.bounds is None else np.reshape(group.bounds, (-1, 2))
+            parts.append(bounds / unit[:, None])
         return np.concatenate(parts)
 
     def clipped(self, parameters):

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from ..data.clusters import short_path
-from ..data.rows import ConditionedRows
+from ..data.rows import ConditionedRows, in_parts
 from .neighbours import NearGroups
 from .partition import Blocks, OrderedPartition
 
@@ -292,7 +292,7 @@ def _runs(cells, size):
 def _shared(parts):
     """The rows of some parts, each once and sorted, and where those of each part are among them."""
     needed, place = np.unique(np.concatenate(parts), return_inverse=True)
-    return needed, np.split(place, np.cumsum([len(part) for part in parts[:-1]]))
+    return needed, in_parts(place, [len(part) for part in parts])
 
 
 def _points(X, scale):
@@ -300,7 +300,9 @@ def _points(X, scale):
 
 
 def _centres(groups, scale):
-    return np.stack([_points(groups(g).X, scale).mean(axis=0) for g in range(len(groups))])
+    order = slice(None) if groups.sorted else groups.order
+    sums = np.add.reduceat(_points(groups.rows.X[order], scale), groups.bounds[:-1], axis=0)
+    return sums / np.diff(groups.bounds)[:, None]
 
 
 def _rows_of(blocks, numbers):

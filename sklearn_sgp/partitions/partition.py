@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._linalg import single_blas_thread
-from ..data.clusters import kmeans, nearest
+from ..data.clusters import distinct, kmeans, nearest
 from ..data.rows import random_index
 
 # No block is larger than so many times the size that was asked for: its cost is cubic in its rows.
@@ -88,14 +88,14 @@ class KMeansTree:
         sample = index
         if len(index) > _SAMPLE_PER_BRANCH * k:
             sample = index[np.sort(random_index(len(index), _SAMPLE_PER_BRANCH * k, rng))]
-        points = np.unique(np.asarray(X[sample], dtype=np.float64) / self.scale, axis=0)
+        points = distinct(np.asarray(X[sample], dtype=np.float64) / self.scale)
         if len(points) == 1:
             return None
         # a partition, not a clustering: a few iterations from any rows are enough
         count = min(k, len(points))
         centres = kmeans(points, count, rng, max_iter=_KMEANS_ITERATIONS, init="random")
         branch = self._nearest(X, index, centres)
-        used = np.unique(branch)
+        used = np.flatnonzero(np.bincount(branch))
         if len(used) == 1:
             return None
         self.centres.append(centres[used])
@@ -390,10 +390,11 @@ def check_labels(labels, n_rows, classes=None):
         labels = labels.astype(str)
     if labels.dtype.kind not in "iubUS":
         raise ValueError(
-            f"blocks must hold integers or strings. Got {labels.dtype} such as {labels[0]!r}."
+            f"blocks must hold integers or strings. Got {labels.dtype} such as {labels.item(0)!r}."
         )
     if classes is not None and (classes.dtype.kind in "US") != (labels.dtype.kind in "US"):
         raise ValueError(
-            f"blocks must hold labels like those of fit, such as {classes[0]!r}. Got {labels[0]!r}."
+            f"blocks must hold labels like those of fit, such as {classes.item(0)!r}. Got "
+            f"{labels.item(0)!r}."
         )
     return labels

@@ -4,9 +4,18 @@
 The folder imports only ``kernels`` and ``metrics`` of the package, and only users import it.
 """
 
+from ._calibration import CalibrationDisplay
 from ._convergence import ConvergenceDisplay
 from ._embedding import EmbeddingDisplay
 from ._posterior import PosteriorDisplay
 from ._relevance import RelevanceDisplay
+from ._residuals import ResidualDisplay
 
-__all__ = ["ConvergenceDisplay", "EmbeddingDisplay", "PosteriorDisplay", "RelevanceDisplay"]
+__all__ = [
+    "CalibrationDisplay",
+    "ConvergenceDisplay",
+    "EmbeddingDisplay",
+    "PosteriorDisplay",
+    "RelevanceDisplay",
+    "ResidualDisplay",
+]

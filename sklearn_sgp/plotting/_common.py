@@ -17,6 +17,14 @@ def pyplot(caller):
     return plt
 
 
+def fitted_step(estimator, X):
+    """The last step of a fitted estimator, and its inputs; not fitted is an error."""
+    check_is_fitted(estimator)
+    model, inputs = final_step(estimator, X)
+    check_is_fitted(model, "n_features_in_")  # some models predict before `fit`
+    return model, inputs
+
+
 def drawing_axes(ax, caller, n_panels=1):
     """Check the given axes, or make the axes of a new figure; an array for several panels."""
     plt = pyplot(caller)

@@ -1,5 +1,7 @@
 """A map of rows: latent inputs, how uncertain they are, and where the model knows its map."""
 
+from numbers import Integral
+
 import numpy as np
 
 from ..metrics import final_step
@@ -90,28 +92,56 @@ class EmbeddingDisplay:
         -------
         display : EmbeddingDisplay
             This object.
+
+        Raises
+        ------
+        ValueError
+            If the arrays of the display do not have the shapes that they must have.
         """
         ax = drawing_axes(ax, "EmbeddingDisplay.plot")
-        X = np.asarray(self.embedding, dtype=np.float64)
+        X, std, labels, spread = self._checked()
         names = checked_names(self.dimension_names, 2, "latent {}", "dimension_names")
-        labels = np.zeros(len(X), dtype=int) if self.labels is None else np.asarray(self.labels)
         self.image_, self.points_, self.bars_ = None, [], []
-        if self.spread is not None:
+        if spread is not None:
             style = {"cmap": "gray_r", "shading": "auto", "rasterized": True, "alpha": 0.7}
-            self.image_ = ax.pcolormesh(*self.grid, np.asarray(self.spread).T, **style)
+            self.image_ = ax.pcolormesh(*self.grid, spread.T, **style)
         for k, label in enumerate(np.unique(labels)):
             own = labels == label
             style = {"ls": "", "marker": ".", "ms": 4, "color": f"C{k}", "label": str(label)}
-            if self.std is not None:
+            if std is not None:
                 bars = {"ls": "", "color": f"C{k}", "alpha": 0.35, "lw": 0.6, **(bar_kwargs or {})}
-                spread = np.asarray(self.std)[own].T
-                self.bars_.append(ax.errorbar(*X[own].T, xerr=spread[0], yerr=spread[1], **bars))
+                xerr, yerr = std[own].T
+                self.bars_.append(ax.errorbar(*X[own].T, xerr=xerr, yerr=yerr, **bars))
             self.points_ += ax.plot(*X[own].T, **{**style, **(point_kwargs or {})})
         if self.labels is not None:
             ax.legend(handles=self.points_)
         ax.set(xlabel=names[0], ylabel=names[1])
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+    def _checked(self):
+        """Points, bars, labels and map as arrays; None for bars or map that are not there."""
+        X = _array(self.embedding, "embedding", (None, 2))
+        n = len(X)
+        std = None if self.std is None else _array(self.std, "std", (n, 2))
+        if std is not None and (std < 0.0).any():
+            raise ValueError(f"The 'std' parameter must not be negative. Got {std.min():g}.")
+        labels = np.zeros(n, dtype=int) if self.labels is None else np.asarray(self.labels)
+        if labels.shape != (n,):
+            raise ValueError(
+                f"The 'labels' parameter must hold one label for each of the {n} rows. Got shape "
+                f"{labels.shape}."
+            )
+        if len({type(label) for label in labels.tolist()}) > 1:
+            labels = labels.astype(str)  # None beside names has no order
+        if self.spread is None:
+            return X, std, labels, None
+        if self.grid is None or len(self.grid) != 2:
+            raise ValueError(
+                "The 'grid' parameter must hold the places of 'spread' in both dimensions. Got "
+                f"{self.grid!r}."
+            )
+        return X, std, labels, _array(self.spread, "spread", tuple(len(one) for one in self.grid))
 
     @classmethod
     def from_estimator(
@@ -166,7 +196,8 @@ class EmbeddingDisplay:
         Raises
         ------
         ValueError
-            If the model has one latent dimension only, or ``dimensions`` are not two of them.
+            If the model has one latent dimension only, ``dimensions`` are not two of them,
+            ``resolution`` is not a number of places, or labels are not those of the rows.
 
         Examples
         --------
@@ -182,10 +213,16 @@ class EmbeddingDisplay:
         pyplot("EmbeddingDisplay.from_estimator")
         model = fitted_model(estimator, "embedding_", "EmbeddingDisplay")
         chosen = _dimensions(dimensions, model.relevance_)
+        if not isinstance(resolution, Integral) or resolution < 0 or resolution == 1:
+            raise ValueError(
+                "The 'resolution' parameter must be an int of at least 2, or 0 for no map. Got "
+                f"{resolution!r}."
+            )
         if Y is None:
             mean, std = model.embedding_, model.embedding_std_
         else:
             mean, std = model.transform(final_step(estimator, Y)[1], return_std=True)
+            mean = np.asarray(mean)  # a frame where set_output asks for one
         grid, spread = None, None
         if resolution:
             grid, spread = _map(model, mean[:, chosen], chosen, resolution)
@@ -211,12 +248,30 @@ def _dimensions(dimensions, relevance):
     if dimensions is None:
         return np.argsort(-relevance, kind="stable")[:2]
     chosen = np.asarray(dimensions)
-    if chosen.shape != (2,) or not np.isin(chosen, np.arange(count)).all():
+    whole = chosen.shape == (2,) and np.issubdtype(chosen.dtype, np.integer)
+    if not whole or not np.isin(chosen, np.arange(count)).all() or chosen[0] == chosen[1]:
         raise ValueError(
-            f"The 'dimensions' parameter must be two numbers from 0 to {count - 1}. Got "
+            f"The 'dimensions' parameter must be two different numbers from 0 to {count - 1}. Got "
             f"{dimensions!r}."
         )
     return chosen
+
+
+def _array(values, name, shape):
+    """Numbers of a shape, of which None stands for any length."""
+    try:
+        found = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"The '{name}' parameter must hold numbers. Got {values!r}.") from error
+    fits = found.ndim == 2 and all(
+        wanted in (None, size) for wanted, size in zip(shape, found.shape, strict=True)
+    )
+    if not fits:
+        wanted = ", ".join("n" if size is None else str(size) for size in shape)
+        raise ValueError(
+            f"The '{name}' parameter must have the shape ({wanted}). Got {found.shape}."
+        )
+    return found
 
 
 def _map(model, places, chosen, resolution):

@@ -32,8 +32,35 @@ def inducing_points_in_inputs(estimator):
         return points if np.allclose(before.transform(points), Z) else None
 
 
-def input_grid(X, inducing_points, resolution):
-    """Grid values of each feature, one or two, a little beyond the range of X."""
+def categories_of(estimator):
+    """For each feature its categories in the order of their codes, or None where it is a number."""
+    model = getattr(estimator, "best_estimator_", estimator)
+    if getattr(model, "categories_", None) is None:
+        return [None, None]  # more features are not drawn
+    found = iter(model.categories_)
+    return [next(found) if one else None for one in model.is_categorical_]
+
+
+def places_of(X, categories):
+    """Inputs with the codes of categories in the place of their values, shape (n, n_features)."""
+    if X is None or all(one is None for one in categories):
+        return X
+    table = np.asarray(X, dtype=object).copy()
+    for column, values in enumerate(categories):
+        if values is not None:
+            code = {value: k for k, value in enumerate(values)}
+            unknown = [value for value in table[:, column] if value not in code]
+            if unknown:
+                raise ValueError(
+                    f"X must have categories in column {column} that the model knows. Got "
+                    f"{unknown[0]!r}."
+                )
+            table[:, column] = [code[value] for value in table[:, column]]
+    return table.astype(np.float64)
+
+
+def input_grid(X, inducing_points, resolution, categories=(None, None)):
+    """Grid values of each feature, one or two, a little beyond the range of X; or all codes."""
     places = inducing_points if X is None else check_array(X)
     if places is None:
         raise ValueError("X must be given: the pipeline's steps cannot be inverted.")
@@ -44,13 +71,20 @@ def input_grid(X, inducing_points, resolution):
         )
     low, high = places.min(axis=0), places.max(axis=0)
     margin = np.where(high > low, 0.05 * (high - low), 1.0)
-    return tuple(np.linspace(low - margin, high + margin, resolution).T)
+    numbers = np.linspace(low - margin, high + margin, resolution).T
+    pairs = zip(numbers, categories, strict=False)
+    return tuple(own if some is None else np.arange(float(len(some))) for own, some in pairs)
 
 
-def posterior_on_grid(estimator, grid, confidence, include_noise, target):
+def posterior_on_grid(estimator, grid, confidence, include_noise, target, categories=()):
     """Mean, and band (one feature) or standard deviation (two features), on the grid."""
     shape = tuple(len(places) for places in grid)  # (n_0,) or (n_0, n_1)
     X = np.stack(np.meshgrid(*grid, indexing="ij"), axis=-1).reshape(-1, len(grid))
+    for column, values in enumerate(categories):
+        if values is not None:
+            own = values[X[:, column].astype(int)]
+            X = X.astype(object)
+            X[:, column] = own
     with nameless_features_allowed():
         model, inputs = final_step(estimator, X)
         mean = model.predict(inputs)

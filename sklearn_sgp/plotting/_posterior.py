@@ -3,7 +3,14 @@
 import numpy as np
 
 from ._common import checked_names, drawing_axes, fitted_model, pyplot
-from ._grid import checked_observations, inducing_points_in_inputs, input_grid, posterior_on_grid
+from ._grid import (
+    categories_of,
+    checked_observations,
+    inducing_points_in_inputs,
+    input_grid,
+    places_of,
+    posterior_on_grid,
+)
 
 
 class PosteriorDisplay:
@@ -41,6 +48,9 @@ class PosteriorDisplay:
 
     band_name : str, default="band"
         Name of the band in the legend.
+
+    categories : sequence, default=None
+        For each feature None, or the names of its categories, whose codes are the grid's values.
 
     Attributes
     ----------
@@ -92,6 +102,7 @@ class PosteriorDisplay:
         y=None,
         feature_names=None,
         band_name="band",
+        categories=None,
     ):
         self.grid = grid
         self.mean = mean
@@ -102,6 +113,7 @@ class PosteriorDisplay:
         self.y = y
         self.feature_names = feature_names
         self.band_name = band_name
+        self.categories = categories
 
     def plot(self, ax=None):
         """Draw the posterior.
@@ -123,11 +135,20 @@ class PosteriorDisplay:
         self.inducing_ = []
         if n_panels == 1:
             self._draw_curve(ax, *names)
+            self._name_ticks([ax])
             self.ax_, self.figure_ = ax, ax.figure
         else:
             self._draw_maps(ax, *names)
+            self._name_ticks(ax)
             self.ax_, self.figure_ = ax, ax[0].figure
         return self
+
+    def _name_ticks(self, axes):
+        """Categories by their names."""
+        for feature, names in enumerate(self.categories or ()):
+            for ax in axes if names is not None else ():
+                axis = ax.yaxis if feature else ax.xaxis
+                axis.set_ticks(np.arange(len(names)), [str(name) for name in names])
 
     def _draw_curve(self, ax, xlabel):
         (x,) = self.grid
@@ -189,7 +210,7 @@ class PosteriorDisplay:
 
         X : array-like of shape (n_samples, n_features), default=None
             The picture covers the range of these inputs; None for the range of the inducing
-            inputs.
+            inputs. A column of categories (``categorical_features``) has a place for each of them.
 
         y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
             Observations at ``X``, to be drawn as dots. For two features the dots have the colours
@@ -240,15 +261,21 @@ class PosteriorDisplay:
             )
         fitted_model(estimator, "predict_quantiles", "PosteriorDisplay")
         inducing_points = inducing_points_in_inputs(estimator)
+        categories = categories_of(estimator)
+        X = places_of(X, categories)
         data = checked_observations(X, y, target, subsample, random_state)
-        grid = input_grid(X, inducing_points, grid_resolution)
+        grid = input_grid(X, inducing_points, grid_resolution, categories)
         kind = "observations" if include_noise else "the function"
+        posterior = posterior_on_grid(
+            estimator, grid, confidence, include_noise, target, categories
+        )
         display = cls(
             grid,
-            **posterior_on_grid(estimator, grid, confidence, include_noise, target),
+            **posterior,
             **data,
             inducing_points=inducing_points,
             feature_names=getattr(estimator, "feature_names_in_", None),
             band_name=f"{100 * confidence:g} % band of {kind}",
+            categories=None if all(one is None for one in categories) else categories,
         )
         return display.plot(ax)

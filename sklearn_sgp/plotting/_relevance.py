@@ -1,5 +1,8 @@
 """How much each input matters: inverse length scales."""
 
+from functools import reduce
+from operator import add
+
 import numpy as np
 
 from ..kernels import length_scales
@@ -158,7 +161,9 @@ class RelevanceDisplay:
         """
         pyplot("RelevanceDisplay.from_estimator")
         model = fitted_model(estimator, "kernel_", "RelevanceDisplay")
-        relevances, part_names = _relevances(model.kernel_, model.n_features_in_)
+        kernel = model.kernel_
+        kernel = reduce(add, kernel) if isinstance(kernel, list) else kernel
+        relevances, part_names = _relevances(kernel, model.n_features_in_)
         xlabel = "inverse length scale"
         if scale is not None:
             relevances = relevances * _feature_scale(scale, model.n_features_in_)

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from ..collections.lazy import lazily, of_classes, of_decisions, of_functions, of_labels, of_rows
 from ..gp.chunks import in_chunks
 from .latent import LatentFunctions
 
@@ -12,6 +13,7 @@ from .latent import LatentFunctions
 class ClassPredictions(LatentFunctions):
     """A mixin with the predicting methods of classifiers."""
 
+    @lazily(of_labels)
     def predict(self, X):
         """Predict the most probable class.
 
@@ -27,6 +29,7 @@ class ClassPredictions(LatentFunctions):
         """
         return self._predict(X)
 
+    @lazily(of_classes)
     def predict_proba(self, X):
         """Predict probabilities of the classes, averaged over the latent functions' uncertainty.
 
@@ -42,6 +45,7 @@ class ClassPredictions(LatentFunctions):
         """
         return self._probabilities(X)
 
+    @lazily(of_decisions)
     def decision_function(self, X):
         """Compute a score of the second of two classes, or of each of more classes.
 
@@ -59,6 +63,7 @@ class ClassPredictions(LatentFunctions):
         """
         return self._of_moments("decision", X)
 
+    @lazily(of_functions)
     def predict_std(self, X):
         """Predict standard deviations of the latent functions.
 
@@ -74,6 +79,7 @@ class ClassPredictions(LatentFunctions):
         """
         return self._predict_std(X)
 
+    @lazily(of_rows)
     def log_density(self, X, y):
         """Compute the log probability of given labels.
 

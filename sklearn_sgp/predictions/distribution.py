@@ -95,7 +95,7 @@ class PredictiveDistribution:
         cdf : ndarray
             Of the shape that ``y`` and `shape` broadcast to.
         """
-        return self._at(y, "cdf")
+        return np.clip(self._at(y, "cdf"), 0.0, 1.0)
 
     def sf(self, y):
         """Compute P(observation > y), the survival function ``1 - cdf(y)``.
@@ -110,7 +110,7 @@ class PredictiveDistribution:
         sf : ndarray
             Of the shape that ``y`` and `shape` broadcast to.
         """
-        return self._at(y, "sf")
+        return np.clip(self._at(y, "sf"), 0.0, 1.0)
 
     def ppf(self, q):
         """Compute quantiles, the inverse of `cdf`. Of counts, the smallest with ``cdf >= q``.

@@ -224,7 +224,8 @@ class BlockMarginalLikelihood(MarginalLikelihood):
 
     @property
     def _keeps_rows(self):
-        return self._blocks.blocks is not None
+        blocks = self._blocks.blocks
+        return blocks is not None and not hasattr(blocks, "as_pieces")
 
     def _checked_labels(self, labels, n_rows):
         if labels is not None:

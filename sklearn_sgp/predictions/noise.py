@@ -4,6 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+# Of a noise variance: far from all rows a wide prior of its logarithm knows no bounds.
+_LARGEST_LOG = 300.0
+
 
 class VaryingNoise(NamedTuple):
     """What is known of the noise variances of some rows, in the place of a ``noise_variance``.
@@ -21,7 +24,7 @@ class VaryingNoise(NamedTuple):
     @property
     def mean(self):
         """Expected noise variances, shape (n, t)."""
-        return np.exp(self.log_mean + 0.5 * self.log_variance)
+        return np.exp(np.minimum(self.log_mean + 0.5 * self.log_variance, _LARGEST_LOG))
 
 
 def of_rows(noise, function):

@@ -6,8 +6,6 @@ from dataclasses import replace
 import numpy as np
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-from .._compat import validate_data
-from ..data.checks import check_size
 from ..data.rows import make_rows
 from ..data.targets import Targets
 from ..fitting.problem import FitResult
@@ -41,9 +39,7 @@ class PriorPredictions:
     def _prior_model(self, X):
         """A copy whose q(u) is p(u), at one inducing input: its predictions are the prior's."""
         model = copy.copy(self)
-        X = model._coded(X, reset=True)
-        X = validate_data(model, X, reset=True, dtype=[np.float64, np.float32])
-        check_size("X", X)
+        X = model._numbers(X, lambda X: model._validate_X(X, reset=True), reset=True)
         kernel = self.kernel
         if kernel is None:  # the length scales of the default kernel come from the data of a fit
             plain, columns = ConstantKernel(1.0) * RBF(1.0), model._input_columns()

@@ -5,19 +5,21 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._linalg import NotPositiveDefiniteError, cholesky
+from ..collections.lazy import lazily, of_quantiles, of_rows, of_targets, of_targets_twice
 from ..gp.chunks import in_chunks
 from ..gp.pathwise import draw_functions
 from .distribution import PredictiveDistribution, check_levels
 from .latent import LatentFunctions
 from .units import FunctionsInUnits, covariance_in_units, mean_std_in_units
 
-# Largest number of rows for which sample_y(method="auto") draws jointly.
+# Largest covariance, in rows, of which sample_y(method="auto") takes a root.
 _JOINT_ROWS = 2000
 
 
 class RegressionPredictions(LatentFunctions):
     """A mixin with the predicting methods of regressors."""
 
+    @lazily(of_targets_twice)
     def predict(self, X, return_std=False, return_cov=False):
         """Predict new observations.
 
@@ -44,7 +46,8 @@ class RegressionPredictions(LatentFunctions):
         y_cov : ndarray of shape (n_samples, n_samples) or (n_samples, n_samples, n_targets)
             Covariance of new observations. Only if ``return_cov``. Outputs that mix latent
             functions (``n_latent``) have covariances with one another, too: the shape is then
-            (n_samples, n_samples, n_targets, n_targets).
+            (n_samples, n_samples, n_targets, n_targets), and entry [i, j, p, r] is the covariance
+            of output p in row i and output r in row j.
 
         Raises
         ------
@@ -53,6 +56,7 @@ class RegressionPredictions(LatentFunctions):
         """
         return self._ready(X)._predict(X, return_std, return_cov)
 
+    @lazily(of_targets)
     def predict_std(self, X, include_noise=True):
         """Predict standard deviations.
 
@@ -72,6 +76,7 @@ class RegressionPredictions(LatentFunctions):
         """
         return self._ready(X)._predict_std(X, include_noise)
 
+    @lazily(of_targets)
     def noise_std(self, X):
         """Predict the standard deviation of the noise alone.
 
@@ -96,6 +101,7 @@ class RegressionPredictions(LatentFunctions):
         """
         return self._ready(X)._noise_std(X)
 
+    @lazily(of_quantiles)
     def predict_quantiles(self, X, quantiles=(0.05, 0.5, 0.95)):
         """Predict quantiles of new observations.
 
@@ -152,6 +158,7 @@ class RegressionPredictions(LatentFunctions):
         """
         return self._ready(X)._predict_distribution(X)
 
+    @lazily(of_rows)
     def log_density(self, X, y):
         """Compute the log predictive density of observations.
 
@@ -171,7 +178,8 @@ class RegressionPredictions(LatentFunctions):
         Raises
         ------
         ValueError
-            If y does not have the shape that it had in ``fit``, or holds NaN or infinity.
+            If y does not have the shape that it had in ``fit``, or holds infinity, or NaN where
+            ``n_latent`` does not allow for targets that were not observed.
         """
         return self._ready(X)._log_density(X, y)
 
@@ -191,8 +199,9 @@ class RegressionPredictions(LatentFunctions):
 
         method : {"auto", "joint", "pathwise"}, default="auto"
             "joint" draws from the exact joint distribution; its cost is cubic in the number of
-            rows. "pathwise" evaluates random functions (see :meth:`sample_functions`); its cost is
-            linear in the number of rows. "auto" is "joint" up to 2,000 rows and "pathwise" above.
+            rows, with ``n_latent`` of rows times outputs. "pathwise" evaluates random functions
+            (see :meth:`sample_functions`); its cost is linear in the number of rows. "auto" is
+            "joint" while the former number is at most 2,000, and "pathwise" above.
 
         Returns
         -------
@@ -301,7 +310,8 @@ class RegressionPredictions(LatentFunctions):
         X, blocks = self._with_blocks(X, blocks)
         rng = check_random_state(random_state)
         if method == "auto":
-            method = "joint" if len(X) <= _JOINT_ROWS else "pathwise"
+            size = len(X) * self._n_joint_outputs
+            method = "joint" if size <= _JOINT_ROWS else "pathwise"
         if method == "joint":
             samples = self._draw_joint(X, blocks, n_samples, rng)
         else:
@@ -320,6 +330,8 @@ class RegressionPredictions(LatentFunctions):
         for c in range(mean.shape[1]):
             draws[:, c] = mean[:, c, None] + roots[min(c, len(roots) - 1)] @ normal[c]
         return draws if likelihood.conjugate else likelihood.draw(draws, noise, rng)
+
+    _n_joint_outputs = 1  # whose draws depend on one another
 
     def _draw_pathwise(self, X, n_samples, rng):
         functions = self._drawn_functions(n_samples, rng)
@@ -354,7 +366,7 @@ def joint_root(covariance):
     """Return the lower Cholesky factor. If rounding makes it fail, the diagonal is raised."""
     covariance = np.array(covariance, order="C")
     size = np.diagonal(covariance).mean()
-    for jitter in (0.0, 1e-12, 1e-10, 1e-8):
+    for jitter in (0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4):
         try:
             return cholesky(covariance + jitter * size * np.eye(len(covariance)))
         except NotPositiveDefiniteError:

@@ -86,8 +86,10 @@ class FunctionsInUnits:
         self.codes = codes
 
     def __call__(self, X):
-        X = X if self.codes is None else self.codes.transform(X)
+        waits = self.codes is not None and self.codes.can_wait(X)
+        X = X if self.codes is None or waits else self.codes.transform(X)
         X = check_array(X, dtype=[np.float64, np.float32])
+        X = self.codes.transform(X) if waits else X
         if X.shape[1] != self.functions.n_features:
             raise ValueError(
                 f"X must have {self.functions.n_features} features, as in fit. Got {X.shape[1]}."

@@ -118,7 +118,7 @@ class _Errors(NamedTuple):
     Attributes
     ----------
     rows : Rows
-    squares : ndarray of shape (n,)
+    squares : ndarray of shape (n, t)
     places : ndarray of int or None
         Of these rows among all, None for all of them.
     """
@@ -204,7 +204,7 @@ def _updated(given, noise, at_rows, errors, free):
         at_rows = noise.log_noise_at(rows.X, n_jobs)
     if noise.likelihood.varies:
         before = noise.updated(rows, squares, at_rows, **free)
-        scaled = before.of_tails * squares / before.scale
+        scaled = before.of_tails[:, None] * squares / before.scale
         of_rows = replace(given, rows=rows)
         log_noise = learn_log_noise(of_rows, noise.likelihood, scaled, noise.log_noise)
         noise = replace(noise, log_noise=log_noise)
@@ -218,7 +218,7 @@ def _of_all_rows(given, update, errors):
         return update
     noise, rows = update.noise, given.rows
     at_rows = noise.log_noise_at(rows.X, given.settings.n_jobs)
-    return noise.updated(rows, np.zeros(len(rows)), at_rows)._replace(scale=update.scale)
+    return noise.updated(rows, np.zeros(rows.y.shape), at_rows)._replace(scale=update.scale)
 
 
 def _without_rounds(given, first, update, errors, free):
@@ -231,8 +231,8 @@ def _without_rounds(given, first, update, errors, free):
     share = errors.rows.total_weight / given.rows.total_weight
     of_all = 0.0 if update.noise.log_noise is None else update.noise.log_noise.posterior.kl()
     constant = (update.noise.constant + of_all) / share - of_all
-    weight = errors.rows.weights[1]
-    gain = 0.5 * float(np.dot(weight, (1.0 - update.precision) * errors.squares)) / share
+    weight, precision = errors.rows.weights[1], update.precision.reshape(len(errors.rows), -1)
+    gain = 0.5 * float((weight @ ((1.0 - precision) * errors.squares)).sum()) / share
     return first.with_noise(replace(update.noise, constant=constant), constant + gain)
 
 

@@ -11,8 +11,8 @@ from .log_noise import with_squares
 
 
 def squared_errors(rows, mean, variance, noise_variance):
-    """What is expected of (y - f)^2 in units of the noise variance, summed over outputs, (n,)."""
-    return (((rows.targets - mean) ** 2 + variance) / noise_variance).sum(axis=1)
+    """What is expected of (y - f)^2 in units of the noise variance, (n, t)."""
+    return ((rows.targets - mean) ** 2 + variance) / noise_variance
 
 
 class LogNoiseMoments(NamedTuple):
@@ -20,7 +20,8 @@ class LogNoiseMoments(NamedTuple):
 
     Attributes
     ----------
-    mean, variance : ndarray of shape (n,)
+    mean, variance : ndarray of shape (n, k)
+        One that all outputs share, k = 1, or one of each.
     """
 
     mean: np.ndarray
@@ -29,11 +30,11 @@ class LogNoiseMoments(NamedTuple):
     @classmethod
     def zeros(cls, n):
         """Of n rows with the same noise."""
-        return cls(np.zeros(n), np.zeros(n))
+        return cls(np.zeros((n, 1)), np.zeros((n, 1)))
 
     @property
     def precision(self):
-        """E exp(-g), shape (n,)."""
+        """E exp(-g), shape (n, k)."""
         return np.exp(0.5 * self.variance - self.mean)
 
 
@@ -43,9 +44,9 @@ class Update(NamedTuple):
     Attributes
     ----------
     noise : FoundNoise
-    scale : float
+    scale : float or ndarray of shape (t,)
         What the noise variances are multiplied by.
-    precision : ndarray of shape (n,)
+    precision : ndarray of shape (n,) or (n, t)
     of_tails : ndarray of shape (n,)
         The precision besides that of the log noise.
     at_rows : LogNoiseMoments
@@ -55,7 +56,7 @@ class Update(NamedTuple):
     """
 
     noise: object
-    scale: float
+    scale: object
     precision: np.ndarray
     of_tails: np.ndarray
     at_rows: LogNoiseMoments
@@ -95,13 +96,14 @@ class FoundNoise:
         """`LogNoiseMoments` at some inputs."""
         if self.log_noise is None:
             return LogNoiseMoments.zeros(len(X))
-        return LogNoiseMoments(*(part[:, 0] for part in self.log_noise.moments_at(X, n_jobs)))
+        mean, variance = self.log_noise.moments_at(X, n_jobs)
+        return LogNoiseMoments(mean, np.broadcast_to(variance, mean.shape))
 
     def noise_at(self, X, noise_variance, n_outputs, n_jobs):
         """The noise at some inputs, as the likelihood's methods take it."""
         if self.log_noise is None:
             return noise_variance
-        mean, variance = (part[:, None] for part in self.log_noise_at(X, n_jobs))
+        mean, variance = self.log_noise_at(X, n_jobs)
         shape = (len(X), n_outputs)
         log_mean = np.broadcast_to(np.log(noise_variance) + mean, shape)
         return VaryingNoise(log_mean, np.broadcast_to(variance, shape))
@@ -112,7 +114,7 @@ class FoundNoise:
         Parameters
         ----------
         rows : Rows
-        squares : ndarray of shape (n,)
+        squares : ndarray of shape (n, t)
             As those of `updated`, expected before the batch.
         n_jobs : int or None
 
@@ -120,13 +122,14 @@ class FoundNoise:
         -------
         noise : FoundNoise
             Of all rows.
-        precision : ndarray of shape (n,)
+        precision : ndarray of shape (n,) or (n, t)
             Of the batch.
         """
         noise, before, at_rows = self, 0.0, self.log_noise_at(rows.X, n_jobs)
         if self.log_noise is not None:
             of_tails = self.updated(rows, squares, at_rows).of_tails
-            log_noise = with_squares(self.log_noise, rows, of_tails * squares, n_jobs)
+            squared = of_tails[:, None] * squares
+            log_noise = with_squares(self.log_noise, rows, squared, n_jobs)
             noise, before = replace(self, log_noise=log_noise), self.log_noise.posterior.kl()
             at_rows = noise.log_noise_at(rows.X, n_jobs)
         update = noise.updated(rows, squares, at_rows)
@@ -140,7 +143,7 @@ class FoundNoise:
         Parameters
         ----------
         rows : Rows
-        squares : ndarray of shape (n,)
+        squares : ndarray of shape (n, t)
             See `squared_errors`.
         at_rows : LogNoiseMoments
             Of this noise.
@@ -152,20 +155,30 @@ class FoundNoise:
         update : Update
         """
         t, (_, weight), common = rows.y.shape[1], rows.weights, at_rows.precision
+        scaled, each = common * squares, np.ones(1)
+        if learns_scale and common.shape[1] > 1 and not self.has_tails:
+            each = _relative(weight @ scaled)  # of outputs with a noise of their own
         found = self.likelihood.updated(
-            common * squares, weight, t, learns=learns, learns_scale=learns_scale
+            (scaled / each).sum(axis=1), weight, t, learns=learns, learns_scale=learns_scale
         )
-        constant = found.constant
+        constant, scale = found.constant, found.scale * each
         if self.log_noise is not None:
-            of_all = float(np.dot(weight, at_rows.mean))
-            constant += -0.5 * t * of_all - self.log_noise.posterior.kl()
-        precision = common * found.precision
-        errors = float(np.dot(weight, precision * squares)) / found.scale
+            of_all = float((weight @ at_rows.mean).sum()) * t / common.shape[1]
+            constant += -0.5 * of_all - self.log_noise.posterior.kl()
+        precision = common * found.precision[:, None]
+        errors = float((weight @ (precision * squares) / scale).sum())
+        normaliser = float(weight.sum()) * np.log(scale).sum() * t / len(scale)
         return Update(
             replace(self, likelihood=found.likelihood, constant=constant),
-            found.scale,
-            precision,
+            scale if len(scale) > 1 else found.scale,
+            precision if precision.shape[1] > 1 else precision[:, 0],
             found.precision,
             at_rows,
-            constant - 0.5 * (t * float(weight.sum()) * np.log(found.scale) + errors),
+            constant - 0.5 * (normaliser + errors),
         )
+
+
+def _relative(sums):
+    """Sums of squared errors of the outputs over their mean; 1 where there is nothing to scale."""
+    mean = sums.mean()
+    return sums / mean if sums.min() > 0.0 and np.isfinite(mean) else np.ones(len(sums))

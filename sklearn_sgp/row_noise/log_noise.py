@@ -13,6 +13,7 @@ from ..fitting import stages
 from ..fitting.inference import SiteInference
 from ..fitting.problem import Problem
 from ..fitting.starting_values import Choices, start
+from ..objectives.sites import UnboundedSitesError
 from ..optimize.progress import Clock, Trace
 from .squared_errors import LogNoise
 
@@ -35,8 +36,9 @@ def learn_log_noise(given, likelihood, squares, before):
         Of the function.
     likelihood : Likelihood
         Says which kernel and how many inducing inputs.
-    squares : ndarray of shape (n,)
-        Expected squared errors in units of the noise variance, summed over outputs.
+    squares : ndarray of shape (n, t)
+        Expected squared errors in units of the noise variance. Outputs that have noise variances of
+        their own have a log noise each, with one kernel and the same inducing inputs.
     before : FitResult or None
         Of the round before.
 
@@ -44,11 +46,25 @@ def learn_log_noise(given, likelihood, squares, before):
     -------
     found : FitResult
     """
-    rows, settings, clock = given.rows, given.settings, given.trace.clock
+    rows = given.rows
     if len(rows) > 2 * LARGEST_SAMPLE:
         places = random_index(len(rows), LARGEST_SAMPLE, given.rng)
         rows, squares = rows.select(places), squares[places]
-    log_noise, of_squares = LogNoise(rows.y.shape[1]), _rows_of(rows, squares)
+    n_outputs = 1 if np.ndim(given.start.parameters.noise_variance) else rows.y.shape[1]
+    log_noise = LogNoise(n_outputs)
+    of_squares = _rows_of(rows, squares, log_noise)
+    try:
+        return stages.learn(_problem(given, likelihood, log_noise, of_squares, before))
+    except UnboundedSitesError:
+        if before is None:
+            raise
+        # a wide kernel of g may have no finite bound at squares that have changed
+        return stages.learn(_problem(given, likelihood, log_noise, of_squares, None))
+
+
+def _problem(given, likelihood, log_noise, of_squares, before):
+    """The `Problem` of g, on from the round before."""
+    settings, clock = given.settings, given.trace.clock
     n_inducing = likelihood.n_inducing
     if n_inducing is None:
         n_inducing = min(_INDUCING, max(len(given.start.parameters.Z), 1))
@@ -61,10 +77,11 @@ def learn_log_noise(given, likelihood, squares, before):
         learns=given.learns,
         columns=given.start.columns,
     )
-    problem = Problem(
+    started = start(of_squares, choices, log_noise, given.rng, before)
+    return Problem(
         of_squares,
-        start(of_squares, choices, log_noise, given.rng, before),
-        SiteInference(log_noise, 1),
+        started,
+        _inference(log_noise, of_squares, started, before),
         replace(
             settings,
             optimizer="auto" if given.learns else None,
@@ -76,7 +93,14 @@ def learn_log_noise(given, likelihood, squares, before):
         given.rng,
         is_interim=True,
     )
-    return stages.learn(problem)
+
+
+def _inference(log_noise, of_squares, started, before):
+    """Whose iterations begin at q(g) of the round before: the prior's e^(-g) may be any number."""
+    inference = SiteInference(log_noise, of_squares.y.shape[1])
+    if before is not None and np.array_equal(before.parameters.Z, started.parameters.Z):
+        inference.kept = before.posterior, before.weight
+    return inference
 
 
 def _seconds(clock):
@@ -92,17 +116,19 @@ def with_squares(found, rows, squares, n_jobs):
     ----------
     found : FitResult
     rows : Rows
-    squares : ndarray of shape (n,)
+    squares : ndarray of shape (n, t)
     n_jobs : int or None
 
     Returns
     -------
     found : FitResult
     """
-    added = SiteInference(found.start.likelihood, 1).add(
+    log_noise = found.start.likelihood
+    of_squares = _rows_of(rows, squares, log_noise)
+    added = SiteInference(log_noise, of_squares.y.shape[1]).add(
         found.posterior,
         found.parameters,
-        _rows_of(rows, squares),
+        of_squares,
         scale=1.0,
         is_new=True,
         natural_step=1.0,
@@ -113,6 +139,9 @@ def with_squares(found, rows, squares, n_jobs):
     return replace(found, posterior=added.q)
 
 
-def _rows_of(rows, squares):
-    """Squared errors as the targets of rows."""
-    return Rows(rows.X, squares[:, None], rows.observations, np.zeros(1), np.ones(1))
+def _rows_of(rows, squares, log_noise):
+    """Squared errors as the targets of rows: of each log noise, summed where outputs share it."""
+    if log_noise.n_outputs > 1:
+        squares = squares.sum(axis=1, keepdims=True)
+    t = squares.shape[1]
+    return Rows(rows.X, squares, rows.observations, np.zeros(t), np.ones(t))

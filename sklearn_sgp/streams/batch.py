@@ -7,6 +7,7 @@ from sklearn.utils import check_random_state
 
 from .._parallel import one_blas_thread_each
 from .._warnings import warn_caller
+from ..data.inducing import greedy_error
 from ..data.rows import column_mean_std
 from ..fitting.problem import FitResult, Settings, Start
 from ..gp.jitter import warn_about_jitter
@@ -16,7 +17,8 @@ from ..optimize.adam import Adam, adam_step
 from ..optimize.lbfgs import ascend_lbfgs
 from ..optimize.parameters import Parameters
 from ..optimize.progress import Trace
-from .inducing import NO_PAIRS, StreamInducing, greedy_error, identity_pairs, restrict
+from .inducing import NO_PAIRS, StreamInducing, identity_pairs, restrict
+from .mixed_bound import MixedOnlineBound
 from .old_posterior import OldPosterior
 from .online_bound import ConjugateOnlineBound, SiteOnlineBound
 
@@ -84,7 +86,7 @@ class StreamPlan:
         if self.inducing is None:
             return parameters.Z, identity_pairs(parameters.Z)
         kernel, noise = parameters.kernel, float(np.min(parameters.noise_variance))
-        scale = input_scales(kernel, column_mean_std(rows.X, rows.weight)[1])
+        scale = input_scales(kernel, column_mean_std(rows.X, rows.observations)[1])
         rng = check_random_state(self.seed)
         return self.inducing.choose(rows, kernel, noise, old, seen, scale, rng, spare)
 
@@ -97,6 +99,8 @@ class StreamPlan:
             "n_jobs": self.settings.n_jobs,
             "power": max(self.alpha, _LEAST_POWER),
         }
+        if proposal.parameters.mixing is not None:
+            return MixedOnlineBound(*arguments, **options)
         if likelihood.conjugate:
             return ConjugateOnlineBound(*arguments, alpha=self.alpha, **options)
         return SiteOnlineBound(
@@ -327,6 +331,8 @@ def _by_adam(bound, space, proposal, plan):
 def trusted(space, parameters, radius):
     """The space with log parameters bound to within ``radius`` of where they are.
 
+    Weights of latent functions are within ``radius`` times the length of their output's weights.
+
     Parameters
     ----------
     space : ParameterSpace
@@ -341,6 +347,11 @@ def trusted(space, parameters, radius):
     if np.isinf(radius):
         return space
     for group in space.groups:
+        if group.name == "mixing":  # as logarithms of the outputs' amplitudes
+            W = parameters.mixing
+            away = radius * np.linalg.norm(W, axis=1, keepdims=True) * np.ones_like(W)
+            ends = np.stack([W - away, W + away], axis=-1).reshape(-1, 2)
+            space = space.with_group("mixing", bounds=ends)
         if group.bounds is None:
             continue
         rise = _NOISE_RISE if group.name == "log_noise" else 1.0

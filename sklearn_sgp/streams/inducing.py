@@ -73,7 +73,7 @@ class StreamInducing:
         kept : ndarray of int, shape (n_kept, 2)
             Pairs (new, old).
         """
-        X, mass = distinct_rows(rows.X, rows.weight, self.n_inducing, rng)
+        X, mass = distinct_rows(rows.X, rows.observations, self.n_inducing, rng)
         new = is_new(X, old)
         candidates = np.vstack([old, X[new]])
         if self.method == "greedy":
@@ -99,42 +99,6 @@ class StreamInducing:
         return greedy_variance(
             kernel, candidates, ones, limit, tol=_TOL, enough=enough, least=least
         )
-
-
-def greedy_error(K, means, n_inducing):
-    """Greedy subset: repeatedly keep the value that the kept ones predict worst.
-
-    The expected squared error of a prediction is the conditional variance plus the squared
-    difference of the posterior mean from what the kept values predict.
-
-    Parameters
-    ----------
-    K : ndarray of shape (m, m)
-        Prior covariance.
-    means : ndarray of shape (m, t)
-        Posterior means. Squares are averaged over columns.
-    n_inducing : int
-
-    Returns
-    -------
-    picked : ndarray of int
-        Sorted.
-    """
-    variance, left = np.diagonal(K).copy(), means.copy()
-    stop, columns = _TOL * variance.max(), np.empty((n_inducing, len(K)))
-    picked = []
-    for k in range(n_inducing):
-        score = np.where(variance > stop, variance + np.mean(left**2, axis=1), -1.0)
-        best = int(np.argmax(score))
-        if score[best] < 0.0:
-            break
-        columns[k] = K[best] - columns[:k, best] @ columns[:k]
-        columns[k] /= np.sqrt(variance[best])
-        left -= np.outer(columns[k] / columns[k, best], left[best])
-        variance -= columns[k] ** 2
-        variance[best] = 0.0
-        picked.append(best)
-    return np.sort(picked)
 
 
 def restrict(Z, kept, picked):

@@ -21,6 +21,7 @@ from .._core import _linalg as la
 from .._linalg import cholesky, copy_of, pivoted_cholesky, product, sandwich, triangular_inverse
 from ..factors.gradients import BlockGradient, pull_back
 from ..gp.posterior import Posterior
+from ..gp.several_outputs.coregionalised import PosteriorOfOutputs
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,9 @@ class OldPosterior:
 
     @classmethod
     def of(cls, posterior):
-        return cls(posterior, -posterior.log_evidence())
+        """The factor of a `Posterior`, or one for each of the outputs that mix latent functions."""
+        outputs = posterior.outputs if isinstance(posterior, PosteriorOfOutputs) else posterior
+        return cls(outputs, -posterior.log_evidence())
 
     @property
     def prior(self):
@@ -129,6 +132,49 @@ class Projection:
         """V in old whitened coordinates: what b leaves unexplained of a."""
         return product(self.loss_root, self.loss_root, trans_b=True)
 
+    def cotangents(self, in_W, in_loss):
+        """Cotangents of A and of K(Z_old, Z_old) from those of W and of V, the first overwritten.
+
+        Parameters
+        ----------
+        in_W : ndarray of shape (m, m_old)
+        in_loss : ndarray of shape (m_old, m_old)
+            Symmetric.
+        """
+        K = sandwich(self.old.L_inv, in_loss, trans=True)
+        la.symmetrize(K)
+        la.trmm_right(in_W, self.old.L_inv, False)
+        la.gemm(self.A, K, in_W, False, False, -2.0, 1.0)
+        return in_W, K
+
+
+class OutputProjection:
+    """As a `Projection` of a function that is scaled, as an output is that mixes latent functions.
+
+    Parameters
+    ----------
+    projection : Projection
+        Of each latent function.
+    variance : float
+        What the function's variance is times theirs: the sum of squares of its weights.
+    """
+
+    def __init__(self, projection, variance):
+        self.one, self.variance = projection, variance
+        self.same, self.W = projection.same, projection.W
+
+    @cached_property
+    def loss_root(self):
+        return np.sqrt(self.variance) * self.one.loss_root
+
+    @cached_property
+    def loss(self):
+        return self.variance * self.one.loss
+
+    def cotangents(self, in_W, in_loss):
+        """As those of `Projection`."""
+        return self.one.cotangents(in_W, self.variance * in_loss)
+
 
 class OldPosteriorFactor:
     """A factor of the old posterior seen from new inducing values.
@@ -137,7 +183,7 @@ class OldPosteriorFactor:
 
     Parameters
     ----------
-    projection : Projection
+    projection : Projection or OutputProjection
     old : OldPosterior
     c : int
         Number of the factor.
@@ -212,26 +258,26 @@ class OldPosteriorFactor:
 
         The derivatives are with respect to the new kernel: the factor itself is fixed.
         """
-        projection, t = self.projection, self.old_h.shape[1]
-        L_inv_old, W = projection.old.L_inv, projection.W
+        value, in_W, in_loss = self.expectation(mean, covariance)
+        return BlockGradient(value, *self.projection.cotangents(in_W, in_loss), 0.0)
+
+    def expectation(self, mean, covariance):
+        """E_q[log factor], and its derivatives in W and in V, in old whitened coordinates."""
+        W, t = self.projection.W, self.old_h.shape[1]
         Wm = product(W, mean, trans_a=True)  # (m_old, t)
         HWm = product(self.H, Wm)
         CWH = product(covariance, self._WH)  # (m, m_old)
         value = self.constant + float(np.vdot(Wm, self.h)) - 0.5 * float(np.vdot(Wm, HWm))
         value -= 0.5 * t * la.dot(W, CWH)
         w = self.h - HWm
-        A_bar = product(mean, w, trans_b=True)  # (m, m_old), at first the cotangent of W
-        la.axpy(-t, CWH, A_bar)
-        gamma = -0.5 * t * self.H
+        in_W = product(mean, w, trans_b=True)  # (m, m_old)
+        la.axpy(-t, CWH, in_W)
+        in_loss = -0.5 * t * self.H
         if self.alpha > 0.0:
-            gamma += 0.5 * self.alpha * product(w, w, trans_b=True)
-            la.gemm(self._WH, CWH, gamma, True, False, 0.5 * self.alpha * t, 1.0)
-            la.symmetrize(gamma)
-        gamma = sandwich(L_inv_old, gamma, trans=True)
-        la.symmetrize(gamma)
-        la.trmm_right(A_bar, L_inv_old, False)
-        la.gemm(projection.A, gamma, A_bar, False, False, -2.0, 1.0)
-        return BlockGradient(value, A_bar, gamma, 0.0)
+            in_loss += 0.5 * self.alpha * product(w, w, trans_b=True)
+            la.gemm(self._WH, CWH, in_loss, True, False, 0.5 * self.alpha * t, 1.0)
+            la.symmetrize(in_loss)
+        return value, in_W, in_loss
 
 
 def old_posterior_gradient(projection, factors, q, with_inputs=True):

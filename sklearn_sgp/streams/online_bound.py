@@ -18,8 +18,8 @@ from ..objectives.sites import SiteBound
 from .old_posterior import OldPosteriorFactor, Projection, old_posterior_gradient
 
 
-class _OnlineBound:
-    """What both kinds share.
+class OnlineBound:
+    """What all kinds share.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class _OnlineBound:
         return sums.gradient(q.prior, self.with_inputs)
 
 
-class ConjugateOnlineBound(_OnlineBound):
+class ConjugateOnlineBound(OnlineBound):
     """Gaussian noise.
 
     Parameters
@@ -124,7 +124,7 @@ class ConjugateOnlineBound(_OnlineBound):
         return value, self._gradient(sums, projection, factors, q)
 
 
-class SiteOnlineBound(_OnlineBound):
+class SiteOnlineBound(OnlineBound):
     """Any likelihood, variational.
 
     Parameters

@@ -74,8 +74,11 @@ class Outliers:
         after = self.seen(len(rows))
         posterior, noise = result.posterior, result.parameters.noise_variance
         mean, variance = posterior.mean_variance(rows.X)
-        off = rows.targets - mean
-        most = posterior.prior.kernel.diag(rows.X)[:, None] + noise
+        off = rows.targets - mean  # NaN where an output was not observed
+        amplitude = 1.0
+        if result.parameters.mixing is not None:
+            amplitude = (result.parameters.mixing**2).sum(axis=1)
+        most = posterior.prior.kernel.diag(rows.X)[:, None] * amplitude + noise
         suspect = (off**2 > _HOPELESS**2 * most).any(axis=1)
         if not suspect.any():
             return rows, after._forgetting(rows.X, posterior)
@@ -90,7 +93,7 @@ class Outliers:
         which = np.flatnonzero(suspect)[alone]
         _warn(rows, which, mean, units)
         # the weighted square is that of an ordinary row, so that the noise hardly rises
-        size = (off[which] ** 2 / (variance[which] + noise)).max(axis=1)
+        size = np.nanmax(off[which] ** 2 / (variance[which] + noise), axis=1)
         weight, _ = rows.weights
         weight[which] /= size
         return replace(rows, weight=weight), replace(after, count=self.count + len(which))
@@ -110,8 +113,9 @@ class Outliers:
         all_off = np.concatenate([off, other_off])
         asked = np.argsort(-near, axis=1, kind="stable")[:, :_ASKED]
         is_near = np.take_along_axis(near, asked, axis=1) >= _NEAR
-        worst = np.abs(off).argmax(axis=1)[:, None]  # its most hopeless output
+        worst = np.nanargmax(np.abs(off), axis=1)[:, None]  # its most hopeless output
         share = all_off[asked, worst] / np.take_along_axis(off, worst, axis=1)
+        is_near &= ~np.isnan(share)
         agrees = is_near & (np.where(asked < n_rows, np.abs(share), share) >= _ALIKE)
         believed = 2 * agrees.sum(axis=1) > is_near.sum(axis=1)
         linked = agrees & (asked < len(X))

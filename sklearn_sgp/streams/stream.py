@@ -163,7 +163,8 @@ def examined(state, rows, targets):
     rows knows what is one. ``targets`` (`Targets`) has the units in which a warning tells of them.
     """
     knows = state.has_signal and state.weight_learned > 0.0 and state.n_rows >= _MIN_ROWS_FOR_SIGNAL
-    if knows and state.result.start.likelihood.conjugate:
+    is_gaussian = state.result.start.likelihood.conjugate
+    if knows and is_gaussian and not state.result.likelihood.allows_outliers:
         rows, outliers = state.outliers.damped(rows, state.result, targets)
     else:
         outliers = state.outliers.seen(len(rows))

@@ -34,7 +34,7 @@ class YeoJohnson:
             return -self._reflected.value(-y)
         unit, of_zero, slope = self._units
         # the branch that is not taken sees zeros
-        above = unit * _power(np.log1p((np.maximum(y, 0.0) - self.centre) / unit), self.power)
+        above = unit * _power(self._log_ratio(np.maximum(y, 0.0)), self.power)
         below = of_zero - _power(np.log1p(np.maximum(-y, 0.0)), 2.0 - self.power) / slope
         return np.where(y >= 0.0, above, below)
 
@@ -51,6 +51,12 @@ class YeoJohnson:
         above = self.centre + unit * np.expm1(_log_of_power(up / unit, self.power))
         below = -np.expm1(_log_of_power(down * slope, 2.0 - self.power))
         return np.where(z >= of_zero, above, below)
+
+    def _log_ratio(self, y):
+        """log((1 + y) / (1 + centre)), whose digits a difference or a ratio has, for y >= 0."""
+        change = (y - self.centre) / (1.0 + self.centre)
+        near = np.log1p(np.maximum(change, -0.5))
+        return np.where(change > -0.5, near, np.log1p(y) - np.log1p(self.centre))
 
     @property
     def _reflected(self):

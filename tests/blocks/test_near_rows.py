@@ -10,6 +10,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
 from sklearn_sgp.blocks import near_rows, solver
 from sklearn_sgp.blocks.near_rows import can_learn, learn_from_near_rows
+from sklearn_sgp.data.repeats import least_noise_variance
 from sklearn_sgp.fitting.budget import Budget
 from sklearn_sgp.optimize.parameters import TiedLengthScales
 from sklearn_sgp.partitions import sampling
@@ -165,6 +166,25 @@ def test_a_short_budget_learns_from_fewer_groups(rng, monkeypatch):
     assert max(without) > max(seen) >= min(seen) >= 8
 
 
+@ANY_BANDS
+def test_no_other_start_is_tried_when_time_is_over(rng, monkeypatch):
+    """The first is, so that there is something to go on with."""
+    tried, trial = [], near_rows.NearRows.trial
+
+    def noted(self, task, *rest):
+        tried.append(task.start.kernel)
+        return trial(self, task, *rest)
+
+    monkeypatch.setattr(near_rows.NearRows, "trial", noted)
+    other = problem_with(rng, ROUGH).start
+    for seconds, kernels in ((1e-9, [SMOOTH]), (None, [SMOOTH, ROUGH])):
+        problem = problem_with(rng, max_time=seconds)
+        learned(replace(problem, start=replace(problem.start, alternatives=(other,))))
+        assert all(any(kernel == one for one in kernels) for kernel in tried)
+        assert len(tried) >= len(kernels)
+        tried.clear()
+
+
 def test_few_rows_are_learned_from_whole(rng, monkeypatch):
     """Up to a limit all rows are one group, whose density is the exact marginal likelihood."""
     sizes = []
@@ -214,8 +234,69 @@ def test_one_ascent_keeps_a_default_kernel_within_reach(rng):
     """Bounds of theta are narrowed around where an ascent begins; a given kernel has its own."""
     given = problem_with(rng, ROUGH)
     space = given.start.space
-    assert near_rows._within_reach(space, given.start.parameters) is space
+    assert space.within_reach(given.start.parameters, near_rows._REACH) is space
     tied = replace(space, prior=TiedLengthScales(np.zeros(1), (np.array([1]),), 1.0))
     theta = given.start.parameters.theta
-    bounds = near_rows._within_reach(tied, given.start.parameters).group("theta").bounds
+    bounds = tied.within_reach(given.start.parameters, near_rows._REACH).group("theta").bounds
     assert_allclose(bounds, np.column_stack([theta - 3.0, theta + 3.0]))
+
+
+TWO_PARTS = ConstantKernel() * RBF([3.0, 3.0]) + ConstantKernel(0.1) * Matern([3.0, 3.0], nu=0.5)
+
+
+def walks(rng, n_walks=40, n=2400):
+    """A walk along the second column for each value of the first: neighbours say nothing."""
+    which, at = rng.integers(n_walks, size=n), rng.uniform(0.0, 2.0, n)
+    steps = np.cumsum(rng.normal(0.0, 0.1, (n_walks, 200)), axis=1)
+    y = steps[which, (100 * at).astype(int)] + rng.normal(0.0, 0.05, n)
+    return np.column_stack([which / 12.0, at]), y
+
+
+def probed(problem, begin):
+    return near_rows.NearRows(problem).probe(
+        problem, problem.start, begin, Budget(problem.trace.clock)
+    )
+
+
+def test_far_steps_make_the_rough_part_short_where_rows_are_strangers(rng):
+    """From equal length scales to one that is far shorter, and to more than begins with it."""
+    problem = problem_of(*walks(rng), kernel=TWO_PARTS, optimizer="auto")
+    problem = replace(problem, start=replace(problem.start, with_default_bounds=("theta",)))
+    start, found = probed(problem, problem.start.parameters)
+    scales = np.exp(found.theta[-2:])
+    assert start is problem.start
+    assert scales[0] < 0.03 * scales[1] <= 0.1
+    sample = near_rows.NearRows(problem)
+    task = near_rows._task(problem, start)
+    assert sample.value(task, found) > sample.value(task, problem.start.parameters) + 0.5
+
+
+def test_far_steps_are_for_kernels_that_were_not_given(rng):
+    problem = problem_of(*walks(rng), kernel=TWO_PARTS, optimizer="auto")
+    assert probed(problem, problem.start.parameters) is None
+
+
+def test_far_steps_that_do_not_lead_near_are_forgotten(rng):
+    """Where what was learned is far better than any rough part with half of its noise."""
+    X = rng.uniform(-2.0, 2.0, (900, 2))
+    problem = problem_of(X, np.sin(X[:, 0]) + 1e-3 * X[:, 1], kernel=TWO_PARTS, optimizer="auto")
+    problem = replace(problem, start=replace(problem.start, with_default_bounds=("theta",)))
+    begin = problem.start.parameters
+    begin = begin.with_values(theta=np.log([1.0, 2.0, 9.0, 1e-4, 9.0, 9.0]), log_noise=-12.0)
+    assert probed(problem, begin) is None
+
+
+def test_equal_inputs_tell_of_noise_that_no_group_has(rng):
+    """A smooth function, all rows apart but three pairs, whose targets differ."""
+    X = np.linspace(-3.0, 3.0, 1500)[:, None]
+    y = np.sin(X[:, 0])
+    X[[100, 700, 1300]] = X[[101, 701, 1301]]
+    y[[100, 700, 1300]] = y[[101, 701, 1301]] + np.array([0.5, -0.4, 0.6])
+    problem = problem_of(X, y, kernel=SMOOTH, optimizer="auto", max_iter=10)
+    problem = replace(problem, start=replace(problem.start, with_default_bounds=("log_noise",)))
+    least = least_noise_variance(problem.rows)
+    assert least > 1e-3
+    _, parameters, _ = learned(problem)
+    assert parameters.noise_variance >= least * (1 - 1e-9)
+    chosen = replace(problem.start, with_default_bounds=())
+    assert near_rows._above_repeats(chosen, problem.rows) is chosen

@@ -29,6 +29,20 @@ def test_memory_is_reused():
     assert again.sum() == 300 * 1024
 
 
+def test_memory_serves_arrays_that_are_a_little_smaller():
+    """Of up to an eighth less; a larger array, or one of half the size, has memory of its own."""
+    array = empty((2**20 + 7,))
+    address = array.ctypes.data
+    del array
+    smaller = empty((2**20 - 2**16,))
+    assert smaller.ctypes.data == address and smaller.nbytes == 8 * (2**20 - 2**16)
+    del smaller
+    others = [empty((size,)) for size in (2**20 + 8, 2**19)]
+    assert address not in [other.ctypes.data for other in others]
+    again = empty((2**20 + 7,))  # it went back whole
+    assert again.ctypes.data == address
+
+
 def test_two_arrays_never_share_memory():
     """Arrays that live at the same time are apart, whatever the pool holds."""
     arrays = [empty((2**14,)) for _ in range(5)]

@@ -21,7 +21,7 @@ def test_strings_become_codes():
 
 
 def test_numbers_become_codes():
-    """Numbers with gaps become codes, in a new array of float64."""
+    """Numbers with gaps become codes."""
     X = np.array([[100.0, 1.0], [-5.0, 2.0], [100.0, 3.0]], dtype=np.float32)
     assert_array_equal(encoded(X, [0]), [[1, 1], [0, 2], [1, 3]])
     assert_array_equal(encoded(X, [0], [[7.0, 1.0], [-5.0, 0.0]]), [[2, 1], [0, 0]])

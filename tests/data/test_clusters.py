@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans
 
-from sklearn_sgp.data.clusters import kmeans, nearest
+from sklearn_sgp.data.clusters import distinct, kmeans, nearest
 
 
 def _points(n=400, d=3):
@@ -42,6 +42,12 @@ def test_nearest():
     X, _ = _points()
     distance = ((X[:, None] - X[None, :7]) ** 2).sum(axis=2)
     assert_array_equal(nearest(X, X[:7]), distance.argmin(axis=1))
+
+
+@pytest.mark.parametrize("points", [[[2.0, 1.0], [-1.0, 5.0]], [[1.0, 2], [1, 1], [0, 3], [1, 2]]])
+def test_distinct_points(points):
+    """They are those of numpy.unique, whether the first column tells them apart or not."""
+    assert_array_equal(distinct(np.array(points)), np.unique(points, axis=0))
 
 
 # Of 30 points 27 are one but for rounding: KMeans finds fewer clusters than it is asked for

@@ -59,6 +59,23 @@ def test_missing_values_come_back_with_their_errors(fitted):
     assert 0.8 < inside.mean() < 0.98
 
 
+@pytest.mark.parametrize("learned_with", ["complete", "incomplete"])
+def test_intervals_of_new_rows_hold_what_they_should(learned_with):
+    """90 % intervals of new rows hold 90 %, whether the table they were learned from has gaps."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 2))
+    Y = np.cos(X @ (0.8 * rng.normal(size=(2, 30))) + rng.uniform(0, 6, 30))
+    Y = Y @ rng.normal(size=(30, 8)) / 3 + rng.uniform(0.05, 0.3, 8) * rng.normal(size=(900, 8))
+    missing = rng.random(Y.shape) < 0.25
+    gaps = np.where(missing, np.nan, Y)
+    model = BayesianGPLVM(2, **QUICK).fit((Y if learned_with == "complete" else gaps)[:300])
+    filled, std = model.impute(gaps[300:], return_std=True)
+    where = missing[300:]
+    inside = np.abs((filled - Y[300:])[where] / std[where]) < norm.ppf(0.95)
+    # factors come from some 200 entries: the share is off by 0.02 as a rule
+    assert_allclose(inside.mean(), 0.9, atol=0.05)
+
+
 def test_training_rows_are_treated_as_new_ones(fitted):
     """`transform` of the training rows is the embedding, and a row alone is the row in a batch."""
     _, _, incomplete, model = fitted
@@ -164,6 +181,16 @@ def test_later_batches_join():
     assert model.n_samples_seen_ == 160
 
 
+def test_the_objective_of_a_batch_stands_for_all_rows():
+    """After `partial_fit` it is the bound of all rows, estimated from the whole last batch."""
+    _, Y, _ = curve(300)
+    model = BayesianGPLVM(2, batch_size=20, **QUICK).fit(Y[:150]).partial_fit(Y[150:])
+    kl = model._result.model.posterior.kl()
+    assert_allclose(model.objective_, 2.0 * model.score_samples(Y[150:]).sum() - kl, rtol=1e-3)
+    assert_allclose(model.objective_, model.score_samples(Y).sum() - kl, rtol=0.2)
+    assert model.objectives_[-1] == model.objective_
+
+
 @pytest.mark.parametrize(
     "kernel", [RBF(1.5), ConstantKernel() * RBF([1.0, 1.0]) + WhiteKernel(0.1), DotProduct()]
 )
@@ -191,11 +218,25 @@ def test_it_works_in_pipelines_and_searches():
     """A classifier of the latent inputs, the number of dimensions searched."""
     t, _, incomplete = curve(90)
     pipeline = make_pipeline(BayesianGPLVM(**QUICK), KNeighborsClassifier(3))
-    search = GridSearchCV(pipeline, {"bayesiangplvm__n_components": [1, 2]}, cv=2)
+    choices = {"bayesiangplvm__n_components": [1, 2], "bayesiangplvm__kernel": [None, RBF()]}
+    search = GridSearchCV(pipeline, choices, cv=2)
     search.fit(incomplete, t > 0)
     assert search.best_score_ > 0.8
     names = search.best_estimator_[0].get_feature_names_out()
     assert list(names[:1]) == ["bayesiangplvm0"]
+
+
+def test_frames_come_back_where_asked_for():
+    """With ``set_output`` latent inputs are frames with names, of training and of new rows."""
+    pandas = pytest.importorskip("pandas")
+    _, Y, _ = curve(40)
+    frame = pandas.DataFrame(Y, columns=list("abcdef"), index=np.arange(5, 45))
+    model = BayesianGPLVM(**{**QUICK, "max_iter": 5}).set_output(transform="pandas")
+    embedding, (mean, _) = model.fit_transform(frame), model.transform(frame, return_std=True)
+    for one in (embedding, model.transform(frame), mean):
+        assert list(one.columns) == ["bayesiangplvm0", "bayesiangplvm1"]
+        assert list(one.index) == list(frame.index)
+    assert_array_equal(embedding.to_numpy(), model.embedding_)
 
 
 def test_pickles_and_workers_change_nothing(fitted):

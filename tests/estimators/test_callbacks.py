@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from sklearn_sgp import (
+    AnytimeSGPClassifier,
     AnytimeSGPRegressor,
     StreamingSGPClassifier,
     StreamingSGPRegressor,
@@ -62,6 +63,21 @@ def test_classifiers_are_scored(places, rng, n_classes, likelihood, optimizer):
     assert_allclose(scores["log_p"], scores["log_loss"], rtol=1e-6)
     assert_allclose(scores["log_p"][-1], model.log_density(X, y).mean(), rtol=1e-4)
     assert (scores["log_p"] > -np.log(n_classes)).all()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(
+    "options", [{}, {"model": "fitc"}, {"model": "pic", "optimizer": "adam", "block_size": 100}]
+)
+def test_classes_in_blocks_are_scored(places, rng, n_classes, options):
+    """A classifier amid a fit knows its rows, and then what it is to be."""
+    X, y = classes_of(places, n_classes, rng)
+    shared = {"n_inducing": 15, "max_iter": 4, "alpha_epsilon": 0.01, "random_state": 0}
+    model = AnytimeSGPClassifier(**shared, **options)
+    scores = scores_of(model, X, y, {"accuracy": "accuracy", "log_p": log_density_scorer})
+    assert all(len(values) == len(model.objectives_) for values in scores.values())
+    assert model.score(X, y) > 0.85 and (scores["accuracy"] > 0.75).all()
+    assert (scores["log_p"] > -1.0).all()
 
 
 @pytest.mark.parametrize("optimizer", ["auto", "lbfgs", "adam"])

@@ -168,15 +168,15 @@ def test_levels_of_rare_categories_are_near_the_mean():
 
 
 def test_later_batches_may_have_new_categories(data):
-    """`partial_fit` and streams take rows of categories that the first batch did not have."""
+    """`partial_fit` and streams learn of categories that the first batch did not have."""
     X, y = data
     old = X[:, 1] < 3
     for estimator in (SVGPRegressor(KERNEL), StreamingSGPRegressor(KERNEL)):
         model = estimator.set_params(n_inducing=30, random_state=0).fit(X[old], y[old])
-        before = model.predict(X[~old][:5])
+        before = np.std(model.predict(X[old]) - y[old])
         model.partial_fit(X[~old], y[~old])
-        after = model.predict(X[~old][:5])
-        assert np.isfinite(after).all() and not np.array_equal(before, after)
+        assert np.sqrt(np.mean((model.predict(X[~old]) - y[~old]) ** 2)) < 0.15
+        assert np.std(model.predict(X[old]) - y[old]) < before + 0.05
         assert model.kernel_.k2.kernel.n_categories == 3
 
 
@@ -268,7 +268,8 @@ def test_other_noise(data, likelihood):
     if likelihood == "heteroscedastic":
         std = model.noise_std(np.array([[3.0, 2.0], [3.0, 0.0]]))
         assert std[0] > 2.0 * std[1]
-    assert np.isfinite(model.log_density(X, y)).all()
+    assert model.log_density(X, y).mean() > -0.4  # Gaussian noise of one size has -0.61
+    assert model.score(X[X[:, 1] != 2], y[X[:, 1] != 2]) > 0.9
 
 
 def test_noise_that_varies_beside_a_chosen_kernel(data):

@@ -1,5 +1,6 @@
 """Categories of later batches and of prediction: kinds, new values, missing ones, weights."""
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -7,7 +8,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF
 
-from sklearn_sgp import AnytimeSGPRegressor, StreamingSGPRegressor, SVGPRegressor
+from sklearn_sgp import (
+    AnytimeSGPRegressor,
+    StreamingSGPRegressor,
+    SVGPClassifier,
+    SVGPRegressor,
+)
 from sklearn_sgp.kernels import Categorical, Columns
 
 NAMES = np.array(["n", "e", "s", "w"], dtype=object)
@@ -185,3 +191,144 @@ def test_functions_are_drawn_at_values(data):
     cov -= model.noise_variance_ * np.eye(4)
     assert_allclose(drawn.mean(axis=1), mean, atol=0.1)
     assert_allclose(np.cov(drawn), cov, atol=0.1 * cov.max())
+
+
+@pytest.mark.parametrize("options", [{}, {"optimizer": None}, {"n_latent": 1}], ids=str)
+def test_a_new_category_where_there_are_all_inducing_inputs(data, options):
+    """It gets its share of them, and what is known of the other categories stays."""
+    rng = np.random.default_rng(0)
+    x, c = rng.uniform(0, 6, 500), rng.integers(0, 5, 500)
+    f = np.sin(x + c % 3) * np.array([1, -1, 1, 0, 2])[c] + c
+    y = f + 0.1 * rng.standard_normal(500)
+    X, old = table(x, np.append(NAMES, "new")[c]), c < 4
+    model = SVGPRegressor(**{**OPTIONS, **options, "optimizer": "auto"}).fit(X[old], y[old])
+    before = np.sqrt(np.mean((model.predict(X[old]) - f[old]) ** 2))
+    model.set_params(**options).partial_fit(X[~old], y[~old])
+    assert len(model.inducing_points_) <= 30
+    assert set(model.inducing_points_[:, 1]) == {0.0, 1.0, 2.0, 3.0, 4.0}
+    error = np.abs(model.predict(X) - f)
+    assert np.sqrt(np.mean(error[old] ** 2)) < before + 0.03
+    assert np.sqrt(np.mean(error[~old] ** 2)) < 0.15
+
+
+def test_more_new_categories_than_inducing_inputs():
+    """Those of the largest weight come first, and half of the old inducing inputs stay."""
+    rng = np.random.default_rng(0)
+    codes = np.repeat(np.arange(30), 10)
+    X = np.column_stack([rng.uniform(0, 6, 300), codes])
+    y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(300)
+    first = codes < 4
+    weight = np.where(codes >= 20, 2.0, 1.0)
+    model = SVGPRegressor(n_inducing=10, random_state=0, categorical_features=[1], optimizer=None)
+    model.fit(X[first], y[first])
+    model.partial_fit(X[~first], y[~first], sample_weight=weight[~first])
+    assert len(model.inducing_points_) <= 10
+    new = model.inducing_points_[:, 1] >= 4.0
+    assert new.sum() == 5
+    assert (model.inducing_points_[new, 1] >= 20.0).all()
+    assert np.isfinite(model.predict(X)).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("estimator", [SVGPRegressor, StreamingSGPRegressor, AnytimeSGPRegressor])
+def test_arrays_of_numbers_are_read_not_copied(data, estimator, dtype, tmp_path):
+    """A memory map whose categories are no codes gives what a table of objects gives."""
+    x, c, y = data
+    X = np.column_stack([np.round(64.0 * x) / 64.0, 10.0 * c + 3.0]).astype(dtype)
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    model = estimator(**OPTIONS, max_iter=3)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "max_iter=3")
+        ours = model.fit(mapped, y).partial_fit(mapped[:50], y[:50])
+        theirs = estimator(**OPTIONS, max_iter=3).fit(X.astype(object), y)
+        theirs.partial_fit(X[:50].astype(object), y[:50])
+    assert_array_equal(ours.categories_[0], [3.0, 13.0, 23.0, 33.0])
+    new = X[:9].copy()
+    new[:3, 1] = [99.0, 98.0, 99.0]
+    for one, other in zip(
+        ours.predict(new, return_cov=True),
+        theirs.predict(new.astype(object), return_cov=True),
+        strict=True,
+    ):
+        assert_allclose(one, other, rtol=1e-5, atol=1e-4)
+
+
+def test_codes_of_a_large_array_take_no_memory():
+    """Fit and predict hold far less than a copy of the inputs."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0.0, 1.0, (200_000, 40)).astype(np.float32)
+    X[:, 7] = rng.integers(0, 4, len(X)) + 1  # seasons from 1: no codes
+    y = np.sin(6.0 * X[:, 0]) + X[:, 7]
+    kernel = Columns(RBF(0.5), [0]) + Columns(Categorical(1), [7])
+    options = {"n_inducing": 30, "categorical_features": [7], "optimizer": None, "n_jobs": 1}
+    model, peaks = SVGPRegressor(kernel, **options, random_state=0), []
+    for call in (lambda: model.fit(X, y), lambda: model.predict(X)):
+        tracemalloc.start()
+        call()
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert max(peaks) < 0.7 * X.nbytes  # of float32: a copy in float64 is twice as much
+    assert model.score(X[:1000], y[:1000]) > 0.9
+
+
+def test_names_that_come_twice_are_refused():
+    """Which of two columns of one name is a category cannot be told."""
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame([[1.0, "a", 2.0], [2.0, "b", 3.0]], columns=["x", "c", "c"])
+    for given in ("from_dtype", ["c"], [1]):
+        with pytest.raises(ValueError, match=r"names of their own.*\['c'\] more than once"):
+            SVGPRegressor(categorical_features=given).fit(X, [1.0, 2.0])
+
+
+def test_labels_of_codes(data):
+    """`categories_` has the values of codes, later ones and missing ones as well."""
+    x, c, y = data
+    model = SVGPRegressor(**OPTIONS, optimizer=None).fit(words(data), y)
+    assert_array_equal(model.categories_[0], ["e", "n", "s", "w"])
+    chosen = model.categories_[0][model.inducing_points_[:, 1].astype(int)]
+    assert set(chosen) == set(NAMES)
+    model.partial_fit(table(x[:3], ["new", None, "e"]), y[:3])
+    assert_array_equal(model.categories_[0][:5], ["e", "n", "s", "w", "new"])
+    assert model.categories_[0][5] is None
+    own = SVGPRegressor(**OPTIONS, optimizer=None).fit(np.column_stack([x, c]), y)
+    own.partial_fit([[1.0, 6.0]], [0.0])
+    assert_array_equal(own.categories_[0], [0, 1, 2, 3, None, None, 6])
+    assert SVGPRegressor(n_inducing=5, optimizer=None).fit(x[:, None], y).categories_ is None
+
+
+@pytest.mark.parametrize("max_iter", [8, 20])
+def test_short_fits_compare_levels_with_functions(max_iter):
+    """Categories have functions of their own where these differ, and levels alone elsewhere."""
+    rng = np.random.default_rng(0)
+    x, c = rng.uniform(0, 6, 300), rng.integers(0, 5, 300)
+    noise = 0.1 * rng.standard_normal(300)
+    model = SVGPRegressor(**OPTIONS, max_iter=max_iter)
+    has_functions = []
+    for f in (np.sin(x) * np.array([1, -1, 1, 0, 2])[c] + c, np.sin(x) + c):
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "max_iter")
+            model.fit(table(x, c.astype(str)), f + noise)
+        has_functions.append("Categorical" in repr(model.kernel_.k1))
+        assert np.sqrt(np.mean((model.predict(table(x, c.astype(str))) - f) ** 2)) < 0.15
+    assert has_functions == [True, False]
+
+
+def test_a_new_category_of_counts_and_of_classes():
+    """It is learned where q(u) is found by iterations, too, and the others stay."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(0, 6, 400), rng.integers(0, 4, 400)])
+    rate, old = np.exp(np.sin(X[:, 0]) + 0.5 * X[:, 1]), X[:, 1] < 3
+    options = {"n_inducing": 15, "categorical_features": [1], "max_iter": 30, "random_state": 0}
+    counts = SVGPRegressor(likelihood="poisson", **options), rng.poisson(rate).astype(float), 0.5
+    classes = SVGPClassifier(**options), rate > 2.0, 0.95
+    for model, y, least in (counts, classes):
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "max_iter")
+            model.fit(X[old], y[old])
+        before = model.score(X[old], y[old])
+        assert model.score(X[~old], y[~old]) < least
+        model.partial_fit(X[~old], y[~old])
+        assert len(model.inducing_points_) == 15
+        assert model.score(X[~old], y[~old]) > least
+        assert model.score(X[old], y[old]) > before - 0.05

@@ -19,6 +19,7 @@ from sklearn_sgp.likelihoods import (
 from sklearn_sgp.row_noise import alternation
 
 NAMES = ["student_t", "heteroscedastic", "heteroscedastic_student_t"]
+Z = np.linspace(0.0, 10.0, 20)[:, None]
 ANYTIME = ["sor", "vfe", "fitc", "fic", "pitc", "pic", "lma", "vif"]
 
 
@@ -60,9 +61,23 @@ def test_the_bound_rises(model, likelihood, monkeypatch):
     bounds = []
     for rounds in (1, 2, 3, 5):
         monkeypatch.setattr(alternation, "_ROUNDS", rounds)
-        fixed = made(model, likelihood, optimizer=None, noise_variance=0.2)
+        fixed = made(model, likelihood, optimizer=None, noise_variance=0.2, inducing=Z)
         bounds.append(fixed.fit(*data(400)).objective_)
     assert (np.diff(bounds) > -1e-6).all() and bounds[-1] > bounds[0]
+
+
+def test_vfe_is_the_collapsed_bound(monkeypatch):
+    """Few inducing inputs leave much of the function to the rows, which say nothing of it."""
+    monkeypatch.setattr(alternation, "_LEAST_GAIN", -np.inf)
+    given = {
+        "optimizer": None,
+        "noise_variance": 0.2,
+        "inducing": np.linspace(0.5, 9.5, 8)[:, None],
+    }
+    likelihood = HeteroscedasticGaussian(KERNEL, n_inducing=8)
+    vfe, svgp = (made(model, likelihood, **given).fit(*data(400)) for model in ("vfe", None))
+    assert abs(vfe.objective_ - svgp.objective_) < 1.0  # inducing inputs of g are other random ones
+    assert_allclose(vfe.noise_std(X_TEST), svgp.noise_std(X_TEST), rtol=0.05)
 
 
 @pytest.mark.parametrize("model", [None, *ANYTIME])
@@ -121,24 +136,14 @@ def test_later_batches_get_precisions(model):
     assert batches.n_samples_seen_ == 500
 
 
-@pytest.mark.parametrize("model", [None, "vif"])
-def test_several_outputs_share_the_log_noise(model):
-    """Each has a level of its own."""
-    X, y = data()
-    Y = np.column_stack([y, 5.0 * np.cos(X[:, 0]) + 5.0 * (y - np.sin(X[:, 0]))])
-    fitted = made(model).fit(X, Y)
-    noise = fitted.noise_std(X_TEST)
-    assert noise.shape == (60, 2)
-    assert_allclose(noise[:, 1] / noise[:, 0], 5.0, rtol=0.3)
-    assert fitted.log_density(X[:3], Y[:3]).shape == (3,)
-
-
 @pytest.mark.filterwarnings("ignore:The optimal value found")  # there is little to learn from
-@pytest.mark.parametrize("likelihood", NAMES)
-@pytest.mark.parametrize("model", [None, "vif"])
+@pytest.mark.parametrize("likelihood", [*NAMES, "auto"])
+@pytest.mark.parametrize("model", [None, "vif", "stream"])
 @pytest.mark.parametrize("kind", ["linear", "one row", "constant", "twice", "far away"])
 def test_poor_data(kind, model, likelihood):
     """Finite and sensible predictions."""
+    if model == "stream" and likelihood == "auto":
+        pytest.skip("streams are told their noise")
     X, y = data(60)
     if kind == "linear":
         y = 2.0 * X[:, 0] + 1.0
@@ -150,10 +155,42 @@ def test_poor_data(kind, model, likelihood):
         X, y = np.vstack([X, X]), np.concatenate([y, y])
     else:
         y[5] = 1e8
-    fitted = made(model, likelihood, max_iter=10).fit(X, y)
+    if model == "stream":
+        fitted = StreamingSGPRegressor(KERNEL, likelihood=likelihood, random_state=0).fit(X, y)
+    else:
+        fitted = made(model, likelihood, max_iter=10).fit(X, y)
     mean, std = fitted.predict(X_TEST, return_std=True)
     assert np.isfinite(mean).all() and np.isfinite(std).all() and (std >= 0.0).all()
     assert np.isfinite(fitted.predict_quantiles(X_TEST)).all()
+
+
+@pytest.mark.parametrize("likelihood", ["student_t", "heteroscedastic_student_t", "auto"])
+@pytest.mark.parametrize("model", [None, "vif", "stream"])
+def test_an_outlier_of_any_size_is_not_the_unit(model, likelihood):
+    """Intervals and errors are those of the other targets."""
+    if model == "stream" and likelihood == "auto":
+        pytest.skip("streams are told their noise")
+    (X, y), others = data(60), np.arange(60) != 5
+    size = y.std()
+    y[5] = 1e8 * size
+    if model == "stream":
+        fitted = StreamingSGPRegressor(likelihood=likelihood, random_state=0).fit(X, y)
+    else:
+        fitted = made(model, likelihood, kernel=None).fit(X, y)
+    width = np.ptp(fitted.predict_quantiles(X, [0.05, 0.95]), axis=1)
+    assert np.median(width) < 3.0 * size
+    assert np.median(np.abs(fitted.predict(X) - y)[others]) < size
+    fitted.sample_y(X_TEST[:3], random_state=0)
+
+
+def test_streams_with_tails_damp_no_rows():
+    """Tails have a word for outliers: their rows keep their weight."""
+    X, y = data(300)
+    fitted = StreamingSGPRegressor(likelihood="heteroscedastic_student_t", random_state=0)
+    fitted.partial_fit(X, y)
+    y[3] += 1e4
+    fitted.partial_fit(X[:20], y[:20])
+    assert fitted.n_outliers_ == 0
 
 
 def test_what_has_no_added_noise_has_no_noise_std():

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from sklearn.gaussian_process.kernels import RBF
 
 from sklearn_sgp import BayesianGPLVM
+from sklearn_sgp.kernels import Categorical, Columns
 from sklearn_sgp.latents.learning import problem
 from sklearn_sgp.latents.table import Scaling, Table
 
@@ -63,7 +65,7 @@ def test_a_column_never_observed_is_named():
     """A column of NaN is refused by number or name."""
     Y = table()
     Y[:, 2] = np.nan
-    with pytest.raises(ValueError, match=r"Got nothing but NaN in .*2"):
+    with pytest.raises(ValueError, match=r"Got nothing but NaN in 2:"):
         BayesianGPLVM(**QUICK).fit(Y)
     frame = pytest.importorskip("pandas").DataFrame(Y, columns=list("abcd"))
     with pytest.raises(ValueError, match="'c'"):
@@ -104,6 +106,9 @@ def test_more_inducing_inputs_than_rows():
         {"kernel": "rbf"},
         {"noise": "rows"},
         {"noise_variance": -1.0},
+        {"noise_variance": np.ones(4)},
+        {"kernel": Categorical()},
+        {"kernel": Columns(Categorical(), [0]) * RBF()},
         {"noise_variance_bounds": (1.0, 0.1)},
         {"inducing": np.ones((3, 7))},
         {"n_starts": 0},
@@ -117,6 +122,14 @@ def test_bad_parameters_are_named(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         model.set_params(**wrong).fit(table())
     assert model.embedding_ is before
+
+
+@pytest.mark.parametrize("count", [0, -1, 2.5, True, "a", None])
+def test_samples_are_counted_in_whole_numbers(count):
+    """`sample` takes a positive int, and says so."""
+    model = BayesianGPLVM(**QUICK).fit(table())
+    with pytest.raises(ValueError, match="'n_samples' parameter must be an int"):
+        model.sample(count)
 
 
 def test_an_interrupted_fit_leaves_the_model(monkeypatch):
@@ -213,6 +226,27 @@ def test_constant_columns_take_no_part(noise):
     assert model.scale_.shape == (32,)
     assert np.shape(model.noise_variance_) == (() if noise is None else (32,))
     assert np.isfinite(answers(model.partial_fit(Y[:50]), Y[:10])[-1]).all()
+
+
+@pytest.mark.parametrize("noise", ["shared", "columns"])
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+def test_constant_columns_join_when_they_vary(noise, missing):
+    """A column that was constant in the first batch is filled in as others once it varies."""
+    rng = np.random.default_rng(0)
+    Y = np.repeat(table(300), 2, axis=1)[:, ::-1] * np.linspace(1.0, 5.0, 8)
+    Y[:100, 3] = Y[:100, 6] = 2.0
+    given = np.where(rng.random(Y.shape) < missing, np.nan, Y)
+    model = BayesianGPLVM(1, noise=noise, **QUICK).partial_fit(given[:100])
+    hidden, wanted = Y[100:].copy(), Y[100:, 3]
+    hidden[:, 3] = np.nan
+    assert np.ptp(model.impute(hidden)[:, 3]) == 0.0
+    model.partial_fit(given[100:])
+    filled, std = model.impute(hidden, return_std=True)
+    assert np.sqrt(np.mean((filled[:, 3] - wanted) ** 2)) < 0.7 * wanted.std()
+    assert (std[:, 3] > 0.01).all() and np.isfinite(model.objective_)
+    assert model.mean_[3] == model.mean_[6] == 2.0 and (model.scale_ > 0).all()
+    assert np.shape(model.noise_variance_) == (() if noise == "shared" else (8,))
+    assert np.isfinite(model.partial_fit(given[:20]).impute(hidden)).all()
 
 
 @pytest.mark.parametrize("seed", range(3))

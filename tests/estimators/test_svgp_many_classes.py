@@ -10,8 +10,10 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from sklearn_sgp import SVGPClassifier
 from sklearn_sgp.fitting.classes import start
+from sklearn_sgp.fitting.inference import SiteInference
 from sklearn_sgp.likelihoods import Softmax
 from sklearn_sgp.objectives.classes.left_out import LeftOutClasses, is_better
+from sklearn_sgp.objectives.sites import SiteProblem
 
 
 def spots(n_classes=5, n=600, d=2, seed=0):
@@ -176,3 +178,30 @@ def test_a_softmax_pickled_without_temperature_has_one():
     del old.__dict__["temperature"]
     restored = pickle.loads(pickle.dumps(old))
     assert "Softmax" in repr(restored) and restored.temperature == 1.0
+
+
+def test_without_time_the_regressions_predict(monkeypatch):
+    """No step of a softmax can be paid for: q(u) is that of the labels' regressions."""
+    X, y = spots(5, n=400)
+    same = SiteProblem.ascend
+    monkeypatch.setattr(start.VarianceSearch, "best", lambda self, parameters: (parameters, None))
+    monkeypatch.setattr(
+        SiteProblem, "ascend", lambda self, q, tol, **options: same(self, q, tol, max_iter=0)
+    )
+    fitted = made().fit(X, y)
+    assert fitted.score(X, y) > 0.85
+    assert fitted.log_density(X, y).mean() > -0.6
+
+
+def test_a_pass_of_many_classes_is_timed_on_few_rows(monkeypatch):
+    """Else finding out that there is no time would take more than there is."""
+    X, y = spots(5, n=3000)
+    seen, same = [], SiteInference.pass_task
+
+    def noted(self, prior, parameters, rows, sample, n_jobs):
+        seen.append(len(sample))
+        return same(self, prior, parameters, rows, sample, n_jobs)
+
+    monkeypatch.setattr(SiteInference, "pass_task", noted)
+    made(max_time=3.0).fit(X, y)
+    assert set(seen) == {4096 // 5}

@@ -121,7 +121,7 @@ def test_noise_that_does_not_depend_on_the_class():
     assert_array_equal(labels.less, 0.0)
     assert ClassFactors(np.linalg.inv(case.kernel(case.X) + np.eye(24)), labels).log_det == 0.0
     found, one = sums(case, equal, MODELS["conditioned"]), replace(case, noise=1.0)
-    rows_of_one = replace(rows, weight=np.ones(24))
+    rows_of_one = replace(rows, weight=np.ones(24), of_classes=False)
     expected = block_sums(one.prior, Pieces(near_pieces(rows_of_one)), 1.0, MODELS["conditioned"])
     for H in found.posterior.H:
         assert_allclose(H, expected.posterior.H[0], rtol=1e-12)

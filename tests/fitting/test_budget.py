@@ -122,6 +122,22 @@ def test_count_within(n, seconds, each, count):
     assert count_within(n, seconds, each) == count
 
 
+@pytest.mark.parametrize("took, times", [(0.1, 3), (0.5, 1)])
+def test_a_finish_that_takes_long_to_measure_is_measured_once(monkeypatch, took, times):
+    """With ten seconds in all."""
+    now, measured = [0.0], []
+
+    def measure():
+        now[0] += took
+        measured.append(now[0])
+        return 7.0 * len(measured)
+
+    monkeypatch.setattr(budgets.time, "perf_counter", lambda: now[0])
+    budget = Budget(Stopped(10.0))
+    assert [budget.measure_finish(measure) for _ in range(3)][-1] == 7.0 * times
+    assert budget.finish_seconds == 7.0 * times and len(measured) == times
+
+
 def test_measured_seconds_are_the_shortest(monkeypatch):
     """Of several runs of a task the shortest time counts, as the first may pay for cold caches."""
     readings = iter([0.0, 3.0, 10.0, 10.5, 20.0, 21.0])

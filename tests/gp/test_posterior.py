@@ -259,3 +259,21 @@ def test_at_prior(n_factors):
     assert posterior.h.shape == (5, 3)
     assert posterior.kl() == posterior.log_evidence() == 0.0
     assert len(posterior.by_precision) == n_factors
+
+
+@pytest.mark.parametrize("picked", [[0, 2, 4], [3, 1, 0, 2, 4]])
+def test_leaving_inducing_inputs_out(picked):
+    """The new inducing values are the old ones: what is known of them alone stays as it is."""
+    case = make_case(t=2)
+    some = case.posterior(np.zeros((5, 5)), np.zeros((5, 2))).restricted(picked)
+    assert_array_equal(some.prior.Z, case.Z[picked])
+    size = len(picked)
+    H, h = random_information(size, 2)
+    rest = np.setdiff1d(np.arange(5), picked)
+    order = np.append(picked, rest)
+    known = Posterior(some.prior, (H,), h)
+    whole = Prior.build(some.prior.kernel, case.Z[order], some.prior.delta)
+    again = known.padded(whole).restricted(np.arange(size))
+    assert_allclose(again.H[0], H, atol=1e-8)
+    assert_allclose(again.h, h, atol=1e-8)
+    assert_allclose(again.mean(XS), known.mean(XS), atol=1e-8)

@@ -17,6 +17,7 @@ from sklearn.gaussian_process.kernels import (
 from sklearn_sgp.kernels import Columns, compile_kernel, length_scales
 from sklearn_sgp.kernels._length_scales import (
     input_scales,
+    rough_part,
     scale_mask,
     with_larger_variance,
     with_shorter_scales,
@@ -112,3 +113,29 @@ def test_a_larger_variance_multiplies_the_kernel(kernel):
 def test_without_free_constants_the_variance_stays():
     expression = compile_kernel(RBF() * ConstantKernel(3.0, "fixed") + Matern(), np.zeros(2))
     assert_array_equal(with_larger_variance(expression, expression.theta, 7.0), expression.theta)
+
+
+SMOOTH = ConstantKernel(2.0) * RBF([1.0, 2.0])
+
+
+def test_the_rough_part_is_the_second_of_two_terms():
+    """The places of its variance and length scales, whatever is fixed in the first."""
+    kernel = SMOOTH + ConstantKernel(3.0) * Matern([4.0, 5.0], nu=0.5)
+    bound = compile_kernel(kernel, np.zeros(2))
+    variance, scales = rough_part(bound)
+    assert_allclose(np.exp(bound.theta[[variance, *scales]]), [3.0, 4.0, 5.0])
+    kernel = ConstantKernel(2.0, "fixed") * RBF([1.0, 2.0]) + kernel.k2
+    assert rough_part(compile_kernel(kernel, np.zeros(2))) is None
+    kernel = ConstantKernel(2.0) * RBF([1.0, 2.0], "fixed") + Matern([4.0, 5.0], nu=0.5) * SMOOTH.k1
+    bound = compile_kernel(kernel, np.zeros(2))
+    variance, scales = rough_part(bound)
+    assert_allclose(np.exp(bound.theta[[variance, *scales]]), [2.0, 4.0, 5.0])
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [SMOOTH, SMOOTH + SMOOTH + SMOOTH, SMOOTH + DotProduct(), SMOOTH + RBF([1.0, 1.0]), SMOOTH**2],
+)
+def test_other_kernels_have_no_rough_part(kernel):
+    """Sums of one or three terms, and terms without a variance or without length scales."""
+    assert rough_part(compile_kernel(kernel, np.zeros(2))) is None

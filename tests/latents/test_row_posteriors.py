@@ -10,7 +10,7 @@ from scipy.stats import norm
 from sklearn_sgp.gp.prior import Prior
 from sklearn_sgp.latents.bound import groups_of, inputs_of, latent_bound, posterior_of
 from sklearn_sgp.latents.expectations import expectations_of
-from sklearn_sgp.latents.learning.calibration import _most_likely
+from sklearn_sgp.latents.learning.calibration import _factors, _most_likely
 from sklearn_sgp.latents.learning.starts import PrincipalComponents, starting_inputs
 from sklearn_sgp.latents.output_model import OutputModel
 from sklearn_sgp.latents.passes import LatentInputs, latent_sums
@@ -131,6 +131,7 @@ def test_factors_of_a_right_variance_are_one():
     assert_allclose(_most_likely(errors**2, noise, rest), 1.0, rtol=0.15)
     assert_allclose(_most_likely(4.0 * errors**2, noise, rest), 4.0, rtol=0.15)
     heavy = np.sqrt(noise + rest) * rng.standard_t(3, size=20_000)
-    a, b = _most_likely(heavy**2, noise, rest)
+    every = np.ones((20_000, 1), dtype=bool)
+    a, b = _factors(heavy[:, None], noise[:, None], rest[:, None], every)
     inside = np.abs(heavy) < norm.ppf(0.95) * np.sqrt(a * noise + b * rest)
     assert_allclose(inside.mean(), 0.9, atol=1e-3)

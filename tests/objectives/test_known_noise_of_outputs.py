@@ -23,6 +23,7 @@ def known_noise(kernel="rbf", shared=False):
     variance = np.where(label[:, None] == np.arange(T), 0.7, 4.6)
     weight = np.linspace(0.5, 2.0, len(case.X))
     rows = replace(case, weight=weight).rows.with_precision(1.0 / variance)
+    rows = replace(rows, of_classes=True)
     return case, rows, variance / weight[:, None]
 
 
@@ -95,6 +96,15 @@ def test_rows_are_left_out_one_by_one():
     mean, found = NearRowsEvidence(near_pieces(rows)).left_out(case.parameters)
     assert_allclose(mean.ravel(), means, rtol=1e-8, atol=1e-10)
     assert_allclose(found.ravel(), variances, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("weight", [1e-18, 1e-60, 1e-200])
+def test_rows_of_tiny_weight_are_no_more_uncertain_than_the_prior(weight):
+    """Where the noise rounds the function's variance away."""
+    case, rows, _ = known_noise()
+    light = replace(rows, weight=weight * rows.weight, counts=weight * rows.counts)
+    _, found = NearRowsEvidence(near_pieces(light)).left_out(case.parameters)
+    assert (found >= 0.0).all() and (found <= case.kernel(case.X)[0, 0] * (1.0 + 1e-12)).all()
 
 
 def test_outputs_of_rows_keep_their_weights():

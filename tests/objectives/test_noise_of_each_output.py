@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from block_helpers import near_pieces
 from dense import MODELS, make_case, make_space
 from numpy.testing import assert_allclose
 
@@ -14,6 +15,7 @@ from sklearn_sgp.gp.posterior import Posterior
 from sklearn_sgp.likelihoods import Gaussian, StudentT
 from sklearn_sgp.objectives.block_evidence import block_evidence
 from sklearn_sgp.objectives.collapsed import collapsed_bound
+from sklearn_sgp.objectives.near_rows import NearRowsEvidence
 from sklearn_sgp.streams.old_posterior import OldPosterior
 from sklearn_sgp.streams.online_bound import ConjugateOnlineBound
 
@@ -23,8 +25,10 @@ PARTS = ("theta", "Z")
 
 def outputs_of(case):
     """The case of each output alone."""
+    own = [None] * len(case.noise) if case.precision is None else case.precision.T
     return [
-        replace(case, y=case.y[:, [c]], noise=float(noise)) for c, noise in enumerate(case.noise)
+        replace(case, y=case.y[:, [c]], noise=float(noise), precision=own[c])
+        for c, noise in enumerate(case.noise)
     ]
 
 
@@ -40,9 +44,14 @@ def assert_sum_of_outputs(evaluate, case, rtol=1e-8):
     assert_allclose(gradient["log_noise"], expected, rtol=rtol, atol=1e-10)
 
 
-@pytest.fixture(params=[False, True], ids=["unweighted", "weighted"])
+@pytest.fixture(params=["unweighted", "weighted", "precisions"])
 def case(request):
-    return make_case(t=3, noise=NOISE, weighted=request.param)
+    """With precisions each row and output has a noise variance of its own."""
+    made = make_case(t=3, noise=NOISE, weighted=request.param != "unweighted")
+    if request.param != "precisions":
+        return made
+    precision = np.random.default_rng(5).gamma(2.0, 0.5, made.y.shape)
+    return replace(made, precision=precision)
 
 
 @pytest.mark.parametrize("coordinates", [Whitened, Direct])
@@ -74,7 +83,7 @@ def test_block_evidence(case, model):
 
 def test_minibatches(case):
     """The estimate of the uncollapsed bound at the same q(u), and its natural-gradient target."""
-    rows = case.rows.select(case.rows.weight > 0) if case.weight is not None else case.rows
+    rows = case.rows.select(case.weight > 0) if case.weight is not None else case.rows
     before = ConjugateInference(Gaussian(), 3).add(
         Posterior.at_prior(case.prior, 3, 3),
         case.parameters,
@@ -92,7 +101,7 @@ def test_minibatches(case):
         inference, own = ConjugateInference(Gaussian(), n_outputs), before.q
         if n_outputs == 1:
             own = Whitened(before.q.outputs[int(np.flatnonzero(NOISE == one.noise)[0])])
-        used = one.rows.select(one.rows.weight > 0) if one.weight is not None else one.rows
+        used = one.rows.select(one.weight > 0) if one.weight is not None else one.rows
         terms = inference.minibatch(own, one.parameters, used, 1.7, True, 1)
         targets.append(terms.target)
         return terms.value, terms.gradient
@@ -106,6 +115,7 @@ def test_minibatches(case):
 
 def test_sites(case):
     """The bound of Student-t noise at its optimum, and its gradient."""
+    case = replace(case, precision=None)
     rows = case.rows.select(case.rows.weight > 0) if case.weight is not None else case.rows
 
     def evaluate(one):
@@ -133,5 +143,17 @@ def test_online_bound(case):
         moved = one.parameters.with_values(Z=one.Z + 0.1, theta=one.parameters.theta + 0.05)
         bound = ConjugateOnlineBound(later, old, kept, one.delta, alpha=0.5, power=0.5)
         return bound(moved)
+
+    assert_sum_of_outputs(evaluate, case)
+
+
+def test_near_rows():
+    """The density of groups of rows given those around them, and its gradient."""
+    precision = np.random.default_rng(5).gamma(2.0, 0.5, (24, 3))
+    case = replace(make_case(t=3, noise=NOISE), precision=precision)
+
+    def evaluate(one):
+        value, gradient = NearRowsEvidence(near_pieces(one.rows))(one.parameters)
+        return value, {**gradient, "Z": np.zeros(1)}
 
     assert_sum_of_outputs(evaluate, case)

@@ -102,6 +102,17 @@ def test_bounds_of_named_groups(names):
     assert bounds.shape == (lo, 2)
 
 
+@pytest.mark.parametrize("unit", [0.25, np.array([2.0, 0.5])])
+def test_bounds_are_in_units_of_the_vector(unit):
+    """Whatever its unit, a group is clipped to the bounds of its value."""
+    space = ParameterSpace((replace(GROUPS["theta"], unit=unit),))
+    assert_allclose(
+        space.bounds(START) * np.reshape(unit * np.ones(2), (2, 1)), GROUPS["theta"].bounds
+    )
+    moved = START.with_values(theta=np.array([50.0, -50.0]))
+    assert_allclose(space.clipped(moved).theta, [10.0, -9.0])
+
+
 @EACH_SUBSET
 def test_clipped_parameters_are_within_their_bounds(names):
     """Free groups beyond their bounds go to them, free ones without bounds and fixed ones stay."""

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_sgp.data.clusters import short_path
 from sklearn_sgp.data.rows import Rows
+from sklearn_sgp.partitions import neighbours
 from sklearn_sgp.partitions.conditioning import ChainChoice, NeighboursChoice
 from sklearn_sgp.partitions.neighbours import NearGroups, nearest_rows
 from sklearn_sgp.partitions.partition import KMeansTree, PartitionChoice
@@ -60,6 +61,19 @@ def test_earlier_rows_of_later_groups_alone(rng):
     near = NearGroups(points, groups)
     for some, expected in zip(near.earlier(5, first=11), near.earlier(5)[11:], strict=True):
         assert_array_equal(some, expected)
+
+
+@pytest.mark.parametrize("sizes", [[20] * 40, [1] * 5 + [200] + [1] * 60])
+def test_a_search_by_tree_finds_the_same(rng, monkeypatch, sizes):
+    """Many groups are searched by a tree, few by all distances, with one outcome."""
+    points = rng.standard_normal((sum(sizes), 3))
+    groups = np.split(rng.permutation(sum(sizes)), np.cumsum(sizes)[:-1])
+    near = NearGroups(points, groups)
+    expected = [*near.earlier(12), *near.around(points[:9], 40)]
+    monkeypatch.setattr(neighbours, "_FEW_GROUPS", 0)
+    found = [*near.earlier(12), *near.around(points[:9], 40)]
+    for some, other in zip(found, expected, strict=True):
+        assert_array_equal(some, other)
 
 
 def test_rows_around_a_place(rng):

@@ -69,10 +69,45 @@ def test_new_rows_through_a_pipeline(fitted):
 def test_what_cannot_be_drawn_is_said(fitted):
     """Errors name what is wrong."""
     Y, _, model = fitted
-    with pytest.raises(ValueError, match="two numbers from 0 to 2"):
-        EmbeddingDisplay.from_estimator(model, dimensions=(0, 3))
+    for dimensions in ((0, 3), (1, 1), (0.0, 1.0), (True, False), 1):
+        with pytest.raises(ValueError, match="two different numbers from 0 to 2"):
+            EmbeddingDisplay.from_estimator(model, dimensions=dimensions)
+    for resolution in (-1, 1, 2.5, None):
+        with pytest.raises(ValueError, match="'resolution' parameter must be an int"):
+            EmbeddingDisplay.from_estimator(model, resolution=resolution)
+    for labels in ([1, 2], np.zeros((60, 2)), 5):
+        with pytest.raises(ValueError, match="one label for each of the 60 rows"):
+            EmbeddingDisplay.from_estimator(model, labels=labels)
     one = BayesianGPLVM(1, n_inducing=5, max_iter=2).fit(Y)
     with pytest.raises(ValueError, match="two latent dimensions"):
         EmbeddingDisplay.from_estimator(one)
     with pytest.raises(TypeError, match="embedding_"):
         EmbeddingDisplay.from_estimator(LinearRegression().fit(Y, Y[:, 0]))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"embedding": [1.0, 2.0, 3.0]},
+        {"embedding": np.zeros((3, 3))},
+        {"embedding": "abc"},
+        {"embedding": None},
+        {"std": np.ones((2, 2))},
+        {"std": -np.ones((3, 2))},
+        {"labels": [1, 2]},
+        {"spread": np.ones((2, 3)), "grid": (np.arange(2), np.arange(2))},
+        {"grid": None, "spread": np.ones((2, 2))},
+        {"dimension_names": ["a"]},
+    ],
+)
+def test_arrays_that_do_not_fit_are_named(wrong):
+    """Drawing arrays that do not belong together is an error with the name of the first."""
+    display = EmbeddingDisplay(**{"embedding": np.zeros((3, 2)), **wrong})
+    with pytest.raises(ValueError, match=f"'{next(iter(wrong))}' parameter"):
+        display.plot()
+
+
+def test_labels_of_several_types_are_classes():
+    """None beside names is one more class."""
+    display = EmbeddingDisplay(np.zeros((3, 2)), labels=[None, "a", "b"]).plot()
+    assert {line.get_label() for line in display.points_} == {"None", "a", "b"}

@@ -27,6 +27,7 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt  # noqa: E402
 
+from sklearn_sgp import SVGPRegressor  # noqa: E402
 from sklearn_sgp.kernels import Columns  # noqa: E402
 from sklearn_sgp.plotting import (  # noqa: E402
     ConvergenceDisplay,
@@ -311,6 +312,27 @@ def test_posterior_of_a_constant_feature():
     model = SparseStub().fit(np.full((20, 1), 7.0), np.zeros(20))
     (x,) = PosteriorDisplay.from_estimator(model).grid
     assert x[0] < 7.0 < x[-1]
+
+
+@pytest.mark.parametrize("n_features", [1, 2])
+def test_posterior_over_categories(n_features):
+    """A column of categories has a place and a name for each; a grid of numbers has none."""
+    rng = np.random.default_rng(0)
+    names = np.array(["north", "south", "west"], dtype=object)
+    code = rng.integers(0, 3, 90)
+    X = np.column_stack([names[code], rng.uniform(0.0, 5.0, 90)])[:, :n_features]
+    y = code + 0.01 * rng.standard_normal(90)
+    model = SVGPRegressor(n_inducing=12, random_state=0, categorical_features=[0]).fit(X, y)
+    display = PosteriorDisplay.from_estimator(model, X, y, grid_resolution=7)
+    assert len(display.grid[0]) == 3
+    assert display.mean.shape == (3, 7)[:n_features]
+    by_category = display.mean if n_features == 1 else display.mean.mean(axis=1)
+    np.testing.assert_allclose(by_category, [0.0, 1.0, 2.0], atol=0.2)
+    ax = display.ax_ if n_features == 1 else display.ax_[1]
+    assert [label.get_text() for label in ax.get_xticklabels()] == list(names)
+    assert len(PosteriorDisplay.from_estimator(model).grid[0]) == 3
+    with pytest.raises(ValueError, match=r"column 0 that the model knows\. Got 'east'"):
+        PosteriorDisplay.from_estimator(model, [["east", 1.0][:n_features]])
 
 
 def test_displays_draw_into_given_axes():

@@ -6,10 +6,10 @@ from numpy.testing import assert_array_equal
 from sklearn.gaussian_process.kernels import RBF
 from stream_helpers import parameters_of, rows_of
 
+from sklearn_sgp.data.inducing import greedy_error
 from sklearn_sgp.streams.inducing import (
     NO_PAIRS,
     StreamInducing,
-    greedy_error,
     restrict,
 )
 

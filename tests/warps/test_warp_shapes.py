@@ -143,3 +143,15 @@ def test_a_power_is_invertible_as_in_scikit_learn(rng):
     z = known.transform(y)
     assert_allclose(warp(y), z, rtol=1e-10)
     assert_allclose(warp.inverse(z), known.inverse_transform(z), rtol=1e-8)
+
+
+@pytest.mark.parametrize("power", [0.0, 0.5, 1.7])
+@pytest.mark.parametrize("centre", [3.0, 1e8, 1e30])
+def test_a_power_far_above_zero_keeps_its_digits_below(power, centre):
+    """Numbers near zero, seen from a centre of any size, without a warning of NumPy."""
+    y = np.array([-1.0, 0.0, 1e-3, 1.0, 1e4, 0.3 * centre, 0.7 * centre, centre, 2.0 * centre])
+    phi, of_centre = yeojohnson(y, power), yeojohnson(np.array([centre]), power)
+    expected = (phi - of_centre) / (1.0 + centre) ** (power - 1.0)
+    shape = YeoJohnson(power, centre)
+    assert_allclose(shape.value(y), expected, rtol=1e-12, atol=1e-12 * np.abs(expected).max())
+    assert_allclose(shape.value(np.array([0.0])), expected[1], rtol=1e-12)

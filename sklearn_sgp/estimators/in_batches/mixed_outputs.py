@@ -3,39 +3,42 @@
 from dataclasses import replace
 
 import numpy as np
+from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length
 
-from ..._compat import check_sample_weight, validate_data
 from ..._warnings import warn_caller
-from ...data.checks import check_size
 from ...data.rows import drop_zero_weight
 from ...data.targets import Encoded, Targets, count_samples, observed_columns, read_only_copy
 from ...fitting.several_outputs.inference import CoregionalisedInference
+from ...kernels._white_noise import split_noise
 
 
 class MixedOutputs:
-    """A mixin of `SVGPRegressor`: what ``n_latent`` changes in learning."""
+    """A mixin of regressors in batches: what ``n_latent`` changes in learning."""
 
     @property
     def _has_prior(self):
-        return self.n_latent is None and super()._has_prior
+        is_one = self.n_latent is None and not isinstance(self.kernel, list)
+        return is_one and super()._has_prior
 
     def _checked(self, X, y, sample_weight, *, reset):
+        self._check_kernels()
         if self.n_latent is None or y is None:
             return super()._checked(X, y, sample_weight, reset=reset)
         self._check_mixing()
-        X = self._coded(X, reset=reset, learns=True, weight=sample_weight)
-        X = validate_data(self, X, reset=reset, dtype=[np.float64, np.float32])
-        self._check_inputs(X, reset=reset)
+        X = self._numbers(
+            X,
+            lambda X: self._validate_X(X, reset=reset),
+            reset=reset,
+            learns=True,
+            weight=sample_weight,
+        )
         y = check_array(
             y, ensure_2d=False, dtype=np.float64, ensure_all_finite="allow-nan", input_name="y"
         )
         check_consistent_length(X, y)
-        weight = sample_weight
-        if weight is not None:
-            weight = check_sample_weight(weight, X, dtype=np.float64)
-            check_size("sample_weight", weight)
+        weight = self._validated_weight(sample_weight, X)
         return self._observed(X, y, weight, reset)
 
     def _observed(self, X, y, weight, reset):
@@ -66,6 +69,23 @@ class MixedOutputs:
         )
         return X[~empty], y[~empty], None if weight is None else weight[~empty]
 
+    def _check_kernels(self):
+        """Refuse a list of kernels that is not one of each latent function."""
+        if not isinstance(self.kernel, list):
+            return
+        kernels = all(isinstance(kernel, Kernel) for kernel in self.kernel)
+        if not kernels or len(self.kernel) != self.n_latent:
+            raise ValueError(
+                "A list as the 'kernel' parameter must have a kernel for each of n_latent latent "
+                f"functions. Got {self.kernel!r} with n_latent={self.n_latent}."
+            )
+        for kernel in self.kernel:
+            if split_noise(kernel)[1]:
+                raise ValueError(
+                    "Kernels of latent functions must have no WhiteKernel, as noise belongs to the "
+                    f"outputs: give noise_variance. Got {kernel!r}."
+                )
+
     def _check_mixing(self):
         """Refuse what latent functions cannot be mixed with."""
         wrong = None
@@ -81,18 +101,29 @@ class MixedOutputs:
                 f"centred and scaled, and optimizer 'auto', 'lbfgs' or None. Got {wrong}."
             )
 
-    def _encoded(self, X, y, weight, merges=True):
+    def _encoded(self, X, y, weight, *, merges=True):
         if self.n_latent is None:
-            return super()._encoded(X, y, weight, merges)
+            return super()._encoded(X, y, weight, merges=merges)
         n_samples = count_samples(X, weight)
         X, columns, weight = drop_zero_weight(X, observed_columns(y), weight)
+        never = np.flatnonzero(np.isnan(columns).all(axis=0))
+        if len(never):  # of the first batch of a stream
+            raise ValueError(
+                "Each output must be observed in the first batch, which decides the scale of the "
+                f"targets. Got only NaN in column {never.tolist()} of y in its {len(X)} rows: make "
+                "it larger (init_size of fit), or begin with rows that have this output."
+            )
         targets = Targets.fit_observed(columns, weight, self.normalize_y, y.ndim)
         return Encoded(X, columns, weight, targets, self._given_likelihood(), n_samples)
 
     def _inference(self, likelihood, n_outputs):
         if self.n_latent is None:
             return super()._inference(likelihood, n_outputs)
-        return CoregionalisedInference()
+        return CoregionalisedInference(self._n_kernels)
+
+    @property
+    def _n_kernels(self):
+        return len(self.kernel) if isinstance(self.kernel, list) else 1
 
     def _later_settings(self):
         """Return the settings of a later batch, which changes mixed outputs' posterior only."""
@@ -101,6 +132,8 @@ class MixedOutputs:
 
     def _fitted_attributes(self, found, targets, weight):
         attributes = super()._fitted_attributes(found, targets, weight)
+        if isinstance(self.kernel, list):
+            attributes["kernel_"] = _terms(attributes["kernel_"], self._n_kernels)
         mixing = found.result.parameters.mixing
         if mixing is None:
             return attributes | {"mixing_": None, "output_correlation_": None}
@@ -113,3 +146,11 @@ class MixedOutputs:
             "mixing_": read_only_copy(mixing),
             "output_correlation_": read_only_copy(correlation),
         }
+
+
+def _terms(kernel, count):
+    """The terms of a sum that a list of kernels has become."""
+    found = []
+    for _ in range(count - 1):
+        found, kernel = [kernel.k2, *found], kernel.k1
+    return [kernel, *found]

@@ -1,10 +1,16 @@
 """How a regressor of independent rows learns, from all of them or from a later batch."""
 
+from functools import partial
+
 from ..._compat import FitProgress, _fit_context
+from ...collections.detection import any_collection
 from ...fitting import stages
 from ...fitting.partial_fit import scaled_to_total
+from ...likelihoods._names import has_row_precision, has_sites
 from ...optimize.progress import Clock
+from ...row_noise.before_sites import learn_before_sites
 from ..base import transactional
+from ..in_collections.learning import encoded_numbers
 
 
 class RegressionBatches:
@@ -18,7 +24,9 @@ class RegressionBatches:
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Inputs. A float32 array or memory map is never copied as a whole.
+            Inputs. A float32 array or memory map is never copied as a whole. A dask array or
+            dataframe, or a data set of HDF5 or Zarr, is read partition by partition
+            (``docs/large_data.md``); ``y`` and ``sample_weight`` may be dask collections, too.
 
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Targets. Several columns are independent outputs with a shared kernel, each with a noise
@@ -36,11 +44,19 @@ class RegressionBatches:
         ------
         ValueError
             If inputs or parameters are not valid. The estimator is then as before.
+
+        RuntimeError
+            If the workers that hold a dask collection are gone. The estimator is then as before.
         """
         clock = Clock(self.max_time)
-        X, y, weight = self._checked(X, y, sample_weight, reset=True)
-        data, progress = self._encoded(X, y, weight), FitProgress(self, X, y)
-        self._learn(data, progress, clock, stages.learn)
+        learner = stages.learn
+        if any_collection(X, y, sample_weight):
+            data = encoded_numbers(self, X, y, sample_weight)
+        else:
+            X, y, weight = self._checked(X, y, sample_weight, reset=True)
+            data = self._encoded(X, y, weight)
+            learner = self._learner(data.likelihood)
+        self._learn(data, FitProgress(self, X, y), clock, learner)
         return self
 
     @transactional
@@ -60,6 +76,9 @@ class RegressionBatches:
         ``noise_variance_bounds``, ``normalize_y``, ``categorical_features`` and ``n_latent`` are
         those of the first batch: a change of one of them needs a new ``fit``. Other parameters may
         change between batches.
+
+        A category that comes later gets its share of the inducing inputs. Where there are
+        ``n_inducing`` already, those that the others predict best go.
 
         If later rows come from other places, as in a time series, `StreamingSGPRegressor` is
         better, as its inducing inputs follow the rows. Here too few inducing inputs lie near such
@@ -93,7 +112,7 @@ class RegressionBatches:
         X, y, weight = self._checked(X, y, sample_weight, reset=first)
         if first:
             data, progress = self._encoded(X, y, weight), FitProgress(self, X, y)
-            self._learn(data, progress, clock, stages.learn)
+            self._learn(data, progress, clock, self._learner(data.likelihood))
             if self.total_samples is not None:
                 self._result = scaled_to_total(self._result, self.total_samples)
         else:
@@ -101,3 +120,10 @@ class RegressionBatches:
             self._targets = self._targets.joined(self._targets.columns(y), weight)
             self._add_to_posterior(rows, clock)
         return self
+
+    @staticmethod
+    def _learner(likelihood):
+        """Return how the function is learned: by precisions of the rows first, where these do."""
+        if has_row_precision(likelihood) and has_sites(likelihood):
+            return partial(learn_before_sites, learner=stages.learn)
+        return stages.learn

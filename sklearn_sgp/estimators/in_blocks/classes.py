@@ -5,17 +5,17 @@ from functools import partial
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import column_or_1d
 
 from ..._compat import _fit_context
 from ...calibration.left_out import ALPHAS, best_alpha, with_temperature
 from ...data.class_targets import ClassTargets
-from ...data.rows import make_rows, merge_repeated
+from ...data.rows import make_rows
 from ...data.targets import ClassLabels, Encoded, count_samples
 from ...fitting.problem import Problem
 from ...fitting.starting_values import start
 from ...likelihoods._names import check_classes, labels_as_targets
 from ...optimize.progress import Clock, Trace
+from ..tasks import known_or_present, placed
 
 # Where near rows cannot tell a better one, as predictions do not use them.
 _USUAL_ALPHA = 0.01
@@ -59,17 +59,15 @@ class ClassBlocks:
         KeyboardInterrupt
             If Ctrl-C comes. After a step of the anytime solver the estimator has the last q(u).
         """
-        self._fit_blocks(X, y, sample_weight, blocks)
-        if self._blocks.interrupted:
-            raise KeyboardInterrupt
-        return self
+        return self._fit_all(X, y, sample_weight, blocks)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, classes=None, sample_weight=None, blocks=None):
         """Learn from one more batch of rows, which are added to blocks.
 
         The first batch decides all but the posterior. Later batches change that alone, and only
-        through the blocks that they add rows to.
+        through the blocks that they add rows to. A first batch of one class says nothing about the
+        kernel, which stays where it starts.
 
         Parameters
         ----------
@@ -101,28 +99,21 @@ class ClassBlocks:
             a parameter has changed that needs a new ``fit``. The estimator is then as before.
         """
         self._check_class_weight_of_batches()
-        known = None if classes is None else np.unique(column_or_1d(classes))
-        if hasattr(self, "_result"):
-            self._targets.check_same(known)
-            self._add_rows(X, y, sample_weight, blocks, classes=self.classes_)
-        else:
-            self._fit_blocks(X, y, sample_weight, blocks, classes=known)
+        known = self._known_classes(classes)
+        if not hasattr(self, "_result"):
+            return self._fit_all(X, y, sample_weight, blocks, classes=known)
+        self._add_rows(X, y, sample_weight, blocks, classes=known)
         return self
 
     def _checked(self, X, y, sample_weight, *, reset, classes=None):
         """Return validated inputs, labels and weights of all rows: blocks have labels for all."""
         return self._with_class_weights(X, y, sample_weight, reset=reset, classes=classes)
 
-    def _encoded(self, X, y, weight, merges=True, classes=None):
+    def _encoded(self, X, y, weight, *, classes=None, merges=True):
         """Encode the labels of a first batch, and merge its repeated rows."""
         n_samples = count_samples(X, weight)
-        present = y if weight is None else y[weight > 0.0]
-        classes = check_classes(np.unique(present) if classes is None else classes)
-        labels = ClassLabels(classes, None)
-        place = labels.positions(_labels_that_count(y, weight, classes))
-        if merges:
-            X, place, weight = merge_repeated(X, place, weight)
-        of_class = np.bincount(place, weights=weight, minlength=len(classes)).astype(np.float64)
+        labels = ClassLabels(check_classes(known_or_present(classes, y, weight)), None)
+        X, place, weight, of_class = placed(labels, X, y, weight, merges)
 
         def encoded(alpha):
             targets = ClassTargets.fit(labels, labels_as_targets(alpha), of_class)
@@ -131,7 +122,8 @@ class ClassBlocks:
 
         alpha = self.alpha_epsilon
         if isinstance(alpha, str):
-            alpha = self._best_alpha(encoded) if self._uses_near_rows else _USUAL_ALPHA
+            can_tell = self._uses_near_rows and np.count_nonzero(of_class) > 1
+            alpha = self._best_alpha(encoded) if can_tell else _USUAL_ALPHA
         return encoded(float(alpha))
 
     def _best_alpha(self, encoded):
@@ -161,7 +153,7 @@ class ClassBlocks:
 
     def _later_rows(self, X, y, weight, labels=None):
         """Make the `Rows` of a later batch."""
-        place = self._targets.positions(_labels_that_count(y, weight, self.classes_))
+        X, place, weight, _ = placed(self._targets.labels, X, y, weight, merges=False)
         return _rows(X, self._targets.targets(place), weight, self._targets, labels)
 
     def _learn(self, data, progress, clock, learner, *, labels=None):
@@ -188,15 +180,10 @@ class ClassBlocks:
         return super()._fitted_attributes(found, targets, weight) | chosen
 
 
-def _labels_that_count(y, weight, classes):
-    """Labels, those of rows of weight zero, which may be anything, as the first class."""
-    return y if weight is None else np.where(weight > 0.0, y, classes[0])
-
-
 def _rows(X, y, weight, targets, labels):
     """`Rows` with the noise that labels have as targets."""
     rows = make_rows(X, y, weight, targets, labels)
-    return rows.with_precision(targets.precision(rows.y))
+    return replace(rows.with_precision(targets.precision(rows.y)), of_classes=True)
 
 
 def _calibrated(problem, learner):
@@ -204,4 +191,4 @@ def _calibrated(problem, learner):
     found = learner(problem)
     if not problem.learns or problem.trace.stopped or found.interrupted:
         return found
-    return with_temperature(problem, found)
+    return with_temperature(problem, found, learner)

@@ -10,6 +10,7 @@ from ...blocks import solver
 from ...blocks.models import NAMES, specification
 from ...blocks.results import BlockPlan
 from ...blocks.schedules import Average, RobbinsMonro
+from ...collections.detection import any_collection
 from ...data.rows import drop_zero_weight
 from ...factors.cells import FactorCache
 from ...likelihoods._names import NORMAL, has_row_precision
@@ -17,6 +18,7 @@ from ...optimize.progress import Clock
 from ...partitions.conditioning import ChainChoice, NeighboursChoice
 from ...partitions.partition import PartitionChoice, check_labels
 from ..base import transactional
+from ..in_collections.learning import encoded_for_blocks
 from ..tasks import REGRESSOR_CONSTRAINTS
 
 BLOCK_CONSTRAINTS = {
@@ -54,9 +56,19 @@ class BlockLearning:
 
     batch_size = None  # steps take whole blocks
 
+    def _fit_all(self, X, y, sample_weight, blocks, **known):
+        """Learn from all rows at once; Ctrl-C comes through after what was learned is stored."""
+        self._fit_blocks(X, y, sample_weight, blocks, **known)
+        if self._blocks.interrupted:
+            raise KeyboardInterrupt
+        return self
+
     @transactional
     def _fit_blocks(self, X, y, sample_weight, blocks, **known):
         clock = Clock(self.max_time)
+        if any_collection(X, y, sample_weight, blocks):
+            data, labels = encoded_for_blocks(self, X, y, sample_weight, blocks), None
+            return self._learn_blocks(data, FitProgress(self, X, y), clock, labels)
         X, y, weight = self._checked(X, y, sample_weight, reset=True, **known)
         model = self._chosen_model(blocks)
         if not self.n_inducing and model not in ("lma", "vif"):
@@ -73,7 +85,10 @@ class BlockLearning:
         ordered = labels is not None or self.partition == "contiguous"
         if ordered:
             X, y, weight, labels = drop_zero_weight(X, y, weight, labels)
-        data, progress = self._encoded(X, y, weight, not ordered, **known), FitProgress(self, X, y)
+        data = self._encoded(X, y, weight, merges=not ordered, **known)
+        return self._learn_blocks(data, FitProgress(self, X, y), clock, labels)
+
+    def _learn_blocks(self, data, progress, clock, labels):
         before = getattr(self, "_blocks", None) if self.warm_start else None
         learner = partial(solver.learn, plan=self._plan(len(data.X), labels), before=before)
         self._learn(data, progress, clock, learner, labels=labels)

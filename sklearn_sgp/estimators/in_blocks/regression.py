@@ -14,7 +14,9 @@ class RegressionBlocks(BlockLearning):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Inputs.
+            Inputs. With ``solver="exact"`` and any model but "lma" and "vif", a dask array or
+            dataframe is read partition by partition (``docs/large_data.md``), and other arguments
+            may be dask collections, too.
 
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Targets. Several columns are independent outputs with a shared kernel, each with a noise
@@ -39,10 +41,7 @@ class RegressionBlocks(BlockLearning):
         KeyboardInterrupt
             If Ctrl-C comes. After a step of the anytime solver the estimator has the last q(u).
         """
-        self._fit_blocks(X, y, sample_weight, blocks)
-        if self._blocks.interrupted:
-            raise KeyboardInterrupt
-        return self
+        return self._fit_all(X, y, sample_weight, blocks)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, sample_weight=None, blocks=None):
@@ -73,6 +72,6 @@ class RegressionBlocks(BlockLearning):
             The fitted estimator.
         """
         if not hasattr(self, "_result"):
-            return self.fit(X, y, sample_weight, blocks)
+            return self._fit_all(X, y, sample_weight, blocks)
         self._add_rows(X, y, sample_weight, blocks)
         return self

@@ -2,20 +2,14 @@
 
 from numbers import Integral, Real
 
-import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-
 from ..._compat import FitProgress, Interval, StrOptions, _fit_context
-from ...latents.learning.partial_fit import add_rows
 from ...optimize.progress import Clock
 from ..base import SHARED_CONSTRAINTS, transactional
 from .latent_model import LatentModel
 from .predictions import LatentPredictions
 
 
-class BayesianGPLVM(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, LatentPredictions, LatentModel
-):
+class BayesianGPLVM(LatentPredictions, LatentModel):
     """Nonlinear principal components with error bars, from tables with missing values.
 
     Each column is a Gaussian process of a few latent inputs, which every row has its own of. The
@@ -81,7 +75,7 @@ class BayesianGPLVM(
     batch_size : int, default=1024
         Number of rows of a stochastic step.
 
-    max_iter : int, default=500
+    max_iter : int, default=1000
         Largest number of iterations of L-BFGS, and of epochs of stochastic steps.
 
     max_steps : int, default=None
@@ -193,8 +187,9 @@ class BayesianGPLVM(
     latent dimensions depend on one another or where little of a row is observed. ``impute``
     corrects for that: ``fit`` hides some values, fills them in, and finds the two factors of
     ``calibration_`` with which they are most likely and 90 % intervals hold 90 % of them. A table
-    with missing values, of up to ``init_size`` rows, is learned without a twentieth of what was
-    observed, which joins at the end; other tables have values hidden after the fit. Standard
+    with missing values, of up to ``init_size`` rows, is learned without a twentieth to a tenth of
+    what was observed, which joins at the end; other tables have values of some rows hidden after
+    the fit, up to 5,000 rows once some iterations have made the model forget these rows. Standard
     deviations of ``transform`` are not corrected.
 
     Kernels without a closed form take a product of 20, 9 or 6 Gauss-Hermite points for each of one,
@@ -275,7 +270,7 @@ class BayesianGPLVM(
         n_starts=1,
         init_size=5000,
         batch_size=1024,
-        max_iter=500,
+        max_iter=1000,
         max_steps=None,
         max_time=None,
         tol=1e-4,
@@ -344,10 +339,11 @@ class BayesianGPLVM(
     def partial_fit(self, Y, y=None):
         """Learn from one more batch of rows.
 
-        The first batch decides scaling, which columns are constant for good, inducing inputs and
-        starting values. Each later batch finds its latent inputs, adds its information to the map,
-        and moves kernel, noise and inducing inputs by one stochastic step for every ``batch_size``
-        rows, unless ``optimizer=None``. Earlier latent inputs stay as they are in ``embedding_``.
+        The first batch decides scaling, inducing inputs and starting values. Each later batch finds
+        its latent inputs, adds its information to the map, and moves kernel, noise and inducing
+        inputs by one stochastic step for every ``batch_size`` rows, unless ``optimizer=None`` or
+        ``max_time`` is over. Columns that were constant take part once they vary, as observed in
+        all earlier rows. Earlier latent inputs stay as they are in ``embedding_``.
 
         Parameters
         ----------
@@ -374,11 +370,7 @@ class BayesianGPLVM(
             self._learn_table(table, clock, FitProgress(self, Y, y))
             return self
         self._check_same_parameters()
-        table = self._validated_table(Y, reset=False)
-        found = add_rows(self._result, self._start, table, self._settings(), self._rng())
-        self._keep(*found)
-        self.objectives_ = np.append(self.objectives_, self.objective_)
-        self.fit_times_ = np.append(self.fit_times_, self.fit_times_[-1] + clock.elapsed())
+        self._learn_batch(self._validated_rows(Y, reset=False), clock)
         return self
 
     def fit_transform(self, Y, y=None):

@@ -10,6 +10,8 @@ from ...data.checks import LARGEST
 from ...data.targets import read_only_copy
 from ...fitting.problem import Settings
 from ...kernels._length_scales import scale_places
+from ...latents.learning.new_columns import joined_columns
+from ...latents.learning.partial_fit import add_rows
 from ...latents.learning.problem import LatentChoices, LatentProblem, LatentTrace
 from ...latents.learning.solver import learn, snapshot
 from ...latents.table import Columns, Scaling, Table
@@ -74,7 +76,7 @@ class LatentModel(BaseSparseGP):
             return Y
         missing = [p for p in range(Y.shape[1]) if np.isnan(Y[:, p]).all()]
         if missing:
-            names = getattr(self, "feature_names_in_", np.arange(Y.shape[1]))
+            names = getattr(self, "feature_names_in_", range(Y.shape[1]))
             raise ValueError(
                 "Every column of Y must hold at least one number. Got nothing but NaN in "
                 f"{', '.join(repr(names[p]) for p in missing[:5])}: leave such columns out."
@@ -91,6 +93,11 @@ class LatentModel(BaseSparseGP):
     def _choices(self):
         chosen = {name: getattr(self, name) for name in LatentChoices.__dataclass_fields__}
         noise, varying = np.asarray(self.noise_variance), self._columns.varying
+        if self.noise == "shared" and noise.ndim:
+            raise ValueError(
+                "The 'noise_variance' parameter must be a number or None with noise='shared'. Got "
+                f"{self.noise_variance!r}: noise='columns' takes one for each column."
+            )
         if self.noise == "columns" and noise.shape == varying.shape:
             chosen["noise_variance"] = noise[varying]
         return LatentChoices(**chosen)
@@ -121,6 +128,16 @@ class LatentModel(BaseSparseGP):
         self.objectives_ = np.array(trace.objectives) - log_scale
         self.fit_times_ = np.array(trace.times)
         progress.end()
+
+    def _learn_batch(self, Y, clock):
+        """Learn from checked rows of a later batch."""
+        result, start, self._columns = joined_columns(self._result, self._start, self._columns, Y)
+        table = Table.of(self._columns.cut(Y), result.scaling)
+        found = add_rows(result, start, table, self._settings(), self._rng(), clock.left())
+        self._keep(*found)
+        self.objectives_ = np.append(self.objectives_, self.objective_)
+        seconds = self.fit_times_[-1:].sum() + clock.elapsed()  # no entry yet: 0
+        self.fit_times_ = np.append(self.fit_times_, seconds)
 
     # ---- Fitted attributes
 

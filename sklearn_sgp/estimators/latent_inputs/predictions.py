@@ -1,6 +1,9 @@
 """What models of latent inputs answer with, in units of Y."""
 
+from numbers import Integral
+
 import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -10,8 +13,11 @@ from ...latents.row_posteriors import find_inputs
 from .latent_model import CONSTANT_VARIANCE
 
 
-class LatentPredictions:
-    """Mixin of the predicting methods; see `LatentModel` for what a fitted model holds."""
+class LatentPredictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+    """Mixin of the predicting methods; see `LatentModel` for what a fitted model holds.
+
+    A transformer here, since ``set_output`` reaches methods of the class that derives from one.
+    """
 
     def transform(self, Y, return_std=False):
         """Latent inputs of rows, complete or not, given the learned model.
@@ -153,8 +159,17 @@ class LatentPredictions:
         Returns
         -------
         Y : ndarray of shape (n_samples, n_features)
+
+        Raises
+        ------
+        ValueError
+            If ``n_samples`` is not a positive whole number.
         """
         check_is_fitted(self, "_result")
+        if isinstance(n_samples, bool) or not isinstance(n_samples, Integral) or n_samples < 1:
+            raise ValueError(
+                f"The 'n_samples' parameter must be an int of at least 1. Got {n_samples!r}."
+            )
         rng = check_random_state(random_state)
         X = rng.normal(size=(n_samples, self._n_features_out))
         mean, std = self.inverse_transform(X, return_std=True)

@@ -30,6 +30,11 @@ class RegressionInference:
     cost = 1  # in passes with one H
     kept = None  # no q(u) has to be remembered
 
+    @property
+    def last_cost(self):
+        """That of a pass for the last q(u)."""
+        return self.last.last_cost
+
     def __init__(self, likelihood, last, held_out, weight):
         self.likelihood, self.last = likelihood, last
         self.held_out, self.weight = held_out, weight
@@ -74,5 +79,4 @@ def held_out_classes(likelihood, q, rows):
 
 def regressions_of(likelihood, rows, n_classes):
     """The likelihood of regressions whose targets are centred by their means over some rows."""
-    number = rows.y[:, 0].astype(np.intp)
-    return likelihood.as_regressions(np.bincount(number, rows.weights[0], n_classes))
+    return likelihood.as_regressions(rows.code_counts(n_classes))

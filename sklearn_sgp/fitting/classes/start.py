@@ -16,13 +16,18 @@ from ..._linalg import NotPositiveDefiniteError
 from ...data.rows import random_index
 from ...kernels._length_scales import with_larger_variance
 from ...objectives.classes.left_out import is_better
+from ...objectives.classes.regressions import ClassRegressions
 from ...objectives.sites import SiteBound
+from ..budget import count_within
 from .regressions import RegressionInference, held_out_classes, regressions_of
 
 # Rows held out, at most, and as a share of all; with fewer rows than the last nothing is held out.
 _HELD_OUT, _HELD_OUT_SHARE, _LEAST_ROWS = 2048, 0.2, 20
-# Rows that tell the variance.
-_ROWS = 2048
+# Rows that tell the variance, those at least where there is little time, and the time that two
+# variances take, in finishes.
+_ROWS, _LEAST_KNOWN, _FINISHES = 2048, 256, 4.0
+# Rows whose regressions take the place of all this where there is no time for it.
+_AT_ONCE = 16_384
 # Factors by which the variance of regressions is multiplied: these powers of 4, beginning at 16,
 # which is nearest to the best bound on most tables.
 _FACTOR, _FIRST, _LEAST, _LARGEST = 4.0, 2, -1, 5
@@ -65,10 +70,15 @@ def from_regressions(problem, budget, learn):
     problem = replace(problem, start=easier.start)
     if problem.trace.stopped:
         return problem, parameters, n_iter
-    known = known.random_subset(_ROWS, problem.rng)
+    size = _affordable(problem, budget)
+    known, held_out = (part.random_subset(size, problem.rng) for part in (known, held_out))
     search = VarianceSearch(problem, known, held_out, perf_counter() + _SHARE * budget.left())
     parameters, q = search.best(parameters)
-    if q is None:
+    if q is None:  # no time: the functions of the regressions are those of a softmax, roughly
+        some = easier.rows.random_subset(_AT_ONCE, problem.rng)
+        regressions = ClassRegressions(some, likelihood, problem.settings.n_jobs)
+        q, _ = regressions.optimal_q(problem.prior(parameters))
+        problem.inference.keep_q(q, some.total_weight)
         return problem, parameters, n_iter
     problem.inference.keep_q(q, known.total_weight)
     likelihood = held_out_classes(problem.start.likelihood, q, held_out).calibrated()
@@ -77,13 +87,20 @@ def from_regressions(problem, budget, learn):
     return problem, parameters, n_iter
 
 
+def _affordable(problem, budget):
+    """How many rows tell the variance, so that there is time for two of them."""
+    if not budget.is_limited:
+        return _ROWS
+    each = _FINISHES * budget.finish_seconds / len(problem.rows)
+    return max(_LEAST_KNOWN, count_within(_ROWS, _SHARE * max(budget.left(), 0.0), each))
+
+
 def _parted(problem):
     """Rows to learn from, and rows held out."""
     rows = problem.rows
     size = min(_HELD_OUT, int(_HELD_OUT_SHARE * len(rows)))
-    is_known = np.ones(len(rows), dtype=bool)
-    is_known[random_index(len(rows), size, problem.rng)] = False
-    return tuple(rows.select(np.flatnonzero(own)) for own in (is_known, ~is_known))
+    held_out = np.sort(random_index(len(rows), size, problem.rng))
+    return rows.without(held_out), rows.select(held_out)
 
 
 class VarianceSearch:
@@ -117,7 +134,7 @@ class VarianceSearch:
         variances = self._variances(parameters)
         first = min(_FIRST, max(variances))
         if perf_counter() > self.deadline:
-            return variances[first], None
+            return parameters, None
         best, went_up = self._tried(variances[first]), False
         for direction in (1, -1):  # up first: most tables want more than the first one
             power = first + direction

@@ -1,6 +1,8 @@
 """How q(u) of mixed latent functions is found; methods as those of `ConjugateInference`."""
 
 from ...factors.several_outputs.output_sums import OutputScalars, outputs_by_rows
+from ...gp.prior import Prior
+from ...gp.several_outputs.several_kernels import priors_of_terms
 from ...objectives.several_outputs.bound import (
     coregionalised_bound,
     coregionalised_value,
@@ -11,24 +13,36 @@ from ..inference import Added, ConjugateInference, in_measured_units
 
 
 class CoregionalisedInference:
-    """Gaussian noise and mixed latent functions: the optimal q(u) takes one pass."""
+    """Gaussian noise and mixed latent functions: the optimal q(u) takes one pass.
 
-    cost = 1
+    Parameters
+    ----------
+    n_kernels : int
+        Of the latent functions: 1, or one for each, which are the last terms of the kernel.
+    """
+
+    cost = last_cost = 1
     kept = None  # no q(u) has to be remembered
     worth = ConjugateInference.worth
 
+    def __init__(self, n_kernels=1):
+        self.n_kernels = n_kernels
+
     def objective(self, space, parameters, rows, delta, has_learned, n_jobs, deadline):
         def optimal(prior, sample):
-            return _optimal(prior, parameters, sample, n_jobs)[0]
+            return self._optimal(prior, parameters, sample, n_jobs)[0]
 
         space = in_measured_units(space, parameters, rows, delta, has_learned, optimal)
-        patterns = outputs_by_rows(rows.y)
+        patterns, deltas = outputs_by_rows(rows.y), delta
+        if self.n_kernels > 1:
+            prior = Prior.build(parameters.kernel, parameters.Z, delta)
+            deltas = [one.delta for one in priors_of_terms(prior, self.n_kernels)]
 
         def objective(candidate):
             return coregionalised_bound(
                 candidate,
                 rows,
-                delta,
+                deltas,
                 patterns=patterns,
                 with_inputs=space.learns("Z"),
                 n_jobs=n_jobs,
@@ -37,10 +51,13 @@ class CoregionalisedInference:
         return space, objective
 
     def pass_task(self, prior, parameters, rows, sample, n_jobs):
-        return lambda: _optimal(prior, parameters, sample, n_jobs), 1
+        return lambda: self._optimal(prior, parameters, sample, n_jobs), 1
+
+    def _optimal(self, prior, parameters, rows, n_jobs):
+        return _optimal(priors_of_terms(prior, self.n_kernels), parameters, rows, n_jobs)
 
     def posterior(self, prior, parameters, rows, n_jobs, seconds):
-        q, sums, patterns = _optimal(prior, parameters, rows, n_jobs)
+        q, sums, patterns = self._optimal(prior, parameters, rows, n_jobs)
         scalars = OutputScalars.of(rows, sums, patterns)
         return q, self.bound(q, parameters, scalars), scalars
 
@@ -48,7 +65,7 @@ class CoregionalisedInference:
         """Nothing has to be remembered: the last q(u) is known in closed form."""
 
     def add(self, posterior, parameters, rows, *, scale, is_new, natural_step, gradient, n_jobs):
-        asked, sums, patterns = _optimal(posterior.prior, parameters, rows, n_jobs)
+        asked, sums, patterns = _optimal(posterior.priors, parameters, rows, n_jobs)
         if is_new:
             posterior = posterior.joined(asked)
         else:
@@ -61,12 +78,12 @@ class CoregionalisedInference:
 
     def estimate(self, posterior, parameters, rows, scale, terms):
         """The bound of some rows, each of which counts ``scale`` times."""
-        _, sums, patterns = _optimal(posterior.prior, parameters, rows, None)
+        _, sums, patterns = _optimal(posterior.priors, parameters, rows, None)
         scalars = OutputScalars.of(rows, sums, patterns)
         asked = posterior.scaled(1.0 / scale)
         return scale * self.bound(asked, parameters, scalars)
 
 
-def _optimal(prior, parameters, rows, n_jobs):
+def _optimal(priors, parameters, rows, n_jobs):
     s2 = noise_of_outputs(parameters)
-    return optimal_coregionalised(prior, rows, parameters.mixing, s2, n_jobs)
+    return optimal_coregionalised(priors, rows, parameters.mixing, s2, n_jobs)

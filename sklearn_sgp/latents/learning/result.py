@@ -18,8 +18,11 @@ from ..table import Scaling
 
 # Rows whose q(x) other rows may start from.
 _CANDIDATES = 1000
-# Passes over q(x) and q(u) in turn at the end, at most, and the least gain of one, in nats a row.
-_TURNS, _TURN_TOL = 5, 1e-3
+# Passes over q(x) and q(u) in turn at the end, at most, the least gain of one, in nats a row, and
+# the largest share of the time left that one takes.
+_TURNS, _TURN_TOL, _TURN_SHARE = 5, 1e-3, 0.4
+# Forward passes that take as long as the least that rows can do from several starts.
+_FEWEST_PASSES = 10.0
 ROW_ITERATIONS, ROW_TOL = 100, 1e-6
 
 
@@ -100,8 +103,11 @@ def choose_candidates(q, rng):
     return q[np.sort(random_index(len(q.mean), _CANDIDATES, rng))]
 
 
-def finish(parameters, q, table, settings, rng, seconds=np.inf, thorough=True):
+def finish(parameters, q, table, settings, rng, seconds=np.inf):
     """q(u) and q(x) of all rows in turn, until neither gains; the last is q(x).
+
+    Rows may start from one another at the end, as new ones do. Besides q(x) the memory does not
+    depend on the number of rows.
 
     Parameters
     ----------
@@ -112,9 +118,7 @@ def finish(parameters, q, table, settings, rng, seconds=np.inf, thorough=True):
     settings : Settings
     rng : numpy.random.RandomState
     seconds : float
-        No turn after the first begins that would end later.
-    thorough : bool
-        Whether rows may also start from one another at the end, as new ones do.
+        Rows rest when these are over.
 
     Returns
     -------
@@ -123,21 +127,10 @@ def finish(parameters, q, table, settings, rng, seconds=np.inf, thorough=True):
     objective : float
     jitter : float
     """
-    begin, before = time.perf_counter(), -np.inf
-    for _ in range(_TURNS):
-        start = time.perf_counter()
-        model = optimal_model(parameters, q, table, settings)
-        q, values = find_inputs(
-            model, table, start=q, max_iter=ROW_ITERATIONS, tol=ROW_TOL, n_jobs=settings.n_jobs
-        )
-        value = float(values.sum()) - model.posterior.kl()
-        now = time.perf_counter()
-        if value - before < _TURN_TOL * len(table) or now + (now - start) > begin + seconds:
-            break
-        before = value
-    candidates, last = choose_candidates(q, rng), time.perf_counter() - start
-    if thorough and begin + seconds > time.perf_counter() + 3.0 * last:
-        q, values = find_inputs(
+    end, before = time.perf_counter() + seconds, -np.inf
+
+    def found(model, q, share, candidates=None):
+        return find_inputs(
             model,
             table,
             start=q,
@@ -145,7 +138,21 @@ def finish(parameters, q, table, settings, rng, seconds=np.inf, thorough=True):
             max_iter=ROW_ITERATIONS,
             tol=ROW_TOL,
             n_jobs=settings.n_jobs,
+            seconds=share * (end - time.perf_counter()),
         )
+
+    for _ in range(_TURNS):
+        begin = time.perf_counter()
+        model = optimal_model(parameters, q, table, settings)
+        forward = time.perf_counter() - begin
+        q, values = found(model, q, _TURN_SHARE)
+        value, now = float(values.sum()) - model.posterior.kl(), time.perf_counter()
+        if value - before < _TURN_TOL * len(table) or now - begin > _TURN_SHARE * (end - now):
+            break
+        before = value
+    candidates = choose_candidates(q, rng)
+    if time.perf_counter() + _FEWEST_PASSES * forward < end:
+        q, values = found(model, q, 1.0, candidates)
         candidates = choose_candidates(q, rng)
     model.warm_cache()
     objective = float(values.sum()) - model.posterior.kl()

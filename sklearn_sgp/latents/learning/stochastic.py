@@ -21,6 +21,14 @@ from .result import choose_candidates, optimal_model, output_model, with_inputs,
 
 # Iterations of the q(x) of a row that a step meets for the first time, and later.
 _FIRST_ITERATIONS, _LATER_ITERATIONS, _TOL = 15, 4, 1e-3
+# Share of the time left in which rows that no step met are found at the end.
+_UNMET_SHARE = 0.4
+# Epochs from one in which rows may jump to where others are to the next.
+_JUMP_EPOCHS = 10
+# Steps between one look at the gains and the next, at least.
+_JUDGED_STEPS = 20
+# The final passes take as long as so many steps on all rows.
+_FINISH_STEPS = 1.0
 # Rows whose q(x) callbacks see.
 _FOLLOWED = 1000
 
@@ -148,17 +156,20 @@ def learn_from_minibatches(problem, start, parameters, index, clock):
     candidates = choose_candidates(sample, problem.rng)
     plateau = settings.plateau(n, interim=True)
     n_epochs = n_steps = 0
+    # an epoch of few steps gains little, and its estimate says little about the next
+    recent, window = [], -(-_JUDGED_STEPS * settings.batch_size // n)
 
     def late():
         # a pass over all rows at the end, and before it one over those not met yet
-        reserve = (n + (~known).sum()) * state.row_seconds
+        reserve = (_FINISH_STEPS * n + (~known).sum()) * state.row_seconds
         return min(clock.left(), trace.clock.left() - reserve) <= 0
 
     while n_epochs < settings.max_iter and not trace.stopped and not late():
         estimates, order = [], problem.rng.permutation(n)
         for lo in range(0, n, settings.batch_size):
             rows = np.sort(order[lo : lo + settings.batch_size])
-            estimates.append(_step(state, table, rows, q, known, candidates))
+            jumps = n_epochs % _JUMP_EPOCHS == _JUMP_EPOCHS - 1
+            estimates.append(_step(state, table, rows, q, known, candidates, jumps))
             n_steps += 1
             if late() or n_steps == settings.max_steps:
                 break
@@ -167,11 +178,15 @@ def learn_from_minibatches(problem, start, parameters, index, clock):
         trace.follow(table.select(followed), len(followed))
         trace.add(value, partial(with_inputs, state.parameters, q[followed]))
         candidates = choose_candidates(q[np.flatnonzero(known)], problem.rng)
-        if n_steps == settings.max_steps or plateau.reached(value):
+        recent = [*recent, value][-window:]
+        is_due = n_epochs % window == 0
+        if n_steps == settings.max_steps or (is_due and plateau.reached(float(np.mean(recent)))):
             break
     unknown = np.flatnonzero(~known)
     if len(unknown):
-        _set(q, known, unknown, _found(state, table, unknown, None, candidates, settings)[0])
+        seconds = _UNMET_SHARE * trace.clock.left()
+        found = _found(state, table, unknown, None, candidates, settings, seconds)
+        _set(q, known, unknown, found[0])
     return state.parameters, q, n_epochs, n_steps
 
 
@@ -191,7 +206,7 @@ def _set(q, known, rows, found):
     known[rows] = True
 
 
-def _found(state, table, rows, start, candidates, settings):
+def _found(state, table, rows, start, candidates, settings, seconds=np.inf):
     """q(x) of some rows given q(u), and their bounds."""
     part = table.select(rows)
     max_iter = _FIRST_ITERATIONS if start is None else _LATER_ITERATIONS
@@ -200,15 +215,18 @@ def _found(state, table, rows, start, candidates, settings):
         model,
         part,
         start=start,
-        candidates=candidates if start is None else None,
+        candidates=candidates,
         max_iter=max_iter,
         tol=_TOL,
         n_jobs=settings.n_jobs,
+        seconds=seconds,
     )
 
 
-def _step(state, table, rows, q, known, candidates):
+def _step(state, table, rows, q, known, candidates, jumps=False):
     """One minibatch: q(x), q(u), then the parameters; returns an estimate of the bound.
+
+    Rows that are met for the first time start from where others are, and all rows where ``jumps``.
 
     The estimate is of the bound before q(u) moves: from then on it has seen these rows, with more
     weight than the others, and their bounds say too much.
@@ -220,10 +238,12 @@ def _step(state, table, rows, q, known, candidates):
         _set(q, known, new, found)
         bounds += values.sum()
     if len(old):
-        found, values = _found(state, table, old, q[old], candidates, settings)
+        others = candidates if jumps else None
+        found, values = _found(state, table, old, q[old], others, settings)
         _set(q, known, old, found)
         bounds += values.sum()
-    state.row_seconds = (time.perf_counter() - begin) / len(rows)
+    if not jumps:
+        state.row_seconds = (time.perf_counter() - begin) / len(rows)
     part, scale = table.select(rows), state.n_rows / len(rows)
     estimate = scale * float(bounds) - state.posterior.kl()
     target = state.information(part, q[rows])

@@ -17,6 +17,7 @@ class AutoNoise(Likelihood):
     scales_targets = True
     has_row_precision = True
     has_sites = False
+    allows_outliers = True
     warps_targets = True
 
     @property

@@ -38,6 +38,7 @@ class HeavyTails:
     learning it; a clone does not.
     """
 
+    allows_outliers = True
     _learned = False  # True in instances whose number was learned
 
     def initialized(self, y, weight):

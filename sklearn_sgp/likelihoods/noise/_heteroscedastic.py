@@ -19,8 +19,9 @@ class HeteroscedasticGaussian(NormalMixture):
     """y = f + e with Gaussian noise e whose log variance is a function of the input.
 
     That function is a Gaussian process with a kernel and inducing inputs of its own, added to the
-    logarithm of the estimator's noise variance; the outputs of a row share it (docs/theory.md,
-    section 13).
+    logarithm of the estimator's noise variance. Several outputs have such a function each, with one
+    kernel; only where they share a noise variance, that of a ``WhiteKernel``, do they share it
+    (docs/theory.md, section 13).
 
     Parameters
     ----------

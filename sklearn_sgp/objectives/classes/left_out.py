@@ -8,10 +8,11 @@ section 14).
 from copy import copy
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 # Bounds of the logarithm of a temperature.
 _LOG_TEMPERATURE = (np.log(0.1), np.log(10.0))
+# Its first step, the accuracy that it is wanted with, and the most evaluations.
+_STEP, _TOLERANCE, _MOST = 0.4, 0.02, 10
 # Of the prior of it. Fifty rows may all be right: then the smaller the better, but for this.
 _LOG_TEMPERATURE_STD = 0.5
 # A temperature that gains less, in nats a row, is not kept.
@@ -64,13 +65,8 @@ class LeftOutClasses:
     def best_temperature(self):
         """The best temperature, with a prior that few rows do not outweigh, and its value."""
         price = 0.5 / (len(self.place) * _LOG_TEMPERATURE_STD**2)
-        found = minimize_scalar(
-            lambda log_t: price * log_t**2 - self.value(np.exp(log_t)),
-            bounds=_LOG_TEMPERATURE,
-            method="bounded",
-            options={"xatol": 0.02},
-        )
-        return float(np.exp(found.x)), -float(found.fun)
+        log_t, value = _peak(lambda log_t: self.value(np.exp(log_t)) - price * log_t**2)
+        return float(np.exp(log_t)), value
 
     def calibrated(self):
         """The likelihood with the best temperature, or with 1 where that is hardly better."""
@@ -80,6 +76,47 @@ class LeftOutClasses:
         if gain < _LEAST_GAIN or not is_better(after, before, self.weight):
             return self.at(1.0)
         return self.at(temperature)
+
+
+def _peak(function):
+    """Where a function of a logarithm of a temperature is largest, and how large.
+
+    By parabolas through the best point and its neighbours: about five evaluations, each of which
+    takes a second for 10,000 rows of 100 classes.
+    """
+    points, step = {x: function(x) for x in (-_STEP, 0.0, _STEP)}, _STEP
+    while len(points) < _MOST:
+        places = sorted(points)
+        i = places.index(max(places, key=points.get))
+        if 0 < i < len(places) - 1:
+            x = _vertex(*((place, points[place]) for place in places[i - 1 : i + 2]))
+            near = max(np.diff(places[i - 1 : i + 2])) <= 1.001 * _STEP
+        else:
+            step *= 2.0
+            x = np.clip(places[i] + (step if i else -step), *_LOG_TEMPERATURE)
+            near = abs(places[i] - places[1 if i == 0 else -2]) <= _TOLERANCE
+        if abs(x - places[i]) < _TOLERANCE:
+            if near:
+                break
+            x = _halfway(places, i)
+        points[x] = function(x)
+    best = max(points, key=points.get)
+    return best, points[best]
+
+
+def _halfway(places, i):
+    """Between a place and that of its neighbours that is farther away."""
+    neighbours = [places[j] for j in (i - 1, i + 1) if 0 <= j < len(places)]
+    return 0.5 * (places[i] + max(neighbours, key=lambda place: abs(place - places[i])))
+
+
+def _vertex(left, middle, right):
+    """Where the parabola through three points is largest, the middle one of which is highest."""
+    (a, f_a), (b, f_b), (c, f_c) = left, middle, right
+    to_left, to_right = (b - a) * (f_b - f_c), (b - c) * (f_b - f_a)
+    if to_left == to_right:  # three of one height
+        return b
+    return b - 0.5 * ((b - a) * to_left - (b - c) * to_right) / (to_left - to_right)
 
 
 def is_better(log_p, before, weight):

@@ -14,9 +14,12 @@ from ...factors.several_outputs.output_sums import (
     output_sums,
     output_sums_gradient,
     outputs_by_rows,
+    products_with_blocks,
 )
-from ...gp.coregionalised import CoregionalisedPosterior
 from ...gp.prior import Prior
+from ...gp.several_outputs.coregionalised import CoregionalisedPosterior
+from ...gp.several_outputs.decoupled import DecoupledPosterior
+from ...gp.several_outputs.several_kernels import PosteriorOfKernels
 
 
 def noise_of_outputs(parameters):
@@ -29,7 +32,7 @@ def coregionalised_value(q, scalars, noise_variance):
 
     Parameters
     ----------
-    q : CoregionalisedPosterior
+    q : MixedPosterior
     scalars : OutputScalars
     noise_variance : ndarray of shape (t,)
 
@@ -38,13 +41,30 @@ def coregionalised_value(q, scalars, noise_variance):
     value : float
     """
     s2 = noise_variance
-    precision = (q.mixing**2).sum(axis=1) / s2
-    fit = float(np.vdot(q.h.T, q.v_mean))
+    unexplained = float((q.mixing**2 / s2[:, None] * scalars.unexplained).sum())
     constants = scalars.count @ np.log(2.0 * np.pi * s2) + (scalars.targets / s2).sum()
-    return 0.5 * float(fit - q.precision.log_det - constants - precision @ scalars.unexplained)
+    return q.log_evidence(-0.5 * float(constants + unexplained))
 
 
-def coregionalised_bound(parameters, rows, delta, *, patterns, with_inputs=True, n_jobs=None):
+def optimal_posterior(priors, sums, patterns, mixing, noise_variance):
+    """The optimal q(u), decoupled where all outputs are observed in the same rows.
+
+    Parameters
+    ----------
+    priors : tuple of Prior
+        One that all latent functions share, or one for each.
+    sums : OutputSums
+    patterns : list of ndarray of int
+    mixing : ndarray of shape (t, Q)
+    noise_variance : ndarray of shape (t,)
+    """
+    if len(priors) > 1:
+        return PosteriorOfKernels.from_sums(priors, sums, patterns, mixing, noise_variance)
+    form = DecoupledPosterior if len(patterns) == 1 else CoregionalisedPosterior
+    return form.from_sums(priors[0], sums, patterns, mixing, noise_variance)
+
+
+def coregionalised_bound(parameters, rows, deltas, *, patterns, with_inputs=True, n_jobs=None):
     """Collapsed bound and its gradient, by two passes over the rows.
 
     Parameters
@@ -52,8 +72,9 @@ def coregionalised_bound(parameters, rows, delta, *, patterns, with_inputs=True,
     parameters : Parameters
         With "mixing".
     rows : Rows
-    delta : float
-        Jitter in units of the kernel.
+    deltas : float or tuple of float
+        Jitter in units of the kernel that all latent functions share, or of each one's own: a term
+        of an outermost sum.
     patterns : list of ndarray of int
     with_inputs : bool
         Whether the gradient in Z is wanted.
@@ -69,63 +90,92 @@ def coregionalised_bound(parameters, rows, delta, *, patterns, with_inputs=True,
     NotPositiveDefiniteError
         If K(Z, Z) does not factorise, or the value is not finite.
     """
-    kernel, Z = parameters.kernel, parameters.Z
+    kernel, Z, deltas = parameters.kernel, parameters.Z, np.atleast_1d(deltas)
     s2, W = noise_of_outputs(parameters), parameters.mixing
-    prior = Prior.build(kernel, Z, delta)
-    pieces = Pieces.of_rows(rows, len(Z), n_jobs)
-    sums = output_sums(kernel, Z, prior.L_inv, pieces, patterns)
-    q = CoregionalisedPosterior.from_sums(prior, sums, patterns, W, s2)
+    kernels = zip(kernel.terms(len(deltas)), deltas, strict=True)
+    priors = tuple(Prior.build(one, Z, delta) for one, delta in kernels)
+    pieces = Pieces.of_rows(rows, len(priors) * len(Z), n_jobs)
+    sums = output_sums(priors, pieces, patterns)
+    q = optimal_posterior(priors, sums, patterns, W, s2)
     scalars = OutputScalars.of(rows, sums, patterns)
     value = coregionalised_value(q, scalars, s2)
     if not np.isfinite(value):
         raise NotPositiveDefiniteError("the bound is not finite")
-    cotangent, K, mixing, log_noise = _cotangents(q, sums, scalars, patterns, s2)
+    cotangent, mixing, log_noise = sums_cotangent(q, sums, scalars, patterns, s2)
     theta, grad_Z = output_sums_gradient(
-        kernel, Z, prior.L_inv, pieces, patterns, cotangent, with_inputs=with_inputs
+        priors, pieces, patterns, cotangent, with_inputs=with_inputs
     )
-    theta_K, Z_K = kernel.gram_vjp(Z, K, with_inputs)
+    if len(priors) == 1:
+        grams = [_gram_cotangent(q, sums, patterns, s2)]
+    else:
+        products = products_with_blocks(cotangent, sums, len(priors))
+        grams = [one.gram_cotangent(AAt) for one, AAt in zip(priors, products, strict=True)]
+    for prior, gram in zip(priors, grams, strict=True):
+        theta_K, Z_K = prior.kernel.gram_vjp(Z, gram, with_inputs)
+        theta, grad_Z = theta + theta_K, grad_Z + (0.0 if Z_K is None else Z_K)
     return value, Gradient(
-        theta=theta + theta_K,
+        theta=theta,
         log_noise=noise_gradient(parameters.noise_variance, log_noise),
         mixing=mixing,
-        Z=grad_Z + (0.0 if Z_K is None else Z_K),
+        Z=grad_Z,
     )
 
 
-def _cotangents(q, sums, scalars, patterns, s2):
-    """Cotangents of the sums and of K(Z, Z), and derivatives in W and in log noise."""
-    W, V, (Q, m) = q.mixing, q.v_mean, q.h.shape
-    # of H, as (Q, m, Q, m)
-    of_H = -0.5 * (q.covariance + np.einsum("iq,jr->qirj", V, V))
+def sums_cotangent(q, sums, scalars, patterns, noise_variance):
+    """Cotangents of the sums over rows at fixed L, and derivatives in W and in log noise.
+
+    They hold as well where q(u) has information besides that of the rows.
+
+    Parameters
+    ----------
+    q : MixedPosterior
+    sums : OutputSums
+    scalars : OutputScalars
+    patterns : list of ndarray of int
+    noise_variance : ndarray of shape (t,)
+
+    Returns
+    -------
+    cotangent : OutputSumsCotangent
+    mixing : ndarray of shape (t, Q)
+    log_noise : ndarray of shape (t,)
+    """
+    W, s2, Q = q.mixing, noise_variance, q.n_latent
     gram = np.empty_like(sums.gram)
     mixing, own_noise = np.empty_like(W), np.empty(len(W))
-    inner = np.einsum("qiqj->ij", of_H)
-    inner.flat[:: m + 1] += 0.5 * Q
     for g, (own, Phi) in enumerate(zip(patterns, sums.gram, strict=True)):
         scaled = W[own] / s2[own, None]
         C = W[own].T @ scaled
-        gram[g] = np.einsum("qr,qirj->ij", C, of_H)
-        gram[g].flat[:: m + 1] += 0.5 * np.trace(C)
-        inner -= 0.5 * np.trace(C) * Phi
+        gram[g] = q.gram_cotangent(C)
         # of C, then of its parts W_p W_p^T / s2_p
-        of_C = np.einsum("qirj,ij->qr", of_H, Phi)
+        of_C = q.information_dots(Phi)
         of_C = np.broadcast_to(of_C, (len(own), Q, Q)).copy()
-        of_C[:, np.arange(Q), np.arange(Q)] -= 0.5 * scalars.unexplained[own, None]
+        of_C[:, np.arange(Q), np.arange(Q)] -= 0.5 * scalars.unexplained[own]
         mixing[own] = 2.0 * np.einsum("pqr,pr->pq", of_C, scaled)
         own_noise[own] = -np.einsum("pqr,pq,pr->p", of_C, W[own], scaled)
-    fits = (sums.cross.T @ V) / s2[:, None]  # (t, Q)
+    fits = q.fits(sums.cross) / s2[:, None]  # (t, Q)
     mixing += fits
     log_noise = own_noise - (W * fits).sum(axis=1) + 0.5 * (sums.targets / s2 - sums.count)
-    cross = V @ (W / s2[:, None]).T
-    diagonal = -0.5 * (W**2).sum(axis=1) / s2
-    K = sandwich(q.prior.L_inv, np.ascontiguousarray(0.5 * (inner + inner.T)), trans=True)
-    return OutputSumsCotangent(gram, cross, diagonal), K, mixing, log_noise
+    cross = q.cross_cotangent(W / s2[:, None])
+    diagonal = -0.5 * W**2 / s2[:, None]
+    if len(q.priors) == 1:
+        diagonal = diagonal.sum(axis=1, keepdims=True)
+    return OutputSumsCotangent(gram, cross, diagonal), mixing, log_noise
 
 
-def optimal_coregionalised(prior, rows, mixing, noise_variance, n_jobs=None):
+def _gram_cotangent(q, sums, patterns, s2):
+    """Cotangent of K(Z, Z), where q(u) has the information of the rows alone."""
+    W, Q = q.mixing, q.n_latent
+    inner = q.information_sum(np.eye(Q))
+    inner.flat[:: len(inner) + 1] += 0.5 * Q
+    for own, Phi in zip(patterns, sums.gram, strict=True):
+        inner -= 0.5 * float((W[own] ** 2 / s2[own, None]).sum()) * Phi
+    return sandwich(q.prior.L_inv, np.ascontiguousarray(0.5 * (inner + inner.T)), trans=True)
+
+
+def optimal_coregionalised(priors, rows, mixing, noise_variance, n_jobs=None):
     """The optimal q(u) by one pass, the sums that it is made of, and the patterns of outputs."""
+    priors = priors if isinstance(priors, tuple) else (priors,)
     patterns = outputs_by_rows(rows.y)
-    pieces = Pieces.of_rows(rows, n_jobs=n_jobs)
-    sums = output_sums(prior.kernel, prior.Z, prior.L_inv, pieces, patterns)
-    q = CoregionalisedPosterior.from_sums(prior, sums, patterns, mixing, noise_variance)
-    return q, sums, patterns
+    sums = output_sums(priors, Pieces.of_rows(rows, n_jobs=n_jobs), patterns)
+    return optimal_posterior(priors, sums, patterns, mixing, noise_variance), sums, patterns

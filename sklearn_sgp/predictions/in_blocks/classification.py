@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ...collections.lazy import lazily, of_classes, of_decisions, of_functions, of_labels, of_rows
 from ...gp.chunks import in_chunks
 from ..classification import ClassPredictions
 from ..latent import LatentFunctionsInBlocks
@@ -10,6 +11,7 @@ from ..latent import LatentFunctionsInBlocks
 class BlockClassPredictions(LatentFunctionsInBlocks, ClassPredictions):
     """A mixin with the predicting methods, which take blocks; see `LatentFunctionsInBlocks`."""
 
+    @lazily(of_labels)
     def predict(self, X, blocks=None):
         """Predict the most probable class.
 
@@ -30,6 +32,7 @@ class BlockClassPredictions(LatentFunctionsInBlocks, ClassPredictions):
         """
         return self._predict(X, blocks)
 
+    @lazily(of_classes)
     def predict_proba(self, X, blocks=None):
         """Predict probabilities of the classes, averaged over the latent functions' uncertainty.
 
@@ -48,6 +51,7 @@ class BlockClassPredictions(LatentFunctionsInBlocks, ClassPredictions):
         """
         return self._probabilities(X, blocks)
 
+    @lazily(of_decisions)
     def decision_function(self, X, blocks=None):
         """Compute a score of the second of two classes, or of each of more classes.
 
@@ -66,6 +70,7 @@ class BlockClassPredictions(LatentFunctionsInBlocks, ClassPredictions):
         """
         return self._of_moments("decision", X, blocks)
 
+    @lazily(of_functions)
     def predict_std(self, X, blocks=None):
         """Predict standard deviations of the latent functions.
 
@@ -84,6 +89,7 @@ class BlockClassPredictions(LatentFunctionsInBlocks, ClassPredictions):
         """
         return self._predict_std(X, blocks)
 
+    @lazily(of_rows)
     def log_density(self, X, y, blocks=None):
         """Compute the log probability of given labels.
 

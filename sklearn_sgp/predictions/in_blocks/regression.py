@@ -2,6 +2,7 @@
 
 from sklearn.utils.validation import check_is_fitted
 
+from ...collections.lazy import lazily, of_quantiles, of_rows, of_targets, of_targets_twice
 from ...gp.conditionals import ExactConditional
 from ..latent import LatentFunctionsInBlocks
 from ..marginal_likelihood import BlockMarginalLikelihood
@@ -10,6 +11,7 @@ from ..marginal_likelihood import BlockMarginalLikelihood
 class BlockPredictions(BlockMarginalLikelihood, LatentFunctionsInBlocks):
     """A mixin with the predicting methods, which take blocks; see `LatentFunctionsInBlocks`."""
 
+    @lazily(of_targets_twice)
     def predict(self, X, return_std=False, return_cov=False, blocks=None):
         """Predict new observations.
 
@@ -51,6 +53,7 @@ class BlockPredictions(BlockMarginalLikelihood, LatentFunctionsInBlocks):
         """
         return self._predict(X, return_std, return_cov, blocks)
 
+    @lazily(of_targets)
     def predict_std(self, X, include_noise=True, blocks=None):
         """Predict standard deviations.
 
@@ -73,6 +76,7 @@ class BlockPredictions(BlockMarginalLikelihood, LatentFunctionsInBlocks):
         """
         return self._predict_std(X, include_noise, blocks)
 
+    @lazily(of_quantiles)
     def predict_quantiles(self, X, quantiles=(0.05, 0.5, 0.95), blocks=None):
         """Predict quantiles of new observations.
 
@@ -119,6 +123,7 @@ class BlockPredictions(BlockMarginalLikelihood, LatentFunctionsInBlocks):
         """
         return self._predict_distribution(X, blocks)
 
+    @lazily(of_rows)
     def log_density(self, X, y, blocks=None):
         """Compute the log predictive density of observations.
 
@@ -161,8 +166,9 @@ class BlockPredictions(BlockMarginalLikelihood, LatentFunctionsInBlocks):
 
         method : {"auto", "joint", "pathwise"}, default="auto"
             "joint" draws from the exact joint distribution; its cost is cubic in the number of
-            rows. "pathwise" evaluates random functions (see :meth:`sample_functions`); its cost is
-            linear in the number of rows. "auto" is "joint" up to 2,000 rows and "pathwise" above.
+            rows, with ``n_latent`` of rows times outputs. "pathwise" evaluates random functions
+            (see :meth:`sample_functions`); its cost is linear in the number of rows. "auto" is
+            "joint" while the former number is at most 2,000, and "pathwise" above.
 
         blocks : array-like of shape (n_samples_X,), default=None
             As in `predict`.

@@ -13,11 +13,15 @@ _COVARIANCES = 1 << 21
 
 
 class MixedPredictions:
-    """A mixin of `SVGPRegressor`: what ``n_latent`` changes in predictions."""
+    """A mixin of regressors in batches: what ``n_latent`` changes in predictions."""
 
     @property
     def _is_mixed(self):
         return hasattr(self, "_result") and self._result.parameters.mixing is not None
+
+    @property
+    def _n_joint_outputs(self):
+        return self._targets.n_outputs if self._is_mixed else super()._n_joint_outputs
 
     def _drawn_functions(self, n_samples, rng):
         draw = draw_mixed_functions if self._is_mixed else draw_functions
@@ -105,13 +109,13 @@ class MixedPredictions:
         normal = rng.standard_normal((n * t, n_samples))
         return mean[:, :, None] + (root @ normal).reshape(n, t, n_samples)
 
-    def _evidence(self, parameters, rows):
+    def _parameters_at(self, theta):
         if self._is_mixed:
             raise ValueError(
                 "theta must be None with n_latent, as the objective at other parameters is not "
                 "there for mixed outputs. Without theta the objective of the fit is returned."
             )
-        return super()._evidence(parameters, rows)
+        return super()._parameters_at(theta)
 
 
 def _log_normal(residual, covariance, scale):

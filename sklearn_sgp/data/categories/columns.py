@@ -4,7 +4,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .category_codes import ColumnCodes
+from .coded_rows import CodedRows
+from .codes import ColumnCodes, in_parts
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,11 @@ class CategoryCodes:
         """The values of each column in the first rows, in the order of their codes."""
         return tuple(encoder.first_keys for encoder in self.encoders)
 
+    @property
+    def values(self):
+        """For each column the values so far in the order of their codes; see `ColumnCodes`."""
+        return [encoder.values for encoder in self.encoders]
+
     def extended(self, X, sample_weight=None):
         """With codes for the values that a later batch adds, in rows of positive weight."""
         X = _table(X)
@@ -98,14 +104,23 @@ class CategoryCodes:
         )
         return replace(self, encoders=encoders)
 
+    def can_wait(self, X):
+        """Whether X can be validated before it has codes: numbers, none of them missing here."""
+        if not (isinstance(X, np.ndarray) and X.dtype.kind in "iuf" and self._fits(X)):
+            return False
+        return not any(_has_nan(X[:, column]) for column in self.columns)
+
     def transform(self, X):
         """X with codes; each value that was not there before gets a code of its own.
 
-        The same object where all columns have codes already.
+        The same object where all columns have codes already. An array of numbers is not copied: it
+        is read as `CodedRows`.
         """
         X = _table(X)
         if not self._fits(X):
             return X
+        if isinstance(X, np.ndarray) and X.dtype.kind == "f":
+            return self._read_later(X)
         changed = {}
         for column, encoder in zip(self.columns, self.encoders, strict=True):
             values = _column(X, column)
@@ -113,6 +128,15 @@ class CategoryCodes:
             if values.dtype.kind not in "iuf" or not np.array_equal(codes, values):
                 changed[column] = codes
         return _with_columns(X, changed) if changed else X
+
+    def _read_later(self, X):
+        """An array of floating point numbers as it is, or as `CodedRows`."""
+        codes = {}
+        for column, encoder in zip(self.columns, self.encoders, strict=True):
+            known, own = encoder.numbers(X[:, column])
+            if not np.array_equal(known, own):
+                codes[column] = known, own
+        return CodedRows(X, codes) if codes else X
 
     def _fits(self, X):
         """Whether X has the columns; it is refused where inputs are validated if not."""
@@ -130,8 +154,19 @@ def categorical_columns(X, categorical_features):
     Returns
     -------
     columns : tuple of int
+
+    Raises
+    ------
+    ValueError
+        If a column is not there, or if columns have the same name.
     """
     names = list(X.columns) if hasattr(X, "columns") else None
+    if names is not None and len(set(names)) < len(names):
+        twice = sorted({str(name) for name in names if names.count(name) > 1})
+        raise ValueError(
+            "Columns of X must have names of their own where some of them are categories. Got "
+            f"{twice} more than once: rename them, or pass an array."
+        )
     if isinstance(categorical_features, str):
         if names is None:
             return ()
@@ -152,6 +187,10 @@ def categorical_columns(X, categorical_features):
         "The 'categorical_features' parameter must hold indices of columns of X, a mask of them, "
         f"or their names. Got {given!r} for {count} columns with {has}."
     )
+
+
+def _has_nan(column):
+    return any(np.isnan(part).any() for part in in_parts(column))
 
 
 def _table(X):

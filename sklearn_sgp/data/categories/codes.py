@@ -5,9 +5,12 @@ from numbers import Real
 
 import numpy as np
 
-from ..kernels.categories._covariance import LARGEST_COUNT
+from ...kernels.categories._covariance import LARGEST_COUNT
+from ..checks import is_missing
 
 _MIXED = "values of several kinds"
+# Numbers of a column that are looked at together.
+_PART = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -50,8 +53,8 @@ class ColumnCodes:
         ValueError
             If a value is infinite, or if there are more of them than there may be.
         """
-        distinct, _ = _distinct(values, label)
-        kinds = {_kind(value) for value in distinct if not _is_missing(value)}
+        distinct = _distinct_values(values, label)
+        kinds = {_kind(value) for value in distinct if not is_missing(value)}
         empty = cls(label, kinds.pop() if len(kinds) == 1 else _MIXED, {}, 0)
         keys = {empty._key(value) for value in distinct}
         ordered = [*_ordered(keys - {None}), *(keys & {None})]
@@ -69,13 +72,23 @@ class ColumnCodes:
         return tuple(self.codes)[: self.n_first]
 
     @property
+    def values(self):
+        """The values so far at the places of their codes; None for missing ones, and in gaps."""
+        values = np.full(max(self.codes.values(), default=-1) + 1, None, dtype=object)
+        for key, code in self.codes.items():
+            values[code] = key
+        values.setflags(write=False)
+        return values
+
+    @property
     def are_own(self):
         """Whether the first values were codes already: the numbers 0, 1, 2, ... without gaps."""
         return self.kind == "numbers" and self.first_keys == tuple(range(self.n_first))
 
     def extended(self, values):
         """With codes of their own for values that are new; itself where none is."""
-        new = self._new(self._keys(values)[0], max(self.codes.values(), default=-1) + 1)
+        keys = [self._key(value) for value in _distinct_values(values, self.label)]
+        new = self._new(keys, max(self.codes.values(), default=-1) + 1)
         return replace(self, codes={**self.codes, **new}) if new else self
 
     def transform(self, values):
@@ -87,11 +100,27 @@ class ColumnCodes:
             If a value is infinite, or of another kind than those of the first rows.
         """
         keys, places = self._keys(values)
+        return np.array(self._codes_of(keys), dtype=np.float64)[places]
+
+    def numbers(self, column):
+        """All values of a column of numbers, sorted, and their codes, both (k,); see `transform`.
+
+        Parameters
+        ----------
+        column : ndarray of shape (n,)
+            Read in parts.
+        """
+        known = _distinct_numbers(column)
+        codes = self._codes_of([self._key(value) for value in known.tolist()])
+        return known, np.array(codes, dtype=np.float64)
+
+    def _codes_of(self, keys):
+        """Codes of distinct values, a list."""
         # A kernel may have been given more categories than the first rows have.
         first_free = LARGEST_COUNT if self.are_own else 0
         first_free = max(first_free, max(self.codes.values(), default=-1) + 1)
         codes = {**self.codes, **self._new(keys, first_free)}
-        return np.array([codes[key] for key in keys], dtype=np.float64)[places]
+        return [codes[key] for key in keys]
 
     def _keys(self, values):
         distinct, places = _distinct(values, self.label)
@@ -99,7 +128,7 @@ class ColumnCodes:
 
     def _key(self, value):
         """The value as it is compared; None if it is missing."""
-        if _is_missing(value):
+        if is_missing(value):
             return None
         kind = _kind(value)
         if kind == "numbers" and value in (np.inf, -np.inf):
@@ -131,6 +160,26 @@ def _is_code(key):
     return key is not None and 0 <= key < LARGEST_COUNT and key == int(key)
 
 
+def in_parts(column):
+    """Successive parts of a column, in arrays of their own."""
+    return (np.array(column[lo : lo + _PART]) for lo in range(0, len(column), _PART))
+
+
+def _distinct_numbers(column):
+    """The distinct values of a column of numbers, sorted, NaN once and last."""
+    found = np.empty(0, dtype=column.dtype)
+    for part in in_parts(column):
+        found = np.union1d(found, np.unique(part))
+    return found
+
+
+def _distinct_values(values, label):
+    """The distinct values as a list."""
+    if values.dtype.kind in "biuf":
+        return _distinct_numbers(values).tolist()
+    return _distinct(values, label)[0]
+
+
 def _distinct(values, label):
     """The distinct values as a list, and the place of each row's value in it."""
     if values.dtype.kind in "biuf":
@@ -145,11 +194,6 @@ def _distinct(values, label):
             f"Categories in {label} of X must be hashable: strings or numbers. Got: {error}."
         ) from error
     return list(found), np.array(places, dtype=np.intp)
-
-
-def _is_missing(value):
-    """Whether a value is None, NaN, NaT, or pandas' NA, which is not equal to anything."""
-    return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
 def _kind(value):

@@ -1,0 +1,31 @@
+"""Rows that dask workers make where they need them: how the cost of a pass scales, what moves."""
+
+
+def collections(context):
+    """An exact pass with 1, 2 and 4 workers, against one process; a whole fit on more rows.
+
+    ``scaling`` is the time with one worker over that with two; ``matrices`` the bytes that workers
+    sent one another, in m x m matrices for each partition.
+    """
+    shape = {"n": context.size(10_000_000, 5000), "m": context.size(256, 10)}
+    shape["per_partition"] = context.size(500_000, 1000)
+    records = context.run(
+        "ours/partitioned_rows", "passes", **shape, workers=[1, 2, 4], compares=True
+    )
+    by_workers = {record["workers"]: record for record in records if "workers" in record}
+    compared = [record for record in records if "compared" in record]
+    large = shape | {"n": context.size(100_000_000, 6000)}
+    (fit,) = context.run("ours/partitioned_rows", "learning", **large, workers=[2])
+    values = {
+        "seconds": by_workers[2]["seconds"],
+        "one_process": compared[0]["here"],
+        "scaling": by_workers[1]["seconds"] / by_workers[2]["seconds"],
+        "matrices": max(record["matrices_a_partition"] for record in by_workers.values()),
+        "mean": max(record["mean"] for record in compared),
+        "std": max(record["std"] for record in compared),
+        "fit_seconds": fit["seconds"],
+        "fit_rmse": fit["rmse"],
+        "fit_worker_megabytes": fit["worker_megabytes"],
+        "fit_client_megabytes": fit["client_megabytes"],
+    }
+    return {"values": values, "details": {"records": [*records, fit]}}

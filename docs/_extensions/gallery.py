@@ -1,0 +1,47 @@
+"""How the gallery runs the examples.
+
+The build runs every example at full size. With SKLEARN_SGP_DOCS_QUICK=1 it runs them with
+``--quick``, in seconds.
+"""
+
+import os
+import tempfile
+from pathlib import Path
+
+QUICK = os.environ.get("SKLEARN_SGP_DOCS_QUICK", "0") not in ("", "0")
+
+# The scripts save their pictures; the gallery takes its own from the open figures.
+_saved_pictures = tempfile.TemporaryDirectory(prefix="sklearn_sgp_pictures_")
+
+
+def example_arguments(gallery_conf, script_vars):
+    """Command line of an example."""
+    return [*(["--quick"] if QUICK else []), "--output", _saved_pictures.name]
+
+
+def reading_order(filename):
+    """Sort key: the order in which examples/README.md lists the scripts, others at the end."""
+    readme = Path(__file__).parents[2] / "examples" / "README.md"
+    position = readme.read_text(encoding="utf-8").find(f"`{filename}` |")
+    return (position < 0, position, filename)
+
+
+def link_estimators(app, config):
+    """Make the HTML representation of an estimator in the gallery link to its page here."""
+    from sklearn_sgp.estimators.base import BaseSparseGP
+
+    BaseSparseGP._doc_link_module = "sklearn_sgp"
+    BaseSparseGP._doc_link_template = "../reference/generated/sklearn_sgp.{estimator_name}.html"
+
+
+def only_rst_headers(app, config):
+    """Read headers of the gallery from .rst: README.md is for readers of the repository."""
+    gallery_conf = config.sphinx_gallery_conf
+    suffixes = gallery_conf["source_suffix"].items()
+    gallery_conf["source_suffix"] = {key: parser for key, parser in suffixes if key == ".rst"}
+
+
+def setup(app):
+    app.connect("config-inited", link_estimators)
+    app.connect("config-inited", only_rst_headers)  # after sphinx-gallery's, of priority 10
+    return {"parallel_read_safe": True}

@@ -1,0 +1,89 @@
+"""Links between pages, files of the repository and the manuals of other projects.
+
+Markdown pages link to files, so that they can be read in the repository too; on the site these
+become links to pages. Names of other projects become links to their manuals, without a look at
+their inventories, which would need the network.
+"""
+
+import re
+
+from docutils import nodes
+
+# Files of the repository, as pages link to them, and the page of the site that has them.
+PAGES = {
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    "benchmarks/README.md": "benchmarks.md",
+    "examples/README.md": "examples.md",
+}
+
+# Links of files that pages include to files beside them.
+BESIDE = {"](CODE.md)": "](benchmarks_code.md)"}
+
+SKLEARN = "https://scikit-learn.org/stable/"
+MANUALS = [
+    (r"sklearn\.gaussian_process\.kernels$", SKLEARN + "modules/gaussian_process.html#kernels"),
+    (r"sklearn\.[\w.]+$", SKLEARN + "modules/generated/{name}.html"),
+    (r"scipy\.stats$", "https://docs.scipy.org/doc/scipy/reference/stats.html"),
+    (r"numpy\.[\w.]+$", "https://numpy.org/doc/stable/reference/generated/{name}.html"),
+]
+# Labels that docstrings inherited from scikit-learn refer to.
+SKLEARN_LABELS = {
+    "accuracy_score": SKLEARN + "modules/model_evaluation.html#accuracy-score",
+    "df_output_transform": SKLEARN + "modules/df_output_transform.html",
+    "r2_score": SKLEARN + "modules/model_evaluation.html#r2-score",
+    "metadata_routing": SKLEARN + "metadata_routing.html",
+    "sphx_glr_auto_examples_miscellaneous_plot_set_output.py": SKLEARN
+    + "auto_examples/miscellaneous/plot_set_output.html",
+}
+
+
+def link_pages(app, docname, content):
+    """Turn links to files of the repository into links to pages."""
+    up = "../" * docname.count("/")
+    for path, page in PAGES.items():
+        content[0] = re.sub(
+            rf"\]\((?:\.\./)+{re.escape(path)}(?=[#)])", f"]({up}{page}", content[0]
+        )
+
+
+def link_included(app, relative_path, parent_docname, content):
+    """Turn links of an included file into links to pages."""
+    for link, page in BESIDE.items():
+        content[0] = content[0].replace(link, page)
+
+
+def link_theory(app, what, name, obj, options, lines):
+    """Link the theory page where a docstring names its file.
+
+    A fitted attribute in a shape, ``(n_features_in_,)``, is no link: its underscore is escaped.
+    """
+    for number, line in enumerate(lines):
+        line = line.replace("``docs/theory.md``", ":doc:`the theory page </theory>`")
+        lines[number] = re.sub(r"\((n_\w+)_,\)", r"(\1\\_,)", line)
+
+
+def link_manual(app, env, node, contnode):
+    """Link names of other projects to their manuals."""
+    name = node.get("reftarget", "")
+    for pattern, url in MANUALS:
+        if re.match(pattern, name):
+            return _reference(url.format(name=name), contnode)
+    if name in SKLEARN_LABELS:
+        return _reference(SKLEARN_LABELS[name], contnode)
+    return None
+
+
+def _reference(url, contnode):
+    reference = nodes.reference("", "", internal=False, refuri=url)
+    reference += contnode
+    return reference
+
+
+def setup(app):
+    app.setup_extension("sphinx.ext.autodoc")
+    app.connect("source-read", link_pages)
+    app.connect("include-read", link_included)
+    app.connect("autodoc-process-docstring", link_theory, priority=400)  # before numpydoc
+    app.connect("missing-reference", link_manual)
+    return {"parallel_read_safe": True}

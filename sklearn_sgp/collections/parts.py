@@ -1,0 +1,229 @@
+"""What workers do with their part of the rows: check it, sum it up, hand out some of it."""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.utils import check_array
+
+from ..data.checks import check_size
+from ..data.rows import drop_zero_weight, make_rows
+from ..data.targets import target_columns
+from ..partitions.partition import check_labels
+
+
+@dataclass(frozen=True)
+class RawPart:
+    """Inputs, targets and weights of the rows of positive weight in one partition.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    y : ndarray of shape (n,) or (n, t)
+        Numbers in their own units, or labels.
+    weight : ndarray of shape (n,) or None
+    labels : ndarray of shape (n,) or None
+        Of blocks.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray | None
+    labels: np.ndarray | None = None
+
+    def __len__(self):
+        return len(self.X)
+
+
+def checked_part(X, y, weight, labels, n_features, check_y):
+    """One partition, validated as `fit` validates rows in memory.
+
+    Parameters
+    ----------
+    X, y, weight, labels : array-like, dataframe or None
+    n_features : int
+    check_y : callable
+        ``check_y(y)`` returns targets or labels as an array, or raises a ValueError.
+
+    Returns
+    -------
+    part : RawPart
+    """
+    X = check_array(X, order=None, dtype=[np.float64, np.float32], ensure_min_samples=0)
+    if X.shape[1] != n_features:
+        raise ValueError(
+            f"X must have {n_features} columns in each partition. Got {X.shape[1]} in one."
+        )
+    y = np.empty(0) if not len(X) else check_y(np.asarray(y))
+    weight = None if weight is None else _checked_weight(weight)
+    labels = None if labels is None else check_labels(np.ravel(np.asarray(labels)), np.size(labels))
+    for name, part in (("y", y), ("sample_weight", weight), ("blocks", labels)):
+        if part is not None and len(part) != len(X):
+            raise ValueError(
+                f"{name} must have the rows of X in each of its partitions. Got a partition of "
+                f"{len(part)} rows, and {len(X)} of X: call compute_chunk_sizes() on the arrays, "
+                f"or make {name} from the same dataframe as X."
+            )
+    if len(X):
+        check_size("X", X)
+    return RawPart(*drop_zero_weight(X, y, weight, labels))
+
+
+def _checked_weight(weight):
+    weight = np.ravel(np.asarray(weight, dtype=np.float64))
+    if len(weight):
+        if not (np.isfinite(weight).all() and weight.min() >= 0.0):
+            raise ValueError(
+                "sample_weight must hold finite numbers that are not negative. Got "
+                f"{weight[~(weight >= 0.0) | np.isinf(weight)][0]:g}."
+            )
+        check_size("sample_weight", weight)
+    return weight
+
+
+class NumbersCheck(NamedTuple):
+    """Targets of a regression: finite numbers of a kind that the likelihood knows."""
+
+    likelihood: object
+
+    def __call__(self, y):
+        y = check_array(y, ensure_2d=False, dtype="numeric", input_name="y")
+        self.likelihood.check_targets(target_columns(y))
+        return y
+
+
+class LabelsCheck(NamedTuple):
+    """Labels of a classification."""
+
+    check: object
+
+    def __call__(self, y):
+        y = np.ravel(y) if y.ndim == 2 and y.shape[1] == 1 else y
+        y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
+        if y.ndim != 1:
+            raise ValueError(f"y must have one label for each row. Got shape {y.shape}.")
+        self.check(y)
+        return y
+
+
+class Moments(NamedTuple):
+    """Sums over the targets of some rows, which join to those of more rows.
+
+    Attributes
+    ----------
+    count : int
+    weight : float
+    mean, squares : ndarray of shape (t,)
+        Weighted mean, and weighted sum of squared differences from it.
+    largest : ndarray of shape (t,)
+        Largest absolute values.
+    ndim : int
+        Of y.
+    """
+
+    count: int
+    weight: float
+    mean: np.ndarray
+    squares: np.ndarray
+    largest: np.ndarray
+    ndim: int
+
+    @classmethod
+    def of(cls, part):
+        """Those of a `RawPart`; None if it has no rows."""
+        if not len(part):
+            return None
+        y = target_columns(part.y)
+        weight = float(len(y) if part.weight is None else part.weight.sum())
+        mean = np.average(y, axis=0, weights=part.weight)
+        squares = weight * np.average((y - mean) ** 2, axis=0, weights=part.weight)
+        return cls(len(y), weight, mean, squares, np.abs(y).max(axis=0), part.y.ndim)
+
+    @property
+    def variance(self):
+        return self.squares / self.weight
+
+    def joined(self, other):
+        """Those of these rows and others (Chan, Golub and LeVeque 1983)."""
+        weight = self.weight + other.weight
+        change, share = other.mean - self.mean, other.weight / weight
+        return Moments(
+            self.count + other.count,
+            weight,
+            self.mean + share * change,
+            self.squares + other.squares + self.weight * share * change**2,
+            np.maximum(self.largest, other.largest),
+            self.ndim,
+        )
+
+
+class LabelCounts(NamedTuple):
+    """How often each label comes in some rows, and with which weight."""
+
+    count: int
+    weight: float
+    labels: np.ndarray
+    weights: np.ndarray
+
+    @classmethod
+    def of(cls, part):
+        """Those of a `RawPart`; None if it has no rows."""
+        if not len(part):
+            return None
+        labels, place = np.unique(part.y, return_inverse=True)
+        weights = np.bincount(place, part.weight, len(labels)).astype(np.float64)
+        return cls(len(part), float(weights.sum()), labels, weights)
+
+    def joined(self, other):
+        """Those of these rows and others."""
+        both = np.concatenate([self.labels, other.labels])
+        labels, place = np.unique(both, return_inverse=True)
+        weights = np.bincount(place, np.concatenate([self.weights, other.weights]), len(labels))
+        return LabelCounts(self.count + other.count, self.weight + other.weight, labels, weights)
+
+
+class Scaled(NamedTuple):
+    """Makes `Rows` of a part, for a regression."""
+
+    targets: object
+
+    def __call__(self, part):
+        y = self.targets.encode(part.y) if len(part) else np.empty((0, self.targets.n_outputs))
+        return make_rows(part.X, y, part.weight, self.targets, part.labels)
+
+
+class Coded(NamedTuple):
+    """Makes `Rows` of a part, for a classification; with a factor of each class's weight."""
+
+    targets: object
+    factors: np.ndarray | None
+
+    def __call__(self, part):
+        place = self.targets.positions(part.y) if len(part) else np.empty(0, dtype=np.intp)
+        weight = part.weight
+        if self.factors is not None:
+            weight = self.factors[place] * (1.0 if weight is None else weight)
+        y = self.targets.likelihood.codes(place)
+        return make_rows(part.X, y, weight, self.targets, part.labels)
+
+
+class Loaded(NamedTuple):
+    """How a worker makes `Rows` of its part: checked, then encoded."""
+
+    n_features: int
+    check_y: object
+    encode: object = None
+
+    def __call__(self, X, y, weight, labels=None):
+        part = checked_part(X, y, weight, labels, self.n_features, self.check_y)
+        return part if self.encode is None else self.encode(part)
+
+
+def taken(rows, index):
+    """Some of the rows of a worker, copied."""
+    part = rows.select(index)
+    owned = {
+        name: None if getattr(part, name) is None else np.array(getattr(part, name))
+        for name in ("X", "y", "weight", "labels")
+    }
+    return replace(part, **owned)

@@ -1,0 +1,1 @@
+"""How estimators learn from rows that are not in this process."""

@@ -1,0 +1,1 @@
+"""How estimators take what users give them."""

@@ -1,0 +1,1 @@
+"""q(u) of outputs that mix latent functions."""

@@ -1,0 +1,48 @@
+"""Batches that are sorted by class: the first one holds a single class."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from sklearn_sgp import AnytimeSGPClassifier, SVGPClassifier
+from sklearn_sgp.likelihoods._dirichlet import Dirichlet
+
+NAMES = np.array(["ash", "birch", "cedar", "date", "elm"])
+
+
+def data(n=240, seed=0):
+    """Labels of the first four names, sorted."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2.0, 2.0, (n, 2))
+    y = NAMES[np.digitize(X.sum(axis=1) + 0.3 * rng.standard_normal(n), [-1.0, 0.0, 1.0])]
+    order = np.argsort(y, kind="stable")
+    return X[order], y[order]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        AnytimeSGPClassifier(),
+        AnytimeSGPClassifier(model="fitc", n_inducing=40),
+        AnytimeSGPClassifier(model="pic", solver="exact", n_inducing=40),
+        SVGPClassifier(n_inducing=40),
+        SVGPClassifier(n_inducing=40, optimizer="lbfgs"),
+    ],
+)
+@pytest.mark.parametrize("first", [20, 50])
+def test_later_classes_are_learned(model, first):
+    """The kernel of labels that never vary would be a constant."""
+    X, y = data()
+    model.set_params(random_state=0, max_iter=10)
+    for part in np.split(np.arange(240), [first, 130, 180]):
+        model.partial_fit(X[part], y[part], classes=NAMES)
+        assert np.isfinite(model.log_density(X, y)).all()
+    X, y = data(seed=1)
+    assert model.score(X, y) > 0.7 and model.log_density(X, y).mean() > -0.8
+    assert model.predict_proba(X)[:, 4].max() < 0.5  # never seen
+
+
+def test_an_absent_class_has_the_mean_of_the_others():
+    given = Dirichlet().centred(np.array([3.0, 5.0, 4.0]))
+    assert_allclose(Dirichlet().centred(np.array([3.0, 5.0, 0.0])).offset, given.offset)
+    assert np.ptp(Dirichlet().centred(np.array([0.0, 7.0, 0.0])).offset) < 1e-12

@@ -1,0 +1,211 @@
+"""Cases that the campaign found, with the seed that found them and what came then."""
+
+from hostile_cases import Case
+from hostile_tables import Table
+
+FOUND = [
+    # seed, what came, the case
+    (
+        531,
+        "RuntimeWarning: overflow in the square of a gradient, in Adam",
+        Case(
+            "SVGPClassifier",
+            table=Table(seed=995, n=2, d=2, x_scale=1e-100, targets="two classes"),
+            course="batches",
+            later=Table(seed=62, n=5, d=2, targets="two classes"),
+            points=Table(seed=3, n=1, d=2, x_scale=1e-100, targets="two classes"),
+        ),
+    ),
+    (
+        530,
+        "RuntimeWarning: invalid cast of labels of 1e300",
+        Case(
+            "SVGPClassifier",
+            table=Table(n=1, d=2, targets="two classes", spoilt="a huge number in y"),
+            points=Table(n=5, d=2, targets="two classes"),
+        ),
+    ),
+    (
+        0,
+        "IndexError in a later batch where max_time left no entry of fit_times_",
+        Case(
+            estimator="BayesianGPLVM",
+            parameters=(("max_time", 1e-09),),
+            table=Table(n=2),
+            course="batches",
+        ),
+    ),
+    (
+        1,
+        "UnboundLocalError where the first step in q(u) fails and no time is left",
+        Case(
+            parameters=(
+                ("max_time", 0.05),
+                ("likelihood", "HeteroscedasticGaussian(n_inducing=3)"),
+            ),
+            table=Table(weights="one huge"),
+        ),
+    ),
+    (
+        1,
+        "RuntimeWarning: overflow with rows 1e153 standard deviations away",
+        Case(
+            estimator="BayesianGPLVM",
+            table=Table(x_scale=1e-150),
+            points=Table(seed=281, n=20, inputs="nearly one line", x_shift=-1000.0, layout="lists"),
+        ),
+    ),
+    (
+        1,
+        "RuntimeWarning: overflow with numbers of 1e90 that are not scaled",
+        Case(
+            estimator="BayesianGPLVM",
+            parameters=(("normalize", False),),
+            table=Table(x_shift=-1e90),
+        ),
+    ),
+    (
+        2,
+        "RuntimeWarning: overflow far from columns that were constant",
+        Case(
+            estimator="BayesianGPLVM",
+            table=Table(n=5, d=5, x_shift=-1e90),
+            points=Table(seed=529, n=8, d=5),
+        ),
+    ),
+    (
+        8,
+        "RuntimeWarning: sum of infinities of both signs, beside the error",
+        Case(estimator="AnytimeSGPRegressor", table=Table(x_scale=1e98, layout="single precision")),
+    ),
+    (
+        8,
+        "sf above 1 by rounding",
+        Case(
+            estimator="StreamingSGPRegressor",
+            parameters=(("likelihood", "student_t"), ("normalize_y", (3.0, 0.001))),
+            table=Table(y_shift=-1000.0),
+            points=Table(seed=313, n=45, y_shift=-1000.0),
+        ),
+    ),
+    (
+        20,
+        "cdf above 1 by rounding",
+        Case(
+            estimator="AnytimeSGPRegressor",
+            parameters=(("likelihood", "heteroscedastic_student_t"),),
+            table=Table(n=45, d=3, n_outputs=3, weights="integers", layout="half precision"),
+        ),
+    ),
+    (
+        15,
+        "RuntimeWarning: infinities in half precision at a prediction",
+        Case(
+            table=Table(n=1),
+            points=Table(seed=160, n=13, inputs="sorted", x_scale=1e300, layout="half precision"),
+        ),
+    ),
+    (
+        17,
+        "RuntimeWarning: overflow, as equal numbers of 1e90 differ from their mean",
+        Case(
+            estimator="BayesianGPLVM",
+            parameters=(("noise_variance", 1e-06), ("kernel", "scaled RBF")),
+            table=Table(d=10),
+            course="fit, fit",
+            later=Table(seed=330, n=5, d=10, x_shift=-1e90),
+            points=Table(seed=289, n=13, d=10, x_shift=100000000.0),
+        ),
+    ),
+    (
+        20,
+        "an error without a name: NaN among truth values as labels",
+        Case(estimator="SVGPClassifier", table=Table(targets="truth values", spoilt="NaN in y")),
+    ),
+    (
+        20,
+        "RuntimeWarning: overflow of rows 1e150 length scales away",
+        Case(
+            table=Table(d=2, x_scale=1e-150, n_outputs=2, weights="one huge"),
+            course="batches",
+            later=Table(seed=751, n=3, d=2, y_scale=0.001, n_outputs=2, weights="one huge"),
+            points=Table(
+                seed=259, n=13, d=2, x_scale=1e-150, x_shift=1.0, y_scale=0.001, n_outputs=2
+            ),
+        ),
+    ),
+    (
+        26,
+        "RuntimeWarning: a Yeo-Johnson power around 1e30 took log1p(-1)",
+        Case(
+            parameters=(("normalize_y", "yeo-johnson"),),
+            table=Table(d=5),
+            course="fit, fit",
+            later=Table(seed=999, n=60, d=5, x_scale=0.001, y_scale=1e30, weights="one tiny"),
+            points=Table(seed=88, n=20, d=5),
+        ),
+    ),
+    (
+        28,
+        "RuntimeWarning: overflow of a later batch 1e240 standard deviations away",
+        Case(
+            estimator="BayesianGPLVM",
+            table=Table(d=2, x_scale=1e-150),
+            course="fit, batch",
+            later=Table(seed=87, n=20, d=2, x_scale=1e-150, x_shift=-1e90),
+            points=Table(seed=36, n=8, d=2, x_scale=1e-150),
+        ),
+    ),
+    (
+        111,
+        "RuntimeWarning: overflow in a pass whose sums are looked at later",
+        Case(
+            estimator="AnytimeSGPRegressor",
+            parameters=(("likelihood", "heteroscedastic_student_t"),),
+            table=Table(seed=763, d=200, spoilt="X of three axes"),
+            course="fit, fit",
+            later=Table(
+                seed=323,
+                n=20,
+                d=200,
+                inputs="nearly one place",
+                weights="all sizes",
+                layout="lists",
+            ),
+            points=Table(seed=211, n=8, d=200),
+        ),
+    ),
+    (
+        123,
+        "IndexError in a batch where a cubic kernel is not finite; NaN as std in predictions there",
+        Case(
+            estimator="StreamingSGPRegressor",
+            parameters=(("kernel", "cubic"),),
+            table=Table(d=2, layout="pandas"),
+            course="fit, batch",
+            later=Table(seed=715, n=2, d=2, x_scale=1e98, layout="pandas"),
+            points=Table(seed=32, n=30, d=2, x_scale=1e98),
+        ),
+    ),
+    (
+        126,
+        "RuntimeWarning: expected noise overflows far from all rows",
+        Case(
+            estimator="StreamingSGPRegressor",
+            parameters=(
+                ("optimize_inducing", False),
+                ("inducing", "one place"),
+                ("likelihood", "heteroscedastic"),
+            ),
+            table=Table(seed=512, n=8, d=5, targets="an outlier"),
+            points=Table(
+                seed=324, n=45, d=5, x_scale=100000000.0, x_shift=1e16, targets="an outlier"
+            ),
+        ),
+    ),
+    (
+        129,
+        "NaN in drawn functions: a cosine of infinity",
+        Case(table=Table(n=30, d=2, x_shift=-1e90)),
+    ),
+]

@@ -1,0 +1,225 @@
+"""What must hold in every case: a finite, sensible answer, or an error that names its cause."""
+
+import pickle
+import signal
+import warnings
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+from hostile_answers import Nonsense, answers_of, is_named
+from hostile_estimators import estimator_of
+from hostile_tables import REFUSED, labels_of, made, numbers_of
+from sklearn.exceptions import ConvergenceWarning
+
+LIMIT = 60  # seconds
+
+
+class Broken(Nonsense):
+    """What must hold does not."""
+
+
+class Hangs(Broken):
+    """A case takes longer than its limit."""
+
+
+@contextmanager
+def time_limit(seconds=LIMIT):
+    """Raise `Hangs` in the main thread after so many seconds."""
+
+    def stop(*_):
+        raise Hangs(f"longer than {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _state(model, X):
+    """What an error must leave as it was: the attributes, and predictions to the last bit."""
+    attributes = dict(vars(model))
+    if not hasattr(model, "_result") or X is None:
+        return attributes, None
+    try:
+        answer = model.transform(X) if hasattr(model, "transform") else model.predict(X)
+    except ValueError:  # too large numbers, which is no business of the error
+        return attributes, None
+    return attributes, np.asarray(answer)
+
+
+def _assert_unchanged(model, before, X):
+    attributes, answer = before
+    now = vars(model)
+    if set(now) != set(attributes) or any(now[k] is not attributes[k] for k in now):
+        changed = sorted(
+            k
+            for k in set(now) | set(attributes)
+            if now.get(k, now) is not attributes.get(k, attributes)
+        )
+        raise Broken(f"an error changed {changed}")
+    if answer is not None and not np.array_equal(_state(model, X)[1], answer):
+        raise Broken("an error changed predictions")
+
+
+def _taught(model, call, table, X_test, classes):
+    """Call ``fit`` or ``partial_fit``; return the error that refused the table, or None."""
+    X, y, weights = made(table)
+    before = _state(model, X_test)
+    copies = [np.array(a, copy=True) for a in (X, y, weights) if isinstance(a, np.ndarray)]
+    more, labels = {}, labels_of(table)
+    if labels is not None:
+        more["blocks"] = labels
+    if call == "partial_fit" and hasattr(model, "predict_proba"):
+        more["classes"] = classes
+    try:
+        if hasattr(model, "transform"):
+            getattr(model, call)(X)
+        else:
+            getattr(model, call)(X, y, sample_weight=weights, **more)
+    except (ValueError, TypeError) as error:
+        if not is_named(error):
+            raise Broken(f"{type(error).__name__} names no parameter: {error}") from error
+        _assert_unchanged(model, before, X_test)
+        return error
+    if labels is not None and table.blocks == "short":
+        raise Broken("too many labels of blocks are taken without a word")
+    if table.spoilt in REFUSED and not (hasattr(model, "transform") and "X" not in table.spoilt):
+        codes = "X" in table.spoilt and getattr(model, "categorical_features", None) is not None
+        missing = ("NaN in X" if hasattr(model, "transform") else "NaN in y",)
+        if not (table.spoilt in missing and _allows_missing(model)) and not codes:
+            raise Broken(f"{table.spoilt} is taken without a word")
+    given = [a for a in (X, y, weights) if isinstance(a, np.ndarray)]
+    for array, copy in zip(given, copies, strict=True):
+        if array.dtype.kind not in "OUS" and not np.array_equal(array, copy, equal_nan=True):
+            raise Broken("an argument has changed")
+    return None
+
+
+def _allows_missing(model):
+    return hasattr(model, "transform") or getattr(model, "n_latent", None)
+
+
+_CALLS = {"fit": "fit", "batch": "partial_fit", "batches": "partial_fit"}
+
+
+def _course(case):
+    """Pairs of a method's name and a table."""
+    words = [_CALLS[word] for word in case.course.split(", ")]
+    words = words * 2 if case.course == "batches" else words
+    return zip(words, (case.table, case.later), strict=False)
+
+
+def run(case):
+    """Run a case.
+
+    Returns
+    -------
+    refusals : list of str
+        Messages of the errors that refused a table, each of which names its cause.
+
+    Raises
+    ------
+    Broken
+        If an answer is not finite or not sensible, or if an error is not clear.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", UserWarning)
+        with time_limit():
+            return _run(case)
+
+
+def _run(case):
+    X, _, _ = numbers_of(replace(case.table, n=min(case.table.n, 300)))
+    model = estimator_of(case.estimator, case.parameters, X, case.table.seed)
+    tables = (case.table, case.later)
+    classes = None
+    if hasattr(model, "predict_proba"):
+        classes = np.unique(np.concatenate([numbers_of(table)[1] for table in tables]))
+    refusals = []
+    plain = replace(case.points, n=min(case.points.n, 40), spoilt="nothing")
+    if case.points.missing != "nothing" and not hasattr(model, "transform"):
+        plain = replace(plain, missing="nothing")
+    X_test, y_test, _ = made(plain)
+    seen = []
+    for call, table in _course(case):
+        error = _taught(model, call, table, X_test if seen else None, classes)
+        if error is None:
+            seen.append(table)
+            refusals += answers_of(model, X_test, y_test, plain)
+        else:
+            refusals.append(f"{call}: {error}")
+    if seen == [case.table]:
+        _assert_sensible(model, case)
+    if seen:
+        own, own_y, _ = made(replace(seen[-1], n=min(seen[-1].n, 40), spoilt="nothing"))
+        said = answers_of(model, own, own_y, seen[-1])
+        refusals += said
+        if not any(text.startswith("predict:") for text in said):
+            _assert_pickles(model, own)
+        if case.points.spoilt != "nothing" and "X" in case.points.spoilt:
+            refusals += _spoilt_points(model, case.points)
+    return refusals
+
+
+# Where a regressor can be held to explain its training rows no worse than their mean does.
+_PLAIN_PARAMETERS = {
+    "n_inducing",
+    "optimize_inducing",
+    "tol",
+    "jitter",
+    "n_jobs",
+    "model",
+    "solver",
+}
+_PLAIN_PARAMETERS |= {"block_size", "n_blocks", "partition", "n_neighbors", "copy_X", "init_size"}
+_PLAIN_TARGETS = {"smooth", "exact", "noise", "constant", "zero", "a step", "integers"}
+
+
+def _assert_sensible(model, case):
+    """Training rows are predicted at least as well as by their mean."""
+    is_plain = {name for name, _ in case.parameters} <= _PLAIN_PARAMETERS
+    is_plain = is_plain and case.table.targets in _PLAIN_TARGETS
+    if not is_plain or hasattr(model, "transform") or case.table.weights not in ("none", "ones"):
+        return
+    X, y, _ = made(replace(case.table, spoilt="nothing"))
+    error = np.sqrt(np.mean((model.predict(X) - y) ** 2, axis=0))
+    spread = 1.05 * np.std(y, axis=0) + 1e-9 * np.abs(y).max(axis=0)
+    if (error > spread).any():
+        raise Broken(f"training rows have errors of {error} where their spread is {spread}")
+
+
+def _assert_pickles(model, X):
+    loaded = pickle.loads(pickle.dumps(model))
+    if hasattr(model, "transform"):
+        one, other = model.transform(X), loaded.transform(X)
+    else:
+        one, other = model.predict(X), loaded.predict(X)
+    if not np.array_equal(one, other):
+        change = np.abs(one - other).max() if one.dtype.kind == "f" else np.inf
+        # factors of cells are kept from what was asked before, which pickles do not hold
+        is_rounding = np.isfinite(change) and change <= 1e-9 * np.abs(one).max()
+        if hasattr(model, "_cache") and is_rounding:
+            return
+        raise Broken(f"a loaded model predicts otherwise, by {change}")
+
+
+def _spoilt_points(model, table):
+    X = made(table)[0]
+    before = _state(model, None)
+    predict = model.transform if hasattr(model, "transform") else model.predict
+    try:
+        answer = predict(X)
+    except (ValueError, TypeError) as error:
+        if not is_named(error):
+            raise Broken(f"{type(error).__name__} names no parameter: {error}") from error
+        _assert_unchanged(model, before, None)
+        return [f"predict: {error}"]
+    if np.asarray(answer).dtype.kind == "f" and not np.isfinite(answer).all():
+        raise Broken(f"predictions at {table.spoilt} are not finite")
+    return []

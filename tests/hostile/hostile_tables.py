@@ -1,0 +1,296 @@
+"""Tables of rows that nobody hopes for: inputs, targets, weights, and how arrays lie in memory."""
+
+import tempfile
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import polars as pl
+from scipy.sparse import csr_array
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a table is made from: a few words and numbers, so that a failure is a small example."""
+
+    seed: int = 0
+    n: int = 12
+    d: int = 1
+    inputs: str = "uniform"
+    x_scale: float = 1.0
+    x_shift: float = 0.0
+    targets: str = "smooth"
+    y_scale: float = 1.0
+    y_shift: float = 0.0
+    n_outputs: int = 1
+    weights: str = "none"
+    layout: str = "C"
+    spoilt: str = "nothing"
+    missing: str = "nothing"  # where that is allowed
+    blocks: str = "none"  # where labels of blocks are allowed
+
+
+# Inputs ------------------------------------------------------------------------------------------
+
+
+def _units(rng, X):
+    return X * 10.0 ** rng.uniform(-8.0, 8.0, X.shape[1])
+
+
+def _line(rng, X, error=0.0):
+    return X[:, :1] * rng.uniform(-1.0, 1.0, X.shape[1]) + error * rng.standard_normal(X.shape)
+
+
+def _few_places(rng, X):
+    return X[rng.integers(0, max(1, len(X) // 6), len(X))]
+
+
+def _one_far(rng, X):
+    X = X.copy()
+    X[-1] = 1e8
+    return X
+
+
+INPUTS = {
+    "uniform": lambda rng, X: X,
+    "sorted": lambda rng, X: np.sort(X, axis=0),
+    "integers": lambda rng, X: np.round(3.0 * X),
+    "binary": lambda rng, X: (X > 0.0).astype(float),
+    "few places": _few_places,
+    "one place": lambda rng, X: np.ones_like(X),
+    "a constant column": lambda rng, X: X * (np.arange(X.shape[1]) > 0),
+    "one line": _line,
+    "nearly one line": lambda rng, X: _line(rng, X, 1e-9),
+    "nearly one place": lambda rng, X: 1.0 + 1e-12 * X,
+    "units of all sizes": _units,
+    "far clusters": lambda rng, X: X + 1e6 * rng.integers(-1, 2, (len(X), 1)),
+    "heavy tails": lambda rng, X: np.clip(np.tan(0.78 * X), -1e12, 1e12),
+    "one row far away": _one_far,
+    "a random walk": lambda rng, X: np.cumsum(X, axis=0),
+}
+
+# Targets -----------------------------------------------------------------------------------------
+
+
+def _signal(rng, X):
+    spread = np.ptp(X, axis=0)
+    Z = (X - X.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
+    return np.sin(6.0 * (Z @ rng.standard_normal((X.shape[1], 1)))[:, 0])
+
+
+def _with_last(y, value):
+    y = np.array(y)
+    y[-1] = value
+    return y
+
+
+NUMBERS = {
+    "smooth": lambda rng, f: f + 0.1 * rng.standard_normal(len(f)),
+    "exact": lambda rng, f: f,
+    "noise": lambda rng, f: rng.standard_normal(len(f)),
+    "constant": lambda rng, f: np.full(len(f), 1.0),
+    "zero": lambda rng, f: np.zeros(len(f)),
+    "constant but one": lambda rng, f: _with_last(np.zeros(len(f)), 1.0),
+    "a step": lambda rng, f: np.sign(f),
+    "an outlier": lambda rng, f: _with_last(f + 0.1 * rng.standard_normal(len(f)), 1e8),
+    "heavy tails": lambda rng, f: f + np.clip(rng.standard_cauchy(len(f)), -1e9, 1e9),
+    "all sizes": lambda rng, f: np.exp(10.0 * rng.standard_normal(len(f))),
+    "noise here and there": lambda rng, f: f + np.abs(f) ** 3 * rng.standard_normal(len(f)),
+    "integers": lambda rng, f: np.round(3.0 * f),
+}
+COUNTS = {
+    "counts": lambda rng, f: rng.poisson(np.exp(1.0 + f)).astype(float),
+    "counts of zero": lambda rng, f: np.zeros(len(f)),
+    "large counts": lambda rng, f: rng.poisson(1e6 * np.exp(f)).astype(float),
+    "one huge count": lambda rng, f: _with_last(rng.poisson(1.0, len(f)).astype(float), 1e9),
+}
+_WORDS = np.array(["no", "yes", "perhaps", "", "never", "ñ", "7", "x", "y", "z"])
+LABELS = {
+    "two classes": lambda rng, f: (f > 0.0).astype(int),
+    "three classes": lambda rng, f: np.digitize(f, [-0.4, 0.4]),
+    "two words": lambda rng, f: _WORDS[(f > 0.0).astype(int)],
+    "three words": lambda rng, f: _WORDS[np.digitize(f, [-0.4, 0.4])],
+    "a class of one member": lambda rng, f: _with_last(np.zeros(len(f), int), 1),
+    "a third class of one member": lambda rng, f: _with_last((f > 0.0).astype(int), 7),
+    "random classes": lambda rng, f: rng.integers(0, 2, len(f)),
+    "ten classes": lambda rng, f: rng.integers(-5, 5, len(f)),
+    "truth values": lambda rng, f: f > 0.0,
+    "signs": lambda rng, f: np.where(f > 0.0, 1.0, -1.0),
+    "one class": lambda rng, f: np.zeros(len(f), int),
+}
+TARGETS = NUMBERS | COUNTS | LABELS
+
+# Weights -----------------------------------------------------------------------------------------
+
+WEIGHTS = {
+    "none": None,
+    "ones": lambda rng, n: np.ones(n),
+    "random": lambda rng, n: rng.gamma(2.0, 0.5, n),
+    "integers": lambda rng, n: rng.integers(0, 4, n),
+    "some zero": lambda rng, n: (rng.random(n) < 0.6).astype(float),
+    "all zero but one": lambda rng, n: _with_last(np.zeros(n), 1.0),
+    "zero": lambda rng, n: np.zeros(n),
+    "huge": lambda rng, n: np.full(n, 1e12),
+    "tiny": lambda rng, n: np.full(n, 1e-12),
+    "one huge": lambda rng, n: _with_last(np.ones(n), 1e12),
+    "one tiny": lambda rng, n: _with_last(np.ones(n), 1e-12),
+    "all sizes": lambda rng, n: 10.0 ** rng.uniform(-12.0, 12.0, n),
+    "sum to one": lambda rng, n: np.full(n, 1.0 / n),
+}
+
+# Layouts -----------------------------------------------------------------------------------------
+
+
+def _strided(X):
+    wide = np.full((2 * X.shape[0], 3 * X.shape[1]), np.nan)
+    wide[::2, ::3] = X
+    return wide[::2, ::3]
+
+
+def _read_only(X):
+    X = X.copy()
+    X.flags.writeable = False
+    return X
+
+
+def _memory_map(X):
+    with tempfile.TemporaryFile() as file:  # the map outlives it
+        mapped = np.memmap(file, dtype=X.dtype, mode="w+", shape=X.shape)
+    mapped[:] = X
+    return mapped
+
+
+def _columns(X):
+    return [f"column {j}" for j in range(X.shape[1])]
+
+
+LAYOUTS = {
+    "C": np.ascontiguousarray,
+    "F": np.asfortranarray,
+    "strided": _strided,
+    "reversed": lambda X: X[::-1, ::-1].copy()[::-1, ::-1],
+    "read-only": _read_only,
+    "memory map": _memory_map,
+    "single precision": lambda X: X.astype(np.float32),
+    "half precision": lambda X: X.astype(np.float16),
+    "integers": lambda X: np.clip(np.round(np.nan_to_num(X)), -(2**62), 2**62).astype(np.int64),
+    "foreign bytes": lambda X: X.astype(X.dtype.newbyteorder(">")),
+    "objects": lambda X: X.astype(object),
+    "lists": lambda X: X.tolist(),
+    "pandas": lambda X: pd.DataFrame(X, columns=_columns(X)),
+    "polars": lambda X: pl.DataFrame(X, schema=_columns(X)),
+}
+
+# What is spoilt ----------------------------------------------------------------------------------
+
+
+def _entry(array, value):
+    array = np.array(array, dtype=object if np.asarray(array).dtype.kind in "OUSb" else float)
+    array.flat[array.size // 2] = value
+    return array
+
+
+def _weights(n, w):
+    return np.ones(n) if w is None else w
+
+
+SPOILT = {
+    "nothing": lambda X, y, w: (X, y, w),
+    "NaN in X": lambda X, y, w: (_entry(X, np.nan), y, w),
+    "infinity in X": lambda X, y, w: (_entry(X, np.inf), y, w),
+    "a huge number in X": lambda X, y, w: (_entry(X, -1e300), y, w),
+    "a large number in X": lambda X, y, w: (_entry(X, 9e99), y, w),
+    "X of one axis": lambda X, y, w: (X[:, 0], y, w),
+    "X of three axes": lambda X, y, w: (X[:, :, None], y, w),
+    "X without rows": lambda X, y, w: (X[:0], y[:0], None),
+    "X without columns": lambda X, y, w: (X[:, :0], y, w),
+    "sparse X": lambda X, y, w: (csr_array(X), y, w),
+    "complex X": lambda X, y, w: (X + 1j, y, w),
+    "words in X": lambda X, y, w: (_entry(X.astype(object), "word"), y, w),
+    "NaN in y": lambda X, y, w: (X, _entry(y, np.nan), w),
+    "infinity in y": lambda X, y, w: (X, _entry(y, -np.inf), w),
+    "a huge number in y": lambda X, y, w: (X, _entry(y, 1e300), w),
+    "short y": lambda X, y, w: (X, y[:-1], w),
+    "no y": lambda X, y, w: (X, None, w),
+    "negative weight": lambda X, y, w: (X, y, _entry(_weights(len(y), w), -1.0)),
+    "NaN weight": lambda X, y, w: (X, y, _entry(_weights(len(y), w), np.nan)),
+    "huge weight": lambda X, y, w: (X, y, _entry(_weights(len(y), w), 1e300)),
+    "short weights": lambda X, y, w: (X, y, _weights(len(y), w)[:-1]),
+}
+# The estimator must say no to these.
+REFUSED = set(SPOILT) - {"nothing", "a large number in X"}
+
+
+# What is missing, and labels of blocks ------------------------------------------------------------
+
+
+def _hole(rng, A, share):
+    A = np.array(A, dtype=float)
+    A[rng.random(A.shape) < share] = np.nan
+    return A
+
+
+def _no_row(rng, A):
+    A = np.array(A, dtype=float)
+    A[len(A) // 2] = np.nan
+    return A
+
+
+def _no_column(rng, A):
+    A = np.array(A, dtype=float)
+    A[:, -1:] = np.nan
+    return A
+
+
+MISSING = {
+    "nothing": lambda rng, A: A,
+    "a tenth": lambda rng, A: _hole(rng, A, 0.1),
+    "most": lambda rng, A: _hole(rng, A, 0.8),
+    "a row": _no_row,
+    "a column": _no_column,
+    "all": lambda rng, A: np.full(A.shape, np.nan),
+}
+BLOCKS = {
+    "none": None,
+    "one": lambda rng, n: np.zeros(n, int),
+    "three": lambda rng, n: rng.integers(0, 3, n),
+    "each row": lambda rng, n: np.arange(n),
+    "words": lambda rng, n: rng.choice(["a", "b", "ñ"], n),
+    "numbers": lambda rng, n: rng.choice([0.5, -1.0], n),
+    "NaN": lambda rng, n: np.full(n, np.nan),
+    "short": lambda rng, n: np.zeros(n + 1, int),
+}
+
+
+def labels_of(table):
+    """Make labels of blocks, or None."""
+    make = BLOCKS[table.blocks]
+    return None if make is None else make(np.random.default_rng(table.seed), table.n)
+
+
+def numbers_of(table):
+    """Make X (n, d), y (n,) or (n, t) and the weights, before layout and spoiling."""
+    rng = np.random.default_rng(table.seed)
+    X = INPUTS[table.inputs](rng, rng.uniform(-2.0, 2.0, (table.n, table.d)))
+    make = TARGETS[table.targets]
+    y = np.column_stack([make(rng, _signal(rng, X)) for _ in range(table.n_outputs)])
+    y = y[:, 0] if table.n_outputs == 1 else y
+    if table.targets in NUMBERS:
+        with np.errstate(over="ignore"):
+            y = table.y_shift + table.y_scale * y
+    weights = WEIGHTS[table.weights]
+    weights = weights if weights is None else weights(rng, table.n)
+    X = table.x_shift + table.x_scale * X
+    if table.n_outputs > 1:  # of an estimator that refuses them it is a test, too
+        y = MISSING[table.missing](rng, y)
+    elif table.missing != "nothing":
+        X = MISSING[table.missing](rng, X)
+    return X, y, weights
+
+
+def made(table):
+    """Make X, y and weights as an estimator is given them."""
+    X, y, weights = numbers_of(table)
+    with np.errstate(over="ignore"):  # in half precision
+        X = LAYOUTS[table.layout](X) if table.spoilt == "nothing" else X
+    return SPOILT[table.spoilt](X, y, weights)
