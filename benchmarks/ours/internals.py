@@ -185,7 +185,7 @@ def classifier_step(problem, batch_size):
         Number of latent functions.
     """
     model = SVGPClassifier(inducing=problem.Z, batch_size=batch_size, random_state=0)
-    data = model._encoded(problem.X, problem.y, None, np.unique(problem.y))
+    data = model._encoded(problem.X, problem.y, None)
     fit = model._problem(data, Clock())
     steps = StochasticSteps(fit, fit.start.parameters)
     indices = minibatches(len(fit.rows), batch_size)

@@ -3,6 +3,7 @@
 import time
 import warnings
 
+import numpy as np
 from protocol import allow, emit, main
 from scoring import class_scores
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -33,7 +34,11 @@ def boosting(problem):
     """Histogram gradient boosting with early stopping."""
     allow(trees=1000, early_stopping=True)
     begin = time.perf_counter()
-    model = HistGradientBoostingClassifier(max_iter=1000, early_stopping=True, random_state=0)
+    # scikit-learn asks for a row of each class among those that tell when to stop
+    held_out = max(0.1, 2 * len(np.unique(problem.y)) / len(problem.y))
+    model = HistGradientBoostingClassifier(
+        max_iter=1000, early_stopping=True, validation_fraction=held_out, random_state=0
+    )
     model.fit(problem.X, problem.y)
     _scored(problem, model, time.perf_counter() - begin)
 
