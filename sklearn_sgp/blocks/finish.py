@@ -67,7 +67,7 @@ def keep_time_for_all_blocks(problem, plan, parameters, blocks, budget, more=0.0
     """
     if not budget.is_limited:
         return
-    if hasattr(blocks, "as_pieces"):  # workers make that pass, in a time of their own
+    if blocks.rows.live_elsewhere:  # workers make that pass, in a time of their own
         return
     prior, s2 = problem.prior(parameters), parameters.noise_variance
     count = min(_TIMED_BLOCKS, len(blocks))
@@ -205,7 +205,7 @@ def explained(error, rows, noise_variance):
 
 def _sums(problem, plan, prior, noise_variance, blocks, numbers):
     """`BlockSums` of some blocks; of all where they live elsewhere."""
-    if hasattr(blocks, "as_pieces"):
+    if blocks.rows.live_elsewhere:
         pieces = blocks.as_pieces(problem.settings.n_jobs)
         return block_sums(prior, pieces, noise_variance, plan.model)
     pieces = Pieces([blocks(k) for k in numbers], n_jobs=problem.settings.n_jobs)
@@ -216,7 +216,7 @@ def _one_pass(problem, plan, prior, s2, blocks, budget):
     """Sums over all blocks, or over as many as the time left allows for, scaled to all."""
     order, count = problem.rng.permutation(len(blocks)), len(blocks)
     timed, seen = _TIMED_BLOCKS, np.ones(len(blocks), dtype=bool)
-    if not budget.is_limited or count <= timed or hasattr(blocks, "as_pieces"):
+    if not budget.is_limited or count <= timed or blocks.rows.live_elsewhere:
         return _Run(*_sums(problem, plan, prior, s2, blocks, range(count)), seen)
     begin = time.perf_counter()
     sums = _sums(problem, plan, prior, s2, blocks, order[:timed])

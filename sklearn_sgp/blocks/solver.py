@@ -95,7 +95,7 @@ def _kept(blocks, plan):
     """Blocks that predictions or later batches need, or None."""
     if not plan.model.dense:
         return None
-    if hasattr(blocks, "as_pieces"):  # they stay where they are
+    if blocks.rows.live_elsewhere:  # they stay where they are
         return blocks if plan.uses_near_rows else None
     return blocks.owned() if plan.copies and not blocks.sorted else blocks
 
@@ -103,11 +103,11 @@ def _kept(blocks, plan):
 def _learn(problem, plan, budget):
     """The problem with its kernel chosen, parameters, iterations and steps."""
     rows = problem.rows
-    if hasattr(rows, "as_pieces") and plan.model.dense and rows.labels is None:
+    if rows.live_elsewhere and plan.model.dense and rows.labels is None:
         learned, *found = _learn(replace(problem, rows=_sample(problem)), plan, budget)
         return replace(learned, rows=rows), *found
     start = problem.start.parameters
-    near = plan.uses_near_rows and not hasattr(problem.rows, "as_pieces") and can_learn(problem)
+    near = plan.uses_near_rows and not problem.rows.live_elsewhere and can_learn(problem)
     begin = time.perf_counter()
     blocks = None
     again = _blocks_again(problem, start)
@@ -188,9 +188,9 @@ def _blocks_again(problem, parameters):
 def _make_blocks(problem, plan, parameters, seed):
     """Blocks, partition and labels: at the inputs' scales, or at learned length scales."""
     rows = problem.rows
-    if hasattr(rows, "as_pieces") and plan.model.dense and rows.labels is None:
+    if rows.live_elsewhere and plan.model.dense and rows.labels is None:
         return _blocks_apart(problem, plan, parameters)
-    if hasattr(rows, "as_pieces"):
+    if rows.live_elsewhere:
         blocks = check_sizes(blocks_of(rows, ROW_BLOCK, np.random.RandomState(seed)), plan.model)
         return blocks, None, getattr(blocks, "labels", None)
     if rows.labels is not None:
@@ -262,7 +262,7 @@ def add_rows(found, rows, settings, rng):
     ValueError
         If there are no labels and the first batch had some, or if a block is too large.
     """
-    stayed = found.blocks is None or hasattr(found.blocks, "as_pieces")
+    stayed = found.blocks is None or found.blocks.rows.live_elsewhere
     if stayed and found.specification.model.dense:
         raise ValueError(
             "partial_fit needs the blocks of the rows before, which stayed on the workers of a "

@@ -80,7 +80,8 @@ def _lazy_arrays(method, model, arguments, answers):
     asked = answers(model, arguments)
     partitions = partitions_of(**of_rows)
     validate_data(model, partitions.example, reset=False, skip_check_array=True)
-    if hasattr(getattr(getattr(model, "_blocks", None), "blocks", None), "as_pieces"):
+    blocks = getattr(getattr(model, "_blocks", None), "blocks", None)
+    if blocks is not None and blocks.rows.live_elsewhere:
         answer = _answers_at_blocks
         _check_blocks_given(of_rows, partitions, model)
     else:

@@ -38,6 +38,8 @@ class PartitionedRows:
         For each partition the labels of its blocks, and how many rows each block has.
     """
 
+    live_elsewhere = True
+
     counts = None
     outputs_differ = of_classes = False
 

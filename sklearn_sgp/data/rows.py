@@ -88,6 +88,8 @@ class Rows:
     counts: np.ndarray | None = None
     of_classes: bool = False
 
+    live_elsewhere = False  # those of `sklearn_sgp.collections` do, and make passes where they are
+
     def __len__(self):
         return len(self.X)
 

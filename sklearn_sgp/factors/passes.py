@@ -46,7 +46,7 @@ class Pieces:
     @classmethod
     def of_rows(cls, rows, m=None, n_jobs=None, chunk=CHUNK):
         """Chunks of independent rows, whose blocks (m, n) are kept where ``m`` is given."""
-        if hasattr(rows, "as_pieces"):  # they live elsewhere
+        if rows.live_elsewhere:
             return rows.as_pieces(n_jobs)
         kept_size = None if m is None else m * len(rows)
         return cls(list(rows.chunks(chunk)), kept_size, n_jobs)

@@ -299,7 +299,7 @@ def _finish(problem, parameters, budget, n_iter, n_steps):
 def _affordable(problem, parameters, budget):
     """All rows, or a random part of them if the time left does not allow for all."""
     rows = problem.rows
-    if not budget.is_limited or hasattr(rows, "as_pieces"):  # workers make that pass
+    if not budget.is_limited or rows.live_elsewhere:  # workers make that pass
         return rows
     seconds = _finish_seconds(problem, parameters, budget)
     least = max(CHUNK, 4 * CHUNK // problem.inference.last_cost)

@@ -225,7 +225,7 @@ class BlockMarginalLikelihood(MarginalLikelihood):
     @property
     def _keeps_rows(self):
         blocks = self._blocks.blocks
-        return blocks is not None and not hasattr(blocks, "as_pieces")
+        return blocks is not None and not blocks.rows.live_elsewhere
 
     def _checked_labels(self, labels, n_rows):
         if labels is not None:
