@@ -53,7 +53,7 @@ def assert_same_model(got, expected, X, rtol=1e-8):
         {},
         {"init_size": 150},  # samples of the rows
         {"init_size": 8192},  # all rows
-        {"optimizer": "lbfgs"},
+        {"optimizer": "lbfgs", "max_iter": 2},  # each amplifies the rounding of the sums
         {"optimizer": None, "kernel": Matern(nu=1.5)},
         {"inducing": "greedy", "normalize_y": False, "kernel": Matern(nu=1.5)},
         {"likelihood": "student_t", "optimizer": None, "kernel": Matern(nu=1.5)},
