@@ -112,6 +112,30 @@ def memory(context):
     return {"values": record}
 
 
+def memory_of_methods(context):
+    """Peak memory of fits and of methods that predict, with growing rows."""
+    adapter, values, details = "ours/memory_of_methods", {}, {}
+    rows = context.size((100_000, 1_000_000), (300,))
+    predicted = context.size((10_000, 50_000), (50, 100))
+    (known,) = context.run(adapter, "names")
+    for name in known["names"]:
+        fits, methods = [], []
+        for n in rows:
+            records = context.run(
+                adapter, "megabytes", name=name, n=n, max_time=context.size(40, 1),
+                predicted=predicted if n == rows[0] else [],
+            )  # fmt: skip
+            fits += records[:1]
+            methods += records[1:]
+        details[name] = fits + methods
+        values[f"{name} fit"] = fits[-1]["megabytes"]
+        values[f"{name} fit growth"] = fits[-1]["megabytes"] - fits[0]["megabytes"]
+        for k, count in enumerate(predicted):
+            found = [record["megabytes"] for record in methods if record["rows"] == count]
+            values[f"{name} predictions {k}"] = max(found)
+    return {"values": values, "details": details}
+
+
 _STARTUP = """
 import json, time
 begin = time.perf_counter()

@@ -27,6 +27,26 @@ _PARTS = (
     ("pass, 2 jobs whitened", "exact pass with 2 jobs, whitened", 81),
 )
 
+_IN_MEMORY = (
+    "SVGPRegressor()",
+    "SVGPRegressor(likelihood='heteroscedastic')",
+    "SVGPClassifier()",
+    "AnytimeSGPRegressor(model='fitc')",
+    "AnytimeSGPRegressor(model='pic')",
+    "AnytimeSGPRegressor(model='lma')",
+    "AnytimeSGPRegressor()",
+    "AnytimeSGPClassifier()",
+    "StreamingSGPRegressor()",
+    "StreamingSGPClassifier()",
+    "BayesianGPLVM()",
+)
+_MEGABYTES = {
+    "fit": "8 float32 columns in memory, peak beyond them: fit to 1,000,000 rows",
+    "fit growth": "the same: beyond the fit to 100,000 rows",
+    "predictions 0": "the same: largest of the methods that predict, 10,000 rows",
+    "predictions 1": "the same: largest of the methods that predict, 50,000 rows",
+}
+
 SPEED_AND_MEMORY = [
     *[
         times(name, f"times {rival}", f"{title}: to {rival}'s last density, times as fast", low,
@@ -57,6 +77,11 @@ SPEED_AND_MEMORY = [
     Measure("memory", "megabytes", "the same", "MB"),
     Measure("memory", "fit_seconds", "the same: fit, max_time = 120", "s"),
     Measure("memory", "predict_seconds", "the same: predict 1 million", "s"),
+    *[
+        Measure("memory_of_methods", f"{name} {key}", f"{name}, {title}", "MB")
+        for name in _IN_MEMORY
+        for key, title in _MEGABYTES.items()
+    ],
     Measure("startup", "import_share", "import, times that of scikit-learn's exact GP", high=1.4),
     timed("startup", "import", "import", "ms", 1e3),
     Measure("startup", "first_fit_share", "300 x 2, m = 30: first fit of a process, share of the "
