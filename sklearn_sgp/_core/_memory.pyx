@@ -3,8 +3,9 @@
 A fresh array of some megabytes comes from the system page by page, and goes back when it is freed;
 in a loop over blocks those page faults cost more than a third of the time (a stochastic step with
 500 inducing inputs and 1,000 rows: 52 ms, with memory reused 34 ms). Arrays made here are ordinary
-numpy arrays; their memory returns to a pool when the last reference goes, and to the system when
-the pool is full and nothing that waits there has waited longer.
+numpy arrays; their memory returns to a pool when the last reference goes. It returns to the system
+when it has waited there for some seconds in which the pool was used, or when the pool is full and
+nothing that waits there has waited longer.
 """
 from math import prod
 
@@ -14,6 +15,7 @@ from libc.stddef cimport ptrdiff_t, size_t
 from libc.stdint cimport uintptr_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memmove
+from libc.time cimport time, time_t
 
 # Smaller arrays are numpy's business; more than the limit is not kept. An array may get an eighth
 # more than it needs.
@@ -23,10 +25,12 @@ cdef enum:
     LIMIT = 256 << 20
     PLACES = LIMIT // SMALLEST
     SPARE = 8
+    LONGEST_WAIT = 2  # seconds; a loop over blocks asks again in thousandths of one
 
 cdef struct Piece:
     void *address
     size_t size
+    time_t since
 
 # What waits, longest first. Only touched with the GIL held; plain C, as Python objects could start
 # a garbage collection, and so another return, in the middle of a change.
@@ -46,7 +50,7 @@ cdef Piece _taken(size_t size) noexcept:
         i -= 1
     if i >= 0:
         return _removed(i)
-    none.address, none.size = NULL, size
+    none.address, none.size, none.since = NULL, size, 0
     return none
 
 
@@ -61,14 +65,22 @@ cdef Piece _removed(ptrdiff_t i) noexcept:
 
 cdef void _put_back(void *address, size_t size) noexcept:
     global _n_pieces, _kept
+    cdef time_t now = time(NULL)
+    _release(now - LONGEST_WAIT)
     if size > LIMIT:
         free(address)
         return
     while _kept + size > LIMIT:
         free(_removed(0).address)
-    _pool[_n_pieces].address, _pool[_n_pieces].size = address, size
+    _pool[_n_pieces].address, _pool[_n_pieces].size, _pool[_n_pieces].since = address, size, now
     _n_pieces += 1
     _kept += size
+
+
+cdef void _release(time_t before) noexcept:
+    """Give back what has waited since then or longer."""
+    while _n_pieces and _pool[0].since <= before:
+        free(_removed(0).address)
 
 
 cdef class Block:
@@ -106,3 +118,8 @@ def empty(shape):
 def kept_bytes():
     """Bytes that wait in the pool."""
     return _kept
+
+
+def release(seconds):
+    """Give back what has waited for so many seconds, which are counted in whole ones."""
+    _release(time(NULL) - <time_t> seconds)

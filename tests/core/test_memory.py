@@ -1,9 +1,11 @@
 """The pool of memory for large temporary arrays."""
 
+import time
+
 import numpy as np
 import pytest
 
-from sklearn_sgp._core._memory import empty, kept_bytes
+from sklearn_sgp._core._memory import empty, kept_bytes, release
 
 LIMIT = 256 << 20
 
@@ -86,3 +88,16 @@ def test_small_arrays_are_numpys():
         array = empty(shape)
         assert array.shape == shape and array.dtype == np.float64
     assert kept_bytes() == kept
+
+
+def test_what_is_not_used_goes_back(full_of_odd_sizes):
+    """Memory that nobody has asked for in the last seconds is not kept."""
+    release(3600)
+    assert kept_bytes() > 0.99 * LIMIT
+    time.sleep(3.1)
+    array = empty((2**20,))
+    size = array.nbytes
+    del array
+    assert kept_bytes() == size
+    release(0)
+    assert kept_bytes() == 0

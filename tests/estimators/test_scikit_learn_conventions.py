@@ -66,7 +66,7 @@ def test_parameters_go_round(kind):
 
 @supervised
 def test_weights_are_routed(kind, toy):
-    """sample_weight goes through a pipeline and a cross-validation where it is asked for."""
+    """A pipeline and a cross-validation hand sample_weight on where it is asked for."""
     X, y = targets(kind, toy)
     weight = np.linspace(0.5, 2.0, len(X))
     with config_context(enable_metadata_routing=True):
@@ -78,7 +78,7 @@ def test_weights_are_routed(kind, toy):
         scaled = pipeline[0].transform(X)
         alone = kind(**SMALL).fit(scaled, y, sample_weight=weight)
         assert_array_equal(pipeline.predict(X), alone.predict(scaled))
-        scores = cross_validate(pipeline, X, y, cv=2, params={"sample_weight": weight})
+        scores = cross_validate(asks, X, y, cv=2, params={"sample_weight": weight})
         assert np.isfinite(scores["test_score"]).all()
 
 

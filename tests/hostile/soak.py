@@ -3,7 +3,8 @@
     python tests/hostile/soak.py --minutes 30
 
 Every turn fits an estimator, adds a batch, predicts and goes through a pickle. It ends with status
-1 if memory has grown by more than 5 MB after the first two minutes, or files or threads at all.
+1 if memory has grown by more than 5 MB after the first two minutes (and five turns of each
+estimator), or files or threads at all.
 """
 
 import argparse
@@ -100,7 +101,7 @@ def main():
             said = "{:.1f} MB, {} files, {} threads ({})".format(*now)
             print(f"{seconds:7.0f} s, {number + 1} turns: {said}", flush=True)
             told += 30.0
-        if warm is None and seconds > WARM_UP:
+        if warm is None and seconds > WARM_UP and number >= 5 * len(MODELS):
             gc.collect()
             warm = in_use()
         if seconds > 60.0 * options.minutes:
