@@ -116,7 +116,7 @@ def memory_of_methods(context):
     """Peak memory of fits and of methods that predict, with growing rows."""
     adapter, values, details = "ours/memory_of_methods", {}, {}
     rows = context.size((100_000, 1_000_000), (300,))
-    predicted = context.size((10_000, 50_000), (50, 100))
+    predicted = context.size((5_000, 20_000), (50, 100))
     (known,) = context.run(adapter, "names")
     for name in known["names"]:
         fits, methods = [], []

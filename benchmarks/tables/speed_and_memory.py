@@ -43,8 +43,8 @@ _IN_MEMORY = (
 _MEGABYTES = {
     "fit": "8 float32 columns in memory, peak beyond them: fit to 1,000,000 rows",
     "fit growth": "the same: beyond the fit to 100,000 rows",
-    "predictions 0": "the same: largest of the methods that predict, 10,000 rows",
-    "predictions 1": "the same: largest of the methods that predict, 50,000 rows",
+    "predictions 0": "the same: largest of the methods that predict, 5,000 rows",
+    "predictions 1": "the same: largest of the methods that predict, 20,000 rows",
 }
 
 SPEED_AND_MEMORY = [
