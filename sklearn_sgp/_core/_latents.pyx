@@ -22,6 +22,7 @@ cdef extern from "latents.h" nogil:
         void (*combine)(
             double *, const double *, const double *, ptrdiff_t, ptrdiff_t) noexcept nogil
     const sgp_latent_kernels *sgp_latents()
+    ptrdiff_t sgp_latent_work(ptrdiff_t)
 
 
 cdef int _check(
@@ -157,7 +158,7 @@ def expectations_vjp(
         raise ValueError("latent expectations: shapes do not agree")
     if n == 0 or m == 0 or Q == 0:
         return
-    b, u, w, work = np.empty(Q * m), np.empty(Q * m), np.empty(Q), np.empty(m)
+    b, u, w, work = np.empty(Q * m), np.empty(Q * m), np.empty(Q), np.empty(sgp_latent_work(m))
     if V is not None:
         V_ = &V[0]
     if Zt_ is not None:

@@ -7,6 +7,12 @@
 #define SKLEARN_SGP_LATENTS_H
 #include <stddef.h>
 
+/* Rows of W are filled up to whole vectors. */
+static inline ptrdiff_t sgp_latent_width(ptrdiff_t m) { return (m + 7) / 8 * 8; }
+
+/* Numbers that a reverse pass works in: W, the sums of its rows, and a row of a product. */
+static inline ptrdiff_t sgp_latent_work(ptrdiff_t m) { return (m + 2) * sgp_latent_width(m); }
+
 typedef struct {
     /* out[j] = scale * exp(-sum_q b[q, j]^2) */
     void (*first)(double *out, const double *b, double scale, ptrdiff_t m, ptrdiff_t Q);
@@ -17,7 +23,8 @@ typedef struct {
     double (*first_reverse)(double *u, double *work, const double *g, const double *b,
                             double scale, ptrdiff_t m, ptrdiff_t Q);
     /* With W = g * out and the sum over both triangles: u[q, i] = sum_j W[i, j] (b[q, i] + b[q, j]);
-       unless V is NULL, V[i, j] += W[i, j]; returns the sum of W. work holds m numbers. */
+       unless V is NULL, V[i, j] += W[i, j]; returns the sum of W. work holds
+       sgp_latent_work(m) numbers. */
     double (*second_reverse)(double *u, double *V, double *work, const double *g, const double *D,
                              const double *b, double scale, ptrdiff_t m, ptrdiff_t Q);
     /* out[c] = sum_k weight[k] A[k, c], always in the same order */

@@ -61,40 +61,50 @@ TARGET static double NAME(first_reverse)(double *restrict u, double *restrict wo
     return total;
 }
 
+/* t[j] = sum_i b[i] W[i, j], whole rows of W at a time: no sums over lanes, no short loops. */
+TARGET static void NAME(times)(double *restrict t, const double *restrict b,
+                               const double *restrict W, ptrdiff_t m, ptrdiff_t width) {
+    ptrdiff_t i = 0;
+    for (ptrdiff_t j = 0; j < width; ++j) t[j] = 0.0;
+    for (; i + 4 <= m; i += 4, W += 4 * width) {
+        const double *W1 = W + width, *W2 = W1 + width, *W3 = W2 + width;
+        const double b0 = b[i], b1 = b[i + 1], b2 = b[i + 2], b3 = b[i + 3];
+        for (ptrdiff_t j = 0; j < width; ++j)
+            t[j] += (b0 * W[j] + b1 * W1[j]) + (b2 * W2[j] + b3 * W3[j]);
+    }
+    for (; i < m; ++i, W += width) {
+        const double b0 = b[i];
+        for (ptrdiff_t j = 0; j < width; ++j) t[j] += b0 * W[j];
+    }
+}
+
 TARGET static double NAME(second_reverse)(double *restrict u, double *restrict V,
                                           double *restrict work, const double *restrict g,
                                           const double *restrict D, const double *restrict b,
                                           double scale, ptrdiff_t m, ptrdiff_t Q) {
-    double all = 0.0;
-    for (ptrdiff_t k = 0; k < Q * m; ++k) u[k] = 0.0;
+    const ptrdiff_t width = sgp_latent_width(m);
+    double all = 0.0, *restrict W = work, *restrict r = work + m * width, *restrict t = r + width;
     for (ptrdiff_t i = 0; i < m; ++i) {
-        double total = 0.0;
-        NAME(second_row)(work, D, b, scale, i, m, Q);
-        SGP_SUMS(total)
-        for (ptrdiff_t j = 0; j <= i; ++j) {
-            work[j] *= g[j];
-            total += work[j];
-        }
-        all += 2.0 * total - work[i];
+        double *restrict row = W + i * width;
+        NAME(second_row)(row, D, b, scale, i, m, Q);
+        for (ptrdiff_t j = 0; j <= i; ++j) row[j] *= g[j];
         if (V != NULL) {
-            for (ptrdiff_t j = 0; j <= i; ++j) V[j] += work[j];
+            for (ptrdiff_t j = 0; j <= i; ++j) V[j] += row[j];
             V += i + 1;
         }
-        for (ptrdiff_t q = 0; q < Q; ++q) {
-            const double *restrict bq = b + q * m;
-            double *restrict uq = u + q * m;
-            const double c = bq[i];
-            double sum = 0.0;
-            SGP_SUMS(sum)
-            for (ptrdiff_t j = 0; j < i; ++j) {
-                const double t = work[j] * (bq[j] + c);
-                sum += t;
-                uq[j] += t;
-            }
-            uq[i] += sum + 2.0 * work[i] * c;
-        }
+        for (ptrdiff_t j = 0; j < i; ++j) W[j * width + i] = row[j];
         g += i + 1;
         D += i + 1;
+    }
+    for (ptrdiff_t i = 0; i < m; ++i)
+        for (ptrdiff_t j = m; j < width; ++j) W[i * width + j] = 0.0;
+    for (ptrdiff_t j = 0; j < width; ++j) r[j] = 0.0;
+    for (ptrdiff_t i = 0; i < m; ++i)
+        for (ptrdiff_t j = 0; j < width; ++j) r[j] += W[i * width + j];
+    for (ptrdiff_t j = 0; j < m; ++j) all += r[j];
+    for (ptrdiff_t q = 0; q < Q; ++q, b += m, u += m) {
+        NAME(times)(t, b, W, m, width);
+        for (ptrdiff_t j = 0; j < m; ++j) u[j] = t[j] + r[j] * b[j];
     }
     return all;
 }

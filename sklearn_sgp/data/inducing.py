@@ -70,6 +70,19 @@ def distinct_rows(X, weight, n_inducing, rng):
     return rows, np.bincount(inverse.ravel(), weights=sample_weight, minlength=len(rows))
 
 
+def with_more_inducing(old, method, X, weight, n_inducing, kernel, scale, rng):
+    """Inducing inputs ``old``, and others besides; no more in all than distinct rows.
+
+    Parameters as in `choose_inducing`, and the inducing inputs of an earlier fit (k, d).
+    """
+    candidates, mass = distinct_rows(X, weight, n_inducing, rng)
+    count, new = min(n_inducing, len(candidates)) - len(old), is_new(candidates, old)
+    if count <= 0 or not new.any():
+        return old
+    more = choose_inducing(method, candidates[new], mass[new], count, kernel, scale, rng)
+    return np.vstack([old, more])
+
+
 def new_inducing_inputs(method, rows, Z, count, kernel, scale, rng):
     """Up to ``count`` inducing inputs among the rows that are not inducing inputs yet.
 

@@ -10,7 +10,7 @@ from .._linalg import NotPositiveDefiniteError
 from .._warnings import warn_caller
 from ..data.categories import PLAIN_COLUMNS, InputColumns
 from ..data.checks import check_variance
-from ..data.inducing import choose_inducing, distinct_rows, given_inducing, is_new
+from ..data.inducing import choose_inducing, given_inducing, with_more_inducing
 from ..data.rows import column_mean_std
 from ..kernels._compile import compile_without_noise
 from ..kernels._defaults import (
@@ -252,20 +252,12 @@ def _inducing_inputs(rows, choices, parameters, std, rng, choose, previous=None)
     if old is not None and len(old) <= n_inducing:
         if choose is not None or len(old) == n_inducing:
             return old
-        return np.vstack([old, _more(old, rows, method, n_inducing, kernel, scale, rng)])
+        of_rows = rows.X, rows.observations
+        return with_more_inducing(old, method, *of_rows, n_inducing, kernel, scale, rng)
     if choose is not None:
         least_noise = float(np.min(parameters.noise_variance))
         return choose(rows, kernel, least_noise, scale, rng)
     return choose_inducing(method, rows.X, rows.observations, n_inducing, kernel, scale, rng)
-
-
-def _more(old, rows, method, n_inducing, kernel, scale, rng):
-    """Inducing inputs besides those of an earlier fit, no more in all than distinct rows."""
-    candidates, mass = distinct_rows(rows.X, rows.observations, n_inducing, rng)
-    count, new = min(n_inducing, len(candidates)) - len(old), is_new(candidates, old)
-    if count <= 0 or not new.any():
-        return old[:0]
-    return choose_inducing(method, candidates[new], mass[new], count, kernel, scale, rng)
 
 
 def random_starts(problem):

@@ -111,7 +111,7 @@ _LATENT = {
     "normalize": [False],
     "n_starts": [2],
 }
-_NOT_LATENT = {"categorical_features", "warm_start", "n_restarts_optimizer"}
+_NOT_LATENT = {"categorical_features", "n_restarts_optimizer"}
 
 PARAMETERS = {
     "SVGPRegressor": _SHARED | _BATCHES | _NUMBERS | _COUNTS | {"n_latent": [1, 2]},

@@ -101,6 +101,9 @@ class BayesianGPLVM(LatentPredictions, LatentModel):
         Smallest value added to the diagonal of the inducing inputs' covariance, relative to its
         mean. It is raised tenfold, with a warning, while the sum is not positive definite.
 
+    warm_start : bool, default=False
+        Whether ``fit`` starts from the parameters that the last fit learned.
+
     n_jobs : int, default=None
         Number of parallel jobs over groups of rows. None means as many threads as BLAS would use. A
         backend of ``joblib.parallel_config`` is respected.
@@ -241,6 +244,7 @@ class BayesianGPLVM(LatentPredictions, LatentModel):
             "learning_rate",
             "natural_step",
             "jitter",
+            "warm_start",
             "n_jobs",
             "random_state",
             "verbose",
@@ -278,6 +282,7 @@ class BayesianGPLVM(LatentPredictions, LatentModel):
         learning_rate=0.001,
         natural_step=0.1,
         jitter=1e-6,
+        warm_start=False,
         n_jobs=None,
         random_state=None,
         verbose=0,
@@ -303,6 +308,7 @@ class BayesianGPLVM(LatentPredictions, LatentModel):
         self.learning_rate = learning_rate
         self.natural_step = natural_step
         self.jitter = jitter
+        self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -331,7 +337,7 @@ class BayesianGPLVM(LatentPredictions, LatentModel):
             If Y or a parameter is not valid. The estimator is then as before.
         """
         clock = Clock(self.max_time)
-        self._learn_table(self._validated_table(Y, reset=True), clock, FitProgress(self, Y, y))
+        self._learn_anew(Y, clock, FitProgress(self, Y, y))
         return self
 
     @transactional
@@ -366,8 +372,7 @@ class BayesianGPLVM(LatentPredictions, LatentModel):
         """
         clock = Clock(self.max_time)
         if not hasattr(self, "_result"):
-            table = self._validated_table(Y, reset=True)
-            self._learn_table(table, clock, FitProgress(self, Y, y))
+            self._learn_anew(Y, clock, FitProgress(self, Y, y))
             return self
         self._check_same_parameters()
         self._learn_batch(self._validated_rows(Y, reset=False), clock)

@@ -14,6 +14,7 @@ from ...latents.learning.new_columns import joined_columns
 from ...latents.learning.partial_fit import add_rows
 from ...latents.learning.problem import LatentChoices, LatentProblem, LatentTrace
 from ...latents.learning.solver import learn, snapshot
+from ...latents.learning.starts import Earlier
 from ...latents.table import Columns, Scaling, Table
 from ..base import BaseSparseGP
 
@@ -104,10 +105,20 @@ class LatentModel(BaseSparseGP):
 
     # ---- Learning
 
-    def _learn_table(self, table, clock, progress):
+    def _learn_anew(self, Y, clock, progress):
+        """Learn from rows as they came, from where an earlier fit ended if the user says so."""
+        before = getattr(self, "_columns", None) if self.warm_start else None
+        table, earlier = self._validated_table(Y, reset=True), None
+        if before is not None and np.array_equal(before.varying, self._columns.varying):
+            earlier = Earlier(self._result, self._start.inducing)
+            earlier = earlier if earlier.result.q.mean.shape[1] == self.n_components else None
+        self._learn_table(table, clock, progress, earlier)
+
+    def _learn_table(self, table, clock, progress, earlier):
         progress.begin()
         trace = LatentTrace(clock)
-        problem = LatentProblem(table, self._choices(), self._settings(), trace, self._rng())
+        given = self._choices(), self._settings(), trace, self._rng()
+        problem = LatentProblem(table, *given, earlier)
 
         def on_iteration(trace, parameters_now):
             if self.verbose:

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-from ...data.inducing import choose_inducing, given_inducing
+from ...data.inducing import choose_inducing, given_inducing, with_more_inducing
 from ...data.rows import random_index
+from ...fitting.fingerprints import fingerprint
 from ...fitting.problem import Settings
 from ...kernels._compile import compile_without_noise
 from ...kernels._length_scales import input_scales
@@ -16,7 +17,7 @@ from ...optimize.parameters import Group, Parameters, ParameterSpace
 from ...optimize.progress import Trace
 from ..passes import LatentInputs
 from ..table import Table
-from .starts import PrincipalComponents, starting_inputs
+from .starts import Earlier, PrincipalComponents, starting_inputs
 
 # The default kernel's bounds: with a larger variance and longer scales every function is nearly
 # linear, and L-BFGS from principal components stays there (oil flow: 174 errors instead of 1).
@@ -28,6 +29,8 @@ _START_VARIANCE = 0.5
 # of it on noisy tables, and the fit falls back to noise alone once the noise is free.
 _NOISE_SHARE, _NOISE_LIMITS = 0.5, (0.01, 0.5)
 _LOG_VARIANCE_BOUNDS = (-20.0, 5.0)
+# Of the time left, for latent inputs under the model of an earlier fit.
+_EARLIER_SHARE = 0.1
 # Units of the kernel's and noise's logarithms, over the root of the number of values, and of log
 # variances.
 _HYPER_UNIT, _LOG_VARIANCE_UNIT = 10.0, 2.0
@@ -75,6 +78,8 @@ class LatentProblem:
     settings : Settings
     trace : LatentTrace
     rng : numpy.random.RandomState
+    earlier : Earlier or None
+        A fit of the same columns, which the first start goes on from.
     """
 
     table: Table
@@ -82,6 +87,7 @@ class LatentProblem:
     settings: Settings
     trace: LatentTrace = field(repr=False)
     rng: np.random.RandomState = field(repr=False)
+    earlier: Earlier | None = None
 
 
 @dataclass(frozen=True)
@@ -97,12 +103,18 @@ class LatentStart:
     space : ParameterSpace
     adam : Adam or None
         Of later batches of `partial_fit`.
+    inducing : object
+        Fingerprint of how inducing inputs were asked for.
+    holds_noise : bool
+        Whether the noise is a guess, which is held until the map has found its form.
     """
 
     kernel: object
     parameters: Parameters
     space: ParameterSpace
     adam: object = None
+    inducing: object = None
+    holds_noise: bool = True
 
 
 def default_kernel(components):
@@ -137,8 +149,13 @@ def start_at(problem, table, attempt=0):
     """
     choices, rng = problem.choices, problem.rng
     Q, P = choices.n_components, table.Y.shape[1]
+    earlier = None if attempt else problem.earlier
     components = PrincipalComponents.fit(table, Q, rng)
-    q = starting_inputs(components, table, _START_VARIANCE)
+    if earlier is None:
+        q = starting_inputs(components, table, _START_VARIANCE)
+    else:
+        seconds = _EARLIER_SHARE * problem.trace.clock.left()
+        q = earlier.inputs(table, problem.settings.n_jobs, seconds)
     if attempt:
         q = _disturbed(q, rng)
     kernel = default_kernel(components) if choices.kernel is None else choices.kernel
@@ -158,20 +175,34 @@ def start_at(problem, table, attempt=0):
     values = {"theta": theta, "log_noise": np.log(noise)}
     values |= {"mean": q.mean, "log_variance": np.log(q.variance)}
     parameters = Parameters(expression, values)
-    scale = input_scales(parameters.kernel, np.ones(Q))
-    if isinstance(choices.inducing, str):
-        Z = choose_inducing(
-            choices.inducing, q.mean, None, choices.n_inducing, parameters.kernel, scale, rng
-        )
-    else:
-        Z = given_inducing(choices.inducing, Q)
     groups = [Group("theta", theta_bounds)]
     if noise_bounds is not None:
         groups.append(Group("log_noise", np.log(noise_bounds)))
+    if earlier is not None:
+        parameters = earlier.learned(parameters, ParameterSpace(tuple(groups)))
+    Z = _inducing_inputs(choices, q, parameters.kernel, rng, earlier)
     if choices.optimize_inducing:
         groups.append(Group("Z", None))
     groups += [Group("mean", None), Group("log_variance", log_variance_bounds(q))]
-    return LatentStart(kernel, parameters.with_values(Z=Z), ParameterSpace(tuple(groups)))
+    return LatentStart(
+        kernel,
+        parameters.with_values(Z=Z),
+        ParameterSpace(tuple(groups)),
+        inducing=fingerprint(choices.inducing),
+        holds_noise=earlier is None,
+    )
+
+
+def _inducing_inputs(choices, q, kernel, rng, earlier):
+    """Inducing inputs as given or chosen; those of an earlier fit that was asked for the same."""
+    method, count = choices.inducing, choices.n_inducing
+    old = None if earlier is None else earlier.inducing_inputs(method)
+    if not isinstance(method, str):
+        return given_inducing(method, choices.n_components) if old is None else old
+    how = q.mean, None, count, kernel, input_scales(kernel, np.ones(q.mean.shape[1])), rng
+    if old is None or len(old) > count:
+        return choose_inducing(method, *how)
+    return with_more_inducing(old, method, *how)
 
 
 def _noise(whites, choices, P, components):

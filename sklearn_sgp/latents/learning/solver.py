@@ -208,7 +208,7 @@ def _rounds(problem, start, table, seconds):
     space = in_units(free_space(start, settings), table.counts()[0].sum())
     plateau, size, before = settings.plateau(len(table)), _ROUND, -np.inf
     held = min(_HELD_ROUNDS * _ROUND, int(_HELD_SHARE * settings.max_iter))
-    held = held if space.learns("log_noise") else 0
+    held = held if start.holds_noise and space.learns("log_noise") else 0
     while n_iter < settings.max_iter:
         delta = settings.prior(parameters).delta
         is_held = n_iter < held

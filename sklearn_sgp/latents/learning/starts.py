@@ -1,9 +1,14 @@
-"""Where q(x) starts: probabilistic principal components, which allow for missing entries."""
+"""Where q(x) starts: probabilistic principal components, or the map of an earlier fit."""
+
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import eigh
 
+from ...fitting.fingerprints import fingerprint, structure
 from ..passes import LatentInputs
+from ..row_posteriors import find_inputs
+from .result import ROW_ITERATIONS, ROW_TOL, LatentResult
 
 _EM_ITERATIONS = 50
 _EM_TOL = 1e-4
@@ -99,3 +104,54 @@ def starting_inputs(components, table, variance):
     scale = mean.std(axis=0)
     mean = mean / np.where(scale > 1e-10, scale, 1.0)
     return LatentInputs(mean, np.full(mean.shape, float(variance)))
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """An earlier fit of the same columns, which a warm start goes on from.
+
+    Parameters
+    ----------
+    result : LatentResult
+    inducing : object
+        Fingerprint of how inducing inputs were asked for.
+    """
+
+    result: LatentResult
+    inducing: object
+
+    def inputs(self, table, n_jobs, seconds):
+        """q(x) of rows, old or new, under the model as it was learned.
+
+        Returns
+        -------
+        q : LatentInputs
+        """
+        q, _ = find_inputs(
+            self.result.model,
+            replace(table, scaling=self.result.scaling),
+            candidates=self.result.candidates,
+            max_iter=ROW_ITERATIONS,
+            tol=ROW_TOL,
+            n_jobs=n_jobs,
+            seconds=seconds,
+        )
+        return q
+
+    def learned(self, parameters, space):
+        """The parameters with learned kernel and noise, where these mean the same and are free."""
+        old = self.result.parameters
+        kernels = (one.kernel.sklearn_kernel for one in (old, parameters))
+        same = "theta" if len({structure(kernel) for kernel in kernels}) == 1 else None
+        values = {
+            name: old.values[name]
+            for name in (same, "log_noise")
+            if name is not None
+            and space.learns(name)
+            and np.shape(old.values[name]) == np.shape(parameters.values[name])
+        }
+        return space.clipped(parameters.with_values(**values))
+
+    def inducing_inputs(self, inducing):
+        """Learned inducing inputs if they were asked for in the same way, or None."""
+        return self.result.parameters.Z if self.inducing == fingerprint(inducing) else None
