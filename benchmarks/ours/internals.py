@@ -33,9 +33,13 @@ from sklearn_sgp.gp.coordinates import (
     rounding_amplification,
 )
 from sklearn_sgp.gp.jitter import factorise_with_jitter
+from sklearn_sgp.gp.prior import Prior
 from sklearn_sgp.kernels import compile_kernel
 from sklearn_sgp.objectives.collapsed import collapsed_bound
-from sklearn_sgp.objectives.several_outputs.bound import coregionalised_bound
+from sklearn_sgp.objectives.several_outputs.bound import (
+    coregionalised_bound,
+    optimal_coregionalised,
+)
 from sklearn_sgp.optimize.parameters import Parameters
 from sklearn_sgp.optimize.progress import Clock
 from sklearn_sgp.partitions.partition import Blocks
@@ -249,6 +253,19 @@ def block_pass(model, X=None, y=None):
 def one_blas_thread(n_jobs):
     """Context in which BLAS has one thread, for one job too."""
     return single_blas_thread() if n_jobs == 1 else one_blas_thread_each(n_jobs)
+
+
+def known_outputs(X, y, m, mixing, noise_variance):
+    """q(u) of outputs whose mixing (t, Q), kernel of length scale 1, and noise are known.
+
+    Inducing inputs are an even grid of one column.
+    """
+    expression, t = compile_kernel(RBF(), np.zeros(1)), y.shape[1]
+    prior = Prior.build(
+        expression.bind(expression.theta), np.linspace(X.min(), X.max(), m)[:, None], _DELTA
+    )
+    rows = Rows(X, y, None, np.zeros(t), np.ones(t))
+    return optimal_coregionalised(prior, rows, mixing, np.full(t, noise_variance))[0]
 
 
 def bound_of_outputs(X, y, m, mixing):

@@ -42,11 +42,14 @@ def _jura(data, toy):
 
 
 def drawn(split, toy):
-    """Four outputs that mix two functions of one column: inputs (n, 1) and outputs (n, 4)."""
+    """Four outputs that mix two functions of one column.
+
+    Returns inputs (n, 1), functions (n, 2), their weights in the outputs (4, 2), and the generator.
+    """
     rng, n, length = np.random.default_rng(split), 600 if toy else 20_000, 10.0 if toy else 100.0
     x = np.sort(rng.uniform(0.0, length, n))
     g = np.column_stack([_waves(rng, x), _waves(rng, x)])
-    return x[:, None], g @ rng.standard_normal((4, 2)).T, rng
+    return x[:, None], g, rng.standard_normal((4, 2)), rng
 
 
 def _waves(rng, x, count=2000, at_once=200):
@@ -60,12 +63,21 @@ def _waves(rng, x, count=2000, at_once=200):
 
 
 def outputs_single(data, split, toy):
-    """60 % of the targets are missing, each by itself."""
+    """60 % of the targets are missing, each by itself.
+
+    An output then has 80 rows for each length scale. With n rows for d degrees of freedom what it
+    does not know of its function is d / n of the noise variance, so that nobody can gain more than
+    log(1 + d / n) / 2 nats by the other outputs: 0.01 here, 0.5 only with fewer rows than d.
+    """
     return _with_missing("outputs_single", split, toy, lambda rng, x: rng.random((len(x), 4)) < 0.6)
 
 
 def outputs_stretches(data, split, toy):
-    """Each output is missing in 12 of 20 stretches of the column, other ones for each."""
+    """Each output is missing in 12 of 20 stretches of the column, other ones for each.
+
+    As a station that is silent for days: five length scales, of which the output itself says
+    nothing.
+    """
 
     def missing(rng, x):
         stretch = np.minimum((_STRETCHES * x / x.max()).astype(int), _STRETCHES - 1)
@@ -77,7 +89,8 @@ def outputs_stretches(data, split, toy):
 
 
 def _with_missing(name, split, toy, missing):
-    X, f, rng = drawn(split, toy)
+    X, g, mixing, rng = drawn(split, toy)
+    f = g @ mixing.T
     y = f + NOISE_STD * rng.standard_normal(f.shape)
     gone = missing(rng, X[:, 0])
     known = ~gone.all(axis=1)  # nothing can be said of the other rows, together or alone

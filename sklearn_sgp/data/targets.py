@@ -152,6 +152,10 @@ class Targets:
             mean, scale = np.array([(one.mean[0], one.scale[0]) for one in parts]).T
         return cls(ndim, mean, scale, observed=_observed(y, weight))
 
+    def moved(self, means):
+        """With means that are further by these, (t,), in units of the targets as scaled."""
+        return replace(self, mean=self.mean + self.scale * means)
+
     def with_scale_of_constants(self, y):
         """With the size of a target that has not varied yet as its scale.
 

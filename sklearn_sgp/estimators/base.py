@@ -110,6 +110,7 @@ class BaseSparseGP(SavedWithVersion, InputValidation, CallbackSupportMixin, Base
     """
 
     n_latent = None  # where it is no parameter
+    _learns_means = False  # of outputs that mix latent functions
     _ties_length_scales = False  # those of the default kernel
     n_restarts_optimizer = 0  # where it is no parameter
     _fixed_after_fit = FIXED_AFTER_FIT
@@ -137,6 +138,7 @@ class BaseSparseGP(SavedWithVersion, InputValidation, CallbackSupportMixin, Base
             tries=self._default_kernels(),
             columns=self._input_columns(),
             n_latent=self.n_latent,
+            learns_means=self._learns_means,
         )
 
     def _learn(self, data, progress, clock, learner, *, labels=None):

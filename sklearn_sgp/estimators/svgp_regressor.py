@@ -280,6 +280,10 @@ class SVGPRegressor(
 
     _ties_length_scales = True
 
+    @property
+    def _learns_means(self):
+        return self.n_latent is not None and self.normalize_y is True
+
     def _default_kernels(self):
         return "one" if self.optimizer == "adam" else "smooth"
 

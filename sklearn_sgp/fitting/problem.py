@@ -204,6 +204,13 @@ class FitResult:
         """Itself: what learners return has a `FitResult` of this name, and ``interrupted``."""
         return self
 
+    def without(self, name):
+        """The same less a group of parameters, which others hold from now on."""
+        start, parameters = self.start, self.parameters.without(name)
+        begun = start.parameters.without(name)
+        start = replace(start, parameters=begun, space=start.space.without(name))
+        return replace(self, start=start, parameters=parameters)
+
     def with_noise(self, noise, constant=None):
         """The same with noise of each row, its constant or another one added to the bound."""
         constant = noise.constant if constant is None else constant

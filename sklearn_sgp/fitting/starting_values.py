@@ -64,6 +64,7 @@ class Choices:
     tries: str = "one"
     columns: InputColumns = PLAIN_COLUMNS
     n_latent: int | None = None
+    learns_means: bool = False
 
 
 def start(rows, choices, likelihood, rng, previous=None, choose=None):
@@ -138,6 +139,8 @@ def _start_with(kernel, rows, choices, likelihood, previous, center, std, induci
         values["likelihood"] = likelihood.theta
     if choices.n_latent is not None:
         values["mixing"] = starting_mixing(rows, choices.n_latent)
+        if choices.learns_means and np.isnan(rows.y).any():
+            values["means"] = np.zeros(rows.y.shape[1])
     bounds = {"theta": theta_bounds, "likelihood": likelihood.theta_bounds}
     if noise_bounds is not None:
         bounds["log_noise"] = np.log(noise_bounds)
@@ -154,7 +157,7 @@ def _start_with(kernel, rows, choices, likelihood, previous, center, std, induci
             "learned by finite differences and the inducing inputs stay where they start.",
         )
     space = ParameterSpace(
-        tuple(_groups(choices, expression, likelihood, theta_bounds, noise_bounds, std)),
+        tuple(_groups(choices, parameters, likelihood, theta_bounds, noise_bounds, std)),
         _prior(choices, expression, std),
     )
     default = ("theta",) if choices.kernel is None else ()
@@ -182,8 +185,9 @@ def _ties(expression, std):
     return TiedLengthScales(np.log(std), tuple(places), _TIES)
 
 
-def _groups(choices, expression, likelihood, theta_bounds, noise_bounds, std):
+def _groups(choices, parameters, likelihood, theta_bounds, noise_bounds, std):
     """The groups that are learned, in the order of the vector."""
+    expression = parameters.expression
     yield Group("theta", theta_bounds)
     if noise_bounds is not None:
         yield Group("log_noise", np.log(noise_bounds))
@@ -191,6 +195,8 @@ def _groups(choices, expression, likelihood, theta_bounds, noise_bounds, std):
         yield Group("likelihood", likelihood.theta_bounds)
     if choices.n_latent is not None:
         yield Group("mixing", None)
+    if parameters.means is not None:
+        yield Group("means", None)
     if choices.optimize_inducing and expression.differentiable_inputs:
         yield Group("Z", None, starting_length_scale(std), expression.held_columns)
 

@@ -9,6 +9,7 @@ a `Group` with bounds and units where it is learned, and an entry in the objecti
                  or one for each output, shape (t,)
     likelihood   the likelihood's own parameters, where it has any
     mixing       weights of latent functions in outputs, where they are mixed, shape (t, Q)
+    means        of mixed outputs that have gaps, in units of the scaled targets, shape (t,)
     Z            inducing inputs, in units of X
 """
 
@@ -38,6 +39,11 @@ class Parameters:
         """These parameters with new values for some groups."""
         return Parameters(self.expression, {**self.values, **values})
 
+    def without(self, name):
+        """These parameters less one group."""
+        values = {key: value for key, value in self.values.items() if key != name}
+        return Parameters(self.expression, values)
+
     @property
     def theta(self):
         """Log parameters of the kernel, shape (n_theta,)."""
@@ -61,6 +67,11 @@ class Parameters:
     def mixing(self):
         """Weights of latent functions in outputs, shape (t, Q); None where nothing is mixed."""
         return self.values.get("mixing")
+
+    @property
+    def means(self):
+        """What is taken off the scaled targets, shape (t,); None where nothing is."""
+        return self.values.get("means")
 
     @property
     def kernel(self):
@@ -168,6 +179,10 @@ class ParameterSpace:
     def only(self, name):
         """The space where nothing else is free."""
         return replace(self, groups=tuple(group for group in self.groups if group.name == name))
+
+    def without(self, name):
+        """The space where one group is not free."""
+        return replace(self, groups=tuple(group for group in self.groups if group.name != name))
 
     def with_group(self, name, **changes):
         """The space with bounds or unit of one group replaced; as it is where that is fixed."""

@@ -1,5 +1,7 @@
 """The bound of mixed latent functions: dense definition, identities, gradients by differences."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -97,6 +99,26 @@ def test_all_gradients(rng, missing, weighted):
     expected = [(value(x + e) - value(x - e)) / 2e-5 for e in eye]
     gradient = SPACE.pack_gradient(bound(parameters, rows)[1])
     assert_allclose(gradient, expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_means_are_taken_off_the_targets(rng, missing):
+    """The bound is that of rows less them, and its derivative that by differences."""
+    rows = rows_of(rng, missing, True)
+    parameters = parameters_of(rng, rng.uniform(-2.0, 2.0, (7, 2)))
+    means = rng.standard_normal(T)
+    with_means = parameters.with_values(means=means)
+    value, gradient = bound(with_means, rows)
+    less = replace(rows, y_mean=rows.y_mean + means * rows.y_scale)
+    assert_allclose(value, dense(parameters, less), rtol=1e-10)
+    eye = 1e-5 * np.eye(T)
+    expected = [
+        (bound(with_means.with_values(means=means + e), rows)[0] - value) / 1e-5 for e in eye
+    ]
+    assert_allclose(gradient["means"], expected, rtol=1e-3)
+    plain, own = bound(parameters, rows), bound(parameters.with_values(means=np.zeros(T)), rows)
+    assert plain[0] == own[0]
+    assert_allclose(own[1]["means"], plain[1]["means"])
 
 
 def test_one_noise_variance_for_all_outputs(rng):

@@ -114,7 +114,16 @@ class MixedOutputs:
                 "it larger (init_size of fit), or begin with rows that have this output."
             )
         targets = Targets.fit_observed(columns, weight, self.normalize_y, y.ndim)
+        if self._learns_means and self.warm_start and np.isnan(columns).any():
+            targets = self._with_learned_means(targets)
         return Encoded(X, columns, weight, targets, self._given_likelihood(), n_samples)
+
+    def _with_learned_means(self, targets):
+        """Return the targets with the means of an earlier fit, where it has these outputs."""
+        before = getattr(self, "_targets", None)
+        if before is None or before.observed is None or before.mean.shape != targets.mean.shape:
+            return targets
+        return replace(targets, mean=before.mean)
 
     def _inference(self, likelihood, n_outputs):
         if self.n_latent is None:
@@ -131,6 +140,9 @@ class MixedOutputs:
         return settings if self.n_latent is None else replace(settings, optimizer=None)
 
     def _fitted_attributes(self, found, targets, weight):
+        means = found.result.parameters.means
+        if means is not None:  # from now on they belong to the targets
+            found, targets = found.without("means"), targets.moved(means)
         attributes = super()._fitted_attributes(found, targets, weight)
         if isinstance(self.kernel, list):
             attributes["kernel_"] = _terms(attributes["kernel_"], self._n_kernels)

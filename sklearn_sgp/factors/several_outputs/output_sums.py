@@ -39,18 +39,21 @@ def outputs_by_rows(y):
 class OutputSums:
     """Weighted sums over the rows of each output; a is inv(L) K(Z, x), of all kernels (K m,).
 
-    gram (g, K m, K m), for each pattern sum w a a^T; cross = sum w a y^T (K m, t); targets = sum
-    w y^2 and count = sum w, both (t,); diagonal = sum w k(x, x) (t, K).
+    gram (g, K m, K m), for each pattern sum w a a^T; cross = sum w a y^T (K m, t), and level = sum
+    w a there, too; targets = sum w y^2, first = sum w y and count = sum w, all (t,); diagonal = sum
+    w k(x, x) (t, K).
     """
 
     gram: np.ndarray
     cross: np.ndarray
+    level: np.ndarray
     targets: np.ndarray
+    first: np.ndarray
     diagonal: np.ndarray
     count: np.ndarray
 
     def __iadd__(self, other):
-        for name in ("gram", "cross", "targets", "diagonal", "count"):
+        for name in ("gram", "cross", "level", "targets", "first", "diagonal", "count"):
             getattr(self, name)[...] += getattr(other, name)
         return self
 
@@ -147,6 +150,8 @@ def _sum_group(group, kept, kernels, Z, L_inv, patterns):
     total = OutputSums(
         np.zeros((len(patterns), size, size)),
         np.zeros((size, t)),
+        np.zeros((size, t)),
+        np.zeros(t),
         np.zeros(t),
         np.zeros((t, len(kernels))),
         np.zeros(t),
@@ -158,7 +163,10 @@ def _sum_group(group, kept, kernels, Z, L_inv, patterns):
         for own, gram in zip(patterns, total.gram, strict=True):
             la.syrk(_of_rows(A, observed[:, own[0]]), gram, 1.0, 1.0)
         la.gemm(A, y, total.cross, False, False, 1.0, 1.0)
+        root = 1.0 if piece.root_weight is None else piece.root_weight[:, None]
+        la.gemm(A, np.ascontiguousarray(observed * root), total.level, False, False, 1.0, 1.0)
         total.targets += (y * y).sum(axis=0)
+        total.first += (root * y).sum(axis=0)
         for k, kernel in enumerate(kernels):
             total.diagonal[:, k] += (weight * kernel.diag(piece.X)) @ observed
         total.count += weight @ observed

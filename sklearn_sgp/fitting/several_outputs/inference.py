@@ -8,6 +8,7 @@ from ...objectives.several_outputs.bound import (
     coregionalised_value,
     noise_of_outputs,
     optimal_coregionalised,
+    without_means,
 )
 from ..inference import Added, ConjugateInference, in_measured_units
 
@@ -85,5 +86,5 @@ class CoregionalisedInference:
 
 
 def _optimal(priors, parameters, rows, n_jobs):
-    s2 = noise_of_outputs(parameters)
+    s2, rows = noise_of_outputs(parameters), without_means(rows, parameters)
     return optimal_coregionalised(priors, rows, parameters.mixing, s2, n_jobs)

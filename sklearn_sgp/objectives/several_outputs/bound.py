@@ -3,6 +3,8 @@
 docs/theory.md, eqs. 63 to 65; in nats, for targets as scaled. Targets that are NaN are not there.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..._linalg import NotPositiveDefiniteError, sandwich
@@ -70,7 +72,7 @@ def coregionalised_bound(parameters, rows, deltas, *, patterns, with_inputs=True
     Parameters
     ----------
     parameters : Parameters
-        With "mixing".
+        With "mixing", and with "means" where these are taken off the targets.
     rows : Rows
     deltas : float or tuple of float
         Jitter in units of the kernel that all latent functions share, or of each one's own: a term
@@ -92,6 +94,7 @@ def coregionalised_bound(parameters, rows, deltas, *, patterns, with_inputs=True
     """
     kernel, Z, deltas = parameters.kernel, parameters.Z, np.atleast_1d(deltas)
     s2, W = noise_of_outputs(parameters), parameters.mixing
+    rows = without_means(rows, parameters)
     kernels = zip(kernel.terms(len(deltas)), deltas, strict=True)
     priors = tuple(Prior.build(one, Z, delta) for one, delta in kernels)
     pieces = Pieces.of_rows(rows, len(priors) * len(Z), n_jobs)
@@ -117,8 +120,15 @@ def coregionalised_bound(parameters, rows, deltas, *, patterns, with_inputs=True
         theta=theta,
         log_noise=noise_gradient(parameters.noise_variance, log_noise),
         mixing=mixing,
+        means=(sums.first - (W * q.fits(sums.level)).sum(axis=1)) / s2,
         Z=grad_Z,
     )
+
+
+def without_means(rows, parameters):
+    """The rows, less the means of the outputs where the parameters have any."""
+    means = parameters.means
+    return rows if means is None else replace(rows, y_mean=rows.y_mean + rows.y_scale * means)
 
 
 def sums_cotangent(q, sums, scalars, patterns, noise_variance):
