@@ -12,8 +12,8 @@ import numpy as np
 
 from ..data.clusters import short_path
 from ..data.rows import ConditionedRows, in_parts
-from .neighbours import NearGroups
-from .partition import Blocks, OrderedPartition
+from .neighbours import NearestCells, NearGroups
+from .partition import Blocks, KMeansTree, OrderedPartition
 
 # Test rows of a cell are conditioned on so many times as many rows as a group of training rows.
 _AROUND = 2
@@ -200,6 +200,9 @@ class NeighboursChoice:
         groups = Blocks(rows, partition.fit(rows.X, rng))
         size = max(1, round(choice.block_size / self.group_size))
         centres = _centres(groups, scale)
+        if isinstance(partition, KMeansTree):
+            partition = NearestCells.around(rows.X, centres, scale)
+            centres = partition.centres
         layout = Neighbours(self.n_neighbors, self.group_size, scale, centres, self.n_jobs)
         blocks = ConditionedBlocks(groups, [], _edges(0, len(groups), size), layout)
         blocks.before = layout.found_before(blocks, rng)

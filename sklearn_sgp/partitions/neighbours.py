@@ -1,4 +1,4 @@
-"""Near rows: those that come earlier in an order, and those around any place.
+"""Near rows: those that come earlier in an order, those around any place, and cells around centres.
 
 Searches for thousands of places go over the centres of groups of rows, and then among the rows of
 the nearest groups: that takes a third of the time, and what is found lies 0 to 2 percent further
@@ -7,15 +7,18 @@ away than the very nearest rows.
 
 import numpy as np
 
-from .._core._neighbours import nearest_groups, rows_near_places
+from .._core._neighbours import move_centres, nearest_groups, rows_near_places
 from .._parallel import resolved_jobs
+from ..data.clusters import nearest
 
 # The nearest rows are looked for in the nearest groups that hold so many times as many.
 _SPARE = 8
 # Up to so many groups all distances cost less than a search: 1,000 of 9 columns take 4 ms.
 _FEW_GROUPS = 2048
-# Centres whose neighbours are searched for at once.
-_CENTRES = 4096
+# Centres whose neighbours are searched for at once, and rows whose cells are.
+_CENTRES, _ROWS = 4096, 1 << 16
+# Centres of cells are moved so many times, where that takes at most so many products: a second.
+_MOVES, _MOST_PRODUCTS = 2, 1 << 31
 
 
 def nearest_rows(points, places, count, n_jobs=None):
@@ -133,3 +136,51 @@ class NearGroups:
         rows_near_places(self.points, self.starts, places, near, ends, enough, rows, counts)
         rows = np.where(rows < 0, len(self.points), np.append(self.order, 0)[rows])
         return np.sort(rows, axis=1), counts
+
+
+class NearestCells:
+    """The cell of a test row is the one with the nearest centre.
+
+    A tree goes down by its nearest branches, which need not lead to the nearest cell. What is known
+    of a row is what lies around the centre of its cell: of 4,000 rows of 16 columns a tree puts one
+    of four elsewhere, and 10 % of them are given a wrong class, otherwise 5 %.
+
+    Parameters
+    ----------
+    centres : ndarray of shape (n_cells, d)
+        In units of ``scale``.
+    scale : ndarray of shape (d,) or Units
+    """
+
+    def __init__(self, centres, scale):
+        self.centres, self.scale = centres, scale
+
+    @classmethod
+    def around(cls, X, centres, scale):
+        """Around some centres, which iterations of k-means move where rows are not too many.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, d)
+            Training inputs.
+        centres : ndarray of shape (n_cells, d)
+            In units of ``scale``.
+        scale : ndarray of shape (d,) or Units
+        """
+        if _MOVES * X.size * len(centres) <= _MOST_PRODUCTS:
+            points = np.ascontiguousarray(np.asarray(X, dtype=np.float64) / scale)
+            centres = np.array(centres)
+            move_centres(points, np.ones(len(points)), centres, _MOVES, 0.0)
+        return cls(centres, scale)
+
+    def assign(self, X):
+        """Numbers of the cells, as those of `partition`."""
+        cells = np.empty(len(X), dtype=np.intp)
+        for lo in range(0, len(X), _ROWS):
+            some = slice(lo, lo + _ROWS)
+            cells[some] = nearest(np.asarray(X[some], dtype=np.float64) / self.scale, self.centres)
+        return cells
+
+    def joined_by(self, X):
+        """As that of `partition`: the cells stay where they are."""
+        return self, self.assign(X)

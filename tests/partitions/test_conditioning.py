@@ -9,7 +9,7 @@ from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.partitions import neighbours
 from sklearn_sgp.partitions.conditioning import ChainChoice, NeighboursChoice
 from sklearn_sgp.partitions.neighbours import NearGroups, nearest_rows
-from sklearn_sgp.partitions.partition import KMeansTree, PartitionChoice
+from sklearn_sgp.partitions.partition import KMeansTree, OrderedPartition, PartitionChoice
 
 
 def leaves(points, rng, size=10):
@@ -191,7 +191,60 @@ def test_rows_around_a_cell(rng):
     near, partition = NeighboursChoice(8, 5).make(
         rows, PartitionChoice("kmeans", 30), np.ones(2), seed()
     )
-    centre = rows.X[partition.assign(rows.X) == 2].mean(axis=0)
+    centre = partition.centres[2]
     away = np.sort(((rows.X - centre) ** 2).sum(axis=1))
     found = ((near.around([2])[0].X - centre) ** 2).sum(axis=1)
     assert_allclose(np.sort(found), away[: len(found)])
+
+
+def clustered(rng, n, n_columns=16, count=200):
+    """Rows of some clusters, which a tree with few branches at a node cuts in pieces."""
+    centres = 1.5 * np.random.RandomState(5).standard_normal((count, n_columns))
+    return centres[rng.integers(0, count, n)] + 0.7 * rng.standard_normal((n, n_columns))
+
+
+def test_a_row_is_of_the_cell_with_the_nearest_centre(rng):
+    """Of rows that it was not made from, too; near rows are near to more of them than by a tree."""
+    X, X_new, ones = clustered(rng, 4000), clustered(rng, 200), np.ones(16)
+    choice = PartitionChoice("kmeans", 500)
+    blocks, partition = NeighboursChoice(30, 15).make(
+        Rows(X, X[:, :1], None, np.zeros(1), np.ones(1)), choice, ones, seed()
+    )
+    away = ((X_new[:, None] - partition.centres) ** 2).sum(axis=2)
+    assert_array_equal(partition.assign(X_new), away.argmin(axis=1))
+    same, cells = partition.joined_by(X_new)
+    assert same is partition
+    assert_array_equal(cells, away.argmin(axis=1))
+
+    tree = KMeansTree(15, ones)
+    labels = tree.fit(X, seed())
+    means = np.stack([X[labels == k].mean(axis=0) for k in range(tree.n_blocks)])
+    nearest = nearest_rows(X, X_new, 10)
+    by_tree = nearest_rows(X, means[tree.assign(X_new)], 90)
+    ours = [blocks.near_cells[cell] for cell in partition.assign(X_new)]
+    known = [
+        np.mean([np.isin(*pair).mean() for pair in zip(nearest, near, strict=True)])
+        for near in (ours, by_tree)
+    ]
+    assert known[0] > known[1] + 0.04
+
+
+def test_centres_of_cells_move_where_there_is_time(rng, monkeypatch):
+    """From the means of groups towards those of the rows that they are nearest to."""
+    rows, choice = rows_of(rng), PartitionChoice("kmeans", 30)
+    partition = NeighboursChoice(8, 5).make(rows, choice, np.ones(2), seed())[1]
+    monkeypatch.setattr(neighbours, "_MOST_PRODUCTS", 0)
+    blocks, stayed = NeighboursChoice(8, 5).make(rows, choice, np.ones(2), seed())
+    means = [rows.X[blocks.own(g)].mean(axis=0) for g in range(len(blocks.groups))]
+    assert_allclose(stayed.centres, means)
+    errors = [
+        ((rows.X - one.centres[one.assign(rows.X)]) ** 2).sum() for one in (partition, stayed)
+    ]
+    assert errors[0] < 0.99 * errors[1]
+
+
+def test_cells_of_runs_are_the_runs(rng):
+    """A partition that the user chose stays what it is."""
+    choice = PartitionChoice("contiguous", 30)
+    partition = NeighboursChoice(8, 5).make(rows_of(rng), choice, np.ones(2), seed())[1]
+    assert isinstance(partition, OrderedPartition)
