@@ -25,6 +25,7 @@ from ..likelihoods._names import (
 from ..optimize.parameters import ParameterSpace
 from ..predictions.classification import ClassPredictions
 from ..predictions.regression import RegressionPredictions
+from ..row_noise.calibrated import with_later_rows
 from ..row_noise.found_noise import squared_errors
 from ..warps.learning import learned_warps, power_warps
 from .base import SHARED_CONSTRAINTS, BaseSparseGP
@@ -105,8 +106,10 @@ class SparseGPRegressor(MultiOutputMixin, RegressorMixin, RegressionPredictions,
         if noise is None:
             return rows, None
         blocks = self._with_blocks(rows.X, rows.labels)[1]
-        mean, variance = self._latent_moments(rows.X, blocks)
-        squares = squared_errors(rows, mean, variance, self._result.noise_variance)
+        mean, variance = self._latent("mean_variance", rows.X, blocks)
+        noise_variance = self._result.noise_variance
+        noise = with_later_rows(noise, rows, mean, variance, noise_variance, self.n_jobs)
+        squares = squared_errors(rows, mean, variance, noise_variance)
         noise, precision = noise.joined(rows, squares, self.n_jobs)
         return rows.with_precision(precision), noise
 
