@@ -19,6 +19,7 @@ from ..likelihoods._names import (
     CLASSIFICATION,
     REGRESSION,
     classification_likelihood,
+    may_vary,
     regression_likelihood,
     warps_targets,
 )
@@ -96,6 +97,24 @@ class SparseGPRegressor(MultiOutputMixin, RegressorMixin, RegressionPredictions,
         X, y, weight, labels = drop_zero_weight(X, y, weight, labels)
         self._result.likelihood.check_targets(y)
         return make_rows(X, self._targets.warped(y), weight, self._targets, labels)
+
+    def _fitted_attributes(self, found, targets, weight):
+        attributes = super()._fitted_attributes(found, targets, weight)
+        if may_vary(self._given_likelihood()):
+            noise = found.result.row_noise
+            spread = None if noise is None else noise.spread
+            attributes["spread_gain_"] = 0.0 if spread is None else spread.gain
+            attributes["spread_range_"] = (1.0, 1.0) if spread is None else spread.range
+        return attributes
+
+    def _store(self, found, targets, weight, trace=None):
+        super()._store(found, targets, weight, trace)
+        if self.verbose and trace is not None and self._spread is not None:
+            low, high = self.spread_range_
+            print(
+                f"[{type(self).__name__}] spread: deviations times {low:.2f} to {high:.2f} by "
+                f"input, {self.spread_gain_:.3f} nats a row better for rows left out"
+            )
 
     def _with_precisions(self, rows):
         """Return a later batch with the precisions of its rows, and the noise of all rows.
