@@ -4,11 +4,13 @@ Each row is predicted from all others, in closed form. What is learned from some
 must hold for others, or it is not taken (docs/theory.md, section 13).
 """
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
+from .._linalg import NotPositiveDefiniteError
 from ..data.rows import Rows, random_index
 from ..optimize.progress import Clock, Trace
 from ..predictions.noise import VaryingNoise, varying
@@ -181,15 +183,16 @@ def _best(problem, likelihood, left_out):
     n_learned = round(_LEARNED_SHARE * n)
     learned, tests = left_out.select(order[:n_learned]), left_out.select(order[n_learned:])
     best, value = None, tests.log_density(likelihood, 0.0)
-    for spread in _candidates(problem, likelihood, learned):
-        log_square = spread.log_square(tests.rows.X, n_jobs)
-        new = tests.log_density(likelihood, log_square)
-        gain = _gain(new - value, tests.rows.weights[1])
-        if gain >= _LEAST_GAIN:
-            of_all = gain + (0.0 if best is None else best.gain)
-            scale = np.exp(0.5 * log_square)
-            ends = float(scale.min()), float(scale.max())
-            best, value = replace(spread, gain=of_all, range=ends), new
+    with suppress(NotPositiveDefiniteError):  # then the simpler one does
+        for spread in _candidates(problem, likelihood, learned):
+            log_square = spread.log_square(tests.rows.X, n_jobs)
+            new = tests.log_density(likelihood, log_square)
+            gain = _gain(new - value, tests.rows.weights[1])
+            if gain >= _LEAST_GAIN:
+                of_all = gain + (0.0 if best is None else best.gain)
+                scale = np.exp(0.5 * log_square)
+                ends = float(scale.min()), float(scale.max())
+                best, value = replace(spread, gain=of_all, range=ends), new
     return best
 
 

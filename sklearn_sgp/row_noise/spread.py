@@ -12,6 +12,10 @@ import numpy as np
 
 from ..fitting.problem import FitResult
 
+# Bounds: deviations that are wrong by more than ten times have another cause, such as targets
+# that are an exact function of the inputs.
+_LOG_SQUARE = -2.0 * np.log(10.0), 2.0 * np.log(10.0)
+
 
 @dataclass(frozen=True)
 class Spread:
@@ -36,9 +40,10 @@ class Spread:
 
     def log_square(self, X, n_jobs):
         """Logarithm of the factor of variances, (n, k)."""
-        if self.function is None:
-            return np.tile(self.log_constant, (len(X), 1))
-        return self.log_constant + self.function.moments_at(X, n_jobs)[0]
+        found = np.tile(self.log_constant, (len(X), 1))
+        if self.function is not None:
+            found += self.function.moments_at(X, n_jobs)[0]
+        return np.clip(found, *_LOG_SQUARE)
 
     def at(self, X, n_jobs):
         """The factor of deviations, (n, k)."""

@@ -139,7 +139,7 @@ def test_a_factor_of_one_changes_no_bit(model):
     y = np.sin(X_TEST[:, 0])
     for predicted in (
         lambda m: m.predict(X_TEST, return_std=True),
-        lambda m: m.predict(X_TEST, return_cov=True),
+        lambda m: m.predict(X_TEST, return_cov=True)[1],
         lambda m: m.predict_std(X_TEST, include_noise=False),
         lambda m: m.noise_std(X_TEST),
         lambda m: m.predict_quantiles(X_TEST, LEVELS),
@@ -154,7 +154,7 @@ def test_a_factor_of_two_doubles_every_deviation():
     fitted, y = made().fit(*data()), np.sin(X_TEST[:, 0])
     plain, wide = with_factor(fitted, None), with_factor(fitted, np.log(4.0))
     mean, covariance = plain.predict(X_TEST, return_cov=True)
-    assert np.array_equal(wide.predict(X_TEST), mean)
+    assert np.array_equal(wide.predict(X_TEST), plain.predict(X_TEST))
     assert np.allclose(wide.predict(X_TEST, return_cov=True)[1], 4.0 * covariance)
     for name in ("noise_std", "predict_std"):
         assert np.allclose(getattr(wide, name)(X_TEST), 2.0 * getattr(plain, name)(X_TEST))
@@ -164,11 +164,14 @@ def test_a_factor_of_two_doubles_every_deviation():
     assert np.allclose(quantiles[1], 2.0 * quantiles[0])
     half = mean + 0.5 * (y - mean)
     assert np.allclose(wide.log_density(X_TEST, y), plain.log_density(X_TEST, half) - np.log(2.0))
-    for method in ("joint", "pathwise"):
-        draws = [m.sample_y(X_TEST, 4, method=method) - mean[:, None] for m in (plain, wide)]
+    some = X_TEST[::10]  # whose covariance is well conditioned
+    for draw in (
+        lambda m: m.sample_y(some, 4, method="joint"),
+        lambda m: m.sample_y(some, 4, method="pathwise"),
+        lambda m: m.sample_functions(4)(some),
+    ):
+        draws = [draw(m) - plain.predict(some)[:, None] for m in (plain, wide)]
         assert np.allclose(draws[1], 2.0 * draws[0], atol=1e-6)
-    functions = [m.sample_functions(3)(X_TEST) - mean[:, None] for m in (plain, wide)]
-    assert np.allclose(functions[1], 2.0 * functions[0])
 
 
 def test_a_factor_that_depends_on_the_input_is_a_process():
@@ -212,33 +215,30 @@ ROUGH = ConstantKernel(0.5) * Matern(0.05, nu=0.5)
 
 @pytest.mark.parametrize("likelihood", ["auto", "heteroscedastic"])
 def test_bands_are_right_where_the_process_is_calm_and_where_it_is_rough(likelihood):
-    """Of 90 % bands of both halves hold 85 to 95 %, without the factor not; densities gain."""
-    X, y = calm_and_rough(6000)
-    fitted = made("vif", likelihood, kernel=ROUGH, max_iter=20).fit(X[:1200], y[:1200])
-    new, seen = X[1200:], y[1200:]
-    calm = new[:, 0] < 4.0, new[:, 0] > 6.0
+    """Of 90 % bands of both halves hold 84 to 96 %, without the factor not; densities gain."""
+    X, y = calm_and_rough(2500)
+    fitted = made("vif", likelihood, kernel=ROUGH, max_iter=10).fit(X[:500], y[:500])
+    new, seen = X[500:], y[500:]
+    halves = new[:, 0] < 4.0, new[:, 0] > 6.0
 
     def shares(model):
         low, high = model.predict_quantiles(new, [0.05, 0.95]).T
         inside = (low <= seen) & (seen <= high)
-        return [inside[part].mean() for part in calm]
+        return [inside[part].mean() for part in halves]
 
-    without = with_factor(fitted, None)
-    if fitted._result.log_noise is None:
-        without.likelihood_ = without._result.likelihood
-    assert min(shares(fitted)) > 0.85
-    assert max(shares(fitted)) < 0.95
-    assert max(shares(without)) > 0.95
-    gain = fitted.log_density(new, seen).mean() - without.log_density(new, seen).mean()
-    assert gain > 0.02
-    assert fitted.spread_gain_ > 0.005
-    assert fitted.spread_range_[0] < 0.8 < 1.2 < fitted.spread_range_[1]
+    plain, found = with_factor(fitted, 0.0), shares(fitted)
+    assert 0.84 < min(found) <= max(found) < 0.96
+    assert shares(plain)[0] > 0.97
+    gain = fitted.log_density(new, seen).mean() - plain.log_density(new, seen).mean()
+    assert gain > 0.05
+    assert fitted.spread_gain_ > 0.05
+    assert fitted.spread_range_[0] < 0.8 < 1.1 < fitted.spread_range_[1]
 
 
 @pytest.mark.parametrize("likelihood", ["auto", "heteroscedastic"])
 def test_no_factor_where_the_model_is_right(likelihood):
     """Data that the model could have made keep it as it is."""
-    fitted = made("vif", likelihood).fit(*data(800))
+    fitted = made("vif", likelihood).fit(*data(400))
     assert fitted._spread is None
     assert fitted.spread_gain_ == 0.0
     assert fitted.spread_range_ == (1.0, 1.0)
@@ -247,15 +247,14 @@ def test_no_factor_where_the_model_is_right(likelihood):
 @pytest.mark.parametrize("likelihood", ["gaussian", "student_t"])
 def test_noise_that_is_asked_to_be_constant_stays_so(likelihood):
     """A likelihood that says that the noise is the same everywhere gets no factor."""
-    fitted = made("vif", likelihood, kernel=ROUGH, max_iter=10).fit(*calm_and_rough(1000))
+    fitted = made("vif", likelihood, kernel=ROUGH, max_iter=3).fit(*calm_and_rough(400))
     assert fitted._spread is None
     assert not hasattr(fitted, "spread_gain_")
 
 
 def test_a_later_batch_moves_the_factor():
     """Where a batch is rougher than all before it, the factor grows there."""
-    X, y = calm_and_rough(1200)
-    fitted = made("vif", kernel=ROUGH, max_iter=20).fit(X, y)
+    fitted = made("vif", kernel=ROUGH, max_iter=10).fit(*calm_and_rough(500))
     at = np.array([[2.5]])
     before = fitted._spread.at(at, 1)
     rng = np.random.default_rng(1)
@@ -266,12 +265,15 @@ def test_a_later_batch_moves_the_factor():
 
 def test_a_stream_has_the_factor_too():
     """The first batch decides, later ones move it; a pickle keeps it."""
-    X, y = calm_and_rough(2000)
+    X, y = calm_and_rough(800)
     stream = StreamingSGPRegressor(
-        ROUGH, likelihood="heteroscedastic", n_inducing=200, max_iter=10, random_state=0
+        ROUGH, likelihood="heteroscedastic", n_inducing=60, max_iter=5, random_state=0
     )
-    for lo in range(0, 2000, 500):
-        stream.partial_fit(X[lo : lo + 500], y[lo : lo + 500])
+    stream.partial_fit(X[:500], y[:500])
+    assert stream._spread is not None
+    before = stream._spread.at(X[:20], 1)
+    stream.partial_fit(X[500:], y[500:])
+    assert (stream._spread.at(X[:20], 1) != before).any()
     kept = pickle.loads(pickle.dumps(stream))
     assert np.array_equal(kept.predict_std(X[:20]), stream.predict_std(X[:20]))
 
@@ -279,9 +281,9 @@ def test_a_stream_has_the_factor_too():
 def test_each_output_has_a_factor_of_its_own():
     """One output is calm on the left, the other on the right."""
     rng = np.random.default_rng(0)
-    x = rng.uniform(0.0, 10.0, 1200)
+    x = rng.uniform(0.0, 10.0, 500)
     Y = np.column_stack([rough(x, rng), rough(10.0 - x, rng)])
-    fitted = made("vif", kernel=ROUGH, max_iter=20).fit(x[:, None], Y)
+    fitted = made("vif", kernel=ROUGH, max_iter=10).fit(x[:, None], Y)
     left, right = fitted._spread.at(np.array([[2.0], [8.0]]), 1)
     assert left[0] < 0.8 * right[0]
     assert right[1] < 0.8 * left[1]
