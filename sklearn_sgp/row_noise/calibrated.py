@@ -25,6 +25,8 @@ _ROWS, _LEARNED_SHARE, _LEAST_ROWS = 16_384, 0.75, 50
 _ROUNDS = 3
 # Gain in nats a row, on rows that c was not learned from, without which a simpler one is kept.
 _LEAST_GAIN = 5e-3
+# Logarithms of noise variances so near their lower bound are at it.
+_NEAR_BOUND = 1e-3
 # Variances of mixtures that are held at a time.
 _PIECE = 1 << 20
 
@@ -102,7 +104,7 @@ def with_spread(problem, asked, found, rows):
     """
     result, clock = found.result, problem.trace.clock
     likelihood = _varying(asked, result.likelihood)
-    if likelihood is None or not problem.learns or clock.left() <= 0.0:
+    if likelihood is None or not problem.learns or clock.left() <= 0.0 or _is_least(result):
         return found
     noise = result.row_noise or FoundNoise(result.likelihood)
     left_out = _left_out(problem, found, rows, noise)
@@ -157,6 +159,15 @@ def _varying(asked, found):
     twins = [one for one in asked.candidates if one.varies]
     (twin,) = (one for one in twins if ("df" in one.get_params()) == ("df" in chosen))
     return twin.set_params(**chosen)
+
+
+def _is_least(result):
+    """Whether a noise variance is as small as it may become; errors then are no guide."""
+    space, log_noise = result.start.space, np.ravel(result.parameters.log_noise)
+    if not space.learns("log_noise"):
+        return False
+    least = np.reshape(space.group("log_noise").bounds, (-1, 2))[:, 0]
+    return bool((log_noise <= least + _NEAR_BOUND).any())
 
 
 def _left_out(problem, found, rows, noise):

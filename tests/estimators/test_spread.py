@@ -244,6 +244,14 @@ def test_no_factor_where_the_model_is_right(likelihood):
     assert fitted.spread_range_ == (1.0, 1.0)
 
 
+def test_no_factor_below_the_least_noise():
+    """Targets that are a function of the inputs have errors as small as arithmetic allows."""
+    X = data(300)[0]
+    fitted = made("vif", max_iter=5).fit(X, 2.0 * X[:, 0] + 1.0)
+    assert fitted._spread is None
+    assert np.isfinite(fitted.predict_std(X[:5])).all()
+
+
 @pytest.mark.parametrize("likelihood", ["gaussian", "student_t"])
 def test_noise_that_is_asked_to_be_constant_stays_so(likelihood):
     """A likelihood that says that the noise is the same everywhere gets no factor."""
