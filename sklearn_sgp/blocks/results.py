@@ -6,7 +6,8 @@ import numpy as np
 
 from ..fitting.problem import FitResult
 from ..gp.chunks import in_chunks
-from ..gp.conditionals import SoRConditional
+from ..gp.conditionals import SoRConditional, without_own
+from ..partitions.conditioning import are_near
 from ..partitions.partition import Blocks, PartitionChoice, check_labels, position_of
 from .models import Specification
 from .prediction import PICConditional
@@ -160,6 +161,21 @@ class BlockFitResult:
             return mean, variance
         through_u = in_chunks(SoRConditional(posterior).mean_variance, rows.X, n_jobs)[1]
         return self._given_themselves(rows, mean, through_u, variance - through_u)
+
+    def left_out_moments(self, rows, places, n_jobs):
+        """As those of `FitResult`: of near rows without the row itself, where it is among them."""
+        if not self.specification.uses_near_rows:
+            model = self.specification.model.components[0][0]
+            alpha = 0.0 if model.residual == "none" else model.alpha
+            conditional = self.specification.conditional
+            return self.result.without_factors(rows, conditional, alpha, n_jobs)
+        numbers = self.assign(rows.X, rows.labels)
+        mean, variance = self.near_rows(n_jobs).mean_variance(rows.X, numbers)
+        places = np.arange(len(rows)) if places is None else places
+        known = are_near(self.blocks, places, numbers)[:, None]
+        noise = self.result.noise_variance / rows.weights[0].reshape(len(rows), -1)
+        without = without_own(mean, variance, rows.targets, noise)
+        return tuple(np.where(known, *both) for both in zip(without, (mean, variance), strict=True))
 
     def drawn(self, n_rows, size, rng):
         """Places of about so many of the training rows; whole blocks, where these are dense."""

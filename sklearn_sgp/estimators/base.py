@@ -79,6 +79,16 @@ class IllConditionedError(NotPositiveDefiniteError, ValueError):
     """Rows, weights or parameters that make a fit fail in floating point, with the cure."""
 
 
+# Fitted attributes that only some likelihoods have.
+_OF_NOISE = (
+    "noise_variance_",
+    "noise_kernel_",
+    "noise_inducing_points_",
+    "spread_gain_",
+    "spread_range_",
+)
+
+
 def transactional(method):
     """Leave the estimator as it was if ``method`` raises anything, Ctrl-C included.
 
@@ -282,7 +292,7 @@ class BaseSparseGP(SavedWithVersion, InputValidation, CallbackSupportMixin, Base
 
     def _store(self, found, targets, weight, trace=None):
         """Set the fitted attributes from what was learned, and from its trace."""
-        for name in ("noise_variance_", "noise_kernel_", "noise_inducing_points_"):
+        for name in _OF_NOISE:
             self.__dict__.pop(name, None)  # of an earlier fit, with another likelihood
         for name, value in self._fitted_attributes(found, targets, weight).items():
             setattr(self, name, value)

@@ -19,12 +19,14 @@ from ..likelihoods._names import (
     CLASSIFICATION,
     REGRESSION,
     classification_likelihood,
+    may_vary,
     regression_likelihood,
     warps_targets,
 )
 from ..optimize.parameters import ParameterSpace
 from ..predictions.classification import ClassPredictions
 from ..predictions.regression import RegressionPredictions
+from ..row_noise.calibrated import with_later_rows
 from ..row_noise.found_noise import squared_errors
 from ..warps.learning import learned_warps, power_warps
 from .base import SHARED_CONSTRAINTS, BaseSparseGP
@@ -96,6 +98,24 @@ class SparseGPRegressor(MultiOutputMixin, RegressorMixin, RegressionPredictions,
         self._result.likelihood.check_targets(y)
         return make_rows(X, self._targets.warped(y), weight, self._targets, labels)
 
+    def _fitted_attributes(self, found, targets, weight):
+        attributes = super()._fitted_attributes(found, targets, weight)
+        if may_vary(self._given_likelihood()):
+            noise = found.result.row_noise
+            spread = None if noise is None else noise.spread
+            attributes["spread_gain_"] = 0.0 if spread is None else spread.gain
+            attributes["spread_range_"] = (1.0, 1.0) if spread is None else spread.range
+        return attributes
+
+    def _store(self, found, targets, weight, trace=None):
+        super()._store(found, targets, weight, trace)
+        if self.verbose and trace is not None and self._spread is not None:
+            low, high = self.spread_range_
+            print(
+                f"[{type(self).__name__}] spread: deviations times {low:.2f} to {high:.2f} by "
+                f"input, {self.spread_gain_:.3f} nats a row better for rows left out"
+            )
+
     def _with_precisions(self, rows):
         """Return a later batch with the precisions of its rows, and the noise of all rows.
 
@@ -105,8 +125,10 @@ class SparseGPRegressor(MultiOutputMixin, RegressorMixin, RegressionPredictions,
         if noise is None:
             return rows, None
         blocks = self._with_blocks(rows.X, rows.labels)[1]
-        mean, variance = self._latent_moments(rows.X, blocks)
-        squares = squared_errors(rows, mean, variance, self._result.noise_variance)
+        mean, variance = self._latent("mean_variance", rows.X, blocks)
+        noise_variance = self._result.noise_variance
+        noise = with_later_rows(noise, rows, mean, variance, noise_variance, self.n_jobs)
+        squares = squared_errors(rows, mean, variance, noise_variance)
         noise, precision = noise.joined(rows, squares, self.n_jobs)
         return rows.with_precision(precision), noise
 

@@ -8,6 +8,7 @@ from sklearn.base import clone
 from ..data.categories import PLAIN_COLUMNS, InputColumns
 from ..data.rows import Rows, random_index
 from ..gp.chunks import in_chunks
+from ..gp.conditionals import ExactConditional, SoRConditional, without_own
 from ..gp.jitter import (
     factorise_again,
     factorise_finally,
@@ -223,6 +224,34 @@ class FitResult:
     def moments_of(self, rows, n_jobs):
         """The same at training rows."""
         return self.moments_at(rows.X, n_jobs)
+
+    def left_out_moments(self, rows, places, n_jobs):
+        """Mean (n, t) and variance (n, t) or (n, 1) at training rows, each given all others.
+
+        Parameters
+        ----------
+        rows : Rows
+            Of the fit, with the precisions that q(u) rests on.
+        places : ndarray of int or None
+            Of these rows among all; None for all of them.
+        n_jobs : int or None
+
+        Returns
+        -------
+        mean, variance : ndarray
+            NaN where it cannot be had.
+        """
+        return self.without_factors(rows, ExactConditional, 0.0, n_jobs)
+
+    def without_factors(self, rows, conditional, alpha, n_jobs):
+        """The same where each row has a factor ``N(y; E[f | u], noise + alpha var[f | u])``."""
+        mean, variance = in_chunks(conditional(self.posterior).mean_variance, rows.X, n_jobs)
+        through_u = in_chunks(SoRConditional(self.posterior).mean_variance, rows.X, n_jobs)[1]
+        own, (weight, counts) = variance - through_u, rows.weights
+        noise = self.parameters.noise_variance / weight.reshape(len(rows), -1)
+        noise = noise + alpha * own / counts[:, None]
+        mean, through_u = without_own(mean, through_u, rows.targets, noise)
+        return mean, through_u + own
 
     def drawn(self, n_rows, size, rng):
         """Places of so many of the training rows, at random."""

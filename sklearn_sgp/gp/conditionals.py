@@ -10,6 +10,9 @@ import numpy as np
 from .._core import _linalg as la
 from .._linalg import copy_of, product
 
+# Share of a row's noise that its own observation leaves unexplained; less is rounding.
+_LEAST_LEFT = 1e-6
+
 
 class ExactConditional:
     """The exact conditional p(f | u): DTC, VFE, FITC, PITC and Power-EP.
@@ -65,3 +68,23 @@ class FICConditional(SoRConditional):
         mean, covariance = super().mean_covariance(X)
         covariance[np.diag_indices(len(X))] = self.posterior.mean_variance(X)[1]
         return mean, covariance
+
+
+def without_own(mean, variance, targets, noise):
+    """Moments of functions at some rows given all other rows, from those given all of them.
+
+    A row adds ``N(y; f, noise)``, which is taken out again (docs/theory.md, eq. 84).
+
+    Parameters
+    ----------
+    mean, targets : ndarray of shape (n, t)
+    variance, noise : ndarray of shape (n, 1) or (n, t)
+
+    Returns
+    -------
+    mean, variance : ndarray
+        NaN where a row is all that is known, to rounding.
+    """
+    left = noise - variance
+    left = np.where(left > _LEAST_LEFT * noise, left, np.nan)
+    return mean - variance / left * (targets - mean), variance * noise / left

@@ -38,18 +38,21 @@ def default_kernels(std, tries):
     may vanish, so that it includes the kernels of its parts. Classes have one length scale for all
     columns, in the units of X, or a rough part and one for each where these are few: "classes". For
     what inducing inputs alone follow, "labels", one for each comes first: nothing may be compared
-    in short fits.
+    in short fits. The logarithm of a noise variance begins wide in many columns: where few inducing
+    inputs explain little of the prior's variance, a bound is best without any, and stays there.
 
     Parameters
     ----------
     std : ndarray of shape (d,)
         Standard deviations of the columns.
-    tries : {"one", "smooth", "local", "isotropic", "classes", "labels"}
+    tries : {"one", "smooth", "local", "isotropic", "classes", "labels", "wide"}
 
     Returns
     -------
     kernels : list of Kernel
     """
+    if tries == "wide":
+        return [_scaled(RBF, std, share=np.sqrt(len(std)))]
     smooth = _scaled(RBF, std)
     if tries == "one":
         return [smooth]

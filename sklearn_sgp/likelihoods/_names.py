@@ -83,6 +83,12 @@ def warps_targets(likelihood):
     return getattr(likelihood, "warps_targets", False)
 
 
+def may_vary(likelihood):
+    """Whether noise that depends on the input may be found for it."""
+    candidates = getattr(likelihood, "candidates", None) or [likelihood]
+    return any(getattr(one, "varies", False) for one in candidates)
+
+
 def check_classes(classes):
     """The same classes, or a ValueError where there is one only."""
     if len(classes) < 2:

@@ -6,7 +6,7 @@ earlier one (docs/theory.md, section 12).
 
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -275,6 +275,32 @@ class Neighbours:
         more = ConditionedBlocks(groups, [], edges, self)
         more.before = [*blocks.before, *self.found_before(more, rng, first)]
         return more
+
+
+def are_near(blocks, places, cells):
+    """Whether rows are among those that test rows of some cells are conditioned on.
+
+    Parameters
+    ----------
+    blocks : Blocks or ConditionedBlocks
+    places : ndarray of int, shape (n,)
+        Of the rows, as they came to be put in.
+    cells : ndarray of int, shape (n,)
+        A cell for each row, -1 for none.
+
+    Returns
+    -------
+    near : ndarray of bool, shape (n,)
+    """
+    groups, around = blocks, blocks.own
+    if isinstance(blocks, ConditionedBlocks):
+        groups, around = blocks.groups, partial(blocks.layout.around, blocks)
+    held = np.argsort(groups.order)[places] if groups.sorted else places
+    near, order = np.zeros(len(cells), dtype=bool), np.argsort(cells, kind="stable")
+    numbers, first = np.unique(cells[order], return_index=True)
+    for cell, own in zip(numbers, np.split(order, first[1:]), strict=True):
+        near[own] = cell >= 0 and np.isin(held[own], around(cell))
+    return near
 
 
 def _edges(first, last, size):

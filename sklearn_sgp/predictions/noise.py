@@ -27,6 +27,13 @@ class VaryingNoise(NamedTuple):
         return np.exp(np.minimum(self.log_mean + 0.5 * self.log_variance, _LARGEST_LOG))
 
 
+def varying(noise, shape):
+    """A noise variance, or one of each output, as `VaryingNoise` of rows where it is the same."""
+    if isinstance(noise, VaryingNoise):
+        return noise
+    return VaryingNoise(np.broadcast_to(np.log(noise), shape), np.zeros(shape))
+
+
 def of_rows(noise, function):
     """Noise with a function of its arrays, where it differs from row to row; else as it is."""
     return VaryingNoise(*map(function, noise)) if isinstance(noise, VaryingNoise) else noise

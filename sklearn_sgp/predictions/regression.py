@@ -253,7 +253,7 @@ class RegressionPredictions(LatentFunctions):
             raise RuntimeError("At most one of return_std or return_cov can be requested.")
         X, blocks = self._with_blocks(X, blocks)
         if return_cov:
-            latent = self._latent("mean_covariance", X, blocks)
+            latent = self._latent_covariance(X, blocks)
             return covariance_in_units(self._targets, self.likelihood_, *latent, self._noise_at(X))
         if return_std:
             return self._mean_std(X, blocks, include_noise=True)
@@ -320,7 +320,7 @@ class RegressionPredictions(LatentFunctions):
 
     def _draw_joint(self, X, blocks, n_samples, rng):
         noise, likelihood = self._noise_at(X), self.likelihood_
-        mean, covariance = self._latent("mean_covariance", X, blocks)
+        mean, covariance = self._latent_covariance(X, blocks)
         if likelihood.conjugate:  # with the noise the covariance is well conditioned
             mean, covariance = likelihood.covariance(mean, covariance, noise)
         draws = np.empty((*mean.shape, n_samples))
@@ -340,7 +340,9 @@ class RegressionPredictions(LatentFunctions):
 
     def _drawn_functions(self, n_samples, rng):
         """Return draws of the latent functions, in scaled units."""
-        return draw_functions(self._result.posterior, n_samples, rng)
+        posterior, spread = self._result.posterior, self._spread
+        functions = draw_functions(posterior, n_samples, rng)
+        return functions if spread is None else spread.of_functions(functions, posterior)
 
     def _mean_std(self, X, blocks, *, include_noise):
         likelihood = self.likelihood_ if include_noise else None
@@ -359,7 +361,23 @@ class RegressionPredictions(LatentFunctions):
     def _latent_moments(self, X, blocks):
         """Return latent means and variances, both (n, t)."""
         mean, variance = self._latent("mean_variance", X, blocks)
+        if self._spread is not None:
+            variance = variance * self._spread.at(X, self.n_jobs) ** 2
         return mean, np.broadcast_to(variance, mean.shape)
+
+    def _latent_covariance(self, X, blocks):
+        """Return latent means (n, t) and joint covariances, (n, n, t) or (n, n, 1)."""
+        mean, covariance = self._latent("mean_covariance", X, blocks)
+        if self._spread is not None:
+            factor = self._spread.at(X, self.n_jobs)
+            covariance = covariance * factor[:, None] * factor
+        return mean, covariance
+
+    @property
+    def _spread(self):
+        """The factor of deviations, where there is one."""
+        noise = self._result.row_noise
+        return None if noise is None else noise.spread
 
 
 def joint_root(covariance):

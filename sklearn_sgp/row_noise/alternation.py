@@ -12,6 +12,7 @@ import numpy as np
 
 from ..data.heavy_tails import usual
 from ..data.rows import Rows
+from .calibrated import with_spread
 from .found_noise import FoundNoise, squared_errors
 from .log_noise import LARGEST_SAMPLE, learn_log_noise
 
@@ -21,9 +22,9 @@ _ROUNDS, _LEAST_GAIN = 6, 1e-3
 _LEARNING_ROUNDS, _ITERATIONS = 2, 20
 # Targets so many standard deviations from their median are not believed at first.
 _FAR = 6.0
-# Share of a time budget that is for the first fit, with the same noise everywhere, and of what is
-# left then that the errors of all rows may take.
-_FIRST_SHARE, _TAILS_SHARE = 0.65, 0.3
+# Share of a time budget that is for function and noise, of this for the first fit, with the same
+# noise everywhere, and of what is left then that the errors of all rows may take.
+_LEARNING_SHARE, _FIRST_SHARE, _TAILS_SHARE = 0.95, 0.65, 0.3
 
 
 def learn_with_row_noise(problem, likelihood, learner):
@@ -43,21 +44,32 @@ def learn_with_row_noise(problem, likelihood, learner):
     found : object
         What the learner returns, with the bound and the likelihood of function and noise.
     """
+    with _share(problem.trace, _LEARNING_SHARE):
+        found, rows = _learned(problem, likelihood, learner)
+    if problem.trace.stopped or found.interrupted:
+        return found
+    return with_spread(problem, likelihood, found, rows)
+
+
+def _learned(problem, likelihood, learner):
+    """What is found in turn, and the rows with the precisions that its q(u) rests on."""
     trace, best = problem.trace, None
     given, drawn = _without_far_targets(problem), problem.rng.get_state()
-    with _first_share(trace):
+    with _share(trace, _FIRST_SHARE):
         first = found = learner(given)
+    before = given
     learns_scale = problem.learns and problem.space.learns("log_noise")
     free = {"learns": problem.learns, "learns_scale": learns_scale}
     begun, candidates = trace.clock.elapsed(), likelihood.candidates or [likelihood]
     update, errors = _first_update(given, found, candidates, free)
     if not update.noise.likelihood.has_row_precision:
         if given is problem:
-            return found
+            return found, given.rows
         whole = _of_all_rows(given, update, errors)  # far targets count as others do
-        return learner(replace(_given(problem, found, whole, True), is_interim=False))
+        given = replace(_given(problem, found, whole, True), is_interim=False)
+        return learner(given), given.rows
     if len(candidates) > 1 and given is problem:
-        best = first  # with the same noise everywhere, which is to be improved
+        best, of_best = first, given.rows  # with the same noise everywhere, which is to be improved
     for round_number in range(_ROUNDS if errors.of_all or not update.noise.has_tails else 0):
         if found is first and trace.clock.left() <= 0.0:
             break
@@ -74,7 +86,7 @@ def learn_with_row_noise(problem, likelihood, learner):
             found = first if best is None or best is first else best
             break
         if gain > 0.0:
-            best = found
+            best, of_best = found, given.rows
         is_over = trace.stopped or found.interrupted
         if is_over or trace.clock.left() < trace.clock.elapsed() - begun:
             break
@@ -83,7 +95,9 @@ def learn_with_row_noise(problem, likelihood, learner):
         begun = trace.clock.elapsed()
         errors = _errors_at(given, found, errors.places)
         update = _updated(given, noise, update.at_rows, errors, free)
-    return _without_rounds(given, first, update, errors, free) if found is first else best
+    if found is first:
+        return _without_rounds(given, first, update, errors, free), before.rows
+    return best, of_best
 
 
 def _without_far_targets(problem):
@@ -102,10 +116,10 @@ def _without_far_targets(problem):
 
 
 @contextmanager
-def _first_share(trace):
-    """A shorter clock for the first fit, and none of its reasons to end."""
+def _share(trace, share):
+    """A shorter clock, for what comes first, and none of its reasons to end."""
     clock = trace.clock
-    trace.clock = clock.shortened(_FIRST_SHARE)
+    trace.clock = clock.shortened(share)
     try:
         yield
     finally:

@@ -6,8 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..fitting.problem import FitResult
-from ..predictions.noise import VaryingNoise
+from ..predictions.noise import VaryingNoise, varying
 from .log_noise import with_squares
+from .spread import Spread
 
 
 def squared_errors(rows, mean, variance, noise_variance):
@@ -75,11 +76,14 @@ class FoundNoise:
         What the bound has besides the Gaussian one.
     log_noise : FitResult or None
         Of the function that the logarithm of the noise variance is, besides a constant.
+    spread : Spread or None
+        Of predictions, noise included.
     """
 
     likelihood: object
     constant: float = 0.0
     log_noise: FitResult | None = None
+    spread: Spread | None = None
 
     @property
     def has_tails(self):
@@ -101,12 +105,15 @@ class FoundNoise:
 
     def noise_at(self, X, noise_variance, n_outputs, n_jobs):
         """The noise at some inputs, as the likelihood's methods take it."""
-        if self.log_noise is None:
-            return noise_variance
-        mean, variance = self.log_noise_at(X, n_jobs)
-        shape = (len(X), n_outputs)
-        log_mean = np.broadcast_to(np.log(noise_variance) + mean, shape)
-        return VaryingNoise(log_mean, np.broadcast_to(variance, shape))
+        noise, shape = noise_variance, (len(X), n_outputs)
+        if self.log_noise is not None:
+            mean, variance = self.log_noise_at(X, n_jobs)
+            log_mean = np.broadcast_to(np.log(noise_variance) + mean, shape)
+            noise = VaryingNoise(log_mean, np.broadcast_to(variance, shape))
+        if self.spread is not None:
+            log_mean, log_variance = varying(noise, shape)
+            noise = VaryingNoise(log_mean + self.spread.log_square(X, n_jobs), log_variance)
+        return noise
 
     def joined(self, rows, squares, n_jobs):
         """The noise after a later batch, and what it says of the batch's rows.

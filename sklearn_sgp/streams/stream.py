@@ -112,6 +112,10 @@ class StreamState:
         """As those of `FitResult`."""
         return self.result.moments_of(rows, n_jobs)
 
+    def left_out_moments(self, rows, places, n_jobs):
+        """As those of `FitResult`."""
+        return self.result.left_out_moments(rows, places, n_jobs)
+
     def drawn(self, n_rows, size, rng):
         """As that of `FitResult`."""
         return self.result.drawn(n_rows, size, rng)

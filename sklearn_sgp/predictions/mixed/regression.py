@@ -5,7 +5,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length
 
 from ...gp.chunks import in_chunks
-from ...gp.pathwise import draw_functions, draw_mixed_functions
+from ...gp.pathwise import draw_mixed_functions
 from ..regression import joint_root
 
 # Numbers in the covariances between outputs that are held at a time.
@@ -24,8 +24,9 @@ class MixedPredictions:
         return self._targets.n_outputs if self._is_mixed else super()._n_joint_outputs
 
     def _drawn_functions(self, n_samples, rng):
-        draw = draw_mixed_functions if self._is_mixed else draw_functions
-        return draw(self._result.posterior, n_samples, rng)
+        if not self._is_mixed:
+            return super()._drawn_functions(n_samples, rng)
+        return draw_mixed_functions(self._result.posterior, n_samples, rng)
 
     def _predict(self, X, return_std, return_cov, blocks=None):
         if not (self._is_mixed and return_cov) or return_std:
