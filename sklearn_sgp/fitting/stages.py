@@ -17,6 +17,7 @@ from .budget import LEAST_EVALUATIONS, MIN_SECONDS, Budget, measured_seconds
 from .classes.regressions import begins_with_regressions
 from .classes.start import from_regressions
 from .problem import FitResult
+from .rough_parts.few_columns import with_rough_columns
 from .starting_values import default_starts, price, random_starts, tried
 from .stochastic import ascend_stochastic
 from .weak_spots import warn_of_weak_spots
@@ -83,7 +84,7 @@ def _auto(problem, budget):
     order = random_index(len(rows), largest, problem.rng)
     rows = rows.holding(order)
     used = rows.select(np.sort(order[:init_size]))
-    seconds = budget.stage_seconds(is_last=False)
+    seconds, others = budget.stage_seconds(is_last=False), problem.start.alternatives
     problem, parameters, n_iter = _best_start(problem, used, seconds, interim=True)
     # a pass may take half the time with the kernel that was found
     pass_seconds = _finish_seconds(problem, parameters, budget)
@@ -94,6 +95,12 @@ def _auto(problem, budget):
         if problem.trace.stopped:
             break
         is_last = size == sizes[-1]
+        if is_last and len(sizes) > 1 and others:
+            known, held_out = order[: sizes[-2]], order[sizes[-2] : 2 * sizes[-2]]
+            used, held_out = (rows.select(np.sort(index)) for index in (known, held_out))
+            problem, parameters = with_rough_columns(
+                problem, others, parameters, used, held_out, budget.left()
+            )
         used = rows.in_memory() if size == len(rows) else rows.select(np.sort(order[:size]))
         factor = min(len(rows) / size, LARGEST_WEIGHT if 2 * affordable >= size else 1.0)
         used = used if factor == 1.0 else used.weighted(factor)
