@@ -159,20 +159,23 @@ class BaseSparseGP(SavedWithVersion, InputValidation, CallbackSupportMixin, Base
         targets = data.targets
 
         def on_iteration(trace, parameters_now):
-            if self.verbose:
-                self._print_progress(trace, targets, problem.rows.total_weight)
+            if self.verbose > 1:
+                offset = problem.rows.total_weight * targets.log_scale
+                self._print_entry(trace, trace.objectives[-1] - offset)
             now = problem if trace.start is None else replace(problem, start=trace.start)
             return progress.step(lambda: self._snapshot(now, learner, targets, parameters_now()))
 
         problem.trace.on_iteration = on_iteration
+        problem.trace.on_stage = self._print_stage if self.verbose else None
         try:
             found = learner(problem)
         finally:
-            problem.trace.on_iteration = None  # it holds the rows, and they hold it
+            problem.trace.on_iteration = problem.trace.on_stage = None  # they hold rows and self
         self._store(found, targets, problem.rows.total_weight, problem.trace)
         self._learned_with = self._fingerprints()
         used = self._result.n_used
         self.n_samples_seen_ = data.n_samples if used is None else used
+        self._print_end(problem.trace)
         progress.end()
 
     def _alternating(self, learner, likelihood):
@@ -319,9 +322,16 @@ class BaseSparseGP(SavedWithVersion, InputValidation, CallbackSupportMixin, Base
             attributes["noise_inducing_points_"] = read_only_copy(result.log_noise.parameters.Z)
         return attributes | targets.attributes
 
-    def _print_progress(self, trace, targets, weight):
-        objective = trace.objectives[-1] - weight * targets.log_scale
-        print(
-            f"[{type(self).__name__}] entry {len(trace.objectives)}, "
-            f"{trace.times[-1]:.1f} s: objective {objective:.6g}"
-        )
+    # ---- What `verbose` prints
+
+    def _print_stage(self, trace):
+        print(f"[{type(self).__name__}] {trace.seconds()}: {trace.stage}")
+
+    def _print_entry(self, trace, objective):
+        n = len(trace.objectives)
+        print(f"[{type(self).__name__}] {trace.seconds()}: entry {n}, objective {objective:.6g}")
+
+    def _print_end(self, trace):
+        if self.verbose:
+            end = f"done in {trace.clock.elapsed():.1f} s, objective {self.objective_:.6g}"
+            print(f"[{type(self).__name__}] {end}")

@@ -35,13 +35,13 @@ def stop_at(monkeypatch, entries):
 @pytest.mark.parametrize("schedule", ["average", "robbins-monro"])
 def test_every_step_is_reported(toy, schedule, capsys):
     """The objective is estimated after each step, for the trace and for those who watch."""
-    ours = fixed("pitc", schedule=schedule, max_iter=3, verbose=1, **TWELVE).fit(*toy)
+    ours = fixed("pitc", schedule=schedule, max_iter=3, verbose=2, **TWELVE).fit(*toy)
     epochs = 1 if schedule == "average" else 3
     assert len(ours.objectives_) == len(ours.fit_times_) == epochs * 12 == ours.n_steps_
     assert ours.objectives_[-1] == ours.objective_ and np.isfinite(ours.objectives_).all()
     lines = capsys.readouterr().out.splitlines()
-    assert "q(u) from 1 of 12 blocks, step 1," in lines[0] and len(lines) == epochs * 12
-    assert not any("entry" in line for line in lines)
+    assert "q(u) from 60 rows, step by step" in lines[0] and "done" in lines[-1]
+    assert sum("entry" in line for line in lines) == epochs * 12 == len(lines) - 2
 
 
 def test_reports_of_an_epoch_are_few_where_blocks_are_many(toy):
