@@ -2,6 +2,8 @@
 
 import copy
 import functools
+import time
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
@@ -17,7 +19,7 @@ from .._compat import (
     StrOptions,
 )
 from .._linalg import NotPositiveDefiniteError
-from .._parallel import resolved_jobs
+from .._parallel import resolved_jobs, told_of_tasks
 from .._saved import SavedWithVersion
 from ..data.rows import make_rows
 from ..data.targets import read_only_copy
@@ -67,6 +69,9 @@ SHARED_CONSTRAINTS = {
     "random_state": ["random_state"],
     "verbose": ["verbose"],
 }
+
+# Between two lines about a prediction; shorter predictions have none.
+_TOLD_SECONDS = 5.0
 
 _ILL_CONDITIONED = (
     "The covariances of a fit must be positive definite and its bound finite, in floating point. "
@@ -335,3 +340,22 @@ class BaseSparseGP(SavedWithVersion, InputValidation, CallbackSupportMixin, Base
         if self.verbose:
             end = f"done in {trace.clock.elapsed():.1f} s, objective {self.objective_:.6g}"
             print(f"[{type(self).__name__}] {end}")
+
+    def _telling(self, n_rows):
+        """Return a context in which lines tell how far a long prediction is."""
+        if not self.verbose:
+            return nullcontext()
+        begin = told = time.perf_counter()
+
+        def listener(done, total):
+            nonlocal told
+            now = time.perf_counter()
+            if now - told >= _TOLD_SECONDS:
+                told, seconds = now, now - begin
+                print(
+                    f"[{type(self).__name__}] {seconds:.1f} s "
+                    f"({seconds * (total - done) / done:.1f} s left): about "
+                    f"{n_rows * done // total} of {n_rows} rows predicted"
+                )
+
+        return told_of_tasks(listener)

@@ -156,8 +156,8 @@ class SVGPRegressor(
         Seed of all random choices, such as those of rows and inducing inputs.
 
     verbose : int, default=0
-        1 prints a line for each stage of a fit, with the time left of ``max_time``, 2 one for each
-        iteration or epoch, too.
+        1 prints a line for each stage of a fit, with the time left of ``max_time``, and some in a
+        long prediction, 2 one for each iteration or epoch, too.
 
     Attributes
     ----------
