@@ -8,6 +8,7 @@ the pool is full and nothing that waits there has waited longer.
 """
 from math import prod
 
+cimport cython
 import numpy as np
 from cpython.buffer cimport PyBuffer_FillInfo
 from libc.stddef cimport ptrdiff_t, size_t
@@ -28,8 +29,10 @@ cdef struct Piece:
     void *address
     size_t size
 
-# What waits, longest first. Only touched with the GIL held; plain C, as Python objects could start
-# a garbage collection, and so another return, in the middle of a change.
+# What waits, longest first. Only touched with the lock held, which is for interpreters without a
+# GIL; plain C, as Python objects could start a garbage collection, and so another return, in the
+# middle of a change.
+cdef cython.pymutex _lock
 cdef Piece[PLACES] _pool
 cdef ptrdiff_t _n_pieces = 0
 cdef size_t _kept = 0
@@ -40,14 +43,16 @@ cdef Piece _taken(size_t size) noexcept:
 
     Groups of rows are of many sizes: half of what tasks of a prediction took was new each time.
     """
-    cdef ptrdiff_t i = _n_pieces - 1
-    cdef Piece none
-    while i >= 0 and not size <= _pool[i].size <= size + size // SPARE:
-        i -= 1
-    if i >= 0:
-        return _removed(i)
-    none.address, none.size = NULL, size
-    return none
+    cdef ptrdiff_t i
+    cdef Piece piece
+    piece.address, piece.size = NULL, size
+    with _lock:
+        i = _n_pieces - 1
+        while i >= 0 and not size <= _pool[i].size <= size + size // SPARE:
+            i -= 1
+        if i >= 0:
+            piece = _removed(i)
+    return piece
 
 
 cdef Piece _removed(ptrdiff_t i) noexcept:
@@ -64,11 +69,12 @@ cdef void _put_back(void *address, size_t size) noexcept:
     if size > LIMIT:
         free(address)
         return
-    while _kept + size > LIMIT:
-        free(_removed(0).address)
-    _pool[_n_pieces].address, _pool[_n_pieces].size = address, size
-    _n_pieces += 1
-    _kept += size
+    with _lock:
+        while _kept + size > LIMIT:
+            free(_removed(0).address)
+        _pool[_n_pieces].address, _pool[_n_pieces].size = address, size
+        _n_pieces += 1
+        _kept += size
 
 
 cdef class Block:
@@ -105,4 +111,7 @@ def empty(shape):
 
 def kept_bytes():
     """Bytes that wait in the pool."""
-    return _kept
+    cdef size_t kept
+    with _lock:
+        kept = _kept
+    return kept
