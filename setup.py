@@ -35,13 +35,16 @@ DIRECTIVES = {
     "initializedcheck": DEBUG,
     "wraparound": False,
     "cdivision": True,
+    # No module switches the GIL on: what is shared between threads, `_memory` locks.
+    "freethreading_compatible": True,
 }
 
 # Without -fno-trapping-math gcc leaves the loops of the C files scalar. Neither
 # -ffast-math, which breaks the exponential of simd.h, nor -march: the instruction set is picked at
 # run time. -fopenmp-simd lets marked sums go over lanes; it needs no OpenMP runtime.
 COMPILE_ARGS = ["-O3", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd", "-g0"]
-COMPILE_ARGS_MSVC = ["/O2"]
+# Visual C takes `restrict` and _Pragma as of C11 only, and reads UTF-8 as of the code page.
+COMPILE_ARGS_MSVC = ["/O2", "/std:c11", "/utf-8"]
 SANITIZE_ARGS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
 
 
@@ -57,8 +60,7 @@ def write_blas_int():
         declaration = "from scipy.linalg.cython_blas cimport blas_int"
     else:
         declaration = "ctypedef int blas_int"
-    build = "debug" if DEBUG else "release"
-    text = f"# Written by setup.py: {build}, Cython {Cython.__version__}\n{declaration}\n"
+    text = f"# Written by setup.py: Cython {Cython.__version__}, {DIRECTIVES}\n{declaration}\n"
     path = CORE / "_blas_int.pxi"
     is_new = not path.exists() or path.read_text(encoding="utf-8") != text
     if is_new:

@@ -1,6 +1,8 @@
 """A map over groups of rows whose sums do not depend on how many workers there are."""
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 
 from joblib import effective_n_jobs
@@ -11,6 +13,8 @@ from ._linalg import blas_thread_count, single_blas_thread
 
 # Accumulators of a map: fixed, so that the order of summation is too.
 N_GROUPS = 8
+
+_listener = ContextVar("listener", default=None)
 
 
 def group_bounds(n_rows, chunk):
@@ -59,6 +63,16 @@ def one_blas_thread_each(n_jobs):
     return single_blas_thread(effective_n_jobs(n_jobs) > 1)
 
 
+@contextmanager
+def told_of_tasks(listener):
+    """Have maps call ``listener(done, total)`` after each task, but for maps within tasks."""
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
 def map_groups(function, argument_lists, n_jobs=None):
     """List of ``function(*arguments)``, in order.
 
@@ -69,14 +83,27 @@ def map_groups(function, argument_lists, n_jobs=None):
     n_tasks = len(argument_lists)
     workers = 1 if n_tasks == 1 else min(effective_n_jobs(n_jobs), n_tasks)
     if workers == 1:
-        return [function(*arguments) for arguments in argument_lists]
+        return _gathered((function(*arguments) for arguments in argument_lists), n_tasks)
     with single_blas_thread():
         if shares_memory():
             with ThreadPoolExecutor(workers) as pool:
-                return list(pool.map(partial(_run, function), argument_lists))
+                return _gathered(pool.map(partial(_run, function), argument_lists), n_tasks)
         return Parallel(n_jobs=n_jobs, prefer="threads", batch_size=1)(
             delayed(function)(*arguments) for arguments in argument_lists
         )
+
+
+def _gathered(results, n_tasks):
+    """List of results, which may be made on the way; whoever listens is told of each."""
+    listener = _listener.get()
+    if listener is None:
+        return list(results)
+    gathered = []
+    with told_of_tasks(None):
+        for result in results:
+            gathered.append(result)
+            listener(len(gathered), n_tasks)
+    return gathered
 
 
 def _run(function, arguments):

@@ -24,7 +24,7 @@ PACKAGES = (
 )
 
 
-def show_versions():
+def show_versions() -> None:
     """Print versions, system and BLAS libraries, for reports of errors.
 
     Examples

@@ -3,9 +3,12 @@
 Nothing here imports the package: any model that predicts mean and deviation can be scored.
 """
 
+from collections.abc import Iterable
 from inspect import signature
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import erf
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
@@ -21,7 +24,9 @@ __all__ = [
 ]
 
 
-def negative_log_predictive_density(y, mean, std, *, sample_weight=None):
+def negative_log_predictive_density(
+    y: ArrayLike, mean: ArrayLike, std: ArrayLike, *, sample_weight: ArrayLike | None = None
+) -> float:
     r"""Mean negative log density of observations under Gaussian predictions.
 
     Lower is better. The log is natural, so the unit is nats, and the density is that of ``y`` in
@@ -71,7 +76,9 @@ def negative_log_predictive_density(y, mean, std, *, sample_weight=None):
         return _mean(0.5 * z**2 + np.log(std) + 0.5 * np.log(2.0 * np.pi), sample_weight, np.sum)
 
 
-def continuous_ranked_probability_score(y, mean, std, *, sample_weight=None):
+def continuous_ranked_probability_score(
+    y: ArrayLike, mean: ArrayLike, std: ArrayLike, *, sample_weight: ArrayLike | None = None
+) -> float:
     r"""Mean continuous ranked probability score of Gaussian predictions.
 
     Lower is better. The score is in units of ``y``; for predictions without spread it is the mean
@@ -130,7 +137,9 @@ def continuous_ranked_probability_score(y, mean, std, *, sample_weight=None):
         return _mean(residual * erf(z / np.sqrt(2.0)) + std * height, sample_weight)
 
 
-def interval_coverage(y, lower, upper, *, sample_weight=None):
+def interval_coverage(
+    y: ArrayLike, lower: ArrayLike, upper: ArrayLike, *, sample_weight: ArrayLike | None = None
+) -> float:
     """Share of observations inside their intervals, ends included.
 
     Calibrated 90 % intervals cover about 0.9 of the observations.
@@ -169,7 +178,9 @@ def interval_coverage(y, lower, upper, *, sample_weight=None):
     return _mean((lower <= y) & (y <= upper), sample_weight)
 
 
-def time_efficiency(full_seconds, anytime_seconds):
+def time_efficiency(
+    full_seconds: ArrayLike, anytime_seconds: ArrayLike
+) -> float | NDArray[np.float64]:
     """Time of the full computation divided by the time of the anytime variant.
 
     Parameters
@@ -205,7 +216,9 @@ def time_efficiency(full_seconds, anytime_seconds):
     return _ratio(full_seconds=full_seconds, anytime_seconds=anytime_seconds)
 
 
-def predictive_efficiency(full_rmse, anytime_rmse):
+def predictive_efficiency(
+    full_rmse: ArrayLike, anytime_rmse: ArrayLike
+) -> float | NDArray[np.float64]:
     """Error of the full computation divided by the error of the anytime variant.
 
     Parameters
@@ -235,7 +248,7 @@ def predictive_efficiency(full_rmse, anytime_rmse):
     return _ratio(full_rmse=full_rmse, anytime_rmse=anytime_rmse)
 
 
-def log_density_scorer(estimator, X, y):
+def log_density_scorer(estimator: Any, X: ArrayLike, y: ArrayLike) -> float:
     """Mean log predictive density of observations, as a scorer for model selection.
 
     Parameters
@@ -278,7 +291,7 @@ def log_density_scorer(estimator, X, y):
     return -negative_log_predictive_density(y, *model.predict(inputs, return_std=True))
 
 
-def neg_crps_scorer(estimator, X, y):
+def neg_crps_scorer(estimator: Any, X: ArrayLike, y: ArrayLike) -> float:
     """Negative mean continuous ranked probability score, as a scorer for model selection.
 
     Parameters
@@ -328,7 +341,7 @@ def final_step(estimator, X=None):
             return estimator, X
 
 
-def _gaussian_predictions(y, mean, std):
+def _gaussian_predictions(y, mean, std) -> Iterable[NDArray[np.float64]]:
     """Checked float64 arrays of one shape with positive ``std``."""
     y, mean, std = _arrays_of_one_shape(y=y, mean=mean, std=std)
     _require(
@@ -340,7 +353,7 @@ def _gaussian_predictions(y, mean, std):
     return y, mean, std
 
 
-def _arrays_of_one_shape(**arrays):
+def _arrays_of_one_shape(**arrays) -> Iterable[NDArray[np.float64]]:
     """Finite float64 arrays of one shape, or a ValueError that names them."""
     arrays = {name: _floats(values, name) for name, values in arrays.items()}
     if len({array.shape for array in arrays.values()}) > 1:
@@ -371,7 +384,7 @@ def _require(condition, values, message):
         raise ValueError(message.format(value=values[first], index=index))
 
 
-def _mean(scores, sample_weight, over_outputs=np.mean):
+def _mean(scores, sample_weight, over_outputs=np.mean) -> float:
     """Weighted mean over the rows; rows of weight 0 are left out, even if their score is inf."""
     rows = scores if scores.ndim == 1 else over_outputs(scores, axis=1)
     if sample_weight is None:
@@ -389,7 +402,7 @@ def _mean(scores, sample_weight, over_outputs=np.mean):
     return float(np.average(rows[kept], weights=weight[kept]))
 
 
-def _ratio(**quantities):
+def _ratio(**quantities) -> float | NDArray[np.float64]:
     """The first of two positive quantities divided by the second."""
     for name, values in quantities.items():
         values = np.asarray(values, dtype=np.float64)

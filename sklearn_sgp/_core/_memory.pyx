@@ -9,6 +9,7 @@ nothing that waits there has waited longer.
 """
 from math import prod
 
+cimport cython
 import numpy as np
 from cpython.buffer cimport PyBuffer_FillInfo
 from libc.stddef cimport ptrdiff_t, size_t
@@ -32,8 +33,10 @@ cdef struct Piece:
     size_t size
     time_t since
 
-# What waits, longest first. Only touched with the GIL held; plain C, as Python objects could start
-# a garbage collection, and so another return, in the middle of a change.
+# What waits, longest first. Only touched with the lock held, which is for interpreters without a
+# GIL; plain C, as Python objects could start a garbage collection, and so another return, in the
+# middle of a change.
+cdef cython.pymutex _lock
 cdef Piece[PLACES] _pool
 cdef ptrdiff_t _n_pieces = 0
 cdef size_t _kept = 0
@@ -44,14 +47,16 @@ cdef Piece _taken(size_t size) noexcept:
 
     Groups of rows are of many sizes: half of what tasks of a prediction took was new each time.
     """
-    cdef ptrdiff_t i = _n_pieces - 1
-    cdef Piece none
-    while i >= 0 and not size <= _pool[i].size <= size + size // SPARE:
-        i -= 1
-    if i >= 0:
-        return _removed(i)
-    none.address, none.size, none.since = NULL, size, 0
-    return none
+    cdef ptrdiff_t i
+    cdef Piece piece
+    piece.address, piece.size, piece.since = NULL, size, 0
+    with _lock:
+        i = _n_pieces - 1
+        while i >= 0 and not size <= _pool[i].size <= size + size // SPARE:
+            i -= 1
+        if i >= 0:
+            piece = _removed(i)
+    return piece
 
 
 cdef Piece _removed(ptrdiff_t i) noexcept:
@@ -70,17 +75,19 @@ cdef void _put_back(void *address, size_t size) noexcept:
     if size > LIMIT:
         free(address)
         return
-    while _kept + size > LIMIT:
-        free(_removed(0).address)
-    _pool[_n_pieces].address, _pool[_n_pieces].size, _pool[_n_pieces].since = address, size, now
-    _n_pieces += 1
-    _kept += size
+    with _lock:
+        while _kept + size > LIMIT:
+            free(_removed(0).address)
+        _pool[_n_pieces].address, _pool[_n_pieces].size, _pool[_n_pieces].since = address, size, now
+        _n_pieces += 1
+        _kept += size
 
 
 cdef void _release(time_t before) noexcept:
     """Give back what has waited since then or longer."""
-    while _n_pieces and _pool[0].since <= before:
-        free(_removed(0).address)
+    with _lock:
+        while _n_pieces and _pool[0].since <= before:
+            free(_removed(0).address)
 
 
 cdef class Block:
@@ -117,7 +124,10 @@ def empty(shape):
 
 def kept_bytes():
     """Bytes that wait in the pool."""
-    return _kept
+    cdef size_t kept
+    with _lock:
+        kept = _kept
+    return kept
 
 
 def release(seconds):

@@ -2,9 +2,6 @@
 #ifndef SKLEARN_SGP_DISTANCES_H
 #define SKLEARN_SGP_DISTANCES_H
 #include <stddef.h>
-#if !defined(__GNUC__) && !defined(__clang__)
-#define restrict __restrict
-#endif
 
 typedef struct {
     double away;

@@ -16,7 +16,6 @@
 #define SGP_INLINE static inline __attribute__((always_inline))
 #elif defined(_MSC_VER)
 #define SGP_INLINE static __forceinline
-#define restrict __restrict
 #else
 #define SGP_INLINE static inline
 #endif
@@ -26,7 +25,7 @@
 #define SGP_PRAGMA(text) _Pragma(#text)
 #define SGP_SUMS(...) SGP_PRAGMA(omp simd reduction(+ : __VA_ARGS__))
 #else
-#define SGP_SUMS(...) /* Visual C has neither _Pragma by default nor `omp simd` */
+#define SGP_SUMS(...) /* Visual C knows `omp simd` with an experimental flag only */
 #endif
 
 /* exp(x) for x <= 0: x = k log 2 + r with |r| <= log(2) / 2, Taylor in r to degree 12 (the

@@ -109,6 +109,9 @@ def finish(problem, plan, parameters, blocks, budget, before=None, n_iter=0, n_s
     s2, settings = parameters.noise_variance, problem.settings
     prior = settings.final_prior(parameters) if before is None else before.result.posterior.prior
 
+    by_steps = "" if plan.schedule is None else ", step by step"
+    problem.trace.begin(f"q(u) from {len(problem.rows)} rows{by_steps}")
+
     def run(prior):
         if plan.schedule is None:
             found = _one_pass(problem, plan, prior, s2, blocks, budget)
@@ -326,10 +329,6 @@ class _StepMonitor:
             estimate = self.ascent.posterior.log_evidence(self.ascent.constant)
         except NotPositiveDefiniteError:  # a mixture with negative weights, in part of an epoch
             return
-        self.trace.stage = (
-            f"q(u) from {int(self.ascent.seen.sum())} of {len(self.ascent.blocks)} blocks, step "
-            f"{self.ascent.n_steps}"
-        )
         self.trace.add(estimate, lambda: self.parameters)
 
     def is_over(self):

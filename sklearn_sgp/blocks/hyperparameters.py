@@ -185,7 +185,7 @@ def ascend_blocks(problem, objective, sample, start, max_iter, seconds, budget=N
     delta = problem.prior(start).delta
     scale = problem.rows.total_weight / (copies * sum(rows.total_weight for rows in sample))
     of_blocks = f"{len(sample)} blocks, " if objective.dense else ""
-    problem.trace.stage = f"learning from {of_blocks}{n_rows} of {len(problem.rows)} rows"
+    problem.trace.begin(f"learning from {of_blocks}{n_rows} of {len(problem.rows)} rows")
 
     def evidence(candidate):
         return block_evidence(

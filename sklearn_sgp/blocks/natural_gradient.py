@@ -127,7 +127,7 @@ def learn_stochastic(problem, plan, blocks, budget):
     )
     adam = Adam(len(space.pack(parameters)), settings.learning_rate)
     plateau, values, epoch = problem.plateau(), [], 1
-    trace.stage = "stochastic steps"
+    trace.begin("stochastic steps")
     for chosen in ascent.schedule.draw(len(blocks), plan.blocks_per_step, problem.rng):
         begin = time.perf_counter()
         ascent.step(chosen)

@@ -389,7 +389,7 @@ class NearRows:
         scale = self.rows.total_weight / evidence.weight
         n_rows = sum(len(piece) for piece in groups)
         task = replace(task, start=replace(task.start, space=space))
-        task.trace.stage = f"learning from {n_rows} of {len(self.rows)} rows, given those near them"
+        task.trace.begin(f"learning from {n_rows} of {len(self.rows)} rows, given those near them")
         work = sum(len(piece) ** 2 for piece in groups)  # groups are of different sizes
         found, _, n_iter = ascend_scaled(
             evidence, scale, work, task, parameters, max_iter, seconds, budget

@@ -2,6 +2,8 @@
 
 import copy
 import functools
+import time
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
@@ -17,7 +19,7 @@ from .._compat import (
     StrOptions,
 )
 from .._linalg import NotPositiveDefiniteError
-from .._parallel import resolved_jobs
+from .._parallel import resolved_jobs, told_of_tasks
 from .._saved import SavedWithVersion
 from ..data.rows import make_rows
 from ..data.targets import read_only_copy
@@ -67,6 +69,9 @@ SHARED_CONSTRAINTS = {
     "random_state": ["random_state"],
     "verbose": ["verbose"],
 }
+
+# Between two lines about a prediction; shorter predictions have none.
+_TOLD_SECONDS = 5.0
 
 _ILL_CONDITIONED = (
     "The covariances of a fit must be positive definite and its bound finite, in floating point. "
@@ -171,20 +176,23 @@ class BaseSparseGP(SavedWithVersion, InputValidation, CallbackSupportMixin, Base
         targets = data.targets
 
         def on_iteration(trace, parameters_now):
-            if self.verbose:
-                self._print_progress(trace, targets, problem.rows.total_weight)
+            if self.verbose > 1:
+                offset = problem.rows.total_weight * targets.log_scale
+                self._print_entry(trace, trace.objectives[-1] - offset)
             now = problem if trace.start is None else replace(problem, start=trace.start)
             return progress.step(lambda: self._snapshot(now, learner, targets, parameters_now()))
 
         problem.trace.on_iteration = on_iteration
+        problem.trace.on_stage = self._print_stage if self.verbose else None
         try:
             found = learner(problem)
         finally:
-            problem.trace.on_iteration = None  # it holds the rows, and they hold it
+            problem.trace.on_iteration = problem.trace.on_stage = None  # they hold rows and self
         self._store(found, targets, problem.rows.total_weight, problem.trace)
         self._learned_with = self._fingerprints()
         used = self._result.n_used
         self.n_samples_seen_ = data.n_samples if used is None else used
+        self._print_end(problem.trace)
         progress.end()
 
     def _alternating(self, learner, likelihood):
@@ -331,9 +339,35 @@ class BaseSparseGP(SavedWithVersion, InputValidation, CallbackSupportMixin, Base
             attributes["noise_inducing_points_"] = read_only_copy(result.log_noise.parameters.Z)
         return attributes | targets.attributes
 
-    def _print_progress(self, trace, targets, weight):
-        objective = trace.objectives[-1] - weight * targets.log_scale
-        print(
-            f"[{type(self).__name__}] entry {len(trace.objectives)}, "
-            f"{trace.times[-1]:.1f} s: objective {objective:.6g}"
-        )
+    # ---- What `verbose` prints
+
+    def _print_stage(self, trace):
+        print(f"[{type(self).__name__}] {trace.seconds()}: {trace.stage}")
+
+    def _print_entry(self, trace, objective):
+        n = len(trace.objectives)
+        print(f"[{type(self).__name__}] {trace.seconds()}: entry {n}, objective {objective:.6g}")
+
+    def _print_end(self, trace):
+        if self.verbose:
+            end = f"done in {trace.clock.elapsed():.1f} s, objective {self.objective_:.6g}"
+            print(f"[{type(self).__name__}] {end}")
+
+    def _telling(self, n_rows):
+        """Return a context in which lines tell how far a long prediction is."""
+        if not self.verbose:
+            return nullcontext()
+        begin = told = time.perf_counter()
+
+        def listener(done, total):
+            nonlocal told
+            now = time.perf_counter()
+            if now - told >= _TOLD_SECONDS:
+                told, seconds = now, now - begin
+                print(
+                    f"[{type(self).__name__}] {seconds:.1f} s "
+                    f"({seconds * (total - done) / done:.1f} s left): about "
+                    f"{n_rows * done // total} of {n_rows} rows predicted"
+                )
+
+        return told_of_tasks(listener)

@@ -68,8 +68,9 @@ class StreamBatches:
         self.log_evidence_ += self.objective_
         if self.verbose:
             print(
-                f"[{type(self).__name__}] batch {self.n_steps_}: {self.n_samples_seen_} rows, "
-                f"{len(self.inducing_points_)} inducing inputs, objective {self.objective_:.6g}"
+                f"[{type(self).__name__}] {Trace(clock).seconds()}: batch {self.n_steps_}, "
+                f"{self.n_samples_seen_} rows, {len(self.inducing_points_)} inducing inputs, "
+                f"objective {self.objective_:.6g}"
             )
 
     def _begin(self, X, y, weight, clock, choices, previous, earlier=None):

@@ -164,7 +164,8 @@ class StreamingSGPRegressor(MixedOutputs, MixedPredictions, RegressionStream, Sp
         that was saved and loaded goes on as if it had not been.
 
     verbose : int, default=0
-        Whether to print a line for each batch.
+        Whether to print a line for each batch, with the time left of ``max_time``, and some in a
+        long prediction.
 
     Attributes
     ----------

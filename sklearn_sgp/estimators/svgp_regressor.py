@@ -159,7 +159,8 @@ class SVGPRegressor(
         Seed of all random choices, such as those of rows and inducing inputs.
 
     verbose : int, default=0
-        Whether to print a line for each iteration or epoch.
+        1 prints a line for each stage of a fit, with the time left of ``max_time``, and some in a
+        long prediction, 2 one for each iteration or epoch, too.
 
     Attributes
     ----------

@@ -234,6 +234,7 @@ def _lbfgs(problem, parameters, rows, seconds, max_iter=None, interim=False):
     settings, trace = problem.settings, problem.trace
     deadline = time.perf_counter() + max(seconds, MIN_SECONDS)
     scale = problem.rows.total_weight / rows.total_weight
+    trace.begin(f"learning from {len(rows)} of {len(problem.rows)} rows")
     space, bound = problem.inference.objective(
         problem.space,
         parameters,
@@ -283,6 +284,7 @@ def _finish(problem, parameters, budget, n_iter, n_steps):
     used = rows if trace.stopped else _affordable(problem, parameters, budget)
     if used is not rows:
         used = used.weighted(rows.total_weight / used.total_weight)
+    trace.begin(f"q(u) from {len(used)} of {len(rows)} rows")
     posterior, objective, scalars = problem.inference.posterior(
         prior, parameters, used, settings.n_jobs, trace.clock.left()
     )

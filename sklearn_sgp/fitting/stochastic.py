@@ -24,6 +24,7 @@ def ascend_stochastic(problem, parameters, budget):
     """
     steps = StochasticSteps(problem, parameters)
     plateau, n_iter = problem.plateau(), 0
+    problem.trace.begin(f"stochastic steps of {problem.settings.batch_size} rows")
     for epoch in range(problem.settings.max_iter):
         values, complete = steps.epoch(moves=epoch > 0, budget=budget)
         n_iter += 1

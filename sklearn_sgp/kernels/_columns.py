@@ -1,5 +1,7 @@
 """A scikit-learn kernel that sees only some of the columns."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 
@@ -33,7 +35,7 @@ class Columns(Kernel):
     (1, 2)
     """
 
-    def __init__(self, kernel, columns):
+    def __init__(self, kernel: Kernel, columns: Sequence[int] | Sequence[str]) -> None:
         self.kernel = kernel
         self.columns = columns
 

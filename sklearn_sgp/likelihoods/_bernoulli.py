@@ -21,7 +21,7 @@ class _Bernoulli(Likelihood):
 
     max_classes = 2
 
-    def __init__(self, offset=None):
+    def __init__(self, offset: float | None = None) -> None:
         self.offset = offset
 
     def for_classes(self, weight):

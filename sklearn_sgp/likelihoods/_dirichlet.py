@@ -1,6 +1,7 @@
 """Classes as regressions with known noise (docs/theory.md, section 14)."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ._base import Likelihood
 from ._classes import log_probability, tempered
@@ -26,7 +27,12 @@ class Dirichlet(Likelihood):
 
     conjugate = True
 
-    def __init__(self, alpha_epsilon=0.01, temperature=1.0, offset=None):
+    def __init__(
+        self,
+        alpha_epsilon: float = 0.01,
+        temperature: float = 1.0,
+        offset: ArrayLike | None = None,
+    ) -> None:
         self.alpha_epsilon, self.temperature, self.offset = alpha_epsilon, temperature, offset
 
     @property

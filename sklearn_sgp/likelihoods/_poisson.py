@@ -4,6 +4,7 @@ from copy import copy
 from itertools import count as count_up
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import gammainc, gammaincc, gammaln, ndtr, ndtri, wrightomega
 
 from ._base import ExpectedLogDensity, Likelihood
@@ -36,7 +37,7 @@ class Poisson(Likelihood):
 
     identity_mean = False
 
-    def __init__(self, offset=None):
+    def __init__(self, offset: ArrayLike | None = None) -> None:
         self.offset = offset
 
     def check_targets(self, y):

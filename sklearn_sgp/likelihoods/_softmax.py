@@ -13,6 +13,7 @@ alone, and sklearn_sgp/_core/softmax.c computes it on a lattice of s.
 from copy import copy
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ._base import ExpectedLogDensity, Likelihood
 from ._classes import (
@@ -50,7 +51,7 @@ class Softmax(Likelihood):
     begins_with_regressions = True
     temperature = 1.0  # of pickles that have none
 
-    def __init__(self, offset=None, temperature=1.0):
+    def __init__(self, offset: ArrayLike | None = None, temperature: float = 1.0) -> None:
         self.offset, self.temperature = offset, temperature
 
     def for_classes(self, weight):

@@ -34,16 +34,32 @@ class Trace:
     on_iteration : callable or None
         Called after every entry with the trace and a function that returns the `Parameters` at
         that time; True asks to stop.
+    on_stage : callable or None
+        Called with the trace when another stage begins.
     """
 
-    def __init__(self, clock, on_iteration=None):
-        self.clock, self.on_iteration = clock, on_iteration
+    def __init__(self, clock, on_iteration=None, on_stage=None):
+        self.clock, self.on_iteration, self.on_stage = clock, on_iteration, on_stage
+        self.whole_clock = clock  # where parts of a fit have a share of its time
         self.objectives, self.times = [], []
         self.constant = 0.0  # of the bound, besides the objectives that are added
         self.start = None  # the `Start` that was chosen, where it is not that of the problem
         self.stage = ""  # what is going on, in words
         self.stopped = False
         self.cut_by = None  # what ended the last optimisation while it gained, if anything did
+
+    def begin(self, stage):
+        """Tell in words what goes on from here, if that is something else than before."""
+        if stage != self.stage:
+            self.stage = stage
+            if self.on_stage is not None:
+                self.on_stage(self)
+
+    def seconds(self):
+        """Seconds so far, and how many are left where the fit has a budget, in words."""
+        clock = self.whole_clock
+        left = f" ({max(clock.left(), 0.0):.1f} s left)" if np.isfinite(clock.left()) else ""
+        return f"{clock.elapsed():.1f} s{left}"
 
     def add(self, objective, parameters_now):
         """Record an objective; True if a callback asks to stop."""

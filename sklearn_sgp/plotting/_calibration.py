@@ -1,5 +1,7 @@
 """Nominal against observed coverage of central intervals."""
 
+from typing import Self
+
 import numpy as np
 from scipy.stats import norm
 from sklearn.utils import check_array, check_consistent_length
@@ -62,13 +64,13 @@ class CalibrationDisplay:
     'probability of the interval'
     """
 
-    def __init__(self, levels, coverage, *, n_samples=None, group_names=None):
+    def __init__(self, levels, coverage, *, n_samples=None, group_names=None) -> None:
         self.levels = levels
         self.coverage = coverage
         self.n_samples = n_samples
         self.group_names = group_names
 
-    def plot(self, ax=None, *, line_kwargs=None):
+    def plot(self, ax=None, *, line_kwargs=None) -> Self:
         """Draw the coverage.
 
         Parameters
@@ -107,7 +109,7 @@ class CalibrationDisplay:
     @classmethod
     def from_estimator(
         cls, estimator, X, y, *, groups=None, levels=LEVELS, ax=None, line_kwargs=None
-    ):
+    ) -> Self:
         """Predict and draw how many observations central intervals hold.
 
         Take rows that the estimator was not fitted to.
@@ -174,7 +176,7 @@ class CalibrationDisplay:
     @classmethod
     def from_predictions(
         cls, y, predictions, *, groups=None, levels=LEVELS, ax=None, line_kwargs=None
-    ):
+    ) -> Self:
         """Draw how many observations the central intervals of predictions hold.
 
         Parameters

@@ -1,5 +1,7 @@
 """Objective or score over the time of a fit."""
 
+from typing import Self
+
 import numpy as np
 
 from ._common import drawing_axes, fitted_model, pyplot
@@ -49,14 +51,14 @@ class ConvergenceDisplay:
     'test RMSE'
     """
 
-    def __init__(self, positions, values, *, xlabel="steps", ylabel="objective", name=None):
+    def __init__(self, positions, values, *, xlabel="steps", ylabel="objective", name=None) -> None:
         self.positions = positions
         self.values = values
         self.xlabel = xlabel
         self.ylabel = ylabel
         self.name = name
 
-    def plot(self, ax=None, *, line_kwargs=None):
+    def plot(self, ax=None, *, line_kwargs=None) -> Self:
         """Draw the curve.
 
         Parameters
@@ -85,7 +87,7 @@ class ConvergenceDisplay:
     @classmethod
     def from_estimator(
         cls, estimator, *, x="seconds", per_row=False, name=None, ax=None, line_kwargs=None
-    ):
+    ) -> Self:
         """Draw the objectives that a fitted estimator has stored.
 
         Parameters

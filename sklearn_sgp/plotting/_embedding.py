@@ -1,6 +1,7 @@
 """A map of rows: latent inputs, how uncertain they are, and where the model knows its map."""
 
 from numbers import Integral
+from typing import Self
 
 import numpy as np
 
@@ -66,7 +67,7 @@ class EmbeddingDisplay:
 
     def __init__(
         self, embedding, *, std=None, labels=None, grid=None, spread=None, dimension_names=None
-    ):
+    ) -> None:
         self.embedding = embedding
         self.std = std
         self.labels = labels
@@ -74,7 +75,7 @@ class EmbeddingDisplay:
         self.spread = spread
         self.dimension_names = dimension_names
 
-    def plot(self, ax=None, *, point_kwargs=None, bar_kwargs=None):
+    def plot(self, ax=None, *, point_kwargs=None, bar_kwargs=None) -> Self:
         """Draw the map.
 
         Parameters
@@ -156,7 +157,7 @@ class EmbeddingDisplay:
         ax=None,
         point_kwargs=None,
         bar_kwargs=None,
-    ):
+    ) -> Self:
         """Draw the map that a model of latent inputs has found.
 
         Parameters

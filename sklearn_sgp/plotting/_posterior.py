@@ -1,5 +1,7 @@
 """Mean, spread and inducing inputs over one or two features."""
 
+from typing import Self
+
 import numpy as np
 
 from ._common import checked_names, drawing_axes, fitted_model, pyplot
@@ -103,7 +105,7 @@ class PosteriorDisplay:
         feature_names=None,
         band_name="band",
         categories=None,
-    ):
+    ) -> None:
         self.grid = grid
         self.mean = mean
         self.band = band
@@ -115,7 +117,7 @@ class PosteriorDisplay:
         self.band_name = band_name
         self.categories = categories
 
-    def plot(self, ax=None):
+    def plot(self, ax=None) -> Self:
         """Draw the posterior.
 
         Parameters
@@ -200,7 +202,7 @@ class PosteriorDisplay:
         subsample=1000,
         random_state=None,
         ax=None,
-    ):
+    ) -> Self:
         """Draw the posterior of a fitted regressor of one or two features.
 
         Parameters

@@ -2,6 +2,7 @@
 
 from functools import reduce
 from operator import add
+from typing import Self
 
 import numpy as np
 
@@ -55,13 +56,13 @@ class RelevanceDisplay:
 
     def __init__(
         self, relevances, *, feature_names=None, part_names=None, xlabel="inverse length scale"
-    ):
+    ) -> None:
         self.relevances = relevances
         self.feature_names = feature_names
         self.part_names = part_names
         self.xlabel = xlabel
 
-    def plot(self, ax=None, *, sort=True, bar_kwargs=None):
+    def plot(self, ax=None, *, sort=True, bar_kwargs=None) -> Self:
         """Draw the bars.
 
         Parameters
@@ -113,7 +114,7 @@ class RelevanceDisplay:
         sort=True,
         ax=None,
         bar_kwargs=None,
-    ):
+    ) -> Self:
         """Draw the relevances that a fitted kernel found.
 
         Every part of the kernel with length scales is drawn (RBF, Matern, RationalQuadratic and

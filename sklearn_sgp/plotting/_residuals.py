@@ -1,5 +1,7 @@
 """Standardised residuals against prediction and inputs."""
 
+from typing import Self
+
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length, check_random_state
 
@@ -73,7 +75,7 @@ class ResidualDisplay:
 
     def __init__(
         self, residuals, columns, *, names=None, n_bins=12, subsample=1000, random_state=None
-    ):
+    ) -> None:
         self.residuals = residuals
         self.columns = columns
         self.names = names
@@ -81,7 +83,7 @@ class ResidualDisplay:
         self.subsample = subsample
         self.random_state = random_state
 
-    def plot(self, ax=None):
+    def plot(self, ax=None) -> Self:
         """Draw the residuals.
 
         Parameters
@@ -129,7 +131,7 @@ class ResidualDisplay:
         subsample=1000,
         random_state=None,
         ax=None,
-    ):
+    ) -> Self:
         """Predict and draw the standardised residuals.
 
         Take rows that the estimator was not fitted to.
@@ -206,7 +208,7 @@ class ResidualDisplay:
         subsample=1000,
         random_state=None,
         ax=None,
-    ):
+    ) -> Self:
         """Draw the standardised residuals of predictions.
 
         Parameters

@@ -1,12 +1,16 @@
 """The distributions of new observations as one object, in the manner of scipy's frozen ones."""
 
 from operator import itemgetter
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from .noise import noise_of_output, of_rows
 from .units import moments_in_units
+
+_Array: TypeAlias = NDArray[np.float64]
 
 
 class PredictiveDistribution:
@@ -37,7 +41,7 @@ class PredictiveDistribution:
 
     # ---- Moments
 
-    def mean(self):
+    def mean(self) -> _Array:
         """Compute the means.
 
         Returns
@@ -47,7 +51,7 @@ class PredictiveDistribution:
         """
         return self._moments()[0]
 
-    def var(self):
+    def var(self) -> _Array:
         """Compute the variances.
 
         Returns
@@ -57,7 +61,7 @@ class PredictiveDistribution:
         """
         return self._moments()[1]
 
-    def std(self):
+    def std(self) -> _Array:
         """Compute the standard deviations.
 
         Returns
@@ -67,7 +71,7 @@ class PredictiveDistribution:
         """
         return np.sqrt(self.var())
 
-    def median(self):
+    def median(self) -> _Array:
         """Compute the medians.
 
         Returns
@@ -82,7 +86,7 @@ class PredictiveDistribution:
 
     # ---- Probabilities and quantiles
 
-    def cdf(self, y):
+    def cdf(self, y: ArrayLike) -> _Array:
         """Compute P(observation <= y).
 
         Parameters
@@ -97,7 +101,7 @@ class PredictiveDistribution:
         """
         return np.clip(self._at(y, "cdf"), 0.0, 1.0)
 
-    def sf(self, y):
+    def sf(self, y: ArrayLike) -> _Array:
         """Compute P(observation > y), the survival function ``1 - cdf(y)``.
 
         Parameters
@@ -112,7 +116,7 @@ class PredictiveDistribution:
         """
         return np.clip(self._at(y, "sf"), 0.0, 1.0)
 
-    def ppf(self, q):
+    def ppf(self, q: ArrayLike) -> _Array:
         """Compute quantiles, the inverse of `cdf`. Of counts, the smallest with ``cdf >= q``.
 
         Parameters
@@ -143,7 +147,7 @@ class PredictiveDistribution:
             values[rows] = np.where(levels[rows] == level, found[:, :, 0], values[rows])
         return self._in_units(values, shape)
 
-    def interval(self, confidence):
+    def interval(self, confidence: ArrayLike) -> tuple[_Array, _Array]:
         """Compute intervals with equal tails around the medians.
 
         Parameters
@@ -166,7 +170,7 @@ class PredictiveDistribution:
 
     # ---- Densities
 
-    def logpdf(self, y):
+    def logpdf(self, y: ArrayLike) -> _Array:
         """Compute log densities; of counts, log probabilities.
 
         The sum over the outputs of a row is what `log_density` of the regressor returns.
@@ -186,7 +190,7 @@ class PredictiveDistribution:
         slope = np.broadcast_to(self._targets.log_slope(columns), columns.shape)
         return log_density + slope.reshape(shape)
 
-    def pdf(self, y):
+    def pdf(self, y: ArrayLike) -> _Array:
         """Compute densities; of counts, probabilities.
 
         Parameters
@@ -203,7 +207,11 @@ class PredictiveDistribution:
 
     # ---- Draws
 
-    def rvs(self, size=None, random_state=None):
+    def rvs(
+        self,
+        size: int | tuple[int, ...] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> _Array:
         """Draw new observations, independently of each other.
 
         Parameters

@@ -18,7 +18,8 @@ class LatentFunctions:
 
     def _latent(self, moments, X, blocks):
         """Return what the method ``moments`` of the posterior returns, such as "mean_variance"."""
-        return self._latent_of(self._result.posterior, moments, X)
+        with self._telling(len(X)):
+            return self._latent_of(self._result.posterior, moments, X)
 
     def _latent_of(self, model, moments, X):
         """Call the method ``moments`` of a model, in chunks unless it returns covariances."""
@@ -46,7 +47,8 @@ class LatentFunctionsInBlocks(LatentFunctions):
 
     def _latent(self, moments, X, blocks):
         specification, posterior = self._blocks.specification, self._result.posterior
-        if specification.conditional is not PICConditional:
-            return self._latent_of(specification.conditional(posterior), moments, X)
-        conditional = self._blocks.near_rows(resolved_jobs(self.n_jobs), self._cache)
-        return getattr(conditional, moments)(X, blocks)  # goes block by block, in chunks
+        with self._telling(len(X)):
+            if specification.conditional is not PICConditional:
+                return self._latent_of(specification.conditional(posterior), moments, X)
+            conditional = self._blocks.near_rows(resolved_jobs(self.n_jobs), self._cache)
+            return getattr(conditional, moments)(X, blocks)  # goes block by block, in chunks

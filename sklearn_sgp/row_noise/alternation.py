@@ -60,6 +60,7 @@ def _learned(problem, likelihood, learner):
     before = given
     learns_scale = problem.learns and problem.space.learns("log_noise")
     free = {"learns": problem.learns, "learns_scale": learns_scale}
+    trace.begin("noise of each row")
     begun, candidates = trace.clock.elapsed(), likelihood.candidates or [likelihood]
     update, errors = _first_update(given, found, candidates, free)
     if not update.noise.likelihood.has_row_precision:
@@ -93,6 +94,7 @@ def _learned(problem, likelihood, learner):
         if gain < _LEAST_GAIN * problem.rows.total_weight or round_number == _ROUNDS - 1:
             break
         begun = trace.clock.elapsed()
+        trace.begin("noise of each row")
         errors = _errors_at(given, found, errors.places)
         update = _updated(given, noise, update.at_rows, errors, free)
     if found is first:

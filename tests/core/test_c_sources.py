@@ -52,6 +52,30 @@ def test_visual_c_sees_no_pragma(name):
     assert "_Pragma" not in done.stdout and "omp simd" not in done.stdout
 
 
+_AS_VISUAL_C = """
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#undef __GNUC__
+#undef __clang__
+#define _MSC_VER 1940
+#define __forceinline inline
+#include "distances.h"
+"""
+
+
+@pytest.mark.parametrize("name", ["profiles.c", "softmax.c", "latents.c"])
+def test_what_visual_c_sees_is_plain_c(tmp_path, name):
+    """C11 without extensions, arrays of variable length or warnings, as `/std:c11` takes it."""
+    source = tmp_path / "as_visual_c.c"
+    source.write_text(f'{_AS_VISUAL_C}#include "{name}"\n', encoding="utf-8")
+    strict = ["-std=c11", "-pedantic-errors", "-Wall", "-Wextra", "-Wvla", "-Werror"]
+    unused = ["-Wno-unused-function", "-fsyntax-only"]  # of distances.h
+    subprocess.run([COMPILER, *strict, *unused, f"-I{CORE}", str(source)], check=True)
+
+
 @pytest.mark.parametrize("name", ["profiles.c", "softmax.c", "latents.c"])
 def test_gcc_sees_the_pragmas(name):
     """Under gcc and clang the sums are marked, so that they are split over lanes."""

@@ -8,7 +8,7 @@ import pytest
 from joblib import parallel_config
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from sklearn_sgp._parallel import N_GROUPS, group_bounds, map_groups
+from sklearn_sgp._parallel import N_GROUPS, group_bounds, map_groups, told_of_tasks
 
 
 @pytest.mark.parametrize("chunk", [1, 3, 16, 1024])
@@ -24,6 +24,20 @@ def test_groups_partition_the_rows(n_rows, chunk):
 def test_many_rows_give_all_groups():
     """Enough chunks give N_GROUPS groups, so that as many workers have something to do."""
     assert len(group_bounds(10 * N_GROUPS * 64, 64)) == N_GROUPS
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_whoever_listens_is_told_of_each_task(n_jobs):
+    """In order, of the outer map only, and not after the context."""
+    told = []
+
+    def outer(k):
+        return sum(map_groups(int, [(k,), (1,)], n_jobs))
+
+    with told_of_tasks(lambda done, total: told.append((done, total))):
+        assert map_groups(outer, [(k,) for k in range(3)], n_jobs) == [1, 2, 3]
+    map_groups(outer, [(0,)], n_jobs)
+    assert told == [(1, 3), (2, 3), (3, 3)]
 
 
 def _slow_first(index):

@@ -18,6 +18,7 @@ from sklearn.gaussian_process.kernels import RBF
 from sklearn_sgp import AnytimeSGPRegressor
 from sklearn_sgp._compat import FitProgress
 from sklearn_sgp.blocks import finish
+from sklearn_sgp.estimators import base
 
 # As few inducing inputs as rows of a block, so that each step is reported.
 TWELVE = {"solver": "anytime", "n_blocks": 12, "partition": "random", "inducing": inducing(5)}
@@ -35,13 +36,13 @@ def stop_at(monkeypatch, entries):
 @pytest.mark.parametrize("schedule", ["average", "robbins-monro"])
 def test_every_step_is_reported(toy, schedule, capsys):
     """The objective is estimated after each step, for the trace and for those who watch."""
-    ours = fixed("pitc", schedule=schedule, max_iter=3, verbose=1, **TWELVE).fit(*toy)
+    ours = fixed("pitc", schedule=schedule, max_iter=3, verbose=2, **TWELVE).fit(*toy)
     epochs = 1 if schedule == "average" else 3
     assert len(ours.objectives_) == len(ours.fit_times_) == epochs * 12 == ours.n_steps_
     assert ours.objectives_[-1] == ours.objective_ and np.isfinite(ours.objectives_).all()
     lines = capsys.readouterr().out.splitlines()
-    assert "q(u) from 1 of 12 blocks, step 1," in lines[0] and len(lines) == epochs * 12
-    assert not any("entry" in line for line in lines)
+    assert "q(u) from 60 rows, step by step" in lines[0] and "done" in lines[-1]
+    assert sum("entry" in line for line in lines) == epochs * 12 == len(lines) - 2
 
 
 def test_reports_of_an_epoch_are_few_where_blocks_are_many(toy):
@@ -59,6 +60,22 @@ def test_verbose_says_the_stage_and_the_time_left(toy, capsys):
         model.set_params(model=name, max_time=1e4).fit(*toy)
         first = capsys.readouterr().out.splitlines()[0]
         assert f"{words} 60 rows" in first and "s left)" in first
+
+
+def test_long_predictions_tell_how_far_they_are(toy, capsys, monkeypatch):
+    """Now and then, with the seconds left, whether near rows are asked or not; short ones never."""
+    X, y = toy
+    model = AnytimeSGPRegressor(n_inducing=5, max_iter=2, random_state=0, verbose=1)
+    for name in ("vfe", "vif"):
+        model.set_params(model=name).fit(X, y)
+        capsys.readouterr()
+        model.predict(X)
+        assert capsys.readouterr().out == ""
+        with monkeypatch.context() as patch:
+            patch.setattr(base, "_TOLD_SECONDS", 0.0)
+            model.predict(X, return_std=True)
+        last = capsys.readouterr().out.splitlines()[-1]
+        assert last.endswith("(0.0 s left): about 60 of 60 rows predicted")
 
 
 # Callbacks

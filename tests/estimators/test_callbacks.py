@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn_sgp import (
     AnytimeSGPClassifier,
     AnytimeSGPRegressor,
+    BayesianGPLVM,
     StreamingSGPClassifier,
     StreamingSGPRegressor,
     SVGPClassifier,
@@ -180,6 +181,28 @@ def test_streams_are_scored_after_every_batch(places, rng, name):
     assert len(scores) == model.n_steps_ == 4
     assert (scores > 0.5).all() and (scores <= 1.0).all()
     assert_allclose(scores[-1], model.score(X, y), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        AnytimeSGPClassifier,
+        AnytimeSGPRegressor,
+        BayesianGPLVM,
+        StreamingSGPClassifier,
+        StreamingSGPRegressor,
+        SVGPClassifier,
+        SVGPRegressor,
+    ],
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_progress_bar_follows_every_estimator(places, kind, capsys):
+    """The bar bears the estimator's name, whatever learns."""
+    pytest.importorskip("rich")
+    X, f = places[0][:60], places[1][:60]
+    y = f > 0.0 if kind.__name__.endswith("Classifier") else f
+    kind(n_inducing=5, max_iter=2).set_callbacks(callback.ProgressBar()).fit(X, y)
+    assert kind.__name__ in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("likelihood", ["poisson", "student_t"])

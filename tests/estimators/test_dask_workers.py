@@ -17,6 +17,7 @@ distributed = pytest.importorskip("distributed")
 # distributed's own, at start-up and shut-down
 pytestmark = pytest.mark.filterwarnings("default", "ignore:max_iter=")
 N, CHUNK = 6000, 750
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # on Windows the latter ends a process at once
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +43,7 @@ def die_in_turn(failures, after):
             n_calls = file.tell()
         if n_calls > after:
             os.rename(failures, failures + ".done")
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), KILL)
 
 
 def block(start, failures=None, after=0):
@@ -190,7 +191,7 @@ def test_a_worker_dies_that_holds_rows(client):
     distributed.wait([X, y])
     (first, *_) = client.run(os.getpid).values()
     expected = fitted("lbfgs", X, y)
-    os.kill(first, signal.SIGKILL)
+    os.kill(first, KILL)
     model = fitted("lbfgs", X, y)
     assert_allclose(predicted(model, here[0]), predicted(expected, here[0]), rtol=1e-12)
 

@@ -160,11 +160,13 @@ def test_time_and_steps_end_a_fit():
 
 
 def test_progress_is_printed(capsys):
-    """`verbose` prints a line for each iteration."""
-    model = BayesianGPLVM(verbose=1, **QUICK).fit(table())
+    """`verbose` prints a line for each stage, and from 2 on for each iteration."""
+    model = BayesianGPLVM(verbose=2, **QUICK).fit(table())
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == len(model.objectives_) == len(model.fit_times_)
-    assert lines[0].startswith("[BayesianGPLVM] entry 1")
+    stages = [line for line in lines if "entry" not in line]
+    assert len(lines) - len(stages) == len(model.objectives_) == len(model.fit_times_)
+    assert "learning from" in stages[0] and "latent inputs of" in stages[1]
+    assert stages[2].startswith("[BayesianGPLVM] done in") and len(stages) == 3
 
 
 def test_callbacks_see_a_model_and_may_stop():

@@ -88,10 +88,33 @@ def test_max_time_that_all_rows_exceed(wave, monkeypatch):
 
 
 def test_verbose_prints(toy, capsys):
-    """verbose=1 prints a line for every entry of the trace; verbose=0 prints nothing."""
+    """verbose=0 prints nothing, 1 a line for each stage, 2 one for every entry of the trace too."""
     model = SVGPRegressor(n_inducing=5, max_iter=3).fit(*toy)
     assert capsys.readouterr().out == ""
     model.set_params(verbose=1).fit(*toy)
+    learning, posterior, end = capsys.readouterr().out.splitlines()
+    assert learning.endswith("s: learning from 60 of 60 rows")
+    assert posterior.endswith("s: q(u) from 60 of 60 rows")
+    assert end.startswith("[SVGPRegressor] done in")
+    assert end.endswith(f"s, objective {model.objective_:.6g}")
+    model.set_params(verbose=2, max_time=1e4).fit(*toy)
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == len(model.objectives_)
-    assert f"{model.objective_:.6g}" in lines[-1]
+    assert all("s left)" in line for line in lines[:-1])
+    entries = [line for line in lines if "entry" in line]
+    assert len(entries) == len(model.objectives_) == len(lines) - 3
+    assert f"{model.objective_:.6g}" in entries[-1]
+
+
+def test_verbose_tells_of_growing_subsets(wave, capsys):
+    """Each subset is a stage, and so are stochastic steps and rounds on the noise of each row."""
+    X, y = wave
+    model = SVGPRegressor(n_inducing=5, init_size=50, max_iter=3, random_state=0, verbose=1)
+    said = ["learning from 50 of 600 rows", "100 of 600", "learning from 600 of 600", "q(u) from"]
+    model.fit(X, y)
+    lines = capsys.readouterr().out.splitlines()
+    assert all(words in line for words, line in zip(said, lines, strict=False))
+    assert len(lines) == len(said) + 1
+    model.set_params(optimizer="adam").fit(X, y)
+    assert "stochastic steps of 1024 rows" in capsys.readouterr().out
+    model.set_params(optimizer="auto", likelihood="heteroscedastic").fit(X, y)
+    assert "noise of each row" in capsys.readouterr().out

@@ -162,7 +162,8 @@ class ClassBlocks:
         super()._learn(data, progress, clock, learner, labels=labels)
         if self.verbose:
             alpha, temperature = self.alpha_epsilon_, self.temperature_
-            print(f"probabilities: alpha_epsilon={alpha:g}, temperature={temperature:.3g}")
+            found = f"alpha_epsilon={alpha:g}, temperature={temperature:.3g}"
+            print(f"[{type(self).__name__}] probabilities: {found}")
 
     def _default_kernels(self):
         return "classes"

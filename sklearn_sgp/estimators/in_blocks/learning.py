@@ -174,10 +174,3 @@ class BlockLearning:
             "n_blocks_": found.n_blocks,
         }
         return super()._fitted_attributes(found, targets, weight) | blocks
-
-    def _print_progress(self, trace, targets, weight):
-        """Print what is going on, and how much time is left."""
-        objective = trace.objectives[-1] - weight * targets.log_scale
-        left = trace.clock.left()
-        time = f"{trace.times[-1]:.1f} s" + (f" ({left:.1f} s left)" if left < float("inf") else "")
-        print(f"[{type(self).__name__}] {trace.stage}, {time}: objective {objective:.6g}")

@@ -121,23 +121,21 @@ class LatentModel(BaseSparseGP):
         problem = LatentProblem(table, *given, earlier)
 
         def on_iteration(trace, parameters_now):
-            if self.verbose:
-                print(
-                    f"[{type(self).__name__}] entry {len(trace.objectives)}, "
-                    f"{trace.times[-1]:.1f} s: objective "
-                    f"{trace.objectives[-1] - log_scale:.6g}"
-                )
+            if self.verbose > 1:
+                self._print_entry(trace, trace.objectives[-1] - log_scale)
             return progress.step(lambda: self._attributes(snapshot(problem, parameters_now())))
 
         log_scale, trace.on_iteration = float(table.log_scales().sum()), on_iteration
+        trace.on_stage = self._print_stage if self.verbose else None
         try:
             result, start = learn(problem)
         finally:
-            trace.on_iteration = None
+            trace.on_iteration = trace.on_stage = None
         self._keep(result, start)
         self._learned_with = self._fingerprints()
         self.objectives_ = np.array(trace.objectives) - log_scale
         self.fit_times_ = np.array(trace.times)
+        self._print_end(trace)
         progress.end()
 
     def _learn_batch(self, Y, clock):

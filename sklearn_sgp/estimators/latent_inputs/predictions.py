@@ -187,11 +187,12 @@ class LatentPredictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _inputs_of(self, table):
         """Return q(x) of rows, and their bounds for columns as scaled."""
         result = self._result
-        return find_inputs(
-            result.model,
-            table,
-            candidates=result.candidates,
-            max_iter=ROW_ITERATIONS,
-            tol=ROW_TOL,
-            n_jobs=self._settings().n_jobs,
-        )
+        with self._telling(len(table)):
+            return find_inputs(
+                result.model,
+                table,
+                candidates=result.candidates,
+                max_iter=ROW_ITERATIONS,
+                tol=ROW_TOL,
+                n_jobs=self._settings().n_jobs,
+            )

@@ -1,8 +1,10 @@
 """A scikit-learn kernel over categories."""
 
 from numbers import Integral
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.gaussian_process.kernels import Hyperparameter, Kernel
 
 from ._codes import check_codes
@@ -76,14 +78,14 @@ class Categorical(Kernel):
 
     def __init__(
         self,
-        rank=2,
+        rank: int = 2,
         *,
-        n_categories=None,
-        factor=None,
-        diagonal=None,
-        factor_bounds=(-10.0, 10.0),
-        diagonal_bounds=(1e-5, 1e2),
-    ):
+        n_categories: int | None = None,
+        factor: ArrayLike | None = None,
+        diagonal: ArrayLike | None = None,
+        factor_bounds: tuple[float, float] | Literal["fixed"] = (-10.0, 10.0),
+        diagonal_bounds: tuple[float, float] | Literal["fixed"] = (1e-5, 1e2),
+    ) -> None:
         self.rank = rank
         self.n_categories = n_categories
         self.factor = factor

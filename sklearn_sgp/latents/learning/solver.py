@@ -110,6 +110,7 @@ def _result(problem, start, parameters, q, counts, factors):
     parameters = without_inputs(parameters)
     settings, table, clock = problem.settings, problem.table, problem.trace.clock
     share = 1.0 if factors is not None else _FINISH_SHARE
+    problem.trace.begin(f"q(u) and latent inputs of {len(table)} rows")
     model, q, candidates, objective, jitter = finish(
         parameters, q, table, settings, problem.rng, share * clock.left()
     )
@@ -204,6 +205,7 @@ def _rounds(problem, start, table, seconds):
     """
     settings, trace = problem.settings, problem.trace
     deadline = time.perf_counter() + seconds
+    trace.begin(f"learning from {len(table)} of {len(problem.table)} rows")
     parameters, value, n_iter = start.parameters, -np.inf, 0
     space = in_units(free_space(start, settings), table.counts()[0].sum())
     plateau, size, before = settings.plateau(len(table)), _ROUND, -np.inf

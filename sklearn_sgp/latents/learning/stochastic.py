@@ -144,6 +144,7 @@ def learn_from_minibatches(problem, start, parameters, index, clock):
     """
     table, settings, trace = problem.table, problem.settings, problem.trace
     n = len(table)
+    trace.begin(f"stochastic steps of {settings.batch_size} rows")
     q, known, sample = _all_inputs(parameters, index, n)
     if index is not None:
         table_of_sample = table.select(index)

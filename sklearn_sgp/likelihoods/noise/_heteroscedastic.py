@@ -45,7 +45,7 @@ class HeteroscedasticGaussian(NormalMixture):
     has_sites = False
     varies = True
 
-    def __init__(self, kernel=None, n_inducing=None):
+    def __init__(self, kernel: Kernel | None = None, n_inducing: int | None = None) -> None:
         self.kernel, self.n_inducing = kernel, n_inducing
 
     def initialized(self, y, weight):
@@ -130,7 +130,12 @@ class HeteroscedasticStudentT(HeavyTails, HeteroscedasticGaussian):
     HeteroscedasticStudentT(df=5.0)
     """
 
-    def __init__(self, df=None, kernel=None, n_inducing=None):
+    def __init__(
+        self,
+        df: float | None = None,
+        kernel: Kernel | None = None,
+        n_inducing: int | None = None,
+    ) -> None:
         super().__init__(kernel, n_inducing)
         self.df = df
 

@@ -30,7 +30,7 @@ class StudentT(HeavyTails, NormalMixture):
     scales_targets = True
     has_row_precision = True
 
-    def __init__(self, df=4.0):
+    def __init__(self, df: float | None = 4.0) -> None:
         self.df = df
 
     @property

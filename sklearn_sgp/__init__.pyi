@@ -1,0 +1,393 @@
+"""Types of the public estimators; tests/test_type_hints.py compares them with the code.
+
+A stub, since constructors share their parameters and `predict` returns one array, or two: written
+into the classes, that would hide what they do. scikit-learn has no type hints, so its classes,
+kernels among them, are Any.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, Self, TypeAlias, TypedDict, Unpack, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.gaussian_process.kernels import Kernel
+
+from ._show_versions import show_versions as show_versions
+from .likelihoods import Likelihood
+from .predictions.distribution import PredictiveDistribution
+
+__all__ = [
+    "AnytimeSGPClassifier",
+    "AnytimeSGPRegressor",
+    "BayesianGPLVM",
+    "SVGPClassifier",
+    "SVGPRegressor",
+    "StreamingSGPClassifier",
+    "StreamingSGPRegressor",
+    "__version__",
+    "show_versions",
+]
+
+__version__: str
+
+_Array: TypeAlias = NDArray[np.float64]
+_Maybe: TypeAlias = ArrayLike | None
+_Seed: TypeAlias = int | np.random.RandomState | None
+_Noisy: TypeAlias = Literal[
+    "gaussian", "student_t", "heteroscedastic", "heteroscedastic_student_t", "auto"
+]
+_Model: TypeAlias = Literal["auto", "sor", "dtc", "vfe", "fitc", "fic", "pitc", "pic", "lma", "vif"]
+
+# Parameters -----------------------------------------------------------------------------------
+
+class _Shared(TypedDict, total=False):
+    n_inducing: int
+    inducing: Literal["kmeans", "greedy", "random"] | ArrayLike
+    optimize_inducing: bool
+    optimizer: Literal["auto", "lbfgs", "adam"] | None
+    init_size: int
+    max_iter: int
+    max_steps: int | None
+    max_time: float | None
+    tol: float
+    n_iter_no_change: int
+    learning_rate: float
+    natural_step: float
+    jitter: float
+    n_jobs: int | None
+    random_state: _Seed
+    verbose: int
+
+class _WithX(_Shared, total=False):
+    categorical_features: Literal["from_dtype"] | ArrayLike | None
+    warm_start: bool
+
+class _Noise(TypedDict, total=False):
+    noise_variance: float | ArrayLike | None
+    noise_variance_bounds: Literal["fixed"] | tuple[float, float] | ArrayLike
+    normalize_y: bool | Literal["yeo-johnson", "warped"] | tuple[ArrayLike, ArrayLike]
+
+class _Rows(TypedDict, total=False):
+    total_samples: int | None
+    batch_size: int
+    n_restarts_optimizer: int
+
+class _Stream(TypedDict, total=False):
+    forget_factor: float
+    trust_region: float
+    min_inducing: int | None
+    batch_size: int
+
+class _Blocks(TypedDict, total=False):
+    model: _Model | Sequence[tuple[str, float]]
+    alpha_divergence: float
+    solver: Literal["exact", "anytime"]
+    n_blocks: int | None
+    block_size: int
+    partition: Literal["kmeans", "contiguous", "random"] | BaseEstimator
+    markov_order: int
+    n_neighbors: int
+    blocks_per_step: int
+    schedule: Literal["average", "robbins-monro"]
+    step_size: float
+    step_decay: float
+    step_power: float
+    n_restarts_optimizer: int
+    copy_X: bool
+
+class _SVGPRegressor(_WithX, _Noise, _Rows, total=False):
+    likelihood: _Noisy | Literal["poisson"] | Likelihood
+    n_latent: int | None
+
+class _SVGPClassifier(_WithX, _Rows, total=False):
+    likelihood: Literal["auto", "probit", "logit", "softmax"] | Likelihood
+    class_weight: Literal["balanced"] | Mapping[Any, float] | None
+
+class _AnytimeRegressor(_WithX, _Noise, _Blocks, total=False):
+    likelihood: _Noisy | Likelihood
+
+class _AnytimeClassifier(_WithX, _Blocks, total=False):
+    alpha_epsilon: Literal["auto"] | float
+    class_weight: Literal["balanced"] | Mapping[Any, float] | None
+
+class _StreamingRegressor(_WithX, _Noise, _Stream, total=False):
+    likelihood: _Noisy | Literal["poisson"] | Likelihood
+    alpha_divergence: float
+    n_latent: int | None
+
+class _StreamingClassifier(_WithX, _Stream, total=False):
+    likelihood: Literal["auto", "probit", "logit", "softmax"] | Likelihood
+
+class _Latent(_Shared, total=False):
+    kernel: Kernel | None
+    noise_variance: float | ArrayLike | None
+    noise_variance_bounds: Literal["fixed"] | tuple[float, float] | ArrayLike
+    noise: Literal["shared", "columns"]
+    normalize: bool
+    n_starts: int
+    batch_size: int
+
+# What all estimators have ---------------------------------------------------------------------
+
+class _Estimator(BaseEstimator):
+    kernel_: Kernel
+    inducing_points_: _Array
+    objective_: float
+    objectives_: _Array
+    fit_times_: _Array
+    jitter_: float
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    n_iter_: int
+    n_samples_seen_: int
+    n_steps_: int
+
+class _SupervisedEstimator(_Estimator):
+    likelihood_: Likelihood
+    categories_: list[NDArray[Any]] | None
+    is_categorical_: NDArray[np.bool_] | None
+
+class _Regressor(_SupervisedEstimator):
+    noise_variance_: float | _Array
+    y_mean_: float | _Array
+    y_scale_: float | _Array
+    def noise_std(self, X: ArrayLike) -> _Array: ...
+    def sample_functions(
+        self, n_samples: int = 1, random_state: _Seed = 0
+    ) -> Callable[[ArrayLike], _Array]: ...
+
+class _RowsRegressor(_Regressor):
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: _Maybe = None) -> Self: ...
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: _Maybe = None) -> Self: ...
+    @overload
+    def predict(
+        self, X: ArrayLike, return_std: Literal[False] = False, return_cov: Literal[False] = False
+    ) -> _Array: ...
+    @overload
+    def predict(
+        self, X: ArrayLike, return_std: Literal[True], return_cov: Literal[False] = False
+    ) -> tuple[_Array, _Array]: ...
+    @overload
+    def predict(
+        self, X: ArrayLike, return_std: Literal[False] = False, *, return_cov: Literal[True]
+    ) -> tuple[_Array, _Array]: ...
+    def predict_std(self, X: ArrayLike, include_noise: bool = True) -> _Array: ...
+    def predict_quantiles(
+        self, X: ArrayLike, quantiles: ArrayLike = (0.05, 0.5, 0.95)
+    ) -> _Array: ...
+    def predict_distribution(self, X: ArrayLike) -> PredictiveDistribution: ...
+    def log_density(self, X: ArrayLike, y: ArrayLike) -> _Array: ...
+    def sample_y(
+        self,
+        X: ArrayLike,
+        n_samples: int = 1,
+        random_state: _Seed = 0,
+        method: Literal["auto", "joint", "pathwise"] = "auto",
+    ) -> _Array: ...
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: _Maybe = None) -> float: ...
+
+class _Classifier(_SupervisedEstimator):
+    classes_: NDArray[Any]
+
+class _RowsClassifier(_Classifier):
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: _Maybe = None) -> Self: ...
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike, classes: _Maybe = None, sample_weight: _Maybe = None
+    ) -> Self: ...
+    def predict(self, X: ArrayLike) -> NDArray[Any]: ...
+    def predict_proba(self, X: ArrayLike) -> _Array: ...
+    def decision_function(self, X: ArrayLike) -> _Array: ...
+    def predict_std(self, X: ArrayLike) -> _Array: ...
+    def log_density(self, X: ArrayLike, y: ArrayLike) -> _Array: ...
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: _Maybe = None) -> float: ...
+
+# The estimators -------------------------------------------------------------------------------
+
+class SVGPRegressor(_RowsRegressor):
+    mixing_: _Array | None
+    output_correlation_: _Array | None
+    def __init__(
+        self, kernel: Kernel | list[Kernel] | None = None, **parameters: Unpack[_SVGPRegressor]
+    ) -> None: ...
+    @overload
+    def log_marginal_likelihood(
+        self,
+        theta: _Maybe = None,
+        eval_gradient: Literal[False] = False,
+        clone_kernel: bool = True,
+        *,
+        X: _Maybe = None,
+        y: _Maybe = None,
+        sample_weight: _Maybe = None,
+    ) -> float: ...
+    @overload
+    def log_marginal_likelihood(
+        self,
+        theta: _Maybe,
+        eval_gradient: Literal[True],
+        clone_kernel: bool = True,
+        *,
+        X: _Maybe = None,
+        y: _Maybe = None,
+        sample_weight: _Maybe = None,
+    ) -> tuple[float, _Array]: ...
+
+class SVGPClassifier(_RowsClassifier):
+    def __init__(
+        self, kernel: Kernel | None = None, **parameters: Unpack[_SVGPClassifier]
+    ) -> None: ...
+
+class StreamingSGPRegressor(_RowsRegressor):
+    log_evidence_: float
+    mixing_: _Array | None
+    n_outliers_: int
+    output_correlation_: _Array | None
+    def __init__(
+        self, kernel: Kernel | None = None, **parameters: Unpack[_StreamingRegressor]
+    ) -> None: ...
+
+class StreamingSGPClassifier(_RowsClassifier):
+    log_evidence_: float
+    def __init__(
+        self, kernel: Kernel | None = None, **parameters: Unpack[_StreamingClassifier]
+    ) -> None: ...
+
+class AnytimeSGPRegressor(_Regressor):
+    n_blocks_: int
+    def __init__(
+        self, kernel: Kernel | None = None, **parameters: Unpack[_AnytimeRegressor]
+    ) -> None: ...
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: _Maybe = None, blocks: _Maybe = None
+    ) -> Self: ...
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: _Maybe = None, blocks: _Maybe = None
+    ) -> Self: ...
+    @overload
+    def predict(
+        self,
+        X: ArrayLike,
+        return_std: Literal[False] = False,
+        return_cov: Literal[False] = False,
+        blocks: _Maybe = None,
+    ) -> _Array: ...
+    @overload
+    def predict(
+        self,
+        X: ArrayLike,
+        return_std: Literal[True],
+        return_cov: Literal[False] = False,
+        blocks: _Maybe = None,
+    ) -> tuple[_Array, _Array]: ...
+    @overload
+    def predict(
+        self,
+        X: ArrayLike,
+        return_std: Literal[False] = False,
+        *,
+        return_cov: Literal[True],
+        blocks: _Maybe = None,
+    ) -> tuple[_Array, _Array]: ...
+    def predict_std(
+        self, X: ArrayLike, include_noise: bool = True, blocks: _Maybe = None
+    ) -> _Array: ...
+    def predict_quantiles(
+        self, X: ArrayLike, quantiles: ArrayLike = (0.05, 0.5, 0.95), blocks: _Maybe = None
+    ) -> _Array: ...
+    def predict_distribution(
+        self, X: ArrayLike, blocks: _Maybe = None
+    ) -> PredictiveDistribution: ...
+    def log_density(self, X: ArrayLike, y: ArrayLike, blocks: _Maybe = None) -> _Array: ...
+    def sample_y(
+        self,
+        X: ArrayLike,
+        n_samples: int = 1,
+        random_state: _Seed = 0,
+        method: Literal["auto", "joint", "pathwise"] = "auto",
+        blocks: _Maybe = None,
+    ) -> _Array: ...
+    def score(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: _Maybe = None, blocks: _Maybe = None
+    ) -> float: ...
+    @overload
+    def log_marginal_likelihood(
+        self,
+        theta: _Maybe = None,
+        eval_gradient: Literal[False] = False,
+        clone_kernel: bool = True,
+        *,
+        X: _Maybe = None,
+        y: _Maybe = None,
+        sample_weight: _Maybe = None,
+        blocks: _Maybe = None,
+    ) -> float: ...
+    @overload
+    def log_marginal_likelihood(
+        self,
+        theta: _Maybe,
+        eval_gradient: Literal[True],
+        clone_kernel: bool = True,
+        *,
+        X: _Maybe = None,
+        y: _Maybe = None,
+        sample_weight: _Maybe = None,
+        blocks: _Maybe = None,
+    ) -> tuple[float, _Array]: ...
+
+class AnytimeSGPClassifier(_Classifier):
+    alpha_epsilon_: float
+    n_blocks_: int
+    temperature_: float
+    def __init__(
+        self, kernel: Kernel | None = None, **parameters: Unpack[_AnytimeClassifier]
+    ) -> None: ...
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: _Maybe = None, blocks: _Maybe = None
+    ) -> Self: ...
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        classes: _Maybe = None,
+        sample_weight: _Maybe = None,
+        blocks: _Maybe = None,
+    ) -> Self: ...
+    def predict(self, X: ArrayLike, blocks: _Maybe = None) -> NDArray[Any]: ...
+    def predict_proba(self, X: ArrayLike, blocks: _Maybe = None) -> _Array: ...
+    def decision_function(self, X: ArrayLike, blocks: _Maybe = None) -> _Array: ...
+    def predict_std(self, X: ArrayLike, blocks: _Maybe = None) -> _Array: ...
+    def log_density(self, X: ArrayLike, y: ArrayLike, blocks: _Maybe = None) -> _Array: ...
+    def score(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: _Maybe = None, blocks: _Maybe = None
+    ) -> float: ...
+
+class BayesianGPLVM(_Estimator):
+    embedding_: _Array
+    embedding_std_: _Array
+    relevance_: _Array
+    mean_: _Array
+    scale_: _Array
+    calibration_: _Array
+    noise_variance_: float | _Array
+    def __init__(self, n_components: int = 2, **parameters: Unpack[_Latent]) -> None: ...
+    def fit(self, Y: ArrayLike, y: object = None) -> Self: ...
+    def partial_fit(self, Y: ArrayLike, y: object = None) -> Self: ...
+    def fit_transform(self, Y: ArrayLike, y: object = None) -> _Array: ...
+    @overload
+    def transform(self, Y: ArrayLike, return_std: Literal[False] = False) -> _Array: ...
+    @overload
+    def transform(self, Y: ArrayLike, return_std: Literal[True]) -> tuple[_Array, _Array]: ...
+    @overload
+    def inverse_transform(self, X: ArrayLike, return_std: Literal[False] = False) -> _Array: ...
+    @overload
+    def inverse_transform(
+        self, X: ArrayLike, return_std: Literal[True]
+    ) -> tuple[_Array, _Array]: ...
+    @overload
+    def impute(self, Y: ArrayLike, return_std: Literal[False] = False) -> _Array: ...
+    @overload
+    def impute(self, Y: ArrayLike, return_std: Literal[True]) -> tuple[_Array, _Array]: ...
+    def score_samples(self, Y: ArrayLike) -> _Array: ...
+    def score(self, Y: ArrayLike, y: object = None) -> float: ...
+    def sample(self, n_samples: int = 1, random_state: _Seed = None) -> _Array: ...
