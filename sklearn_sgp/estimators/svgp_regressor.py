@@ -68,7 +68,10 @@ class SVGPRegressor(
         None means that columns of y are independent outputs. A number is that of latent functions
         which all outputs mix, ``f = W g`` with W the ``mixing_``, at most as many as outputs: they
         share strength, and a target that is NaN was not observed, in ``log_density``, too. The
-        noise must be Gaussian. Later batches of ``partial_fit`` then change the posterior only.
+        noise must be Gaussian; for others write a row for each target, and which output it is as a
+        category. Later batches of ``partial_fit`` then change the posterior only. Where targets are
+        NaN, centres are learned (``normalize_y=True``), as means of those that are there belong to
+        different rows. ``return_cov`` has shape (n, n, t, t), with covariances between outputs.
 
     n_inducing : int, default=256
         Largest number of inducing inputs. Fewer distinct rows give fewer inducing inputs.

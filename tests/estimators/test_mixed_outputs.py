@@ -277,7 +277,7 @@ def test_outputs_without_correlation_are_both_learned():
     ("parameters", "message"),
     [
         ({"n_latent": 4}, "at most the number of outputs.*n_latent=4 for 3"),
-        ({"likelihood": "student_t"}, "not Gaussian noise"),
+        ({"likelihood": "student_t"}, "not Gaussian noise: write a row for each target"),
         ({"likelihood": "auto"}, "not Gaussian noise"),
         ({"normalize_y": "warped"}, "transforms targets"),
         ({"optimizer": "adam"}, "optimizer='adam'"),

@@ -88,9 +88,13 @@ class MixedOutputs:
 
     def _check_mixing(self):
         """Refuse what latent functions cannot be mixed with."""
-        wrong = None
+        wrong, cure = None, ""
         if not self._given_likelihood().conjugate or self.likelihood == "auto":
             wrong = f"likelihood={self.likelihood!r}, which is not Gaussian noise"
+            cure = (
+                ": write a row for each target that was observed, with a column that says which "
+                "output it is, as a category (categorical_features), whose functions mix as well"
+            )
         elif isinstance(self.normalize_y, str):
             wrong = f"normalize_y={self.normalize_y!r}, which transforms targets"
         elif self.optimizer == "adam":
@@ -98,7 +102,7 @@ class MixedOutputs:
         if wrong is not None:
             raise ValueError(
                 "n_latent must be None except with Gaussian noise, targets that are at most "
-                f"centred and scaled, and optimizer 'auto', 'lbfgs' or None. Got {wrong}."
+                f"centred and scaled, and optimizer 'auto', 'lbfgs' or None. Got {wrong}{cure}."
             )
 
     def _encoded(self, X, y, weight, *, merges=True):
