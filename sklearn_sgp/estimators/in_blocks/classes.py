@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ..._compat import _fit_context
-from ...calibration.left_out import ALPHAS, best_alpha, with_temperature
+from ...calibration.left_out import ALPHAS, best_alpha, calibrated
 from ...data.class_targets import ClassTargets
 from ...data.rows import make_rows
 from ...data.targets import ClassLabels, Encoded, count_samples
@@ -158,7 +158,8 @@ class ClassBlocks:
 
     def _learn(self, data, progress, clock, learner, *, labels=None):
         if self._uses_near_rows:
-            learner = partial(_calibrated, learner=learner)
+            given = not isinstance(self.inducing, str)
+            learner = partial(_calibrated, learner=learner, keeps_inducing=given)
         super()._learn(data, progress, clock, learner, labels=labels)
         if self.verbose:
             alpha, temperature = self.alpha_epsilon_, self.temperature_
@@ -187,9 +188,9 @@ def _rows(X, y, weight, targets, labels):
     return replace(rows.with_precision(targets.precision(rows.y)), of_classes=True)
 
 
-def _calibrated(problem, learner):
-    """What is learned, with a temperature where anything is learned."""
+def _calibrated(problem, learner, keeps_inducing):
+    """What is learned, calibrated where anything is learned."""
     found = learner(problem)
     if not problem.learns or problem.trace.stopped or found.interrupted:
         return found
-    return with_temperature(problem, found, learner)
+    return calibrated(problem, found, learner, keeps_inducing)
