@@ -38,9 +38,10 @@ class SVGPRegressor(
         come from the data, or from the first batch: the best of ``ConstantKernel()`` times
         ``RBF()``, ``Matern(nu=1.5)``, or ``RBF()`` and a rough part, ``Matern(nu=0.5)``, by their
         bounds after 20 iterations; the first of these without learning, with "adam" or where
-        ``max_iter`` is 20 or less. The kernel refers to normalised targets (see ``normalize_y``)
-        and to inputs in their own units. With ``n_latent=Q`` a list of Q kernels gives each latent
-        function one of its own.
+        ``max_iter`` is 20 or less. From three times ``init_size`` rows on, a rough part of the
+        columns that predict held-out rows better is added. The kernel refers to normalised targets
+        (see ``normalize_y``) and to inputs in their own units. With ``n_latent=Q`` a list of Q
+        kernels gives each latent function one of its own.
 
     likelihood : {"gaussian", "student_t", "heteroscedastic", "heteroscedastic_student_t", "auto", \
             "poisson"} or instance, default="gaussian"

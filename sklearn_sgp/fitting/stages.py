@@ -84,7 +84,9 @@ def _auto(problem, budget):
     order = random_index(len(rows), largest, problem.rng)
     rows = rows.holding(order)
     used = rows.select(np.sort(order[:init_size]))
-    seconds, others = budget.stage_seconds(is_last=False), problem.start.alternatives
+    seconds = budget.stage_seconds(is_last=False)
+    compares = problem.settings.max_iter > _FIRST_ITERATIONS
+    others = problem.start.alternatives if compares else ()
     problem, parameters, n_iter = _best_start(problem, used, seconds, interim=True)
     # a pass may take half the time with the kernel that was found
     pass_seconds = _finish_seconds(problem, parameters, budget)

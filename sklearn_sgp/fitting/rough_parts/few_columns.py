@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..._linalg import NotPositiveDefiniteError
+from ...data.heavy_tails import with_light_tails
 from ...kernels._length_scales import rough_part
 from ...optimize.probes import far_steps
 from ..fingerprints import structure
@@ -60,6 +61,8 @@ def with_rough_columns(problem, alternatives, parameters, rows, held_out, second
     begin[variance], begin[scales] = np.log(_SHARE_OF_NOISE * noise), usual + np.log(_OFF)
     begins = start.parameters.with_values(**{**parameters.values, "theta": begin})
     limit = time.perf_counter() + _PROBE_SECONDS * seconds
+    both, n_known = with_light_tails(rows.joined(held_out)), len(rows)
+    rows, held_out = both.select(slice(n_known)), both.select(slice(n_known, None))
 
     def value(theta):
         return np.average(densities(begins.with_values(theta=theta)), weights=weight)
