@@ -1,4 +1,4 @@
-"""What a classifier of many rows takes from rows held out: temperature, variance, inducing inputs."""
+"""What rows held out tell a classifier: temperature, variance, whether to have inducing inputs."""
 
 from dataclasses import replace
 
