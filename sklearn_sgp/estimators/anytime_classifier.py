@@ -230,10 +230,11 @@ class AnytimeSGPClassifier(ClassBlocks, BlockLearning, BlockClassPredictions, Sp
     With concentrations a, of ``1 + alpha_epsilon`` for the class of a row and ``alpha_epsilon`` for
     the others, the target is ``log(a) - s2 / 2`` and the noise variance is ``s2 = log(1 + 1 / a)``,
     divided by the weight of the row. Targets are centred by their means over the first rows.
-    Probabilities are expectations of a softmax of the functions, divided by `temperature_`. With
-    near rows of earlier groups ("vif", "lma"), without ``max_time`` and without inducing inputs of
-    your own, 8,192 rows and more are predicted from near rows alone, and `inducing_points_` is
-    empty, where that predicts rows held out better by more than the standard error.
+    Probabilities are expectations of a softmax of the functions, divided by `temperature_`. Of
+    8,192 rows and more, without ``max_time``, some are held out once the kernel is learned. Free
+    variances of the kernel are multiplied by what predicts these rows best, and with near rows of
+    earlier groups ("vif", "lma") and no inducing inputs of your own `inducing_points_` is empty
+    where near rows alone predict them better: both if that gains more than its standard error.
     ``docs/theory.md``, section 14, has the equations.
 
     References

@@ -15,7 +15,6 @@ from sklearn.model_selection import GridSearchCV
 from sklearn_sgp import AnytimeSGPClassifier, SVGPClassifier
 from sklearn_sgp.calibration import left_out
 from sklearn_sgp.estimators.in_blocks import classes
-from sklearn_sgp.likelihoods import Softmax
 from sklearn_sgp.metrics import log_density_scorer
 
 KERNEL = ConstantKernel(6.0, "fixed") * RBF(0.8, "fixed")
@@ -322,77 +321,3 @@ def interrupted(fit):
         self._blocks = replace(self._blocks, interrupted=True)
 
     return stopped
-
-
-def test_temperatures_of_many_rows_are_those_of_rows_held_out(monkeypatch):
-    """The same model of the other rows predicts them; all of these are near, so it is exact."""
-    seen, parted, held_out = [], left_out._parted, left_out._held_out
-    for name, same in (("_parted", parted), ("_held_out", held_out)):
-        note = lambda *args, same=same: seen.append(same(*args)) or seen[-1]  # noqa: E731
-        monkeypatch.setattr(left_out, name, note)
-    monkeypatch.setattr(left_out, "_LEAST_ROWS", 100)
-    monkeypatch.setattr(left_out, "_HELD_OUT", 30)
-    kernel = ConstantKernel(6.0) * RBF(0.8, "fixed")
-    options = {"optimizer": "auto", "max_iter": 2, "n_neighbors": 200, "kernel": kernel}
-    fitted = made(**options).fit(*data(120))
-    ((known, held), classes, alone), K = seen, fitted.kernel_
-    assert (len(known), len(held)) == (90, 30)
-    assert fitted.temperature_ == classes.calibrated().temperature
-    assert_allclose(alone.moments, classes.moments, atol=1e-6)
-    assert len(fitted.inducing_points_) == 20  # near rows alone are no better, as they are all
-    for c, (mean, variance) in enumerate(zip(*(part.T for part in classes.moments), strict=True)):
-        S = K(known.X) + np.diag(1.0 / known.weight[:, c])
-        gain = np.linalg.solve(S, K(known.X, held.X)).T
-        assert_allclose(mean, gain @ known.targets[:, c], atol=1e-6)
-        assert_allclose(variance, np.diagonal(K(held.X) - gain @ K(known.X, held.X)), atol=1e-6)
-        assert_array_equal(classes.place == c, held.weight[:, c] > 1.0)
-
-
-def test_an_interrupt_while_the_temperature_is_found(monkeypatch):
-    """What was learned is stored, without a temperature."""
-    monkeypatch.setattr(left_out, "_LEAST_ROWS", 100)
-    monkeypatch.setattr(left_out, "_HELD_OUT", 30)
-    monkeypatch.setattr(left_out, "_held_out", lambda *args: None)
-    (X, y), model = data(120), made(optimizer="auto", max_iter=2, kernel=None)
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(X, y)
-    assert model.temperature_ == 1.0 and model.score(X, y) > 0.5
-
-
-@pytest.mark.parametrize("inducing", ["kmeans", "given"])
-def test_near_rows_alone_where_they_predict_better(inducing, monkeypatch):
-    """The fit is that without inducing inputs; those that were given stay."""
-    monkeypatch.setattr(left_out, "_LEAST_ROWS", 100)
-    monkeypatch.setattr(left_out, "_HELD_OUT", 30)
-    monkeypatch.setattr(left_out, "_predicts_better", lambda *args: True)
-    X, y = data(120)
-    given = X[:20] if inducing == "given" else inducing
-    kernel = ConstantKernel(6.0) * RBF(0.8, "fixed")
-    options = {"optimizer": "auto", "max_iter": 2, "kernel": kernel, "inducing": given}
-    fitted = made(optimize_inducing=False, **options).fit(X, y)
-    assert len(fitted.inducing_points_) == (20 if inducing == "given" else 0)
-    assert fitted.score(X, y) > 0.7 and fitted.n_iter_ > 1
-    if inducing == "kmeans":
-        options = {"kernel": fitted.kernel_, "n_inducing": 0}
-        same = made(**options).fit(X, y)
-        assert_allclose(fitted.predict_std(X), same.predict_std(X), rtol=1e-8)
-        assert_allclose(fitted.objective_, same.objective_, rtol=1e-10)
-        fitted.partial_fit(X[:20], y[:20])
-        assert fitted.n_samples_seen_ == 140
-        again = fitted.set_params(warm_start=True, n_inducing=5).fit(X, y)
-        assert again.n_samples_seen_ == 120
-
-
-def test_better_is_by_more_than_the_standard_error():
-    """At the best temperature of each."""
-    rng = np.random.default_rng(0)
-    place, weight = rng.integers(0, 3, 400), np.ones(400)
-    sure = np.eye(3)[place] + 0.5 * rng.standard_normal((400, 3))
-    found = [
-        left_out.LeftOutClasses(Softmax(0.0), (scale * mean, 0.01 + 0.0 * mean), place, weight)
-        for scale, mean in ((1.0, sure), (5.0, sure), (1.0, 0.5 * rng.standard_normal((400, 3))))
-    ]
-    one, scaled, worse = found
-    assert left_out._predicts_better(one, worse) and not left_out._predicts_better(worse, one)
-    assert not left_out._predicts_better(one, one)
-    assert not left_out._predicts_better(scaled, one)
