@@ -31,7 +31,7 @@ def nearest_centres(
     cdef ptrdiff_t n = X.shape[0], d = X.shape[1], k = centres.shape[0], lo = 0, count
     if centres.shape[1] != d or label.shape[0] != n or k == 0 or d == 0:
         raise ValueError("nearest_centres: the shapes of the arrays do not agree")
-    cdef double[:, ::1] columns = np.array(np.transpose(centres), order="C")  # also of read-only ones
+    cdef double[:, ::1] columns = np.array(np.transpose(centres), order="C")  # writable
     cdef double[::1] room = np.empty(k)
     count = max(<ptrdiff_t> 1, AT_ONCE // (k * d))
     while lo < n:
@@ -129,7 +129,7 @@ def nearest_groups(
         raise ValueError("nearest_groups: the shapes of the arrays do not agree")
     if k and (np.min(ends) < 0 or np.max(ends) > n):
         raise ValueError("nearest_groups: ends must be numbers of groups")
-    cdef double[:, ::1] columns = np.array(np.transpose(centres), order="C")  # also of read-only ones
+    cdef double[:, ::1] columns = np.array(np.transpose(centres), order="C")  # writable
     cdef double[::1] away = np.empty(n), room = np.empty(2 * n)
     wanted = min(max(wanted, <ptrdiff_t> 1), n)
     while True:
