@@ -55,13 +55,13 @@ class _Shared(TypedDict, total=False):
     learning_rate: float
     natural_step: float
     jitter: float
+    warm_start: bool
     n_jobs: int | None
     random_state: _Seed
     verbose: int
 
 class _WithX(_Shared, total=False):
     categorical_features: Literal["from_dtype"] | ArrayLike | None
-    warm_start: bool
 
 class _Noise(TypedDict, total=False):
     noise_variance: float | ArrayLike | None
