@@ -5,6 +5,8 @@ the nearest groups: that takes a third of the time, and what is found lies 0 to 
 away than the very nearest rows.
 """
 
+import math
+
 import numpy as np
 
 from .._core._neighbours import move_centres, nearest_groups, rows_near_places
@@ -167,7 +169,7 @@ class NearestCells:
             In units of ``scale``.
         scale : ndarray of shape (d,) or Units
         """
-        if _MOVES * X.size * len(centres) <= _MOST_PRODUCTS:
+        if _MOVES * math.prod(X.shape) * len(centres) <= _MOST_PRODUCTS:
             points = np.ascontiguousarray(np.asarray(X, dtype=np.float64) / scale)
             centres = np.array(centres)
             move_centres(points, np.ones(len(points)), centres, _MOVES, 0.0)

@@ -68,6 +68,25 @@ def test_a_kernel_over_categories_learns(estimator, data):
 
 @each_estimator
 @pytest.mark.filterwarnings("ignore:max_iter")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_numbers_are_categories_too(estimator, dtype):
+    """Categories that come as numbers, in arrays too long to be copied, are those of strings."""
+    rng = np.random.default_rng(0)
+    x, code = rng.uniform(0.0, 6.0, 2500).astype(dtype), rng.integers(0, 4, 2500)
+    y = np.sin(x) + np.array([0.0, 1.0, -1.0, 0.5])[code]
+    tables = (
+        np.column_stack([x, 10 * code - 7]).astype(dtype),
+        np.column_stack([x.astype(object), np.array(["a", "b", "c", "d"])[code]]),
+    )
+    models = [
+        fitted(estimator, X[:2200], y[:2200], categorical_features=[1], max_iter=3) for X in tables
+    ]
+    deviations = [model.predict_std(X[2200:]) for model, X in zip(models, tables, strict=True)]
+    assert_allclose(*deviations, rtol=1e-3)
+
+
+@each_estimator
+@pytest.mark.filterwarnings("ignore:max_iter")
 def test_strings_are_categories(estimator, data):
     """``categorical_features`` takes strings; what was not there before can be predicted."""
     X, y = data

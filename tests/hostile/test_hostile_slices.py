@@ -23,6 +23,6 @@ def test_slice(name):
         [sys.executable, "-W", "ignore", str(HERE / script), *options],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
