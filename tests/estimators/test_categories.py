@@ -66,7 +66,17 @@ def test_a_kernel_over_categories_learns(estimator, data):
     assert model.is_categorical_ is None
 
 
-@each_estimator
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        SVGPRegressor(n_inducing=10),
+        AnytimeSGPRegressor(n_inducing=10, init_size=256, n_neighbors=10),
+        AnytimeSGPRegressor(model="fitc", n_inducing=10),
+        StreamingSGPRegressor(n_inducing=10, init_size=200, batch_size=200),
+        AnytimeSGPClassifier(n_inducing=5, n_neighbors=10, init_size=256, alpha_epsilon=0.01),
+    ],
+    ids=lambda e: f"{type(e).__name__}-{getattr(e, 'model', '')}",
+)
 @pytest.mark.filterwarnings("ignore:max_iter")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_numbers_are_categories_too(estimator, dtype):
