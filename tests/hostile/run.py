@@ -86,9 +86,9 @@ def _append(log, line):
 
 def _outcome(case):
     """Refusals of a case, or its failure: what it is, and where."""
-    from hostile_oracle import LIMIT, run
+    from hostile_oracle import LIMIT_OF_CLOCK, run
 
-    faulthandler.dump_traceback_later(2 * LIMIT, exit=True)
+    faulthandler.dump_traceback_later(2 * LIMIT_OF_CLOCK, exit=True)
     started = time.perf_counter()
     try:
         outcome = {"refusals": run(case)}
