@@ -26,7 +26,7 @@ class Hangs(Broken):
 
 @contextmanager
 def time_limit():
-    """Raise `Hangs` in the main thread after `LIMIT` seconds of work, or when it has long waited."""
+    """Raise `Hangs` in the main thread after `LIMIT` seconds of work, or a long wait."""
 
     def stop(number, _):
         worked = number == signal.SIGPROF
