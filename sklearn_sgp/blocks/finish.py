@@ -78,7 +78,7 @@ def keep_time_for_all_blocks(problem, plan, parameters, blocks, budget, more=0.0
         for lo in range(0, count, size):
             _sums(problem, plan, prior, s2, blocks, some[lo : lo + size])
 
-    seconds = measured_seconds(run) * len(blocks) / count
+    seconds = measured_seconds(run, repeats=2) * len(blocks) / count
     budget.keep_for_finish(seconds + more, _FINISH_SHARE)
 
 

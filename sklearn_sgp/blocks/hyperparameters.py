@@ -204,17 +204,17 @@ def ascend_blocks(problem, objective, sample, start, max_iter, seconds, budget=N
         )
 
 
-def ascend_scaled(evidence, scale, work, problem, start, max_iter, seconds, budget):
+def ascend_scaled(evidence, scale, work, problem, start, max_iter, seconds, budget, kind=None):
     """L-BFGS on ``scale`` times an evidence, until a plateau or until only the finish has time.
 
-    The budget is told how long an evaluation takes for each unit of its ``work``.
+    The budget is told how long an evaluation takes for each unit of its ``work``, of one ``kind``.
     """
 
     def scaled(candidate):
         begin = time.perf_counter()
         value, gradient = evidence(candidate)
         if budget is not None:
-            budget.took((time.perf_counter() - begin) / work)
+            budget.took((time.perf_counter() - begin) / work, kind)
         return scale * value, gradient.scaled(scale)
 
     return ascend_lbfgs(

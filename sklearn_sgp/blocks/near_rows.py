@@ -390,8 +390,8 @@ class NearRows:
         n_rows = sum(len(piece) for piece in groups)
         task = replace(task, start=replace(task.start, space=space))
         task.trace.begin(f"learning from {n_rows} of {len(self.rows)} rows, given those near them")
-        work = sum(len(piece) ** 2 for piece in groups)  # groups are of different sizes
+        kind = self.n_neighbors, n_rows  # groups are of different sizes
         found, _, n_iter = ascend_scaled(
-            evidence, scale, work, task, parameters, max_iter, seconds, budget
+            evidence, scale, 1, task, parameters, max_iter, seconds, budget, kind
         )
         return found, n_iter

@@ -17,8 +17,9 @@ _SLACK_SHARE, _SLACK_SECONDS = 1.2, 0.5
 _SAFETY = 1.1
 # A measurement that took a larger share of the budget is not made again.
 _MEASURING_SHARE = 0.02
-# Share of the last time in what is taken for the present speed of the machine.
-_NEW = 0.3
+# Share of the last time in what is taken for the present speed of the machine, and how many times
+# slower than the fastest it may count: a moment in which a processor was not to be had says little.
+_NEW, _SLOWEST = 0.3, 4.0
 
 
 class Budget:
@@ -31,9 +32,9 @@ class Budget:
 
     def __init__(self, clock):
         self.clock, self.reserve = clock, 0.0
-        self._measured = self._recent = 0.0
+        self._measured, self._slower = 0.0, 1.0
         self.finish_seconds = self._measuring = 0.0
-        self._fastest = np.inf
+        self._fastest = {}
 
     @property
     def is_limited(self):
@@ -58,14 +59,20 @@ class Budget:
             self._measuring = time.perf_counter() - begin
         return self.finish_seconds
 
-    def took(self, seconds):
-        """A task that comes again and again took so long: on a slower machine more is reserved."""
+    def took(self, seconds, kind=None):
+        """A task that comes again and again took so long: on a slower machine more is reserved.
+
+        Parameters
+        ----------
+        seconds : float
+        kind : hashable
+            Only tasks of one kind are compared.
+        """
         if not 0.0 < seconds < np.inf:
             return
-        share = _NEW if self._recent else 1.0
-        self._recent = share * seconds + (1.0 - share) * self._recent
-        self._fastest = min(self._fastest, seconds)
-        self.reserve = self._measured * max(1.0, self._recent / self._fastest)
+        fastest = self._fastest[kind] = min(self._fastest.get(kind, np.inf), seconds)
+        self._slower += _NEW * (min(seconds / fastest, _SLOWEST) - self._slower)
+        self.reserve = self._measured * max(1.0, self._slower)
 
     def left(self):
         """Seconds until learning should stop."""

@@ -23,7 +23,7 @@ _CENTRES, _ROWS = 4096, 1 << 16
 _MOVES, _MOST_PRODUCTS = 2, 1 << 31
 
 
-def nearest_rows(points, places, count, n_jobs=None):
+def nearest_rows(points, places, count, n_jobs=None, algorithm="auto"):
     """The rows nearest to each place, nearest first.
 
     Parameters
@@ -33,6 +33,8 @@ def nearest_rows(points, places, count, n_jobs=None):
     count : int
         At most n.
     n_jobs : int or None
+    algorithm : str
+        Of scikit-learn's search.
 
     Returns
     -------
@@ -42,8 +44,8 @@ def nearest_rows(points, places, count, n_jobs=None):
 
     if not count:
         return np.empty((len(places), 0), dtype=np.intp)
-    search = NearestNeighbors(n_neighbors=count, n_jobs=resolved_jobs(n_jobs)).fit(points)
-    return search.kneighbors(places, return_distance=False)
+    search = NearestNeighbors(n_neighbors=count, algorithm=algorithm, n_jobs=resolved_jobs(n_jobs))
+    return search.fit(points).kneighbors(places, return_distance=False)
 
 
 class NearGroups:

@@ -79,6 +79,16 @@ def test_a_machine_that_becomes_slower_keeps_more_for_the_finish():
     assert_allclose(budget.reserve, 11.0, rtol=1e-3)
 
 
+def test_only_tasks_of_one_kind_tell_how_fast_the_machine_is():
+    """A larger task takes longer on the same machine, and leaves as much time to learn."""
+    budget = Budget(Stopped(100.0))
+    budget.keep_for_finish(10.0)
+    for kind, seconds in (("small", 1.0), ("large", 20.0), ("small", 1.0)):
+        for _ in range(10):
+            budget.took(seconds, kind)
+        assert_allclose(budget.reserve, 11.0)
+
+
 @pytest.mark.parametrize(
     "n, count",
     [
