@@ -83,9 +83,10 @@ def check_variance(kernel, X):
     """Refuse inputs at which the prior variance, and so what rests on it, is not finite.
 
     It is found where all columns are as far from zero as they get: no kernel of scikit-learn's has
-    a larger one elsewhere. What is no array is read row by row later, and not looked through here.
+    a larger one elsewhere. What lives elsewhere is read row by row later, and not looked through
+    here.
     """
-    if not isinstance(X, np.ndarray) or max(X.max(), -X.min()) < _ORDINARY:
+    if not hasattr(X, "__array__") or max(X.max(), -X.min()) < _ORDINARY:
         return
     farthest = np.maximum(X.max(axis=0), -X.min(axis=0))[None].astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):

@@ -30,11 +30,14 @@ class StreamBatches:
     # inducing inputs may be given later: then they stay where the stream has them
     _fixed_after_fit = tuple(name for name in FIXED_AFTER_FIT if name != "inducing")
 
-    def _fit_stream(self, X, y, weight):
-        """One pass over validated rows, in batches; the estimator is as after `partial_fit`."""
+    def _fit_stream(self, X, y, weight, given):
+        """One pass over validated rows, in batches; the estimator is as after `partial_fit`.
+
+        ``given`` are X and y as the user gave them.
+        """
         clock = Clock(self.max_time)
         previous = getattr(self, "_result", None) if self.warm_start else None
-        progress = FitProgress(self, X, y).begin()
+        progress = FitProgress(self, *self._for_callbacks(given, (X, y))).begin()
         self.__dict__.pop("_result", None)
         edges = [0, *range(min(self.init_size, len(X)), len(X), self.batch_size), len(X)]
         for lo, hi in pairwise(edges):
@@ -166,8 +169,9 @@ class RegressionStream(StreamBatches):
         ValueError
             If inputs or parameters are not valid. The estimator is then as before.
         """
+        given = X, y
         X, y, weight = self._checked(X, y, sample_weight, reset=True)
-        self._fit_stream(*drop_zero_weight(X, y, weight))
+        self._fit_stream(*drop_zero_weight(X, y, weight), given)
         return self
 
     @transactional

@@ -301,9 +301,10 @@ class StreamingSGPClassifier(StreamBatches, SparseGPClassifier):
         ValueError
             If inputs or parameters are not valid. The estimator is then as before.
         """
+        given = X, y
         X, y, weight = self._checked(X, y, sample_weight, reset=True)
         self.classes_ = np.unique(y)
-        self._fit_stream(X, y, weight)
+        self._fit_stream(X, y, weight, given)
         return self
 
     @transactional

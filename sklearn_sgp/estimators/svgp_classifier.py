@@ -317,8 +317,10 @@ class SVGPClassifier(SparseGPClassifier):
         if any_collection(X, y, sample_weight):
             data = encoded_labels(self, X, y, sample_weight, check_labels)
         else:
+            given = X, y
             X, y, weight = self._checked(X, y, sample_weight, reset=True)
             data = self._encoded(X, y, weight)
+            X, y = self._for_callbacks(given, (X, y))
         self._learn(data, FitProgress(self, X, y), clock, stages.learn)
         return self
 
@@ -371,9 +373,11 @@ class SVGPClassifier(SparseGPClassifier):
         known = self._known_classes(classes)
         if not first:
             self._check_same_parameters()
+        given = X, y
         X, y, weight = self._checked(X, y, sample_weight, reset=first, classes=known)
         if first:
-            data, progress = self._encoded(X, y, weight, classes=known), FitProgress(self, X, y)
+            data = self._encoded(X, y, weight, classes=known)
+            progress = FitProgress(self, *self._for_callbacks(given, (X, y)))
             self._learn(data, progress, clock, stages.learn)
             if self.total_samples is not None:
                 self._result = scaled_to_total(self._result, self.total_samples)

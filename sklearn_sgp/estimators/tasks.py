@@ -124,7 +124,7 @@ class SparseGPRegressor(MultiOutputMixin, RegressorMixin, RegressionPredictions,
         noise = self._result.row_noise
         if noise is None:
             return rows, None
-        blocks = self._with_blocks(rows.X, rows.labels)[1]
+        blocks = self._numbers_of_blocks(rows.X, rows.labels)
         mean, variance = self._latent("mean_variance", rows.X, blocks)
         noise_variance = self._result.noise_variance
         noise = with_later_rows(noise, rows, mean, variance, noise_variance, self.n_jobs)

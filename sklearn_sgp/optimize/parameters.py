@@ -118,7 +118,7 @@ class Group:
             return value if np.ndim(old) else float(value)
         columns, value = np.delete(np.arange(old.shape[1]), self.held), old.copy()
         unit = np.broadcast_to(self.unit, old.shape)[:, columns]
-        value[:, columns] = entries.reshape(len(old), -1) * unit
+        value[:, columns] = entries.reshape(unit.shape) * unit
         return value
 
 

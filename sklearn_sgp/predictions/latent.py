@@ -14,7 +14,12 @@ class LatentFunctions:
 
     def _with_blocks(self, X, blocks):
         """Return validated inputs, and the numbers of their blocks if blocks matter."""
-        return self._validated_inputs(X), None
+        X = self._validated_inputs(X)
+        return X, self._numbers_of_blocks(X, blocks)
+
+    def _numbers_of_blocks(self, X, blocks):
+        """Return the numbers of the blocks of validated inputs if blocks matter."""
+        return None
 
     def _latent(self, moments, X, blocks):
         """Return what the method ``moments`` of the posterior returns, such as "mean_variance"."""
@@ -33,17 +38,17 @@ class LatentFunctionsInBlocks(LatentFunctions):
     A fitted estimator also holds ``_blocks``, a `blocks.results.BlockFitResult`, and ``_cache``.
     """
 
-    def _with_blocks(self, X, blocks):
-        X, found = self._validated_inputs(X), self._blocks
+    def _numbers_of_blocks(self, X, blocks):
+        found = self._blocks
         if blocks is not None:
-            return X, found.assign(X, found.check_labels(blocks, len(X)))
+            return found.assign(X, found.check_labels(blocks, len(X)))
         if found.labels is not None and found.specification.conditional is PICConditional:
             warn_caller(
                 "The model was fitted with labels of blocks and predicts without them: what "
                 "the data of a row's own block say is left out. Pass blocks=, with labels as "
                 "in fit, or fit without labels to have rows placed by their inputs."
             )
-        return X, found.assign(X)
+        return found.assign(X)
 
     def _latent(self, moments, X, blocks):
         specification, posterior = self._blocks.specification, self._result.posterior

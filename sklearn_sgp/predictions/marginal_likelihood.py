@@ -1,5 +1,7 @@
 """The bound or evidence of a fitted model at other parameters of the kernel."""
 
+import copy
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
@@ -84,7 +86,8 @@ class MarginalLikelihood:
         kernel, parameters = self._parameters_at(theta)
         rows, targets = None, self._targets
         if X is not None:
-            X, y, weight = self._checked(X, y, weight, reset=False)
+            asked = copy.copy(self)  # new categories stay unknown to the model itself
+            X, y, weight = asked._checked(X, y, weight, reset=False)
             targets = targets.of_rows(y, weight)
             rows = self._later_rows(X, y, weight, self._checked_labels(labels, len(X)))
         value, weight, gradient = self._evidence(parameters, rows)

@@ -273,7 +273,7 @@ class RegressionPredictions(LatentFunctions):
             )
         nothing, mean = np.zeros((len(X), targets.n_outputs)), 0.0
         if targets.warps is not None:  # the noise in units of y depends on the function
-            mean = self._latent("mean", *self._with_blocks(X, None))
+            mean = self._latent("mean", X, self._numbers_of_blocks(X, None))
         noise = self._noise_at(X)
         return mean_std_in_units(targets, self.likelihood_, nothing + mean, nothing, noise)[1]
 

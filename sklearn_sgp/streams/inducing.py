@@ -45,7 +45,7 @@ class StreamInducing:
 
     def first(self, rows, kernel, noise_variance, scale, rng):
         """The inducing inputs with which a stream begins."""
-        none = rows.X[:0].astype(np.float64)
+        none = np.empty((0, rows.X.shape[1]))
         return self.choose(rows, kernel, noise_variance, none, 0.0, scale, rng)[0]
 
     def choose(self, rows, kernel, noise_variance, old, seen, scale, rng, spare=0):

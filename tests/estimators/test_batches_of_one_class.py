@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 
 from sklearn_sgp import AnytimeSGPClassifier, SVGPClassifier
 from sklearn_sgp.likelihoods._dirichlet import Dirichlet
@@ -46,3 +47,24 @@ def test_an_absent_class_has_the_mean_of_the_others():
     given = Dirichlet().centred(np.array([3.0, 5.0, 4.0]))
     assert_allclose(Dirichlet().centred(np.array([3.0, 5.0, 0.0])).offset, given.offset)
     assert np.ptp(Dirichlet().centred(np.array([0.0, 7.0, 0.0])).offset) < 1e-12
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        AnytimeSGPClassifier(n_neighbors=10),
+        AnytimeSGPClassifier(model="fitc", n_inducing=10, solver="exact"),
+        AnytimeSGPClassifier(model="pic", n_inducing=10, solver="exact"),
+        SVGPClassifier(n_inducing=10),
+    ],
+)
+def test_a_class_of_weight_zero_says_nothing(model):
+    """A later batch that has no other class changes nothing."""
+    X, y = data(80)
+    weight = dict.fromkeys(NAMES, 1.0) | {"ash": 0.0}
+    model = clone(model).set_params(random_state=0, optimizer=None, class_weight=weight)
+    model.partial_fit(X, y, classes=NAMES)
+    before, seen = model.predict_proba(X), model.n_samples_seen_
+    model.partial_fit(X[y == "ash"], y[y == "ash"])
+    assert_array_equal(model.predict_proba(X), before)
+    assert model.n_samples_seen_ == seen

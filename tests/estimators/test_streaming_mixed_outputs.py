@@ -170,3 +170,16 @@ def test_a_constant_output(data):
     model.fit(X, y)
     assert_allclose(model.predict(X)[:, 1], 7.0, atol=0.2)
     assert model.y_scale_[1] == 7.0
+
+
+@pytest.mark.parametrize("estimator", [SVGPRegressor, StreamingSGPRegressor])
+def test_a_batch_observed_in_rows_of_weight_zero_only(estimator):
+    """There is nothing to learn from, and the estimator stays as it was."""
+    X = np.linspace(0.0, 1.0, 60)[:, None]
+    y = np.hstack([np.sin(5.0 * X), np.cos(5.0 * X)])
+    model = estimator(n_latent=1, n_inducing=5, optimizer=None).partial_fit(X, y)
+    before, weight = model.predict(X), np.repeat([0.0, 1.0], 30)
+    y[30:] = np.nan
+    with pytest.raises(ValueError, match="in a row of positive weight"):
+        model.partial_fit(X, y, sample_weight=weight)
+    assert_array_equal(model.predict(X), before)

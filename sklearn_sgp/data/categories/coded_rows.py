@@ -24,6 +24,7 @@ class CodedRows:
 
     shape = property(lambda self: self.base.shape)
     dtype = property(lambda self: self.base.dtype)
+    nbytes = property(lambda self: self.base.nbytes)
 
     def __len__(self):
         return len(self.base)
@@ -45,6 +46,23 @@ class CodedRows:
         if copy is False:
             raise ValueError("The rows must be copied, as their categories become codes.")
         return np.asarray(self[:, :], dtype=dtype)
+
+    def max(self, axis=None):
+        """Largest numbers of the columns, or of all; in columns of categories largest codes.
+
+        Codes are those of all rows, also where these are some of them.
+        """
+        return self._extremes("max", axis)
+
+    def min(self, axis=None):
+        """As `max`, for the smallest ones."""
+        return self._extremes("min", axis)
+
+    def _extremes(self, which, axis):
+        found = np.array(getattr(self.base, which)(axis=0))
+        for column, (_, codes) in self.codes.items():
+            found[column] = getattr(codes, which)()
+        return found if axis == 0 else getattr(found, which)()
 
     def _coded(self, values, column):
         if column not in self.codes:

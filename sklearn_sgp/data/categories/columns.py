@@ -105,8 +105,11 @@ class CategoryCodes:
         return replace(self, encoders=encoders)
 
     def can_wait(self, X):
-        """Whether X can be validated before it has codes: numbers, none of them missing here."""
-        if not (isinstance(X, np.ndarray) and X.dtype.kind in "iuf" and self._fits(X)):
+        """Whether X can be validated before it has codes: numbers, none of them missing here.
+
+        Integers cannot: as floating point numbers large ones, such as keys, may be equal.
+        """
+        if not (isinstance(X, np.ndarray) and X.dtype.kind == "f" and self._fits(X)):
             return False
         return not any(_has_nan(X[:, column]) for column in self.columns)
 

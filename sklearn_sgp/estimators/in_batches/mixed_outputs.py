@@ -60,8 +60,11 @@ class MixedOutputs:
         empty = ~seen.any(axis=1)
         if not empty.any():
             return X, y, weight
-        if empty.all():
-            raise ValueError("y must hold a target that is not NaN. Got none in this batch.")
+        if empty[has_weight].all():
+            raise ValueError(
+                "y must hold a target that is not NaN, in a row of positive weight. Got none in "
+                "this batch."
+            )
         warn_caller(
             f"Rows should have a target that is not NaN. Got {empty.sum()} of {len(X)} rows "
             "without: they are left out.",

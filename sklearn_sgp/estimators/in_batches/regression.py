@@ -53,9 +53,11 @@ class RegressionBatches:
         if any_collection(X, y, sample_weight):
             data = encoded_numbers(self, X, y, sample_weight)
         else:
+            given = X, y
             X, y, weight = self._checked(X, y, sample_weight, reset=True)
             data = self._encoded(X, y, weight)
             learner = self._learner(data.likelihood)
+            X, y = self._for_callbacks(given, (X, y))
         self._learn(data, FitProgress(self, X, y), clock, learner)
         return self
 
@@ -109,9 +111,11 @@ class RegressionBatches:
         clock, first = Clock(self.max_time), not hasattr(self, "_result")
         if not first:
             self._check_same_parameters()
+        given = X, y
         X, y, weight = self._checked(X, y, sample_weight, reset=first)
         if first:
-            data, progress = self._encoded(X, y, weight), FitProgress(self, X, y)
+            data = self._encoded(X, y, weight)
+            progress = FitProgress(self, *self._for_callbacks(given, (X, y)))
             self._learn(data, progress, clock, self._learner(data.likelihood))
             if self.total_samples is not None:
                 self._result = scaled_to_total(self._result, self.total_samples)

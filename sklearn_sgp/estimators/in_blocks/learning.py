@@ -69,6 +69,7 @@ class BlockLearning:
         if any_collection(X, y, sample_weight, blocks):
             data, labels = encoded_for_blocks(self, X, y, sample_weight, blocks), None
             return self._learn_blocks(data, FitProgress(self, X, y), clock, labels)
+        given = X, y
         X, y, weight = self._checked(X, y, sample_weight, reset=True, **known)
         model = self._chosen_model(blocks)
         if not self.n_inducing and model not in ("lma", "vif"):
@@ -86,7 +87,8 @@ class BlockLearning:
         if ordered:
             X, y, weight, labels = drop_zero_weight(X, y, weight, labels)
         data = self._encoded(X, y, weight, merges=not ordered, **known)
-        return self._learn_blocks(data, FitProgress(self, X, y), clock, labels)
+        progress = FitProgress(self, *self._for_callbacks(given, (X, y)))
+        return self._learn_blocks(data, progress, clock, labels)
 
     def _learn_blocks(self, data, progress, clock, labels):
         before = getattr(self, "_blocks", None) if self.warm_start else None
@@ -99,6 +101,8 @@ class BlockLearning:
         X, y, weight = self._checked(X, y, sample_weight, reset=False, **known)
         labels = None if blocks is None else self._blocks.check_labels(blocks, len(X))
         before, labelled = self._blocks, self._later_rows(X, y, weight, labels)
+        if not len(labelled):  # classes of weight 0 only
+            return
         rows, noise = self._with_precisions(labelled)
         rng = check_random_state(self.random_state)
         found = solver.add_rows(before, rows, self._settings(), rng)

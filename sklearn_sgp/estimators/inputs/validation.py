@@ -57,11 +57,11 @@ class InputValidation:
             X = codes.transform(X)
         X = validate(X)
         check_size("X", X)
+        X = codes.transform(X) if waits else X
         if not reset and hasattr(self, "_result"):
             check_seen_codes(self._result.parameters.expression, X, self._input_columns())
-            if not waits:
-                check_variance(self._result.parameters.kernel, X)
-        return codes.transform(X) if waits else X
+            check_variance(self._result.parameters.kernel, X)
+        return X
 
     def _codes_for(self, X, *, reset, learns, weight):
         """Return the codes of the columns of categories, which a first batch decides."""
@@ -78,6 +78,13 @@ class InputValidation:
         if learns:
             self._category_codes = self._category_codes.extended(X, weight)
         return self._category_codes
+
+    def _for_callbacks(self, given, checked):
+        """Return X and y as callbacks see them, who predict from them: without codes.
+
+        Of columns of categories they get what the user gave, rows of weight zero included.
+        """
+        return checked if self._category_codes is None else given
 
     def _input_columns(self):
         """Return names and categories of the columns of the first batch."""
