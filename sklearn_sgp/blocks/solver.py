@@ -281,7 +281,8 @@ def add_rows(found, rows, settings, rng):
     if found.blocks is None:
         return replace(_joined(found, rows, numbers, settings), labels=known)
     if isinstance(found.blocks, ConditionedBlocks):
-        return _conditioned(found, rows, numbers, settings, rng)
+        added = _conditioned(found, rows, numbers, settings, rng)
+        return replace(added, partition=partition, labels=known)
     blocks = found.blocks.extended(rows, numbers)
     if partition is not None:
         partition, blocks = _split(partition, blocks, np.unique(numbers), found.block_size, rng)

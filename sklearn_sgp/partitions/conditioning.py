@@ -159,11 +159,15 @@ class Chain:
         return _rows_of(blocks, np.flatnonzero(earlier & (away <= self.markov_order)))
 
     def with_rows(self, blocks, rows, cells, rng):
-        """As `Neighbours.with_rows`: the new rows of each cell are one group."""
-        first = len(blocks.groups)
+        """As `Neighbours.with_rows`: the new rows of each cell are one group.
+
+        New cells come at the end of the chain.
+        """
+        first, n_cells = len(blocks.groups), len(self.position)
+        position = np.append(self.position, np.arange(n_cells, cells.max() + 1))
         known, labels = np.unique(cells, return_inverse=True)
         groups = blocks.groups.extended(rows, first + labels)
-        layout = Chain(self.markov_order, self.position, np.append(self.cell, known))
+        layout = Chain(self.markov_order, position, np.append(self.cell, known))
         more = ConditionedBlocks(groups, [], np.arange(len(groups) + 1), layout)
         added = [layout.before(more, g) for g in range(first, len(groups))]
         more.before = [*blocks.before, *added]

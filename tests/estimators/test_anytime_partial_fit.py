@@ -17,7 +17,7 @@ from block_helpers import (
 )
 from failures import assert_unchanged, interrupt, state_of
 from numpy.testing import assert_allclose
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from sklearn_sgp.blocks import solver
 
@@ -100,3 +100,32 @@ def test_a_partial_fit_that_fails_leaves_the_estimator(toy, monkeypatch):
     for model in (ours, again):
         model.partial_fit(X[40:], y[40:], blocks=LABELS[40:])
     assert_same_model(ours, again, blocks=TEST_LABELS)
+
+
+@pytest.mark.parametrize("markov_order", [0, 1])
+def test_new_labels_come_at_the_end_of_the_chain(toy, markov_order):
+    """Blocks of new labels are conditioned on those before them, as if they had been there."""
+    (X, y), early = toy, LABELS < 2
+    ours = fixed("lma", markov_order=markov_order, normalize_y=(0.3, 2.0))
+    whole = clone(ours).fit(X, y, blocks=LABELS)
+    for part in (early, ~early):
+        ours.partial_fit(X[part], y[part], blocks=LABELS[part])
+    assert_same_model(whole, ours, rtol=1e-7, blocks=TEST_LABELS)
+
+
+class Halves(BaseEstimator):
+    """A clusterer that has a third cluster for rows far away."""
+
+    def fit(self, X):
+        return self
+
+    def predict(self, X):
+        return (X[:, 0] > 0.0).astype(int) + (X[:, 0] > 5.0)
+
+
+def test_new_clusters_of_a_chain(toy):
+    """A clusterer's new label begins a new block of a chain, where its rows are predicted."""
+    X, y = toy
+    ours = fixed("lma", partition=Halves()).fit(X, y).partial_fit(X + 20.0, y + 1.0)
+    assert ours.n_blocks_ == 3
+    assert np.abs(ours.predict(X + 20.0) - y - 1.0).mean() < 0.5 * np.abs(y - y.mean()).mean()

@@ -178,3 +178,18 @@ def test_categories_without_inducing_inputs(options):
         for coded in (codes, lambda X: X)
     ]
     assert_allclose(found[1], found[0], rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:max_iter")
+@pytest.mark.parametrize("estimator", [SVGPRegressor, StreamingSGPRegressor])
+def test_warm_starts_forget_categories_of_later_batches(estimator):
+    """A category that is not known is predicted alike whatever else is predicted."""
+    X, y = table(300)
+    later, more = table(120, seed=1, n_categories=6)
+    model = estimator(**CODED).fit(X, y).partial_fit(later, more)
+    assert model.inducing_points_[:, 1].max() > 3.0
+    model.set_params(warm_start=True).fit(X[::-1], y[::-1])
+    assert model.inducing_points_[:, 1].max() == 3.0
+    new, _ = table(20, seed=2, n_categories=9)
+    whole = model.predict_std(new)
+    assert_allclose([model.predict_std(row[None])[0] for row in new], whole, rtol=1e-9)
