@@ -45,7 +45,7 @@ def draws(kernel, X, n_draws=3):
 # %%
 # One kernel
 # ----------
-# The smooth kernels above differ in how rough a function may be: infinitely smooth (RBF), two, one
+# The first four kernels differ in how rough a function may be: infinitely smooth (RBF), two, one
 # or no derivatives (Matern). A rational quadratic mixes many length scales. The others say
 # something about the whole axis: a period, a line.
 

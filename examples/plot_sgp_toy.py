@@ -10,6 +10,7 @@ Three small pictures of how :class:`~sklearn_sgp.SVGPRegressor` learns, after fi
   of the function at the inducing inputs, is all that is kept of them.
 - ``sgp_toy_learning.png``: inducing inputs that start in a bad place find a good one, and what
   holding kernel and noise fixed for the first epoch does for the objective.
+- ``sgp_toy_convergence.png``: the objective after each iteration of L-BFGS.
 """
 
 import argparse
@@ -20,7 +21,7 @@ import numpy as np
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from sklearn_sgp import SVGPRegressor
-from sklearn_sgp.plotting import PosteriorDisplay
+from sklearn_sgp.plotting import ConvergenceDisplay, PosteriorDisplay
 
 N_EPOCHS = 40
 
@@ -160,7 +161,6 @@ curves.set(xlabel="epoch", ylabel="nats a row", ylim=(-1.5, 0.3))
 curves.set_title("objective, by step and by epoch")
 curves.legend(loc="lower right", frameon=False)
 figure.savefig(args.output / "sgp_toy_learning.png", dpi=120)
-print(f"\nsaved {args.output / 'sgp_toy_batches.png'} and {args.output / 'sgp_toy_learning.png'}")
 
 # %%
 # The inducing inputs spread over the square and the uncertain rim recedes. Both runs come
@@ -169,3 +169,15 @@ print(f"\nsaved {args.output / 'sgp_toy_batches.png'} and {args.output / 'sgp_to
 # it, and adapts by itself when the kernel moves. ``fit(optimizer="adam")`` holds the first
 # epoch, as the paper does; the default ``optimizer="auto"`` begins with L-BFGS on a subset of
 # the rows and has no such start to survive.
+#
+# Has it converged?
+# -----------------
+# Estimators keep the objective after every iteration. A curve that still rises at its end asks for
+# a larger ``max_iter``, which a warning says too.
+
+display = ConvergenceDisplay.from_estimator(full, x="entries", per_row=True)
+display.ax_.set(title="L-BFGS on all rows", ylabel="nats a row")
+display.figure_.savefig(args.output / "sgp_toy_convergence.png", dpi=120)
+print(
+    f"\nsaved sgp_toy_batches.png, sgp_toy_learning.png, sgp_toy_convergence.png in {args.output}"
+)

@@ -20,6 +20,30 @@ PAGES = {
 # Links of files that pages include to files beside them.
 BESIDE = {"](CODE.md)": "](benchmarks_code.md)"}
 
+# Pages of the user guide that a page of the reference links to.
+NOISE, SURE = "noise", "uncertainty"
+GUIDES = {
+    "sklearn_sgp.SVGPRegressor": ("regression", NOISE, "outputs_and_categories", SURE),
+    "sklearn_sgp.SVGPClassifier": ("classes_and_counts",),
+    "sklearn_sgp.AnytimeSGPRegressor": ("regression", "local_structure", NOISE, SURE),
+    "sklearn_sgp.AnytimeSGPClassifier": ("classes_and_counts", "local_structure"),
+    "sklearn_sgp.StreamingSGPRegressor": ("streams", "saving", SURE),
+    "sklearn_sgp.StreamingSGPClassifier": ("streams", "saving", "classes_and_counts"),
+    "sklearn_sgp.BayesianGPLVM": ("latent_variables",),
+    "sklearn_sgp.kernels.Categorical": ("outputs_and_categories",),
+    "sklearn_sgp.kernels.Columns": ("outputs_and_categories",),
+    "sklearn_sgp.likelihoods.StudentT": (NOISE,),
+    "sklearn_sgp.likelihoods.HeteroscedasticGaussian": (NOISE,),
+    "sklearn_sgp.likelihoods.HeteroscedasticStudentT": (NOISE,),
+    "sklearn_sgp.likelihoods.Poisson": ("classes_and_counts",),
+    "sklearn_sgp.predictions.distribution.PredictiveDistribution": (SURE,),
+    "sklearn_sgp.metrics.interval_coverage": (SURE,),
+    "sklearn_sgp.metrics.negative_log_predictive_density": (SURE,),
+    "sklearn_sgp.metrics.log_density_scorer": ("tuning",),
+    "sklearn_sgp.plotting.CalibrationDisplay": (SURE,),
+    "sklearn_sgp.plotting.ResidualDisplay": (SURE,),
+}
+
 SKLEARN = "https://scikit-learn.org/stable/"
 MANUALS = [
     (r"sklearn\.gaussian_process\.kernels$", SKLEARN + "modules/gaussian_process.html#kernels"),
@@ -63,6 +87,14 @@ def link_theory(app, what, name, obj, options, lines):
         lines[number] = re.sub(r"\((n_\w+)_,\)", r"(\1\\_,)", line)
 
 
+def link_guide(app, what, name, obj, options, lines):
+    """Name the pages of the user guide below the summary."""
+    if name in GUIDES and "" in lines:
+        pages = ", ".join(f":doc:`/guide/{page}`" for page in GUIDES[name])
+        end = lines.index("")
+        lines[end:end] = ["", f"User guide: {pages}."]
+
+
 def link_manual(app, env, node, contnode):
     """Link names of other projects to their manuals."""
     name = node.get("reftarget", "")
@@ -85,5 +117,6 @@ def setup(app):
     app.connect("source-read", link_pages)
     app.connect("include-read", link_included)
     app.connect("autodoc-process-docstring", link_theory, priority=400)  # before numpydoc
+    app.connect("autodoc-process-docstring", link_guide, priority=400)
     app.connect("missing-reference", link_manual)
     return {"parallel_read_safe": True}

@@ -127,8 +127,9 @@ class ClassPredictions(LatentFunctions):
     def _of_moments(self, method, X, blocks=None):
         """Evaluate what the likelihood makes of latent means and variances, in chunks."""
         X, _ = self._with_blocks(X, blocks)
-        function = getattr(self.likelihood_, method)
-        return in_chunks(partial(_of_moments, function, self._result.posterior), X, self.n_jobs)
+        function = partial(_of_moments, getattr(self.likelihood_, method), self._result.posterior)
+        with self._telling(len(X)):
+            return in_chunks(function, X, self.n_jobs)
 
 
 def _of_moments(function, posterior, X):
