@@ -24,13 +24,14 @@ from ..data.heavy_tails import with_light_tails
 from ..data.repeats import least_noise_variance
 from ..data.rows import column_mean_std
 from ..fitting.budget import LEAST_EVALUATIONS, count_within
-from ..fitting.starting_values import default_starts, random_starts, tried
+from ..fitting.starting_values import default_starts
 from ..kernels._length_scales import nearness_scales, rough_part
 from ..objectives.classes.left_out import LeftOutClasses
 from ..objectives.near_rows import NearRowsEvidence
 from ..optimize.probes import far_steps
 from ..partitions.sampling import LARGEST_WHOLE, random_groups, sampled_groups
 from .hyperparameters import ascend_scaled
+from .starts.trials import best_start, task_of
 
 # Rows of a group, and rows around it that it is conditioned on.
 GROUP_SIZE, NEIGHBORS = 50, 100
@@ -39,14 +40,10 @@ GROUP_SIZE, NEIGHBORS = 50, 100
 # delays of 200,000 flights have RMSE 0.935 sd and -1.341 nats with 100 neighbours, 0.886 and -1.189
 # with 250.
 MORE_NEIGHBORS, _ROUND_ITERATIONS, _LEAST_GAIN = 250, (20, 40), 3e-3
-# The two best trials get a round, in such a share of the time that is left, unless one is better by
-# so many nats a row; the better one goes on.
-_FINAL_SECONDS, _CLEAR = 0.6, 0.02
 # One group in so many besides is of so many rows from anywhere, which know what is smooth and wide.
 WIDE_EVERY, WIDE_SIZE = 40, 400
-# Every start learns for so many iterations, draws groups anew and learns for as many more, all
-# starts together in such a share of the time.
-_TRIAL_ITERATIONS, _TRIAL_ROUNDS, _TRIAL_SECONDS = 15, 2, 0.5
+# Every start learns for so many iterations, draws groups anew and learns for as many more.
+_TRIAL_ITERATIONS, _TRIAL_ROUNDS = 15, 2
 _LEAST_GROUPS = 8
 # What is local in a few columns and wide in others (flights of one route at much the same time of
 # one day) has a narrow valley, which ascents from equal length scales miss. After the trials each
@@ -84,70 +81,26 @@ def learn_from_near_rows(problem, budget):
 
 
 def _best(problem, budget):
-    sample, starts = NearRows(problem), default_starts(problem.start)
-    if sample.is_first and sample.rows is problem.rows:
+    sample = NearRows(problem)
+    learns_noise = sample.is_first and sample.rows is problem.rows
+    starts = default_starts(problem.start)
+    if learns_noise:
         starts = [_above_repeats(start, sample.rows) for start in starts]
-    begins = [(start, start.parameters) for start in starts]
-    begins += [(starts[0], drawn) for drawn in random_starts(problem)]
-    (start, parameters), value, n_iter = _best_start(problem, sample, begins, budget)
+    start, parameters, value, n_iter = best_start(problem, sample, starts, budget)
     if problem.trace.stopped:
         return start, parameters, n_iter
-    task = _task(problem, start)
+    task = task_of(problem, start)
     if sample.whole:
         parameters, more = sample.learn_whole(task, parameters, budget)
         return start, parameters, n_iter + more
     parameters, more = sample.learn(task, parameters, value, budget)
     if sample.rows is not problem.rows and not problem.trace.stopped:
         sample.rows, start = problem.rows, _above_repeats(start, problem.rows)
-        parameters, last = sample.learn_further(_task(problem, start), parameters, budget)
+        parameters, last = sample.learn_further(task_of(problem, start), parameters, budget)
         more += last
     if not (problem.is_interim or sample.has_labels):
         _check_coverage(sample.coverage(parameters))
     return start, parameters, n_iter + more
-
-
-def _best_start(problem, sample, begins, budget):
-    """The start that goes on with what trials and rounds have found from it, and all iterations.
-
-    Between them its value given more neighbours, None where no round has told.
-    """
-    if len(begins) == 1:
-        return begins[0], None, 0
-    begins, values, n_iter = _best_of(begins, sample.trial, _TRIAL_SECONDS, problem, budget)
-    probed = None if problem.trace.stopped else sample.probe(problem, *begins[0], budget)
-    if probed is not None:
-        share = _TRIAL_SECONDS / len(begins)
-        more, value, n = _best_of([probed], sample.trial, share, problem, budget)
-        n_iter += n
-        if value[0] > values[0]:
-            begins, values = more + begins, value + values
-    is_clear = len(values) == 1 or values[0] - values[1] >= _CLEAR
-    if is_clear or sample.whole or problem.trace.stopped or budget.left() <= 0.0:
-        return begins[0], None, n_iter
-    begins, values, more = _best_of(begins[:2], sample.first_round, _FINAL_SECONDS, problem, budget)
-    return begins[0], values[0], n_iter + more
-
-
-def _best_of(begins, run, share, problem, budget):
-    """Starts with what is learned from each, best first, their values, and all iterations."""
-    seconds, done = share * budget.left() / len(begins), []
-
-    def in_time():
-        for begin in begins:
-            if done and budget.left() <= 0.0:
-                return
-            yield begin
-
-    def one(begin):
-        start, parameters = begin
-        limit = time.perf_counter() + seconds
-        learned, n_iter, value = run(_task(problem, start), parameters, limit, budget)
-        done.append(start)
-        return (start, learned), n_iter, value
-
-    found = sorted(tried(in_time(), one, problem.trace), key=lambda each: -each[2])
-    begins, n_iter, values = zip(*found, strict=True)
-    return begins, values, sum(n_iter)
 
 
 def _check_coverage(coverage):
@@ -163,15 +116,9 @@ def _check_coverage(coverage):
 
 def can_learn(problem):
     """Whether kernel or noise are there to be learned, by L-BFGS on samples."""
-    space = _task(problem, problem.start).space
+    space = task_of(problem, problem.start).space
     free = len(space.pack(problem.start.parameters))
     return problem.settings.optimizer == "auto" and free > 0
-
-
-def _task(problem, start):
-    """The problem with inducing inputs that stay where they are."""
-    groups = tuple(group for group in start.space.groups if group.name != "Z")
-    return replace(problem, start=replace(start, space=replace(start.space, groups=groups)))
 
 
 def _above_repeats(start, rows):
@@ -291,7 +238,7 @@ class NearRows:
             return None
         limit, (variance, scales), some = time.perf_counter() + seconds, part, copy(self)
         some.n_groups = max(_LEAST_GROUPS, self.n_groups // _PROBE_EVERY)
-        task, begin = _task(problem, start), parameters.theta.copy()
+        task, begin = task_of(problem, start), parameters.theta.copy()
         half = 0.5 * (np.exp(begin[variance]) + parameters.noise_variance)
         begin[variance], begin[scales] = np.log(np.mean(half)), start.parameters.theta[scales]
         begins = parameters.with_values(log_noise=np.log(half))

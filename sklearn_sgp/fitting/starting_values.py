@@ -37,6 +37,8 @@ _TIES = 4.0
 # With 1 for F stations of `plot_categories` have RMSE 0.265 and 0.245 (two draws), with 4 0.246 and
 # 0.242; on three other draws of 100 to 300 categories the log density gains up to 0.01.
 _CATEGORY_TIES = (4.0, 4.0, 1.0)
+# Default kernels among which fits by near rows choose; see `blocks/starts`.
+_NUMBERS_FIRST = ("local", "classes")
 _USUAL_NOISE = (1e-4, 1.0)  # of random starts, in units of the scaled targets' variance
 _DEFAULT_NOISE_BOUNDS = fingerprint((1e-6, 1e3))
 
@@ -114,7 +116,9 @@ def _kernels(rows, choices, likelihood, std, previous):
     tries = choices.tries if choices.learns else "one"
     if tries == "labels" and not begins_with_regressions(likelihood):
         tries = "one"
-    kernels = with_categories(partial(default_kernels, tries=tries), std, categorical)
+    kernels = with_categories(
+        partial(default_kernels, tries=tries), std, categorical, tries in _NUMBERS_FIRST
+    )
     kernels = [bound_to(kernel, rows.X, names) for kernel in kernels]
     if previous is not None:
         before = structure(previous.parameters.kernel.sklearn_kernel)
@@ -325,6 +329,7 @@ def default_starts(start):
     """Where learning with default kernels may begin: with each, and with short length scales.
 
     A fast function is noise at the usual length scales, and no gradient leads away from there.
+    Short ones are those of the first kernel, or of the first that is of numbers alone.
 
     Parameters
     ----------
@@ -337,7 +342,9 @@ def default_starts(start):
     """
     starts = [replace(one, alternatives=()) for one in (start, *start.alternatives)]
     if start.alternatives:
-        starts.append(replace(starts[0], parameters=shorter_start(start, SHORTER)))
+        numbers = [one for one in starts if not category_leaves(one.parameters.expression)]
+        first = (numbers or starts)[0]
+        starts.append(replace(first, parameters=shorter_start(first, SHORTER)))
     return starts
 
 

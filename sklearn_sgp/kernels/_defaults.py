@@ -87,7 +87,7 @@ def _scaled(make, std, variance=1.0, share=1.0, **options):
     return ConstantKernel(variance, (1e-4, 1e4)) * make(length_scale, bounds, **options)
 
 
-def with_categories(kernels_of, std, categorical):
+def with_categories(kernels_of, std, categorical, numbers_first=False):
     """Default kernels where some columns are categories.
 
     Each category has a level of its own, the last of the terms. The first kernel has one function
@@ -104,6 +104,10 @@ def with_categories(kernels_of, std, categorical):
         Standard deviations of all columns.
     categorical : tuple of int
         Columns of categories.
+    numbers_first : bool
+        Whether a fit chooses a kernel of the numbers alone before it looks at categories; see
+        `blocks/starts`. All of these kernels are then there by themselves, too, and with levels,
+        own functions, and functions of combinations.
 
     Returns
     -------
@@ -122,9 +126,10 @@ def with_categories(kernels_of, std, categorical):
     own = [_of_unit_variance(kernel) * each + levels for kernel in plain]
     if len(plain) == 1:
         return own
-    if several:
-        own.append(_of_unit_variance(plain[0]) * together + levels)
-    return [plain[0] + levels, *own]
+    combined = [_of_unit_variance(kernel) * together + levels for kernel in plain if several]
+    if numbers_first:
+        return [*(kernel + levels for kernel in plain), *own, *combined, *plain]
+    return [plain[0] + levels, *own, *combined[:1]]
 
 
 def _of_unit_variance(kernel):

@@ -19,26 +19,30 @@ def input_scales(kernel, fallback):
     ----------
     kernel : BoundKernel
     fallback : ndarray of shape (d,)
-        Result for the columns on which the kernel has no length scale.
+        Result for the columns on which the kernel has no length scale, 100 times as much for those
+        that it does not see.
 
     Returns
     -------
     scales : ndarray of shape (d,)
     """
-    shortest = np.full(len(fallback), np.inf)
+    shortest, unseen = np.full(len(fallback), np.inf), np.full(len(fallback), _LARGEST_SCALE)
     for leaf, columns in _leaves(kernel.expression):
+        unseen[columns] = 1.0
         if leaf.length_scale is not None:
             scales = kernel.values[leaf.length_scale]
             np.minimum.at(shortest, columns, np.broadcast_to(scales, columns.shape))
-    return np.where(np.isfinite(shortest), shortest, fallback)
+    return np.where(np.isfinite(shortest), shortest, unseen * fallback)
 
 
 def nearness_scales(kernel, std):
     """`Units` in which distances tell which rows are near.
 
     Shortest length scales, at most 100 standard deviations: beyond those a column plays no role.
+    Categories count as much as the terms that they are in have of the variance.
     """
-    return units_of(kernel, np.minimum(input_scales(kernel, std), _LARGEST_SCALE * std))
+    scales = np.minimum(input_scales(kernel, std), _LARGEST_SCALE * std)
+    return units_of(kernel, scales, by_variance=True)
 
 
 def with_shorter_scales(expression, theta, share):
@@ -88,6 +92,8 @@ def rough_part(expression):
     None where the kernel is no such sum, or where one of these is not free.
     """
     node, free = expression.node, np.flatnonzero(expression.free)
+    while isinstance(node, Selection):
+        node = node.child
     places, constants = scale_places(expression), _constants(node, set(free))
     if not isinstance(node, Sum) or not len(places) == len(constants) == 2 or not len(places[1]):
         return None

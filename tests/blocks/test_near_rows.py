@@ -10,6 +10,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
 from sklearn_sgp.blocks import near_rows, solver
 from sklearn_sgp.blocks.near_rows import can_learn, learn_from_near_rows
+from sklearn_sgp.blocks.starts.trials import task_of
 from sklearn_sgp.data.repeats import least_noise_variance
 from sklearn_sgp.fitting.budget import Budget
 from sklearn_sgp.optimize.parameters import TiedLengthScales
@@ -267,7 +268,7 @@ def test_far_steps_make_the_rough_part_short_where_rows_are_strangers(rng):
     assert start is problem.start
     assert scales[0] < 0.03 * scales[1] <= 0.1
     sample = near_rows.NearRows(problem)
-    task = near_rows._task(problem, start)
+    task = task_of(problem, start)
     assert sample.value(task, found) > sample.value(task, problem.start.parameters) + 0.5
 
 

@@ -8,6 +8,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
 from sklearn_sgp.kernels import Categorical, Columns, compile_kernel
+from sklearn_sgp.kernels._length_scales import nearness_scales
 from sklearn_sgp.kernels._random_features import sample_features
 from sklearn_sgp.kernels.categories._binding import bound_to
 from sklearn_sgp.kernels.categories._units import units_of
@@ -207,6 +208,23 @@ def test_units_tell_how_near_categories_are():
     K = KERNEL(X[:, 1:])
     deviation = np.sqrt(np.diag(K))
     assert_allclose(square, numbers + 2.0 - 2.0 * K / np.outer(deviation, deviation), atol=1e-12)
+
+
+def test_categories_of_small_variance_are_near():
+    """Squared distances between categories are as large as their terms' share of the variance."""
+    level = Categorical(1, factor=np.full((3, 1), 0.3), diagonal=np.full(3, 0.01))  # variance 0.1
+    kernel = Columns(0.9 * RBF(), [0]) * Columns(KERNEL, [1]) + Columns(level, [1])
+    X = np.array([[0.0, 0.0], [0.0, 1.0]])
+    mean = np.trace(B) / 3.0
+    share, scale = 0.9 * mean / (0.9 * mean + 0.1), np.ones(2)
+    points = X / units_of(bound(kernel, 2), scale, by_variance=True)
+    in_B, in_level = 1.0 - B[0, 1] / np.sqrt(B[0, 0] * B[1, 1]), 1.0 - 0.09 / 0.1
+    assert_allclose(
+        ((points[0] - points[1]) ** 2).sum(), 2.0 * (share * in_B + (1.0 - share) * in_level)
+    )
+    numbers = bound(Columns(RBF(), [0]) + 1e-6 * Columns(KERNEL, [1]), 2)
+    points = X / nearness_scales(numbers, scale)
+    assert_allclose(points[0], points[1], atol=2e-3)
 
 
 def test_units_of_plain_kernels_divide_by_scales():

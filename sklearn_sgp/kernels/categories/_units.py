@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._covariance import codes_of
-from ._node import category_leaves
+from .._nodes import Selection, Sum
+from ._covariance import LARGEST_COUNT, codes_of
+from ._node import CategoricalNode, category_leaves
 
 # Categories of one column are corners of a simplex in so many dimensions at most; more of them are
 # in random directions, almost as far apart.
@@ -54,22 +55,43 @@ class Units:
         return max(moved)
 
 
-def units_of(kernel, scale):
+def units_of(kernel, scale, by_variance=False):
     """`Units` of a bound kernel with given length scales.
 
     Parameters
     ----------
     kernel : BoundKernel
     scale : ndarray of shape (d,)
+    by_variance : bool
+        Whether a category counts as much as the terms that it is in have of the variance: rows that
+        share nothing but a level of small variance say little of one another.
     """
-    corners = {}
-    for leaf, column in category_leaves(kernel.expression):
+    leaves, corners = category_leaves(kernel.expression), {}
+    somewhere = np.zeros((1, kernel.expression.n_features))
+    somewhere[:, [column for _, column in leaves]] = LARGEST_COUNT  # of the mean variance
+    shares = _shares(kernel.expression.node, kernel.values, somewhere, 1.0)
+    for (leaf, column), share in zip(leaves, shares, strict=True):
         covariance = leaf.covariance(kernel.values)
         deviation = np.sqrt(covariance.diag(np.arange(len(covariance.own))))[:, None]
         own = np.sqrt(covariance.own)[:, None] * _directions(len(covariance.own))
         parts = np.hstack([covariance.rows, own]) / deviation
+        if by_variance:
+            parts *= np.sqrt(share)
         corners[column] = np.hstack([corners[column], parts]) if column in corners else parts
     return Units(scale, tuple(corners.items()))
+
+
+def _shares(node, values, row, share):
+    """In which shares of the variance of a row its categories take part, from left to right."""
+    if isinstance(node, CategoricalNode):
+        return [share]
+    shares = [share] * len(node.children)
+    if isinstance(node, Sum):
+        parts = np.array([child.diag(values, row)[0] for child in node.children])
+        shares = share * parts / max(parts.sum(), np.finfo(float).tiny)
+    row = row[:, node.columns] if isinstance(node, Selection) else row
+    pairs = zip(node.children, shares, strict=True)
+    return [found for child, own in pairs for found in _shares(child, values, row, own)]
 
 
 def _directions(count):

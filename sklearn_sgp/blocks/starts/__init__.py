@@ -1,0 +1,1 @@
+"""Which start goes on of models that predict from near rows, with and without categories."""
