@@ -107,7 +107,8 @@ def with_categories(kernels_of, std, categorical, numbers_first=False):
     numbers_first : bool
         Whether a fit chooses a kernel of the numbers alone before it looks at categories; see
         `blocks/starts`. All of these kernels are then there by themselves, too, and with levels,
-        own functions, and functions of combinations.
+        own functions, and functions of combinations. Levels are then independent: densities of
+        groups of rows, which all have the same levels, would make F these levels.
 
     Returns
     -------
@@ -115,9 +116,10 @@ def with_categories(kernels_of, std, categorical, numbers_first=False):
     """
     if not categorical:
         return kernels_of(std)
+    level = Categorical(1, factor_bounds="fixed") if numbers_first else Categorical(1)
     levels, each, together = (
-        reduce(operation, [Columns(Categorical(rank), [c]) for c in categorical])
-        for operation, rank in ((add, 1), (add, 2), (mul, 2))
+        reduce(operation, [Columns(kernel, [c]) for c in categorical])
+        for operation, kernel in ((add, level), (add, Categorical(2)), (mul, Categorical(2)))
     )
     numbers, several = [c for c in range(len(std)) if c not in categorical], len(categorical) > 1
     if not numbers:

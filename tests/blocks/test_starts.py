@@ -61,4 +61,4 @@ def test_levels_begin_where_the_best_kernel_of_numbers_has_ended(problem, monkey
     assert begin.log_noise == -0.2
     numbers = tried[1][1].theta
     assert set(numbers) <= set(begin.theta)
-    assert len(begin.theta) == len(numbers) + 10  # levels of five categories
+    assert len(begin.theta) == len(numbers) + 5  # levels of five categories

@@ -329,3 +329,16 @@ def test_codes_in_single_precision(data):
     model = SVGPRegressor(KERNEL, n_inducing=10, optimizer=None, random_state=0)
     single = clone(model).fit(X.astype(np.float32), y).predict(X.astype(np.float32))
     assert_allclose(single, model.fit(X, y).predict(X), rtol=1e-6, atol=1e-8)
+
+
+def test_categories_that_say_nothing_cost_nothing():
+    """Log densities of new rows are those of a fit without the column, and so is the noise."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(0.0, 6.0, (1600, 2)), rng.integers(0, 120, 1600)])
+    y = np.sin(2.0 * X[:, 0]) * np.cos(X[:, 1]) + 0.7 * rng.standard_normal(1600)
+    model = AnytimeSGPRegressor(n_inducing=15, init_size=600, max_iter=15, n_neighbors=30)
+    one = fitted(model, X[:800, :2], y[:800])
+    other = fitted(model, X[:800], y[:800], categorical_features=[2])
+    density = one.log_density(X[800:, :2], y[800:]).mean()
+    assert other.log_density(X[800:], y[800:]).mean() > density - 0.02
+    assert_allclose(other.noise_variance_, one.noise_variance_, rtol=0.2)

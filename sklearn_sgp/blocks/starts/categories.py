@@ -5,7 +5,8 @@ import numpy as np
 from ...kernels._nodes import leaves
 from ...kernels.categories._node import category_leaves, category_slots
 
-# Variance of all levels together beside what was learned without them, as a share of the noise.
+# Variance of all levels together, beside what was learned without them, as a share of the noise;
+# a constant that all categories of a column have is no level.
 _SHARE_OF_NOISE = 0.1
 
 
@@ -63,8 +64,7 @@ def _with_small_levels(start, found):
     theta, slots = start.parameters.theta.copy(), category_slots(start.parameters.expression)
     theta[_places_of_numbers(start)] = found.theta
     variance = _SHARE_OF_NOISE * float(np.mean(found.noise_variance)) / len(slots)
-    for diagonal, factor, _ in slots:
-        theta[diagonal] += np.log(variance)
-        theta[factor] *= np.sqrt(variance)
+    for diagonal, _, _ in slots:
+        theta[diagonal] = np.log(variance)
     values = {**found.values, "theta": theta}
     return start.space.clipped(start.parameters.with_values(**values))
