@@ -22,7 +22,7 @@ from ..kernels._defaults import (
 from ..kernels._length_scales import input_scales, scale_places, with_shorter_scales
 from ..kernels._white_noise import fixed_unit_noise, starting_noise
 from ..kernels.categories._binding import bound_to, check_seen_codes
-from ..kernels.categories._node import category_leaves, category_slots
+from ..kernels.categories._node import category_leaves, category_slots, of_known_categories
 from ..optimize.parameters import Group, Parameters, ParameterSpace, TiedLengthScales
 from ..optimize.priors import CategoryPlaces, Product, TiedCategories
 from .classes.regressions import begins_with_regressions
@@ -259,7 +259,7 @@ def _inducing_inputs(rows, choices, parameters, std, rng, choose, previous=None)
         check_seen_codes(parameters.expression, Z, InputColumns(choices.columns.names))
         return Z
     scale = input_scales(kernel, std)
-    old = None if old is None else _of_known_categories(old, parameters.expression)
+    old = None if old is None else of_known_categories(old, parameters.expression)
     if old is not None and 0 < len(old) <= n_inducing:
         if choose is not None or len(old) == n_inducing:
             return old
@@ -269,17 +269,6 @@ def _inducing_inputs(rows, choices, parameters, std, rng, choose, previous=None)
         least_noise = float(np.min(parameters.noise_variance))
         return choose(rows, kernel, least_noise, scale, rng)
     return choose_inducing(method, rows.X, rows.observations, n_inducing, kernel, scale, rng)
-
-
-def _of_known_categories(Z, expression):
-    """Inducing inputs without those of categories that only later batches of a fit had.
-
-    Their codes are those of any category that the next fit has not seen.
-    """
-    known = np.ones(len(Z), dtype=bool)
-    for leaf, column in category_leaves(expression):
-        known &= Z[:, column] < leaf.diagonal.stop - leaf.diagonal.start
-    return Z[known]
 
 
 def random_starts(problem):

@@ -90,7 +90,7 @@ class SiteProblem:
         self.prior, self.rows = prior, rows
         self.likelihood, self.noise_variance = likelihood, noise_variance
         self.pieces = Pieces.of_rows(rows, len(prior.Z) if keep else None, n_jobs)
-        self.rho = min(rho, likelihood.natural_step)
+        self.rho, self.needs_more = min(rho, likelihood.natural_step), False
         prior.warm_cache()
 
     def _summed(self, parts):
@@ -153,7 +153,8 @@ class SiteProblem:
         A step that lowers the bound by more than ``tol`` is not taken and the next one is 0.6 times
         as long; after a step that is taken the next one is 1.1 times as long. Where the sites of
         the given q(u) cannot be held, as rates of counts under a wide prior, the steps begin at one
-        of the prior's mean and less variance.
+        of the prior's mean and less variance. Afterwards ``needs_more`` tells whether ``max_iter``
+        steps were not enough.
 
         Parameters
         ----------
@@ -200,7 +201,7 @@ class SiteProblem:
 
     def _ascend(self, q, tol, max_iter, deadline, base):
         """`ascend` from where it is told; an UnboundedSitesError if steps cannot be held."""
-        begin = time.perf_counter()
+        begin, self.needs_more = time.perf_counter(), False
         found = self.site_pass(q)
         bound = _bound(q, found, base)
         if not np.isfinite(bound):
@@ -227,6 +228,8 @@ class SiteProblem:
             self.rho = min(self.likelihood.natural_step, _LONGER * self.rho)
             if gain < tol:
                 break
+        else:
+            self.needs_more = True
         return q, found, bound
 
     def _step(self, q, found, base):

@@ -153,3 +153,21 @@ def test_predictions_of_counts_far_from_the_data(inputs, counts):
     assert np.isfinite(quantiles).all() and (np.diff(quantiles, axis=1) >= 0).all()
     draws = model.sample_y(X, 50, random_state=0)
     assert np.isfinite(draws).all() and (draws == np.floor(draws)).all()
+
+
+@pytest.mark.parametrize("likelihood", ["student_t", StudentT(df=None)], ids=str)
+def test_the_last_posterior_is_the_best_one_for_what_was_learned(rng, likelihood):
+    """The q(u) of another step of learning is a poor place to begin, and is not gone on from."""
+    X = rng.uniform(-2.0, 2.0, (500, 2))
+    f = 2.0 * np.sin(2.0 * X[:, 0]) + X[:, 1]
+    y = f + 0.2 * rng.standard_t(3.0, len(f))
+    model = SVGPRegressor(likelihood=likelihood, n_inducing=20, random_state=0).fit(X, y)
+    again = SVGPRegressor(
+        model.kernel_,
+        likelihood=model.likelihood_,
+        noise_variance=model.noise_variance_,
+        inducing=model.inducing_points_,
+        optimizer=None,
+    ).fit(X, y)
+    assert model.objective_ > again.objective_ - 0.1
+    assert np.sqrt(np.mean((model.predict(X) - f) ** 2)) < 0.06

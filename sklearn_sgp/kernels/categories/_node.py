@@ -88,3 +88,19 @@ def category_slots(expression):
         fixed = 0.0 if len(diagonal) else float(expression.values[leaf.diagonal].mean())
         found.append((diagonal, factor.reshape(-1, leaf.rank), fixed))
     return found
+
+
+def of_known_categories(Z, expression):
+    """Inducing inputs without those of categories that only later batches of a fit had.
+
+    Their codes are those of any category that the next fit has not seen.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (m, d)
+    expression : KernelExpression
+    """
+    known = np.ones(len(Z), dtype=bool)
+    for leaf, column in category_leaves(expression):
+        known &= Z[:, column] < leaf.diagonal.stop - leaf.diagonal.start
+    return Z[known]
