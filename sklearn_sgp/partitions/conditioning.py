@@ -5,7 +5,7 @@ earlier one (docs/theory.md, section 12).
 """
 
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -265,20 +265,31 @@ class Neighbours:
         rows : Rows
             Targets scaled as before.
         cells : ndarray of int, shape (n,)
-            Cells of the partition.
+            Cells of the partition; new ones have numbers beyond those before.
         rng : numpy.random.RandomState
 
         Returns
         -------
         blocks : ConditionedBlocks
         """
-        first = len(blocks.groups)
+        first, layout = len(blocks.groups), self._with_cells(rows.X, cells)
         groups = blocks.groups.extended(rows, first + _runs(cells, self.group_size))
         size = max(1, int(np.diff(blocks.edges).max()))
         edges = np.concatenate([blocks.edges, _edges(first, len(groups), size)[1:]])
-        more = ConditionedBlocks(groups, [], edges, self)
+        more = ConditionedBlocks(groups, [], edges, layout)
         more.before = [*blocks.before, *self.found_before(more, rng, first)]
         return more
+
+    def _with_cells(self, X, cells):
+        """The layout with centres of new cells, the means of their rows."""
+        first = len(self.centres)
+        own = cells >= first
+        if not own.any():
+            return self
+        sums = np.zeros((cells.max() + 1 - first, self.centres.shape[1]))
+        np.add.at(sums, cells[own] - first, _points(X[own], self.scale))
+        centres = sums / np.bincount(cells[own] - first)[:, None]
+        return replace(self, centres=np.vstack([self.centres, centres]))
 
 
 def are_near(blocks, places, cells):

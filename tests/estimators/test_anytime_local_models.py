@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
@@ -152,6 +152,29 @@ def test_labels_are_a_chain_and_nothing_else(data):
     assert np.isfinite(model.predict(Xs, blocks=(Xs[:, 0] // 1.0).astype(int))).all()
     with pytest.raises(ValueError, match=r"blocks must not be given with model=.vif"):
         clone(LOCAL["vif"]).fit(X, y, blocks=labels)
+
+
+class Beyond(BaseEstimator):
+    """A clusterer with a label for what lies right of all rows that it was fitted to."""
+
+    def fit(self, X):
+        self.end_ = X[:, 0].max()
+        return self
+
+    def predict(self, X):
+        return (X[:, 0] > self.end_).astype(int)
+
+
+@EVERY
+def test_a_new_label_of_a_clusterer(name, data):
+    """Test rows there are predicted from the later rows that brought the label."""
+    X, y, Xs = data
+    left = X[:, 0] < 4.0
+    model = clone(LOCAL[name]).set_params(partition=Beyond(), n_neighbors=60)
+    model.fit(X[left], y[left])
+    std = model.predict_std(Xs[Xs[:, 0] > 5.0])
+    model.partial_fit(X[~left], y[~left])
+    assert np.mean(model.predict_std(Xs[Xs[:, 0] > 5.0]) / std) < 0.7
 
 
 def test_mixtures_are_refused(data):
