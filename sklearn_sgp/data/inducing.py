@@ -117,7 +117,7 @@ def inputs_of_new_categories(method, rows, Z, n_inducing, kernel, scale, rng):
     -------
     new : ndarray of shape (k, d)
     """
-    new, weight = Z[:0], each_weight(rows.weight, len(rows))
+    new, weight = Z[:0], each_weight(rows.observations, len(rows))
     for column in kernel.expression.held_columns:
         codes, own = np.unique(rows.X[:, column], return_inverse=True)
         own = own.ravel()

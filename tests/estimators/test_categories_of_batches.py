@@ -211,6 +211,16 @@ def test_a_new_category_where_there_are_all_inducing_inputs(data, options):
     assert np.sqrt(np.mean(error[~old] ** 2)) < 0.15
 
 
+@pytest.mark.filterwarnings("ignore:max_iter")
+def test_a_new_category_of_outputs_with_their_own_noise(data):
+    """Rows whose outputs have precisions of their own count once in the choice of its inputs."""
+    X, Y, old = words(data), np.column_stack([data[2], -data[2]]), data[1] > 0
+    model = SVGPRegressor(**{**OPTIONS, "likelihood": "heteroscedastic", "max_iter": 3})
+    model.fit(X[old], Y[old]).partial_fit(X[~old], Y[~old])
+    assert set(model.inducing_points_[:, 1]) == {0.0, 1.0, 2.0, 3.0}
+    assert np.isfinite(model.predict(X[~old], return_std=True)).all()
+
+
 def test_more_new_categories_than_inducing_inputs():
     """Those of the largest weight come first, and half of the old inducing inputs stay."""
     rng = np.random.default_rng(0)
