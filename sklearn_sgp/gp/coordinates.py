@@ -37,7 +37,8 @@ def information_bound(kernel, rows, noise_variance):
     noise and the largest sum of the weights, precisions included, for all outputs.
     """
     sample = rows.X[:: max(1, len(rows) // 1000)]
-    weight = rows.total_weight if rows.weight is None else float(rows.weight.sum(axis=0).max())
+    # rows that live elsewhere have no precisions, and know their total weight
+    weight = rows.total_weight if rows.counts is None else float(rows.weight.sum(axis=0).max())
     return float(kernel.diag(sample).max()) * weight / float(np.min(noise_variance))
 
 
