@@ -43,6 +43,16 @@ def of_newest_run(results):
     return {**results, "experiments": kept}, sorted(set(results["experiments"]) - set(kept))
 
 
+def of_other_runs(results):
+    """The results that the newest run does not have, by commit and settings, newest first."""
+    groups = {}
+    for name in of_newest_run(results)[1]:
+        found = results["experiments"][name]
+        groups.setdefault(tuple(found[key] for key in KEYS), {})[name] = found
+    newest = sorted(groups.values(), key=lambda g: max(e["begun"] for e in g.values()))[::-1]
+    return [{**results, "experiments": group} for group in newest]
+
+
 def heading(results, left_out):
     """What the figures depend on: commit, date, machine, load, settings."""
     run, machine = results["run"], results["run"]["machine"]
@@ -65,7 +75,7 @@ def heading(results, left_out):
         lines.append("What follows the + is a hash of changes that were not committed.")
     if left_out:
         lines.append(
-            "Not shown, as measured at another commit or with other settings: "
+            "Measured at another commit or with other settings, and below if they have a table: "
             f"{', '.join(left_out)}."
         )
     ran = [f"{name} {e['begun'][-5:]}, {e['took']:.0f} s, {e['load']:.1f}" for name, e in shown]
@@ -73,12 +83,19 @@ def heading(results, left_out):
 
 
 def as_markdown(results):
+    others = of_other_runs(results)
     results, left_out = of_newest_run(results)
     if not results["experiments"]:
         return "Nothing was measured at the newest run's commit."
     lines = ["\n\n".join(heading(results, left_out))]
     for title, columns, body in tables(results):
         lines += ["", f"### {title}", "", *_markdown_table(columns, body)]
+    for other in others:
+        shown = list(tables(other))
+        if shown:
+            lines += ["", f"### {_title(other)}"]
+        for title, columns, body in shown:
+            lines += ["", f"#### {title}", "", *_markdown_table(columns, body)]
     notes = [
         f"- {name}: `{note.splitlines()[-1]}`"
         for name, found in results["experiments"].items()
@@ -87,6 +104,15 @@ def as_markdown(results):
     if notes:
         lines += ["", "### What failed or was cut off", "", *notes]
     return "\n".join(lines)
+
+
+def _title(results):
+    """What the experiments of another run have in common."""
+    found = list(results["experiments"].values())
+    return (
+        f"Commit {found[0]['commit'][:9]}, {max(e['begun'] for e in found)}, "
+        f"{found[0]['splits']} splits at most, load {max(e['load'] for e in found):.1f} at most"
+    )
 
 
 def opening_as_markdown(results):
