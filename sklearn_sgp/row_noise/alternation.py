@@ -223,8 +223,9 @@ def _updated(given, noise, at_rows, errors, free):
         scaled = before.of_tails[:, None] * squares / before.scale
         of_rows = replace(given, rows=rows)
         log_noise = learn_log_noise(of_rows, noise.likelihood, scaled, noise.log_noise)
-        noise = replace(noise, log_noise=log_noise)
+        noise = replace(noise, log_noise=log_noise, ceiling=None)
         at_rows = noise.log_noise_at(rows.X, n_jobs)
+        noise = noise.borne_out(at_rows, scaled, rows.weights[1])
     return noise.updated(rows, squares, at_rows, **free)
 
 

@@ -14,7 +14,8 @@ from .._linalg import NotPositiveDefiniteError
 from ..data.rows import Rows, random_index
 from ..optimize.progress import Clock, Trace
 from ..predictions.noise import VaryingNoise, varying
-from .found_noise import FoundNoise
+from .ceiling import largest_log_noise
+from .found_noise import FoundNoise, LogNoiseMoments
 from .log_noise import learn_log_noise, with_squares
 from .spread import Spread
 
@@ -145,7 +146,17 @@ def with_later_rows(noise, rows, mean, variance, noise_variance, n_jobs):
     squares = left_out.squares(noise.likelihood, spread.log_square(rows.X, n_jobs))
     scaled = squares / np.exp(spread.log_constant)
     function = with_squares(spread.function, rows, scaled, n_jobs)
-    return replace(noise, spread=replace(spread, function=function))
+    ceiling = _ceiling(function, rows, scaled, n_jobs)
+    if spread.ceiling is not None:
+        ceiling = np.maximum(ceiling, spread.ceiling)
+    return replace(noise, spread=replace(spread, function=function, ceiling=ceiling))
+
+
+def _ceiling(function, rows, squares, n_jobs):
+    """What squared errors bear out of the function that was learned from them."""
+    mean, _ = function.moments_at(rows.X, n_jobs)
+    moments = LogNoiseMoments(mean, np.zeros(mean.shape))
+    return largest_log_noise(moments, squares, rows.weights[1])
 
 
 def _varying(asked, found):
@@ -226,9 +237,11 @@ def _candidates(problem, likelihood, learned):
         spread = Spread(np.log(mean.mean(keepdims=True) if shared else mean))
     yield spread
     of_rows, function = replace(problem, rows=rows, is_interim=True), None
+    n_jobs = problem.settings.n_jobs
     for _ in range(_ROUNDS):
-        squares = learned.squares(likelihood, spread.log_square(rows.X, problem.settings.n_jobs))
+        squares = learned.squares(likelihood, spread.log_square(rows.X, n_jobs))
         scaled = squares / np.exp(spread.log_constant)
         function = learn_log_noise(of_rows, likelihood, scaled, function)
-        spread = replace(spread, function=function)
+        ceiling = _ceiling(function, rows, scaled, n_jobs)
+        spread = replace(spread, function=function, ceiling=ceiling)
     yield spread

@@ -7,6 +7,7 @@ import numpy as np
 
 from ..fitting.problem import FitResult
 from ..predictions.noise import VaryingNoise, varying
+from .ceiling import largest_log_noise
 from .log_noise import with_squares
 from .spread import Spread
 
@@ -37,6 +38,11 @@ class LogNoiseMoments(NamedTuple):
     def precision(self):
         """E exp(-g), shape (n, k)."""
         return np.exp(0.5 * self.variance - self.mean)
+
+    def below(self, level):
+        """The moments where no expected noise is larger than the exponential of a level."""
+        mean = np.minimum(self.mean, level)
+        return LogNoiseMoments(mean, np.minimum(self.variance, 2.0 * (level - mean)))
 
 
 class Update(NamedTuple):
@@ -78,12 +84,15 @@ class FoundNoise:
         Of the function that the logarithm of the noise variance is, besides a constant.
     spread : Spread or None
         Of predictions, noise included.
+    ceiling : ndarray of shape (k,) or None
+        Of the log noise, where something is predicted from it.
     """
 
     likelihood: object
     constant: float = 0.0
     log_noise: FitResult | None = None
     spread: Spread | None = None
+    ceiling: np.ndarray | None = None
 
     @property
     def has_tails(self):
@@ -107,13 +116,30 @@ class FoundNoise:
         """The noise at some inputs, as the likelihood's methods take it."""
         noise, shape = noise_variance, (len(X), n_outputs)
         if self.log_noise is not None:
-            mean, variance = self.log_noise_at(X, n_jobs)
+            moments = self.log_noise_at(X, n_jobs)
+            mean, variance = moments if self.ceiling is None else moments.below(self.ceiling)
             log_mean = np.broadcast_to(np.log(noise_variance) + mean, shape)
             noise = VaryingNoise(log_mean, np.broadcast_to(variance, shape))
         if self.spread is not None:
             log_mean, log_variance = varying(noise, shape)
             noise = VaryingNoise(log_mean + self.spread.log_square(X, n_jobs), log_variance)
         return noise
+
+    def borne_out(self, at_rows, squares, weight):
+        """The noise with a ceiling by these rows, no lower than the one that it has.
+
+        Parameters
+        ----------
+        at_rows : LogNoiseMoments
+            Of this noise.
+        squares : ndarray of shape (n, t)
+            Squared errors, less what tails have of them.
+        weight : ndarray of shape (n,)
+        """
+        ceiling = largest_log_noise(at_rows, squares, weight)
+        if self.ceiling is not None:
+            ceiling = np.maximum(ceiling, self.ceiling)
+        return replace(self, ceiling=ceiling)
 
     def joined(self, rows, squares, n_jobs):
         """The noise after a later batch, and what it says of the batch's rows.
@@ -139,6 +165,7 @@ class FoundNoise:
             log_noise = with_squares(self.log_noise, rows, squared, n_jobs)
             noise, before = replace(self, log_noise=log_noise), self.log_noise.posterior.kl()
             at_rows = noise.log_noise_at(rows.X, n_jobs)
+            noise = noise.borne_out(at_rows, squared, rows.weights[1])
         update = noise.updated(rows, squares, at_rows)
         # the divergence of the log noise is that of all rows, and counts once
         constant = self.constant + before + update.noise.constant

@@ -1,0 +1,49 @@
+"""The largest noise that rows bear out: predictions of the log noise do not go beyond it.
+
+A smooth log noise that rises steeply overshoots where few rows are, and far from all rows its prior
+knows no bounds. Beyond some level all squared errors together may say less than that level.
+"""
+
+import numpy as np
+
+# Where the rows bear the largest log noise out, others may have noise of twice its deviation.
+_MARGIN = 2.0 * np.log(2.0)
+_SMALLEST_LOG = -300.0
+
+
+def largest_log_noise(moments, squares, weight):
+    """Logarithm of the largest expected noise that rows bear out (docs/theory.md, section 13).
+
+    Parameters
+    ----------
+    moments : LogNoiseMoments
+        Of the log noise at the rows, one that all outputs share, k = 1, or one of each.
+    squares : ndarray of shape (n, t)
+        Expected squared errors, in the same unit.
+    weight : ndarray of shape (n,)
+
+    Returns
+    -------
+    level : ndarray of shape (k,)
+        The level c at which the likelihood of min(g, c) is largest, if that is worth a parameter;
+        else what leaves the rows' own noise as it is.
+    """
+    levels = moments.mean + 0.5 * moments.variance
+    k = levels.shape[1]
+    each = weight * (squares.shape[1] // k)  # values that a log noise is of
+    if k < squares.shape[1]:
+        squares = squares.sum(axis=1, keepdims=True)
+    return np.array([_largest(levels[:, c], squares[:, c], weight, each) for c in range(k)])
+
+
+def _largest(level, squares, weight, each):
+    order = np.argsort(-level)
+    g = np.maximum(level[order], _SMALLEST_LOG)
+    size, total = np.cumsum(each[order]), np.cumsum((weight * squares)[order])
+    before = np.cumsum(each[order] * g + (weight * squares)[order] * np.exp(-g))
+    # where the first rows alone are above c, their mean square is what e^c would be
+    with np.errstate(divide="ignore"):
+        c = np.clip(np.log(total / size), np.append(g[1:], g[-1]), g)
+    gain = 0.5 * (before - size * c - total * np.exp(-c))
+    best = int(gain.argmax())
+    return c[best] if gain[best] > np.log(len(g)) else g[0] + _MARGIN
