@@ -8,7 +8,7 @@ import numpy as np
 
 # Where the rows bear the largest log noise out, others may have noise of twice its deviation.
 _MARGIN = 2.0 * np.log(2.0)
-_SMALLEST_LOG = -300.0
+_SMALLEST_LOG = -100.0
 
 
 def largest_log_noise(moments, squares, weight):
@@ -38,6 +38,7 @@ def largest_log_noise(moments, squares, weight):
 
 def _largest(level, squares, weight, each):
     order = np.argsort(-level)
+    order = order[each[order] > 0.0]
     g = np.maximum(level[order], _SMALLEST_LOG)
     size, total = np.cumsum(each[order]), np.cumsum((weight * squares)[order])
     before = np.cumsum(each[order] * g + (weight * squares)[order] * np.exp(-g))

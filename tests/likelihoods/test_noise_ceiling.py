@@ -44,6 +44,18 @@ def test_overshoot_is_cut_where_the_likelihood_says_so():
     assert_allclose(np.exp(level), np.average(squares[g > level, 0], weights=weight[g > level]))
 
 
+def test_rows_without_weight_say_nothing():
+    """Weights of zero are no rows; squared errors of zero are no failure."""
+    moments, squares, weight = drawn(200, np.random.default_rng(0))
+    rest = LogNoiseMoments(*(part[20:] for part in moments))
+    weight[:20] = 0.0
+    moments.mean[:20] += 9.0
+    level = largest_log_noise(moments, squares, weight)
+    assert_allclose(level, largest_log_noise(rest, squares[20:], weight[20:]))
+    least = (moments.mean + 0.5 * moments.variance)[20:].min()
+    assert_allclose(largest_log_noise(moments, 0.0 * squares, weight), least)
+
+
 def test_each_output_has_its_own():
     """Log noises of several outputs have a level each, those of the outputs alone."""
     rng = np.random.default_rng(0)
