@@ -17,7 +17,7 @@ from sklearn_sgp.estimators import base
 PREDICTIONS = {
     AnytimeSGPClassifier: ("predict", "predict_proba", "decision_function", "predict_std"),
     AnytimeSGPRegressor: ("predict", "predict_std", "predict_quantiles", "predict_distribution"),
-    BayesianGPLVM: ("transform", "impute", "score_samples"),
+    BayesianGPLVM: ("transform", "inverse_transform", "impute", "score_samples"),
     StreamingSGPClassifier: ("predict", "predict_proba", "decision_function", "predict_std"),
     StreamingSGPRegressor: ("predict", "predict_std", "predict_quantiles", "predict_distribution"),
     SVGPClassifier: ("predict", "predict_proba", "decision_function", "predict_std"),

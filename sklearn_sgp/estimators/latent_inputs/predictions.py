@@ -7,10 +7,14 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from ..._parallel import map_groups
 from ...latents.expectations import chunk_of
 from ...latents.learning.result import ROW_ITERATIONS, ROW_TOL
 from ...latents.row_posteriors import find_inputs
 from .latent_model import CONSTANT_VARIANCE
+
+# Rows of a task where no q(x) is looked for.
+_ROWS = 1024
 
 
 class LatentPredictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
@@ -66,10 +70,15 @@ class LatentPredictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
                 f"{X.shape[1]}."
             )
         model = self._result.model
+        posterior, groups = (
+            model.posterior,
+            [(X[lo : lo + _ROWS],) for lo in range(0, len(X), _ROWS)],
+        )
+        moments = posterior.mean_variance if return_std else posterior.mean
+        with self._telling(len(X)):
+            parts = map_groups(moments, groups, self._settings().n_jobs)
         if not return_std:
-            parts = [model.posterior.mean(X[lo : lo + 1024]) for lo in range(0, len(X), 1024)]
             return self._in_units(np.concatenate(parts))
-        parts = [model.posterior.mean_variance(X[lo : lo + 1024]) for lo in range(0, len(X), 1024)]
         mean, variance = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
         return self._in_units(mean), self._std_in_units(variance + model.noise_variance)
 
