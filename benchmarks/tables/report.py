@@ -74,10 +74,7 @@ def heading(results, left_out):
     if "+" in run["commit"]:
         lines.append("What follows the + is a hash of changes that were not committed.")
     if left_out:
-        lines.append(
-            "Measured at another commit or with other settings, and below if they have a table: "
-            f"{', '.join(left_out)}."
-        )
+        lines.append(f"Measured at another commit or with other settings: {', '.join(left_out)}.")
     ran = [f"{name} {e['begun'][-5:]}, {e['took']:.0f} s, {e['load']:.1f}" for name, e in shown]
     return [*lines, f"When each began, its seconds, and the load then: {'; '.join(ran)}."]
 
@@ -88,14 +85,10 @@ def as_markdown(results):
     if not results["experiments"]:
         return "Nothing was measured at the newest run's commit."
     lines = ["\n\n".join(heading(results, left_out))]
-    for title, columns, body in tables(results):
-        lines += ["", f"### {title}", "", *_markdown_table(columns, body)]
+    lines += _sections(results, "###")
     for other in others:
-        shown = list(tables(other))
-        if shown:
-            lines += ["", f"### {_title(other)}"]
-        for title, columns, body in shown:
-            lines += ["", f"#### {title}", "", *_markdown_table(columns, body)]
+        below = _sections(other, "####")
+        lines += ["", f"### {_title(other)}", *below] if below else []
     notes = [
         f"- {name}: `{note.splitlines()[-1]}`"
         for name, found in results["experiments"].items()
@@ -104,6 +97,13 @@ def as_markdown(results):
     if notes:
         lines += ["", "### What failed or was cut off", "", *notes]
     return "\n".join(lines)
+
+
+def _sections(results, mark):
+    lines = []
+    for title, columns, body in tables(results):
+        lines += ["", f"{mark} {title}", "", *_markdown_table(columns, body)]
+    return lines
 
 
 def _title(results):

@@ -13,6 +13,7 @@ import numpy as np
 from ..data.heavy_tails import usual
 from ..data.rows import Rows
 from .calibrated import with_spread
+from .ceiling import largest_log_noise
 from .found_noise import FoundNoise, squared_errors
 from .log_noise import LARGEST_SAMPLE, learn_log_noise
 
@@ -223,9 +224,9 @@ def _updated(given, noise, at_rows, errors, free):
         scaled = before.of_tails[:, None] * squares / before.scale
         of_rows = replace(given, rows=rows)
         log_noise = learn_log_noise(of_rows, noise.likelihood, scaled, noise.log_noise)
-        noise = replace(noise, log_noise=log_noise, ceiling=None)
+        noise = replace(noise, log_noise=log_noise)
         at_rows = noise.log_noise_at(rows.X, n_jobs)
-        noise = noise.borne_out(at_rows, scaled, rows.weights[1])
+        noise = replace(noise, ceiling=largest_log_noise(at_rows, scaled, rows.weights[1]))
     return noise.updated(rows, squares, at_rows, **free)
 
 

@@ -146,9 +146,7 @@ def with_later_rows(noise, rows, mean, variance, noise_variance, n_jobs):
     squares = left_out.squares(noise.likelihood, spread.log_square(rows.X, n_jobs))
     scaled = squares / np.exp(spread.log_constant)
     function = with_squares(spread.function, rows, scaled, n_jobs)
-    ceiling = _ceiling(function, rows, scaled, n_jobs)
-    if spread.ceiling is not None:
-        ceiling = np.maximum(ceiling, spread.ceiling)
+    ceiling = np.maximum(spread.ceiling, _ceiling(function, rows, scaled, n_jobs))
     return replace(noise, spread=replace(spread, function=function, ceiling=ceiling))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 # Where the rows bear the largest log noise out, others may have noise of twice its deviation.
 _MARGIN = 2.0 * np.log(2.0)
+# So that quotients by the noise are finite.
 _SMALLEST_LOG = -100.0
 
 
@@ -40,8 +41,9 @@ def _largest(level, squares, weight, each):
     order = np.argsort(-level)
     order = order[each[order] > 0.0]
     g = np.maximum(level[order], _SMALLEST_LOG)
-    size, total = np.cumsum(each[order]), np.cumsum((weight * squares)[order])
-    before = np.cumsum(each[order] * g + (weight * squares)[order] * np.exp(-g))
+    each, errors = each[order], (weight * squares)[order]
+    size, total = np.cumsum(each), np.cumsum(errors)
+    before = np.cumsum(each * g + errors * np.exp(-g))
     # where the first rows alone are above c, their mean square is what e^c would be
     with np.errstate(divide="ignore"):
         c = np.clip(np.log(total / size), np.append(g[1:], g[-1]), g)

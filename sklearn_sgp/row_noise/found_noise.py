@@ -84,7 +84,7 @@ class FoundNoise:
         Of the function that the logarithm of the noise variance is, besides a constant.
     spread : Spread or None
         Of predictions, noise included.
-    ceiling : ndarray of shape (k,) or None
+    ceiling : float or ndarray of shape (k,)
         Of the log noise, where something is predicted from it.
     """
 
@@ -92,7 +92,7 @@ class FoundNoise:
     constant: float = 0.0
     log_noise: FitResult | None = None
     spread: Spread | None = None
-    ceiling: np.ndarray | None = None
+    ceiling: object = np.inf
 
     @property
     def has_tails(self):
@@ -116,30 +116,13 @@ class FoundNoise:
         """The noise at some inputs, as the likelihood's methods take it."""
         noise, shape = noise_variance, (len(X), n_outputs)
         if self.log_noise is not None:
-            moments = self.log_noise_at(X, n_jobs)
-            mean, variance = moments if self.ceiling is None else moments.below(self.ceiling)
+            mean, variance = self.log_noise_at(X, n_jobs).below(self.ceiling)
             log_mean = np.broadcast_to(np.log(noise_variance) + mean, shape)
             noise = VaryingNoise(log_mean, np.broadcast_to(variance, shape))
         if self.spread is not None:
             log_mean, log_variance = varying(noise, shape)
             noise = VaryingNoise(log_mean + self.spread.log_square(X, n_jobs), log_variance)
         return noise
-
-    def borne_out(self, at_rows, squares, weight):
-        """The noise with a ceiling by these rows, no lower than the one that it has.
-
-        Parameters
-        ----------
-        at_rows : LogNoiseMoments
-            Of this noise.
-        squares : ndarray of shape (n, t)
-            Squared errors, less what tails have of them.
-        weight : ndarray of shape (n,)
-        """
-        ceiling = largest_log_noise(at_rows, squares, weight)
-        if self.ceiling is not None:
-            ceiling = np.maximum(ceiling, self.ceiling)
-        return replace(self, ceiling=ceiling)
 
     def joined(self, rows, squares, n_jobs):
         """The noise after a later batch, and what it says of the batch's rows.
@@ -165,7 +148,8 @@ class FoundNoise:
             log_noise = with_squares(self.log_noise, rows, squared, n_jobs)
             noise, before = replace(self, log_noise=log_noise), self.log_noise.posterior.kl()
             at_rows = noise.log_noise_at(rows.X, n_jobs)
-            noise = noise.borne_out(at_rows, squared, rows.weights[1])
+            of_batch = largest_log_noise(at_rows, squared, rows.weights[1])
+            noise = replace(noise, ceiling=np.maximum(self.ceiling, of_batch))
         update = noise.updated(rows, squares, at_rows)
         # the divergence of the log noise is that of all rows, and counts once
         constant = self.constant + before + update.noise.constant

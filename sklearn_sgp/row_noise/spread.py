@@ -31,7 +31,7 @@ class Spread:
         In nats a row, on rows that it was not learned from.
     range : (float, float)
         Of the factor of deviations, at these rows.
-    ceiling : ndarray of shape (k,) or None
+    ceiling : float or ndarray of shape (k,)
         Of the function: what the rows that it was learned from bear out.
     """
 
@@ -39,14 +39,13 @@ class Spread:
     function: FitResult | None = None
     gain: float = 0.0
     range: tuple = (1.0, 1.0)
-    ceiling: np.ndarray | None = None
+    ceiling: object = np.inf
 
     def log_square(self, X, n_jobs):
         """Logarithm of the factor of variances, (n, k)."""
         found = np.tile(self.log_constant, (len(X), 1))
         if self.function is not None:
-            mean = self.function.moments_at(X, n_jobs)[0]
-            found += mean if self.ceiling is None else np.minimum(mean, self.ceiling)
+            found += np.minimum(self.function.moments_at(X, n_jobs)[0], self.ceiling)
         return np.clip(found, *_LOG_SQUARE)
 
     def at(self, X, n_jobs):

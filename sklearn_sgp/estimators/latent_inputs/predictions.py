@@ -7,14 +7,11 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..._parallel import map_groups
+from ...gp.chunks import in_chunks
 from ...latents.expectations import chunk_of
 from ...latents.learning.result import ROW_ITERATIONS, ROW_TOL
 from ...latents.row_posteriors import find_inputs
 from .latent_model import CONSTANT_VARIANCE
-
-# Rows of a task where no q(x) is looked for.
-_ROWS = 1024
 
 
 class LatentPredictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
@@ -70,16 +67,12 @@ class LatentPredictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
                 f"{X.shape[1]}."
             )
         model = self._result.model
-        posterior, groups = (
-            model.posterior,
-            [(X[lo : lo + _ROWS],) for lo in range(0, len(X), _ROWS)],
-        )
-        moments = posterior.mean_variance if return_std else posterior.mean
+        moments = model.posterior.mean_variance if return_std else model.posterior.mean
         with self._telling(len(X)):
-            parts = map_groups(moments, groups, self._settings().n_jobs)
+            found = in_chunks(moments, X, self.n_jobs)
         if not return_std:
-            return self._in_units(np.concatenate(parts))
-        mean, variance = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
+            return self._in_units(found)
+        mean, variance = found
         return self._in_units(mean), self._std_in_units(variance + model.noise_variance)
 
     def score_samples(self, Y):
