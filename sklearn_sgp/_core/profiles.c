@@ -23,7 +23,8 @@
 #undef TARGET
 #endif
 
-#define ROWS(suffix) {sqdist_##suffix, sqdist_from_products_##suffix, value_##suffix, vjp_##suffix}
+#define ROWS(suffix) \
+    {sqdist_##suffix, sqdist_from_products_##suffix, value_##suffix, vjp_##suffix, weighted_##suffix}
 
 static const sgp_row_kernels row_kernels[] = {
     ROWS(base),

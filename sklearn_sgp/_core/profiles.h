@@ -26,6 +26,9 @@ typedef struct {
     /* g[i] <- g[i] * dK/dr2;  sums += (sum g K, sum g dK/dshape[0], sum g dK/dshape[1]) */
     void (*vjp)(int profile, double *g, const double *r2, double variance, const double *shape,
                 double *sums, ptrdiff_t n);
+    /* sums[q] += sum_i g[i] (xt[q * ld + i] - z[q])^2 */
+    void (*weighted)(double *sums, const double *g, const double *xt, ptrdiff_t ld,
+                     const double *z, ptrdiff_t d, ptrdiff_t n);
 } sgp_row_kernels;
 
 const sgp_row_kernels *sgp_rows(void);

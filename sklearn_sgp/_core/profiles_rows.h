@@ -156,3 +156,19 @@ TARGET static void NAME(vjp)(int profile, double *restrict g, const double *rest
     sums[1] += g0;
     sums[2] += g1;
 }
+
+TARGET static void NAME(weighted)(double *restrict sums, const double *restrict g,
+                                  const double *restrict xt, ptrdiff_t ld,
+                                  const double *restrict z, ptrdiff_t d, ptrdiff_t n) {
+    for (ptrdiff_t q = 0; q < d; ++q) {
+        const double *x = xt + q * ld;
+        const double zq = z[q];
+        double sum = 0.0;
+        SGP_SUMS(sum)
+        for (ptrdiff_t i = 0; i < n; ++i) {
+            const double u = x[i] - zq;
+            sum += g[i] * u * u;
+        }
+        sums[q] += sum;
+    }
+}

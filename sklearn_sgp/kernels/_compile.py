@@ -16,7 +16,7 @@ from sklearn.gaussian_process.kernels import (
     WhiteKernel,
 )
 
-from . import _nodes as nodes
+from . import nodes
 from ._columns import Columns
 from ._compiled import KernelExpression
 from ._white_noise import split_noise

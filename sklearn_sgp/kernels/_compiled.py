@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from .._core import _linalg as la
-from ._nodes import leaves
+from .nodes import leaves
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class KernelExpression:
     kernel : Kernel
         The scikit-learn kernel, without white noise.
     node : node
-        Root of the expression tree (see ``_nodes.py``).
+        Root of the expression tree (see ``nodes``).
     values : ndarray of shape (n_values,)
         Natural values of all parameters, fixed ones included.
     free : ndarray of bool, shape (n_values,)
@@ -159,6 +159,25 @@ class BoundKernel:
         if grad_Z is not None:
             grad_Z *= 2.0  # both arguments are Z, and G and K are symmetric
         return grad_theta, grad_Z
+
+    def triangles_vjp(self, X, groups, G):
+        """Gradient in theta of sum(G * K) over upper triangles K of some K(X[rows], X[rows]).
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, d)
+        groups : Groups
+            Triangles.
+        G : ndarray of shape (n_values,)
+            As ``blocks`` has the entries; it is overwritten.
+
+        Returns
+        -------
+        gradient : ndarray of shape (n_theta,)
+        """
+        grad = np.zeros_like(self.values)
+        self.expression.node.triangles_vjp(self.values, _read(X), groups, G, grad)
+        return grad[self.expression.free]
 
     def diag_vjp(self, X, g):
         """Gradient of sum(g * diag K(X, X)) in theta, shape (n_theta,).

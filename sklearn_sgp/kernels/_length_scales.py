@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ._compile import compile_kernel
-from ._nodes import Opaque, Product, Selection, Sum, leaves
 from ._white_noise import split_noise
 from .categories._units import units_of
+from .nodes import Opaque, Product, Selection, Sum, leaves
 
 _LARGEST_SCALE = 100.0  # in standard deviations of a column
 

@@ -18,7 +18,7 @@ from functools import partial, reduce
 import numpy as np
 
 from .._core import _linalg as la
-from . import _nodes as nodes
+from . import nodes
 from .categories._covariance import codes_of
 from .categories._node import CategoricalNode
 

@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._core import _densities
 from .._core import _linalg as la
-from .._linalg import NotPositiveDefiniteError, copy_of, product
+from .._linalg import NotPositiveDefiniteError, copy_of
 from .._parallel import group_bounds, map_groups
 from ..data.rows import weight_of
 from ..factors.block_factors import (
-    LOG_2PI,
     SingularBlockError,
     repetition_constant,
     repetition_slope,
@@ -25,7 +25,11 @@ from ..factors.block_factors import (
 from ..factors.gradients import Gradient, noise_gradient
 from ..factors.labelled import Labels
 from ..gp.posterior import outputs_by_noise
+from ..kernels import Groups
 from .classes.labelled import LabelledSolve
+
+# Different entries of the K of groups that are worked on together: 4 MB.
+_ENTRIES = 2**19
 
 
 class NearRowsEvidence:
@@ -122,19 +126,26 @@ class NearRowsEvidence:
 
 def _sums(groups, kernel, noise_variance):
     """Value and derivatives in theta, in the log of each noise variance and in each target."""
-    outputs, value, theta = outputs_by_noise(noise_variance), 0.0, 0.0
-    noise, of_targets = np.zeros(len(outputs)), []
+    outputs = outputs_by_noise(noise_variance)
+    if groups[0].labels is None:
+        parts = [_of_outputs(some, kernel, outputs) for some in _together(groups)]
+    else:
+        parts = [_of_classes(group, kernel) for group in groups]
+    *sums, of_targets = zip(*parts, strict=True)
+    return *(sum(part) for part in sums), list(chain.from_iterable(of_targets))
+
+
+def _together(groups):
+    """Groups in turn, so many as have at most `_ENTRIES` different entries of their K."""
+    some, n_entries = [], 0
     for group in groups:
-        K = kernel.gram(group.X)
-        if group.labels is None:
-            part, K_bar, of_noise, y_bar = _of_outputs(K, group, outputs)
-            noise += of_noise
-        else:
-            part, K_bar, y_bar = _of_classes(K, group)
-        value += part
-        theta = theta + kernel.gram_vjp(group.X, K_bar, False)[0]
-        of_targets.append(y_bar)
-    return value, theta, noise, of_targets
+        own = len(group.y) * (len(group.y) + 1) // 2
+        if some and n_entries + own > _ENTRIES:
+            yield some
+            some, n_entries = [], 0
+        some.append(group)
+        n_entries += own
+    yield some
 
 
 class _Group(NamedTuple):
@@ -175,23 +186,36 @@ class _Group(NamedTuple):
         return cls(X, rows.targets, weight, counts, k, labels, constant)
 
 
-def _of_outputs(K, group, outputs):
-    """Value of a group, and its derivatives in K, in the log noises and in the targets."""
-    _, y, weight, counts, k, *_ = group
-    value, K_bar, noise, y_bar = 0.0, None, np.zeros(len(outputs)), np.empty_like(y)
+def _of_outputs(groups, kernel, outputs):
+    """Value of some groups, derivatives in theta and in the log noises, and those in targets."""
+    X, y, weight, counts = (np.concatenate([group[i] for group in groups]) for i in range(4))
+    sizes = np.array([len(group.y) for group in groups])
+    n_before = np.array([group.n_before for group in groups])
+    begins = np.cumsum(sizes) - sizes
+    is_own = np.arange(len(y)) - np.repeat(begins + n_before, sizes) >= 0
+    triangles = Groups.triangles(np.split(np.arange(len(y)), begins[1:]))
+    K = kernel.blocks(X, X, triangles)
+    value, K_bar, y_bar, noise = 0.0, np.zeros_like(K), np.empty_like(y), np.zeros(len(outputs))
     for i, (own, s2) in enumerate(outputs):
-        of_own, own_weight = np.ascontiguousarray(y[:, own]), weight_of(weight, own)
-        part, S_bar, y_bar[:, own] = _conditional(copy_of(K), of_own, own_weight, k, s2)
-        value += part - of_own.shape[1] * repetition_constant(own_weight[k:], s2, counts[k:])
-        slope = float((np.diagonal(S_bar) / own_weight).sum())
-        noise[i] = s2 * slope - of_own.shape[1] * repetition_slope(counts[k:])
-        K_bar = S_bar if K_bar is None else K_bar + S_bar
-    return value, K_bar, noise, y_bar
+        own_weight, of_own = weight_of(weight, own), np.ascontiguousarray(y[:, own])
+        slopes, t = np.empty_like(of_own), of_own.shape[1]
+        part, noise[i], failed = _densities.add_densities(
+            K, sizes, n_before, of_own, s2 / own_weight, K_bar, slopes
+        )
+        if failed >= 0:
+            rows = slice(begins[failed], begins[failed] + sizes[failed])
+            raise SingularBlockError(singular_block(s2, own_weight[rows]))
+        value += part - t * repetition_constant(own_weight[is_own], s2, counts[is_own])
+        noise[i] -= t * repetition_slope(counts[is_own])
+        y_bar[:, own] = slopes
+    theta = kernel.triangles_vjp(X, triangles, K_bar)
+    return value, theta, noise, np.split(y_bar, begins[1:])
 
 
-def _of_classes(K, group):
+def _of_classes(group, kernel):
     """The same of classes, whose noise is known: joint density over that of the conditions."""
-    y, k, labels = group.y, group.n_before, group.labels
+    X, y, k, labels = group.X, group.y, group.n_before, group.labels
+    K = kernel.gram(X)
     before = np.ascontiguousarray(K[:k, :k])
     solve = LabelledSolve(K, y, labels[0])
     value, K_bar, y_bar = solve.log_density(), solve.slope(), -solve.solved
@@ -200,7 +224,7 @@ def _of_classes(K, group):
         value -= solve.log_density()
         K_bar[:k, :k] -= solve.slope()
         y_bar[:k] += solve.solved
-    return value - group.constant, K_bar, y_bar
+    return value - group.constant, kernel.gram_vjp(X, K_bar, False)[0], 0.0, [y_bar]
 
 
 def _errors(group, kernel, outputs):
@@ -237,44 +261,3 @@ def _factorised(K, weight, noise_variance):
     if la.potrf(K) or not np.isfinite(np.diagonal(K)).all():
         raise SingularBlockError(singular_block(noise_variance, weight))
     return K
-
-
-def _conditional(K, y, weight, k, noise_variance):
-    """log p(y_B | y_N) and its slopes in S = K + noise, in the place of K, and in y.
-
-    N are the first k rows. With C = inv(S_NN) S_NB, P = (-C, 1), R = P^T S P and b = inv(R) P^T y
-    the slope in y is -P b, and that in S
-
-        P (b b^T - t inv(R)) P^T / 2 + (P b a^T + a b^T P^T) / 2        a = (inv(S_NN) y_N, 0)
-
-    since C moves with S, too (docs/theory.md, eq. 47).
-    """
-    (n, t), L = y.shape, _factorised(K, weight, noise_variance)
-    whitened, L_B = copy_of(y), np.ascontiguousarray(L[k:, k:])  # L_B: of R
-    la.trsm(L, whitened)
-    error = np.ascontiguousarray(whitened[k:])
-    half_log_det = float(np.log(np.diagonal(L_B)).sum())
-    value = -0.5 * float(np.vdot(error, error)) - t * (half_log_det + 0.5 * (n - k) * LOG_2PI)
-    b, of_own = _slope_of_own(L_B, error)
-    if not k:
-        return value, of_own, -b
-    L_N = np.ascontiguousarray(L[:k, :k])
-    C, a_N = np.ascontiguousarray(L[k:, :k].T), np.ascontiguousarray(whitened[:k])
-    la.trsm(L_N, C, True)
-    la.trsm(L_N, a_N, True)
-    P, a = np.vstack([-C, np.eye(n - k)]), np.vstack([a_N, np.zeros((n - k, t))])
-    Pb = product(P, b)
-    # L is needed no more
-    la.gemm(product(P, of_own), P, K, False, True, 1.0, 0.0)
-    la.gemm(Pb, a, K, False, True, 0.5, 1.0)
-    la.gemm(a, Pb, K, False, True, 0.5, 1.0)
-    return value, K, -Pb
-
-
-def _slope_of_own(L_B, error):
-    """b and (b b^T - t inv(R)) / 2, in the places of inv(chol(R)) P^T y and of chol(R)."""
-    la.trsm(L_B, error, True)
-    la.potri(L_B)
-    la.mirror(L_B)
-    la.gemm(error, error, L_B, False, True, 0.5, -0.5 * error.shape[1])
-    return error, L_B

@@ -1,5 +1,6 @@
 """The compiled stationary covariances against their formulas, values and reverse mode."""
 
+import itertools
 import os
 import subprocess
 import sys
@@ -150,6 +151,53 @@ def test_reverse_mode_of_a_triangle(profile, rng):
         _stationary.vjp_block(number, X, Xt, 1.0, SHAPE, lower, sums, False, True)
 
 
+def triangles_vjp(profile, X, rows, bounds, G):
+    """What G becomes, the sums and the squared differences of each column."""
+    G, sums, squares = G.copy(), np.empty(3), np.empty(X.shape[1])
+    number = _stationary.PROFILES[profile]
+    _stationary.vjp_triangles(number, X, rows, bounds, 1.7, SHAPE, G, sums, squares)
+    return G, sums, squares
+
+
+@profiles
+def test_reverse_mode_of_many_triangles(profile, rng):
+    """It is that of each triangle's matrix with a cotangent that is zero below the diagonal."""
+    X, rows = normal(rng, 30, 5), rng.integers(0, 30, 26)
+    bounds, parts, expected_sums, expected_squares = np.array([0, 9, 9, 26]), [], 0.0, 0.0
+    G = rng.standard_normal(9 * 10 // 2 + 17 * 18 // 2)
+    start = 0
+    for lo, hi in itertools.pairwise(bounds):
+        own, upper = X[rows[lo:hi]], np.triu_indices(hi - lo)
+        of_block = np.zeros((hi - lo, hi - lo))
+        of_block[upper] = G[start : start + len(upper[0])]
+        start += len(upper[0])
+        if hi > lo:
+            full, sums = vjp(profile, own, own, of_block, 1.7)
+            parts.append(full[upper])
+            expected_sums = expected_sums + sums
+            squared = (own[:, None] - own) ** 2
+            expected_squares = expected_squares + np.einsum("ij,ijq->q", np.triu(full), squared)
+    found, sums, squares = triangles_vjp(profile, X, rows, bounds, G)
+    assert_allclose(found, np.concatenate(parts), rtol=1e-12)
+    assert_allclose(sums, expected_sums, rtol=1e-11, atol=1e-12)
+    assert_allclose(squares, expected_squares, rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"G": np.empty(8)}, "shapes"),
+        ({"rows": np.full(5, 9)}, "those of rows"),
+        ({"rows": np.arange(4)}, "must divide"),
+    ],
+)
+def test_many_triangles_check_what_they_get(changes, message):
+    """Indices outside of the inputs and lengths that do not agree raise."""
+    given = {"rows": np.arange(5), "bounds": np.array([0, 3, 5]), "G": np.empty(9)} | changes
+    with pytest.raises(ValueError, match=message):
+        triangles_vjp("matern32", np.zeros((9, 3)), **given)
+
+
 @pytest.mark.parametrize("direct", FALSE_TRUE)
 @profiles
 def test_coincident_points(profile, direct):
@@ -240,6 +288,8 @@ def all_blocks():
     for profile in FORMULAS:
         for direct in FALSE_TRUE:
             results += [value(profile, Z, X, 1.7, direct), *vjp(profile, Z, X, G, 1.7, direct)]
+        cotangents = rng.standard_normal(41 * 42 // 2)
+        results += triangles_vjp(profile, X, np.arange(41), np.array([0, 41]), cotangents)
     return results
 
 

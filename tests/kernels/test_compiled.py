@@ -209,6 +209,24 @@ def test_gradient_in_theta(method, kernel, n_features):
 
 
 @each(CASES)
+def test_gradient_in_theta_of_many_triangles(kernel, n_features):
+    """Cotangents of packed triangles give the gradient by differences; none for no triangle."""
+    _, X = inputs(n_features)
+    triangles = Groups.triangles([np.array([6, 0, 6]), np.arange(0), np.arange(7), np.arange(1)])
+    expression = compile_kernel(kernel, X.mean(axis=0))
+    G = np.random.default_rng(4).standard_normal(triangles.n_values)
+
+    def contracted(theta):
+        return G @ expression.bind(theta).blocks(X, X, triangles)
+
+    ours = expression.bind(expression.theta)
+    actual = ours.triangles_vjp(X, triangles, G.copy())
+    assert_gradient(actual, differences(contracted, expression.theta))
+    nothing = ours.triangles_vjp(X, Groups.triangles([]), np.empty(0))
+    assert_array_equal(nothing, np.zeros(len(expression.theta)))
+
+
+@each(CASES)
 def test_gradient_in_inputs(kernel, n_features):
     """Gradients in Z, and in X by the transposed block, agree with differences."""
     Z, X = inputs(n_features)

@@ -22,7 +22,7 @@ from sklearn_sgp.kernels._length_scales import (
     with_larger_variance,
     with_shorter_scales,
 )
-from sklearn_sgp.kernels._nodes import leaves
+from sklearn_sgp.kernels.nodes import leaves
 
 
 def test_input_scales_are_the_shortest_of_each_column():

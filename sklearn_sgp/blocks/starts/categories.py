@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ...kernels._nodes import leaves
 from ...kernels.categories._node import category_leaves, category_slots
+from ...kernels.nodes import leaves
 
 # Variance of all levels together, beside what was learned without them, as a share of the noise;
 # a constant that all categories of a column have is no level.

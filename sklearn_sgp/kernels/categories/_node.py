@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from .._nodes import Leaf, leaves
+from ..nodes import Leaf, leaves
 from ._covariance import CategoryCovariance, codes_of
 
 
 class CategoricalNode(Leaf):
-    """B = F F' + diag(b) at the codes of one column; see `_nodes`.
+    """B = F F' + diag(b) at the codes of one column; see `nodes`.
 
     Parameters
     ----------

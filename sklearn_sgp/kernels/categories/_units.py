@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._nodes import Selection, Sum
+from ..nodes import Selection, Sum
 from ._covariance import LARGEST_COUNT, codes_of
 from ._node import CategoricalNode, category_leaves
 

@@ -7,7 +7,7 @@ products of both (docs/theory.md, eq. 67).
 
 import numpy as np
 
-from ...kernels._nodes import Constant, Linear, Stationary, Sum, leaves
+from ...kernels.nodes import Constant, Linear, Stationary, Sum, leaves
 from ..packed import pack
 from .squared_exponential import Cotangents, SquaredExponential
 

@@ -1,32 +1,13 @@
-"""The expression tree behind a compiled kernel.
-
-Shapes: Z is (m, d), X is (n, d), and d counts the columns that the node sees. Every node has
-
-- ``block(p, Z, X)``, the covariances K(Z, X) of shape (m, n). With ``direct=True``, here and in
-  ``block_vjp``, all squared distances are sums of squared differences, which keeps K(Z, Z) exact
-  near its diagonal;
-- ``blocks(p, Z, X, groups)``, many small blocks in one array, as `Groups` lays them out;
-- ``diag(p, X)``, the variances k(x, x) of shape (n,);
-- ``diag_vjp(p, X, g, grad)``, which adds the gradient of sum(g * diag) to ``grad``;
-- ``block_vjp(p, Z, X, G, grad, grad_Z)``, which adds the gradients of sum(G * K) to ``grad`` and,
-  unless it is None, to ``grad_Z`` of shape (m, d). It may overwrite G. The gradient in X is that
-  of the transposed block, ``block_vjp(p, X, Z, G.T, ...)``;
-- ``children``, empty for a leaf, with which ``leaves`` walks the tree. Nodes with children have
-  ``columns_of_children(columns)``.
-
-``p`` and ``grad`` belong to the whole tree: ``p`` holds the natural values of all parameters and
-``grad`` the gradient in theta. A node keeps its positions (slots) in them, so a new parameter
-vector needs no new tree.
-"""
+"""Nodes of a compiled kernel that are no combination of others."""
 
 from math import prod
 
 import numpy as np
 
-from .._core import _linalg as la
-from .._core import _stationary
-from .._core._memory import empty
-from .._linalg import product
+from ..._core import _linalg as la
+from ..._core import _stationary
+from ..._core._memory import empty
+from ..._linalg import product
 
 # Squared distances by differences cost about 3 d flops an entry; by GEMM they cost 2 d flops and
 # two more passes. Both took the same time at d = 10 (AVX-512) to 15 (baseline).
@@ -68,6 +49,15 @@ class Leaf:
             block = self.block(p, Z[rows], X[columns], direct=groups.upper)
             np.concatenate([row[i * groups.upper :] for i, row in enumerate(block)], out=out[place])
         return out
+
+    def triangles_vjp(self, p, X, groups, G, grad):
+        for rows, _, place in groups:
+            if place.start == place.stop:
+                continue
+            own = X[rows]
+            of_block = np.zeros((len(rows), len(rows)))
+            of_block[np.triu_indices(len(rows))] = G[place]
+            self.block_vjp(p, own, own.copy(), of_block, grad, None)
 
 
 class _ScaledLeaf(Leaf):
@@ -129,6 +119,26 @@ class Stationary(_ScaledLeaf):
         )
         return out
 
+    def triangles_vjp(self, p, X, groups, G, grad):
+        Xs, _, _, variance, shape = self._arguments(p, X, X)
+        sums, per_column = np.empty(3), np.empty(Xs.shape[1])
+        index = (groups.rows, groups.row_bounds)
+        _stationary.vjp_triangles(self.profile, Xs, *index, variance, shape, G, sums, per_column)
+        self._add_values(p, grad, sums)
+        self._add_length_scale(grad, per_column)
+
+    def _add_values(self, p, grad, sums):
+        """Gradients in the variance and in the profile's parameters."""
+        grad[list(self.amplitudes)] += sums[0]
+        for k, slot in enumerate(self.shape):
+            grad[slot] += p[slot] * sums[k + 1]
+
+    def _add_length_scale(self, grad, squares):
+        """Its gradient, from the sums of dF / d(squared distance) (x - z)^2 of each column."""
+        if self.length_scale is not None:
+            target = grad[self.length_scale]
+            target += -2.0 * (squares if target.size == len(squares) else squares.sum())
+
     def diag(self, p, X):
         return np.full(len(X), self.variance(p))
 
@@ -142,14 +152,11 @@ class Stationary(_ScaledLeaf):
         sums = np.empty(3)  # gradients in log variance and in the profile's parameters
         # G becomes W = dF / d(squared distance), (m, n)
         _stationary.vjp_block(self.profile, Zs, Xt, variance, shape, G, sums, direct, lower)
-        grad[list(self.amplitudes)] += sums[0]
-        for k, slot in enumerate(self.shape):
-            grad[slot] += p[slot] * sums[k + 1]
+        self._add_values(p, grad, sums)
         if grad_Z is None and self.length_scale is None:
             return
         if lower:
-            per_column, target = -2.0 * _squared_differences(G, Zs), grad[self.length_scale]
-            target += per_column if target.size == Zs.shape[1] else per_column.sum()
+            self._add_length_scale(grad, _squared_differences(G, Zs))
             return
         # Both gradients need W only through its products with x, x^2 and 1: one GEMM.
         d = Zs.shape[1]
@@ -159,11 +166,7 @@ class Stationary(_ScaledLeaf):
         products = np.empty((len(Zs), 2 * d + 1))
         la.gemm(G, features, products)
         WX, WX2, row_sums = products[:, :d], products[:, d : 2 * d], products[:, 2 * d :]
-        if self.length_scale is not None:
-            # sum of W (x - z)^2 over all entries, column by column: (d,)
-            per_column = -2.0 * (WX2 - 2.0 * Zs * WX + row_sums * Zs * Zs).sum(axis=0)
-            target = grad[self.length_scale]
-            target += per_column if target.size == d else per_column.sum()
+        self._add_length_scale(grad, (WX2 - 2.0 * Zs * WX + row_sums * Zs * Zs).sum(axis=0))
         if grad_Z is not None:
             grad_Z += 2.0 * (row_sums * Zs - WX) / self.scales(p)
 
@@ -229,137 +232,6 @@ class Constant(_ScaledLeaf):
 
     def block_vjp(self, p, Z, X, G, grad, grad_Z, direct=False):
         grad[list(self.amplitudes)] += self.variance(p) * G.sum()
-
-
-class _Composite:
-    """A kernel made of others, its ``children``."""
-
-    @property
-    def differentiable_inputs(self):
-        return all(child.differentiable_inputs for child in self.children)
-
-    def columns_of_children(self, columns):
-        """The columns that the children see, given the columns that this node sees."""
-        return columns
-
-
-class _Pair(_Composite):
-    def __init__(self, left, right):
-        self.left, self.right = self.children = left, right
-
-
-class Sum(_Pair):
-    """k1 + k2."""
-
-    def block(self, p, Z, X, direct=False):
-        K = self.left.block(p, Z, X, direct)
-        K += self.right.block(p, Z, X, direct)
-        return K
-
-    def blocks(self, p, Z, X, groups):
-        K = self.left.blocks(p, Z, X, groups)
-        K += self.right.blocks(p, Z, X, groups)
-        return K
-
-    def diag(self, p, X):
-        return self.left.diag(p, X) + self.right.diag(p, X)
-
-    def diag_vjp(self, p, X, g, grad):
-        self.left.diag_vjp(p, X, g, grad)
-        self.right.diag_vjp(p, X, g, grad)
-
-    def block_vjp(self, p, Z, X, G, grad, grad_Z, direct=False):
-        self.left.block_vjp(p, Z, X, G.copy(), grad, grad_Z, direct)
-        self.right.block_vjp(p, Z, X, G, grad, grad_Z, direct)
-
-
-class Product(_Pair):
-    """k1 * k2."""
-
-    def block(self, p, Z, X, direct=False):
-        K = self.left.block(p, Z, X, direct)
-        K *= self.right.block(p, Z, X, direct)
-        return K
-
-    def blocks(self, p, Z, X, groups):
-        K = self.left.blocks(p, Z, X, groups)
-        K *= self.right.blocks(p, Z, X, groups)
-        return K
-
-    def diag(self, p, X):
-        return self.left.diag(p, X) * self.right.diag(p, X)
-
-    def diag_vjp(self, p, X, g, grad):
-        self.left.diag_vjp(p, X, g * self.right.diag(p, X), grad)
-        self.right.diag_vjp(p, X, g * self.left.diag(p, X), grad)
-
-    def block_vjp(self, p, Z, X, G, grad, grad_Z, direct=False):
-        cotangent = self.right.block(p, Z, X, direct)
-        cotangent *= G
-        G *= self.left.block(p, Z, X, direct)
-        self.left.block_vjp(p, Z, X, cotangent, grad, grad_Z, direct)
-        self.right.block_vjp(p, Z, X, G, grad, grad_Z, direct)
-
-
-class Power(_Composite):
-    """k ** exponent."""
-
-    def __init__(self, child, exponent):
-        self.child, self.children = child, (child,)
-        self.exponent = exponent
-
-    def block(self, p, Z, X, direct=False):
-        return self.child.block(p, Z, X, direct) ** self.exponent
-
-    def blocks(self, p, Z, X, groups):
-        return self.child.blocks(p, Z, X, groups) ** self.exponent
-
-    def diag(self, p, X):
-        return self.child.diag(p, X) ** self.exponent
-
-    def _slope(self, K):
-        """Derivative of the power at K."""
-        if self.exponent < 1:
-            # K and its derivative underflow to 0 for distant inputs; the slope there must be finite
-            K = np.where(K == 0.0, np.inf, K)
-        return self.exponent * K ** (self.exponent - 1)
-
-    def diag_vjp(self, p, X, g, grad):
-        self.child.diag_vjp(p, X, g * self._slope(self.child.diag(p, X)), grad)
-
-    def block_vjp(self, p, Z, X, G, grad, grad_Z, direct=False):
-        G *= self._slope(self.child.block(p, Z, X, direct))
-        self.child.block_vjp(p, Z, X, G, grad, grad_Z, direct)
-
-
-class Selection(_Composite):
-    """A kernel on some of the columns."""
-
-    def __init__(self, child, columns):
-        self.child, self.children = child, (child,)
-        self.columns = list(columns)
-
-    def columns_of_children(self, columns):
-        return columns[self.columns]
-
-    def block(self, p, Z, X, direct=False):
-        return self.child.block(p, Z[:, self.columns], X[:, self.columns], direct)
-
-    def blocks(self, p, Z, X, groups):
-        return self.child.blocks(p, Z[:, self.columns], X[:, self.columns], groups)
-
-    def diag(self, p, X):
-        return self.child.diag(p, X[:, self.columns])
-
-    def diag_vjp(self, p, X, g, grad):
-        self.child.diag_vjp(p, X[:, self.columns], g, grad)
-
-    def block_vjp(self, p, Z, X, G, grad, grad_Z, direct=False):
-        Z, X = Z[:, self.columns], X[:, self.columns]
-        part = None if grad_Z is None else np.zeros(Z.shape)
-        self.child.block_vjp(p, Z, X, G, grad, part, direct)
-        if part is not None:
-            np.add.at(grad_Z, (slice(None), self.columns), part)  # a column may come twice
 
 
 class Opaque(Leaf):

@@ -1,0 +1,38 @@
+"""The expression tree behind a compiled kernel.
+
+Shapes: Z is (m, d), X is (n, d), and d counts the columns that the node sees. Every node has
+
+- ``block(p, Z, X)``, the covariances K(Z, X) of shape (m, n). With ``direct=True``, here and in
+  ``block_vjp``, all squared distances are sums of squared differences, which keeps K(Z, Z) exact
+  near its diagonal;
+- ``blocks(p, Z, X, groups)``, many small blocks in one array, as `Groups` lays them out;
+- ``diag(p, X)``, the variances k(x, x) of shape (n,);
+- ``diag_vjp(p, X, g, grad)``, which adds the gradient of sum(g * diag) to ``grad``;
+- ``block_vjp(p, Z, X, G, grad, grad_Z)``, which adds the gradients of sum(G * K) to ``grad`` and,
+  unless it is None, to ``grad_Z`` of shape (m, d). It may overwrite G. The gradient in X is that
+  of the transposed block, ``block_vjp(p, X, Z, G.T, ...)``;
+- ``triangles_vjp(p, X, groups, G, grad)``, the same in theta alone for the entries of
+  ``blocks(p, X, X, groups)`` where groups are upper triangles;
+- ``children``, empty for a leaf, with which ``leaves`` walks the tree. Nodes with children have
+  ``columns_of_children(columns)``.
+
+``p`` and ``grad`` belong to the whole tree: ``p`` holds the natural values of all parameters and
+``grad`` the gradient in theta. A node keeps its positions (slots) in them, so a new parameter
+vector needs no new tree.
+"""
+
+from ._composites import Power, Product, Selection, Sum
+from ._leaves import Constant, Leaf, Linear, Opaque, Stationary, leaves
+
+__all__ = [
+    "Constant",
+    "Leaf",
+    "Linear",
+    "Opaque",
+    "Power",
+    "Product",
+    "Selection",
+    "Stationary",
+    "Sum",
+    "leaves",
+]

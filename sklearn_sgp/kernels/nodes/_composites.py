@@ -1,0 +1,152 @@
+"""Nodes of a compiled kernel that are made of others; the package says what every node has."""
+
+import numpy as np
+
+
+class _Composite:
+    """A kernel made of others, its ``children``."""
+
+    @property
+    def differentiable_inputs(self):
+        return all(child.differentiable_inputs for child in self.children)
+
+    def columns_of_children(self, columns):
+        """The columns that the children see, given the columns that this node sees."""
+        return columns
+
+
+class _Pair(_Composite):
+    def __init__(self, left, right):
+        self.left, self.right = self.children = left, right
+
+
+class Sum(_Pair):
+    """k1 + k2."""
+
+    def block(self, p, Z, X, direct=False):
+        K = self.left.block(p, Z, X, direct)
+        K += self.right.block(p, Z, X, direct)
+        return K
+
+    def blocks(self, p, Z, X, groups):
+        K = self.left.blocks(p, Z, X, groups)
+        K += self.right.blocks(p, Z, X, groups)
+        return K
+
+    def triangles_vjp(self, p, X, groups, G, grad):
+        self.left.triangles_vjp(p, X, groups, G.copy(), grad)
+        self.right.triangles_vjp(p, X, groups, G, grad)
+
+    def diag(self, p, X):
+        return self.left.diag(p, X) + self.right.diag(p, X)
+
+    def diag_vjp(self, p, X, g, grad):
+        self.left.diag_vjp(p, X, g, grad)
+        self.right.diag_vjp(p, X, g, grad)
+
+    def block_vjp(self, p, Z, X, G, grad, grad_Z, direct=False):
+        self.left.block_vjp(p, Z, X, G.copy(), grad, grad_Z, direct)
+        self.right.block_vjp(p, Z, X, G, grad, grad_Z, direct)
+
+
+class Product(_Pair):
+    """k1 * k2."""
+
+    def block(self, p, Z, X, direct=False):
+        K = self.left.block(p, Z, X, direct)
+        K *= self.right.block(p, Z, X, direct)
+        return K
+
+    def blocks(self, p, Z, X, groups):
+        K = self.left.blocks(p, Z, X, groups)
+        K *= self.right.blocks(p, Z, X, groups)
+        return K
+
+    def triangles_vjp(self, p, X, groups, G, grad):
+        cotangent = self.right.blocks(p, X, X, groups)
+        cotangent *= G
+        G *= self.left.blocks(p, X, X, groups)
+        self.left.triangles_vjp(p, X, groups, cotangent, grad)
+        self.right.triangles_vjp(p, X, groups, G, grad)
+
+    def diag(self, p, X):
+        return self.left.diag(p, X) * self.right.diag(p, X)
+
+    def diag_vjp(self, p, X, g, grad):
+        self.left.diag_vjp(p, X, g * self.right.diag(p, X), grad)
+        self.right.diag_vjp(p, X, g * self.left.diag(p, X), grad)
+
+    def block_vjp(self, p, Z, X, G, grad, grad_Z, direct=False):
+        cotangent = self.right.block(p, Z, X, direct)
+        cotangent *= G
+        G *= self.left.block(p, Z, X, direct)
+        self.left.block_vjp(p, Z, X, cotangent, grad, grad_Z, direct)
+        self.right.block_vjp(p, Z, X, G, grad, grad_Z, direct)
+
+
+class Power(_Composite):
+    """k ** exponent."""
+
+    def __init__(self, child, exponent):
+        self.child, self.children = child, (child,)
+        self.exponent = exponent
+
+    def block(self, p, Z, X, direct=False):
+        return self.child.block(p, Z, X, direct) ** self.exponent
+
+    def blocks(self, p, Z, X, groups):
+        return self.child.blocks(p, Z, X, groups) ** self.exponent
+
+    def triangles_vjp(self, p, X, groups, G, grad):
+        G *= self._slope(self.child.blocks(p, X, X, groups))
+        self.child.triangles_vjp(p, X, groups, G, grad)
+
+    def diag(self, p, X):
+        return self.child.diag(p, X) ** self.exponent
+
+    def _slope(self, K):
+        """Derivative of the power at K."""
+        if self.exponent < 1:
+            # K and its derivative underflow to 0 for distant inputs; the slope there must be finite
+            K = np.where(K == 0.0, np.inf, K)
+        return self.exponent * K ** (self.exponent - 1)
+
+    def diag_vjp(self, p, X, g, grad):
+        self.child.diag_vjp(p, X, g * self._slope(self.child.diag(p, X)), grad)
+
+    def block_vjp(self, p, Z, X, G, grad, grad_Z, direct=False):
+        G *= self._slope(self.child.block(p, Z, X, direct))
+        self.child.block_vjp(p, Z, X, G, grad, grad_Z, direct)
+
+
+class Selection(_Composite):
+    """A kernel on some of the columns."""
+
+    def __init__(self, child, columns):
+        self.child, self.children = child, (child,)
+        self.columns = list(columns)
+
+    def columns_of_children(self, columns):
+        return columns[self.columns]
+
+    def block(self, p, Z, X, direct=False):
+        return self.child.block(p, Z[:, self.columns], X[:, self.columns], direct)
+
+    def blocks(self, p, Z, X, groups):
+        return self.child.blocks(p, Z[:, self.columns], X[:, self.columns], groups)
+
+    def triangles_vjp(self, p, X, groups, G, grad):
+        self.child.triangles_vjp(p, X[:, self.columns], groups, G, grad)
+
+    def diag(self, p, X):
+        return self.child.diag(p, X[:, self.columns])
+
+    def diag_vjp(self, p, X, g, grad):
+        self.child.diag_vjp(p, X[:, self.columns], g, grad)
+
+    def block_vjp(self, p, Z, X, G, grad, grad_Z, direct=False):
+        Z, X = Z[:, self.columns], X[:, self.columns]
+        part = None if grad_Z is None else np.zeros(Z.shape)
+        self.child.block_vjp(p, Z, X, G, grad, part, direct)
+        if part is not None:
+            np.add.at(grad_Z, (slice(None), self.columns), part)  # a column may come twice
