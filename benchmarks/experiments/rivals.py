@@ -70,7 +70,7 @@ RIVALS = {
         "peers/sklearn_exact_gp", "fit_some", {"max_rows": 2000}, {"max_rows": 100},
         splits=1,
     ),
-    "GPBoost full-scale vecchia": _gpboost("full_scale_vecchia", [2000, 10_000], 900),
+    "GPBoost full-scale vecchia": _gpboost("full_scale_vecchia", [2000, 10_000], 1800),
 }  # fmt: skip
 # Name: number of splits at most, and seconds that ours may take.
 TABLES = {
