@@ -8,7 +8,7 @@ import numpy as np
 from libc.math cimport INFINITY, M_PI, NAN, fabs, log
 from libc.stddef cimport ptrdiff_t
 from libc.string cimport memcpy
-from scipy.linalg.cython_blas cimport dgemm, dsyrk, dtrsm
+from scipy.linalg.cython_blas cimport daxpy, dgemm, dsyrk, dtrsm
 from scipy.linalg.cython_lapack cimport dpotrf, dpotri
 
 include "_blas_int.pxi"
@@ -56,7 +56,8 @@ def add_densities(
             if more != more:
                 break
             value += more
-            slope += _added(S_bar, &noise[at], n, &K_bar[start])
+            slope += _slope_of_noise(S_bar, &noise[at], n)
+            _add(1.0, S_bar, n, n, &K_bar[start])
             start += n * (n + 1) // 2
             at += n
         else:
@@ -139,16 +140,178 @@ cdef double _density(
     return -0.5 * squares - t * (log_det + 0.5 * b * log(2.0 * M_PI))
 
 
-cdef double _added(
-    const double *S_bar, const double *noise, ptrdiff_t n, double *K_bar
+cdef double _slope_of_noise(
+    const double *S_bar, const double *noise, ptrdiff_t n
 ) noexcept nogil:
-    """Add slopes to those of the packed triangle; their sum over the diagonal, times the noise."""
     cdef double slope = 0.0
-    cdef ptrdiff_t i, j
+    cdef ptrdiff_t i
     for i in range(n):
         slope += S_bar[i * n + i] * noise[i]
-        K_bar[0] += S_bar[i * n + i]
-        for j in range(i + 1, n):
-            K_bar[j - i] += 2.0 * S_bar[i * n + j]
-        K_bar += n - i
     return slope
+
+
+cdef void _add(
+    double sign, const double *S_bar, ptrdiff_t s, ptrdiff_t n, double *K_bar
+) noexcept nogil:
+    """Add slopes in the first s rows and columns to those of a packed triangle of n rows."""
+    cdef ptrdiff_t i, j
+    for i in range(s):
+        K_bar[0] += sign * S_bar[i * s + i]
+        for j in range(i + 1, s):
+            K_bar[j - i] += 2.0 * sign * S_bar[i * s + j]
+        K_bar += n - i
+
+
+def add_class_densities(
+    const double[::1] K,                # IN as in `add_densities`
+    const ptrdiff_t[::1] n_rows,        # IN (g,)
+    const ptrdiff_t[::1] n_before,      # IN (g,)
+    const double[:, ::1] y,             # IN (n, C): the regressions of C classes
+    const ptrdiff_t[::1] number,        # IN (n,): the class of each row
+    const double[::1] other,            # IN (n,): noise in the regressions of the other classes
+    const double[::1] root,             # IN (n,): root of what it is less by in that of its own
+    double[::1] K_bar,                  # IN/OUT as K: slopes in its entries are added
+    double[:, ::1] y_bar,               # OUT (n, C): slopes in y
+):
+    """Sum over classes of log p(y_B | y_N), of known noise (docs/theory.md, eqs. 47 and 56).
+
+    Off the diagonal slopes are those of both equal entries of K together. Returns the sum, and the
+    number of the first group in which a covariance is not positive definite, where it stops; -1 if
+    there is none.
+    """
+    cdef ptrdiff_t g, n, k, at = 0, start = 0, t = y.shape[1]
+    cdef double value = 0.0, joint, before
+    cdef double[::1] room
+    cdef ptrdiff_t[::1] order
+    sizes, counts = np.asarray(n_rows), np.asarray(n_before)
+    if sizes.shape != counts.shape or np.any(counts < 0) or np.any(counts >= sizes):
+        raise ValueError("add_class_densities: the sizes of the groups do not agree")
+    if (K.shape[0] != (sizes * (sizes + 1) // 2).sum() or K_bar.shape[0] != K.shape[0]
+            or y.shape[0] != sizes.sum() or number.shape[0] != y.shape[0]
+            or other.shape[0] != y.shape[0] or root.shape[0] != y.shape[0]
+            or y_bar.shape[0] != y.shape[0] or y_bar.shape[1] != t):
+        raise ValueError("add_class_densities: the shapes of the arrays do not agree")
+    if y.shape[0] == 0:
+        return 0.0, -1
+    if np.min(number) < 0 or np.max(number) >= t:
+        raise ValueError("add_class_densities: number must hold classes")
+    largest = int(sizes.max())
+    room, order = np.empty(largest * (3 * largest + t + 1)), np.empty(largest + t + 1, np.intp)
+    with nogil:
+        for g in range(n_rows.shape[0]):
+            n, k = n_rows[g], n_before[g]
+            joint = _of_classes(&K[start], n, n, t, &y[at, 0], &number[at], &other[at], &root[at],
+                                &room[0], &order[0], 1.0, &K_bar[start], &y_bar[at, 0])
+            before = 0.0
+            if joint == joint and k:
+                before = _of_classes(
+                    &K[start], k, n, t, &y[at, 0], &number[at], &other[at], &root[at], &room[0],
+                    &order[0], -1.0, &K_bar[start], &y_bar[at, 0])
+            if joint != joint or before != before:
+                break
+            value += joint + before
+            start += n * (n + 1) // 2
+            at += n
+        else:
+            g = -1
+    return value, g
+
+
+cdef double _of_classes(
+    const double *K,            # IN packed triangle of n rows
+    ptrdiff_t s,                # the first so many rows count
+    ptrdiff_t n,
+    ptrdiff_t t,
+    const double *y,
+    const ptrdiff_t *number,
+    const double *other,
+    const double *root,
+    double *W,                  # room for (s, s) three times, (s, t) and (s,)
+    ptrdiff_t *order,           # room for (s,) and (t + 1,)
+    double sign,
+    double *K_bar,              # sign times slopes are added
+    double *y_bar,              # set for sign 1, else sign times slopes are added
+) noexcept nogil:
+    """Sign times the sum over classes of log N(y_c; 0, S_c), or NaN; `factors.labelled` has how.
+
+    With a_c = inv(S_c) y_c the slope in y_c is -a_c, that in K (sum of a_c a_c' - inv(S_c)) / 2.
+    """
+    cdef blas_int s_ = <blas_int> s, t_ = <blas_int> t, one_ = 1, q_, info = 0
+    cdef char lower = b"L", right = b"R", yes = b"T", no = b"N"
+    cdef double one = 1.0, zero = 0.0, half = 0.5, minus_half = -0.5, minus_half_t = -0.5 * t
+    cdef double log_det = 0.0, fit = 0.0, step
+    cdef double *F = W + s * s          # F_c of all classes, rows class after class
+    cdef double *U = F + s * s          # room for chol(1 - D W D) of one class
+    cdef double *solved = U + s * s     # a_c of all classes
+    cdef double *moved = solved + s * t
+    cdef ptrdiff_t *ends = order + s
+    cdef ptrdiff_t i, j, c, r, lo, q
+    for i in range(s):
+        memcpy(W + i * s + i, K, (s - i) * sizeof(double))
+        K = K + n - i
+        W[i * s + i] += other[i]
+    dpotrf(&lower, &s_, W, &s_, &info)
+    for i in range(s):
+        if info != 0 or not fabs(W[i * s + i]) < INFINITY:
+            return NAN
+        log_det += t * log(W[i * s + i])
+    dpotri(&lower, &s_, W, &s_, &info)
+    for i in range(s):
+        for j in range(i + 1, s):
+            W[j * s + i] = W[i * s + j]
+    dgemm(&no, &no, &t_, &s_, &s_, &one, <double *> y, &t_, W, &s_, &zero, solved, &t_)
+    _sort(number, s, t, order, ends)
+    for r in range(s):
+        i = order[r]
+        moved[r] = root[i] * solved[i * t + number[i]]
+        for j in range(s):
+            F[r * s + j] = root[i] * W[i * s + j]
+    for c in range(t):
+        lo, q = ends[c], ends[c + 1] - ends[c]
+        if q == 0:
+            continue
+        q_ = <blas_int> q
+        for r in range(q):
+            i = order[lo + r]
+            for j in range(r, q):
+                U[r * q + j] = -root[order[lo + j]] * F[(lo + r) * s + order[lo + j]]
+            U[r * q + r] += 1.0
+        dpotrf(&lower, &q_, U, &q_, &info)
+        for r in range(q):
+            if info != 0 or not fabs(U[r * q + r]) < INFINITY:
+                return NAN
+            log_det += log(U[r * q + r])
+        dtrsm(&right, &lower, &yes, &no, &s_, &q_, &one, U, &q_, F + lo * s, &s_)
+        dtrsm(&right, &lower, &yes, &no, &one_, &q_, &one, U, &q_, moved + lo, &one_)
+        dtrsm(&right, &lower, &no, &no, &one_, &q_, &one, U, &q_, moved + lo, &one_)
+    for r in range(s):
+        i = order[r]
+        step = root[i] * moved[r]
+        daxpy(&s_, &step, W + i * s, &one_, solved + number[i], &t_)
+    for i in range(s * t):
+        fit += y[i] * solved[i]
+        y_bar[i] = -solved[i] if sign > 0.0 else y_bar[i] + solved[i]
+    # W := (sum of a_c a_c' - inv(S_c)) / 2, inv(S_c) = W + F_c' F_c
+    dsyrk(&lower, &yes, &s_, &t_, &half, solved, &t_, &minus_half_t, W, &s_)
+    dsyrk(&lower, &no, &s_, &s_, &minus_half, F, &s_, &one, W, &s_)
+    _add(sign, W, s, n, K_bar)
+    return sign * (-0.5 * fit - log_det - 0.5 * s * t * log(2.0 * M_PI))
+
+
+cdef void _sort(
+    const ptrdiff_t *number, ptrdiff_t n, ptrdiff_t t, ptrdiff_t *order, ptrdiff_t *ends
+) noexcept nogil:
+    """Rows class after class, in their order, and where those of each begin, and their end."""
+    cdef ptrdiff_t i, c
+    for c in range(t + 1):
+        ends[c] = 0
+    for i in range(n):
+        ends[number[i] + 1] += 1
+    for c in range(t):
+        ends[c + 1] += ends[c]
+    for i in range(n - 1, -1, -1):  # each end moves down to its beginning, and is moved up below
+        ends[number[i] + 1] -= 1
+        order[ends[number[i] + 1]] = i
+    for c in range(t):
+        ends[c] = ends[c + 1]
+    ends[t] = n

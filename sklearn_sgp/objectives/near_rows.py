@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._core import _densities
 from .._core import _linalg as la
+from .._core._densities import add_class_densities, add_densities
 from .._linalg import NotPositiveDefiniteError, copy_of
 from .._parallel import group_bounds, map_groups
 from ..data.rows import weight_of
@@ -62,7 +62,7 @@ class NearRowsEvidence:
     @property
     def classes(self):
         """Classes of each group's own rows, where outputs have weights of their own."""
-        return [group.labels[0].number[group.n_before :] for group in self.groups]
+        return [group.labels.number[group.n_before :] for group in self.groups]
 
     def of_targets(self, parameters, targets):
         """The density of other targets, with its gradient in them.
@@ -126,11 +126,16 @@ class NearRowsEvidence:
 
 def _sums(groups, kernel, noise_variance):
     """Value and derivatives in theta, in the log of each noise variance and in each target."""
-    outputs = outputs_by_noise(noise_variance)
-    if groups[0].labels is None:
-        parts = [_of_outputs(some, kernel, outputs) for some in _together(groups)]
-    else:
-        parts = [_of_classes(group, kernel) for group in groups]
+    outputs, parts = outputs_by_noise(noise_variance), []
+    for some in _together(groups):
+        rows = _Together.of(some)
+        K = kernel.blocks(rows.X, rows.X, rows.triangles)
+        if rows.labels is None:
+            value, noise, K_bar, y_bar = _of_outputs(K, rows, outputs)
+        else:
+            value, noise, K_bar, y_bar = _of_classes(K, rows)
+        theta = kernel.triangles_vjp(rows.X, rows.triangles, K_bar)
+        parts.append((value, theta, noise, np.split(y_bar, rows.begins[1:])))
     *sums, of_targets = zip(*parts, strict=True)
     return *(sum(part) for part in sums), list(chain.from_iterable(of_targets))
 
@@ -159,8 +164,8 @@ class _Group(NamedTuple):
     counts : ndarray of shape (n,)
     n_before : int
         Rows that it is conditioned on.
-    labels : tuple of Labels or None
-        Where outputs are the regressions of classes: of all rows, and of the first.
+    labels : Labels or None
+        Where outputs are the regressions of classes.
     constant : float
         What the densities of all classes are less by, there, as they have weights.
     """
@@ -170,7 +175,7 @@ class _Group(NamedTuple):
     weight: np.ndarray
     counts: np.ndarray
     n_before: int
-    labels: tuple | None
+    labels: Labels | None
     constant: float
 
     @classmethod
@@ -181,50 +186,88 @@ class _Group(NamedTuple):
         X, (weight, counts) = np.asarray(rows.X, dtype=np.float64), rows.weights
         k, labels, constant = len(before), None, 0.0
         if rows.of_classes:
-            labels = Labels.of(weight), Labels.of(weight[:k]) if k else None
+            labels = Labels.of(weight)
             constant = sum(repetition_constant(w[k:], 1.0, counts[k:]) for w in weight.T)
         return cls(X, rows.targets, weight, counts, k, labels, constant)
 
 
-def _of_outputs(groups, kernel, outputs):
-    """Value of some groups, derivatives in theta and in the log noises, and those in targets."""
-    X, y, weight, counts = (np.concatenate([group[i] for group in groups]) for i in range(4))
-    sizes = np.array([len(group.y) for group in groups])
-    n_before = np.array([group.n_before for group in groups])
-    begins = np.cumsum(sizes) - sizes
-    is_own = np.arange(len(y)) - np.repeat(begins + n_before, sizes) >= 0
-    triangles = Groups.triangles(np.split(np.arange(len(y)), begins[1:]))
-    K = kernel.blocks(X, X, triangles)
-    value, K_bar, y_bar, noise = 0.0, np.zeros_like(K), np.empty_like(y), np.zeros(len(outputs))
+class _Together(NamedTuple):
+    """Some groups, their rows one after the other.
+
+    Attributes
+    ----------
+    X, y, weight, counts : ndarray
+        As those of `_Group`.
+    sizes, n_before, begins : ndarray of int, shape (g,)
+        Of each group the number of its rows, of those that it is conditioned on, and its first.
+    triangles : Groups
+        All pairs of rows of one group.
+    labels : list of Labels or None
+    constant : float
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray
+    counts: np.ndarray
+    sizes: np.ndarray
+    n_before: np.ndarray
+    begins: np.ndarray
+    triangles: Groups
+    labels: list | None
+    constant: float
+
+    @classmethod
+    def of(cls, groups):
+        arrays = [np.concatenate([group[i] for group in groups]) for i in range(4)]
+        sizes = np.array([len(group.y) for group in groups])
+        begins = np.cumsum(sizes) - sizes
+        rows = np.split(np.arange(sizes.sum()), begins[1:])
+        n_before = np.array([group.n_before for group in groups])
+        labels = None if groups[0].labels is None else [group.labels for group in groups]
+        constant = sum(group.constant for group in groups)
+        return cls(*arrays, sizes, n_before, begins, Groups.triangles(rows), labels, constant)
+
+    @property
+    def is_own(self):
+        """Whether a row is none that its group is conditioned on, (n,)."""
+        return np.arange(len(self.y)) >= np.repeat(self.begins + self.n_before, self.sizes)
+
+
+def _of_outputs(K, rows, outputs):
+    """Value, derivatives in the log noises, in K and in the targets."""
+    own_rows, counts = rows.is_own, rows.counts[rows.is_own]
+    value, K_bar, y_bar = 0.0, np.zeros_like(K), np.empty_like(rows.y)
+    noise = np.zeros(len(outputs))
     for i, (own, s2) in enumerate(outputs):
-        own_weight, of_own = weight_of(weight, own), np.ascontiguousarray(y[:, own])
-        slopes, t = np.empty_like(of_own), of_own.shape[1]
-        part, noise[i], failed = _densities.add_densities(
-            K, sizes, n_before, of_own, s2 / own_weight, K_bar, slopes
+        weight, y = weight_of(rows.weight, own), np.ascontiguousarray(rows.y[:, own])
+        slopes, t = np.empty_like(y), y.shape[1]
+        part, noise[i], failed = add_densities(
+            K, rows.sizes, rows.n_before, y, s2 / weight, K_bar, slopes
         )
         if failed >= 0:
-            rows = slice(begins[failed], begins[failed] + sizes[failed])
-            raise SingularBlockError(singular_block(s2, own_weight[rows]))
-        value += part - t * repetition_constant(own_weight[is_own], s2, counts[is_own])
-        noise[i] -= t * repetition_slope(counts[is_own])
+            first = rows.begins[failed]
+            of_group = weight[first : first + rows.sizes[failed]]
+            raise SingularBlockError(singular_block(s2, of_group))
+        value += part - t * repetition_constant(weight[own_rows], s2, counts)
+        noise[i] -= t * repetition_slope(counts)
         y_bar[:, own] = slopes
-    theta = kernel.triangles_vjp(X, triangles, K_bar)
-    return value, theta, noise, np.split(y_bar, begins[1:])
+    return value, noise, K_bar, y_bar
 
 
-def _of_classes(group, kernel):
-    """The same of classes, whose noise is known: joint density over that of the conditions."""
-    X, y, k, labels = group.X, group.y, group.n_before, group.labels
-    K = kernel.gram(X)
-    before = np.ascontiguousarray(K[:k, :k])
-    solve = LabelledSolve(K, y, labels[0])
-    value, K_bar, y_bar = solve.log_density(), solve.slope(), -solve.solved
-    if k:
-        solve = LabelledSolve(before, y[:k], labels[1])
-        value -= solve.log_density()
-        K_bar[:k, :k] -= solve.slope()
-        y_bar[:k] += solve.solved
-    return value - group.constant, kernel.gram_vjp(X, K_bar, False)[0], 0.0, [y_bar]
+def _of_classes(K, rows):
+    """The same of classes, whose noise is known."""
+    number, other, less = (
+        np.concatenate([getattr(labels, name) for labels in rows.labels])
+        for name in ("number", "other", "less")
+    )
+    K_bar, y_bar, y = np.zeros_like(K), np.empty_like(rows.y), np.ascontiguousarray(rows.y)
+    value, failed = add_class_densities(
+        K, rows.sizes, rows.n_before, y, number, other, np.sqrt(less), K_bar, y_bar
+    )
+    if failed >= 0 or not np.isfinite(value):
+        raise NotPositiveDefiniteError("the noise of a class leaves nothing of a covariance")
+    return value - rows.constant, 0.0, K_bar, y_bar
 
 
 def _errors(group, kernel, outputs):
@@ -247,7 +290,7 @@ def _left_out(groups, kernel):
         k = group.n_before
         K = kernel.gram(group.X)
         largest = np.diagonal(K)[k:, None].copy()  # that of a row that others say nothing of
-        solve = LabelledSolve(K, group.y, group.labels[0])
+        solve = LabelledSolve(K, group.y, group.labels)
         precision, noise = solve.precisions()[k:], 1.0 / group.weight[k:]
         means.append(group.y[k:] - solve.solved[k:] / precision)
         # of a row of tiny weight the difference is rounding alone

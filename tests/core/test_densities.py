@@ -7,7 +7,7 @@ import pytest
 from dense import log_normal
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_sgp._core._densities import add_densities
+from sklearn_sgp._core._densities import add_class_densities, add_densities
 
 SIZES = [(0, 4), (3, 1), (7, 5), (40, 33)]  # conditions and own rows of each group
 N_BEFORE, N_ROWS = (np.array(sizes) for sizes in zip(*((k, k + b) for k, b in SIZES), strict=True))
@@ -133,3 +133,95 @@ def test_inputs_are_left_alone():
     run(K, y, noise)
     for array, before in zip((K, y, noise), kept, strict=True):
         assert_array_equal(array, before)
+
+
+N_CLASSES = 5
+
+
+def class_case():
+    """Also the class of each row, its noise in the other regressions, and how much less in its own.
+
+    One class has no row, one has all rows of a group.
+    """
+    grams, y, _ = case(N_CLASSES)
+    rng = np.random.default_rng(2)
+    number = rng.choice([0, 1, 3, 4], size=len(y))
+    number[: SIZES[0][1]] = 3
+    other = rng.uniform(0.5, 1.0, len(y))
+    return grams, y, number, other, rng.uniform(0.2, 0.9, len(y)) * other
+
+
+def run_classes(K, y, number, other, less, n_rows=N_ROWS, n_before=N_BEFORE):
+    """Value, the group that failed, and slopes in K and y."""
+    K_bar, y_bar = np.zeros_like(K), np.full_like(y, np.nan)
+    given = K, n_rows, n_before, y, number, other, np.sqrt(less)
+    return *add_class_densities(*given, K_bar, y_bar), K_bar, y_bar
+
+
+def dense_classes(grams, y, number, other, less):
+    """The sum over the regressions of classes."""
+    noise = other[:, None] - less[:, None] * (number[:, None] == np.arange(N_CLASSES))
+    return sum(dense(grams, y[:, [c]], noise[:, c]) for c in range(N_CLASSES))
+
+
+def test_the_value_of_classes_is_dense():
+    """Their regressions one by one, each with its own noise."""
+    grams, *others = class_case()
+    value, failed, *_ = run_classes(packed(grams), *others)
+    assert failed == -1
+    assert_allclose(value, dense_classes(grams, *others), rtol=1e-12)
+
+
+def test_slopes_of_classes_are_differences():
+    """In some targets and in some entries of K."""
+    grams, y, *noise = class_case()
+    K, rng = packed(grams), np.random.default_rng(1)
+    _, _, K_bar, y_bar = run_classes(K, y, *noise)
+
+    def with_target(value, row, c):
+        changed = y.copy()
+        changed[row, c] = value
+        return dense_classes(grams, changed, *noise)
+
+    for row in rng.permutation(len(y))[:20]:
+        for c in range(N_CLASSES):
+            expected = difference(partial(with_target, row=row, c=c), y[row, c])
+            assert_allclose(y_bar[row, c], expected, rtol=1e-6, atol=1e-8)
+
+    def with_entry(value, entry):
+        changed = K.copy()
+        changed[entry] = value
+        return run_classes(changed, y, *noise)[0]  # the value has been checked above
+
+    for entry in rng.permutation(len(K))[:60]:
+        expected = difference(partial(with_entry, entry=entry), K[entry])
+        assert_allclose(K_bar[entry], expected, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("group", range(len(SIZES)))
+def test_the_group_whose_noise_is_too_little_is_named(group):
+    """No positive noise of all regressions, and one that leaves nothing of a class's."""
+    grams, y, number, other, less = class_case()
+    last = np.cumsum(N_ROWS)[group:] - 1
+    changed = other.copy()
+    changed[last] = -10.0
+    assert run_classes(packed(grams), y, number, changed, less)[1] == group
+    changed = less.copy()
+    changed[last] = 100.0
+    assert run_classes(packed(grams), y, number, other, changed)[1] == group
+
+
+def test_classes_check_what_they_get():
+    """Shapes that do not agree, and classes that are not there, raise."""
+    grams, y, number, other, less = class_case()
+    K = packed(grams)
+    with pytest.raises(ValueError, match="sizes of the groups"):
+        run_classes(K, y, number, other, less, n_before=N_ROWS)
+    with pytest.raises(ValueError, match="shapes of the arrays"):
+        run_classes(K, y, number[1:], other, less)
+    for wrong in (number - 1, number + 1):
+        with pytest.raises(ValueError, match="must hold classes"):
+            run_classes(K, y, wrong, other, less)
+    nothing, none = np.empty(0), np.empty(0, dtype=np.intp)
+    empty = nothing, np.empty((0, 2)), none, nothing, nothing, none, none
+    assert run_classes(*empty)[:2] == (0.0, -1)
