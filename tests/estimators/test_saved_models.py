@@ -30,9 +30,9 @@ def test_pickles_of_another_version(kind, monkeypatch):
 @pytest.mark.parametrize("kind", EVERY)
 def test_pickles_of_another_format(kind, monkeypatch):
     """A pickle of another format is refused: the message says which version reads it."""
-    saved = pickle.dumps(kind())
+    saved, told = pickle.dumps(kind()), f"Got format {_saved.SAVED_FORMAT}, "
     monkeypatch.setattr(_saved, "SAVED_FORMAT", 99)
-    with pytest.raises(ValueError, match=rf"{kind.__name__} must have format 99.*Got format 1, "):
+    with pytest.raises(ValueError, match=f"{kind.__name__} must have format 99.*{told}"):
         pickle.loads(saved)
 
 

@@ -147,6 +147,17 @@ class CategoryCovariance:
         np.add.at(in_own, to_left, np.where(left[:, None] == right, G, 0.0).sum(axis=1))
         return self.to_categories(in_own, in_rows)
 
+    def pairs_vjp(self, left, right, G):
+        """Gradients of sum(G * pairs) in b and in F."""
+        to_left, to_right, n = self.places(left), self.places(right), len(self.own)
+        in_rows = [
+            np.bincount(to_left, G * of_rank[to_right], n)
+            + np.bincount(to_right, G * of_rank[to_left], n)
+            for of_rank in self.rows.T
+        ]
+        in_own = np.bincount(to_left, np.where(left == right, G, 0.0), n)
+        return self.to_categories(in_own, np.array(in_rows).reshape(-1, n).T)
+
     def diag_vjp(self, codes, g):
         """Gradients of sum(g * diag) in b and in F."""
         in_own = np.bincount(self.places(codes), weights=g, minlength=len(self.own))

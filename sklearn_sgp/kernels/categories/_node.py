@@ -37,6 +37,12 @@ class CategoricalNode(Leaf):
         rows, columns = groups.pairs()
         return self.covariance(p).pairs(codes_of(Z)[rows], codes_of(X)[columns])
 
+    def triangles_vjp(self, p, X, groups, G, grad):
+        if not len(G):
+            return  # sums of no number would be integers
+        codes, (rows, columns) = codes_of(X), groups.pairs()
+        self._add(p, grad, *self.covariance(p).pairs_vjp(codes[rows], codes[columns], G))
+
     def diag(self, p, X):
         return self.covariance(p).diag(codes_of(X))
 

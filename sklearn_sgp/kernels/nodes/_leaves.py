@@ -47,17 +47,21 @@ class Leaf:
             if place.start == place.stop:
                 continue  # a user's kernel may refuse inputs without rows
             block = self.block(p, Z[rows], X[columns], direct=groups.upper)
-            np.concatenate([row[i * groups.upper :] for i, row in enumerate(block)], out=out[place])
+            out[place] = block[_on_and_above(len(rows))] if groups.upper else block.ravel()
         return out
 
     def triangles_vjp(self, p, X, groups, G, grad):
         for rows, _, place in groups:
             if place.start == place.stop:
                 continue
-            own = X[rows]
-            of_block = np.zeros((len(rows), len(rows)))
-            of_block[np.triu_indices(len(rows))] = G[place]
+            own, of_block = X[rows], np.zeros((len(rows), len(rows)))
+            of_block[_on_and_above(len(rows))] = G[place]
             self.block_vjp(p, own, own.copy(), of_block, grad, None)
+
+
+def _on_and_above(n):
+    """Which entries of an (n, n) array are on its diagonal or above it."""
+    return np.tri(n, dtype=bool).T
 
 
 class _ScaledLeaf(Leaf):
@@ -224,6 +228,9 @@ class Constant(_ScaledLeaf):
     def block(self, p, Z, X, direct=False):
         return np.full((len(Z), len(X)), self.variance(p))
 
+    def blocks(self, p, Z, X, groups):
+        return np.full(groups.n_values, self.variance(p))
+
     def diag(self, p, X):
         return np.full(len(X), self.variance(p))
 
@@ -231,6 +238,9 @@ class Constant(_ScaledLeaf):
         grad[list(self.amplitudes)] += self.variance(p) * g.sum()
 
     def block_vjp(self, p, Z, X, G, grad, grad_Z, direct=False):
+        grad[list(self.amplitudes)] += self.variance(p) * G.sum()
+
+    def triangles_vjp(self, p, X, groups, G, grad):
         grad[list(self.amplitudes)] += self.variance(p) * G.sum()
 
 
