@@ -105,5 +105,7 @@ EXPERIMENTS = {
     "figure7": _on_data(paper_figures.figure7, 2400, on_request=True),
     "figure8": _on_data(paper_figures.figure8, 900, on_request=True),
     "collections": Experiment(clusters.collections, 2400, on_request=True),
+    "airline_parquet": _on_data(clusters.airline_parquet, 2400, on_request=True),
+    "lost_workers": Experiment(clusters.lost_workers, 1800, on_request=True),
     "stream_soak": Experiment(streams.stream_soak, 2400, on_request=True),
 }

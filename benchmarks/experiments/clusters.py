@@ -29,3 +29,33 @@ def collections(context):
         "fit_client_megabytes": fit["client_megabytes"],
     }
     return {"values": values, "details": {"records": [*records, fit]}}
+
+
+def airline_parquet(context):
+    """Flights in Parquet files, blocks on two workers, beside arrays in one process."""
+    options = context.size({"n_blocks": 2000}, {"n_blocks": 10, "max_iter": 3, "n_files": 3})
+    here, there = context.run(
+        "ours/lost_workers", "parquet_blocks", context.problem("airline_all"), workers=2,
+        n_inducing=context.size(100, 10), **options,
+    )  # fmt: skip
+    values = {f"{who}_{key}": record[key] for who, record in (("here", here), ("there", there))
+              for key in ("rmse", "seconds", "predict_seconds")}  # fmt: skip
+    values["times"] = there["seconds"] / here["seconds"]
+    return {"values": values, "details": {"records": [here, there]}}
+
+
+def lost_workers(context):
+    """How many of the fits that lost a worker at a random moment came to the same model."""
+    kills = context.size(20, 1)
+    shape = {"n": context.size(2_000_000, 5000), "m": context.size(100, 10)}
+    shape["per_partition"] = context.size(100_000, 1000)
+    records = context.run("ours/lost_workers", "killed", **shape, kills=kills)
+    lost = [record for record in records if record["lost"]]
+    values = {
+        "lost": len(lost),
+        "equal": sum(record["equal"] for record in lost),
+        "difference": max(record["difference"] for record in records),
+        "undisturbed": records[0]["undisturbed"],
+        "longest": max(record["seconds"] for record in records),
+    }
+    return {"values": values, "details": {"records": records}}

@@ -14,7 +14,7 @@ _COLUMNS = 8
 _NOISE = 0.1
 
 
-def _rows(start, stop):
+def rows_from(start, stop):
     """Inputs and targets of some rows, the same wherever they are made."""
     rng = np.random.default_rng(start)
     X = rng.random((stop - start, _COLUMNS), dtype=np.float32)
@@ -23,7 +23,7 @@ def _rows(start, stop):
     return np.column_stack([X, y.astype(np.float32)])
 
 
-def _collection(n, per_partition):
+def collection(n, per_partition):
     """X and y as dask arrays whose chunks are made on the workers."""
     import dask.array as da
 
@@ -32,7 +32,7 @@ def _collection(n, per_partition):
 
     def make(start):
         lo = int(start[0])
-        return _rows(lo, min(n, lo + per_partition))
+        return rows_from(lo, min(n, lo + per_partition))
 
     table = starts.map_blocks(
         make,
@@ -45,7 +45,7 @@ def _collection(n, per_partition):
 
 
 def _here(n, per_partition):
-    parts = [_rows(lo, min(n, lo + per_partition)) for lo in range(0, n, per_partition)]
+    parts = [rows_from(lo, min(n, lo + per_partition)) for lo in range(0, n, per_partition)]
     table = np.concatenate(parts)
     return np.ascontiguousarray(table[:, :_COLUMNS]), table[:, _COLUMNS]
 
@@ -72,10 +72,10 @@ def passes(_, *, n, per_partition, m, workers, compares):
     """
     from distributed import Client, LocalCluster
 
-    Z = _rows(0, m)[:, :_COLUMNS].astype(np.float64)
+    Z = rows_from(0, m)[:, :_COLUMNS].astype(np.float64)
     kernel = ConstantKernel(1.0) * RBF([1.0] * _COLUMNS)
     given = {"kernel": kernel, "inducing": Z, "noise_variance": _NOISE**2, "optimizer": None}
-    X_new = _rows(n, n + 1000)[:, :_COLUMNS]
+    X_new = rows_from(n, n + 1000)[:, :_COLUMNS]
     found = {}
     for count in workers:
         with (
@@ -83,7 +83,7 @@ def passes(_, *, n, per_partition, m, workers, compares):
             Client(cluster) as client,
         ):
             before = max(client.run(_peak).values()), _peak()
-            X, y = _collection(n, per_partition)
+            X, y = collection(n, per_partition)
             moved = sum(client.run(_incoming).values())
             begin = time.perf_counter()
             model = _model(m, **given).fit(X, y)
@@ -128,11 +128,11 @@ def learning(_, *, n, per_partition, m, workers):
             Client(cluster) as client,
         ):
             before = max(client.run(_peak).values()), _peak()
-            X, y = _collection(n, per_partition)
+            X, y = collection(n, per_partition)
             begin = time.perf_counter()
             model = _model(m).fit(X, y)
             seconds = time.perf_counter() - begin
-            rows = _rows(n, n + 10_000)
+            rows = rows_from(n, n + 10_000)
             emit(
                 workers=count,
                 seconds=seconds,

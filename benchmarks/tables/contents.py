@@ -7,6 +7,7 @@ from tables.accuracy import ACCURACY
 from tables.blocks import BLOCKS
 from tables.boosting import BOOSTING
 from tables.classes_and_counts import CLASSES_AND_COUNTS
+from tables.clusters import CLUSTERS
 from tables.growth import GROWTH
 from tables.latent_inputs import LATENT_INPUTS
 from tables.many_classes import MANY_CLASSES
@@ -26,5 +27,6 @@ TABLES = {
     "Noise of each row": ROW_NOISE,
     "Tables without a target": LATENT_INPUTS,
     "Streams": STREAMS,
+    "Rows that live on workers": CLUSTERS,
     "How cost grows, and the paper's figures": GROWTH,
 }

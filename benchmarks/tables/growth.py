@@ -23,22 +23,6 @@ GROWTH = [
     Measure("vif_growth", "largest_n", "the same: most rows that fitted into memory"),
     Measure("vif_growth", "largest_seconds", "the same: seconds for these", "s"),
     Measure("vif_growth", "largest_megabytes", "the same: memory, data included", "MB"),
-    Measure("collections", "seconds", "exact pass over 10 million rows of 8 float32 columns that 2 "
-            "dask workers make, 256 inducing inputs", "s"),
-    Measure("collections", "one_process", "the same rows in one process", "s"),
-    Measure("collections", "scaling", "the pass: seconds with 1 worker over those with 2"),
-    Measure("collections", "matrices", "the pass: what workers send one another, in m x m matrices "
-            "for each partition", high=4.0),
-    Measure("collections", "mean", "the pass: largest difference of a mean from one process",
-            high=1e-8),
-    Measure("collections", "std", "the pass: largest relative difference of a standard deviation",
-            high=1e-8),
-    Measure("collections", "fit_seconds", "100 million rows, 2 workers: fit with defaults", "s",
-            high=600.0),
-    Measure("collections", "fit_worker_megabytes", "the same: memory of a worker beyond its start",
-            "MB", high=1000.0),
-    Measure("collections", "fit_client_megabytes", "the same: memory of the client beyond its "
-            "start", "MB", high=1000.0),
     Measure("figure7", "rmse", "figure 7, AIRLINE: median RMSE of 10 runs", "min"),
     Measure("figure7", "rmse_gain", "figure 7: below exact GPs on 1,200 rows by", "min", low=0.0),
     Measure("figure8", "rmse", "figure 8, AIRLINE: least RMSE", "min"),
