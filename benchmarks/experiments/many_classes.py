@@ -24,12 +24,13 @@ _PEERS = {
     "GPflow SVGP": ("peers/gpflow_classes", "fit", {"seconds": 30}),
 }
 _INDUCING = 100  # of GPflow's
+_DRAWS = 3  # of the 26 classes
 
 
 def many_classes(context):
     """Scores with defaults, and on how many tables ours are not behind the better of the peers."""
     found, details = Found(), {}
-    for name, splits in {PENDIGITS: 1, **TABLES, LETTERS: 1}.items():
+    for name, splits in {PENDIGITS: 1, **TABLES, LETTERS: _DRAWS}.items():
         details[name] = _compared(context, found, name, context.size(splits, 1))
     values, best = found.values, ("SVM", "boosting")
     for key, doubt in (("error", True), ("nlpd", False)):
@@ -37,8 +38,10 @@ def many_classes(context):
             _is_ahead(details[name], key, best, doubt) for name in TABLES if name in details
         )
     if not context.smoke:
-        values["bayes_error"] = mixture(26)[1]
-        values["excess"] = values[f"{LETTERS}_error"] - 1.2 * values["bayes_error"]
+        least = np.array([mixture(26, seed=draw)[1] for draw in range(_DRAWS)])
+        values["bayes_error"] = least.mean()
+        errors = np.array([record["error"] for record in details[LETTERS][ANYTIME]])
+        found.add("excess", over_splits(errors - 1.2 * least))
     return found.result(details=details)
 
 

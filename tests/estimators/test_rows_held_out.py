@@ -1,4 +1,4 @@
-"""What rows held out tell a classifier: temperature, variance, whether to have inducing inputs."""
+"""What rows held out tell a classifier: temperature, kernel, whether to have inducing inputs."""
 
 from dataclasses import replace
 
@@ -66,7 +66,7 @@ def test_an_interrupt_while_the_temperature_is_found(which, monkeypatch):
 def test_near_rows_alone_where_they_predict_better(inducing, monkeypatch):
     """The fit is that without inducing inputs; those that were given stay."""
     few_are_many(monkeypatch)
-    monkeypatch.setattr(left_out.Trials, "best_variance", lambda trials: trials.first)
+    monkeypatch.setattr(left_out.Trials, "best_kernel", lambda trials: trials.first)
     monkeypatch.setattr(left_out, "is_better", lambda *args: True)
     X, y = data(120)
     given = X[:20] if inducing == "given" else inducing
@@ -88,14 +88,30 @@ def test_near_rows_alone_where_they_predict_better(inducing, monkeypatch):
 @pytest.mark.parametrize("bounds", [(1e-4, 1e6), (1e5, 1e6), "fixed"])
 def test_a_variance_that_predicts_rows_held_out(bounds, monkeypatch):
     """Far too large a one is lowered, as far as its bounds allow."""
-    few_are_many(monkeypatch)
-    kernel = ConstantKernel(2e5, bounds) * RBF(0.8)
-    X, y = data(150)
-    stays = lambda problem, budget: (problem.start, problem.start.parameters, 1)  # noqa: E731
-    monkeypatch.setattr(solver, "learn_from_near_rows", stays)
-    fitted = made(kernel=kernel, optimizer="auto", random_state=1).fit(X, y)
-    moved = np.log(fitted.kernel_.k1.constant_value / 2e5) / np.log(left_out._FACTOR)
+    kernel = _not_learned(ConstantKernel(2e5, bounds) * RBF(0.8), monkeypatch)
+    moved = np.log(kernel.k1.constant_value / 2e5) / np.log(2.5)
     if bounds == (1e-4, 1e6):
         assert -4.01 < moved < -0.99 and abs(moved - round(moved)) < 1e-6
     else:
         assert abs(moved) < 1e-6
+
+
+@pytest.mark.parametrize("bounds", [(1e-4, 1e6), (7.9, 1e6), "fixed"])
+def test_length_scales_that_predict_rows_held_out(bounds, monkeypatch):
+    """Far too long ones are shortened by one factor, as far as their bounds allow."""
+    kernel = _not_learned(ConstantKernel(6.0, "fixed") * RBF([8.0, 16.0], bounds), monkeypatch)
+    moved = np.log(np.divide(kernel.k2.length_scale, [8.0, 16.0])) / np.log(1.25)
+    assert_allclose(moved, moved[0], atol=1e-6)
+    if bounds == (1e-4, 1e6):
+        assert -4.01 < moved[0] < -0.99 and abs(moved[0] - round(moved[0])) < 1e-6
+    else:
+        assert abs(moved[0]) < 1e-6
+
+
+def _not_learned(kernel, monkeypatch):
+    """The kernel of a fit that learns only from rows held out."""
+    few_are_many(monkeypatch)
+    X, y = data(150)
+    stays = lambda problem, budget: (problem.start, problem.start.parameters, 1)  # noqa: E731
+    monkeypatch.setattr(solver, "learn_from_near_rows", stays)
+    return made(kernel=kernel, optimizer="auto", random_state=1).fit(X, y).kernel_
