@@ -46,7 +46,7 @@ def airline_parquet(context):
 
 def lost_workers(context):
     """How many of the fits that lost a worker at a random moment came to the same model."""
-    kills = context.size(20, 1)
+    kills = context.size(24, 1)  # some come when a fit has ended
     shape = {"n": context.size(2_000_000, 5000), "m": context.size(100, 10)}
     shape["per_partition"] = context.size(100_000, 1000)
     records = context.run("ours/lost_workers", "killed", **shape, kills=kills)
