@@ -43,6 +43,9 @@ def _jura(context, found, details):
     mixed = [max(of_split, key=lambda one: one["bound"]) for of_split in zip(*tried, strict=True)]
     for key in ("nlpd", "rmse"):
         found.add(f"jura_random_{key}", gain(alone, mixed, key))
+    # Targets of one place together: for independent outputs that is the sum of each by itself.
+    joint = [one["nlpd"] - own["joint_nlpd"] for one, own in zip(alone, mixed, strict=True)]
+    found.add("jura_random_joint", over_splits(joint))
     details["jura"] = [*records.values(), *(one for of_Q in tried for one in of_Q), *alone]
 
 

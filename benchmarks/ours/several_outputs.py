@@ -16,12 +16,14 @@ def fit(problem, *, n_latent=None, **options):
     begin = time.perf_counter()
     if n_latent is None:
         mean, std, bound = _alone(problem, options)
-        correlation = None
+        correlation = together = None
     else:
         model = SVGPRegressor(n_latent=n_latent, random_state=0, **options)
         model.fit(problem.X, problem.y)
         mean, std = model.predict(problem.X_test, return_std=True)
         bound, correlation = model.objective_, model.output_correlation_.tolist()
+        is_whole = not np.isnan(problem.y_test).any()
+        together = model.log_density(problem.X_test, problem.y_test) if is_whole else None
     seconds = time.perf_counter() - begin
     wanted, off, surprise = _surprise(problem, mean, std)
     spread = np.nanstd(problem.y, axis=0)
@@ -36,6 +38,7 @@ def fit(problem, *, n_latent=None, **options):
         mae=float(np.abs(off[wanted]).mean()),
         rmse=float(each[wanted.any(axis=0)].mean()),
         nlpd=float(surprise[wanted].mean()),
+        joint_nlpd=None if together is None else float(-together.mean() / problem.y.shape[1]),
         groups=grouped(nlpd=surprise[wanted]),
     )
 
