@@ -232,9 +232,10 @@ class AnytimeSGPClassifier(ClassBlocks, BlockLearning, BlockClassPredictions, Sp
     divided by the weight of the row. Targets are centred by their means over the first rows.
     Probabilities are expectations of a softmax of the functions, divided by `temperature_`. Of
     8,192 rows and more, without ``max_time``, some are held out once the kernel is learned. Free
-    variances of the kernel are multiplied by what predicts these rows best, and with near rows of
-    earlier groups ("vif", "lma") and no inducing inputs of your own `inducing_points_` is empty
-    where near rows alone predict them better: both if that gains more than its standard error.
+    variances of the kernel, then free length scales, are multiplied by what predicts these rows
+    best. With near rows of earlier groups ("vif", "lma") and no inducing inputs of your own
+    `inducing_points_` is empty where near rows alone predict them better by more than the standard
+    error.
     ``docs/theory.md``, section 14, has the equations.
 
     References
