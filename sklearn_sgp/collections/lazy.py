@@ -82,7 +82,7 @@ def _lazy_arrays(method, model, arguments, answers):
     validate_data(model, partitions.example, reset=False, skip_check_array=True)
     blocks = getattr(getattr(model, "_blocks", None), "blocks", None)
     if blocks is not None and blocks.rows.live_elsewhere:
-        answer = _answers_at_blocks
+        answer = functools.partial(_answers_at_blocks, partitions.sizes)
         _check_blocks_given(of_rows, partitions, model)
     else:
         answer = _answers
@@ -124,21 +124,40 @@ def _check_blocks_given(of_rows, partitions, model):
         )
 
 
-def _answers_at_blocks(parts, method, model, names, others, asked, several):
-    """For each partition a task that puts together what workers answer that have the blocks."""
+def _answers_at_blocks(sizes, parts, method, model, names, others, asked, several):
+    """For each partition a task that puts together what workers answer that have the blocks.
+
+    Workers get the rows of several partitions at once, as their blocks cost more than the rows do.
+    """
     from dask import delayed
 
     blocks, tasks = model._blocks.blocks, []
     model._blocks = replace(model._blocks, blocks=None)  # the rows are there already
     if "blocks" not in names:  # of noise alone
         return _answers(parts, method, model, names, others, asked, several)
-    put_together = delayed(_put_together, pure=False)
-    here = each(_sent, parts, model, names, blocks.labels, blocks.home, len(blocks.rows.parts))
-    for sent in here:
-        pairs = [(*own, sent[k]) for k, own in enumerate(blocks.rows.parts)]
-        shared = blocks.rows.load, method, model, names, others, asked
-        tasks.append(put_together(each(_answered_there, pairs, *shared)))
+    put_together, homes = delayed(_put_together, pure=False), blocks.rows.parts
+    sent = each(_sent, parts, model, names, blocks.labels, blocks.home, len(homes))
+    shared = blocks.rows.load, method, model, names, others, asked
+    for lo, hi in _together(sizes, len(blocks.rows), len(homes)):
+        questions = [(*own, [one[k] for one in sent[lo:hi]]) for k, own in enumerate(homes)]
+        there = each(_answered_there, questions, *shared)
+        tasks += [put_together([answers[i] for answers in there]) for i in range(hi - lo)]
     return tasks
+
+
+def _together(sizes, n_rows, n_parts):
+    """Bounds of runs of partitions, each with at most so many rows, or one partition.
+
+    A partition of unknown size counts as an equal part of the rows.
+    """
+    bounds, total = [0], 0.0
+    for i, size in enumerate(sizes):
+        size = n_rows / n_parts if np.isnan(size) else size
+        if i > bounds[-1] and total + size > n_rows:
+            bounds.append(i)
+            total = 0.0
+        total += size
+    return list(zip(bounds, [*bounds[1:], len(sizes)], strict=True))
 
 
 def _sent(*arguments):
@@ -168,16 +187,35 @@ def _rows_at(array, index):
 
 
 def _answered_there(*arguments):
-    """Positions of some test rows, and what a worker answers that has their blocks."""
-    *part, (own, arrays), load, method, model, names, others, asked = arguments
-    if not len(own):
-        return own, tuple(np.empty((0, *tail), dtype) for tail, dtype in asked)
+    """For each of several partitions the positions of some rows, and what a worker answers.
+
+    It is a worker that has the blocks of these rows.
+    """
+    *part, sent, load, method, model, names, others, asked = arguments
+    places = [own for own, _ in sent]
+    if not any(map(len, places)):
+        nothing = tuple(np.empty((0, *tail), dtype) for tail, dtype in asked)
+        return [(own, nothing) for own in places]
     blocks, labels = blocks_here(loaded_rows(*part, load))
     model = copy.copy(model)
     model._blocks = replace(model._blocks, blocks=blocks, labels=labels, partition=None)
     model._cache = type(model._cache)(model._cache.max_bytes)  # blocks have other numbers here
-    found = getattr(model, method)(**dict(zip(names, arrays, strict=True)), **others)
-    return own, found if isinstance(found, tuple) else (found,)
+    tables = zip(*(arrays for own, arrays in sent if len(own)), strict=True)
+    found = getattr(model, method)(**dict(zip(names, map(_joined, tables), strict=True)), **others)
+    ends = np.cumsum([*map(len, places)])[:-1]
+    split = [np.split(array, ends) for array in (found if isinstance(found, tuple) else (found,))]
+    return list(zip(places, zip(*split, strict=True), strict=True))
+
+
+def _joined(tables):
+    """Rows of several arrays or dataframes; None of None."""
+    if tables[0] is None:
+        return None
+    if hasattr(tables[0], "iloc"):
+        from pandas import concat  # whose dataframes they are
+
+        return concat(tables)
+    return np.concatenate(tables)
 
 
 def _put_together(answers):
