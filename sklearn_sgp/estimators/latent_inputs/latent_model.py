@@ -5,7 +5,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..._compat import validate_data
-from ..._parallel import resolved_jobs
+from ..._parallel import one_blas_thread_each, resolved_jobs
 from ...data.checks import LARGEST
 from ...data.targets import read_only_copy
 from ...fitting.problem import Settings
@@ -128,7 +128,8 @@ class LatentModel(BaseSparseGP):
         log_scale, trace.on_iteration = float(table.log_scales().sum()), on_iteration
         trace.on_stage = self._print_stage if self.verbose else None
         try:
-            result, start = learn(problem)
+            with one_blas_thread_each(problem.settings.n_jobs):
+                result, start = learn(problem)
         finally:
             trace.on_iteration = trace.on_stage = None
         self._keep(result, start)
@@ -142,7 +143,9 @@ class LatentModel(BaseSparseGP):
         """Learn from checked rows of a later batch."""
         result, start, self._columns = joined_columns(self._result, self._start, self._columns, Y)
         table = Table.of(self._columns.cut(Y), result.scaling)
-        found = add_rows(result, start, table, self._settings(), self._rng(), clock.left())
+        settings = self._settings()
+        with one_blas_thread_each(settings.n_jobs):
+            found = add_rows(result, start, table, settings, self._rng(), clock.left())
         self._keep(*found)
         self.objectives_ = np.append(self.objectives_, self.objective_)
         seconds = self.fit_times_[-1:].sum() + clock.elapsed()  # no entry yet: 0

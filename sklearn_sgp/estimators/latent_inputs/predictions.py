@@ -7,6 +7,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from ..._parallel import one_blas_thread_each
 from ...gp.chunks import in_chunks
 from ...latents.expectations import chunk_of
 from ...latents.learning.result import ROW_ITERATIONS, ROW_TOL
@@ -188,13 +189,13 @@ class LatentPredictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     def _inputs_of(self, table):
         """Return q(x) of rows, and their bounds for columns as scaled."""
-        result = self._result
-        with self._telling(len(table)):
+        result, n_jobs = self._result, self._settings().n_jobs
+        with self._telling(len(table)), one_blas_thread_each(n_jobs):
             return find_inputs(
                 result.model,
                 table,
                 candidates=result.candidates,
                 max_iter=ROW_ITERATIONS,
                 tol=ROW_TOL,
-                n_jobs=self._settings().n_jobs,
+                n_jobs=n_jobs,
             )
