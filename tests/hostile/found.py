@@ -208,4 +208,23 @@ FOUND = [
         "NaN in drawn functions: a cosine of infinity",
         Case(table=Table(n=30, d=2, x_shift=-1e90)),
     ),
+    (
+        20000,
+        "the oracle asked for predictions at rows that had not been those of the fit",
+        Case(
+            estimator="StreamingSGPRegressor",
+            table=Table(
+                seed=678, n=1, d=2, inputs="integers", x_scale=1e150, spoilt="a large number in X"
+            ),
+        ),
+    ),
+    (
+        30009,
+        "RuntimeWarning: a move of 1e-155 in q(x), of which a curvature was taken",
+        Case(
+            estimator="BayesianGPLVM",
+            parameters=(("normalize", False),),
+            table=Table(inputs="units of all sizes", x_scale=1e-150),
+        ),
+    ),
 ]

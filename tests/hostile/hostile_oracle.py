@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
-from hostile_answers import Nonsense, answers_of, is_named
-from hostile_estimators import estimator_of
+from hostile_answers import Nonsense, answers_of, before_fit, is_named
+from hostile_estimators import estimator_of, values_of
 from hostile_tables import REFUSED, labels_of, made, numbers_of
 from sklearn.exceptions import ConvergenceWarning
 
@@ -139,6 +139,11 @@ def run(case):
             return _run(case)
 
 
+def _plain(table):
+    """Inputs as the layout has them, and targets as an array."""
+    return made(replace(table, y_layout="array"))[:2]
+
+
 def _run(case):
     X, _, _ = numbers_of(replace(case.table, n=min(case.table.n, 300)))
     model = estimator_of(case.estimator, case.parameters, X, case.table.seed)
@@ -150,20 +155,24 @@ def _run(case):
     plain = replace(case.points, n=min(case.points.n, 40), spoilt="nothing")
     if case.points.missing != "nothing" and not hasattr(model, "transform"):
         plain = replace(plain, missing="nothing")
-    X_test, y_test, _ = made(plain)
+    X_test, y_test = _plain(plain)
     seen = []
-    for call, table in _course(case):
+    refusals += before_fit(model, X_test)
+    for number, (call, table) in enumerate(_course(case)):
+        if number:
+            model.set_params(**values_of(case.estimator, case.changed, X))
         error = _taught(model, call, table, X_test if seen else None, classes)
         if error is None:
             seen.append(table)
             refusals += answers_of(model, X_test, y_test, plain)
         else:
             refusals.append(f"{call}: {error}")
-    if seen == [case.table]:
+    if seen == [case.table] and not case.changed:
         _assert_sensible(model, case)
     if seen:
-        own, own_y, _ = made(replace(seen[-1], n=min(seen[-1].n, 40), spoilt="nothing"))
-        said = answers_of(model, own, own_y, seen[-1])
+        few = replace(seen[-1], n=min(seen[-1].n, 40), spoilt="nothing")
+        own, own_y = _plain(few)
+        said = answers_of(model, own, own_y, few)
         refusals += said
         if not any(text.startswith("predict:") for text in said):
             _assert_pickles(model, own)
@@ -192,7 +201,7 @@ def _assert_sensible(model, case):
     is_plain = is_plain and case.table.targets in _PLAIN_TARGETS
     if not is_plain or hasattr(model, "transform") or case.table.weights not in ("none", "ones"):
         return
-    X, y, _ = made(replace(case.table, spoilt="nothing"))
+    X, y, _ = made(replace(case.table, y_layout="array"))
     error = np.sqrt(np.mean((model.predict(X) - y) ** 2, axis=0))
     spread = 1.05 * np.std(y, axis=0) + 1e-9 * np.abs(y).max(axis=0)
     if (error > spread).any():
