@@ -14,6 +14,7 @@ class Nonsense(AssertionError):
 
 
 NAMES = {name for estimator in ESTIMATORS for name in PARAMETERS[estimator]}
+NAMES |= {"length_scale", "columns", "n_categories"}  # of kernels
 NAMES |= {"X", "Y", "y", "sample_weight", "classes", "blocks"}
 # Where scikit-learn's own checks say what is wrong without a name.
 NAMES |= {"Sample weights", "features", "Found array", "Found input variables", "2D array"}

@@ -120,7 +120,10 @@ def _survey(options):
         for case, outcome in _slice(seed, count):
             done += 1
             if "failure" in outcome:
-                failures[_signature(outcome)].append((seed, case, outcome))
+                found = failures[_signature(outcome)]
+                found.append((seed, case, outcome))
+                if len(found) == 1:
+                    print(f"seed {seed}: {outcome['failure'][:300]}\n{case}", flush=True)
             for template in {_template(text) for text in outcome.get("refusals", ())}:
                 refusals[template] += 1
                 examples.setdefault(template, case)

@@ -8,6 +8,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length
 
 from ..._warnings import warn_caller
+from ...data.checks import check_scaled
 from ...data.rows import drop_zero_weight
 from ...data.targets import Encoded, Targets, count_samples, observed_columns, read_only_copy
 from ...fitting.several_outputs.inference import CoregionalisedInference
@@ -123,6 +124,7 @@ class MixedOutputs:
         targets = Targets.fit_observed(columns, weight, self.normalize_y, y.ndim)
         if self._learns_means and self.warm_start and np.isnan(columns).any():
             targets = self._with_learned_means(targets)
+        check_scaled(targets, columns)
         return Encoded(X, columns, weight, targets, self._given_likelihood(), n_samples)
 
     def _with_learned_means(self, targets):
