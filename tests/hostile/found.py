@@ -254,4 +254,14 @@ FOUND = [
             points=Table(seed=250, n=8, d=2, y_scale=1e-100),
         ),
     ),
+    (
+        41002,
+        "an error from the diagram of a fitted estimator whose parameter was set to what cannot be",
+        Case(
+            estimator="AnytimeSGPClassifier",
+            table=Table(targets="two classes"),
+            course="fit, fit",
+            changed=(("n_inducing", 2), ("alpha_divergence", 0.0)),
+        ),
+    ),
 ]

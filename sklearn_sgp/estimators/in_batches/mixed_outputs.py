@@ -18,10 +18,9 @@ from ...kernels._white_noise import split_noise
 class MixedOutputs:
     """A mixin of regressors in batches: what ``n_latent`` changes in learning."""
 
-    @property
     def _has_prior(self):
         is_one = self.n_latent is None and not isinstance(self.kernel, list)
-        return is_one and super()._has_prior
+        return is_one and super()._has_prior()
 
     def _checked(self, X, y, sample_weight, *, reset):
         self._check_kernels()
