@@ -11,6 +11,8 @@ from libc.string cimport memcpy
 from scipy.linalg.cython_blas cimport ddot, dgemm, dsyrk, dtrsm
 from scipy.linalg.cython_lapack cimport dpotrf
 
+from ._linalg import check_sizes
+
 include "_blas_int.pxi"
 
 # Edge of the triangles that `_solve` leaves to dtrsm.
@@ -52,6 +54,7 @@ def factorise(
         raise ValueError("factorise: the shapes of the arrays do not agree")
     if index.shape[0] and (np.min(index) < 0 or np.max(index) >= At.shape[0]):
         raise ValueError("factorise: index must hold rows of At")
+    check_sizes(m, t)
     if m and index.shape[0]:
         At_start, v_start = &At[0, 0], &v_mean[0, 0]
     n_cells = len(sizes)
@@ -146,6 +149,7 @@ def whiten(
     double[:, ::1] At,          # IN/OUT (n, m): inv(C) A^T
 ):
     """What `condition` needs for many test rows of one cell."""
+    check_sizes(At.shape[0], At.shape[1])
     cdef blas_int n = <blas_int> At.shape[0], m = <blas_int> At.shape[1]
     cdef char right = b"R", lower = b"L", yes = b"T", no = b"N"
     cdef double one = 1.0
@@ -192,6 +196,7 @@ def condition(
             or cross.shape[0] != sum(n * rows for n, rows in zip(sizes, counts, strict=True))
             or solved is not None and solved.shape[0] != cross.shape[0]):
         raise ValueError("condition: the shapes of the arrays do not agree")
+    check_sizes(m, t, counts.max(initial=0))
     largest = max([n * rows for n, rows in zip(sizes, counts, strict=True)], default=0)
     room = np.empty(largest + 1)
     n_cells = len(sizes)

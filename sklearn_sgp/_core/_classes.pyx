@@ -8,6 +8,8 @@ from libc.stddef cimport ptrdiff_t
 from scipy.linalg.cython_blas cimport dtrsm
 from scipy.linalg.cython_lapack cimport dpotrf
 
+from ._linalg import check_sizes
+
 include "_blas_int.pxi"
 
 
@@ -73,13 +75,15 @@ def solve_classes(
 ):
     """B of each class := inv(U^T) B with its U, or inv(U) B."""
     cdef ptrdiff_t c, lo, size, start = 0
-    cdef blas_int n_, k_ = <blas_int> B.shape[1]
+    cdef blas_int n_, k_
     cdef char right = b"R", lower = b"L", no = b"N"
     cdef char op = b"N" if trans else b"T"
     cdef double one = 1.0
     _check(ends, B.shape[0], U.shape[0])
+    check_sizes(B.shape[1])
     if B.shape[1] == 0:
         return
+    k_ = <blas_int> B.shape[1]
     with nogil:
         for c in range(ends.shape[0] - 1):
             lo, size = ends[c], ends[c + 1] - ends[c]

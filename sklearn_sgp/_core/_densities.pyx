@@ -11,6 +11,8 @@ from libc.string cimport memcpy
 from scipy.linalg.cython_blas cimport daxpy, dgemm, dsyrk, dtrsm
 from scipy.linalg.cython_lapack cimport dpotrf, dpotri
 
+from ._linalg import check_sizes
+
 include "_blas_int.pxi"
 
 
@@ -42,6 +44,7 @@ def add_densities(
             or y.shape[0] != sizes.sum() or noise.shape[0] != y.shape[0] or t == 0
             or y_bar.shape[0] != y.shape[0] or y_bar.shape[1] != t):
         raise ValueError("add_densities: the shapes of the arrays do not agree")
+    check_sizes(t)
     if y.shape[0] == 0:
         return 0.0, 0.0, -1
     room = np.empty((2 * sizes**2 + 2 * counts * (sizes - counts) + (sizes + counts) * t).max())
@@ -191,6 +194,7 @@ def add_class_densities(
             or other.shape[0] != y.shape[0] or root.shape[0] != y.shape[0]
             or y_bar.shape[0] != y.shape[0] or y_bar.shape[1] != t):
         raise ValueError("add_class_densities: the shapes of the arrays do not agree")
+    check_sizes(t)
     if y.shape[0] == 0:
         return 0.0, -1
     if np.min(number) < 0 or np.max(number) >= t:

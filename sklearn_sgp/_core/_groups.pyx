@@ -12,6 +12,8 @@ from libc.string cimport memcpy, memset
 from scipy.linalg.cython_blas cimport dgemm, dsyrk, dtrsm
 from scipy.linalg.cython_lapack cimport dpotrf
 
+from ._linalg import check_sizes
+
 include "_blas_int.pxi"
 
 
@@ -54,6 +56,7 @@ def eliminate(
         return 0.0, -1
     if np.min(index) < 0 or np.max(index) >= At.shape[0]:
         raise ValueError("eliminate: index must hold rows of At")
+    check_sizes(m, t)
     cdef double[::1] rows = np.empty(sizes.max() * m + 1)
     if m:  # without inducing inputs there is nothing to point at
         At_start, residual_start = &At[0, 0], &residual_At[0, 0]

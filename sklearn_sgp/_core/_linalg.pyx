@@ -36,6 +36,12 @@ cdef blas_int _size(ptrdiff_t size) except -1:
     return <blas_int> size
 
 
+def check_sizes(*sizes):
+    """Refuse sizes that BLAS cannot count, for modules that call it themselves."""
+    for size in sizes:
+        _size(size)
+
+
 cdef int _scale(C, double beta) except -1:
     """C := beta * C; as in BLAS, beta = 0 also clears entries that were never written."""
     C[...] = beta * C if beta else 0.0

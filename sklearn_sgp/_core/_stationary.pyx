@@ -7,6 +7,8 @@ import numpy as np
 from libc.stddef cimport ptrdiff_t
 from scipy.linalg.cython_blas cimport dgemm
 
+from ._linalg import check_sizes
+
 include "_blas_int.pxi"
 
 ctypedef const double *In
@@ -108,6 +110,7 @@ def value_block(
                 sgp_rows().value(profile, &out[j, 0], variance, &shape[0], j + 1)
         return
     if not direct:
+        check_sizes(n, d)
         xx = np.einsum("qi,qi->i", Xt, Xt)
         xx_ptr = &xx[0]
     with nogil:
@@ -151,6 +154,7 @@ def value_blocks(
     _check_index(columns, column_bounds, X.shape[0])
     if total == 0:
         return
+    check_sizes(sizes.max(), d)
     room, squares = np.empty(sizes.max() * d), np.empty(sizes.max())
     if not (direct or upper):
         xx = &squares[0]
@@ -249,6 +253,7 @@ def vjp_block(
     if m == 0 or n == 0:
         return
     if not direct:
+        check_sizes(n, d)
         xx = np.einsum("qi,qi->i", Xt, Xt)
         xx_ptr = &xx[0]
     r2 = np.empty((1 if direct else min(TILE, m), n))

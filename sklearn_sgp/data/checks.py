@@ -4,6 +4,7 @@ import numpy as np
 
 # Squares of larger numbers, over noise variances and times weights, can overflow.
 LARGEST = 1e100
+FARTHEST = 1e50  # of targets as scaled: squares of larger ones, over length scales, can overflow
 LARGEST_VARIANCE = 1e150  # of a prior: squares of larger ones are not finite
 _ORDINARY = 1e5  # in size: even the 15th power of a linear kernel is finite
 
@@ -19,6 +20,26 @@ def check_size(name, values):
         raise ValueError(
             f"{name} must hold numbers of at most {LARGEST:g} in size, so that their squares are "
             f"finite. Got {largest:g}: use another unit."
+        )
+
+
+def check_scaled(targets, y):
+    """Refuse targets that are too large in the units in which they are learned.
+
+    Parameters
+    ----------
+    targets : Targets
+    y : ndarray of shape (n, t)
+        In units of y; NaN is no target.
+    """
+    extremes = np.stack([np.fmin.reduce(y, axis=0), np.fmax.reduce(y, axis=0)])
+    with np.errstate(over="ignore"):
+        largest = float(np.fmax.reduce(np.abs(targets.scaled(extremes)), axis=None, initial=0.0))
+    if largest > FARTHEST:
+        raise ValueError(
+            f"y must hold numbers of at most {FARTHEST:g} in size, as scaled by normalize_y, or by "
+            f"mean and standard deviation of the first rows. Got {largest:g}: use another unit, or "
+            "fit all rows with normalize_y=True."
         )
 
 

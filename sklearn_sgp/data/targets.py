@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .checks import LARGEST, check_labels_present, check_size, not_sortable
+from .checks import FARTHEST, check_labels_present, check_size, not_sortable
 
 
 class Encoded(NamedTuple):
@@ -315,9 +315,9 @@ def _given_scaling(y, normalize_y):
             "finite mean and a positive scale, numbers or one for each of the "
             f"{y.shape[1]} outputs. Got {normalize_y!r}."
         )
-    if (np.abs(y - mean) > LARGEST * scale).any():
+    if (np.abs(y - mean) > FARTHEST * scale).any():
         raise ValueError(
-            f"The scale of the 'normalize_y' parameter must leave targets of at most {LARGEST:g} "
+            f"The scale of the 'normalize_y' parameter must leave targets of at most {FARTHEST:g} "
             f"in size. Got {normalize_y!r}."
         )
     return mean, scale

@@ -126,7 +126,6 @@ class BaseSparseGP(SavedWithVersion, InputValidation, CallbackSupportMixin, Base
 
     n_latent = None  # where it is no parameter
     _learns_means = False  # of outputs that mix latent functions
-    _ties_length_scales = False  # those of the default kernel
     n_restarts_optimizer = 0  # where it is no parameter
     _fixed_after_fit = FIXED_AFTER_FIT
 
@@ -140,6 +139,10 @@ class BaseSparseGP(SavedWithVersion, InputValidation, CallbackSupportMixin, Base
         """Return which default kernels are tried; see `starting_values.default_kernels`."""
         return "one"
 
+    def _ties_length_scales(self):
+        """Return whether those of the default kernel begin as one."""
+        return False
+
     def _choices(self):
         return Choices(
             kernel=self.kernel,
@@ -148,7 +151,7 @@ class BaseSparseGP(SavedWithVersion, InputValidation, CallbackSupportMixin, Base
             optimize_inducing=self.optimize_inducing,
             noise_variance=self.noise_variance,
             noise_variance_bounds=self.noise_variance_bounds,
-            ties_length_scales=self._ties_length_scales,
+            ties_length_scales=self._ties_length_scales(),
             learns=self.optimizer is not None,
             tries=self._default_kernels(),
             columns=self._input_columns(),

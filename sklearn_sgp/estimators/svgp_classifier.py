@@ -224,7 +224,9 @@ class SVGPClassifier(SparseGPClassifier):
         "total_samples": [None, Interval(Integral, 1, None, closed="left")],
         "n_restarts_optimizer": [Interval(Integral, 0, None, closed="left")],
     }
-    _ties_length_scales = True
+
+    def _ties_length_scales(self):
+        return True
 
     def _default_kernels(self):
         return "labels" if self.optimizer == "auto" else "one"

@@ -286,7 +286,8 @@ class SVGPRegressor(
         "n_restarts_optimizer": [Interval(Integral, 0, None, closed="left")],
     }
 
-    _ties_length_scales = True
+    def _ties_length_scales(self):
+        return True
 
     @property
     def _learns_means(self):

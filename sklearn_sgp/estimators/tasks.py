@@ -11,7 +11,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._compat import HasMethods, Interval, StrOptions
-from ..data.checks import check_labels_present, not_sortable, sorted_labels
+from ..data.checks import check_labels_present, check_scaled, not_sortable, sorted_labels
 from ..data.heavy_tails import brought_in
 from ..data.rows import drop_zero_weight, make_rows, merge_repeated
 from ..data.targets import ClassLabels, Encoded, Targets, count_samples, target_columns
@@ -78,6 +78,8 @@ class SparseGPRegressor(MultiOutputMixin, RegressorMixin, RegressionPredictions,
             targets = Targets.fit_warped(y, near, weight, warps, ndim)
         else:
             targets = Targets.fit(near, weight, normalize_y, ndim)
+        if likelihood.scales_targets:
+            check_scaled(targets, y)
         return Encoded(X, targets.warped(y), weight, targets, likelihood, n_samples)
 
     def _warps(self, X, y, weight, kind):
@@ -96,6 +98,8 @@ class SparseGPRegressor(MultiOutputMixin, RegressorMixin, RegressionPredictions,
         y = self._targets.columns(y)
         X, y, weight, labels = drop_zero_weight(X, y, weight, labels)
         self._result.likelihood.check_targets(y)
+        if self._result.likelihood.scales_targets:
+            check_scaled(self._targets, y)
         return make_rows(X, self._targets.warped(y), weight, self._targets, labels)
 
     def _fitted_attributes(self, found, targets, weight):

@@ -20,6 +20,8 @@ _ARMIJO = 1e-4
 # Near the top rounding hides the gains, relative to the bound so far from zero: a step is taken
 # then if the slope along it has become smaller.
 _ROUNDING, _SMALLER = 1e-7, 0.9
+# A shorter move says nothing of the curvature: its square has no digits, or is zero.
+_SHORTEST = 1e-100
 # Starts that are followed for a few iterations before the best is finished.
 _STARTS, _TRIAL_ITERATIONS = 3, 5
 
@@ -59,7 +61,7 @@ def ascend_rows(objective, q, max_iter, tol, deadline=np.inf):
         active, step, gain = active[keep], step[keep], gain[keep]
         if not len(active):
             break
-        step *= np.minimum(1.0, _LONGEST / np.abs(step).max(axis=1))[:, None]
+        step /= np.maximum(1.0, np.abs(step).max(axis=1) / _LONGEST)[:, None]
         old_x, old_g = x[active], g[active]
         moved = _line_search(objective, x, value, g, active, step)
         s, y = x[active] - old_x, old_g - g[active]
@@ -100,6 +102,7 @@ def _update(inverse, active, s, y):
     """BFGS on the inverses of the negative Hessians, where the curvature is positive."""
     sy = (s * y).sum(axis=1)
     use = sy > 1e-10 * np.sqrt((s * s).sum(axis=1) * (y * y).sum(axis=1))
+    use &= (np.abs(s).max(axis=1) > _SHORTEST) & (sy > _SHORTEST**3)
     rows, s, y, rho = active[use], s[use], y[use], 1.0 / sy[use]
     B = inverse[rows]
     By = np.einsum("nij,nj->ni", B, y)

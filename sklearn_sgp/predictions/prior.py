@@ -23,15 +23,17 @@ class PriorPredictions:
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.requires_fit = not self._has_prior
+        tags.requires_fit = not self._has_prior()
         return tags
 
-    @property
     def _has_prior(self):
-        return self._given_likelihood().conjugate
+        try:
+            return self._given_likelihood().conjugate
+        except ValueError:  # tags and `dir` are of any parameters; `fit` refuses this one
+            return False
 
     def _ready(self, X):
-        if hasattr(self, "_result") or not self._has_prior:
+        if hasattr(self, "_result") or not self._has_prior():
             return self
         self._validate_params()
         return self._prior_model(X)

@@ -42,6 +42,28 @@ def test_numbers_whose_squares_overflow(toy, where):
         quick().fit(*toy).predict(np.full((1, 2), 1e200))
 
 
+@pytest.mark.parametrize("size", [1e60, 1e90])
+def test_targets_whose_gradients_overflow(toy, toy_outputs, size):
+    """Targets too large in the units of the first rows are refused, wherever they come later."""
+    X, y = toy
+    X = 1e-150 * X
+    told = r"y must hold .* at most 1e\+50 .* Got \d"
+    with pytest.raises(ValueError, match=told):
+        quick(normalize_y=False).fit(X, size * y)
+    with pytest.raises(ValueError, match=r"normalize_y.* at most 1e"):
+        quick(normalize_y=(0.0, 1.0 / size)).fit(X, y)
+    mixed = quick(n_latent=1).fit(X, toy_outputs[1])
+    for model, more in ((quick().fit(X, y), y), (mixed, toy_outputs[1])):
+        before = model.predict(X)
+        with pytest.raises(ValueError, match=told):
+            model.partial_fit(X, size * more)
+        assert_allclose(model.predict(X), before, rtol=0.0)
+    model = quick().fit(X, y)
+    with pytest.raises(ValueError, match=told):
+        model.log_marginal_likelihood(model.kernel_.theta, X=X, y=size * y)
+    assert_finite(quick().fit(X, size * y), X)
+
+
 @pytest.mark.parametrize(
     ("weight", "message"),
     [

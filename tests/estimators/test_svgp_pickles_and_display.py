@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.utils import get_tags
 from svgp_regressors import quick
 
 import sklearn_sgp
 from sklearn_sgp import (
     AnytimeSGPClassifier,
     AnytimeSGPRegressor,
+    BayesianGPLVM,
     StreamingSGPClassifier,
     StreamingSGPRegressor,
     SVGPClassifier,
@@ -22,6 +24,7 @@ from sklearn_sgp import (
 EVERY = [
     AnytimeSGPClassifier,
     AnytimeSGPRegressor,
+    BayesianGPLVM,
     StreamingSGPClassifier,
     StreamingSGPRegressor,
     SVGPClassifier,
@@ -43,6 +46,26 @@ def test_diagrams_have_no_dead_links(kind):
     """The HTML diagram links to no page of scikit-learn's for our estimators."""
     assert kind()._get_doc_link() == ""
     assert "modules/generated/sklearn_sgp" not in kind()._repr_html_()
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_diagrams_of_fitted_estimators(kind, toy):
+    """A fitted estimator has a diagram as well, without dead links."""
+    X, y = toy
+    model = kind(max_iter=1, n_inducing=3, n_jobs=1, random_state=0)
+    y = y > 5.0 if hasattr(model, "predict_proba") else y
+    diagram = model.fit(X, y)._repr_html_()
+    assert kind.__name__ in diagram and "modules/generated/sklearn_sgp" not in diagram
+
+
+@pytest.mark.parametrize("wrong", ["oops", -1.5, None, ()])
+@pytest.mark.parametrize("kind", EVERY)
+def test_wrong_parameters_are_seen_and_described(kind, wrong):
+    """A parameter that cannot be is for ``fit`` to refuse: names, diagrams and tags go before."""
+    for name in kind().get_params(deep=False):
+        model = kind().set_params(**{name: wrong})
+        assert "fit" in dir(model) and kind.__name__ in model._repr_html_() and repr(model)
+        assert get_tags(model).estimator_type == get_tags(kind()).estimator_type
 
 
 def test_source_folder_without_its_compiled_part(tmp_path):

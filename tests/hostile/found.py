@@ -208,4 +208,60 @@ FOUND = [
         "NaN in drawn functions: a cosine of infinity",
         Case(table=Table(n=30, d=2, x_shift=-1e90)),
     ),
+    (
+        20000,
+        "the oracle asked for predictions at rows that had not been those of the fit",
+        Case(
+            estimator="StreamingSGPRegressor",
+            table=Table(
+                seed=678, n=1, d=2, inputs="integers", x_scale=1e150, spoilt="a large number in X"
+            ),
+        ),
+    ),
+    (
+        30009,
+        "RuntimeWarning: a move of 1e-155 in q(x), of which a curvature was taken",
+        Case(
+            estimator="BayesianGPLVM",
+            parameters=(("normalize", False),),
+            table=Table(inputs="units of all sizes", x_scale=1e-150),
+        ),
+    ),
+    (
+        40002,
+        "RuntimeWarning: gradients of an evidence at targets 1e150 deviations away",
+        Case(
+            parameters=(("optimizer", None), ("n_inducing", 1), ("kernel", "Matern 1/2")),
+            table=Table(seed=358, n=45, x_scale=1e-150, y_scale=1e-150, weights="some zero"),
+            points=Table(
+                seed=80,
+                n=3,
+                inputs="one row far away",
+                x_scale=1e-150,
+                weights="some zero",
+                layout="reversed",
+            ),
+        ),
+    ),
+    (
+        40010,
+        "RuntimeWarning: a gradient in inducing inputs, 1e108 deviations off, in units of 1e-100",
+        Case(
+            estimator="StreamingSGPRegressor",
+            table=Table(n=750, d=2, x_scale=1e-100, y_scale=1e-100),
+            course="fit, batch",
+            later=Table(seed=952, n=300, d=2, x_scale=1e-100, y_scale=1e8, weights="random"),
+            points=Table(seed=250, n=8, d=2, y_scale=1e-100),
+        ),
+    ),
+    (
+        41002,
+        "an error from the diagram of a fitted estimator whose parameter was set to what cannot be",
+        Case(
+            estimator="AnytimeSGPClassifier",
+            table=Table(targets="two classes"),
+            course="fit, fit",
+            changed=(("n_inducing", 2), ("alpha_divergence", 0.0)),
+        ),
+    ),
 ]

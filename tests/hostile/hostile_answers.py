@@ -4,6 +4,9 @@ import re
 
 import numpy as np
 from hostile_estimators import ESTIMATORS, PARAMETERS
+from hostile_tables import labels_of
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 
 class Nonsense(AssertionError):
@@ -11,6 +14,7 @@ class Nonsense(AssertionError):
 
 
 NAMES = {name for estimator in ESTIMATORS for name in PARAMETERS[estimator]}
+NAMES |= {"length_scale", "columns", "n_categories"}  # of kernels
 NAMES |= {"X", "Y", "y", "sample_weight", "classes", "blocks"}
 # Where scikit-learn's own checks say what is wrong without a name.
 NAMES |= {"Sample weights", "features", "Found array", "Found input variables", "2D array"}
@@ -22,9 +26,9 @@ _OF_TYPES = re.compile("parse|dense|argument must be|could not convert")
 
 def is_named(error):
     """Whether an error is one that users are meant to see."""
-    if isinstance(error, TypeError):
-        return _OF_TYPES.search(str(error)) is not None
-    return isinstance(error, ValueError) and _NAMED.search(str(error)) is not None
+    if isinstance(error, ValueError):  # scikit-learn's of parameters is a TypeError as well
+        return _NAMED.search(str(error)) is not None
+    return isinstance(error, TypeError) and _OF_TYPES.search(str(error)) is not None
 
 
 def _check(name, values, low=None, high=None):
@@ -51,6 +55,35 @@ def _asked(refusals, name, function, *args, **kwargs):
         return None
 
 
+def before_fit(model, X):
+    """Ask what is not fitted: a prior, or scikit-learn's error."""
+    refusals = []
+    if hasattr(model, "sample_y"):
+        try:
+            answer = _asked(refusals, "prior", model.predict, X, return_std=True)
+            draws = _asked(refusals, "prior", model.sample_y, X, n_samples=2)
+        except NotFittedError:
+            return []
+        for values in (*(answer or ()), 0.0 if draws is None else draws):
+            _check("prior", values)
+        return refusals
+    try:
+        (model.transform if hasattr(model, "transform") else model.predict)(X)
+    except NotFittedError:
+        return []
+    raise Nonsense("what is not fitted predicts")
+
+
+def _described(model):
+    """Copies and descriptions of a fitted estimator."""
+    assert repr(model) and model._repr_html_()
+    copy = clone(model)
+    if any(name.endswith("_") and not name.startswith("_") for name in vars(copy)):
+        raise Nonsense("a clone is fitted")
+    if set(copy.get_params()) != set(model.get_params()):
+        raise Nonsense("a clone has other parameters")
+
+
 def answers_of(model, X, y, table):
     """Ask everything, check it, and return messages of what was refused."""
     refusals = []
@@ -61,11 +94,13 @@ def answers_of(model, X, y, table):
         if hasattr(model, "transform"):
             _latent(model, X, refusals)
         elif hasattr(model, "predict_proba"):
-            _classes(model, X, y, refusals)
+            _classes(model, X, y, table, refusals)
         else:
             _numbers(model, X, y, table, refusals)
     except (ValueError, TypeError, Warning) as error:
         raise Nonsense(f"{type(error).__name__} in a prediction: {error}") from error
+    if table.seed % 8 == 0:
+        _described(model)
     for name in ("objective_", "objectives_", "inducing_points_", "fit_times_", "jitter_"):
         _check(name, getattr(model, name))
     if hasattr(model, "noise_variance_"):
@@ -95,9 +130,12 @@ def _latent(model, Y, refusals):
     _check("embedding_", model.embedding_)
     _check("embedding_std_", model.embedding_std_, 0.0)
     _check("relevance_", model.relevance_, 0.0)
+    names = model.get_feature_names_out()
+    if len(names) != mean.shape[1]:
+        raise Nonsense(f"names of {len(names)} for {mean.shape[1]} columns")
 
 
-def _classes(model, X, y, refusals):
+def _classes(model, X, y, table, refusals):
     probabilities = _check("predict_proba", model.predict_proba(X), 0.0, 1.0)
     if np.abs(probabilities.sum(axis=1) - 1.0).max() > 1e-9:
         raise Nonsense(f"probabilities sum to {probabilities.sum(axis=1)}")
@@ -106,11 +144,17 @@ def _classes(model, X, y, refusals):
         raise Nonsense("predict gives what is no class")
     _check("decision_function", model.decision_function(X))
     _check("predict_std", model.predict_std(X), 0.0)
+    labels = labels_of(table) if table.blocks != "none" else None
+    if labels is not None:
+        found = _asked(refusals, "labels", model.predict_proba, X, blocks=labels)
+        _check("predict_proba of blocks", 0.0 if found is None else found, 0.0, 1.0)
     known = np.isin(y, model.classes_)
     if known.any():
         y = np.where(known, y, model.classes_[0])
         _check("log_density", model.log_density(X, y), high=0.0)
         _check("score", model.score(X, y), 0.0, 1.0)
+        weights = np.linspace(1e-9, 1e9, len(y))
+        _check("score", model.score(X, y, sample_weight=weights), 0.0, 1.0)
 
 
 def _numbers(model, X, y, table, refusals):
@@ -128,24 +172,39 @@ def _numbers(model, X, y, table, refusals):
     covariance = _asked(refusals, "return_cov", model.predict, X, return_cov=True)
     if covariance is not None:
         _check("covariance", covariance[1])
-    for method in ("joint", "pathwise"):
+    for method in ("auto", "joint", "pathwise"):
         draws = _asked(refusals, "sample_y", model.sample_y, X, n_samples=2, method=method)
         _check("draws", 0.0 if draws is None else draws)
-    function = _asked(refusals, "sample_functions", model.sample_functions, random_state=0)
+    function = _asked(refusals, "sample_functions", model.sample_functions, 3, random_state=0)
     _check("drawn functions", 0.0 if function is None else function(X))
+    labels = labels_of(table) if table.blocks != "none" else None
+    if labels is not None:
+        found = _asked(refusals, "labels", model.predict, X, return_std=True, blocks=labels)
+        _check("predictions of blocks", 0.0 if found is None else found)
     # squares of more standard deviations overflow
     y = y if counts else np.clip(y, mean - 1e100 * std, mean + 1e100 * std)
     if np.isfinite(y).all():
         _check("log_density", model.log_density(X, y))
         if np.ptp(y, axis=0).min() > 1e-50 and np.abs(y).max() < 1e50:
             _asked(refusals, "score", model.score, X, y)
+            weights = np.linspace(1e-9, 1e9, len(y))
+            _asked(refusals, "score", model.score, X, y, sample_weight=weights)
     if hasattr(model, "log_marginal_likelihood"):
         evidence = _asked(refusals, "log_marginal_likelihood", model.log_marginal_likelihood)
         _check("log_marginal_likelihood", 0.0 if evidence is None else evidence)
-    if not counts:
-        _distribution(model, X, y, refusals)
-        noise = _asked(refusals, "noise_std", model.noise_std, X)
-        _check("noise_std", 0.0 if noise is None else noise, 0.0)
+        _evidence_at(model, X, y, refusals)
+    _distribution(model, X, y, refusals)
+    noise = _asked(refusals, "noise_std", model.noise_std, X)
+    _check("noise_std", 0.0 if noise is None else noise, 0.0)
+
+
+def _evidence_at(model, X, y, refusals):
+    """The objective and its gradient at other parameters, on other rows."""
+    theta = model.kernel_.theta + 0.1
+    given = {"X": X, "y": y, "eval_gradient": True}
+    found = _asked(refusals, "evidence", model.log_marginal_likelihood, theta, **given)
+    for values in found or ():
+        _check("evidence elsewhere", values)
 
 
 def _distribution(model, X, y, refusals):
@@ -158,5 +217,9 @@ def _distribution(model, X, y, refusals):
     _check("cdf", distribution.cdf(y), 0.0, 1.0)
     _check("sf", distribution.sf(y), 0.0, 1.0)
     _check("ppf", distribution.ppf(0.3))
+    _check("median", distribution.median())
+    _check("interval", distribution.interval(0.9))
+    far = np.reshape([1e-9, 1.0 - 1e-9], (2, *[1] * len(distribution.shape)))
+    _check("far quantiles", distribution.ppf(far))
     _check("pdf", distribution.pdf(y), 0.0)
     _check("rvs", distribution.rvs(random_state=0))

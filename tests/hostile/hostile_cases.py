@@ -13,6 +13,7 @@ from hostile_tables import (
     NUMBERS,
     SPOILT,
     WEIGHTS,
+    Y_LAYOUTS,
     Table,
 )
 from hypothesis import strategies as st
@@ -24,7 +25,10 @@ _SIZES = [1, 2, 3, 5, 8, 13, 20, 30, 45, 60]
 
 @dataclass(frozen=True)
 class Case:
-    """One try. ``table`` is that of the first call, ``later`` of a second, ``points`` of tests."""
+    """One try. ``table`` is that of the first call, ``later`` of a second, ``points`` of tests.
+
+    ``changed`` are parameters that are set between the calls.
+    """
 
     estimator: str = "SVGPRegressor"
     parameters: tuple = ()
@@ -32,6 +36,7 @@ class Case:
     course: str = "fit"
     later: Table = PLAIN
     points: Table = PLAIN
+    changed: tuple = ()
 
 
 def _often(value, others, ones=3):
@@ -49,9 +54,9 @@ def _targets(estimator, parameters):
 
 
 @st.composite
-def _parameters(draw, estimator):
+def _parameters(draw, estimator, most=4):
     known = PARAMETERS[estimator]
-    names = draw(st.lists(st.sampled_from(sorted(known)), max_size=4, unique=True))
+    names = draw(st.lists(st.sampled_from(sorted(known)), max_size=most, unique=True))
     return tuple((name, draw(st.sampled_from(known[name]))) for name in names)
 
 
@@ -96,6 +101,7 @@ def _tables(draw, estimator, parameters):
         layout=draw(_often("C", LAYOUTS, 2)),
         missing=draw(_often("nothing", MISSING, 2)) if missing else "nothing",
         blocks=draw(_often("none", BLOCKS, 3)) if estimator.startswith("Anytime") else "none",
+        y_layout=draw(_often("array", Y_LAYOUTS, 3)),
         spoilt=draw(st.sampled_from(["nothing"] * 60 + sorted(set(SPOILT) - {"nothing"}))),
     )
 
@@ -104,12 +110,24 @@ def _tables(draw, estimator, parameters):
 def _like(draw, table, estimator, parameters):
     """Another table with the columns of a first, of which most things are the same."""
     other = draw(_tables(estimator, parameters))
+    always = {"n_outputs", "layout", "blocks"}
+    if draw(st.integers(0, 30)):
+        always.add("d")
     kept = {
         field.name: getattr(table, field.name)
         for field in fields(Table)
-        if field.name in ("d", "n_outputs", "layout", "blocks") or draw(st.integers(0, 3))
+        if field.name in always or draw(st.integers(0, 3))
     }
     return replace(other, **(kept | {"seed": other.seed, "n": min(other.n, 300)}))
+
+
+@st.composite
+def _changes(draw, estimator):
+    """Now and then some other parameters for the second call."""
+    if draw(st.integers(0, 5)):
+        return ()
+    changes = draw(_parameters(estimator, 2))
+    return tuple((name, value) for name, value in changes if name != "callbacks")
 
 
 @st.composite
@@ -125,6 +143,7 @@ def cases(draw):
         draw(st.sampled_from(COURSES)),
         draw(_like(table, estimator, parameters)),
         draw(_like(table, estimator, parameters)),
+        draw(_changes(estimator)),
     )
 
 
@@ -134,7 +153,7 @@ def cases(draw):
 def _steps(case):
     """Cases that are simpler in one thing, the greatest steps first."""
     plain = Case()
-    for name in ("course", "later", "points"):
+    for name in ("course", "later", "points", "changed"):
         yield replace(case, **{name: getattr(plain, name)})
     for i in range(len(case.parameters)):
         yield replace(case, parameters=case.parameters[:i] + case.parameters[i + 1 :])

@@ -14,8 +14,15 @@ from sklearn.gaussian_process.kernels import (
 )
 
 import sklearn_sgp
-from sklearn_sgp.kernels import Columns
-from sklearn_sgp.likelihoods import HeteroscedasticGaussian, Poisson, StudentT
+from sklearn_sgp.kernels import Categorical, Columns
+from sklearn_sgp.likelihoods import (
+    HeteroscedasticGaussian,
+    HeteroscedasticStudentT,
+    Logit,
+    Poisson,
+    Softmax,
+    StudentT,
+)
 
 # By name, so that the repr of a case is all there is to know about it.
 KERNELS = {
@@ -38,23 +45,38 @@ KERNELS = {
     "huge constant": lambda d: ConstantKernel(1e12, "fixed") * RBF(),
     "tiny constant": lambda d: ConstantKernel(1e-12, "fixed") * RBF(),
     "constant": lambda d: ConstantKernel(),
+    "powers": lambda d: (RBF() + DotProduct()) ** 2 * RationalQuadratic(),
+    "fixed scales": lambda d: Matern(np.full(d, 0.3), "fixed", nu=np.inf),
+    "tight bounds": lambda d: RBF(1.0, (1.0 - 1e-9, 1.0 + 1e-9)),
+    "noise inside": lambda d: RBF() * WhiteKernel(),
+    "one scale too many": lambda d: RBF(np.full(d + 1, 1.0)),
+    "a column too far": lambda d: Columns(RBF(), [d]),
+    "categories": lambda d: Columns(Categorical(1), [0]),
+    "categories and numbers": lambda d: RBF() + RBF() * Columns(Categorical(), [0]),
+    "four categories": lambda d: RBF() * Columns(Categorical(n_categories=4), [0]),
+    "a kernel for each": lambda d: [RBF(), ConstantKernel() * Matern()],
 }
 LIKELIHOODS = {
     "StudentT(df=3)": lambda: StudentT(df=3.0),
     "StudentT(df=None)": lambda: StudentT(df=None),
     "Poisson()": Poisson,
     "HeteroscedasticGaussian(n_inducing=3)": lambda: HeteroscedasticGaussian(n_inducing=3),
+    "HeteroscedasticGaussian(Matern())": lambda: HeteroscedasticGaussian(Matern(nu=1.5)),
+    "HeteroscedasticStudentT()": HeteroscedasticStudentT,
+    "Logit()": Logit,
+    "Softmax()": Softmax,
 }
 PARTITIONS = {"a clusterer": lambda: MiniBatchKMeans(3, n_init=1, random_state=0)}
 
 _SHARED = {
     "kernel": list(KERNELS),
-    "n_inducing": [8, 1, 2, 40],
+    "n_inducing": [8, 1, 2, 40, 1000],
     "inducing": ["kmeans", "greedy", "random", "rows", "far away", "one place"],
     "optimize_inducing": [False],
     "optimizer": ["lbfgs", "adam", None],
     "init_size": [1, 5, 100],
     "n_restarts_optimizer": [1],
+    "max_iter": [1, 30],
     "max_steps": [1, 3],
     "max_time": [1e-9, 0.05],
     "tol": [0.0, 1e3],
@@ -64,13 +86,15 @@ _SHARED = {
     "jitter": [0.0, 1e-6, 1e-3],
     "warm_start": [True],
     "n_jobs": [2, None],
-    "categorical_features": ["from_dtype", (0,)],
+    "verbose": [1, 2],
+    "callbacks": ["stop", "predict"],
+    "categorical_features": ["from_dtype", (0,), ("column 0",), (True,)],
 }
 _BATCHES = {"batch_size": [1, 3, 64], "total_samples": [1, 100]}
 _NUMBERS = {
-    "noise_variance": [1e-12, 1e-3, 1.0, 1e6],
+    "noise_variance": [1e-12, 1e-3, 1.0, 1e6, (0.1, 1e-3)],
     "noise_variance_bounds": ["fixed", (1e-12, 1e-10), (1.0, 1e9)],
-    "normalize_y": [False, "yeo-johnson", "warped", (3.0, 1e-3)],
+    "normalize_y": [False, "yeo-johnson", "warped", (3.0, 1e-3), ((0.0, 1e3), (1.0, 1e2))],
     "likelihood": [
         "student_t",
         "heteroscedastic",
@@ -79,11 +103,13 @@ _NUMBERS = {
         "StudentT(df=3)",
         "StudentT(df=None)",
         "HeteroscedasticGaussian(n_inducing=3)",
+        "HeteroscedasticGaussian(Matern())",
+        "HeteroscedasticStudentT()",
     ],
 }
 _COUNTS = {"likelihood": ["gaussian", *_NUMBERS["likelihood"], "poisson", "Poisson()"]}
-_CLASSES = {"likelihood": ["probit", "logit", "softmax"]}
-_WEIGHTED = {"class_weight": ["balanced"]}
+_CLASSES = {"likelihood": ["probit", "logit", "softmax", "Logit()", "Softmax()"]}
+_WEIGHTED = {"class_weight": ["balanced", ((0, 2.0), (1, 1e-6)), (("yes", 0.0),)]}
 _BLOCKS = {
     "model": ["vif", "pic", "lma", "pitc", "fitc", "fic", "vfe", "sor", "dtc", "mixture"],
     "alpha_divergence": [0.5, 1e-9, 0.0],
@@ -96,6 +122,8 @@ _BLOCKS = {
     "blocks_per_step": [2, 100],
     "schedule": ["robbins-monro"],
     "step_size": [1.0, 1e-6],
+    "step_decay": [0.0, 100.0],
+    "step_power": [0.51, 1.0],
     "copy_X": [False],
 }
 _STREAM = {
@@ -106,7 +134,9 @@ _STREAM = {
 }
 _LATENT = {
     "n_components": [2, 1, 5],
-    "kernel": ["RBF", "scaled RBF", "linear", "sum", "Matern 3/2", "with noise", "periodic"],
+    "kernel": ["RBF", "scaled RBF", "linear", "sum", "Matern 3/2", "with noise", "periodic"]
+    + ["Matern 1/2", "rational quadratic", "cubic", "columns", "user's own", "constant", "powers"]
+    + ["one scale too many", "huge constant", "categories"],
     "noise": ["columns"],
     "normalize": [False],
     "n_starts": [2],
@@ -122,7 +152,7 @@ PARAMETERS = {
     | _STREAM
     | _NUMBERS
     | _COUNTS
-    | {"alpha_divergence": [0.5, 1.0]},
+    | {"alpha_divergence": [0.5, 1.0], "n_latent": [1, 2]},
     "StreamingSGPClassifier": _SHARED | _STREAM | _CLASSES,
     "BayesianGPLVM": {k: v for k, v in _SHARED.items() if k not in _NOT_LATENT}
     | {"batch_size": [1, 3], "noise_variance_bounds": ["fixed"], "noise_variance": [1e-6, 1.0]}
@@ -141,8 +171,34 @@ def _inducing(value, X):
     return given.get(value, value)
 
 
-def estimator_of(name, parameters, X, random_state):
-    """Make an estimator that learns a little.
+class _Callback:
+    """Stops learning after two steps, or looks at an estimator amid a fit."""
+
+    def __init__(self, kind):
+        self.kind, self.steps = kind, 0
+
+    def setup(self, estimator, context):
+        self.steps = 0
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        pass
+
+    def on_fit_task_end(self, estimator, context, *, X=None, fitted_estimator=None):
+        self.steps += context.parent is not None
+        if self.kind == "predict" and context.parent is not None:
+            amid = fitted_estimator
+            ask = amid.transform if hasattr(amid, "transform") else amid.predict
+            answer = np.asarray(ask(X[:3]))
+            if answer.dtype.kind == "f" and not np.isfinite(answer).all():
+                raise AssertionError(f"amid a fit an estimator predicts {answer}")
+        return self.kind == "stop" and self.steps >= 2
+
+
+def values_of(name, parameters, X):
+    """Parameters as an estimator takes them.
 
     Parameters
     ----------
@@ -151,11 +207,9 @@ def estimator_of(name, parameters, X, random_state):
         Objects by their names here.
     X : array of shape (n, d)
         Numbers that inputs are like.
-    random_state : int
     """
-    kind = getattr(sklearn_sgp, name)
     chosen = dict(parameters)
-    d = dict(parameters).get("n_components", 2) if name == "BayesianGPLVM" else X.shape[1]
+    d = chosen.get("n_components", 2) if name == "BayesianGPLVM" else X.shape[1]
     if "kernel" in chosen:
         chosen["kernel"] = KERNELS[chosen["kernel"]](d)
     if chosen.get("likelihood") in LIKELIHOODS:
@@ -164,12 +218,25 @@ def estimator_of(name, parameters, X, random_state):
         chosen["partition"] = PARTITIONS[chosen["partition"]]()
     if chosen.get("model") == "mixture":
         chosen["model"] = [("dtc", 0.5), ("fitc", 0.5)]
-    if isinstance(chosen.get("categorical_features"), tuple):
-        chosen["categorical_features"] = list(chosen["categorical_features"])
+    if isinstance(chosen.get("class_weight"), tuple):
+        chosen["class_weight"] = dict(chosen["class_weight"])
+    for key in ("categorical_features", "noise_variance"):
+        if isinstance(chosen.get(key), tuple):
+            chosen[key] = list(chosen[key])
     if "inducing" in chosen:
         X = np.linspace(-1.0, 1.0, 5 * d).reshape(5, d) if name == "BayesianGPLVM" else X
         chosen["inducing"] = _inducing(chosen["inducing"], X)
+    return chosen
+
+
+def estimator_of(name, parameters, X, random_state):
+    """Make an estimator that learns a little; see `values_of`."""
     small = {"n_inducing": 8, "max_iter": 3, "n_jobs": 1, "random_state": random_state}
     if name.startswith("Anytime"):
         small |= {"block_size": 15, "n_neighbors": 8}
-    return kind(**(small | chosen))
+    chosen = small | values_of(name, parameters, X)
+    callbacks = chosen.pop("callbacks", None)
+    model = getattr(sklearn_sgp, name)(**chosen)
+    if callbacks is not None and hasattr(model, "set_callbacks"):
+        model.set_callbacks(_Callback(callbacks))
+    return model

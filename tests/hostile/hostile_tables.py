@@ -1,11 +1,9 @@
 """Tables of rows that nobody hopes for: inputs, targets, weights, and how arrays lie in memory."""
 
-import tempfile
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
-import polars as pl
+from hostile_layouts import LAYOUTS, Y_LAYOUTS
 from scipy.sparse import csr_array
 
 
@@ -28,6 +26,7 @@ class Table:
     spoilt: str = "nothing"
     missing: str = "nothing"  # where that is allowed
     blocks: str = "none"  # where labels of blocks are allowed
+    y_layout: str = "array"  # of targets and weights
 
 
 # Inputs ------------------------------------------------------------------------------------------
@@ -136,49 +135,6 @@ WEIGHTS = {
     "one tiny": lambda rng, n: _with_last(np.ones(n), 1e-12),
     "all sizes": lambda rng, n: 10.0 ** rng.uniform(-12.0, 12.0, n),
     "sum to one": lambda rng, n: np.full(n, 1.0 / n),
-}
-
-# Layouts -----------------------------------------------------------------------------------------
-
-
-def _strided(X):
-    wide = np.full((2 * X.shape[0], 3 * X.shape[1]), np.nan)
-    wide[::2, ::3] = X
-    return wide[::2, ::3]
-
-
-def _read_only(X):
-    X = X.copy()
-    X.flags.writeable = False
-    return X
-
-
-def _memory_map(X):
-    with tempfile.TemporaryFile() as file:  # the map outlives it
-        mapped = np.memmap(file, dtype=X.dtype, mode="w+", shape=X.shape)
-    mapped[:] = X
-    return mapped
-
-
-def _columns(X):
-    return [f"column {j}" for j in range(X.shape[1])]
-
-
-LAYOUTS = {
-    "C": np.ascontiguousarray,
-    "F": np.asfortranarray,
-    "strided": _strided,
-    "reversed": lambda X: X[::-1, ::-1].copy()[::-1, ::-1],
-    "read-only": _read_only,
-    "memory map": _memory_map,
-    "single precision": lambda X: X.astype(np.float32),
-    "half precision": lambda X: X.astype(np.float16),
-    "integers": lambda X: np.clip(np.round(np.nan_to_num(X)), -(2**62), 2**62).astype(np.int64),
-    "foreign bytes": lambda X: X.astype(X.dtype.newbyteorder(">")),
-    "objects": lambda X: X.astype(object),
-    "lists": lambda X: X.tolist(),
-    "pandas": lambda X: pd.DataFrame(X, columns=_columns(X)),
-    "polars": lambda X: pl.DataFrame(X, schema=_columns(X)),
 }
 
 # What is spoilt ----------------------------------------------------------------------------------
@@ -292,5 +248,7 @@ def made(table):
     """Make X, y and weights as an estimator is given them."""
     X, y, weights = numbers_of(table)
     with np.errstate(over="ignore"):  # in half precision
-        X = LAYOUTS[table.layout](X) if table.spoilt == "nothing" else X
+        if table.spoilt == "nothing":
+            X, laid = LAYOUTS[table.layout](X), Y_LAYOUTS[table.y_layout]
+            y, weights = laid(y), weights if weights is None else laid(weights)
     return SPOILT[table.spoilt](X, y, weights)

@@ -86,9 +86,10 @@ def _append(log, line):
 
 def _outcome(case):
     """Refusals of a case, or its failure: what it is, and where."""
-    from hostile_oracle import LIMIT_OF_CLOCK, run
+    from hostile_oracle import run
 
-    faulthandler.dump_traceback_later(2 * LIMIT_OF_CLOCK, exit=True)
+    # of what does not come back to Python
+    faulthandler.dump_traceback_later(3600.0, exit=True)
     started = time.perf_counter()
     try:
         outcome = {"refusals": run(case)}
@@ -120,7 +121,10 @@ def _survey(options):
         for case, outcome in _slice(seed, count):
             done += 1
             if "failure" in outcome:
-                failures[_signature(outcome)].append((seed, case, outcome))
+                found = failures[_signature(outcome)]
+                found.append((seed, case, outcome))
+                if len(found) == 1:
+                    print(f"seed {seed}: {outcome['failure'][:300]}\n{case}", flush=True)
             for template in {_template(text) for text in outcome.get("refusals", ())}:
                 refusals[template] += 1
                 examples.setdefault(template, case)

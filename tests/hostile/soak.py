@@ -8,6 +8,7 @@ estimator), or files or threads at all.
 """
 
 import argparse
+import ctypes
 import gc
 import os
 import pickle
@@ -31,9 +32,11 @@ from sklearn_sgp import (
     SVGPClassifier,
     SVGPRegressor,
 )
+from sklearn_sgp._core._memory import release
 
 WARM_UP = 120.0  # seconds
 MOST_MB = 5.0
+_C_LIBRARY = ctypes.CDLL(None)
 SMALL = {"n_inducing": 20, "max_iter": 3, "random_state": 0}
 MODELS = [
     SVGPRegressor(**SMALL),
@@ -53,11 +56,24 @@ MODELS = [
 
 
 def in_use():
-    """Resident memory in MB, open files, threads of the process and of Python."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    memory = pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+    """Memory in MB, open files, threads of the process and of Python; resident memory besides.
+
+    Memory is what is resident once the pool and the C library have given back what waits for the
+    next array: how much that is goes with the sizes of the last arrays, and no leak is in it.
+    """
+    gc.collect()
+    resident = _resident()
+    release(0)
+    if hasattr(_C_LIBRARY, "malloc_trim"):
+        _C_LIBRARY.malloc_trim(0)
     threads = len(os.listdir("/proc/self/task"))
-    return memory, len(os.listdir("/proc/self/fd")), threads, threading.active_count()
+    files = len(os.listdir("/proc/self/fd"))
+    return _resident(), files, threads, threading.active_count(), resident
+
+
+def _resident():
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 def turn(number, rng):
@@ -96,17 +112,14 @@ def main():
         turn(number, rng)
         seconds = time.perf_counter() - started
         if seconds > told:
-            gc.collect()
             now = in_use()
-            said = "{:.1f} MB, {} files, {} threads ({})".format(*now)
+            said = "{:.1f} MB, {} files, {} threads ({}), {:.1f} MB resident".format(*now)
             print(f"{seconds:7.0f} s, {number + 1} turns: {said}", flush=True)
-            told += 30.0
+            told = seconds + 30.0
         if warm is None and seconds > WARM_UP and number >= 5 * len(MODELS):
-            gc.collect()
             warm = in_use()
         if seconds > 60.0 * options.minutes:
             break
-    gc.collect()
     now, warm = in_use(), warm or in_use()
     grown = now[0] - warm[0], now[1] - warm[1], now[2] - warm[2]
     memory, files, threads = grown

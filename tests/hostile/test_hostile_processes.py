@@ -8,6 +8,7 @@ import os
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import kills
 import numpy as np
@@ -92,6 +93,33 @@ def test_backends_of_joblib(backend):
         found = Parallel(timeout=LIMIT)(delayed(taught)(name) for name in names)
     for one, other in zip(found, expected, strict=True):
         assert_allclose(one, other, rtol=1e-6, atol=1e-8)
+    assert blas_thread_counts() == threads
+
+
+@pytest.fixture
+def dask_cluster():
+    """Two processes that joblib's dask backend finds."""
+    distributed = pytest.importorskip("distributed")
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    paths = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        client.run(lambda: __import__("sys").path.extend(paths))
+        yield client
+
+
+@pytest.mark.filterwarnings("default")  # distributed's own, at start-up and shut-down
+def test_the_dask_backend(dask_cluster):
+    """Workers of a cluster learn what one process learns, and so do fits whose groups go there."""
+    names = ["svgp", "vif", "stream of classes", "latent"]
+    expected, threads = [taught(name) for name in names], blas_thread_counts()
+    workers = set(dask_cluster.run(os.getpid).values())
+    with parallel_config(backend="dask"):
+        assert set(Parallel()(delayed(os.getpid)() for _ in range(4))) <= workers
+        found = Parallel(timeout=LIMIT)(delayed(taught)(name) for name in names)
+        inside = taught("svgp, two jobs")
+    for one, other in zip(found, expected, strict=True):
+        assert_allclose(one, other, rtol=1e-6, atol=1e-8)
+    assert_allclose(inside, taught("svgp, two jobs"), rtol=1e-6, atol=1e-8)
     assert blas_thread_counts() == threads
 
 

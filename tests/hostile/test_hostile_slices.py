@@ -10,6 +10,7 @@ pytestmark = pytest.mark.hostile
 HERE = Path(__file__).parent
 SLICES = {
     "streams": ["streams.py", "--streams", "8", "--classes", "4", "--seed", "2000"],
+    "pool": ["pool.py", "--turns", "2000"],
     "shapes": ["shapes.py", "--shapes", "40"],
     "cases": ["run.py", "--cases", "50", "--seed", "7000"],
 }

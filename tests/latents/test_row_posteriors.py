@@ -14,7 +14,7 @@ from sklearn_sgp.latents.learning.calibration import _factors, _most_likely
 from sklearn_sgp.latents.learning.starts import PrincipalComponents, starting_inputs
 from sklearn_sgp.latents.output_model import OutputModel
 from sklearn_sgp.latents.passes import LatentInputs, latent_sums
-from sklearn_sgp.latents.row_posteriors import find_inputs
+from sklearn_sgp.latents.row_posteriors import ascend_rows, find_inputs
 from sklearn_sgp.latents.table import Scaling, Table
 
 
@@ -65,6 +65,20 @@ def test_ascent_ends_at_an_optimum(case):
         there = np.concatenate([found.mean[n], np.log(found.variance[n])])
         best = minimize(loss, there, jac=True, method="L-BFGS-B")
         assert -best.fun - values[n] < 1e-5
+
+
+@pytest.mark.parametrize("top", [1e-155, 1e-160, 1e-300])
+def test_moves_whose_squares_have_no_digits(top):
+    """A top that is nearer than squares can tell is found, without an overflow."""
+
+    def objective(mean, log_variance, rows=slice(None)):
+        value = -0.5 * (0.5 * (mean - top) ** 2 + log_variance**2).sum(axis=1)
+        return value, np.hstack([-0.5 * (mean - top), -log_variance])
+
+    start = LatentInputs(np.zeros((2, 1)), np.ones((2, 1)))
+    found, _ = ascend_rows(objective, start, 20, -1.0)
+    assert_allclose(found.mean, top, rtol=0.6)
+    assert_allclose(found.variance, 1.0)
 
 
 def test_a_row_alone_is_the_row_in_a_batch(case):

@@ -8,6 +8,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length
 
 from ..._warnings import warn_caller
+from ...data.checks import check_scaled
 from ...data.rows import drop_zero_weight
 from ...data.targets import Encoded, Targets, count_samples, observed_columns, read_only_copy
 from ...fitting.several_outputs.inference import CoregionalisedInference
@@ -17,10 +18,9 @@ from ...kernels._white_noise import split_noise
 class MixedOutputs:
     """A mixin of regressors in batches: what ``n_latent`` changes in learning."""
 
-    @property
     def _has_prior(self):
         is_one = self.n_latent is None and not isinstance(self.kernel, list)
-        return is_one and super()._has_prior
+        return is_one and super()._has_prior()
 
     def _checked(self, X, y, sample_weight, *, reset):
         self._check_kernels()
@@ -123,6 +123,7 @@ class MixedOutputs:
         targets = Targets.fit_observed(columns, weight, self.normalize_y, y.ndim)
         if self._learns_means and self.warm_start and np.isnan(columns).any():
             targets = self._with_learned_means(targets)
+        check_scaled(targets, columns)
         return Encoded(X, columns, weight, targets, self._given_likelihood(), n_samples)
 
     def _with_learned_means(self, targets):

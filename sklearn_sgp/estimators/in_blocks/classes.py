@@ -122,7 +122,7 @@ class ClassBlocks:
 
         alpha = self.alpha_epsilon
         if isinstance(alpha, str):
-            can_tell = self._uses_near_rows and np.count_nonzero(of_class) > 1
+            can_tell = self._uses_near_rows() and np.count_nonzero(of_class) > 1
             alpha = self._best_alpha(encoded) if can_tell else _USUAL_ALPHA
         return encoded(float(alpha))
 
@@ -157,7 +157,7 @@ class ClassBlocks:
         return _rows(X, self._targets.targets(place), weight, self._targets, labels)
 
     def _learn(self, data, progress, clock, learner, *, labels=None):
-        if self._uses_near_rows:
+        if self._uses_near_rows():
             given = not isinstance(self.inducing, str)
             learner = partial(_calibrated, learner=learner, keeps_inducing=given)
         super()._learn(data, progress, clock, learner, labels=labels)

@@ -151,16 +151,14 @@ class BlockLearning:
             )
         return by_precisions
 
-    @property
     def _uses_near_rows(self):
         return specification(self._chosen_model(None), self.alpha_divergence).uses_near_rows
 
-    @property
     def _ties_length_scales(self):
-        return self._uses_near_rows
+        return self._uses_near_rows()
 
     def _default_kernels(self):
-        return "local" if self._uses_near_rows else "one"
+        return "local" if self._uses_near_rows() else "one"
 
     def _conditioning(self, model):
         """Return what rows are conditioned on, or None."""

@@ -6,6 +6,7 @@ from ..._compat import validate_data
 from ...collections.alignment import partitions_of
 from ...collections.parts import Coded, LabelCounts, LabelsCheck, Moments, NumbersCheck, Scaled
 from ...collections.source import Source
+from ...data.checks import check_scaled
 from ...data.rows import MERGE_ROWS
 from ...data.targets import ClassLabels, Encoded, Targets
 from ...likelihoods._names import classification_likelihood
@@ -66,6 +67,8 @@ def encoded_numbers(estimator, X, y, sample_weight, **more):
     likelihood = likelihood.initialized(moments.mean[None], np.array([moments.weight]))
     normalize_y = estimator.normalize_y if likelihood.scales_targets else False
     targets = Targets.fit_moments(moments, normalize_y)
+    if likelihood.scales_targets:
+        check_scaled(targets, np.stack([-moments.largest, moments.largest]))
     rows = source.rows(Scaled(targets), moments.weight)
     return Encoded(rows, None, None, targets, likelihood, len(rows))
 
