@@ -38,8 +38,8 @@ train, test = order[: len(y) // 2], order[len(y) // 2 :]
 # %%
 # Fit
 # ---
-# More than two classes mean softmax. One length scale for all 64 pixels is enough here, so the
-# kernel is given; everything else is learned.
+# More than two classes mean :class:`~sklearn_sgp.likelihoods.Softmax`. One length scale for all 64
+# pixels is enough here, so the kernel is given; everything else is learned.
 
 start = perf_counter()
 model = SVGPClassifier(
