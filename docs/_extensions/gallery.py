@@ -9,6 +9,7 @@ import re
 import tempfile
 from pathlib import Path
 
+ROOT = Path(__file__).parents[2]
 QUICK = os.environ.get("SKLEARN_SGP_DOCS_QUICK", "0") not in ("", "0")
 
 # The scripts save their pictures; the gallery takes its own from the open figures.
@@ -22,7 +23,7 @@ def example_arguments(gallery_conf, script_vars):
 
 def reading_order(filename):
     """Sort key: the order in which examples/README.md lists the scripts, others at the end."""
-    readme = Path(__file__).parents[2] / "examples" / "README.md"
+    readme = ROOT / "examples" / "README.md"
     name = Path(filename).name
     position = readme.read_text(encoding="utf-8").find(f"`{name}` |")
     return (position < 0, position, name)
@@ -53,8 +54,15 @@ def plain_times(app, docname, content):
         content[0] = re.sub(r"^  ", "", text, flags=re.M)
 
 
+def paths_of_the_repository(app, docname, content):
+    """Leave the folder of the build out of what examples print, such as warnings."""
+    if docname.startswith("auto_examples/"):
+        content[0] = content[0].replace(f"{ROOT}{os.sep}", "")
+
+
 def setup(app):
     app.connect("config-inited", link_estimators)
     app.connect("config-inited", only_rst_headers)  # after sphinx-gallery's, of priority 10
     app.connect("source-read", plain_times)
+    app.connect("source-read", paths_of_the_repository)
     return {"parallel_read_safe": True}
