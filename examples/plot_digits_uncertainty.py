@@ -45,7 +45,7 @@ start = perf_counter()
 model = SVGPClassifier(
     ConstantKernel(10.0) * RBF(20.0),
     n_inducing=30 if args.quick else 100,
-    max_iter=3 if args.quick else 20,
+    max_iter=3 if args.quick else 100,
     random_state=0,
 ).fit(X[train], y[train])
 probability = model.predict_proba(X[test])
