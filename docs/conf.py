@@ -31,7 +31,7 @@ extensions = [
     "parameter_links",
 ]
 root_doc = "index"
-exclude_patterns = ["_build", "**.ipynb", "auto_examples/*.json"]
+exclude_patterns = ["_build", "**.ipynb", "auto_examples/*.json", "sg_execution_times.rst"]
 templates_path = ["_templates"]
 # Every reference must have a target: what does not, and is not another project's, is an error.
 nitpicky = True
@@ -63,6 +63,7 @@ sphinx_gallery_conf = {
     "ignore_pattern": r"^_",
     "reset_argv": "gallery.example_arguments",
     "within_subsection_order": "gallery.reading_order",
+    "minigallery_sort_order": "gallery.reading_order",
     "backreferences_dir": "reference/backreferences",
     "doc_module": ("sklearn_sgp",),
     "abort_on_example_error": True,

@@ -5,8 +5,8 @@ Anytime: good after a few blocks, exact at last
 
 A Gaussian process that can be stopped at any moment. :class:`~sklearn_sgp.AnytimeSGPRegressor`
 cuts the rows into blocks and improves its answer block by block, after Hoang, Hoang and Low (2015).
-Its default model, PIC, describes what is smooth by a few inducing inputs and what is local by the
-data of a row's own block.
+The model PIC describes what is smooth by a few inducing inputs and what is local by the data of a
+row's own block.
 
 You will see a table and ``anytime_curves.png``: the error and the log density on flights that were
 not seen, against steps and against seconds, for PIC and for FITC, which has inducing inputs only;

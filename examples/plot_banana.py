@@ -38,7 +38,8 @@ X_train, y_train, X_test, y_test = X[~is_test], y[~is_test], X[is_test], y[is_te
 # %%
 # Fit
 # ---
-# Kernel and inducing inputs are learned together. Probit is the default for two classes.
+# Kernel and inducing inputs are learned together. :class:`~sklearn_sgp.likelihoods.Probit` is the
+# default for two classes.
 
 start = perf_counter()
 model = SVGPClassifier(n_inducing=30, max_iter=5 if args.quick else 100, random_state=0)
@@ -49,6 +50,12 @@ print(
 )
 svm = SVC().fit(X_train, y_train)
 print(f"support vector machine: error {1 - svm.score(X_test, y_test):.4f}, no probability")
+
+# %%
+# A notebook shows an estimator with its parameters, as this page does: open the triangles. The
+# question marks lead to the reference.
+
+model
 
 # %%
 # What the model knows

@@ -4,8 +4,9 @@ Counts, and targets with outliers
 =================================
 
 Not every target is a number with Gaussian noise. ``likelihood="poisson"`` is for counts,
-``likelihood="student_t"`` for numbers of which a few are far off. Predictions, intervals and
-densities are those of the target itself.
+``likelihood="student_t"`` for numbers of which a few are far off: the names stand for
+:class:`~sklearn_sgp.likelihoods.Poisson` and :class:`~sklearn_sgp.likelihoods.StudentT`.
+Predictions, intervals and densities are those of the target itself.
 
 You will see the log density of each model beside the Gaussian one, and ``counts.png``: coal mining
 disasters in Britain over a century, a count for every third of a year, and the acceleration of a

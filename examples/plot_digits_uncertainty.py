@@ -38,14 +38,14 @@ train, test = order[: len(y) // 2], order[len(y) // 2 :]
 # %%
 # Fit
 # ---
-# More than two classes mean softmax. One length scale for all 64 pixels is enough here, so the
-# kernel is given; everything else is learned.
+# More than two classes mean :class:`~sklearn_sgp.likelihoods.Softmax`. One length scale for all 64
+# pixels is enough here, so the kernel is given; everything else is learned.
 
 start = perf_counter()
 model = SVGPClassifier(
     ConstantKernel(10.0) * RBF(20.0),
     n_inducing=30 if args.quick else 100,
-    max_iter=3 if args.quick else 20,
+    max_iter=3 if args.quick else 100,
     random_state=0,
 ).fit(X[train], y[train])
 probability = model.predict_proba(X[test])

@@ -13,7 +13,16 @@ ROOT = Path(sklearn_sgp.__file__).parent
 # of the second line, which import one another in one direction.
 LAYERS = [
     ["_core"],
-    ["_linalg", "_parallel", "_warnings", "_compat", "_version", "_saved", "_show_versions"],
+    [
+        "_linalg",
+        "_parallel",
+        "_warnings",
+        "_compat",
+        "_version",
+        "_saved",
+        "_reference_link",
+        "_show_versions",
+    ],
     ["kernels", "likelihoods"],
     ["data"],
     ["partitions"],

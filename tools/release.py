@@ -147,8 +147,9 @@ def check_platform(folder):
     """What the wheel needs of a Linux system; the one that is published is built in an old one."""
     if sys.platform != "linux":
         return "nothing to check on this system"
-    said = run("auditwheel", "show", *made(folder, "*.whl"))
-    return "the wheel of this machine is " + re.search(r'"(\w+linux\w+)"', said).group(1)
+    run("auditwheel", "repair", "--wheel-dir", Path(folder) / "repaired", *made(folder, "*.whl"))
+    (path,) = made(Path(folder) / "repaired")
+    return f"auditwheel calls the wheel of this machine {path.stem.rpartition('-')[2]}"
 
 
 def checked(version, folder):

@@ -69,6 +69,7 @@ EXPERIMENTS = {
     "noise_floor": Experiment(regression.noise_floor, 240),
     "memory": Experiment(speed_and_memory.memory, 300),
     "memory_of_methods": Experiment(speed_and_memory.memory_of_methods, 3600, on_request=True),
+    "latency": Experiment(speed_and_memory.latency, 1200, on_request=True),
     "block_steps": Experiment(blocks.block_steps, 120),
     "airline_blocks": _on_data(blocks.airline_blocks, 1800),
     "sea_level_pressure": _on_data(blocks.sea_level_pressure, 900),

@@ -136,6 +136,21 @@ def memory_of_methods(context):
     return {"values": values, "details": details}
 
 
+def latency(context):
+    """Milliseconds of one prediction, and of a thousand together."""
+    adapter, values, details = "ours/latency", {}, {}
+    (known,) = context.run(adapter, "names")
+    for name in known["names"]:
+        details[name] = context.run(
+            adapter, "milliseconds", name=name, n=context.size(100_000, 300),
+            max_time=context.size(40, 1), counts=context.size((1, 1000), (1, 10)),
+            seconds=context.size(4.0, 0.1),
+        )  # fmt: skip
+        for record in details[name]:
+            values[f"{name} {record['method']} {record['rows']}"] = record["median"]
+    return {"values": values, "details": details}
+
+
 _STARTUP = """
 import json, time
 begin = time.perf_counter()

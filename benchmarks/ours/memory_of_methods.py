@@ -39,7 +39,8 @@ _MODELS = {
 _LIMITED = tuple(name for name in _MODELS if not name.startswith("Streaming"))
 
 
-def _data(n, classes):
+def data(n, classes):
+    """Rows of eight columns in float32, and a target with noise, or two classes."""
     rng = np.random.default_rng(0)
     X = rng.random((n, _COLUMNS), dtype=np.float32)
     y = np.sin(6.0 * X[:, 0]) + X[:, 1] * X[:, 2]
@@ -47,7 +48,7 @@ def _data(n, classes):
     return X, (y > 0.5).astype(np.int64) if classes else y
 
 
-def _fitted(model, X, y):
+def fitted(model, X, y):
     """In batches where the estimator is one for streams."""
     if not hasattr(model, "max_time"):
         options = {} if y.dtype != np.int64 else {"classes": [0, 1]}
@@ -67,13 +68,13 @@ def megabytes(_, *, name, n, predicted, max_time, **options):
     make, given, methods = _MODELS[name]
     if name in _LIMITED:
         options["max_time"] = max_time
-    X, y = _data(n, methods is _CLASSES)
+    X, y = data(n, methods is _CLASSES)
     model = make(random_state=0, **given, **options)
     watch = Stopwatch()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         with PeakMemory() as peak:
-            _fitted(model, X, y)
+            fitted(model, X, y)
     emit(method="fit", rows=n, megabytes=peak.megabytes, seconds=watch.seconds())
     for method, count in product(methods, predicted):
         Xt, yt = X[:count], y[:count]

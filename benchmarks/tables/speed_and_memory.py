@@ -47,6 +47,22 @@ _MEGABYTES = {
     "predictions 1": "the same: largest of the methods that predict, 20,000 rows",
 }
 
+_ANSWERING = (
+    "SVGPRegressor()",
+    "SVGPRegressor(n_inducing=50)",
+    "StreamingSGPRegressor()",
+    "AnytimeSGPRegressor(model='fitc')",
+    "AnytimeSGPRegressor()",
+    "SVGPClassifier()",
+    "AnytimeSGPClassifier()",
+)
+_MILLISECONDS = {
+    "predict 1": "100,000 training rows of 8 columns: predict one row",
+    "uncertain 1": "the same, with a standard deviation or probabilities",
+    "predict 1000": "the same: predict 1,000 rows",
+    "uncertain 1000": "the same, with standard deviations or probabilities",
+}
+
 SPEED_AND_MEMORY = [
     *[
         times(name, f"times {rival}", f"{title}: to {rival}'s last density, times as fast", low,
@@ -81,6 +97,11 @@ SPEED_AND_MEMORY = [
         Measure("memory_of_methods", f"{name} {key}", f"{name}, {title}", "MB")
         for name in _IN_MEMORY
         for key, title in _MEGABYTES.items()
+    ],
+    *[
+        Measure("latency", f"{name} {key}", f"{name}, {title}", "ms")
+        for name in _ANSWERING
+        for key, title in _MILLISECONDS.items()
     ],
     Measure("startup", "import_share", "import, times that of scikit-learn's exact GP", high=1.4),
     timed("startup", "import", "import", "ms", 1e3),

@@ -13,6 +13,8 @@ LOOKS = {
     "CatBoost": {"color": "#e69f00", "marker": "^"},
     "NGBoost": {"color": "#cc79a7", "marker": "v"},
     "GPBoost vecchia": {"color": "#009e73", "marker": "P"},
+    "GPBoost full-scale vecchia": {"color": "#009e73", "marker": "h", "markerfacecolor": "white"},
+    "exact GP, 2,000 rows": {"color": "#8b5a2b", "marker": "*", "markersize": 9},
     "GPflow SGPR": {"color": "#000000", "marker": "X"},
     "GPflow SVGP": {"color": "#666666", "marker": "d"},
     "GPyTorch SVGP": {"color": "#56b4e9", "marker": "<"},

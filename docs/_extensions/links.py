@@ -1,13 +1,15 @@
-"""Links between pages, files of the repository and the manuals of other projects.
+"""Links between pages, files of the repository, the reference and the manuals of other projects.
 
 Markdown pages link to files, so that they can be read in the repository too; on the site these
-become links to pages. Names of other projects become links to their manuals, without a look at
-their inventories, which would need the network.
+become links to pages, and public names become links to the reference. Names of other projects
+become links to their manuals, without a look at their inventories, which would need the network.
 """
 
 import re
+from pathlib import Path
 
 from docutils import nodes
+from sphinx import addnodes
 
 # Files of the repository, as pages link to them, and the page of the site that has them.
 PAGES = {
@@ -44,6 +46,10 @@ GUIDES = {
     "sklearn_sgp.plotting.ResidualDisplay": (SURE,),
 }
 
+# Where a name is a link already, or cannot be one; where its first occurrence becomes one.
+LINKED = (nodes.reference, nodes.title, addnodes.pending_xref)
+PLACES = (nodes.row, nodes.section)
+
 SKLEARN = "https://scikit-learn.org/stable/"
 MANUALS = [
     (r"sklearn\.gaussian_process\.kernels$", SKLEARN + "modules/gaussian_process.html#kernels"),
@@ -75,6 +81,44 @@ def link_included(app, relative_path, parent_docname, content):
     """Turn links of an included file into links to pages."""
     for link, page in BESIDE.items():
         content[0] = content[0].replace(link, page)
+
+
+def public_names():
+    """Full name of each public name, as the reference lists them."""
+    text = (Path(__file__).parents[1] / "reference.rst").read_text(encoding="utf-8")
+    names = {}
+    for part in text.split(".. currentmodule:: ")[1:]:
+        module = part.partition("\n")[0]
+        names |= {name: f"{module}.{name}" for name in re.findall(r"^   (\w+)$", part, re.M)}
+    return names
+
+
+def link_names(app, doctree):
+    """Link public names in Markdown pages, the first in each section or row of a table."""
+    docname = app.env.docname
+    if not str(app.env.doc2path(docname)).endswith(".md"):
+        return
+    names, linked = public_names(), set()
+    for literal in list(doctree.findall(nodes.literal)):
+        match = re.match(r"(\w+)(\(.*\))?$", literal.astext())
+        around = list(_around(literal))
+        if match is None or match[1] not in names or any(isinstance(n, LINKED) for n in around):
+            continue
+        place = next((node for node in around if isinstance(node, PLACES)), doctree)
+        if (id(place), match[1]) not in linked:
+            linked.add((id(place), match[1]))
+            link = addnodes.pending_xref(
+                "", refdomain="py", reftype="obj", reftarget=names[match[1]], refexplicit=True,
+                refwarn=True, refdoc=docname,
+            )  # fmt: skip
+            literal.replace_self(link)
+            link += literal
+
+
+def _around(node):
+    while node.parent is not None:
+        node = node.parent
+        yield node
 
 
 def link_theory(app, what, name, obj, options, lines):
@@ -116,6 +160,7 @@ def setup(app):
     app.setup_extension("sphinx.ext.autodoc")
     app.connect("source-read", link_pages)
     app.connect("include-read", link_included)
+    app.connect("doctree-read", link_names)
     app.connect("autodoc-process-docstring", link_theory, priority=400)  # before numpydoc
     app.connect("autodoc-process-docstring", link_guide, priority=400)
     app.connect("missing-reference", link_manual)

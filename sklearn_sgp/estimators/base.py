@@ -20,6 +20,7 @@ from .._compat import (
 )
 from .._linalg import NotPositiveDefiniteError
 from .._parallel import resolved_jobs, told_of_tasks
+from .._reference_link import LinkedToReference
 from .._saved import SavedWithVersion
 from ..data.rows import make_rows
 from ..data.targets import read_only_copy
@@ -117,7 +118,9 @@ def transactional(method):
     return guarded
 
 
-class BaseSparseGP(SavedWithVersion, InputValidation, CallbackSupportMixin, BaseEstimator):
+class BaseSparseGP(
+    SavedWithVersion, LinkedToReference, InputValidation, CallbackSupportMixin, BaseEstimator
+):
     """The base of all estimators.
 
     A fitted estimator holds ``_result``, a `fitting.problem.FitResult`, and ``_targets``, a

@@ -3,6 +3,7 @@
 import doctest
 import io
 import os
+import warnings
 from contextlib import redirect_stdout
 from importlib.util import find_spec
 
@@ -28,7 +29,9 @@ def test_page_runs_as_it_stands(page, tmp_path, monkeypatch):
         if block.not_run or any(find_spec(package) is None for package in block.needs.split()):
             continue
         printed = io.StringIO()
-        with redirect_stdout(printed):
+        with redirect_stdout(printed), warnings.catch_warnings():
+            if block.needs:  # what other libraries warn of is theirs
+                warnings.simplefilter("ignore")
             exec(compile("\n" * block.line + block.code, str(path), "exec"), namespace)
         assert checker.check_output(block.printed, printed.getvalue(), FLAGS), (
             f"{page}, line {block.line}, prints\n{printed.getvalue()}"

@@ -1,5 +1,6 @@
 """The site leaves nothing out: public names, examples and links between files of the repository."""
 
+import inspect
 import re
 from importlib import import_module
 
@@ -29,6 +30,41 @@ def test_reference_has_every_public_name(module):
     section = section.partition(".. currentmodule::")[0]
     public = set(import_module(f"sklearn_sgp{module}").__all__) - INTERNAL
     assert public <= set(re.findall(r"^   (\w+)$", section, re.MULTILINE))
+
+
+def public_calls():
+    """Every call of the reference: functions, constructors and methods.
+
+    Methods of likelihoods are an interface that `Likelihood` tells in one text, and users get
+    a `PredictiveDistribution` from its regressor.
+    """
+    listed = (DOCS / "reference.rst").read_text(encoding="utf-8")
+    for section in listed.split(".. currentmodule:: ")[1:]:
+        module = import_module(section.partition("\n")[0])
+        if module.__name__.endswith(".plotting"):
+            pytest.importorskip("matplotlib")
+        for name in re.findall(r"^   (\w+)$", section, re.MULTILINE):
+            value = getattr(module, name)
+            if name not in ("PredictiveDistribution", "ExpectedLogDensity"):
+                yield name, value
+            if isinstance(value, type) and not module.__name__.endswith(".likelihoods"):
+                for method, function in inspect.getmembers(value, callable):
+                    if not method.startswith("_") and "sklearn_sgp" in function.__module__:
+                        yield f"{name}.{method}", function
+
+
+def test_every_parameter_is_documented():
+    """The site has an entry with a link for each, but for `**kwargs` and the like."""
+    missing = []
+    for name, function in public_calls():
+        documented = inspect.cleandoc(function.__doc__).partition("Parameters\n")[2]
+        entries = re.findall(r"^([\w*, ]+) :", documented, re.MULTILINE)
+        found = {entry.strip() for line in entries for entry in line.split(",")}
+        for parameter in inspect.signature(function).parameters.values():
+            named = parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+            if named and parameter.name not in found | {"self"}:
+                missing.append(f"{name}({parameter.name})")
+    assert missing == []
 
 
 @pytest.mark.parametrize("page", ["docs/examples.md", "examples/README.md"])

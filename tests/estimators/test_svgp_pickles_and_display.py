@@ -3,6 +3,7 @@
 import pickle
 import subprocess
 import sys
+from email.message import Message
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from sklearn_sgp import (
     StreamingSGPRegressor,
     SVGPClassifier,
     SVGPRegressor,
+    _reference_link,
 )
 
 EVERY = [
@@ -42,8 +44,9 @@ def test_a_loaded_model_goes_on(toy):
 
 
 @pytest.mark.parametrize("kind", EVERY)
-def test_diagrams_have_no_dead_links(kind):
-    """The HTML diagram links to no page of scikit-learn's for our estimators."""
+def test_diagrams_have_no_dead_links(kind, monkeypatch):
+    """Without an address of the site the HTML diagram of our estimators has no link."""
+    monkeypatch.setattr(_reference_link, "metadata", lambda name: Message())
     assert kind()._get_doc_link() == ""
     assert "modules/generated/sklearn_sgp" not in kind()._repr_html_()
 
@@ -66,6 +69,18 @@ def test_wrong_parameters_are_seen_and_described(kind, wrong):
         model = kind().set_params(**{name: wrong})
         assert "fit" in dir(model) and kind.__name__ in model._repr_html_() and repr(model)
         assert get_tags(model).estimator_type == get_tags(kind()).estimator_type
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_diagrams_link_to_the_reference(kind, monkeypatch):
+    """With one in the metadata they link to the estimator's page, which the site has."""
+    links = Message()
+    links["Project-URL"] = "Changelog, https://example.org/changelog"
+    links["Project-URL"] = "Documentation, https://example.org/docs/"
+    monkeypatch.setattr(_reference_link, "metadata", lambda name: links)
+    page = f"reference/generated/sklearn_sgp.{kind.__name__}.html"
+    assert kind()._get_doc_link() == f"https://example.org/docs/{page}"
+    assert f'href="https://example.org/docs/{page}"' in kind()._repr_html_()
 
 
 def test_source_folder_without_its_compiled_part(tmp_path):

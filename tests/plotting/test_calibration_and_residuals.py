@@ -132,6 +132,8 @@ def test_categories_have_their_names(rng):
     assert pane.get_xlabel() == "carrier"
     assert [label.get_text() for label in pane.get_xticklabels()] == ["a", "b"]
     np.testing.assert_allclose(display.lines_[1].get_ydata(), [1.0, 1.0])
+    every = ResidualDisplay.from_estimator(model, X, X["x"])
+    assert [pane.get_xlabel() for pane in every.axes_] == ["prediction", "x", "carrier"]
 
 
 def test_one_of_several_outputs(rng):

@@ -120,8 +120,10 @@ class HeteroscedasticStudentT(HeavyTails, HeteroscedasticGaussian):
     ----------
     df : float or None, default=None
         Degrees of freedom, above 2 so that y has a variance. None: learned.
-    kernel, n_inducing
-        As those of `HeteroscedasticGaussian`.
+    kernel : Kernel, default=None
+        Of the logarithm of the squared scale, as that of `HeteroscedasticGaussian`.
+    n_inducing : int, default=None
+        Largest number of its inducing inputs, as that of `HeteroscedasticGaussian`.
 
     Examples
     --------
