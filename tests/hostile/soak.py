@@ -37,6 +37,7 @@ from sklearn_sgp._core._memory import release
 WARM_UP = 120.0  # seconds
 MOST_MB = 5.0
 _C_LIBRARY = ctypes.CDLL(None)
+_MMAP_THRESHOLD = -3  # of glibc; by default it grows to the largest array that was freed
 SMALL = {"n_inducing": 20, "max_iter": 3, "random_state": 0}
 MODELS = [
     SVGPRegressor(**SMALL),
@@ -59,7 +60,8 @@ def in_use():
     """Memory in MB, open files, threads of the process and of Python; resident memory besides.
 
     Memory is what is resident once the pool and the C library have given back what waits for the
-    next array: how much that is goes with the sizes of the last arrays, and no leak is in it.
+    next array: how much that is goes with the sizes of the last arrays, and no leak is in it. The
+    library gives nothing back of what threads had that have ended, hence `_keep_little`.
     """
     gc.collect()
     resident = _resident()
@@ -69,6 +71,12 @@ def in_use():
     threads = len(os.listdir("/proc/self/task"))
     files = len(os.listdir("/proc/self/fd"))
     return _resident(), files, threads, threading.active_count(), resident
+
+
+def _keep_little():
+    """Let arrays of 128 kB and more go back to the system where they are freed, in all threads."""
+    if hasattr(_C_LIBRARY, "mallopt"):
+        _C_LIBRARY.mallopt(_MMAP_THRESHOLD, 1 << 17)
 
 
 def _resident():
@@ -106,6 +114,7 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
+    _keep_little()
     rng = np.random.default_rng(options.seed)
     started, told, warm = time.perf_counter(), 0.0, None
     for number in count():
