@@ -80,7 +80,9 @@ def one_hot(table):
     return np.column_stack([table[:, 0], table[:, 1:] == names]).astype(float)
 
 
-options = {"random_state": 0, "n_inducing": 150, **({"tol": 1e-3} if args.quick else {})}
+options = {"random_state": 0, "n_inducing": 150, "max_iter": 1000}
+if args.quick:
+    options["tol"] = 1e-3
 models = {
     "no stations": (SVGPRegressor(**options), hours),
     "one-hot": (SVGPRegressor(**options), one_hot),
@@ -108,8 +110,9 @@ print(f"{'boosting':12s} RMSE {errors['boosting']:.3f} (noise alone: 0.2)")
 # %%
 # What it has learned
 # -------------------
-# The correlation of two stations is that of their functions, levels left out, as the learned kernel
-# has it. The true one is that of two mixtures of the curves.
+# Middle: the correlation of two stations is that of their functions, levels left out, as the
+# learned kernel has it. The true one is that of two mixtures of the curves. Right, below: a station
+# that was not there may be like any of the others, so that its mean is theirs and its band is wide.
 
 model = models["categories"][0]
 print(f"\n{model.kernel_}")
@@ -153,11 +156,6 @@ axes[0, 2].axvline(0.2, color="k", linestyle="--", linewidth=1)
 axes[0, 2].set(title="RMSE (dashed: the noise)")
 axes[0, 2].invert_yaxis()
 
-# %%
-# A station that was not there
-# ----------------------------
-# It may be like any of the others: its mean is theirs, and its band is wide.
-
 table = np.column_stack([grid.astype(object), np.full(200, "a new station")])
 mean, std = model.predict(table), model.predict_std(table, include_noise=False)
 axes[1, 2].fill_between(grid, mean - 2 * std, mean + 2 * std, alpha=0.3, linewidth=0)
@@ -166,6 +164,7 @@ for station in range(n_stations):
     axes[1, 2].plot(grid, curve(grid, station), "k", linewidth=0.3, alpha=0.5)
 axes[1, 2].set(title="a new station, and all others", xlabel="hour", xlim=(0, 24))
 
+args.output.mkdir(parents=True, exist_ok=True)
 path = args.output / "categories.png"
 figure.savefig(path, dpi=110)
 print(f"\nsaved {path}")

@@ -60,8 +60,10 @@ for share in (0.0, 0.02, 0.05, 0.1):
     print(f"{share:4.0%} of the digits passed on: error of the others {wrong[kept].mean():.4f}")
 
 # %%
-# The least sure
-# --------------
+# The least sure, and calibration
+# -------------------------------
+# Left: the twelve digits it is least sure of. Right: of the digits given a probability of so much,
+# how many are right? On the diagonal, as many.
 
 figure = plt.figure(figsize=(11, 4.6), layout="constrained")
 pictures, calibration = figure.subfigures(1, 2, width_ratios=[2, 1])
@@ -73,11 +75,6 @@ for axes, i in zip(pictures.subplots(3, 4).flat, np.argsort(sure)[:12], strict=T
     axes.set_xlabel(f"it is {y[test[i]]}", fontsize=8)
     axes.set(xticks=[], yticks=[])
 pictures.suptitle("least sure; in red where the first guess is wrong")
-
-# %%
-# Calibration
-# -----------
-# Of the digits given a probability of so much, how many are right? On the diagonal, as many.
 
 axes = calibration.subplots()
 edges = np.unique(np.quantile(sure, np.linspace(0, 1, 7)))

@@ -102,6 +102,7 @@ for row, (name, pair) in zip(axes, maps.items(), strict=True):
 for axis in axes[-1]:
     axis.set_xlabel("km east; dots: all measured, crosses: cadmium hidden", fontsize="small")
 
+args.output.mkdir(parents=True, exist_ok=True)
 path = args.output / "jura.png"
 figure.savefig(path, dpi=110)
 print(f"\nsaved {path}")

@@ -112,6 +112,7 @@ right.set(
     ylim=(0.0, end),
 )
 
+args.output.mkdir(parents=True, exist_ok=True)
 path = args.output / "many_classes.png"
 figure.savefig(path, dpi=110)
 print(f"\nsaved {path}")

@@ -74,6 +74,17 @@ def test_every_example_is_listed(page):
     assert scripts == set(re.findall(r"plot_\w+\.py", (ROOT / page).read_text(encoding="utf-8")))
 
 
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "examples").glob("plot_*.py")), ids=lambda p: p.stem
+)
+def test_pictures_are_done_where_they_begin(path):
+    """The gallery takes a picture at the end of the cell that opens it: it must be saved there."""
+    cells = re.split("^# %%.*$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    opened = [k for k, cell in enumerate(cells) if re.search(r"plt\.(subplots|figure)\(", cell)]
+    saved = [k for k, cell in enumerate(cells) if "savefig(" in cell]
+    assert set(opened) <= set(saved)
+
+
 def pages():
     """Every page of Markdown, in the site and beside it."""
     beside = ["*.md", "examples/**/*.md", "benchmarks/**/*.md", "docs/*.md", "docs/guide/*.md"]
