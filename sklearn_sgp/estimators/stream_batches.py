@@ -6,7 +6,7 @@ from numbers import Integral, Real
 
 from .._compat import FitProgress, Interval, _fit_context
 from ..data.rows import drop_zero_weight, merge_repeated
-from ..data.targets import count_samples
+from ..data.targets import count_samples, observed_columns, target_columns
 from ..optimize.progress import Clock, Trace
 from ..streams import stream
 from ..streams.inducing import StreamInducing
@@ -171,8 +171,16 @@ class RegressionStream(StreamBatches):
         """
         given = X, y
         X, y, weight = self._checked(X, y, sample_weight, reset=True)
+        self._check_targets(y)
         self._fit_stream(*drop_zero_weight(X, y, weight), given)
         return self
+
+    def _check_targets(self, y):
+        """Refuse targets that cannot be, those of rows that ``max_time`` leaves out as well."""
+        if self.n_latent is not None:
+            observed_columns(y)
+            return
+        self._given_likelihood().check_targets(target_columns(y))
 
     @transactional
     @_fit_context(prefer_skip_nested_validation=True)

@@ -50,7 +50,14 @@ class Columns(Kernel):
                     f"{type(X).__name__} and {columns}: give indices, as kernel_ has them."
                 )
             return np.asarray(X[columns])
-        return np.asarray(X)[:, columns]
+        X = np.asarray(X)
+        try:
+            return X[:, columns]
+        except IndexError as error:
+            raise ValueError(
+                "The 'columns' of Columns must be indices between 0 and n_features - 1 = "
+                f"{X.shape[1] - 1}. Got {self.columns!r}."
+            ) from error
 
     def get_params(self, deep=True):
         """Get the parameters; the names of the wrapped kernel's start with ``kernel__``.

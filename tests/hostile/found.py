@@ -264,4 +264,22 @@ FOUND = [
             changed=(("n_inducing", 2), ("alpha_divergence", 0.0)),
         ),
     ),
+    (
+        50010,
+        "IndexError: predictions before a fit, of a kernel on a column that is not there",
+        Case(
+            parameters=(("kernel", "a column too far"),),
+            table=Table(seed=280, n=30, d=5, targets="zero"),
+            points=Table(seed=152, n=30, d=5, targets="zero"),
+        ),
+    ),
+    (
+        50021,
+        "1e300 as a target of a row for which a stream's fit had no time was taken without a word",
+        Case(
+            estimator="StreamingSGPRegressor",
+            parameters=(("max_time", 1e-9), ("batch_size", 4)),
+            table=Table(seed=326, n=45, spoilt="a huge number in y"),
+        ),
+    ),
 ]

@@ -13,6 +13,7 @@ from sklearn.gaussian_process.kernels import (
     WhiteKernel,
 )
 
+from sklearn_sgp import SVGPRegressor
 from sklearn_sgp.kernels import Columns
 
 
@@ -85,3 +86,12 @@ def test_columns_in_gaussian_process_regressor():
     part = GaussianProcessRegressor(RBF() + WhiteKernel(0.1)).fit(X[:, [2]], y)
     assert_allclose(whole.kernel_.theta, part.kernel_.theta)
     assert_allclose(whole.predict(X), part.predict(X[:, [2]]))
+
+
+def test_a_column_that_is_not_there():
+    """A kernel on such a column says so, alone and in predictions before a fit."""
+    X = np.random.default_rng(0).standard_normal((4, 3))
+    kernel, told = Columns(RBF(), [3]), "columns.*between 0 and n_features - 1"
+    for ask in (kernel, kernel.diag, SVGPRegressor(kernel).predict):
+        with pytest.raises(ValueError, match=told):
+            ask(X)
