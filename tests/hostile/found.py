@@ -282,4 +282,14 @@ FOUND = [
             table=Table(seed=326, n=45, spoilt="a huge number in y"),
         ),
     ),
+    (
+        50037,
+        "RuntimeWarning: columns in units of 1e98 at latent inputs where a cubic kernel is 1e180",
+        Case(
+            estimator="BayesianGPLVM",
+            parameters=(("kernel", "cubic"),),
+            table=Table(seed=128, n=20, d=5, x_scale=1e98),
+            points=Table(seed=143, n=5, d=5, x_scale=1e98),
+        ),
+    ),
 ]
