@@ -171,16 +171,9 @@ class RegressionStream(StreamBatches):
         """
         given = X, y
         X, y, weight = self._checked(X, y, sample_weight, reset=True)
-        self._check_targets(y)
+        (target_columns if self.n_latent is None else observed_columns)(y)  # of weight 0, too
         self._fit_stream(*drop_zero_weight(X, y, weight), given)
         return self
-
-    def _check_targets(self, y):
-        """Refuse targets that cannot be, those of rows that ``max_time`` leaves out as well."""
-        if self.n_latent is not None:
-            observed_columns(y)
-            return
-        self._given_likelihood().check_targets(target_columns(y))
 
     @transactional
     @_fit_context(prefer_skip_nested_validation=True)

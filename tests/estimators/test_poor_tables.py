@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.gaussian_process.kernels import RBF
+from sklearn.gaussian_process.kernels import RBF, DotProduct
 
 from sklearn_sgp import BayesianGPLVM
 from sklearn_sgp.kernels import Categorical, Columns
@@ -263,3 +263,15 @@ def test_first_rows_hold_something(seed):
     sample = problem.sample_rows(Table.of(Y, Scaling.fit(Y, True)), 5, np.random.RandomState(seed))
     assert len(sample) == 5
     assert not np.isin(sample, empty).any()
+
+
+@pytest.mark.parametrize("far", [1e60, 1e90])
+def test_latent_inputs_at_which_a_kernel_is_not_finite(far):
+    """They are refused, in small units of the columns and in large ones, with the cure."""
+    Y = np.random.default_rng(0).normal(size=(20, 3))
+    kernel, small = DotProduct() ** 3, {"n_inducing": 5, "max_iter": 1, "random_state": 0}
+    for unit in (1.0, 1e98):
+        model = BayesianGPLVM(kernel=kernel, n_jobs=1, **small).fit(unit * Y)
+        assert np.isfinite(model.inverse_transform(np.full((1, 2), 1e3))).all()
+        with pytest.raises(ValueError, match=r"X must .* kernel is at most .* another unit"):
+            model.inverse_transform(np.full((1, 2), far))

@@ -275,11 +275,20 @@ FOUND = [
     ),
     (
         50021,
-        "1e300 as a target of a row for which a stream's fit had no time was taken without a word",
+        "1e300 as a target of a row of weight zero was taken by a stream's fit without a word",
         Case(
             estimator="StreamingSGPRegressor",
-            parameters=(("max_time", 1e-9), ("batch_size", 4)),
-            table=Table(seed=326, n=45, spoilt="a huge number in y"),
+            table=Table(seed=326, n=45, weights="some zero", spoilt="a huge number in y"),
+        ),
+    ),
+    (
+        50037,
+        "RuntimeWarning: columns in units of 1e98 at latent inputs where a cubic kernel is 1e180",
+        Case(
+            estimator="BayesianGPLVM",
+            parameters=(("kernel", "cubic"),),
+            table=Table(seed=128, n=20, d=5, x_scale=1e98),
+            points=Table(seed=143, n=5, d=5, x_scale=1e98),
         ),
     ),
 ]

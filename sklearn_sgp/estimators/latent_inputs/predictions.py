@@ -8,6 +8,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..._parallel import one_blas_thread_each
+from ...data.checks import check_size, check_variance
 from ...gp.chunks import in_chunks
 from ...latents.expectations import chunk_of
 from ...latents.learning.result import ROW_ITERATIONS, ROW_TOL
@@ -67,7 +68,9 @@ class LatentPredictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
                 f"X must have {self._n_features_out} columns, one for each latent dimension. Got "
                 f"{X.shape[1]}."
             )
+        check_size("X", X)
         model = self._result.model
+        check_variance(model.posterior.prior.kernel, X)
         moments = model.posterior.mean_variance if return_std else model.posterior.mean
         with self._telling(len(X)):
             found = in_chunks(moments, X, self.n_jobs)
