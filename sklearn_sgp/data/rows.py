@@ -265,10 +265,15 @@ class ConditionedRows:
 
 
 def _joined(weights, parts):
-    """Weights of several `Rows` in one array; None where all are None."""
+    """Weights of several `Rows` in one array; None where all are None.
+
+    Where outputs have their own in some parts, those of the other parts count for each output.
+    """
     if all(weight is None for weight in weights):
         return None
-    return np.concatenate([each_weight(w, len(r)) for w, r in zip(weights, parts, strict=True)])
+    each = [each_weight(w, len(r)) for w, r in zip(weights, parts, strict=True)]
+    shape = next((w.shape[1:] for w in each if w.ndim > 1), ())
+    return np.concatenate([np.broadcast_to(w.T, (*shape, len(w))).T for w in each])
 
 
 def _total(weight, n):

@@ -128,10 +128,14 @@ def warn_of_unexplained(rows, posterior, likelihood):
 
 
 def _explained(y, predicted):
-    """Share of the variance of y that is explained, all outputs together; 1 for constants."""
-    if not np.ptp(y, axis=0).any():
+    """Share of the variance of y that is explained, all outputs together.
+
+    It is 1 for constants, and for numbers so small that their squares are zero.
+    """
+    squares = ((y - y.mean(axis=0)) ** 2).sum()
+    if not (np.ptp(y, axis=0).any() and squares):
         return 1.0
-    return 1.0 - ((y - predicted) ** 2).sum() / ((y - y.mean(axis=0)) ** 2).sum()
+    return 1.0 - ((y - predicted) ** 2).sum() / squares
 
 
 def _explained_by_neighbours(X, y):

@@ -12,6 +12,7 @@ from .._warnings import warn_caller
 from .prior import Prior
 
 MAX_JITTER = 1e-3
+_LEAST_JITTER = 1e-12  # but for none
 # No line search follows the last factorisation, so it first tries less jitter by this factor. That
 # brings Z = X with noise 1e-3 within 1e-6 of the exact GP (7e-5 with a factor of 1e-3; with 1e-7
 # rounding costs as much again).
@@ -20,6 +21,11 @@ _FINAL_JITTER_SHARE = 1e-5
 
 class SingularCovarianceError(NotPositiveDefiniteError, ValueError):
     """No jitter that is allowed makes the covariance of the inducing inputs positive definite."""
+
+
+def _next(rung):
+    """The rung after this one; no jitter at all is followed by some."""
+    return max(10.0 * rung, _LEAST_JITTER)
 
 
 def factorise_with_jitter(kernel, Z, jitter):
@@ -48,7 +54,7 @@ def factorise_with_jitter(kernel, Z, jitter):
         except NotPositiveDefiniteError:
             if not np.isfinite(scale) or rung >= MAX_JITTER:
                 raise SingularCovarianceError(_ladder_message(kernel, Z, jitter)) from None
-            rung = min(max(10.0 * rung, 1e-12), MAX_JITTER)
+            rung = min(_next(rung), MAX_JITTER)
 
 
 def factorise_finally(kernel, Z, jitter):
@@ -82,7 +88,7 @@ def factorise_again(prior, jitter):
     SingularCovarianceError
         If the ladder ends here.
     """
-    rung = 10.0 * prior.jitter
+    rung = _next(prior.jitter)
     if rung > MAX_JITTER:
         raise SingularCovarianceError(_ladder_message(prior.kernel, prior.Z, jitter))
     larger = factorise_with_jitter(prior.kernel, prior.Z, rung)

@@ -190,6 +190,14 @@ def test_rows_are_joined(weighted):
     assert both.labels is None
 
 
+def test_rows_with_weights_of_each_output_are_joined():
+    """Weights of rows count for each output where another part has them for each."""
+    one, other = rows_of(3, True), rows_of(4, False).with_precision(np.full((4, 2), 0.5))
+    both = one.joined(other)
+    assert_array_equal(both.weight[:3], np.repeat(one.weight[:, None], 2, axis=1))
+    assert_array_equal(both.weight[3:], np.full((4, 2), 0.5))
+
+
 def test_pieces_are_views():
     """Chunks hold every row once, in order, and copy nothing."""
     rows = rows_of(10, weighted=True, labels=np.arange(10))

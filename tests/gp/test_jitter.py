@@ -195,3 +195,11 @@ def test_more_jitter_after_a_failure():
 def bound_kernel(kernel):
     expression = compile_kernel(kernel, np.zeros(1))
     return expression.bind(expression.theta)
+
+
+def test_none_at_all_is_followed_by_some():
+    """Jitter climbs from zero too, where something that rests on the prior failed."""
+    case = make_case()
+    prior = factorise_with_jitter(case.prior.kernel, case.Z, 0.0)
+    assert prior.jitter == 0.0
+    assert_allclose(factorise_again(prior, 1.0).jitter, 1e-12)

@@ -291,4 +291,31 @@ FOUND = [
             points=Table(seed=143, n=5, d=5, x_scale=1e98),
         ),
     ),
+    (
+        50007,
+        "an endless ladder: jitter=0.0 was raised tenfold, to zero",
+        Case(
+            estimator="AnytimeSGPRegressor",
+            parameters=(("jitter", 0.0),),
+            table=Table(seed=134, n=5, inputs="sorted", weights="huge"),
+            points=Table(seed=152, n=8, inputs="sorted", weights="huge"),
+        ),
+    ),
+    (
+        60003,
+        "RuntimeWarning: the share of targets of 1e-300 that is explained",
+        Case(parameters=(("init_size", 5),), table=Table(n=60, targets="noise", y_scale=1e-300)),
+    ),
+    (
+        61008,
+        "ValueError of numpy: rows with a weight joined by rows with one for each output",
+        Case(
+            estimator="AnytimeSGPRegressor",
+            parameters=(("likelihood", "heteroscedastic_student_t"), ("max_time", 1e-09)),
+            table=Table(d=3, n_outputs=2, weights="integers"),
+            course="batches",
+            later=Table(seed=280, n=2, d=3, n_outputs=2, weights="integers"),
+            points=Table(seed=218, n=3, d=3, n_outputs=2, weights="integers"),
+        ),
+    ),
 ]

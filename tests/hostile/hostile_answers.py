@@ -18,7 +18,7 @@ NAMES |= {"length_scale", "columns", "n_categories"}  # of kernels
 NAMES |= {"X", "Y", "y", "sample_weight", "classes", "blocks"}
 # Where scikit-learn's own checks say what is wrong without a name.
 NAMES |= {"Sample weights", "features", "Found array", "Found input variables", "2D array"}
-NAMES |= {"Complex data", "dim 3", "could not convert", "n_clusters"}
+NAMES |= {"feature names", "Complex data", "dim 3", "could not convert", "n_clusters"}
 NAMES |= {"joint covariance"}  # of draws, which says how to draw without it
 _NAMED = re.compile("|".join(rf"\b{re.escape(name)}\b" for name in sorted(NAMES)))
 _OF_TYPES = re.compile("parse|dense|argument must be|could not convert")
@@ -181,8 +181,8 @@ def _numbers(model, X, y, table, refusals):
     if labels is not None:
         found = _asked(refusals, "labels", model.predict, X, return_std=True, blocks=labels)
         _check("predictions of blocks", 0.0 if found is None else found)
-    # squares of more standard deviations overflow
-    y = y if counts else np.clip(y, mean - 1e100 * std, mean + 1e100 * std)
+    # squares of more standard deviations overflow, and larger numbers are refused
+    y = y if counts else np.clip(y, mean - 1e100 * std, mean + 1e100 * std).clip(-1e100, 1e100)
     if np.isfinite(y).all():
         _check("log_density", model.log_density(X, y))
         if np.ptp(y, axis=0).min() > 1e-50 and np.abs(y).max() < 1e50:
