@@ -157,7 +157,7 @@ def starting_noise(whites, noise_variance, noise_variance_bounds, n_outputs=1):
                 f"noise_variance={noise_variance!r} was given as well. Drop one of the two."
             )
         return _noise_from_whites(whites)
-    value = _START_NOISE if noise_variance is None else _checked_noise(noise_variance, n_outputs)
+    value = _START_NOISE if noise_variance is None else checked_noise(noise_variance, n_outputs)
     if isinstance(noise_variance_bounds, str):
         return value, None
     lower, upper = check_bounds("noise_variance_bounds", noise_variance_bounds)
@@ -167,7 +167,7 @@ def starting_noise(whites, noise_variance, noise_variance_bounds, n_outputs=1):
     return np.clip(np.full(n_outputs, value), lower, upper), bounds
 
 
-def _checked_noise(noise_variance, n_outputs):
+def checked_noise(noise_variance, n_outputs):
     """A positive number, or one for each output, or a ValueError."""
     try:
         value = np.asarray(noise_variance, dtype=np.float64)

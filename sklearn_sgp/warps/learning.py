@@ -14,6 +14,7 @@ from ..data.checks import LARGEST
 from ..data.rows import Rows, column_mean_std, drop_zero_weight, random_index
 from ..fitting.starting_values import start
 from ..kernels._length_scales import nearness_scales
+from ..kernels._white_noise import checked_noise
 from ..optimize.lbfgs import ascend_lbfgs
 from ..optimize.parameters import Group
 from ..optimize.progress import Clock, Plateau, Trace
@@ -102,21 +103,18 @@ def learned_warps(X, y, weight, choices, likelihood, settings, rng, seconds=np.i
     choices = replace(
         choices, n_inducing=1, inducing=X[:1], optimize_inducing=False, learns=False, tries="one"
     )
-    learns, t = settings.optimizer is not None, y.shape[1]
+    learns, t, noise = settings.optimizer is not None, y.shape[1], choices.noise_variance
+    noise = [noise] * t if noise is None else np.broadcast_to(checked_noise(noise, t), t).tolist()
     warps, limit = [Identity()] * t, time.perf_counter() + seconds
     with single_blas_thread():  # groups are small
         for c in range(t):
             left = limit - time.perf_counter()
             if left <= 0.0:
                 break
-            own = replace(choices, noise_variance=_of_output(choices.noise_variance, c))
+            own = replace(choices, noise_variance=noise[c])
             one = _OneOutput(X, y[:, c], weight, own, likelihood, learns, settings.n_jobs, rng)
             warps[c] = one.learned(left / (t - c))
     return tuple(warps)
-
-
-def _of_output(value, output):
-    return np.ravel(value)[output] if np.size(value) > 1 else value
 
 
 def _can_be_warped(y):

@@ -504,3 +504,11 @@ def test_other_models_take_other_noise(kind, likelihood):
     low, high = model.predict_quantiles(new, (0.05, 0.95)).T
     assert 0.75 < np.mean((seen > low) & (seen < high)) < 0.99
     assert np.isfinite(model.predict(new[:50], return_std=True)).all()
+
+
+@pytest.mark.parametrize("given", [[0.1, 0.2], [0.1, 0.2, 0.3, 0.4], [0.1, -0.2, 0.3]])
+def test_noise_that_cannot_be(given):
+    """A noise variance of another length or sign is refused before a warp is learned with it."""
+    X, y = np.linspace(0.0, 1.0, 9)[:, None], np.tile(np.arange(9.0)[:, None], 3)
+    with pytest.raises(ValueError, match="'noise_variance' parameter must be"):
+        SVGPRegressor(normalize_y="warped", noise_variance=given).fit(X, y)

@@ -318,4 +318,14 @@ FOUND = [
             points=Table(seed=218, n=3, d=3, n_outputs=2, weights="integers"),
         ),
     ),
+    (
+        70004,
+        "IndexError: two noise variances for three outputs, where a warp is learned",
+        Case(
+            parameters=(("noise_variance", (0.1, 0.001)), ("normalize_y", "warped")),
+            table=Table(n_outputs=3),
+            later=Table(n_outputs=3),
+            points=Table(n_outputs=3),
+        ),
+    ),
 ]
