@@ -48,7 +48,9 @@ class PriorPredictions:
             kernels = with_categories(lambda _: [plain], np.ones(X.shape[1]), columns.categorical)
             kernel = kernels[0]
         kernel = bound_to(kernel, X, getattr(model, "feature_names_in_", None))
-        Z = X[[np.argmax(kernel.diag(X))]]  # the variance there is not zero, if it is not anywhere
+        with np.errstate(over="ignore", invalid="ignore"):  # `start` refuses what is not finite
+            variance = kernel.diag(X)
+        Z = X[[np.argmax(variance)]]  # the variance there is not zero, if it is not anywhere
         normalize_y = self.normalize_y if isinstance(self.normalize_y, tuple) else False
         # as many outputs as parameters have entries
         given = (self.noise_variance, *(normalize_y if isinstance(normalize_y, tuple) else ()))

@@ -104,3 +104,10 @@ def test_as_many_outputs_as_entries():
     mean, std = scaled.predict(X, return_std=True)
     assert_allclose(mean, [[1.0, 2.0]] * 5)
     assert_allclose(std, np.full((5, 2), 3.0 * np.sqrt(2.0)))
+
+
+def test_a_prior_that_is_not_finite():
+    """A kernel that overflows at the rows is refused as by a fit, without a word of numpy's."""
+    kernel = (RBF() + DotProduct()) ** 2
+    with pytest.raises(ValueError, match="X must hold numbers at which the kernel is at most"):
+        SVGPRegressor(kernel).predict([[1e98]])

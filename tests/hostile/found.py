@@ -328,4 +328,13 @@ FOUND = [
             points=Table(n_outputs=3),
         ),
     ),
+    (
+        81014,
+        "RuntimeWarning: overflow of a prior's variance, before a fit",
+        Case(
+            parameters=(("kernel", "powers"),),
+            table=Table(n=20, x_scale=1e98),
+            points=Table(n=60, x_scale=1e98),
+        ),
+    ),
 ]
