@@ -337,4 +337,15 @@ FOUND = [
             points=Table(n=60, x_scale=1e98),
         ),
     ),
+    (
+        80029,
+        "RuntimeWarning: units of inducing inputs whose coefficients all but one vanish",
+        Case(
+            parameters=(("n_restarts_optimizer", 1),),
+            table=Table(seed=800, n=30, d=5, y_shift=1.0),
+            course="batch, fit",
+            later=Table(seed=266, n=45, d=5, y_shift=1.0),
+            points=Table(seed=523, n=1, d=5, y_shift=1.0),
+        ),
+    ),
 ]

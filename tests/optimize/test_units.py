@@ -70,3 +70,13 @@ def test_units_of_inducing_inputs_that_stay_are_not_asked_for():
     """A space in which the inducing inputs are fixed is returned as it is."""
     space = make_space(3)
     assert with_input_units(space, np.ones(8)) is space
+
+
+def test_vanishing_coefficients():
+    """Where most inducing inputs do nothing, the others' units are small, not zero."""
+    equal = unit_of(with_input_units(SPACE))
+    squares = np.full(8, 1e-320)
+    squares[0] = 1.0
+    unit = unit_of(with_input_units(SPACE, squares))
+    assert np.isfinite(unit).all() and (unit >= 1e-3 * equal * (1.0 - 1e-9)).all()
+    assert (unit <= equal).all()
