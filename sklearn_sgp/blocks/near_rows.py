@@ -29,10 +29,14 @@ from ..kernels._length_scales import nearness_scales, rough_part
 from ..objectives.classes.left_out import LeftOutClasses
 from ..objectives.near_rows import NearRowsEvidence
 from ..optimize.probes import far_steps
-from ..partitions.sampling import LARGEST_WHOLE, random_groups, sampled_groups
+from ..partitions.sampling import LARGEST_WHOLE, random_groups, sampled_groups, whole_group
 from .hyperparameters import ascend_scaled
 from .starts.trials import best_start, task_of
 
+# Numbers are learned from so few rows in one group, the exact process: many groups of 300 rows cost
+# as much. 18 draws of 700 rows from nine tables gain 0.04 nats a row by it (RMSE 3 % less) in a
+# ninth of the time, 14 draws of 1,500 0.007 nats (RMSE 3 % less) in half of it.
+_LARGEST_EXACT = 1536
 # Rows of a group, and rows around it that it is conditioned on.
 GROUP_SIZE, NEIGHBORS = 50, 100
 # Learning goes on in rounds with so many neighbours, of 20 iterations, or 40 after a round that
@@ -76,13 +80,13 @@ def learn_from_near_rows(problem, budget):
         Inducing inputs are as in the start.
     n_iter : int
     """
-    with single_blas_thread():  # groups are small
-        return _best(problem, budget)
-
-
-def _best(problem, budget):
     sample = NearRows(problem)
-    learns_noise = sample.is_first and sample.rows is problem.rows
+    with single_blas_thread(not sample.whole):  # groups are small
+        return _best(problem, sample, budget)
+
+
+def _best(problem, sample, budget):
+    learns_noise = sample.is_first and not sample.whole and sample.rows is problem.rows
     starts = default_starts(problem.start)
     if learns_noise:
         starts = [_above_repeats(start, sample.rows) for start in starts]
@@ -92,13 +96,15 @@ def _best(problem, budget):
     task = task_of(problem, start)
     if sample.whole:
         parameters, more = sample.learn_whole(task, parameters, budget)
-        return start, parameters, n_iter + more
-    parameters, more = sample.learn(task, parameters, value, budget)
+    else:
+        parameters, more = sample.learn(task, parameters, value, budget)
     if sample.rows is not problem.rows and not problem.trace.stopped:
-        sample.rows, start = problem.rows, _above_repeats(start, problem.rows)
+        sample.rows = problem.rows
+        if not sample.whole:
+            start = _above_repeats(start, problem.rows)
         parameters, last = sample.learn_further(task_of(problem, start), parameters, budget)
         more += last
-    if not (problem.is_interim or sample.has_labels):
+    if not (sample.whole or problem.is_interim or sample.has_labels):
         _check_coverage(sample.coverage(parameters))
     return start, parameters, n_iter + more
 
@@ -137,9 +143,9 @@ class NearRows:
     """
 
     def __init__(self, problem):
-        self.rng, self.whole = problem.rng, len(problem.rows) <= LARGEST_WHOLE
-        self.has_labels = problem.rows.of_classes
-        self.is_first = not (self.whole or problem.is_interim or self.has_labels)
+        self.rng, self.has_labels = problem.rng, problem.rows.of_classes
+        self.whole = len(problem.rows) <= (LARGEST_WHOLE if self.has_labels else _LARGEST_EXACT)
+        self.is_first = not (problem.is_interim or self.has_labels)
         self.rows = with_light_tails(problem.rows) if self.is_first else problem.rows
         self.n_groups = max(_LEAST_GROUPS, problem.settings.init_size // GROUP_SIZE)
         self.std = column_mean_std(problem.rows.X, problem.rows.observations)[1]
@@ -150,12 +156,13 @@ class NearRows:
 
     def groups(self, parameters, rng=None):
         """Groups of rows that are near at the length scales of these parameters, and wide ones."""
+        if self.whole:
+            return [whole_group(self.rows)]
         scale, rng = nearness_scales(parameters.kernel, self.std), rng or self.rng
         near = sampled_groups(self.rows, scale, self.n_groups, GROUP_SIZE, self.n_neighbors, rng)
-        wide = 0 if self.whole else self.n_groups // WIDE_EVERY
         # those of labels are as large as the other groups, with which their defaults were chosen
         size = GROUP_SIZE + NEIGHBORS if self.has_labels else WIDE_SIZE
-        return random_groups(self.rows, wide, size, rng) + near
+        return random_groups(self.rows, self.n_groups // WIDE_EVERY, size, rng) + near
 
     def value(self, task, parameters):
         """Mean log density of a row given those around it; -inf where it cannot be had.
@@ -234,7 +241,7 @@ class NearRows:
         part = rough_part(parameters.expression)
         seconds = _PROBE_SECONDS * budget.left()
         is_given = part is None or "theta" not in start.with_default_bounds
-        if is_given or not self.is_first or seconds <= 0:
+        if is_given or self.whole or not self.is_first or seconds <= 0:
             return None
         limit, (variance, scales), some = time.perf_counter() + seconds, part, copy(self)
         some.n_groups = max(_LEAST_GROUPS, self.n_groups // _PROBE_EVERY)
@@ -271,7 +278,7 @@ class NearRows:
         return (learned, n_iter, after) if after > value else (parameters, n_iter, value)
 
     def learn_further(self, task, parameters, budget):
-        """The noise, then rounds, of targets that had no tails until then."""
+        """The noise, then rounds of many rows, of targets that had no tails until then."""
         n_iter, space = 0, task.space.only("log_noise")
         if space.groups:
             of_noise = replace(task, start=replace(task.start, space=space))
@@ -280,6 +287,8 @@ class NearRows:
             parameters, n_iter = self.ascend(
                 of_noise, groups, parameters, iterations, budget.left(), budget
             )
+        if self.whole:
+            return parameters, n_iter
         parameters, more = self.learn(task, parameters, None, budget, most_misses=1)
         return parameters, n_iter + more
 

@@ -28,11 +28,11 @@ def random_groups(rows, n_groups, size, rng):
     -------
     groups : list of ConditionedRows
     """
-    return [_whole(rows.random_subset(size, rng)) for _ in range(n_groups)]
+    return [whole_group(rows.random_subset(size, rng)) for _ in range(n_groups)]
 
 
-def _whole(rows):
-    """One group of all rows, conditioned on nothing."""
+def whole_group(rows):
+    """One group of all rows, conditioned on nothing: `ConditionedRows`."""
     return ConditionedRows(rows, ((np.empty(0, dtype=np.intp), np.arange(len(rows))),))
 
 
@@ -56,7 +56,7 @@ def sampled_groups(rows, scale, n_groups, size, n_neighbors, rng):
         Each has one group.
     """
     if len(rows) <= LARGEST_WHOLE:
-        return [_whole(rows)]
+        return [whole_group(rows)]
     rows = rows.random_subset(_LARGEST_SEARCH, rng)
     points = np.asarray(rows.X, dtype=np.float64) / scale
     n_groups = min(n_groups, -(-_LARGEST_SHARE * len(points) // size))

@@ -14,13 +14,18 @@ from sklearn_sgp.blocks.starts.trials import task_of
 from sklearn_sgp.data.repeats import least_noise_variance
 from sklearn_sgp.fitting.budget import Budget
 from sklearn_sgp.optimize.parameters import TiedLengthScales
-from sklearn_sgp.partitions import sampling
 
 # Where learning is cut or its result taken back, bands are as they may be.
 ANY_BANDS = pytest.mark.filterwarnings("ignore:Intervals of 90 %")
 
 SMOOTH = ConstantKernel() * RBF(3.0)
 ROUGH = ConstantKernel() * Matern(3.0, nu=0.5)
+
+
+@pytest.fixture(autouse=True)
+def many_rows(monkeypatch):
+    """Few hundred rows count as many, of which groups are drawn."""
+    monkeypatch.setattr(near_rows, "_LARGEST_EXACT", 512)
 
 
 def rough_rows(rng, n=900):
@@ -72,6 +77,22 @@ def test_far_targets_do_not_choose_the_kernel(rng, monkeypatch):
     assert furthest[-1] == np.abs(problem.rows.targets).max() > 8.0
     found = parameters.noise_variance * problem.rows.y_scale[0] ** 2
     assert_allclose(found, noise.var(), rtol=0.5)
+
+
+def test_far_targets_do_not_choose_the_kernel_of_few_rows(rng):
+    """The exact process of all rows, too, learns its kernel without tails and the noise with them.
+
+    One target in fifty is far out.
+    """
+    X, y = rough_rows(rng, 400)
+    clean = learned(problem_of(X, y, kernel=ROUGH, optimizer="auto"))[1]
+    y[::50] += 40.0 * rng.standard_normal(8)
+    problem = problem_of(X, y, kernel=ROUGH, optimizer="auto")
+    _, parameters, _ = learned(problem)
+    scale = parameters.kernel.sklearn_kernel.k2.length_scale
+    assert_allclose(scale, clean.kernel.sklearn_kernel.k2.length_scale, rtol=0.7)
+    residual = parameters.noise_variance * problem.rows.y_scale[0] ** 2
+    assert residual > 5.0
 
 
 def test_noise_of_each_row_has_its_own_way_with_tails(rng):
@@ -199,7 +220,7 @@ def test_few_rows_are_learned_from_whole(rng, monkeypatch):
     )
     X, y = rough_rows(rng, 200)
     learned(problem_of(X, y, kernel=ROUGH, optimizer="auto"))
-    assert 200 <= sampling.LARGEST_WHOLE
+    assert 200 <= near_rows._LARGEST_EXACT
     assert sizes == [[200]]
 
 
