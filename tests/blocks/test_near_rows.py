@@ -8,6 +8,7 @@ from block_helpers import plan_of, problem_of
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
+from sklearn_sgp import AnytimeSGPRegressor
 from sklearn_sgp.blocks import near_rows, solver
 from sklearn_sgp.blocks.near_rows import can_learn, learn_from_near_rows
 from sklearn_sgp.blocks.starts.trials import task_of
@@ -205,6 +206,26 @@ def test_no_other_start_is_tried_when_time_is_over(rng, monkeypatch):
         assert all(any(kernel == one for one in kernels) for kernel in tried)
         assert len(tried) >= len(kernels)
         tried.clear()
+
+
+def test_some_rows_judge_what_others_say_of_many_categories(rng, monkeypatch):
+    """Few rows are one group, of which a quarter is only predicted; of few categories none is."""
+    sizes, trial = [], near_rows.NearRows.trial
+
+    def counted(self, *arguments):
+        sizes.append((self.held_out, sum(map(len, self.groups(None)))))
+        return trial(self, *arguments)
+
+    monkeypatch.setattr(near_rows.NearRows, "trial", counted)
+    x = rng.uniform(0.0, 6.0, 200)
+    for n_categories, n_own in ((20, 150), (3, 200)):
+        X = np.column_stack([x, np.arange(200) % n_categories])
+        AnytimeSGPRegressor(categorical_features=[1], n_inducing=10, max_iter=3).fit(X, np.sin(x))
+        held_out, n_rows = sizes.pop()
+        assert n_rows == n_own
+        assert (held_out is None) == (n_own == 200)
+        if held_out is not None:
+            assert_array_equal(np.sort(np.concatenate(held_out)), np.arange(200))
 
 
 def test_few_rows_are_learned_from_whole(rng, monkeypatch):
