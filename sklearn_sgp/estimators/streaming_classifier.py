@@ -38,10 +38,11 @@ class StreamingSGPClassifier(StreamBatches, SparseGPClassifier):
         column of X.
 
     trust_region : float, default=1.0
-        Largest change of the natural logarithm of a kernel parameter in one batch. The limit is
-        multiplied by max(1, rows in the batch / rows learned from so far). The first batch has no
-        limit. Later batches of 50 rows or more have none as long as the classes of all rows before
-        looked like noise.
+        Largest change of the natural logarithm of a kernel parameter in one batch. In batches of
+        less than 40 rows the limit is smaller in proportion; where a batch has r times as many rows
+        as were learned from so far, and r is above 1, it is r times as large. The first batch has
+        no limit. Later batches of 50 rows or more have none as long as the classes of all rows
+        before looked like noise.
 
     min_inducing : int, default=None
         A stream begins with this number of inducing inputs. It takes more, up to ``n_inducing``,
@@ -107,8 +108,9 @@ class StreamingSGPClassifier(StreamBatches, SparseGPClassifier):
         :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
 
     jitter : float, default=1e-8
-        Smallest value added to the diagonal of the inducing inputs' covariance, relative to its
-        mean. It is raised tenfold, with a warning, while the sum is not positive definite.
+        Value added to the diagonal of the inducing inputs' covariance, relative to its mean. Each
+        batch begins with a hundredth of it, which is raised tenfold while the sum is not positive
+        definite, above ``jitter`` with a warning.
 
     warm_start : bool, default=False
         Whether ``fit`` starts from the parameters that the last fit learned.

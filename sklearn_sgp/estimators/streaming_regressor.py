@@ -65,10 +65,11 @@ class StreamingSGPRegressor(MixedOutputs, MixedPredictions, RegressionStream, Sp
 
     trust_region : float, default=1.0
         Largest change of the natural logarithm of a kernel parameter or of the noise variance in
-        one batch. The noise variance may rise five times as far. Both limits are multiplied by
-        max(1, rows in the batch / rows learned from so far). The first batch has no limit. Later
-        batches of 50 rows or more have none as long as all rows before looked constant or like
-        noise.
+        one batch. The noise variance may rise five times as far. In batches of less than 40 rows
+        both limits are smaller in proportion; where a batch has r times as many rows as were
+        learned from so far, and r is above 1, they are r times as large. The first batch has no
+        limit. Later batches of 50 rows or more have none as long as all rows before looked constant
+        or like noise.
 
     min_inducing : int, default=None
         A stream begins with this number of inducing inputs. It takes more, up to ``n_inducing``,
@@ -149,8 +150,9 @@ class StreamingSGPRegressor(MixedOutputs, MixedPredictions, RegressionStream, Sp
         :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
 
     jitter : float, default=1e-8
-        Smallest value added to the diagonal of the inducing inputs' covariance, relative to its
-        mean. It is raised tenfold, with a warning, while the sum is not positive definite.
+        Value added to the diagonal of the inducing inputs' covariance, relative to its mean. Each
+        batch begins with a hundredth of it, which is raised tenfold while the sum is not positive
+        definite, above ``jitter`` with a warning.
 
     warm_start : bool, default=False
         Whether ``fit`` starts from the parameters that the last fit learned.

@@ -102,3 +102,32 @@ def test_more_rows_than_before_may_move_them_further(rng):
     before = log_parameters(model)
     model.partial_fit(X[4:], y[4:])
     assert np.abs(log_parameters(model) - before).max() > 0.2
+
+
+@pytest.mark.parametrize("size", [1, 10])
+def test_few_rows_move_parameters_less(rng, size):
+    """Below 40 rows the trust region is smaller in proportion."""
+    X, y = make_line(rng)
+    model = StreamingSGPRegressor(n_inducing=15, trust_region=0.2, max_iter=50)
+    model.partial_fit(X[:500], y[:500])
+    before = log_parameters(model)
+    rows = slice(500, 500 + size)
+    moved = log_parameters(model.partial_fit(X[rows], 10.0 * np.cos(9.0 * y[rows]))) - before
+    most = 0.2 * size / 40
+    assert np.abs(moved[:-1]).max() <= most + 1e-9
+    assert -most - 1e-9 <= moved[-1] <= 5.0 * most + 1e-9
+    assert np.abs(moved).max() > 0.5 * most
+
+
+# Jitter
+
+
+def test_jitter_is_no_noise_of_functions_that_hardly_bend(rng):
+    """Bands of a parabola of amplitude 100 are not those of 1e-8 of its square."""
+    X = rng.uniform(0.0, 1.0, (600, 1))
+    y = X[:, 0] + 0.1 * X[:, 0] ** 2 + 1e-4 * rng.standard_normal(600)
+    model = taught(StreamingSGPRegressor(n_inducing=15), batches(X, y, 150, 300, 450))
+    mean, std = model.predict(X, return_std=True)
+    assert np.abs(mean - y).max() < 1e-3
+    assert std.max() < 1e-3  # with all of the jitter 2e-3
+    assert model.jitter_ < model.jitter

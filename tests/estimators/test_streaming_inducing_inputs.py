@@ -70,14 +70,19 @@ def test_given_inducing_inputs_are_learned_with_the_first_batch_only(kind, rng):
     assert "and they stay" not in text
 
 
-def test_inducing_inputs_stay_where_the_function_moves(rng):
+def test_inducing_inputs_stay_where_the_function_moves():
     """Where not all can stay, those stay without which the function would be lost."""
-    X = np.sort(rng.uniform(0.0, 20.0, (1600, 1)), axis=0)
-    loud = np.abs(X[:, 0] - 6.0) < 3.0
-    f = np.where(loud, 1.0, 0.03) * np.sin(5.0 * X[:, 0])
-    y = f + 0.01 * rng.standard_normal(1600)
-    model = StreamingSGPRegressor(n_inducing=30)
-    taught(model, batches(X, y, *range(200, 1600, 200)))
-    Z = model.inducing_points_[:, 0]
-    assert np.count_nonzero(np.abs(Z - 6.0) < 3.0) >= 12  # 9 if they were spread evenly
-    assert np.sqrt(np.mean((model.predict(X) - f) ** 2)) < 0.1
+    counts, errors = [], []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X = np.sort(rng.uniform(0.0, 20.0, (1600, 1)), axis=0)
+        loud = np.abs(X[:, 0] - 6.0) < 3.0
+        f = np.where(loud, 1.0, 0.03) * np.sin(5.0 * X[:, 0])
+        y = f + 0.01 * rng.standard_normal(1600)
+        model = StreamingSGPRegressor(n_inducing=30)
+        taught(model, batches(X, y, *range(200, 1600, 200)))
+        counts.append(np.count_nonzero(np.abs(model.inducing_points_[:, 0] - 6.0) < 3.0))
+        errors.append(np.sqrt(np.mean((model.predict(X) - f) ** 2)))
+    assert min(counts) > 9  # so many if they were spread evenly
+    assert np.mean(counts) > 11
+    assert np.median(errors) < 0.1
