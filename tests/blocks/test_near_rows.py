@@ -21,6 +21,7 @@ ANY_BANDS = pytest.mark.filterwarnings("ignore:Intervals of 90 %")
 
 SMOOTH = ConstantKernel() * RBF(3.0)
 ROUGH = ConstantKernel() * Matern(3.0, nu=0.5)
+LARGEST_EXACT = near_rows._LARGEST_EXACT
 
 
 @pytest.fixture(autouse=True)
@@ -206,6 +207,15 @@ def test_no_other_start_is_tried_when_time_is_over(rng, monkeypatch):
         assert all(any(kernel == one for one in kernels) for kernel in tried)
         assert len(tried) >= len(kernels)
         tried.clear()
+
+
+def test_hundreds_of_rows_are_one_group(rng, monkeypatch):
+    """Three outputs of 700 rows took 74 s in many groups (seed 81021 of the hostile campaign)."""
+    monkeypatch.setattr(near_rows, "_LARGEST_EXACT", LARGEST_EXACT)
+    X, y = rough_rows(rng, 700)
+    sample = near_rows.NearRows(problem_of(X, y, kernel=ROUGH, optimizer="auto"))
+    (group,) = sample.groups(None)
+    assert len(group) == 700
 
 
 def test_some_rows_judge_what_others_say_of_many_categories(rng, monkeypatch):
