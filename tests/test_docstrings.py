@@ -61,6 +61,7 @@ GROUPS = {
     "max_steps": LATENT_AS_BATCH,
     "max_time": LATENT_APART,
     "tol": (SVGP, (*ANYTIME, *STREAMS), LATENT),
+    "jitter": ((*SVGP, *ANYTIME, *LATENT), STREAMS),
     "natural_step": LATENT_AS_BATCH,
     "random_state": LATENT_AS_BATCH,
     "verbose": LATENT_AS_BATCH,

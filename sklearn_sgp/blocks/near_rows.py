@@ -36,8 +36,9 @@ from .starts.trials import best_start, task_of
 
 # Numbers are learned from so few rows in one group, the exact process: many groups of 300 rows cost
 # as much. 18 draws of 700 rows from nine tables gain 0.04 nats a row by it (RMSE 3 % less) in a
-# ninth of the time, 14 draws of 1,500 0.007 nats (RMSE 3 % less) in half of it.
-_LARGEST_EXACT = 1536
+# ninth of the time, 14 draws of 1,500 0.007 nats (RMSE 3 % less) in half of it. Where time is
+# limited, so many evaluations have to fit in.
+_LARGEST_EXACT, _EXACT_EVALUATIONS = 1536, 100
 # Where so many numbers are learned of categories, this density is too optimistic, and such a share
 # of the rows judges what the others say. Of 48 draws of 300 to 1,300 rows with 12 to 120 categories
 # none loses more than 0.04 nats a row, 24 gain 0.03 and more, in half of the time. Of 18 draws with
@@ -88,12 +89,14 @@ def learn_from_near_rows(problem, budget):
     n_iter : int
     """
     sample = NearRows(problem)
+    if not sample.has_time(problem.start.parameters, budget):
+        sample.whole = False
     with single_blas_thread(not sample.whole):  # groups are small
         return _best(problem, sample, budget)
 
 
 def _best(problem, sample, budget):
-    learns_noise = sample.is_first and not sample.whole and sample.rows is problem.rows
+    learns_noise = sample.is_first and sample.rows is problem.rows
     starts = default_starts(problem.start)
     if learns_noise:
         starts = [_above_repeats(start, sample.rows) for start in starts]
@@ -108,9 +111,7 @@ def _best(problem, sample, budget):
     else:
         parameters, more = sample.learn(task, parameters, value, budget)
     if sample.rows is not problem.rows and not problem.trace.stopped:
-        sample.rows = problem.rows
-        if not sample.whole:
-            start = _above_repeats(start, problem.rows)
+        sample.rows, start = problem.rows, _above_repeats(start, problem.rows)
         parameters, last = sample.learn_further(task_of(problem, start), parameters, budget)
         more += last
     if not (sample.whole or problem.is_interim or sample.has_labels):
@@ -158,16 +159,34 @@ class NearRows:
 
     def __init__(self, problem):
         self.rng, self.has_labels = problem.rng, problem.rows.of_classes
-        self.whole = len(problem.rows) <= (LARGEST_WHOLE if self.has_labels else _LARGEST_EXACT)
+        self.rows, n_rows = problem.rows, len(problem.rows)
+        self.begins = not (problem.is_interim or self.has_labels)
+        if self.begins and n_rows > LARGEST_WHOLE:
+            self.rows = with_light_tails(problem.rows)
+        # light tails are for the kernel, and what is left to learn then takes other groups to judge
+        is_few = self.has_labels or self.rows is not problem.rows
+        self.whole = n_rows <= (LARGEST_WHOLE if is_few else _LARGEST_EXACT)
         self.held_out = None  # rows to learn from and rows that judge
-        self.is_first = not (problem.is_interim or self.has_labels)
-        self.rows = with_light_tails(problem.rows) if self.is_first else problem.rows
         self.n_groups = max(_LEAST_GROUPS, problem.settings.init_size // GROUP_SIZE)
         self.std = column_mean_std(problem.rows.X, problem.rows.observations)[1]
         self.test_seed = problem.rng.randint(2**31)
         self.seconds_each, self.n_tests, self.n_neighbors = 0.0, None, NEIGHBORS
         self.more_neighbors = NEIGHBORS if self.has_labels else MORE_NEIGHBORS
         self.n_jobs = problem.settings.n_jobs
+
+    @property
+    def is_first(self):
+        """Whether a kernel is chosen by groups of rows."""
+        return self.begins and not self.whole
+
+    def has_time(self, parameters, budget):
+        """Whether the exact process of all rows is affordable, where it is what is learned from."""
+        n_rows = len(self.rows)
+        if not (self.whole and budget.is_limited) or n_rows <= LARGEST_WHOLE:
+            return True
+        some = whole_group(self.rows.select(slice(LARGEST_WHOLE)))
+        seconds = self._seconds_of_group([some], parameters) * (n_rows / LARGEST_WHOLE) ** 3
+        return _EXACT_EVALUATIONS * seconds <= budget.left()
 
     def hold_out(self):
         """Leave rows out that judge, where all would be one group."""
@@ -268,7 +287,7 @@ class NearRows:
         part = rough_part(parameters.expression)
         seconds = _PROBE_SECONDS * budget.left()
         is_given = part is None or "theta" not in start.with_default_bounds
-        if is_given or self.whole or not self.is_first or seconds <= 0:
+        if is_given or not self.is_first or seconds <= 0:
             return None
         limit, (variance, scales), some = time.perf_counter() + seconds, part, copy(self)
         some.n_groups = max(_LEAST_GROUPS, self.n_groups // _PROBE_EVERY)
@@ -305,7 +324,7 @@ class NearRows:
         return (learned, n_iter, after) if after > value else (parameters, n_iter, value)
 
     def learn_further(self, task, parameters, budget):
-        """The noise, then rounds of many rows, of targets that had no tails until then."""
+        """The noise, then rounds, of targets that had no tails until then."""
         n_iter, space = 0, task.space.only("log_noise")
         if space.groups:
             of_noise = replace(task, start=replace(task.start, space=space))
@@ -314,8 +333,6 @@ class NearRows:
             parameters, n_iter = self.ascend(
                 of_noise, groups, parameters, iterations, budget.left(), budget
             )
-        if self.whole:
-            return parameters, n_iter
         parameters, more = self.learn(task, parameters, None, budget, most_misses=1)
         return parameters, n_iter + more
 

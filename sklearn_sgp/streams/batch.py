@@ -217,16 +217,28 @@ def _best_of_rounds(parameters, rows, old, weight_seen, plan):
         radius = plan.trust_region * max(min(1.0, rows.total_weight / _ROWS_TO_MOVE), share)
     space = trusted(plan.start.space, parameters, radius)
     for k in range(_FIRST_ROUNDS if share > 1.0 and plan.learns else 1):
-        Z, kept = parameters.Z, NO_PAIRS
-        if k or old is not None:
-            Z, kept = _chosen(parameters, rows, old, weight_seen, plan)
-        proposal = _settled(parameters.with_values(Z=Z), kept, plan)
-        found, more = _optimized(proposal, rows, old, plan, space)
+        try:
+            found, more = _round(parameters, rows, old, weight_seen, plan, space, k)
+        except np.linalg.LinAlgError:
+            if best is None:
+                raise
+            break  # what the round before has found is valid
         n_iter += more
         if best is None or found[2] > best[2]:
             best = found
+        if plan.trace.stopped:
+            break
         parameters = best[0].parameters
     return _at_first_scales(best, rows, old, weight_seen, plan), n_iter
+
+
+def _round(parameters, rows, old, weight_seen, plan, space, number):
+    """Proposal, posterior and bound, and the number of iterations, with inducing inputs anew."""
+    Z, kept = parameters.Z, NO_PAIRS
+    if number or old is not None:
+        Z, kept = _chosen(parameters, rows, old, weight_seen, plan)
+    proposal = _settled(parameters.with_values(Z=Z), kept, plan)
+    return _optimized(proposal, rows, old, plan, space)
 
 
 def _at_first_scales(found, rows, old, weight_seen, plan):

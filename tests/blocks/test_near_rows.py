@@ -81,22 +81,6 @@ def test_far_targets_do_not_choose_the_kernel(rng, monkeypatch):
     assert_allclose(found, noise.var(), rtol=0.5)
 
 
-def test_far_targets_do_not_choose_the_kernel_of_few_rows(rng):
-    """The exact process of all rows, too, learns its kernel without tails and the noise with them.
-
-    One target in fifty is far out.
-    """
-    X, y = rough_rows(rng, 400)
-    clean = learned(problem_of(X, y, kernel=ROUGH, optimizer="auto"))[1]
-    y[::50] += 40.0 * rng.standard_normal(8)
-    problem = problem_of(X, y, kernel=ROUGH, optimizer="auto")
-    _, parameters, _ = learned(problem)
-    scale = parameters.kernel.sklearn_kernel.k2.length_scale
-    assert_allclose(scale, clean.kernel.sklearn_kernel.k2.length_scale, rtol=0.7)
-    residual = parameters.noise_variance * problem.rows.y_scale[0] ** 2
-    assert residual > 5.0
-
-
 def test_noise_of_each_row_has_its_own_way_with_tails(rng):
     """Later rounds of function and noise learn from the targets as they are, given precisions."""
     X, y = rough_rows(rng)
@@ -218,6 +202,30 @@ def test_hundreds_of_rows_are_one_group(rng, monkeypatch):
     assert len(group) == 700
 
 
+@pytest.mark.parametrize(("n", "most"), [(300, 0.5), (700, 0.05)])
+def test_a_peak_of_few_rows_is_learned_as_it_is(rng, n, most, monkeypatch):
+    """Its targets have tails, but what is learned is in their units."""
+    monkeypatch.setattr(near_rows, "_LARGEST_EXACT", LARGEST_EXACT)
+    x = rng.uniform(0.0, 10.0, 1200)
+    f = 1000.0 * np.exp(-((x - 5.0) ** 2) / 0.02)
+    y = f + rng.standard_normal(1200)
+    model = AnytimeSGPRegressor(n_inducing=50, normalize_y=False).fit(x[:n, None], y[:n])
+    mean, std = model.predict(x[n:, None], return_std=True)
+    assert np.sqrt(np.mean((mean - f[n:]) ** 2)) < most * f.std()  # 1 for a constant
+    assert 0.3 < np.mean(((y[n:] - mean) / std) ** 2) < 3.0
+
+
+def test_hundreds_of_rows_are_many_groups_where_time_is_short(rng, monkeypatch):
+    """The exact process is for those who can wait for a hundred evaluations of it."""
+    monkeypatch.setattr(near_rows, "_LARGEST_EXACT", LARGEST_EXACT)
+    problem = problem_with(rng, ROUGH)
+    sample = near_rows.NearRows(problem)
+    monkeypatch.setattr(sample, "_seconds_of_group", lambda *arguments: 0.01)
+    for seconds, has_time in ((1.0, False), (30.0, True), (np.inf, True)):
+        problem.trace.clock.max_time = seconds
+        assert sample.has_time(problem.start.parameters, Budget(problem.trace.clock)) == has_time
+
+
 def test_some_rows_judge_what_others_say_of_many_categories(rng, monkeypatch):
     """Few rows are one group, of which a quarter is only predicted; of few categories none is."""
     sizes, trial = [], near_rows.NearRows.trial
@@ -251,7 +259,6 @@ def test_few_rows_are_learned_from_whole(rng, monkeypatch):
     )
     X, y = rough_rows(rng, 200)
     learned(problem_of(X, y, kernel=ROUGH, optimizer="auto"))
-    assert 200 <= near_rows._LARGEST_EXACT
     assert sizes == [[200]]
 
 

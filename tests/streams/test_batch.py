@@ -66,6 +66,42 @@ def test_without_learning_parameters_stay(rng, kind):
     assert len(new & old) >= 10
 
 
+def counted_rounds(monkeypatch, failing=()):
+    """A list that gets an entry for each round; those of some numbers fail."""
+    rounds, optimized = [], batch._optimized
+
+    def counted(*arguments):
+        rounds.append(len(rounds))
+        if rounds[-1] in failing:
+            raise np.linalg.LinAlgError("a leading minor is not positive definite")
+        return optimized(*arguments)
+
+    monkeypatch.setattr(batch, "_optimized", counted)
+    return rounds
+
+
+def test_a_batch_of_more_rows_than_before_is_learned_from_twice(rng, monkeypatch):
+    """As the first one is: what was learned so far is no more than a start."""
+    X, y = make_line(rng)
+    order, rounds = rng.permutation(900), counted_rounds(monkeypatch)
+    X, y = X[order], y[order]
+    model = StreamingSGPRegressor(n_inducing=10, max_iter=3)
+    for lo, hi, count in ((0, 60, 2), (60, 200, 2), (200, 260, 1)):
+        model.partial_fit(X[lo:hi], y[lo:hi])
+        assert len(rounds) == count
+        rounds.clear()
+
+
+def test_a_second_round_that_fails_leaves_the_first(rng, monkeypatch):
+    """No warning says that nothing was learned, and the kernel has moved."""
+    X, y = make_line(rng)
+    counted_rounds(monkeypatch, failing=(3,))
+    model = StreamingSGPRegressor(n_inducing=10, max_iter=3).partial_fit(X[:60], y[:60])
+    before = model.kernel_
+    model.partial_fit(X[60:], y[60:])
+    assert model.kernel_ != before
+
+
 @pytest.mark.parametrize("name", ["ascend_lbfgs", "warn_about_jitter"])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 def test_a_batch_that_is_interrupted_changes_nothing(rng, monkeypatch, name, error):
