@@ -13,8 +13,9 @@ from ._quadrature import gaussian_expectations
 _NODES = 160
 _NEGLIGIBLE = 40.0  # exp of minus it is
 _SMALLEST_VARIANCE = 1e-200  # smaller ones change no density, and their logarithm may not exist
-# Predicted rates and variances end here, where squares of rates and sums are finite.
-_LARGEST_LOG_RATE = 300.0
+# Predicted rates and variances end here, where squares of rates and sums are finite, and a standard
+# deviation is positive.
+_LARGEST_LOG_RATE, _SMALLEST_LOG_RATE = 300.0, -600.0
 _LARGEST_LOG_VARIANCE = 700.0
 _LARGEST_DRAWN = 1e15  # larger rates are drawn from a normal distribution
 # Counts from which on densities are by a series, tails by one, and tails normal in log rate.
@@ -106,7 +107,7 @@ class Poisson(Likelihood):
         return np.where(possible, log_p, -np.inf).sum(axis=1)
 
     def moments(self, mean, variance, noise_variance=None):
-        """Mean and variance of y, shape (n, t); finite even if the true ones exceed all floats."""
+        """Mean and variance of y, shape (n, t), positive floats even if the true ones are none."""
         log_rate = self._log_rate(mean, variance)
         rate = np.exp(log_rate)
         return rate, rate + _rate_covariance(variance, 2.0 * log_rate, rate**2)
@@ -123,7 +124,8 @@ class Poisson(Likelihood):
 
     def _log_rate(self, mean, variance):
         """log E[exp(offset + f)]."""
-        return np.minimum(self._offset + mean + 0.5 * variance, _LARGEST_LOG_RATE)
+        log_rate = self._offset + mean + 0.5 * variance
+        return np.clip(log_rate, _SMALLEST_LOG_RATE, _LARGEST_LOG_RATE)
 
     def for_output(self, output):
         """Counts of one output, with its own offset."""

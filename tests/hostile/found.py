@@ -348,4 +348,16 @@ FOUND = [
             points=Table(seed=523, n=1, d=5, y_shift=1.0),
         ),
     ),
+    (
+        94007,
+        "a rate, and its standard deviation, of zero where a huge count had moved the function far",
+        Case(
+            estimator="StreamingSGPRegressor",
+            parameters=(("inducing", "rows"), ("n_inducing", 2), ("likelihood", "Poisson()")),
+            table=Table(seed=607, n=45, targets="one huge count", layout="half precision"),
+            course="batches",
+            later=Table(seed=692, n=2, targets="one huge count", layout="half precision"),
+            points=Table(seed=151, n=3, targets="one huge count", layout="half precision"),
+        ),
+    ),
 ]

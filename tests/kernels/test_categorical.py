@@ -8,8 +8,10 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
 from sklearn_sgp.kernels import Categorical, Columns, compile_kernel
+from sklearn_sgp.kernels._groups import Groups
 from sklearn_sgp.kernels._length_scales import nearness_scales
 from sklearn_sgp.kernels._random_features import sample_features
+from sklearn_sgp.kernels.categories import _node
 from sklearn_sgp.kernels.categories._binding import bound_to
 from sklearn_sgp.kernels.categories._units import units_of
 
@@ -253,3 +255,19 @@ def test_random_features_of_new_categories():
     Phi = features(X)
     assert_allclose(Phi @ Phi.T, KERNEL(X), atol=0.05)
     assert_array_equal(features(X[2:4]), Phi[2:4])
+
+
+def test_large_blocks_are_what_pairs_are(rng, monkeypatch):
+    """As matrices or pair by pair, blocks, triangles and gradients are the same."""
+    node = _node.CategoricalNode(slice(0, 9), slice(9, 27), 2)
+    p, codes = rng.uniform(0.1, 1.0, 27), rng.integers(0, 11, (400, 1)).astype(float)
+    parts = [np.sort(rng.choice(400, size, replace=False)) for size in (120, 90, 5, 1)]
+    triangles, blocks = Groups.triangles(parts), Groups.of(parts, parts[::-1])
+    G, found = rng.standard_normal(triangles.n_values), []
+    for least in (0, np.inf):
+        monkeypatch.setattr(_node, "_LARGE_BLOCK", least)
+        gradient = np.zeros(27)
+        node.triangles_vjp(p, codes, triangles, G, gradient)
+        found.append((*(node.blocks(p, codes, codes, g) for g in (triangles, blocks)), gradient))
+    for one, other in zip(*found, strict=True):
+        assert_allclose(one, other, rtol=1e-12, atol=1e-12)

@@ -53,3 +53,11 @@ def test_predictions_of_counts_are_numbers():
     assert_allclose(Poisson().moments(-780.0, 780.0)[1], 1.0, rtol=1e-12)  # expm1 overflows
     for y in (0.0, 5.0):
         assert not np.isnan(Poisson().log_predictive_density(0 * mean + y, mean, variance)).any()
+
+
+def test_a_rate_is_never_zero():
+    """Nor is the standard deviation, where the function is far below what a float can hold."""
+    mean, variance = Poisson().moments(np.array([[-1e5], [-800.0]]), np.array([[0.0], [1e-3]]))
+    assert (np.sqrt(variance) > 0.0).all()
+    assert (mean > 0.0).all()
+    assert (mean < 1e-200).all()
