@@ -164,8 +164,8 @@ class NearRows:
         if self.begins and n_rows > LARGEST_WHOLE:
             self.rows = with_light_tails(problem.rows)
         # light tails are for the kernel, and what is left to learn then takes other groups to judge
-        is_few = self.has_labels or self.rows is not problem.rows
-        self.whole = n_rows <= (LARGEST_WHOLE if is_few else _LARGEST_EXACT)
+        needs_groups = self.has_labels or self.rows is not problem.rows
+        self.whole = n_rows <= (LARGEST_WHOLE if needs_groups else _LARGEST_EXACT)
         self.held_out = None  # rows to learn from and rows that judge
         self.n_groups = max(_LEAST_GROUPS, problem.settings.init_size // GROUP_SIZE)
         self.std = column_mean_std(problem.rows.X, problem.rows.observations)[1]

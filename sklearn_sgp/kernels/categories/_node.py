@@ -38,7 +38,7 @@ class CategoricalNode(Leaf):
 
     def blocks(self, p, Z, X, groups):
         if _are_large(groups):
-            return self._large_blocks(p, codes_of(Z), codes_of(X), groups)
+            return super().blocks(p, Z, X, groups)
         rows, columns = groups.pairs()
         return self.covariance(p).pairs(codes_of(Z)[rows], codes_of(X)[columns])
 
@@ -46,24 +46,9 @@ class CategoricalNode(Leaf):
         if not len(G):
             return  # sums of no number would be integers
         if _are_large(groups):
-            return self._large_triangles_vjp(p, codes_of(X), groups, G, grad)
+            return super().triangles_vjp(p, X, groups, G, grad)
         codes, (rows, columns) = codes_of(X), groups.pairs()
         self._add(p, grad, *self.covariance(p).pairs_vjp(codes[rows], codes[columns], G))
-
-    def _large_blocks(self, p, left, right, groups):
-        covariance, found = self.covariance(p), np.empty(groups.n_values)
-        for rows, columns, place in groups:
-            block = covariance.block(left[rows], right[columns])
-            found[place] = block[_upper(len(block))] if groups.upper else block.ravel()
-        return found
-
-    def _large_triangles_vjp(self, p, codes, groups, G, grad):
-        covariance = self.covariance(p)
-        for rows, _, place in groups:
-            own = codes[rows]
-            full = np.zeros((len(own), len(own)))
-            full[_upper(len(own))] = G[place]
-            self._add(p, grad, *covariance.block_vjp(own, own, full))
 
     def diag(self, p, X):
         return self.covariance(p).diag(codes_of(X))
@@ -81,11 +66,6 @@ class CategoricalNode(Leaf):
 
 def _are_large(groups):
     return groups.n_values >= _LARGE_BLOCK * len(groups)
-
-
-def _upper(n):
-    """Where a matrix has its upper triangle."""
-    return ~np.tri(n, k=-1, dtype=bool)
 
 
 def category_leaves(expression):
