@@ -113,9 +113,14 @@ def with_larger_variance(expression, theta, factor):
     -------
     theta : ndarray of shape (n_theta,)
     """
-    moved = np.zeros(len(expression.values), dtype=bool)
-    moved[_constants(expression.node, set(np.flatnonzero(expression.free)))] = True
-    return theta + np.log(factor) * moved[expression.free]
+    return theta + np.log(factor) * variance_mask(expression)
+
+
+def variance_mask(expression):
+    """Which free log parameters are variances of terms, bools of shape (n_theta,)."""
+    mask = np.zeros(len(expression.values), dtype=bool)
+    mask[_constants(expression.node, set(np.flatnonzero(expression.free)))] = True
+    return mask[expression.free]
 
 
 def _constants(node, free):

@@ -21,6 +21,7 @@ from .inducing import NO_PAIRS, StreamInducing, identity_pairs, restrict
 from .mixed_bound import MixedOnlineBound
 from .old_posterior import OldPosterior
 from .online_bound import ConjugateOnlineBound, SiteOnlineBound
+from .search_space import plausible, trusted
 
 # The first batch to learn from is learned from twice, as its inducing inputs are first chosen by a
 # kernel that is only a guess; nothing holds its parameters near where they start. So is one with
@@ -37,10 +38,6 @@ _ROWS_TO_MOVE = 40.0
 # jitter asked for, 1e-8 of its square, would then count as noise of 1e-4, and bands be 2 to 7 times
 # too wide. The ladder begins at such a share of it.
 _JITTER_SHARE = 1e-2
-# Noise may rise by so many times as much: else rows that the inducing inputs cannot explain are
-# believed, batch after batch (of 180 random streams 7 ended with bands half as wide as the errors
-# or less, now 2; on terrain the RMSE fell from 36 m to 29).
-_NOISE_RISE = 5.0
 # Least power of the old posterior's factor. With 0 what is known of an old inducing value counts in
 # full even where the new ones do not determine it, and a posterior that has to drop some
 # contradicts itself: on a noise-free series with 100 inducing inputs and room for 150 the RMSE went
@@ -215,7 +212,7 @@ def _best_of_rounds(parameters, rows, old, weight_seen, plan):
         # parameters that rest on fewer rows than now come are no more than a start
         share = rows.total_weight / plan.weight_learned
         radius = plan.trust_region * max(min(1.0, rows.total_weight / _ROWS_TO_MOVE), share)
-    space = trusted(plan.start.space, parameters, radius)
+    space = trusted(plausible(plan.start, parameters, rows), parameters, radius)
     for k in range(_FIRST_ROUNDS if share > 1.0 and plan.learns else 1):
         try:
             found, more = _round(parameters, rows, old, weight_seen, plan, space, k)
@@ -350,37 +347,3 @@ def _by_adam(bound, space, proposal, plan):
         if plan.trace.add(value, lambda: proposal.parameters) or plan.trace.clock.left() < 0:
             break
     return parameters, settings.max_iter
-
-
-def trusted(space, parameters, radius):
-    """The space with log parameters bound to within ``radius`` of where they are.
-
-    Weights of latent functions are within ``radius`` times the length of their output's weights.
-
-    Parameters
-    ----------
-    space : ParameterSpace
-    parameters : Parameters
-    radius : float
-        `_NOISE_RISE` times that for noise that rises.
-
-    Returns
-    -------
-    space : ParameterSpace
-    """
-    if np.isinf(radius):
-        return space
-    for group in space.groups:
-        if group.name == "mixing":  # as logarithms of the outputs' amplitudes
-            W = parameters.mixing
-            away = radius * np.linalg.norm(W, axis=1, keepdims=True) * np.ones_like(W)
-            ends = np.stack([W - away, W + away], axis=-1).reshape(-1, 2)
-            space = space.with_group("mixing", bounds=ends)
-        if group.bounds is None:
-            continue
-        rise = _NOISE_RISE if group.name == "log_noise" else 1.0
-        value = np.atleast_1d(parameters.values[group.name])
-        ends = np.column_stack([value - radius, value + rise * radius])
-        lower, upper = np.reshape(group.bounds, (-1, 2)).T[..., None]
-        space = space.with_group(group.name, bounds=np.clip(ends, lower, upper))
-    return space

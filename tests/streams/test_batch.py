@@ -1,43 +1,14 @@
-"""What one batch may do: how far parameters go, what is held, when there is a signal."""
+"""What one batch may do: what is held, how often it is learned from, when there is a signal."""
 
 import numpy as np
 import pytest
-from dense import make_space
 from failures import assert_unchanged, interrupt, state_of
-from numpy.testing import assert_allclose, assert_array_equal
-from stream_helpers import batches, fixed, make_line, parameters_of, rows_of, taught
+from numpy.testing import assert_array_equal
+from stream_helpers import batches, fixed, make_line, taught
 
 from sklearn_sgp import StreamingSGPClassifier, StreamingSGPRegressor
 from sklearn_sgp.streams import batch
-from sklearn_sgp.streams.batch import sees_signal, trusted
-
-PARAMETERS = parameters_of(rows_of(4).X)
-
-
-@pytest.mark.parametrize("radius", [0.1, 1.0])
-def test_parameters_are_held_near_where_they_are(radius):
-    """Logarithms may go a radius to each side, the noise five times as far upwards, Z anywhere."""
-    space = trusted(make_space(3, np.ones(2)), PARAMETERS, radius)
-    theta, noise = PARAMETERS.theta, PARAMETERS.log_noise
-    ends = np.column_stack([theta - radius, theta + radius])
-    assert_allclose(space.group("theta").bounds, ends)
-    assert_allclose(space.group("log_noise").bounds, [[noise - radius, noise + 5.0 * radius]])
-    assert space.group("Z").bounds is None
-
-
-def test_a_trust_region_never_widens_bounds():
-    """What the user allows ends the region, and no radius at all leaves the space as it was."""
-    space = make_space(3, bound=0.5)
-    assert trusted(space, PARAMETERS, np.inf) is space
-    held = trusted(space, PARAMETERS, 1.0).group("theta").bounds
-    assert (np.abs(held) <= 0.5).all()
-    assert (held[:, 0] <= held[:, 1]).all()
-
-
-def test_a_fixed_group_stays_fixed():
-    """A group that is not learned is not among those of the region."""
-    space = trusted(make_space(3, noise=False), PARAMETERS, 0.3)
-    assert not space.learns("log_noise")
+from sklearn_sgp.streams.batch import sees_signal
 
 
 @pytest.mark.parametrize("size", [0.0, 2.0])
