@@ -4,10 +4,13 @@ Parameter validation is private in scikit-learn, though the same from 1.6 to 1.9
 with 1.9, as an experiment: what changes there is changed here and nowhere else.
 """
 
+from functools import wraps
+
 import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import check_array as _check_array
 from sklearn.utils.validation import validate_data as _validate_data
 
 try:
@@ -26,7 +29,7 @@ except ImportError:  # scikit-learn < 1.9
         def call_on_fit_task_end(self, **kwargs):
             return False
 
-    class CallbackSupportMixin:
+    class CallbackSupportMixin:  # type: ignore[no-redef]
         """Stands in for the mixin of scikit-learn 1.9: no `set_callbacks`, so no callbacks."""
 
         def _init_callback_context(self, **kwargs):
@@ -40,16 +43,31 @@ __all__ = [
     "Interval",
     "StrOptions",
     "_fit_context",
+    "check_array",
     "check_sample_weight",
     "validate_data",
 ]
 
 
+def _without_warning(check):
+    """The check, silent about the sum of infinities of both signs, which it refuses anyway."""
+
+    @wraps(check)
+    def silent(*args, **kwargs):
+        with np.errstate(invalid="ignore"):
+            return check(*args, **kwargs)
+
+    return silent
+
+
+check_array = _without_warning(_check_array)
+
+
+@_without_warning
 def validate_data(*args, **kwargs):
-    """As scikit-learn's, but NaN among labels is named, and infinities raise no warning besides."""
+    """As scikit-learn's, but NaN among labels is named."""
     try:
-        with np.errstate(invalid="ignore"):  # of the sum of infinities of both signs
-            return _validate_data(*args, **kwargs)
+        return _validate_data(*args, **kwargs)
     except ValueError as error:
         if str(error) != "Input contains NaN":
             raise
@@ -58,6 +76,7 @@ def validate_data(*args, **kwargs):
         ) from error
 
 
+@_without_warning
 def check_sample_weight(sample_weight, X, *, dtype=None):
     """Validate sample weights: non-negative, and not all zero.
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils import check_array
 
+from .._compat import check_array
 from ..data.checks import check_size
 from ..data.rows import drop_zero_weight, make_rows
 from ..data.targets import target_columns

@@ -1,8 +1,8 @@
 """Where inducing inputs start."""
 
 import numpy as np
-from sklearn.utils import check_array
 
+from .._compat import check_array
 from ..kernels.categories._units import units_of
 from .clusters import kmeans, nearest
 from .rows import each_weight, random_index

@@ -1,9 +1,10 @@
 """What a regressor predicts, in units of y."""
 
 import numpy as np
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from .._compat import check_array
 from .._linalg import NotPositiveDefiniteError, cholesky
 from ..collections.lazy import lazily, of_quantiles, of_rows, of_targets, of_targets_twice
 from ..gp.chunks import in_chunks

@@ -1,8 +1,8 @@
 """What is predicted of scaled, perhaps warped targets, in units of y."""
 
 import numpy as np
-from sklearn.utils import check_array
 
+from .._compat import check_array
 from ..gp.chunks import in_chunks
 from .warped import warped_covariance, warped_mean_variance
 

@@ -11,6 +11,9 @@ from .ceiling import largest_log_noise
 from .log_noise import with_squares
 from .spread import Spread
 
+# A wide prior of the log noise, where nothing is known of it, expects more than floats can hold.
+_LARGEST_LOG_PRECISION = 300.0
+
 
 def squared_errors(rows, mean, variance, noise_variance):
     """What is expected of (y - f)^2 in units of the noise variance, (n, t)."""
@@ -37,7 +40,7 @@ class LogNoiseMoments(NamedTuple):
     @property
     def precision(self):
         """E exp(-g), shape (n, k)."""
-        return np.exp(0.5 * self.variance - self.mean)
+        return np.exp(np.minimum(0.5 * self.variance - self.mean, _LARGEST_LOG_PRECISION))
 
     def below(self, level):
         """The moments where no expected noise is larger than the exponential of a level."""

@@ -74,6 +74,13 @@ def ready(name, method):
     return model, call
 
 
+def with_infinities(array):
+    """The array with infinities of both signs, whose sum is not a number."""
+    array = array.copy()
+    array.flat[[0, -1]] = np.inf, -np.inf
+    return array
+
+
 def assert_useful(model, points=X):
     """All that the model says of ordinary inputs is finite."""
     if hasattr(model, "predict_proba"):
@@ -90,6 +97,7 @@ def assert_useful(model, points=X):
 REFUSED = {  # spoils (X, y, weight), and what the message says
     "NaN in X": (lambda X, y, w: (with_entry(X, np.nan), y, w), "X contains NaN"),
     "infinity in X": (lambda X, y, w: (with_entry(X, -np.inf), y, w), "X contains infinity"),
+    "both infinities in X": (lambda X, y, w: (with_infinities(X), y, w), "X contains infinity"),
     "None in X": (lambda X, y, w: (with_entry(X.astype(object), None), y, w), "X contains NaN"),
     "no rows": (lambda X, y, w: (X[:0], y[:0], None), "0 sample.*minimum of 1"),
     "no columns": (lambda X, y, w: (X[:, :0], y, w), "0 feature.*minimum of 1"),
@@ -111,6 +119,7 @@ REFUSED = {  # spoils (X, y, weight), and what the message says
     "negative weight": (lambda X, y, w: (X, y, with_entry(w, -1.0)), "Negative values.*weight"),
     "NaN weight": (lambda X, y, w: (X, y, with_entry(w, np.nan)), "weight contains NaN"),
     "infinite weight": (lambda X, y, w: (X, y, with_entry(w, np.inf)), "weight contains infinity"),
+    "both infinities as weights": (lambda X, y, w: (X, y, with_infinities(w)), "infinity|Negative"),
     "weights whose squares overflow": (lambda X, y, w: (X, y, 1e300 * w), "weight must.*1e\\+300"),
     "short weights": (lambda X, y, w: (X, y, w[:-1]), "(?i)sample.weight.*40"),
     "weights of two axes": (lambda X, y, w: (X, y, np.ones((N, 2))), "(?i)sample.weight.*1D"),

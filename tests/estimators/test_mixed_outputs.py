@@ -124,6 +124,14 @@ def test_functions_are_drawn(data, model):
     assert_allclose(pathwise.std(axis=2), model.predict_std(X), rtol=0.1)
 
 
+def test_infinities_of_both_signs_are_named(data):
+    """They have no sum, which is no reason for a warning besides the error."""
+    X, y = data[0], data[2].copy()
+    y[:2, 0] = np.inf, -np.inf
+    with pytest.raises(ValueError, match="y contains infinity"):
+        SVGPRegressor(n_latent=2).fit(X, y)
+
+
 def test_log_density_is_joint_over_what_was_observed(data, model):
     """The density of a row is that of the normal distribution of its observed outputs."""
     X, y, _ = data
@@ -138,6 +146,17 @@ def test_log_density_is_joint_over_what_was_observed(data, model):
         own = cov[n, n][np.ix_(seen, seen)]
         expected = multivariate_normal(mean[n, seen], own).logpdf(y[n, seen])
         assert_allclose(log_p, expected, rtol=1e-8)
+
+
+def test_log_density_where_no_number_holds_function_and_noise():
+    """Of two outputs with one function 1e20 times as large as the noise: what rounding leaves."""
+    away, covariance = np.ones((1, 2)), 1e20 * np.ones((1, 2, 2))
+    log_p = mixed._log_normal(away, covariance, np.ones(2))
+    # the difference of the outputs is 0, its variance what rounding hides of the sum's
+    variances = 1e20 * np.array([2.0, mixed._ROUNDING])
+    assert_allclose(log_p, -0.5 * (1e-20 + np.log(2.0 * np.pi * variances).sum()))
+    alone = mixed._log_normal(away[:, :1], covariance[:, :1, :1], np.ones(1))
+    assert_allclose(alone, -0.5 * (1e-20 + np.log(2.0 * np.pi * 1e20)))
 
 
 def test_one_output_is_the_plain_model():

@@ -360,4 +360,64 @@ FOUND = [
             points=Table(seed=151, n=3, targets="one huge count", layout="half precision"),
         ),
     ),
+    (
+        97008,
+        "RuntimeWarning: the expected precision where nothing is known of the log noise",
+        Case(
+            estimator="StreamingSGPRegressor",
+            parameters=(("likelihood", "auto"),),
+            table=Table(
+                seed=124,
+                n=3,
+                d=3,
+                targets="an outlier",
+                y_shift=1e8,
+                n_outputs=2,
+                weights="some zero",
+            ),
+            course="batches",
+            later=Table(
+                seed=998, n=5, d=3, x_scale=1e-100, y_shift=1e8, n_outputs=2, weights="some zero"
+            ),
+            points=Table(
+                seed=915,
+                n=45,
+                d=3,
+                x_scale=1e-100,
+                targets="an outlier",
+                y_shift=1e8,
+                n_outputs=2,
+                weights="some zero",
+            ),
+        ),
+    ),
+    (
+        98038,
+        "RuntimeWarning: the sum of infinities of both signs among mixed outputs (98045, too)",
+        Case(
+            parameters=(("n_latent", 2),),
+            table=Table(
+                n=20,
+                d=3,
+                targets="noise",
+                y_scale=1e150,
+                n_outputs=3,
+                y_layout="single precision",
+            ),
+            points=Table(n=5, d=3, targets="noise", n_outputs=3),
+        ),
+    ),
+    (
+        98038,
+        "LinAlgError: the covariance of outputs whose shared functions are far above the noise",
+        Case(
+            parameters=(("kernel", "cubic"), ("n_latent", 1)),
+            table=Table(
+                seed=98, n=20, inputs="far clusters", x_shift=-1000.0, n_outputs=2, weights="huge"
+            ),
+            points=Table(
+                seed=53, n=60, inputs="far clusters", x_shift=-1000.0, n_outputs=2, weights="huge"
+            ),
+        ),
+    ),
 ]

@@ -77,3 +77,9 @@ def test_noise_far_from_all_rows_is_no_larger_than_rows_bear_out(model):
     largest = np.exp(0.5 * fitted._result.row_noise.ceiling)
     unspread = np.sqrt(fitted.noise_variance_) * largest
     assert (far <= unspread * 10.0).all() and np.isfinite(far).all()
+
+
+def test_where_nothing_is_known_the_expected_precision_is_a_number():
+    """A wide prior of the log noise expects e^750 and more."""
+    moments = LogNoiseMoments(np.array([[0.0], [1.0]]), np.array([[1500.0], [3.0]]))
+    assert_allclose(np.log(moments.precision), [[300.0], [0.5]])

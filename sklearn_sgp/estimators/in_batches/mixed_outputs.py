@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
-from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length
 
+from ..._compat import check_array
 from ..._warnings import warn_caller
 from ...data.checks import check_scaled
 from ...data.rows import drop_zero_weight

@@ -4,9 +4,10 @@ from numbers import Integral
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from ..._compat import check_array
 from ..._parallel import one_blas_thread_each
 from ...data.checks import check_size, check_variance
 from ...gp.chunks import in_chunks

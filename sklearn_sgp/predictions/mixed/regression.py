@@ -1,15 +1,18 @@
 """What a regressor predicts of outputs that mix latent functions: jointly over outputs."""
 
 import numpy as np
-from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length
 
+from ..._compat import check_array
 from ...gp.chunks import in_chunks
 from ...gp.pathwise import draw_mixed_functions
 from ..regression import joint_root
 
 # Numbers in the covariances between outputs that are held at a time.
 _COVARIANCES = 1 << 21
+# Of correlations. Functions that outputs share may be so much larger than their noise that no
+# number holds both.
+_ROUNDING = 1e-15
 
 
 class MixedPredictions:
@@ -128,8 +131,11 @@ def _log_normal(residual, covariance, scale):
         if not len(places):
             continue  # nothing was observed, with density 1
         some = covariance[np.ix_(rows, places, places)]
-        away = residual[np.ix_(rows, places)]
-        square = np.einsum("np,np->n", away, np.linalg.solve(some, away[..., None])[..., 0])
-        log_det = np.linalg.slogdet(some)[1] + 2.0 * np.log(scale[places]).sum()
+        std = np.sqrt(np.diagonal(some, axis1=1, axis2=2))
+        variance, axes = np.linalg.eigh(some / (std[:, :, None] * std[:, None, :]))
+        variance = np.maximum(variance, _ROUNDING)
+        along = np.einsum("npk,np->nk", axes, residual[np.ix_(rows, places)] / std)
+        square = (along**2 / variance).sum(axis=1)
+        log_det = np.log(variance).sum(axis=1) + 2.0 * np.log(std * scale[places]).sum(axis=1)
         log_p[rows] = -0.5 * (square + log_det + len(places) * np.log(2.0 * np.pi))
     return log_p
