@@ -29,7 +29,7 @@ except ImportError:  # scikit-learn < 1.9
         def call_on_fit_task_end(self, **kwargs):
             return False
 
-    class CallbackSupportMixin:  # type: ignore[no-redef]
+    class CallbackSupportMixin:
         """Stands in for the mixin of scikit-learn 1.9: no `set_callbacks`, so no callbacks."""
 
         def _init_callback_context(self, **kwargs):

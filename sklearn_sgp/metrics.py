@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import erf
 from sklearn.pipeline import Pipeline
-
-from ._compat import check_array
+from sklearn.utils import check_array
 
 __all__ = [
     "continuous_ranked_probability_score",

@@ -4,9 +4,8 @@ from typing import Self
 
 import numpy as np
 from scipy.stats import norm
-from sklearn.utils import check_consistent_length
+from sklearn.utils import check_array, check_consistent_length
 
-from .._compat import check_array
 from ..metrics import interval_coverage
 from ._common import checked_names, drawing_axes, fitted_step, pyplot
 

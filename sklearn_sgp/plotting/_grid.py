@@ -6,10 +6,9 @@ from contextlib import contextmanager
 import numpy as np
 from scipy.special import ndtri
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_consistent_length
 
-from .._compat import check_array
 from ..metrics import final_step
 
 

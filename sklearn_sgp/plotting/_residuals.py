@@ -3,9 +3,8 @@
 from typing import Self
 
 import numpy as np
-from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils import check_array, check_consistent_length, check_random_state
 
-from .._compat import check_array
 from ._common import checked_names, drawing_axes, fitted_step, pyplot
 
 MAX_PANELS = 9  # of a new figure
