@@ -34,8 +34,8 @@ _SIGNAL = 20.0
 # the noise of 3 rows says nothing of that of 1,000 before. With 200, batches of ten rows of ten
 # tables learn too late (0.15 nats a row worse than with 40, which is 0.09 better than no limit).
 _ROWS_TO_MOVE = 40.0
-# Functions that hardly bend have an amplitude of up to 100 standard deviations of the targets. The
-# jitter asked for, 1e-8 of its square, would then count as noise of 1e-4, and bands be 2 to 7 times
+# Functions that hardly bend have an amplitude of many standard deviations of the targets. With 100
+# the jitter asked for, 1e-8 of its square, would count as noise of 1e-4, and bands be 2 to 7 times
 # too wide. The ladder begins at such a share of it.
 _JITTER_SHARE = 1e-2
 # Least power of the old posterior's factor. With 0 what is known of an old inducing value counts in

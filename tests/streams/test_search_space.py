@@ -39,11 +39,12 @@ def test_a_fixed_group_stays_fixed():
     assert not space.learns("log_noise")
 
 
-def largest_variance(targets, kernel=None, learned=0.0):
+def largest_variance(targets, kernel=None, learned=0.0, **options):
     """Upper bound of a stream's amplitude squared, for a batch with these scaled targets."""
     X = np.linspace(0.0, 1.0, 40)[:, None]
-    stream = StreamingSGPRegressor(kernel, n_inducing=5, max_iter=1, normalize_y=(0.0, 1.0))
-    stream.partial_fit(X, np.sin(9.0 * X[:, 0]))
+    options = {"n_inducing": 5, "max_iter": 1, "normalize_y": (0.0, 1.0), **options}
+    stream = StreamingSGPRegressor(kernel, **options)
+    stream.partial_fit(X, np.round(3.0 + np.sin(9.0 * X[:, 0])))
     rows = stream._later_rows(X, np.broadcast_to(targets, 40), None)
     parameters = stream._result.parameters
     theta = np.maximum(parameters.theta, [learned, -np.inf])
@@ -63,6 +64,12 @@ def test_bounds_that_a_user_gives_stay():
     """A kernel that was given has the bounds that it was given with."""
     kernel = ConstantKernel(1.0, (1e-3, 1e6)) * RBF(1.0)
     assert_allclose(largest_variance(0.1, kernel), 1e6)
+
+
+def test_other_units_have_no_such_bound():
+    """Logarithms of rates, and functions whose size is that of their mixing weights."""
+    assert_allclose(largest_variance(1.0, likelihood="poisson"), 1e4)
+    assert_allclose(largest_variance(0.1, n_latent=1), 1e4)
 
 
 @pytest.mark.parametrize("seed", [1210, 1862])
