@@ -236,7 +236,8 @@ def numbers_of(table):
             y = table.y_shift + table.y_scale * y
     weights = WEIGHTS[table.weights]
     weights = weights if weights is None else weights(rng, table.n)
-    X = table.x_shift + table.x_scale * X
+    with np.errstate(over="ignore"):  # infinities are numbers to be refused, too
+        X = table.x_shift + table.x_scale * X
     if table.n_outputs > 1:  # of an estimator that refuses them it is a test, too
         y = MISSING[table.missing](rng, y)
     elif table.missing != "nothing":
