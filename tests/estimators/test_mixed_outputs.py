@@ -445,6 +445,8 @@ def test_a_kernel_for_each_latent_function(two_scales):
     assert_array_equal(again.predict(X), model.predict(X))
     with pytest.raises(ValueError, match="theta must be None with n_latent"):
         model.log_marginal_likelihood([0.0, 0.0], X=X, y=y)
+    with pytest.raises(ValueError, match="theta must be None with n_latent"):
+        model.log_marginal_likelihood([0.0, 0.0])  # rows would not help
     assert model.log_marginal_likelihood() == model.objective_
 
 

@@ -420,4 +420,14 @@ FOUND = [
             ),
         ),
     ),
+    (
+        105037,
+        "AttributeError of the campaign's own: one theta of a kernel for each shared function",
+        Case(
+            "SVGPRegressor",
+            parameters=(("kernel", "a kernel for each"), ("n_latent", 2)),
+            table=Table(n=20, d=3, n_outputs=2),
+            points=Table(n=5, d=3, n_outputs=2),
+        ),
+    ),
 ]

@@ -113,13 +113,14 @@ class MixedPredictions:
         normal = rng.standard_normal((n * t, n_samples))
         return mean[:, :, None] + (root @ normal).reshape(n, t, n_samples)
 
-    def _parameters_at(self, theta):
-        if self._is_mixed:
+    def _check_arguments(self, theta, eval_gradient, X, y):
+        if self._is_mixed and theta is not None:
             raise ValueError(
                 "theta must be None with n_latent, as the objective at other parameters is not "
-                "there for mixed outputs. Without theta the objective of the fit is returned."
+                f"there for mixed outputs. Got {theta!r}. Without theta, the objective of the fit "
+                "is returned."
             )
-        return super()._parameters_at(theta)
+        super()._check_arguments(theta, eval_gradient, X, y)
 
 
 def _log_normal(residual, covariance, scale):
