@@ -320,7 +320,14 @@ def neg_crps_scorer(estimator: Any, X: ArrayLike, y: ArrayLike) -> float:
     -0.2337
     """
     model, inputs = final_step(estimator, X)
-    mean, std = model.predict(inputs, return_std=True)
+    try:
+        mean, std = model.predict(inputs, return_std=True)
+    except TypeError as error:
+        raise TypeError(
+            "neg_crps_scorer needs a regressor whose predict takes return_std, or a fitted "
+            f"pipeline or search that ends in one. Got {estimator!r}: {error}. log_density_scorer "
+            "takes classifiers, too."
+        ) from error
     return -continuous_ranked_probability_score(y, mean, std)
 
 

@@ -296,3 +296,25 @@ def test_log_density_scorer_says_what_it_needs(data):
     for model in (LinearRegression(), TransformedTargetRegressor(GaussianStub())):
         with pytest.raises(TypeError, match=rf"needs .* log_density .* Got {type(model).__name__}"):
             log_density_scorer(model.fit(X, y), X, y)
+
+
+def test_crps_scorer_says_what_it_needs(data):
+    """An estimator without standard deviations raises a TypeError that names it."""
+    X, y = data
+    with pytest.raises(TypeError, match=r"needs .* return_std.* Got LinearRegression"):
+        neg_crps_scorer(LinearRegression().fit(X, y), X, y)
+
+
+def test_crps_scorer_takes_what_passes_arguments_on(data):
+    """An estimator that hands all arguments of predict to another is asked for return_std."""
+
+    class Wrapper:
+        def __init__(self, model):
+            self.model = model
+
+        def predict(self, X, **options):
+            return self.model.predict(X, **options)
+
+    X, y = data
+    model = GaussianStub(slope=0.3, std=2.0).fit(X, y)
+    assert neg_crps_scorer(Wrapper(model), X, y) == neg_crps_scorer(model, X, y)

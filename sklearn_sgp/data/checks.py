@@ -1,5 +1,7 @@
 """Checks of numbers and of labels that several packages need."""
 
+from numbers import Integral
+
 import numpy as np
 
 # Squares of larger numbers, over noise variances and times weights, can overflow.
@@ -38,9 +40,21 @@ def check_scaled(targets, y):
     if largest > FARTHEST:
         raise ValueError(
             f"y must hold numbers of at most {FARTHEST:g} in size, as scaled by normalize_y, or by "
-            f"mean and standard deviation of the first rows. Got {largest:g}: use another unit, or "
-            "fit all rows with normalize_y=True."
+            f"mean and standard deviation of the first rows. Got {largest:g}: leave rows of such "
+            "targets out, use another unit, or fit all rows with normalize_y=True."
         )
+
+
+def check_count(name, value):
+    """Refuse what is no whole number, and negative ones.
+
+    Parameters
+    ----------
+    name : str
+    value : object
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
+        raise ValueError(f"The '{name}' parameter must be an int of at least 0. Got {value!r}.")
 
 
 def is_missing(value):

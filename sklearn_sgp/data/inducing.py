@@ -138,7 +138,7 @@ def given_inducing(inducing, n_columns):
     try:
         Z = check_array(inducing, dtype=np.float64, order="C", copy=True)
         got = None if Z.shape[1] == n_columns else f"shape {Z.shape}"
-    except ValueError as error:
+    except (TypeError, ValueError) as error:  # TypeError: of a dict, or of a set
         got = f"{type(inducing).__name__}: {error}"
     if got is not None:
         raise ValueError(

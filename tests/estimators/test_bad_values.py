@@ -145,8 +145,11 @@ def test_words_are_refused(toy, bad, dtype):
     """Words in X or y raise ValueError with the word."""
     data = dict(zip(("X", "y"), toy, strict=True))
     data[bad] = np.full(data[bad].shape, "word", dtype=dtype)
-    with pytest.raises(ValueError, match="word"):
+    with pytest.raises(ValueError, match="word") as caught:
         quick().fit(**data)
+    assert ("categorical_features" in str(caught.value)) == (bad == "X")
+    with pytest.raises(ValueError, match=r"^could not convert string to float: 'word'"):
+        quick().fit(toy[0].astype(object), np.full(60, "word", dtype=object))
 
 
 def test_complex_and_sparse_are_refused(toy):

@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 from varying_noise import X_TEST, data, made
 
@@ -267,7 +268,8 @@ def test_a_later_batch_moves_the_factor():
     before = fitted._spread.at(at, 1)
     rng = np.random.default_rng(1)
     more = rng.uniform(2.0, 3.0, (200, 1))
-    fitted.partial_fit(more, 2.0 * rng.standard_normal(200))
+    with pytest.warns(ConvergenceWarning, match="4 predicted standard deviations"):
+        fitted.partial_fit(more, 2.0 * rng.standard_normal(200))
     assert fitted._spread.at(at, 1) > 1.5 * before
 
 

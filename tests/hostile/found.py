@@ -430,4 +430,15 @@ FOUND = [
             points=Table(n=5, d=3, n_outputs=2),
         ),
     ),
+    (
+        107045,
+        "1e300 as a target of weight zero was taken by a stream's first batch without a word",
+        Case(
+            estimator="StreamingSGPRegressor",
+            table=Table(
+                seed=266, n=8, d=3, weights="all zero but one", spoilt="a huge number in y"
+            ),
+            course="batch",
+        ),
+    ),
 ]

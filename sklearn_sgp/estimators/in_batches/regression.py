@@ -82,6 +82,10 @@ class RegressionBatches:
         A category that comes later gets its share of the inducing inputs. Where there are
         ``n_inducing`` already, those that the others predict best go.
 
+        Where kernel or noise were learned, a warning tells of a batch most of whose rows lie more
+        than four predicted standard deviations from their predictions. The second batch is looked
+        at for that, and others as often as the number of rows doubles.
+
         If later rows come from other places, as in a time series, `StreamingSGPRegressor` is
         better, as its inducing inputs follow the rows. Here too few inducing inputs lie near such
         rows, and errors exceed the predicted noise.

@@ -106,6 +106,7 @@ class BlockLearning:
         rows, noise = self._with_precisions(labelled)
         rng = check_random_state(self.random_state)
         found = solver.add_rows(before, rows, self._settings(), rng)
+        self._warn_if_surprising(labelled)
         if noise is not None:  # the constant of the rows before is in the evidence already
             found = found.with_noise(noise, noise.constant - before.result.row_noise.constant)
         targets = self._targets.joined(self._targets.columns(y), weight)
@@ -166,7 +167,7 @@ class BlockLearning:
             return ChainChoice(self.markov_order)
         if model == "vif":
             size = max(_LEAST_GROUP, self.n_neighbors // 2)
-            return NeighboursChoice(self.n_neighbors, size, self.n_jobs)
+            return NeighboursChoice(int(self.n_neighbors), size, self.n_jobs)
         return None
 
     def _fitted_attributes(self, found, targets, weight):

@@ -52,6 +52,10 @@ class RegressionBlocks(BlockLearning):
         A block that becomes larger than 1.5 times ``block_size`` is split, a new label of a
         clusterer begins a new block, and rows of "lma" and "vif" form new groups.
 
+        Where kernel or noise were learned, a warning tells of a batch most of whose rows lie more
+        than four predicted standard deviations from their predictions. The second batch is looked
+        at for that, and others as often as the number of rows doubles.
+
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)

@@ -55,7 +55,15 @@ class InputValidation:
         waits = codes is not None and codes.can_wait(X)
         if codes is not None and not waits:
             X = codes.transform(X)
-        X = validate(X)
+        try:
+            X = validate(X)
+        except ValueError as error:
+            if "could not convert string" not in str(error) or not _holds_strings(X):
+                raise
+            raise ValueError(
+                f"X must hold numbers but in columns of categories. Got a string: {error}. Name "
+                "such columns in categorical_features, or encode them."
+            ) from error
         check_size("X", X)
         X = codes.transform(X) if waits else X
         if not reset and hasattr(self, "_result"):
@@ -91,3 +99,12 @@ class InputValidation:
         names, codes = getattr(self, "feature_names_in_", None), self._category_codes
         coded = () if codes is None else (codes.columns, codes.first_keys)
         return InputColumns(None if names is None else tuple(names), *coded)
+
+
+def _holds_strings(X):
+    """Whether X cannot be made an array of numbers; else the string is a target."""
+    try:
+        np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        return True
+    return False

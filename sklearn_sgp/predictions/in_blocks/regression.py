@@ -181,8 +181,8 @@ class BlockPredictions(BlockMarginalLikelihood, LatentFunctionsInBlocks):
         Raises
         ------
         ValueError
-            If ``method`` is unknown, or if it is "pathwise" and the model is SoR, FIC or PIC or the
-            kernel has no spectral density.
+            If ``n_samples`` is negative or no int, if ``method`` is unknown, or if it is
+            "pathwise" and the model is SoR, FIC or PIC or the kernel has no spectral density.
         """
         return self._sample_y(X, n_samples, random_state, method, blocks)
 
@@ -205,7 +205,8 @@ class BlockPredictions(BlockMarginalLikelihood, LatentFunctionsInBlocks):
         Raises
         ------
         ValueError
-            If the model is SoR, FIC or PIC, or if the kernel has no spectral density.
+            If ``n_samples`` is negative or no int, if the model is SoR, FIC or PIC, or if the
+            kernel has no spectral density.
         """
         check_is_fitted(self, "_result")
         self._refuse_paths()
