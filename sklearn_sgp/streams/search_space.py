@@ -12,7 +12,8 @@ _NOISE_RISE = 5.0
 # rises for ever, but no row tells 10 standard deviations from 100, which leave nothing of the old
 # posterior but rounding and jitter (2,000 random streams: with 100, 6 had errors above 2 times
 # their bands, up to 20 times; with 10 there are 2, up to 2.4 times). The price: means of planes
-# with noise of 1e-2 are 1.4 times as wrong, with log densities lower by 0.01.
+# with noise of 1e-2 are 1.4 times as wrong, with log densities lower by 0.01, and terrain in strips
+# has an RMSE of 28 instead of 21 m with 600 inducing inputs, of 28 instead of 30 m with 400.
 _LARGEST_VARIANCE = 100.0
 
 
