@@ -441,4 +441,14 @@ FOUND = [
             course="batch",
         ),
     ),
+    (
+        112024,
+        "RuntimeWarning of the campaign's own: inducing inputs far away from inputs of 1e304",
+        Case(
+            estimator="StreamingSGPRegressor",
+            parameters=(("inducing", "far away"),),
+            table=Table(seed=271, n=2, d=2, inputs="one row far away", x_scale=1e300),
+            course="batches",
+        ),
+    ),
 ]
