@@ -45,16 +45,19 @@ def check_scaled(targets, y):
         )
 
 
-def check_count(name, value):
-    """Refuse what is no whole number, and negative ones.
+def check_count(name, value, least=0):
+    """Refuse what is no whole number, and smaller ones.
 
     Parameters
     ----------
     name : str
     value : object
+    least : int
     """
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
-        raise ValueError(f"The '{name}' parameter must be an int of at least 0. Got {value!r}.")
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise ValueError(
+            f"The '{name}' parameter must be an int of at least {least}. Got {value!r}."
+        )
 
 
 def is_missing(value):

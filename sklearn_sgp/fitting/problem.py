@@ -93,6 +93,10 @@ class Start:
     alternatives: tuple = ()
     columns: InputColumns = PLAIN_COLUMNS
 
+    def learns(self, optimizer):
+        """Whether there is anything to learn, and an optimiser to do it."""
+        return optimizer is not None and bool(len(self.space.pack(self.parameters)))
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -130,10 +134,8 @@ class Problem:
 
     @property
     def learns(self):
-        """Whether there is anything to learn, and an optimiser to do it."""
-        return self.settings.optimizer is not None and bool(
-            len(self.space.pack(self.start.parameters))
-        )
+        """Whether this fit moves any parameter."""
+        return self.start.learns(self.settings.optimizer)
 
     def prior(self, parameters):
         """p(u) at some parameters, with the jitter that it needs."""

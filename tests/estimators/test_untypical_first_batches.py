@@ -129,7 +129,7 @@ def test_the_second_batch_is_looked_at_and_then_doublings():
 
 
 def test_single_rows_are_looked_at_together():
-    """One outlier is no reason to begin again; eight rows of twelve are."""
+    """One outlier is no reason to begin again; eight far rows are."""
     model = begun(clone(MODELS["svgp"]), X[:100], Y[:100])
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -30,9 +30,7 @@ class Surprises:
 
     def _learn(self, *args, **kwargs):
         super()._learn(*args, **kwargs)
-        start = self._result.start
-        learns = self.optimizer is not None and len(start.space.pack(start.parameters)) > 0
-        self._look = _Look() if learns else None
+        self._look = _Look() if self._result.start.learns(self.optimizer) else None
 
     def _warn_if_surprising(self, rows):
         """Warn where rows that are to be added lie far outside of their predictions.
@@ -46,7 +44,7 @@ class Surprises:
         rows : Rows
             Of a later batch, before the model learns from it.
         """
-        look, n_rows = self._look, int(self.n_samples_seen_) + len(rows)
+        look, n_rows = self._look, self.n_samples_seen_ + len(rows)
         if look is None or n_rows < look.due or not len(rows):
             return
         is_far, is_seen = self._far(rows.random_subset(_ROWS, np.random.RandomState(0)))

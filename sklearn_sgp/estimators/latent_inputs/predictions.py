@@ -1,7 +1,5 @@
 """What models of latent inputs answer with, in units of Y."""
 
-from numbers import Integral
-
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
@@ -9,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._compat import check_array
 from ..._parallel import one_blas_thread_each
-from ...data.checks import check_size, check_variance
+from ...data.checks import check_count, check_size, check_variance
 from ...gp.chunks import in_chunks
 from ...latents.expectations import chunk_of
 from ...latents.learning.result import ROW_ITERATIONS, ROW_TOL
@@ -173,10 +171,7 @@ class LatentPredictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             If ``n_samples`` is not a positive whole number.
         """
         check_is_fitted(self, "_result")
-        if isinstance(n_samples, bool) or not isinstance(n_samples, Integral) or n_samples < 1:
-            raise ValueError(
-                f"The 'n_samples' parameter must be an int of at least 1. Got {n_samples!r}."
-            )
+        check_count("n_samples", n_samples, least=1)
         rng = check_random_state(random_state)
         X = rng.normal(size=(n_samples, self._n_features_out))
         mean, std = self.inverse_transform(X, return_std=True)
