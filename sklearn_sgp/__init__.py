@@ -6,7 +6,7 @@ from ._version import __version__
 try:
     from .estimators.anytime_classifier import AnytimeSGPClassifier
     from .estimators.anytime_regressor import AnytimeSGPRegressor
-    from .estimators.latent_inputs.bayesian_gplvm import BayesianGPLVM
+    from .estimators.bayesian_gplvm import BayesianGPLVM
     from .estimators.streaming_classifier import StreamingSGPClassifier
     from .estimators.streaming_regressor import StreamingSGPRegressor
     from .estimators.svgp_classifier import SVGPClassifier

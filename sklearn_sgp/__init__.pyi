@@ -15,7 +15,7 @@ from sklearn.gaussian_process.kernels import Kernel
 
 from ._show_versions import show_versions as show_versions
 from .likelihoods import Likelihood
-from .predictions.distribution import PredictiveDistribution
+from .predict.distribution import PredictiveDistribution
 
 __all__ = [
     "AnytimeSGPClassifier",

@@ -7,13 +7,13 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
 from sklearn_sgp import AnytimeSGPRegressor
-from sklearn_sgp.blocks.models import specification
-from sklearn_sgp.blocks.results import BlockPlan
 from sklearn_sgp.data.rows import ConditionedRows, Rows
+from sklearn_sgp.engines.base import Problem, Settings
+from sklearn_sgp.engines.blocks.models import specification
+from sklearn_sgp.engines.blocks.state import BlockPlan
+from sklearn_sgp.engines.start import Choices, start
+from sklearn_sgp.engines.variational.inference import inference_for
 from sklearn_sgp.factors.block_factors import Model
-from sklearn_sgp.fitting.inference import inference_for
-from sklearn_sgp.fitting.problem import Problem, Settings
-from sklearn_sgp.fitting.starting_values import Choices, start
 from sklearn_sgp.likelihoods import Gaussian
 from sklearn_sgp.optimize.progress import Clock, Trace
 from sklearn_sgp.partitions.partition import Blocks, PartitionChoice

@@ -21,11 +21,11 @@ from sklearn.gaussian_process.kernels import (
 )
 
 from sklearn_sgp.data.rows import Rows
+from sklearn_sgp.engines.base import Settings
 from sklearn_sgp.factors.block_factors import Model
 from sklearn_sgp.factors.block_sums import block_sums, pieces_of_blocks
 from sklearn_sgp.factors.passes import Pieces
 from sklearn_sgp.factors.piece_factors import block_factors
-from sklearn_sgp.fitting.problem import Settings
 from sklearn_sgp.gp.coordinates import Direct, Whitened, choose_coordinates
 from sklearn_sgp.gp.posterior import Posterior
 from sklearn_sgp.gp.prior import Prior

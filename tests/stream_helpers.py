@@ -8,9 +8,9 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from sklearn_sgp import StreamingSGPRegressor
 from sklearn_sgp.data.rows import Rows
-from sklearn_sgp.streams.inducing import NO_PAIRS
-from sklearn_sgp.streams.old_posterior import OldPosterior
-from sklearn_sgp.streams.online_bound import ConjugateOnlineBound
+from sklearn_sgp.engines.streams.inducing import NO_PAIRS
+from sklearn_sgp.engines.streams.old_posterior import OldPosterior
+from sklearn_sgp.engines.streams.online_bound import ConjugateOnlineBound
 
 # Estimators -------------------------------------------------------------------------------------
 

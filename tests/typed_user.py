@@ -24,7 +24,7 @@ from sklearn_sgp.kernels import Categorical, Columns
 from sklearn_sgp.likelihoods import HeteroscedasticGaussian, StudentT
 from sklearn_sgp.metrics import interval_coverage, log_density_scorer
 from sklearn_sgp.plotting import PosteriorDisplay
-from sklearn_sgp.predictions.distribution import PredictiveDistribution
+from sklearn_sgp.predict.distribution import PredictiveDistribution
 
 Floats = NDArray[np.float64]
 

@@ -14,17 +14,17 @@ from sklearn_sgp import SVGPClassifier, SVGPRegressor
 from sklearn_sgp._core import _linalg
 from sklearn_sgp._linalg import single_blas_thread
 from sklearn_sgp._parallel import one_blas_thread_each, resolved_jobs
-from sklearn_sgp.blocks.models import specification
-from sklearn_sgp.blocks.natural_gradient import NaturalGradientAscent
-from sklearn_sgp.blocks.schedules import Average
 from sklearn_sgp.data.inducing import choose_inducing
 from sklearn_sgp.data.rows import Rows, column_mean_std
+from sklearn_sgp.engines.blocks.models import specification
+from sklearn_sgp.engines.blocks.natural_gradient import NaturalGradientAscent
+from sklearn_sgp.engines.blocks.schedules import Average
+from sklearn_sgp.engines.variational.inference import ConjugateInference
+from sklearn_sgp.engines.variational.stochastic import StochasticSteps
 from sklearn_sgp.factors.block_sums import block_sums
+from sklearn_sgp.factors.multi_output import outputs_by_rows
 from sklearn_sgp.factors.passes import Pieces
 from sklearn_sgp.factors.row_sums import row_sums
-from sklearn_sgp.factors.several_outputs.output_sums import outputs_by_rows
-from sklearn_sgp.fitting.inference import ConjugateInference
-from sklearn_sgp.fitting.stochastic import StochasticSteps
 from sklearn_sgp.gp.coordinates import (
     DIRECT_LIMIT,
     Direct,
@@ -36,7 +36,7 @@ from sklearn_sgp.gp.jitter import factorise_with_jitter
 from sklearn_sgp.gp.prior import Prior
 from sklearn_sgp.kernels import compile_kernel
 from sklearn_sgp.objectives.collapsed import collapsed_bound
-from sklearn_sgp.objectives.several_outputs.bound import (
+from sklearn_sgp.objectives.multi_output import (
     coregionalised_bound,
     optimal_coregionalised,
 )

@@ -38,7 +38,7 @@ GUIDES = {
     "sklearn_sgp.likelihoods.HeteroscedasticGaussian": (NOISE,),
     "sklearn_sgp.likelihoods.HeteroscedasticStudentT": (NOISE,),
     "sklearn_sgp.likelihoods.Poisson": ("classes_and_counts",),
-    "sklearn_sgp.predictions.distribution.PredictiveDistribution": (SURE,),
+    "sklearn_sgp.predict.distribution.PredictiveDistribution": (SURE,),
     "sklearn_sgp.metrics.interval_coverage": (SURE,),
     "sklearn_sgp.metrics.negative_log_predictive_density": (SURE,),
     "sklearn_sgp.metrics.log_density_scorer": ("tuning",),

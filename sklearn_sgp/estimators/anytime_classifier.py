@@ -3,10 +3,10 @@
 from numbers import Real
 
 from .._compat import Interval, StrOptions
-from ..predictions.in_blocks.classification import BlockClassPredictions
+from ..predict.block_classification import BlockClassPredictions
 from .base import FIXED_AFTER_FIT
-from .in_blocks.classes import ClassBlocks
-from .in_blocks.learning import BLOCK_CONSTRAINTS, BlockLearning
+from .block_classes import ClassBlocks
+from .block_learning import BLOCK_CONSTRAINTS, BlockLearning
 from .tasks import SparseGPClassifier
 
 

@@ -1,8 +1,8 @@
 """AnytimeSGPRegressor: sparse GP regression in blocks, at any time (Hoang, Hoang & Low 2015)."""
 
-from ..predictions.in_blocks.regression import BlockPredictions
-from .in_blocks.learning import BLOCK_CONSTRAINTS
-from .in_blocks.regression import RegressionBlocks
+from ..predict.block_regression import BlockPredictions
+from .block_learning import BLOCK_CONSTRAINTS
+from .block_regression import RegressionBlocks
 from .tasks import SparseGPRegressor
 
 

@@ -24,16 +24,16 @@ from .._reference_link import LinkedToReference
 from .._saved import SavedWithVersion
 from ..data.rows import make_rows
 from ..data.targets import read_only_copy
-from ..fitting.fingerprints import fingerprint
-from ..fitting.inference import inference_for
-from ..fitting.partial_fit import add_rows, more_inducing_inputs
-from ..fitting.problem import Problem, Settings
-from ..fitting.starting_values import Choices, start
+from ..engines.base import Problem, Settings
+from ..engines.fingerprints import fingerprint
+from ..engines.start import Choices, start
+from ..engines.variational.inference import inference_for
+from ..engines.variational.partial_fit import add_rows, more_inducing_inputs
 from ..likelihoods._names import has_sites, regression_likelihood
+from ..noise.heteroscedastic import learn_with_row_noise
 from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
-from ..row_noise.alternation import learn_with_row_noise
-from .inputs.validation import InputValidation
+from .validation import InputValidation
 
 # What `partial_fit` takes from the first batch; "inducing" only where it is an array.
 FIXED_AFTER_FIT = (

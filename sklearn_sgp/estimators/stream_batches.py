@@ -7,9 +7,9 @@ from numbers import Integral, Real
 from .._compat import FitProgress, Interval, _fit_context
 from ..data.rows import drop_zero_weight, merge_repeated
 from ..data.targets import count_samples, observed_columns, target_columns
+from ..engines.streams import stream
+from ..engines.streams.inducing import StreamInducing
 from ..optimize.progress import Clock, Trace
-from ..streams import stream
-from ..streams.inducing import StreamInducing
 from .base import FIXED_AFTER_FIT, transactional
 
 STREAM_CONSTRAINTS = {

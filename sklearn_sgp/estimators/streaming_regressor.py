@@ -3,8 +3,8 @@
 from numbers import Integral, Real
 
 from .._compat import Interval
-from ..predictions.mixed.regression import MixedPredictions
-from .in_batches.mixed_outputs import MixedOutputs
+from ..predict.mixed import MixedPredictions
+from .mixed_outputs import MixedOutputs
 from .stream_batches import STREAM_CONSTRAINTS, RegressionStream
 from .tasks import REGRESSION_LIKELIHOODS, REGRESSOR_CONSTRAINTS, SparseGPRegressor
 

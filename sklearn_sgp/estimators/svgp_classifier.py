@@ -4,11 +4,11 @@ from numbers import Integral
 
 from .._compat import FitProgress, Interval, StrOptions, _fit_context
 from ..collections.detection import any_collection
-from ..fitting import stages
-from ..fitting.partial_fit import scaled_to_total
+from ..engines.variational import schedule as stages
+from ..engines.variational.partial_fit import scaled_to_total
 from ..optimize.progress import Clock
 from .base import SHARED_CONSTRAINTS, transactional
-from .in_collections.learning import encoded_labels
+from .collections import encoded_labels
 from .tasks import CLASSIFICATION_LIKELIHOODS, SparseGPClassifier, check_labels
 
 

@@ -5,11 +5,11 @@ from numbers import Integral
 from sklearn.gaussian_process.kernels import Kernel
 
 from .._compat import Interval
-from ..predictions.marginal_likelihood import MarginalLikelihood
-from ..predictions.mixed.regression import MixedPredictions
-from ..predictions.prior import PriorPredictions
-from .in_batches.mixed_outputs import MixedOutputs
-from .in_batches.regression import RegressionBatches
+from ..predict.marginal_likelihood import MarginalLikelihood
+from ..predict.mixed import MixedPredictions
+from ..predict.prior import PriorPredictions
+from .batches import RegressionBatches
+from .mixed_outputs import MixedOutputs
 from .tasks import REGRESSION_LIKELIHOODS, REGRESSOR_CONSTRAINTS, SparseGPRegressor
 
 

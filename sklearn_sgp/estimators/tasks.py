@@ -23,14 +23,14 @@ from ..likelihoods._names import (
     regression_likelihood,
     warps_targets,
 )
+from ..noise.found_noise import squared_errors
+from ..noise.left_out import with_later_rows
 from ..optimize.parameters import ParameterSpace
-from ..predictions.classification import ClassPredictions
-from ..predictions.regression import RegressionPredictions
-from ..row_noise.calibrated import with_later_rows
-from ..row_noise.found_noise import squared_errors
-from ..warps.learning import learned_warps, power_warps
+from ..predict.classification import ClassPredictions
+from ..predict.regression import RegressionPredictions
+from ..selection.warps import learned_warps, power_warps
 from .base import SHARED_CONSTRAINTS, BaseSparseGP
-from .in_batches.surprise import Surprises
+from .surprise import Surprises
 
 REGRESSOR_CONSTRAINTS = SHARED_CONSTRAINTS | {
     "noise_variance": [None, Interval(Real, 0, None, closed="neither"), "array-like"],

@@ -12,8 +12,9 @@ from .._core import _latents
 from .._core import _linalg as la
 from .._core._memory import empty
 from .._parallel import group_bounds, map_groups
-from .expectations import Cotangents, chunk_of
+from .expectations import chunk_of
 from .packed import packed_size
+from .squared_exponential import Cotangents
 
 
 class LatentSums(NamedTuple):

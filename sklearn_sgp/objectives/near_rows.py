@@ -26,7 +26,7 @@ from ..factors.gradients import Gradient, noise_gradient
 from ..factors.labelled import Labels
 from ..gp.posterior import outputs_by_noise
 from ..kernels import Groups
-from .classes.labelled import LabelledSolve
+from .class_groups import LabelledSolve
 
 # Different entries of the K of groups that are worked on together: 4 MB.
 _ENTRIES = 2**19

@@ -6,12 +6,12 @@ from dense import conditional_parts, moments_of_information, random_informations
 from labelled_rows import COUNTS, N_CLASSES, VARIANCE, labelled_case
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_sgp.blocks.prediction import PICConditional
 from sklearn_sgp.factors import cells, labelled
 from sklearn_sgp.factors.block_factors import SingularBlockError
 from sklearn_sgp.factors.cells import FactorCache, LabelledCell
 from sklearn_sgp.factors.labelled import Labels
 from sklearn_sgp.partitions.partition import Blocks
+from sklearn_sgp.predict.near_rows import PICConditional
 
 LABELS = np.repeat([0, 1, 2], 8)  # of the blocks of the 24 rows
 X_TEST = np.random.default_rng(5).uniform(-2.0, 2.0, (9, 2))

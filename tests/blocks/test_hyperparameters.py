@@ -9,12 +9,12 @@ from block_helpers import LABELS, MODELS, plan_of, problem_of
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
-from sklearn_sgp.blocks import hyperparameters
-from sklearn_sgp.blocks.hyperparameters import learn_on_sample
-from sklearn_sgp.blocks.natural_gradient import learn_stochastic
+from sklearn_sgp.engines.blocks import hyperparameters
+from sklearn_sgp.engines.blocks.hyperparameters import learn_on_sample
+from sklearn_sgp.engines.blocks.natural_gradient import learn_stochastic
 from sklearn_sgp.factors.block_factors import Model
-from sklearn_sgp.fitting.budget import Budget
 from sklearn_sgp.objectives.block_evidence import block_evidence
+from sklearn_sgp.optimize.budget import Budget
 from sklearn_sgp.partitions.partition import Blocks
 
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from sklearn_sgp.blocks.models import NAMES, specification
-from sklearn_sgp.blocks.prediction import PICConditional
+from sklearn_sgp.engines.blocks.models import NAMES, specification
 from sklearn_sgp.factors.block_factors import Mixture, Model
 from sklearn_sgp.gp.conditionals import ExactConditional, FICConditional, SoRConditional
+from sklearn_sgp.predict.near_rows import PICConditional
 
 BOUND = Model("diagonal", 0.0)
 TABLE = {

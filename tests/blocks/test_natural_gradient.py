@@ -9,9 +9,9 @@ from dense import block_factor, central_difference, make_case, make_space
 from failures import assert_unchanged, interrupt, state_of
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_sgp.blocks import natural_gradient
-from sklearn_sgp.blocks.natural_gradient import NaturalGradientAscent
-from sklearn_sgp.blocks.schedules import Average, Constant, RobbinsMonro
+from sklearn_sgp.engines.blocks import natural_gradient
+from sklearn_sgp.engines.blocks.natural_gradient import NaturalGradientAscent
+from sklearn_sgp.engines.blocks.schedules import Average, Constant, RobbinsMonro
 from sklearn_sgp.factors.block_factors import Model
 from sklearn_sgp.factors.block_sums import block_gradient_sums, block_sums
 from sklearn_sgp.factors.passes import Pieces

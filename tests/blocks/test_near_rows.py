@@ -9,11 +9,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
 from sklearn_sgp import AnytimeSGPRegressor
-from sklearn_sgp.blocks import near_rows, solver
-from sklearn_sgp.blocks.near_rows import can_learn, learn_from_near_rows
-from sklearn_sgp.blocks.starts.trials import task_of
 from sklearn_sgp.data.repeats import least_noise_variance
-from sklearn_sgp.fitting.budget import Budget
+from sklearn_sgp.engines.blocks import composite_likelihood as near_rows
+from sklearn_sgp.engines.blocks import solver
+from sklearn_sgp.engines.blocks.candidates import task_of
+from sklearn_sgp.engines.blocks.composite_likelihood import can_learn, learn_from_near_rows
+from sklearn_sgp.optimize.budget import Budget
 from sklearn_sgp.optimize.parameters import TiedLengthScales
 
 # Where learning is cut or its result taken back, bands are as they may be.

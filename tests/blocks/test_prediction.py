@@ -21,13 +21,13 @@ from failures import interrupt
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_sgp._parallel import N_GROUPS
-from sklearn_sgp.blocks import prediction
-from sklearn_sgp.blocks.prediction import PICConditional
 from sklearn_sgp.factors import cells
 from sklearn_sgp.factors.block_factors import SingularBlockError
 from sklearn_sgp.factors.cells import FactorCache
 from sklearn_sgp.gp.conditionals import ExactConditional
 from sklearn_sgp.partitions.partition import Blocks
+from sklearn_sgp.predict import near_rows as prediction
+from sklearn_sgp.predict.near_rows import PICConditional
 
 PITC = MODELS["pitc"]
 LABELS = np.repeat([0, 1, 2], 8)  # of the 24 rows of a case

@@ -8,8 +8,8 @@ from block_helpers import blocks_of
 from dense import block_factor, make_case
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_sgp.blocks.natural_gradient import NaturalGradientAscent
-from sklearn_sgp.blocks.schedules import Average, Constant, RobbinsMonro, spread_order
+from sklearn_sgp.engines.blocks.natural_gradient import NaturalGradientAscent
+from sklearn_sgp.engines.blocks.schedules import Average, Constant, RobbinsMonro, spread_order
 from sklearn_sgp.factors.block_factors import Model
 
 

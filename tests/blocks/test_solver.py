@@ -17,12 +17,21 @@ from failures import interrupt
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
-from sklearn_sgp.blocks import finish, natural_gradient, results, solver
-from sklearn_sgp.blocks.schedules import Average, RobbinsMonro
-from sklearn_sgp.blocks.solver import learn
 from sklearn_sgp.data.rows import Rows
-from sklearn_sgp.fitting import budget
-from sklearn_sgp.fitting.budget import Budget
+from sklearn_sgp.engines.blocks import (
+    final_posterior as finish,
+)
+from sklearn_sgp.engines.blocks import (
+    natural_gradient,
+    solver,
+)
+from sklearn_sgp.engines.blocks import (
+    state as results,
+)
+from sklearn_sgp.engines.blocks.schedules import Average, RobbinsMonro
+from sklearn_sgp.engines.blocks.solver import learn
+from sklearn_sgp.optimize import budget
+from sklearn_sgp.optimize.budget import Budget
 from sklearn_sgp.partitions.partition import Blocks
 
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from block_helpers import problem_of
 
-from sklearn_sgp.blocks import near_rows
-from sklearn_sgp.blocks.starts.categories import has_categories
-from sklearn_sgp.blocks.starts.trials import best_start
 from sklearn_sgp.data.categories import InputColumns
-from sklearn_sgp.fitting.budget import Budget
-from sklearn_sgp.fitting.starting_values import Choices, default_starts, start
+from sklearn_sgp.engines.blocks import composite_likelihood as near_rows
+from sklearn_sgp.engines.blocks.candidates import best_start
+from sklearn_sgp.engines.blocks.category_starts import has_categories
+from sklearn_sgp.engines.start import Choices, default_starts, start
 from sklearn_sgp.likelihoods import Gaussian
+from sklearn_sgp.optimize.budget import Budget
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteK
 from sklearn.model_selection import GridSearchCV
 
 from sklearn_sgp import AnytimeSGPClassifier, SVGPClassifier
-from sklearn_sgp.calibration import left_out
-from sklearn_sgp.estimators.in_blocks import classes
+from sklearn_sgp.estimators import block_classes as classes
 from sklearn_sgp.metrics import log_density_scorer
+from sklearn_sgp.selection import classes as left_out
 
 KERNEL = ConstantKernel(6.0, "fixed") * RBF(0.8, "fixed")
 NAMES = np.array(["ash", "birch", "cedar", "date"])

@@ -17,7 +17,7 @@ from sklearn.gaussian_process.kernels import RBF
 
 from sklearn_sgp import AnytimeSGPRegressor
 from sklearn_sgp._compat import FitProgress
-from sklearn_sgp.blocks import finish
+from sklearn_sgp.engines.blocks import final_posterior as finish
 from sklearn_sgp.estimators import base
 
 # As few inducing inputs as rows of a block, so that each step is reported.

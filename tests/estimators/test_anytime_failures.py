@@ -8,9 +8,11 @@ from failures import assert_unchanged, interrupt, state_of
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
-from sklearn_sgp.blocks import finish, hyperparameters, natural_gradient
-from sklearn_sgp.blocks.natural_gradient import NaturalGradientAscent
-from sklearn_sgp.fitting import problem, starting_values
+from sklearn_sgp.engines import base as problem
+from sklearn_sgp.engines import start as starting_values
+from sklearn_sgp.engines.blocks import final_posterior as finish
+from sklearn_sgp.engines.blocks import hyperparameters, natural_gradient
+from sklearn_sgp.engines.blocks.natural_gradient import NaturalGradientAscent
 from sklearn_sgp.gp.posterior import Posterior
 from sklearn_sgp.objectives import near_rows as near_rows_evidence
 

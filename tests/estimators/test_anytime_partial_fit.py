@@ -19,7 +19,7 @@ from failures import assert_unchanged, interrupt, state_of
 from numpy.testing import assert_allclose
 from sklearn.base import BaseEstimator, clone
 
-from sklearn_sgp.blocks import solver
+from sklearn_sgp.engines.blocks import solver
 
 
 @MODELS

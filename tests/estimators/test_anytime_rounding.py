@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from sklearn.gaussian_process.kernels import RBF
 
 from sklearn_sgp import AnytimeSGPRegressor
-from sklearn_sgp.blocks import finish
+from sklearn_sgp.engines.blocks import final_posterior as finish
 from sklearn_sgp.factors import block_factors
 from sklearn_sgp.factors.block_factors import SingularBlockError
 

@@ -14,7 +14,7 @@ from failures import interrupt
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 
-from sklearn_sgp.blocks import natural_gradient
+from sklearn_sgp.engines.blocks import natural_gradient
 
 
 @MODELS

@@ -14,7 +14,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 from sklearn_sgp import AnytimeSGPRegressor, StreamingSGPClassifier, SVGPClassifier, SVGPRegressor
 from sklearn_sgp.collections.compute import each, in_one
 from sklearn_sgp.data.rows import make_rows
-from sklearn_sgp.estimators.in_collections.learning import encoded_labels
+from sklearn_sgp.estimators.collections import encoded_labels
 from sklearn_sgp.estimators.tasks import check_labels
 from sklearn_sgp.factors.passes import added
 from sklearn_sgp.objectives.sites import SiteProblem

@@ -8,8 +8,10 @@ from sklearn.gaussian_process.kernels import RBF
 from svgp_regressors import assert_finite, quick, with_entry
 
 from sklearn_sgp.data import inducing
+from sklearn_sgp.engines import base as problem
+from sklearn_sgp.engines import start as starting_values
+from sklearn_sgp.engines.variational import inference
 from sklearn_sgp.factors import row_sums
-from sklearn_sgp.fitting import inference, problem, starting_values
 from sklearn_sgp.objectives import collapsed
 
 # Module in which a function is looked up, its name, the call that fails, and parameters.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sklearn_sgp import BayesianGPLVM
-from sklearn_sgp.latents.expectations import squared_exponential
+from sklearn_sgp.latents import squared_exponential
 
 # What the clock says an expectation of a row takes, and its reverse mode.
 FORWARD, REVERSE = 1e-4, 2e-4

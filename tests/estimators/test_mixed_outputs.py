@@ -13,14 +13,13 @@ from sklearn.metrics import r2_score
 
 from sklearn_sgp import SVGPRegressor
 from sklearn_sgp.data.rows import make_rows
-from sklearn_sgp.factors.several_outputs.output_sums import OutputScalars
-from sklearn_sgp.objectives.several_outputs.bound import (
+from sklearn_sgp.factors.multi_output import OutputScalars
+from sklearn_sgp.objectives.multi_output import (
     coregionalised_value,
     noise_of_outputs,
     optimal_coregionalised,
 )
-from sklearn_sgp.predictions import regression
-from sklearn_sgp.predictions.mixed import regression as mixed
+from sklearn_sgp.predict import mixed, regression
 
 MIXING = np.array([[1.0, 0.3], [0.8, -0.5], [-0.2, 1.0]])
 SCALE, CENTRE, NOISE = np.array([1.0, 20.0, 0.1]), np.array([0.0, 100.0, 3.0]), 0.2

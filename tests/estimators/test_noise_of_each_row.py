@@ -16,7 +16,7 @@ from sklearn_sgp.likelihoods import (
     Poisson,
     StudentT,
 )
-from sklearn_sgp.row_noise import alternation
+from sklearn_sgp.noise import heteroscedastic as alternation
 
 NAMES = ["student_t", "heteroscedastic", "heteroscedastic_student_t"]
 Z = np.linspace(0.0, 10.0, 20)[:, None]

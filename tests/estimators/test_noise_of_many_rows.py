@@ -5,9 +5,10 @@ import pytest
 from numpy.testing import assert_allclose
 from varying_noise import X_TEST, data, made
 
-from sklearn_sgp.blocks import solver
+from sklearn_sgp.engines.blocks import solver
+from sklearn_sgp.noise import heteroscedastic as alternation
+from sklearn_sgp.noise import log_noise
 from sklearn_sgp.optimize.progress import Clock
-from sklearn_sgp.row_noise import alternation, log_noise
 
 
 @pytest.mark.parametrize("model", [None, "fitc", "pic", "vif"])

@@ -11,7 +11,7 @@ from varying_noise import KERNEL, X_TEST, data, made, sd
 
 from sklearn_sgp import StreamingSGPRegressor
 from sklearn_sgp.likelihoods import HeteroscedasticGaussian
-from sklearn_sgp.row_noise import alternation
+from sklearn_sgp.noise import heteroscedastic as alternation
 
 MODELS = [None, "vfe", "fitc", "pitc", "pic", "lma", "vif", "stream"]
 NOISE = np.array([0.02, 0.3])

@@ -5,8 +5,8 @@ import pytest
 from sklearn.gaussian_process.kernels import RBF, DotProduct
 
 from sklearn_sgp import BayesianGPLVM
+from sklearn_sgp.engines.latent_inputs import problem
 from sklearn_sgp.kernels import Categorical, Columns
-from sklearn_sgp.latents.learning import problem
 from sklearn_sgp.latents.table import Scaling, Table
 
 QUICK = {"n_inducing": 8, "max_iter": 10, "random_state": 0}
@@ -141,8 +141,8 @@ def test_an_interrupted_fit_leaves_the_model(monkeypatch):
     def interrupt(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sklearn_sgp.latents.learning.result.find_inputs", interrupt)
-    monkeypatch.setattr("sklearn_sgp.latents.learning.partial_fit.find_inputs", interrupt)
+    monkeypatch.setattr("sklearn_sgp.engines.latent_inputs.result.find_inputs", interrupt)
+    monkeypatch.setattr("sklearn_sgp.engines.latent_inputs.partial_fit.find_inputs", interrupt)
     for method in (model.fit, model.partial_fit):
         with pytest.raises(KeyboardInterrupt):
             method(Y[:20])

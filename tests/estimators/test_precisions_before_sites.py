@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from varying_noise import X_TEST, made
 
 from sklearn_sgp.likelihoods import StudentT
-from sklearn_sgp.row_noise import before_sites
+from sklearn_sgp.noise import before_sites
 
 
 def _data(n=300):
@@ -25,7 +25,7 @@ def test_it_ends_where_sites_alone_end(likelihood, monkeypatch):
     def alone(problem, learner):
         return learner(problem)
 
-    monkeypatch.setattr("sklearn_sgp.estimators.in_batches.regression.learn_before_sites", alone)
+    monkeypatch.setattr("sklearn_sgp.estimators.batches.learn_before_sites", alone)
     expected = made(None, likelihood, max_iter=100).fit(X, y)
     assert found.n_iter_ < expected.n_iter_
     assert abs(found.objective_ - expected.objective_) < 1e-3 * len(y)

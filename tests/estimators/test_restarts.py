@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from sklearn_sgp import AnytimeSGPRegressor, SVGPClassifier, SVGPRegressor
-from sklearn_sgp.fitting import stages
+from sklearn_sgp.engines.variational import schedule as stages
 
 SLOW = ConstantKernel(1.0, (1e-2, 1e2)) * RBF(50.0, (0.01, 100.0))
 ESTIMATORS = [

@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from test_anytime_classifier import data, made
 
-from sklearn_sgp.blocks import solver
-from sklearn_sgp.calibration import left_out
+from sklearn_sgp.engines.blocks import solver
+from sklearn_sgp.selection import classes as left_out
 
 
 def few_are_many(monkeypatch):

@@ -13,8 +13,8 @@ from varying_noise import X_TEST, data, made
 
 from sklearn_sgp import AnytimeSGPRegressor, StreamingSGPRegressor, SVGPRegressor
 from sklearn_sgp.data.rows import make_rows
-from sklearn_sgp.row_noise.calibrated import LeftOutRows
-from sklearn_sgp.row_noise.spread import Spread
+from sklearn_sgp.noise.left_out import LeftOutRows
+from sklearn_sgp.noise.variance_scale import Spread
 
 KERNEL, NOISE = ConstantKernel() * RBF(0.5), 0.09
 LEVELS = [0.05, 0.5, 0.95]

@@ -15,7 +15,7 @@ from sklearn_sgp import (
     StreamingSGPRegressor,
 )
 from sklearn_sgp._linalg import NotPositiveDefiniteError
-from sklearn_sgp.streams import batch
+from sklearn_sgp.engines.streams import batch
 
 # Kept between batches
 

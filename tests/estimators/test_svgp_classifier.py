@@ -18,7 +18,7 @@ from sklearn.multiclass import OneVsRestClassifier
 
 from sklearn_sgp import SVGPClassifier
 from sklearn_sgp.data.rows import Rows
-from sklearn_sgp.fitting.inference import SiteInference
+from sklearn_sgp.engines.variational.inference import SiteInference
 from sklearn_sgp.kernels import compile_kernel
 from sklearn_sgp.likelihoods import Logit, Probit, Softmax
 from sklearn_sgp.objectives.sites import SiteProblem

@@ -9,8 +9,10 @@ from sklearn.gaussian_process.kernels import RBF
 from svgp_regressors import fixed
 
 from sklearn_sgp import SVGPClassifier, SVGPRegressor
-from sklearn_sgp.fitting import budget, partial_fit, stages
+from sklearn_sgp.engines.variational import partial_fit
+from sklearn_sgp.engines.variational import schedule as stages
 from sklearn_sgp.likelihoods import StudentT
+from sklearn_sgp.optimize import budget
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from svgp_regressors import WAYS
 
 from sklearn_sgp import SVGPRegressor
-from sklearn_sgp.fitting import stages
+from sklearn_sgp.engines.variational import schedule as stages
 
 
 @pytest.mark.parametrize("way", WAYS)

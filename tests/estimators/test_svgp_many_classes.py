@@ -9,10 +9,10 @@ from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from sklearn_sgp import SVGPClassifier
-from sklearn_sgp.fitting.classes import start
-from sklearn_sgp.fitting.inference import SiteInference
+from sklearn_sgp.engines.variational import class_variance as start
+from sklearn_sgp.engines.variational.inference import SiteInference
 from sklearn_sgp.likelihoods import Softmax
-from sklearn_sgp.objectives.classes.left_out import LeftOutClasses, is_better
+from sklearn_sgp.objectives.left_out_classes import LeftOutClasses, is_better
 from sklearn_sgp.objectives.sites import SiteProblem
 
 

@@ -13,7 +13,7 @@ from svgp_regressors import fixed
 from sklearn_sgp import SVGPRegressor
 from sklearn_sgp.gp import chunks
 from sklearn_sgp.gp.posterior import Posterior
-from sklearn_sgp.predictions import regression
+from sklearn_sgp.predict import regression
 
 
 @pytest.mark.parametrize("outputs", [(), (1,), (2,)])

@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import PowerTransformer
 
 from sklearn_sgp import AnytimeSGPRegressor, StreamingSGPRegressor, SVGPRegressor
-from sklearn_sgp.warps.continued import Identity
+from sklearn_sgp.data.continued_warps import Identity
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 REGRESSORS = (SVGPRegressor, AnytimeSGPRegressor, StreamingSGPRegressor)

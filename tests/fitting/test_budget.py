@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from sklearn_sgp.fitting import budget as budgets
-from sklearn_sgp.fitting.budget import STAGE_SHARE, Budget, count_within, measured_seconds
+from sklearn_sgp.optimize import budget as budgets
+from sklearn_sgp.optimize.budget import STAGE_SHARE, Budget, count_within, measured_seconds
 from sklearn_sgp.optimize.progress import Clock
 
 

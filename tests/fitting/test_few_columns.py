@@ -5,7 +5,7 @@ import pytest
 from sklearn.gaussian_process.kernels import RBF, Sum
 
 from sklearn_sgp import SVGPRegressor
-from sklearn_sgp.fitting.rough_parts.few_columns import _is_gain
+from sklearn_sgp.engines.variational.rough_columns import _is_gain
 
 OPTIONS = {"n_inducing": 60, "init_size": 512, "tol": 1e-3, "random_state": 0}
 N_LEVELS = 30

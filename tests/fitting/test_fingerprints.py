@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, PairwiseKernel
 
-from sklearn_sgp.fitting.fingerprints import fingerprint, structure
+from sklearn_sgp.engines.fingerprints import fingerprint, structure
 from sklearn_sgp.kernels import Columns
 from sklearn_sgp.likelihoods import Poisson, StudentT
 

@@ -9,8 +9,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from sklearn_sgp.data.rows import Rows
-from sklearn_sgp.fitting import inference as inference_module
-from sklearn_sgp.fitting.inference import ConjugateInference, SiteInference, inference_for
+from sklearn_sgp.engines.variational import inference as inference_module
+from sklearn_sgp.engines.variational.inference import (
+    ConjugateInference,
+    SiteInference,
+    inference_for,
+)
 from sklearn_sgp.gp.coordinates import Direct, Whitened
 from sklearn_sgp.gp.posterior import Posterior
 from sklearn_sgp.gp.prior import Prior

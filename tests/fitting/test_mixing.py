@@ -7,7 +7,7 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import multivariate_normal
 
 from sklearn_sgp.data.rows import Rows
-from sklearn_sgp.fitting.several_outputs.mixing import _Observed, starting_mixing
+from sklearn_sgp.engines.variational.mixing import _Observed, starting_mixing
 
 W = np.array([[1.0, 0.2], [0.8, -0.6], [-0.5, 0.9], [0.1, 1.0]])
 

@@ -7,14 +7,14 @@ import pytest
 from dense import EVERY_KERNEL, make_case, make_settings, minibatch
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_sgp.fitting.inference import ConjugateInference, SiteInference
-from sklearn_sgp.fitting.partial_fit import (
+from sklearn_sgp.engines.base import FitResult, Start
+from sklearn_sgp.engines.variational.inference import ConjugateInference, SiteInference
+from sklearn_sgp.engines.variational.partial_fit import (
     PartialFitState,
     add_rows,
     more_inducing_inputs,
     scaled_to_total,
 )
-from sklearn_sgp.fitting.problem import FitResult, Start
 from sklearn_sgp.gp.coordinates import Whitened
 from sklearn_sgp.likelihoods import Gaussian, Poisson
 from sklearn_sgp.objectives.sites import SiteProblem

@@ -10,12 +10,12 @@ from sklearn.gaussian_process.kernels import RBF
 
 from sklearn_sgp import SVGPRegressor
 from sklearn_sgp.data.rows import Rows
-from sklearn_sgp.fitting import stages
-from sklearn_sgp.fitting.budget import MIN_SECONDS, Budget
-from sklearn_sgp.fitting.inference import inference_for
-from sklearn_sgp.fitting.problem import Problem
-from sklearn_sgp.fitting.starting_values import Choices, start
+from sklearn_sgp.engines.base import Problem
+from sklearn_sgp.engines.start import Choices, start
+from sklearn_sgp.engines.variational import schedule as stages
+from sklearn_sgp.engines.variational.inference import inference_for
 from sklearn_sgp.likelihoods import Gaussian, StudentT
+from sklearn_sgp.optimize.budget import MIN_SECONDS, Budget
 from sklearn_sgp.optimize.progress import Clock, Trace
 
 

@@ -12,8 +12,8 @@ from sklearn.gaussian_process.kernels import (
 )
 
 from sklearn_sgp.data.rows import Rows
-from sklearn_sgp.fitting.problem import FitResult
-from sklearn_sgp.fitting.starting_values import (
+from sklearn_sgp.engines.base import FitResult
+from sklearn_sgp.engines.start import (
     Choices,
     default_kernels,
     start,

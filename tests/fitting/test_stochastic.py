@@ -25,14 +25,14 @@ from dense import (
 )
 from numpy.testing import assert_allclose
 
-from sklearn_sgp.fitting.budget import Budget
-from sklearn_sgp.fitting.inference import ConjugateInference, SiteInference
-from sklearn_sgp.fitting.problem import Problem, Start
-from sklearn_sgp.fitting.stochastic import StochasticSteps, ascend_stochastic
+from sklearn_sgp.engines.base import Problem, Start
+from sklearn_sgp.engines.variational.inference import ConjugateInference, SiteInference
+from sklearn_sgp.engines.variational.stochastic import StochasticSteps, ascend_stochastic
 from sklearn_sgp.gp.coordinates import Direct, Whitened
 from sklearn_sgp.gp.posterior import Posterior
 from sklearn_sgp.gp.prior import Prior
 from sklearn_sgp.likelihoods import Gaussian, Poisson
+from sklearn_sgp.optimize.budget import Budget
 from sklearn_sgp.optimize.progress import Clock, Trace
 
 

@@ -8,11 +8,11 @@ import pytest
 from dense import make_case, make_settings
 from numpy.testing import assert_allclose
 
-from sklearn_sgp.fitting import partial_fit
-from sklearn_sgp.fitting.inference import inference_for
-from sklearn_sgp.fitting.partial_fit import add_rows, scaled_to_total
-from sklearn_sgp.fitting.problem import FitResult, Problem, Start
-from sklearn_sgp.fitting.stochastic import StochasticSteps
+from sklearn_sgp.engines.base import FitResult, Problem, Start
+from sklearn_sgp.engines.variational import partial_fit
+from sklearn_sgp.engines.variational.inference import inference_for
+from sklearn_sgp.engines.variational.partial_fit import add_rows, scaled_to_total
+from sklearn_sgp.engines.variational.stochastic import StochasticSteps
 from sklearn_sgp.likelihoods import Gaussian, Poisson
 from sklearn_sgp.optimize.progress import Clock, Trace
 

@@ -6,12 +6,12 @@ from numpy.testing import assert_allclose
 from sklearn.gaussian_process.kernels import RBF
 
 from sklearn_sgp.data.rows import Rows
-from sklearn_sgp.factors.several_outputs.output_sums import outputs_by_rows
+from sklearn_sgp.factors.multi_output import outputs_by_rows
+from sklearn_sgp.gp.decoupled import DecoupledPosterior
+from sklearn_sgp.gp.multi_output import CoregionalisedPosterior
 from sklearn_sgp.gp.prior import Prior
-from sklearn_sgp.gp.several_outputs.coregionalised import CoregionalisedPosterior
-from sklearn_sgp.gp.several_outputs.decoupled import DecoupledPosterior
 from sklearn_sgp.kernels import compile_kernel
-from sklearn_sgp.objectives.several_outputs import bound as objective
+from sklearn_sgp.objectives import multi_output as objective
 from sklearn_sgp.optimize.parameters import Parameters
 
 DELTA, NOISE = 1e-6, np.array([0.1, 0.3, 0.2, 0.5])

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 
-from sklearn_sgp.latents.learning.calibration import _BOUNDS, _factors
+from sklearn_sgp.engines.latent_inputs.calibration import _BOUNDS, _factors
 
 
 def errors_of(n, P, factors=(2.0, 5.0), seed=0):

@@ -5,14 +5,14 @@ import pytest
 from latent_helpers import SPACE, small_parameters, small_table
 from numpy.testing import assert_allclose
 
-from sklearn_sgp.fitting.problem import Settings
+from sklearn_sgp.engines.base import Settings
+from sklearn_sgp.engines.latent_inputs import stochastic
+from sklearn_sgp.engines.latent_inputs.result import with_inputs, without_inputs
+from sklearn_sgp.engines.latent_inputs.stochastic import Minibatches, each_own
 from sklearn_sgp.gp.posterior import Posterior
 from sklearn_sgp.gp.prior import Prior
 from sklearn_sgp.latents.bound import groups_of, inputs_of, latent_bound, posterior_of
 from sklearn_sgp.latents.expectations import expectations_of
-from sklearn_sgp.latents.learning import stochastic
-from sklearn_sgp.latents.learning.result import with_inputs, without_inputs
-from sklearn_sgp.latents.learning.stochastic import Minibatches, each_own
 from sklearn_sgp.latents.passes import latent_sums
 from sklearn_sgp.optimize.parameters import ParameterSpace
 

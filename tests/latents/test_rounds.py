@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from sklearn_sgp import BayesianGPLVM
-from sklearn_sgp.latents.learning import solver
+from sklearn_sgp.engines.latent_inputs import solver
 
 
 def surface(n=200, seed=0):

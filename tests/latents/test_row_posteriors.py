@@ -7,11 +7,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from scipy.stats import norm
 
+from sklearn_sgp.engines.latent_inputs.calibration import _factors, _most_likely
+from sklearn_sgp.engines.latent_inputs.starts import PrincipalComponents, starting_inputs
 from sklearn_sgp.gp.prior import Prior
 from sklearn_sgp.latents.bound import groups_of, inputs_of, latent_bound, posterior_of
 from sklearn_sgp.latents.expectations import expectations_of
-from sklearn_sgp.latents.learning.calibration import _factors, _most_likely
-from sklearn_sgp.latents.learning.starts import PrincipalComponents, starting_inputs
 from sklearn_sgp.latents.output_model import OutputModel
 from sklearn_sgp.latents.passes import LatentInputs, latent_sums
 from sklearn_sgp.latents.row_posteriors import ascend_rows, find_inputs

@@ -12,8 +12,8 @@ from sklearn_sgp.likelihoods import (
     HeteroscedasticStudentT,
     StudentT,
 )
-from sklearn_sgp.predictions.noise import VaryingNoise, noise_of_output, of_rows
-from sklearn_sgp.row_noise.squared_errors import LogNoise
+from sklearn_sgp.noise.squared_errors import LogNoise
+from sklearn_sgp.predict.noise import VaryingNoise, noise_of_output, of_rows
 
 BOTH = pytest.mark.parametrize(
     "likelihood, unit",

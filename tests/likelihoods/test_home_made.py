@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV
 
 from sklearn_sgp import StreamingSGPRegressor, SVGPRegressor
 from sklearn_sgp.data.rows import Rows
-from sklearn_sgp.fitting import inference as inference_module
+from sklearn_sgp.engines.variational import inference as inference_module
 from sklearn_sgp.likelihoods import ExpectedLogDensity, Likelihood, Poisson
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(40)

@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 from varying_noise import data, made
 
-from sklearn_sgp.row_noise.ceiling import largest_log_noise
-from sklearn_sgp.row_noise.found_noise import LogNoiseMoments
+from sklearn_sgp.noise.ceiling import largest_log_noise
+from sklearn_sgp.noise.found_noise import LogNoiseMoments
 
 
 def drawn(n, rng, outputs=1):

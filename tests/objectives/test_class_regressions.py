@@ -11,7 +11,7 @@ from sklearn_sgp._linalg import NotPositiveDefiniteError
 from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.gp.prior import Prior
 from sklearn_sgp.likelihoods import Dirichlet
-from sklearn_sgp.objectives.classes.regressions import ClassRegressions
+from sklearn_sgp.objectives.class_regressions import ClassRegressions
 
 LIKELIHOOD = Dirichlet(0.02, offset=np.array([-3.0, -4.0, -5.0, -6.0]))
 WEIGHT = np.linspace(0.4, 2.0, 24)

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize_scalar
 
 from sklearn_sgp.likelihoods import Softmax
-from sklearn_sgp.objectives.classes import left_out
+from sklearn_sgp.objectives import left_out_classes as left_out
 
 
 def of_temperature(temperature, n=2000, C=4, seed=0):

@@ -8,16 +8,16 @@ from block_helpers import near_pieces
 from dense import MODELS, make_case, make_space
 from numpy.testing import assert_allclose
 
+from sklearn_sgp.engines.streams.old_posterior import OldPosterior
+from sklearn_sgp.engines.streams.online_bound import ConjugateOnlineBound
+from sklearn_sgp.engines.variational.inference import ConjugateInference, inference_for
 from sklearn_sgp.factors.block_factors import Mixture
-from sklearn_sgp.fitting.inference import ConjugateInference, inference_for
 from sklearn_sgp.gp.coordinates import Direct, Whitened
 from sklearn_sgp.gp.posterior import Posterior
 from sklearn_sgp.likelihoods import Gaussian, StudentT
 from sklearn_sgp.objectives.block_evidence import block_evidence
 from sklearn_sgp.objectives.collapsed import collapsed_bound
 from sklearn_sgp.objectives.near_rows import NearRowsEvidence
-from sklearn_sgp.streams.old_posterior import OldPosterior
-from sklearn_sgp.streams.online_bound import ConjugateOnlineBound
 
 NOISE = np.array([0.05, 0.3, 2.0])
 PARTS = ("theta", "Z")

@@ -6,11 +6,11 @@ from numpy.testing import assert_allclose
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
 from sklearn_sgp.data.rows import Rows
-from sklearn_sgp.factors.several_outputs.output_sums import outputs_by_rows
+from sklearn_sgp.factors.multi_output import outputs_by_rows
 from sklearn_sgp.gp.prior import Prior
-from sklearn_sgp.gp.several_outputs.several_kernels import PosteriorOfKernels, priors_of_terms
+from sklearn_sgp.gp.several_kernels import PosteriorOfKernels, priors_of_terms
 from sklearn_sgp.kernels import compile_kernel
-from sklearn_sgp.objectives.several_outputs.bound import (
+from sklearn_sgp.objectives.multi_output import (
     coregionalised_bound,
     optimal_coregionalised,
 )

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from sklearn_sgp.data.rows import Rows
-from sklearn_sgp.fitting.inference import ConjugateInference
+from sklearn_sgp.engines.variational.inference import ConjugateInference
 from sklearn_sgp.likelihoods import Gaussian
 from sklearn_sgp.optimize.units import with_input_units
 

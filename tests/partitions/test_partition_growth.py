@@ -6,7 +6,7 @@ from block_helpers import PARTITIONS, X_TEST, assert_same_model, fixed
 from numpy.testing import assert_array_equal
 from sklearn.base import BaseEstimator
 
-from sklearn_sgp.blocks import results
+from sklearn_sgp.engines.blocks import state as results
 from sklearn_sgp.partitions.partition import KMeansTree
 
 

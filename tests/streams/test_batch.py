@@ -7,8 +7,8 @@ from numpy.testing import assert_array_equal
 from stream_helpers import batches, fixed, make_line, taught
 
 from sklearn_sgp import StreamingSGPClassifier, StreamingSGPRegressor
-from sklearn_sgp.streams import batch
-from sklearn_sgp.streams.batch import sees_signal
+from sklearn_sgp.engines.streams import batch
+from sklearn_sgp.engines.streams.batch import sees_signal
 
 
 @pytest.mark.parametrize("size", [0.0, 2.0])

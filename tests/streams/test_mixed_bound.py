@@ -6,10 +6,10 @@ from numpy.testing import assert_allclose
 from stream_helpers import DELTA, kernel_of, parameters_of, split
 
 from sklearn_sgp.data.rows import Rows
+from sklearn_sgp.engines.streams.inducing import NO_PAIRS, identity_pairs
+from sklearn_sgp.engines.streams.mixed_bound import MixedOnlineBound
+from sklearn_sgp.engines.streams.old_posterior import OldPosterior
 from sklearn_sgp.optimize.parameters import Group, ParameterSpace
-from sklearn_sgp.streams.inducing import NO_PAIRS, identity_pairs
-from sklearn_sgp.streams.mixed_bound import MixedOnlineBound
-from sklearn_sgp.streams.old_posterior import OldPosterior
 
 NOISE, W = np.array([0.1, 0.2, 0.15]), np.array([[1.0, 0.3], [-0.6, 0.8], [0.4, 1.1]])
 SPACE = ParameterSpace(tuple(Group(name, None) for name in ("theta", "log_noise", "mixing", "Z")))

@@ -18,10 +18,10 @@ from stream_helpers import (
     two_steps,
 )
 
+from sklearn_sgp.engines.streams.inducing import NO_PAIRS, identity_pairs
+from sklearn_sgp.engines.streams.old_posterior import OldPosterior, OldPosteriorFactor, Projection
 from sklearn_sgp.gp.posterior import Posterior
 from sklearn_sgp.gp.prior import Prior
-from sklearn_sgp.streams.inducing import NO_PAIRS, identity_pairs
-from sklearn_sgp.streams.old_posterior import OldPosterior, OldPosteriorFactor, Projection
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)

@@ -18,10 +18,10 @@ from stream_helpers import (
 )
 
 from sklearn_sgp.data.rows import Rows
+from sklearn_sgp.engines.streams.inducing import NO_PAIRS, identity_pairs
+from sklearn_sgp.engines.streams.old_posterior import OldPosterior
+from sklearn_sgp.engines.streams.online_bound import SiteOnlineBound
 from sklearn_sgp.likelihoods import Gaussian, Poisson, Probit, StudentT
-from sklearn_sgp.streams.inducing import NO_PAIRS, identity_pairs
-from sklearn_sgp.streams.old_posterior import OldPosterior
-from sklearn_sgp.streams.online_bound import SiteOnlineBound
 
 SPACE = make_space(3, np.array([0.7, 1.2]))
 

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from stream_helpers import fixed
 
-from sklearn_sgp.streams.outliers import Outliers
+from sklearn_sgp.engines.streams.outliers import Outliers
 
 SEEN = Outliers().seen(300)
 

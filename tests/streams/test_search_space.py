@@ -8,7 +8,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from stream_helpers import batches, fresh_residual, parameters_of, rows_of, taught
 
 from sklearn_sgp import StreamingSGPRegressor
-from sklearn_sgp.streams.search_space import plausible, trusted
+from sklearn_sgp.engines.streams.search_space import plausible, trusted
 
 PARAMETERS = parameters_of(rows_of(4).X)
 

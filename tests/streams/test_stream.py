@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from stream_helpers import batches, make_line, taught
 
 from sklearn_sgp import StreamingSGPRegressor
-from sklearn_sgp.streams import stream
-from sklearn_sgp.streams.stream import InitialRows
+from sklearn_sgp.engines.streams import stream
+from sklearn_sgp.engines.streams.stream import InitialRows
 
 
 def model_of(**options):

@@ -7,7 +7,7 @@ from sklearn.gaussian_process.kernels import RBF
 from stream_helpers import parameters_of, rows_of
 
 from sklearn_sgp.data.inducing import greedy_error
-from sklearn_sgp.streams.inducing import (
+from sklearn_sgp.engines.streams.inducing import (
     NO_PAIRS,
     StreamInducing,
     restrict,

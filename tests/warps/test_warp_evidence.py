@@ -6,11 +6,11 @@ from dense import assert_gradient, log_normal, make_case
 from numpy.testing import assert_allclose
 
 from sklearn_sgp.data.rows import ConditionedRows, Rows
+from sklearn_sgp.data.warps import tanh_sum
 from sklearn_sgp.objectives.near_rows import NearRowsEvidence
 from sklearn_sgp.optimize.parameters import Group, ParameterSpace
 from sklearn_sgp.partitions.sampling import sampled_groups
-from sklearn_sgp.warps.evidence import WarpedEvidence
-from sklearn_sgp.warps.shapes import tanh_sum
+from sklearn_sgp.selection.warp_evidence import WarpedEvidence
 
 PSI = np.array([0.3, -1.0, 1.2, 0.5, -0.7, 1.0, 0.4, -1.1, 0.2])
 SPACE = ParameterSpace((Group("theta", None), Group("log_noise", None), Group("warp", None)))

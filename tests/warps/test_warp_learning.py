@@ -7,10 +7,10 @@ from scipy.stats import yeojohnson_normmax
 
 from sklearn_sgp import SVGPRegressor
 from sklearn_sgp._linalg import NotPositiveDefiniteError
+from sklearn_sgp.data.continued_warps import Identity, Warp
+from sklearn_sgp.data.warps import tanh_sum
 from sklearn_sgp.likelihoods.noise import Gaussian
-from sklearn_sgp.warps import learning
-from sklearn_sgp.warps.continued import Identity, Warp
-from sklearn_sgp.warps.shapes import tanh_sum
+from sklearn_sgp.selection import warps as learning
 
 
 def learned(X, y, seed=0, seconds=np.inf, weight=None, **options):
@@ -72,7 +72,7 @@ def test_covariances_that_fail_are_told(rng, monkeypatch):
     def fails(self, parameters):
         raise NotPositiveDefiniteError("no")
 
-    monkeypatch.setattr("sklearn_sgp.warps.evidence.WarpedEvidence.__call__", fails)
+    monkeypatch.setattr("sklearn_sgp.selection.warp_evidence.WarpedEvidence.__call__", fails)
     with pytest.warns(UserWarning, match="must be positive definite.*noise_variance_bounds"):
         (warp,) = learned(*smooth(rng, 100))
     assert isinstance(warp, Identity)

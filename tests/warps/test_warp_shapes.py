@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import yeojohnson
 from sklearn.preprocessing import PowerTransformer
 
-from sklearn_sgp.warps.continued import Identity, Warp
-from sklearn_sgp.warps.shapes import TanhSum, YeoJohnson, tanh_sum_gradient
+from sklearn_sgp.data.continued_warps import Identity, Warp
+from sklearn_sgp.data.warps import TanhSum, YeoJohnson, tanh_sum_gradient
 
 PARAMETERS = np.array([0.3, -1.0, 1.2, 0.5, -0.7, 1.9, 0.4, -1.1, 0.2])
 SHAPES = {

@@ -1,1 +1,0 @@
-"""Which start goes on of models that predict from near rows, with and without categories."""

@@ -1,0 +1,367 @@
+"""The posterior that a fit in blocks keeps: one pass over all blocks, or steps from block to block.
+
+A pass or a first epoch rests on all rows, unless `max_time`, `max_steps` or a callback ends it. The
+jitter climbs where a block or q(u) is not positive definite in floating point.
+"""
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._linalg import NotPositiveDefiniteError
+from ..._warnings import warn_caller
+from ...factors.block_factors import SingularBlockError
+from ...factors.block_sums import block_sums
+from ...factors.passes import Pieces
+from ...gp.jitter import MAX_JITTER, SingularCovarianceError, factorise_again, warn_about_jitter
+from ...gp.posterior import Posterior
+from ...optimize.budget import measured_seconds
+from ..base import FitResult
+from .natural_gradient import NaturalGradientAscent
+from .state import Progress
+
+# Blocks that a pass over all is timed with.
+_TIMED_BLOCKS = 4
+# Largest share of a time budget that is kept for all blocks: q(u) of a part of the rows is far
+# worse than hyperparameters that were learned from a few.
+_FINISH_SHARE = 0.8
+# Seconds by which a first epoch may take longer than was measured rather than leave blocks out.
+_OVERRUN_SECONDS = 1.0
+# Entries of the trace in an epoch, about: a callback may take as long as some steps.
+_REPORTS = 25
+
+
+class Finish(NamedTuple):
+    """What a finish finds."""
+
+    result: FitResult
+    constant: float
+    progress: Progress
+    interrupted: bool
+
+
+class _Run(NamedTuple):
+    """A posterior and how it came about; steps and epochs of this fit alone."""
+
+    posterior: Posterior
+    constant: float
+    seen: np.ndarray
+    n_steps: int = 0
+    n_seen: int = 0
+    epochs: float = 1.0
+    interrupted: bool = False
+
+
+def keep_time_for_all_blocks(problem, plan, parameters, blocks, budget, more=0.0):
+    """Measure what the finish takes and reserve it, ``more`` seconds besides.
+
+    Parameters
+    ----------
+    problem : Problem
+    plan : BlockPlan
+    parameters : Parameters
+    blocks : Blocks
+    budget : Budget
+    more : float
+    """
+    if not budget.is_limited:
+        return
+    if blocks.rows.live_elsewhere:  # workers make that pass, in a time of their own
+        return
+    prior, s2 = problem.prior(parameters), parameters.noise_variance
+    count = min(_TIMED_BLOCKS, len(blocks))
+    some = np.linspace(0, len(blocks) - 1, count).astype(int)
+    size = count if plan.schedule is None else plan.blocks_per_step
+
+    def run():
+        for lo in range(0, count, size):
+            _sums(problem, plan, prior, s2, blocks, some[lo : lo + size])
+
+    seconds = measured_seconds(run, repeats=2) * len(blocks) / count
+    budget.keep_for_finish(seconds + more, _FINISH_SHARE)
+
+
+def finish(problem, plan, parameters, blocks, budget, before=None, n_iter=0, n_steps=0):
+    """q(u) from all blocks, in one pass or step by step while time and epochs last.
+
+    Parameters
+    ----------
+    problem : Problem
+    plan : BlockPlan
+    parameters : Parameters
+    blocks : Blocks
+    budget : Budget
+    before : BlockFitResult or None
+        Of a fit with the same rows, parameters and plan, whose steps go on.
+    n_iter, n_steps : int
+        Of learning.
+
+    Returns
+    -------
+    found : Finish
+
+    Raises
+    ------
+    ValueError
+        If no jitter makes the blocks and q(u) positive definite.
+    """
+    s2, settings = parameters.noise_variance, problem.settings
+    prior = settings.final_prior(parameters) if before is None else before.result.posterior.prior
+
+    by_steps = "" if plan.schedule is None else ", step by step"
+    problem.trace.begin(f"q(u) from {len(problem.rows)} rows{by_steps}")
+
+    def run(prior):
+        if plan.schedule is None:
+            found = _one_pass(problem, plan, prior, s2, blocks, budget)
+        else:
+            # with more jitter the earlier steps are of another model
+            same = before is not None and prior is before.result.posterior.prior
+            earlier = before if same else None
+            found = _steps(problem, plan, parameters, prior, blocks, budget, earlier)
+        found.posterior.warm_cache()
+        return found, found.posterior.log_evidence(found.constant)
+
+    found, objective = with_enough_jitter(run, prior, settings, plan.model, problem.rows, s2)
+    if not problem.trace.objectives or problem.trace.objectives[-1] != objective:
+        problem.trace.add(objective, lambda: parameters)
+    n_rows = int(np.diff(blocks.bounds)[found.seen].sum())
+    result = FitResult(
+        problem.start,
+        parameters,
+        found.posterior,
+        objective,
+        found.posterior.prior.jitter,
+        n_iter + max(1, round(found.epochs)),
+        n_steps + found.n_steps,
+        problem.rows.total_weight,
+        n_samples=problem.n_samples or len(problem.rows),
+        n_used=None if found.seen.all() else n_rows,
+    )
+    return Finish(
+        result, found.constant, Progress(found.seen, n_rows, found.n_seen), found.interrupted
+    )
+
+
+def with_enough_jitter(run, prior, settings, model, rows, noise_variance):
+    """``run(prior)``, with more jitter for as long as a covariance is not positive definite.
+
+    Parameters
+    ----------
+    run : callable
+    prior : Prior
+    settings : Settings
+    model : Model or Mixture
+    rows : Rows
+    noise_variance : float or ndarray of shape (t,)
+
+    Returns
+    -------
+    found : object
+        What ``run`` returns.
+
+    Raises
+    ------
+    ValueError
+        If the jitter is as large as it may be.
+    """
+    first = prior
+    while True:
+        try:
+            found = run(prior)
+            break
+        except NotPositiveDefiniteError as error:
+            check_shares(model, error)
+            try:
+                prior = factorise_again(prior, MAX_JITTER)
+            except SingularCovarianceError:
+                raise explained(error, rows, noise_variance) from error
+    if prior is not first and not np.isclose(prior.jitter, settings.jitter):
+        warn_about_jitter(prior.jitter, settings.jitter)
+    return found
+
+
+def check_shares(model, error):
+    """A ValueError where the weights of a mixture are why q(u) is not positive definite."""
+    shares = [share for _, share in model.components]
+    if min(shares) < 0.0 and not isinstance(error, SingularBlockError):
+        raise ValueError(
+            "The weights of the 'model' parameter must leave the precision of q(u) positive "
+            f"definite on these rows. Got the weights {shares}: raise the negative weights."
+        ) from error
+
+
+def explained(error, rows, noise_variance):
+    """An error with cause and cure; the same error if it has them."""
+    if isinstance(error, SingularBlockError | SingularCovarianceError):
+        return error
+    largest = 1.0 if rows.weight is None else float(rows.weight.max())
+    noise = float(np.min(noise_variance))
+    return ValueError(
+        "The precision of q(u) must be positive definite and finite. Got one that is not, with "
+        f"{len(rows)} rows, a noise variance of {noise:.1e} of scaled targets and weights "
+        f"up to {largest:.1e}. Lower the largest sample_weight, or raise noise_variance and its "
+        "bounds."
+    )
+
+
+def _sums(problem, plan, prior, noise_variance, blocks, numbers):
+    """`BlockSums` of some blocks; of all where they live elsewhere."""
+    if blocks.rows.live_elsewhere:
+        pieces = blocks.as_pieces(problem.settings.n_jobs)
+        return block_sums(prior, pieces, noise_variance, plan.model)
+    pieces = Pieces([blocks(k) for k in numbers], n_jobs=problem.settings.n_jobs)
+    return block_sums(prior, pieces, noise_variance, plan.model)
+
+
+def _one_pass(problem, plan, prior, s2, blocks, budget):
+    """Sums over all blocks, or over as many as the time left allows for, scaled to all."""
+    order, count = problem.rng.permutation(len(blocks)), len(blocks)
+    timed, seen = _TIMED_BLOCKS, np.ones(len(blocks), dtype=bool)
+    if not budget.is_limited or count <= timed or blocks.rows.live_elsewhere:
+        return _Run(*_sums(problem, plan, prior, s2, blocks, range(count)), seen)
+    begin = time.perf_counter()
+    sums = _sums(problem, plan, prior, s2, blocks, order[:timed])
+    seconds_each = (time.perf_counter() - begin) / timed
+    chosen = order[timed : timed + budget.affordable(count - timed, seconds_each)]
+    if len(chosen):
+        sums = sums.joined(_sums(problem, plan, prior, s2, blocks, chosen))
+    seen[order[timed + len(chosen) :]] = False
+    if not seen.all():
+        _warn_of_part(blocks, seen, _no_time(problem))
+    return _Run(*sums.scaled(count / int(seen.sum())), seen)
+
+
+def _no_time(problem):
+    return f"max_time={problem.trace.clock.max_time:g} seconds leave no time for", "Raise max_time"
+
+
+def _warn_of_part(blocks, seen, why):
+    cause, cure = why
+    n_rows = int(np.diff(blocks.bounds)[seen].sum())
+    warn_caller(
+        f"{cause} all {len(blocks)} blocks: q(u) rests on {int(seen.sum())} of them, scaled "
+        f"up, that is on {n_rows} of {int(blocks.bounds[-1])} rows. {cure} or lower block_size.",
+    )
+
+
+def _steps(problem, plan, parameters, prior, blocks, budget, before):
+    """Steps until time or epochs are over, or a callback or Ctrl-C ends them."""
+    settings, schedule = problem.settings, plan.schedule
+    ascent = NaturalGradientAscent(
+        prior,
+        parameters.noise_variance,
+        plan.model,
+        blocks,
+        schedule,
+        problem.rows.y.shape[1],
+        settings.n_jobs,
+    )
+    if before is not None:
+        ascent.go_on_from(before)
+    monitor = _StepMonitor(problem, plan, parameters, ascent, budget.reserve)
+    for drawn in schedule.draw(len(blocks), plan.blocks_per_step, problem.rng):
+        chosen = drawn[~ascent.seen[drawn]] if schedule.in_one_epoch else drawn
+        if monitor.is_over():
+            break
+        if not len(chosen):
+            continue
+        begin = time.perf_counter()
+        try:
+            ascent.step(chosen)
+            monitor.report()
+        except KeyboardInterrupt:
+            if not ascent.n_steps:
+                raise
+            return monitor.run(interrupted=True)
+        monitor.seconds.append(time.perf_counter() - begin)
+    if monitor.why is not None:
+        _warn_of_part(blocks, ascent.seen, monitor.why)
+    return monitor.run()
+
+
+class _StepMonitor:
+    """When steps are reported, and when they end.
+
+    Parameters
+    ----------
+    problem : Problem
+    plan : BlockPlan
+    parameters : Parameters
+    ascent : NaturalGradientAscent
+    reserve : float
+        Seconds that were kept for all this; learning may have used some of them up.
+    """
+
+    def __init__(self, problem, plan, parameters, ascent, reserve):
+        self.problem, self.plan, self.ascent = problem, plan, ascent
+        self.parameters = parameters
+        self.trace, clock = problem.trace, problem.trace.clock
+        self.latest = max(clock.max_time, clock.elapsed() + reserve) + _OVERRUN_SECONDS
+        self.stopped_in_learning = self.trace.stopped
+        self.steps_before, self.seen_before = ascent.n_steps, ascent.n_seen
+        self.seconds, self.why = [], None
+        self.epochs = 1 if plan.schedule.in_one_epoch else problem.settings.max_iter
+        # an evidence is cubic in the inducing inputs, a step at most linear in its rows
+        rows = len(problem.rows) / len(ascent.blocks) * plan.blocks_per_step
+        steps = -(-len(ascent.blocks) // plan.blocks_per_step)
+        costly = len(ascent.posterior.h) / rows
+        self.every = max(1, int(np.ceil(costly)), -(-steps // _REPORTS))
+
+    @property
+    def n_steps(self):
+        """Of this fit."""
+        return self.ascent.n_steps - self.steps_before
+
+    @property
+    def n_missing(self):
+        """Blocks that are missing in the first epoch."""
+        if self.plan.schedule.in_one_epoch:
+            return int((~self.ascent.seen).sum())
+        return max(0, len(self.ascent.blocks) - self.ascent.n_seen)
+
+    def report(self):
+        """An entry of the trace, after so many steps and after an epoch."""
+        if self.n_steps % self.every and self.ascent.n_seen % len(self.ascent.blocks):
+            return
+        try:
+            estimate = self.ascent.posterior.log_evidence(self.ascent.constant)
+        except NotPositiveDefiniteError:  # a mixture with negative weights, in part of an epoch
+            return
+        self.trace.add(estimate, lambda: self.parameters)
+
+    def is_over(self):
+        """Whether steps end here; ``why`` says it if blocks are missing that nobody left out."""
+        max_steps = self.problem.settings.max_steps
+        if max_steps is not None and self.n_steps >= max_steps:
+            return True
+        if not self.n_missing:
+            late = self.trace.clock.left() < self.last_seconds
+            return late or self.trace.stopped or self.ascent.epochs >= self.epochs
+        if self.trace.stopped and not self.stopped_in_learning:
+            self.why = "A callback ended the steps before", "Let it end them later"
+            return True
+        if self.seconds and self.trace.clock.left() < self.last_seconds:
+            missing = -(-self.n_missing // self.plan.blocks_per_step)
+            if self.trace.clock.elapsed() + missing * np.mean(self.seconds) > self.latest:
+                self.why = _no_time(self.problem)
+                return True
+        return False
+
+    @property
+    def last_seconds(self):
+        return self.seconds[-1] if self.seconds else 0.0
+
+    def run(self, interrupted=False):
+        ascent = self.ascent
+        epochs = (ascent.n_seen - self.seen_before) / len(ascent.blocks)
+        return _Run(
+            ascent.posterior,
+            ascent.constant,
+            ascent.seen,
+            ascent.n_steps,
+            ascent.n_seen,
+            epochs,
+            interrupted,
+        )

@@ -1,0 +1,243 @@
+"""Hyperparameters of models in blocks: L-BFGS on the evidence of sampled whole blocks, then more.
+
+The evidence of PITC has an optimum where length scales are as long as inducing inputs can follow,
+and one where they are as short as only data of the same block can use. Several starts are tried.
+"""
+
+import time
+
+import numpy as np
+
+from ..._parallel import one_blas_thread_each
+from ..._warnings import warn_caller
+from ...factors.block_factors import Model
+from ...factors.passes import CHUNK
+from ...objectives.block_evidence import block_evidence
+from ...optimize.budget import (
+    LEAST_EVALUATIONS,
+    MIN_SECONDS,
+    count_within,
+    measured_seconds,
+)
+from ...optimize.lbfgs import ascend_lbfgs
+from ..start import random_starts, shorter_start, tried
+from ..variational.schedule import LARGEST_WEIGHT, refinement_sizes
+
+# Starting length scales, as shares of those that inducing inputs can follow.
+_STARTS = (1.0, 0.3, 0.1)
+# Iterations after which only the best start goes on.
+_TRIAL_ITERATIONS = 12
+# Fewer blocks teach less than the variational bound of rows does, which gets this share of a budget
+# that is short.
+_LEAST_BLOCKS, _ROWS_SHARE = 8, 0.4
+
+
+def learn_on_sample(problem, plan, blocks, budget, rearranged=None):
+    """L-BFGS on the evidence of sampled blocks: several starts on few, the best one on more.
+
+    Parameters
+    ----------
+    problem : Problem
+    plan : BlockPlan
+    blocks : Blocks
+    budget : Budget
+    rearranged : callable or None
+        ``rearranged(parameters)``: the blocks for later stages, once the first has learned. None
+        for the same ones.
+
+    Returns
+    -------
+    parameters : Parameters
+    n_iter, n_steps : int
+    """
+    settings, trace, n_rows = problem.settings, problem.trace, len(problem.rows)
+    order = problem.rng.permutation(len(blocks))
+    init_size = n_rows if settings.optimizer == "lbfgs" else settings.init_size
+    sample = _whole_blocks(blocks, order, init_size)
+    seconds_each = _evaluation_seconds(problem, plan.objective, sample, budget)
+    seconds = budget.stage_seconds(is_last=False)
+    trials = len(_STARTS) * _TRIAL_ITERATIONS
+    if seconds < trials * min(_LEAST_BLOCKS, len(sample)) * seconds_each:
+        return _from_rows(problem, plan.objective, sample, budget, seconds_each)
+    few = sample[: count_within(len(sample), seconds, trials * seconds_each)]
+    parameters, n_iter = _warm_start(problem, plan.objective, few, seconds, budget)
+    anew = blocks if trace.stopped or rearranged is None else rearranged(parameters)
+    if anew is not blocks:
+        blocks, order = anew, problem.rng.permutation(len(anew))
+        few = _whole_blocks(blocks, order, 1)  # those of the first stage are gone
+    elif len(few) == len(blocks):
+        return parameters, n_iter, 0
+    sizes = refinement_sizes(n_rows, init_size)
+    for size in sizes:
+        if trace.stopped:
+            break
+        seconds = budget.stage_seconds(is_last=size == sizes[-1])
+        more_blocks = _whole_blocks(blocks, order, size)
+        count = count_within(len(more_blocks), seconds, LEAST_EVALUATIONS * seconds_each)
+        few = max(few, more_blocks[:count], key=len)
+        copies = min(len(blocks) / len(few), LARGEST_WEIGHT)
+        parameters, _, more = ascend_blocks(
+            problem, plan.objective, few, parameters, settings.max_iter, seconds, budget, copies
+        )
+        n_iter += more
+    return parameters, n_iter, 0
+
+
+def _evaluation_seconds(problem, objective, sample, budget):
+    """Measured time of an evaluation, for each block; 0 without a budget."""
+    if not budget.is_limited:
+        return 0.0
+    few, start = sample[:2], problem.start.parameters
+    delta, n_jobs = problem.prior(start).delta, problem.settings.n_jobs
+    return measured_seconds(
+        lambda: block_evidence(start, few, delta, objective, n_jobs=n_jobs)
+    ) / len(few)
+
+
+def _from_rows(problem, objective, sample, budget, seconds_each):
+    """Where time is short: the variational bound of some rows, then of blocks if there is time."""
+    seconds, limit = budget.left(), problem.settings.max_iter
+    for_blocks = (1.0 - _ROWS_SHARE) * seconds
+    if len(_evaluable(sample, for_blocks, seconds_each)) >= min(_LEAST_BLOCKS, len(sample)):
+        seconds *= _ROWS_SHARE
+    rows = problem.rows.random_subset(problem.settings.init_size, problem.rng)
+    chunks, bound = list(rows.chunks(CHUNK)), Model("diagonal", 0.0)
+    start = problem.start.parameters
+    parameters, _, n_iter = ascend_blocks(problem, bound, chunks, start, limit, seconds)
+    few = _evaluable(sample, budget.left(), seconds_each)  # the rows may have left more
+    if problem.trace.stopped:
+        return parameters, n_iter, 0
+    if len(few) < min(_LEAST_BLOCKS, len(sample)):
+        warn_caller(
+            f"max_time={problem.trace.clock.max_time:g} seconds leave no time to learn from whole "
+            "blocks: kernel, noise and inducing inputs are learned by the variational bound, which "
+            "finds no structure within blocks. Raise max_time or lower block_size."
+        )
+        return parameters, n_iter, 0
+    parameters, _, more = ascend_blocks(
+        problem, objective, few, parameters, limit, budget.left(), budget
+    )
+    return parameters, n_iter + more, 0
+
+
+def _evaluable(sample, seconds, seconds_each):
+    """The first blocks of a sample whose evidence there is time to follow."""
+    return sample[: count_within(len(sample), seconds, LEAST_EVALUATIONS * seconds_each)]
+
+
+def _warm_start(problem, objective, sample, seconds, budget):
+    deadline, max_iter = time.perf_counter() + seconds, problem.settings.max_iter
+    starts = [problem.start.parameters]
+    if objective.dense:
+        starts = [shorter_start(problem.start, share) for share in _STARTS]
+    starts += random_starts(problem)
+    trial, share = min(_TRIAL_ITERATIONS, max_iter), seconds / (2 * len(starts))
+
+    def run(start):
+        found = ascend_blocks(problem, objective, sample, start, trial, share, budget)
+        return *found, problem.trace.cut_by
+
+    trials = tried(starts, run, problem.trace)
+    parameters, _, _, problem.trace.cut_by = max(trials, key=lambda run: run[1])
+    n_iter = sum(run[2] for run in trials)
+    if max_iter > trial and not problem.trace.stopped:
+        left = deadline - time.perf_counter()
+        parameters, _, more = ascend_blocks(
+            problem, objective, sample, parameters, max_iter - trial, left, budget
+        )
+        n_iter += more
+    return parameters, n_iter
+
+
+def _whole_blocks(blocks, order, n_rows):
+    """The first blocks of an order with about so many rows, at least one."""
+    total = np.cumsum(np.diff(blocks.bounds)[order])
+    chosen = order[: np.searchsorted(total, n_rows) + 1]
+    if hasattr(blocks, "several"):  # gathered together from where they live
+        return blocks.several(chosen)
+    return [blocks(k) for k in chosen]
+
+
+def ascend_blocks(problem, objective, sample, start, max_iter, seconds, budget=None, copies=1.0):
+    """Follow the evidence of some blocks; the trace is scaled to all rows.
+
+    Parameters
+    ----------
+    problem : Problem
+    objective : Model or Mixture
+    sample : list of Rows
+    start : Parameters
+    max_iter : int
+    seconds : float
+    budget : Budget or None
+        Evaluations tell it how fast the machine is, and the finish keeps its time.
+    copies : float
+        How many blocks each of these stands for.
+
+    Returns
+    -------
+    parameters : Parameters
+    value : float
+        The objective there, for all rows.
+    n_iter : int
+    """
+    settings, n_rows = problem.settings, sum(len(rows) for rows in sample)
+    delta = problem.prior(start).delta
+    scale = problem.rows.total_weight / (copies * sum(rows.total_weight for rows in sample))
+    of_blocks = f"{len(sample)} blocks, " if objective.dense else ""
+    problem.trace.begin(f"learning from {of_blocks}{n_rows} of {len(problem.rows)} rows")
+
+    def evidence(candidate):
+        return block_evidence(
+            candidate,
+            sample,
+            delta,
+            objective,
+            copies=copies,
+            with_inputs=problem.space.learns("Z"),
+            n_jobs=settings.n_jobs,
+        )
+
+    with one_blas_thread_each(settings.n_jobs):
+        return ascend_scaled(
+            evidence, scale, len(sample), problem, start, max_iter, seconds, budget
+        )
+
+
+def ascend_scaled(evidence, scale, work, problem, start, max_iter, seconds, budget, kind=None):
+    """L-BFGS on ``scale`` times an evidence, until a plateau or until only the finish has time.
+
+    The budget is told how long an evaluation takes for each unit of its ``work``, of one ``kind``.
+    """
+
+    def scaled(candidate):
+        begin = time.perf_counter()
+        value, gradient = evidence(candidate)
+        if budget is not None:
+            budget.took((time.perf_counter() - begin) / work, kind)
+        return scale * value, gradient.scaled(scale)
+
+    return ascend_lbfgs(
+        scaled,
+        problem.space,
+        start,
+        max_iter=max_iter,
+        plateau=_PlateauOrLate(problem.plateau(), budget),
+        trace=problem.trace,
+        seconds=max(seconds, MIN_SECONDS),
+    )
+
+
+class _PlateauOrLate:
+    """A plateau that also counts as reached when only the time of the finish is left."""
+
+    def __init__(self, plateau, budget):
+        self.plateau, self.budget = plateau, budget
+
+    @property
+    def is_gaining(self):
+        return self.plateau.is_gaining
+
+    def reached(self, value):
+        late = self.budget is not None and self.budget.left() < 0.0
+        return self.plateau.reached(value) or late

@@ -1,0 +1,151 @@
+"""Stochastic natural gradient ascent on q(u), block by block (Hoang et al. 2015).
+
+q(u) is held by its data part (H, h), the natural parameters without those of the prior, so that
+
+    (H, h) <- (1 - rho) (H, h) + rho n_blocks / |S| sum_{B in S} (H_B, h_B)
+
+is the paper's eqs. 24 to 26 where they start at the prior (docs/theory.md, eq. 33). Every step is a
+convex combination of positive semidefinite matrices: any step of any sequence gives a q(u).
+"""
+
+import time
+
+import numpy as np
+
+from ...factors.block_sums import block_gradient_sums, block_sums
+from ...factors.passes import Pieces
+from ...gp.posterior import Posterior, outputs_by_noise
+from ...optimize.adam import Adam, adam_step
+from .schedules import Constant
+
+
+class NaturalGradientAscent:
+    """q(u) between steps at fixed kernel, noise and inducing inputs.
+
+    Parameters
+    ----------
+    prior : Prior
+    noise_variance : float or ndarray of shape (t,)
+    model : Model or Mixture
+    blocks : Blocks
+    schedule : RobbinsMonro, Average or Constant
+    n_outputs : int
+    n_jobs : int or None
+    """
+
+    def __init__(self, prior, noise_variance, model, blocks, schedule, n_outputs=1, n_jobs=None):
+        self.noise_variance, self.model = noise_variance, model
+        self.blocks, self.schedule, self.n_jobs = blocks, schedule, n_jobs
+        n_factors = len(outputs_by_noise(noise_variance))
+        self.posterior, self.constant = Posterior.at_prior(prior, n_outputs, n_factors), 0.0
+        self.n_steps = self.n_seen = 0
+        self.seen = np.zeros(len(blocks), dtype=bool)  # blocks that q(u) rests on
+
+    def pieces(self, chosen):
+        """Some blocks as pieces of a pass."""
+        return Pieces([self.blocks(k) for k in chosen], n_jobs=self.n_jobs)
+
+    def go_on_from(self, before):
+        """Take over what a fit with the same prior and blocks has come to.
+
+        Parameters
+        ----------
+        before : BlockFitResult
+        """
+        self.posterior, self.constant = before.result.posterior, before.constant
+        self.n_steps, self.n_seen = before.result.n_steps, before.progress.n_seen
+        self.seen = before.progress.seen
+
+    def step(self, chosen):
+        """One natural-gradient step towards the target of these blocks.
+
+        Atomic: an exception at any moment leaves q(u) as it was before the step or after it.
+        """
+        prior, pieces = self.posterior.prior, self.pieces(chosen)
+        asked, constant = block_sums(prior, pieces, self.noise_variance, self.model)
+        n_seen, seen = self.n_seen + len(chosen), self.seen.copy()
+        seen[chosen] = True
+        rho = self.schedule.rho(self.n_steps, len(chosen), n_seen)
+        share = len(self.blocks) / len(chosen)
+        posterior = self.posterior.towards(asked, rho, share)
+        constant = (1.0 - rho) * self.constant + (rho * share) * constant
+        steps = self.n_steps + 1
+        # no call between these assignments, so that no signal is handled there
+        self.posterior, self.constant = posterior, constant
+        self.n_steps, self.n_seen, self.seen = steps, n_seen, seen
+
+    def move(self, prior, noise_variance):
+        """To other hyperparameters, (H, h) held in whitened coordinates."""
+        self.posterior, self.noise_variance = self.posterior.under(prior), noise_variance
+
+    def objective(self, chosen, with_inputs):
+        """Unbiased estimate of the objective and its gradient at the current q(u)."""
+        q, share = self.posterior, len(self.blocks) / len(chosen)
+        pieces = self.pieces(chosen)
+        sums = block_gradient_sums(
+            q, pieces, self.noise_variance, self.model, with_inputs=with_inputs
+        )
+        gradient = sums.gradient(q.prior, with_inputs).scaled(share)
+        return share * sums.value - q.kl(), gradient
+
+    @property
+    def epochs(self):
+        return self.n_seen / len(self.blocks)
+
+
+def learn_stochastic(problem, plan, blocks, budget):
+    """Learn kernel, noise and inducing inputs a few blocks at a step; epochs until it is flat.
+
+    The stochastic gradient of sum_B E_q[log t_B] - KL for Adam, alongside natural-gradient steps on
+    q(u): what Hoang et al. (2015) leave for later. q(u) is held whitened while the kernel moves, so
+    the divergence has no gradient in it.
+
+    Parameters
+    ----------
+    problem : Problem
+    plan : BlockPlan
+    blocks : Blocks
+    budget : Budget
+
+    Returns
+    -------
+    parameters : Parameters
+    n_iter, n_steps : int
+        Epochs and steps.
+    """
+    settings, space, trace = problem.settings, problem.space, problem.trace
+    parameters = problem.start.parameters
+    prior = problem.prior(parameters)
+    ascent = NaturalGradientAscent(
+        prior,
+        parameters.noise_variance,
+        plan.objective,
+        blocks,
+        Constant(settings.natural_step),
+        problem.rows.y.shape[1],
+        settings.n_jobs,
+    )
+    adam = Adam(len(space.pack(parameters)), settings.learning_rate)
+    plateau, values, epoch = problem.plateau(), [], 1
+    trace.begin("stochastic steps")
+    for chosen in ascent.schedule.draw(len(blocks), plan.blocks_per_step, problem.rng):
+        begin = time.perf_counter()
+        ascent.step(chosen)
+        value, gradient = ascent.objective(chosen, space.learns("Z"))
+        budget.took((time.perf_counter() - begin) / len(chosen))
+        values.append(value)
+        if epoch > 1:  # at first only q(u) moves, as it starts at the prior
+            moved = adam_step(adam, space, parameters, gradient, prior.delta)
+            if moved is not None:
+                parameters, new_prior = moved
+                ascent.move(new_prior, parameters.noise_variance)
+        spent = settings.max_steps is not None and ascent.n_steps >= settings.max_steps
+        if spent or budget.left() < 0.0:
+            break
+        if ascent.n_seen >= epoch * len(blocks):
+            mean, values, epoch = np.mean(values), [], epoch + 1
+            stop = trace.add(mean, lambda now=parameters: now) or plateau.reached(mean)
+            if stop or epoch > settings.max_iter:
+                trace.cut_by = "max_iter" if plateau.is_gaining and not stop else None
+                break
+    return parameters, epoch - 1, ascent.n_steps

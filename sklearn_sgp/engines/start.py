@@ -1,0 +1,392 @@
+"""From what the user gave to starting values, bounds and the space of what is learned."""
+
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+from operator import add
+
+import numpy as np
+
+from .._linalg import NotPositiveDefiniteError
+from .._warnings import warn_caller
+from ..data.categories import PLAIN_COLUMNS, InputColumns
+from ..data.checks import check_variance
+from ..data.inducing import choose_inducing, given_inducing, with_more_inducing
+from ..data.rows import column_mean_std
+from ..kernels._compile import compile_without_noise
+from ..kernels._defaults import (
+    SHORTER,
+    default_kernels,
+    starting_length_scale,
+    with_categories,
+)
+from ..kernels._length_scales import input_scales, scale_places, with_shorter_scales
+from ..kernels._white_noise import fixed_unit_noise, starting_noise
+from ..kernels.categories._binding import bound_to, check_seen_codes
+from ..kernels.categories._node import category_leaves, category_slots, of_known_categories
+from ..optimize.parameters import Group, Parameters, ParameterSpace, TiedLengthScales
+from ..optimize.priors import CategoryPlaces, Product, TiedCategories
+from .base import Start
+from .fingerprints import fingerprint, structure
+from .variational.class_regressions import begins_with_regressions
+from .variational.mixing import starting_mixing
+
+# Precision of the prior that ties length scales. Pure noise, 50 rows of 500 columns: 90 % intervals
+# of a local model hold 0.57 of new rows with 1, 0.88 with 4 and with 16.
+_TIES = 4.0
+# Precisions of the prior of categories: of the logarithms of b, of the entries of F, of the scale.
+# With 1 for F stations of `plot_categories` have RMSE 0.265 and 0.245 (two draws), with 4 0.246 and
+# 0.242; on three other draws of 100 to 300 categories the log density gains up to 0.01.
+_CATEGORY_TIES = (4.0, 4.0, 1.0)
+# Default kernels among which fits by near rows choose; see `blocks/starts`.
+_NUMBERS_FIRST = ("local", "classes")
+_USUAL_NOISE = (1e-4, 1.0)  # of random starts, in units of the scaled targets' variance
+_DEFAULT_NOISE_BOUNDS = fingerprint((1e-6, 1e3))
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What the user chose about the model; names as in the public interface.
+
+    ``noise_variance`` and its bounds are None for classifiers. ``ties_length_scales`` says whether
+    a weak prior ties those of the default kernel. ``learns`` says whether anything is learned, and
+    ``tries`` which default kernels are; see `default_kernels`. ``columns`` has the names of the
+    columns, and which are categories for the default kernel. ``n_latent`` is the number of latent
+    functions that outputs mix, None for independent outputs; ``kernel`` may then be a list of
+    theirs, which become the terms of a sum.
+    """
+
+    kernel: object
+    n_inducing: int
+    inducing: object
+    optimize_inducing: bool
+    noise_variance: object = None
+    noise_variance_bounds: object = None
+    ties_length_scales: bool = False
+    learns: bool = True
+    tries: str = "one"
+    columns: InputColumns = PLAIN_COLUMNS
+    n_latent: int | None = None
+    learns_means: bool = False
+
+
+def start(rows, choices, likelihood, rng, previous=None, choose=None):
+    """Starting parameters and the space of those that are free.
+
+    Parameters
+    ----------
+    rows : Rows
+    choices : Choices
+    likelihood : Likelihood
+    rng : numpy.random.RandomState
+    previous : FitResult or None
+        An earlier fit whose parameters are taken, each group where it still fits.
+    choose : callable or None
+        ``choose(rows, kernel, noise_variance, scale, rng)``: inducing inputs, where they are
+        neither given nor chosen by `data.inducing.choose_inducing`.
+
+    Returns
+    -------
+    start : problem.Start
+
+    Raises
+    ------
+    ValueError
+        If kernel, noise or inducing inputs are not what they must be.
+    """
+    center, std = column_mean_std(rows.X, rows.observations)
+    kernels = _kernels(rows, choices, likelihood, std, previous)
+    shared = (rows, choices, likelihood, previous, center, std)
+    first = _start_with(
+        kernels[0],
+        *shared,
+        lambda parameters: _inducing_inputs(rows, choices, parameters, std, rng, choose, previous),
+    )
+    Z = first.parameters.Z
+    others = (_start_with(kernel, *shared, lambda _: Z) for kernel in kernels[1:])
+    return replace(first, alternatives=tuple(others))
+
+
+def _kernels(rows, choices, likelihood, std, previous):
+    """The given kernel, or default ones: that of an earlier fit alone, if it was one of them."""
+    names, categorical = choices.columns.names, choices.columns.categorical
+    if choices.kernel is not None:
+        kernel = choices.kernel
+        kernel = reduce(add, kernel) if isinstance(kernel, list) else kernel
+        return [bound_to(kernel, rows.X, names)]
+    tries = choices.tries if choices.learns else "one"
+    if tries == "labels" and not begins_with_regressions(likelihood):
+        tries = "one"
+    kernels = with_categories(
+        partial(default_kernels, tries=tries), std, categorical, tries in _NUMBERS_FIRST
+    )
+    kernels = [bound_to(kernel, rows.X, names) for kernel in kernels]
+    if previous is not None:
+        before = structure(previous.parameters.kernel.sklearn_kernel)
+        return [kernel for kernel in kernels if structure(kernel) == before] or kernels
+    return kernels
+
+
+def _start_with(kernel, rows, choices, likelihood, previous, center, std, inducing_inputs):
+    """The start with one kernel; ``inducing_inputs`` is a function of its `Parameters`."""
+    expression, whites, theta_bounds = compile_without_noise(kernel, center)
+    if likelihood.has_noise:
+        noise, noise_bounds = starting_noise(
+            whites, choices.noise_variance, choices.noise_variance_bounds, rows.y.shape[1]
+        )
+    else:
+        noise, noise_bounds = fixed_unit_noise(whites, choices.kernel, likelihood)
+        if rows.of_classes:
+            noise = np.full(rows.y.shape[1], noise)
+    theta = np.clip(expression.theta, theta_bounds[:, 0], theta_bounds[:, 1])
+    values = {"theta": theta, "log_noise": np.log(noise)}
+    if len(likelihood.theta):
+        values["likelihood"] = likelihood.theta
+    if choices.n_latent is not None:
+        values["mixing"] = starting_mixing(rows, choices.n_latent)
+        if choices.learns_means and np.isnan(rows.y).any():
+            values["means"] = np.zeros(rows.y.shape[1])
+    bounds = {"theta": theta_bounds, "likelihood": likelihood.theta_bounds}
+    if noise_bounds is not None:
+        bounds["log_noise"] = np.log(noise_bounds)
+    parameters = Parameters(expression, values)
+    learned = _learned(previous, likelihood, parameters, bounds)
+    if "theta" in learned and not _same_categories(previous, choices):
+        learned["theta"] = _without_categories(learned["theta"], expression)
+    parameters = parameters.with_values(**learned)
+    check_variance(parameters.kernel, rows.X)
+    parameters = parameters.with_values(Z=inducing_inputs(parameters))
+    if choices.learns and not expression.differentiable_inputs:
+        warn_caller(
+            f"The kernel {kernel!r} has a part without analytic gradients: its parameters are "
+            "learned by finite differences and the inducing inputs stay where they start.",
+        )
+    space = ParameterSpace(
+        tuple(_groups(choices, parameters, likelihood, theta_bounds, noise_bounds, std)),
+        _prior(choices, expression, std),
+    )
+    default = ("theta",) if choices.kernel is None else ()
+    if not whites and fingerprint(choices.noise_variance_bounds) == _DEFAULT_NOISE_BOUNDS:
+        default = (*default, "log_noise")
+    inducing = fingerprint(choices.inducing)
+    return Start(kernel, likelihood, parameters, space, inducing, default, columns=choices.columns)
+
+
+def _prior(choices, expression, std):
+    """The prior that ties what is learned of categories, and length scales; None without these."""
+    factors, places = [], tuple(CategoryPlaces(*slots) for slots in category_slots(expression))
+    if places:
+        factors.append(TiedCategories(places, _CATEGORY_TIES))
+    if choices.kernel is None and choices.ties_length_scales:
+        factors.append(_ties(expression, np.delete(std, choices.columns.categorical)))
+    if len(factors) > 1:
+        return Product(tuple(factors))
+    return factors[0] if factors else None
+
+
+def _ties(expression, std):
+    """The prior that ties length scales of the columns, where each column has one."""
+    places = [place for place in scale_places(expression) if len(place) == len(std)]
+    return TiedLengthScales(np.log(std), tuple(places), _TIES)
+
+
+def _groups(choices, parameters, likelihood, theta_bounds, noise_bounds, std):
+    """The groups that are learned, in the order of the vector."""
+    expression = parameters.expression
+    yield Group("theta", theta_bounds)
+    if noise_bounds is not None:
+        yield Group("log_noise", np.log(noise_bounds))
+    if len(likelihood.theta):
+        yield Group("likelihood", likelihood.theta_bounds)
+    if choices.n_latent is not None:
+        yield Group("mixing", None)
+    if parameters.means is not None:
+        yield Group("means", None)
+    if choices.optimize_inducing and expression.differentiable_inputs:
+        yield Group("Z", None, starting_length_scale(std), expression.held_columns)
+
+
+def _learned(previous, likelihood, parameters, bounds):
+    """Values of an earlier fit, where they mean the same and are free now, within the bounds."""
+    if previous is None or previous.parameters.Z.shape[1] != parameters.expression.n_features:
+        return {}
+    old, kept = previous.parameters, []
+    if structure(old.kernel.sklearn_kernel) == structure(parameters.kernel.sklearn_kernel):
+        kept.append("theta")
+    if previous.likelihood.has_noise and likelihood.has_noise:
+        kept.append("log_noise")
+    if type(previous.start.likelihood) is type(likelihood) and len(old.likelihood_theta):
+        kept.append("likelihood")
+    values = {
+        name: _clipped(old.values[name], bounds[name])
+        for name in kept
+        if name in bounds and np.shape(old.values[name]) == np.shape(parameters.values.get(name))
+    }
+    if old.mixing is not None and np.shape(old.mixing) == np.shape(parameters.mixing):
+        values["mixing"] = old.mixing
+    return values
+
+
+def _same_categories(previous, choices):
+    """Whether codes of categories mean what they meant in an earlier fit."""
+    before, now = previous.start.columns, choices.columns
+    return (before.categorical, before.categories) == (now.categorical, now.categories)
+
+
+def _without_categories(theta, expression):
+    """Learned parameters of a kernel, with those of categories as they start."""
+    slots = [slot.ravel() for found in category_slots(expression) for slot in found[:2]]
+    places = np.concatenate([*slots, np.empty(0, dtype=np.intp)])
+    theta = theta.copy()
+    theta[places] = expression.theta[places]
+    return theta
+
+
+def _clipped(value, bounds):
+    clipped = np.clip(value, bounds[:, 0], bounds[:, 1])
+    return clipped if np.ndim(value) else float(clipped[0])
+
+
+def _inducing_inputs(rows, choices, parameters, std, rng, choose, previous=None):
+    """Inducing inputs as given or chosen; those of an earlier fit that was asked for the same."""
+    kernel = parameters.kernel
+    method, n_inducing, n_columns = choices.inducing, choices.n_inducing, rows.X.shape[1]
+    old = None
+    if previous is not None and previous.start.inducing == fingerprint(method):
+        old = previous.parameters.Z
+        old = old if old.shape[1] == n_columns and _same_categories(previous, choices) else None
+    if not isinstance(method, str):
+        Z = given_inducing(method, n_columns) if old is None else old
+        check_seen_codes(parameters.expression, Z, InputColumns(choices.columns.names))
+        return Z
+    scale = input_scales(kernel, std)
+    old = None if old is None else of_known_categories(old, parameters.expression)
+    if old is not None and 0 < len(old) <= n_inducing:
+        if choose is not None or len(old) == n_inducing:
+            return old
+        of_rows = rows.X, rows.observations
+        return with_more_inducing(old, method, *of_rows, n_inducing, kernel, scale, rng)
+    if choose is not None:
+        least_noise = float(np.min(parameters.noise_variance))
+        return choose(rows, kernel, least_noise, scale, rng)
+    return choose_inducing(method, rows.X, rows.observations, n_inducing, kernel, scale, rng)
+
+
+def random_starts(problem):
+    """Starting parameters, log-uniform within the bounds of kernel and noise.
+
+    Noise is drawn between 1e-4 and 1 of the targets' variance, as far as its bounds allow: far
+    outside L-BFGS hardly moves.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Returns
+    -------
+    starts : list of Parameters
+        As many as ``n_restarts_optimizer`` says.
+
+    Raises
+    ------
+    ValueError
+        If a bound is not finite.
+    """
+    start, space = problem.start.parameters, problem.space
+    names = [name for name in ("theta", "log_noise") if space.learns(name)]
+    bounds = {name: space.group(name).bounds for name in names}
+    count = problem.settings.n_restarts_optimizer
+    if count and not all(np.isfinite(pair).all() for pair in bounds.values()):
+        raise ValueError(
+            "The bounds of all parameters of the kernel and of the noise must be finite if "
+            "n_restarts_optimizer is above 0. Got a bound that is not."
+        )
+    if "log_noise" in bounds:
+        lower, upper = bounds["log_noise"].T
+        usual = np.log(_USUAL_NOISE)[:, None]
+        bounds["log_noise"] = np.clip(usual, lower, upper).T
+    return [_drawn(start, bounds, problem.rng) for _ in range(count)]
+
+
+def shorter_start(start, share):
+    """Parameters of a `Start` with length scales multiplied by a share, within their bounds."""
+    parameters = start.parameters
+    theta = with_shorter_scales(parameters.expression, parameters.theta, share)
+    return start.space.clipped(parameters.with_values(theta=theta))
+
+
+def default_starts(start):
+    """Where learning with default kernels may begin: with each, and with short length scales.
+
+    A fast function is noise at the usual length scales, and no gradient leads away from there.
+    Short ones are those of the first kernel, or of the first that is of numbers alone.
+
+    Parameters
+    ----------
+    start : Start
+
+    Returns
+    -------
+    starts : list of Start
+        Without alternatives; one alone where there is no choice of kernels.
+    """
+    starts = [replace(one, alternatives=()) for one in (start, *start.alternatives)]
+    if start.alternatives:
+        numbers = [one for one in starts if not category_leaves(one.parameters.expression)]
+        first = (numbers or starts)[0]
+        starts.append(replace(first, parameters=shorter_start(first, SHORTER)))
+    return starts
+
+
+def price(expression, n_rows):
+    """What the free parameters of a kernel have to be worth, in nats.
+
+    Half the logarithm of the number of rows for each, as in the Bayesian information criterion.
+    What is learned of categories counts once for all of them, as a prior ties it together and few
+    iterations say little of what it will be worth: with a price for each category a sum was taken
+    where functions of 300 categories differ (RMSE 0.81, with a product 0.42).
+    """
+    slots = category_slots(expression)
+    n_tied = sum(diagonal.size + factor.size for diagonal, factor, _ in slots)
+    n_shared = sum(bool(diagonal.size) + factor.shape[1] for diagonal, factor, _ in slots)
+    return 0.5 * np.log(n_rows) * (len(expression.theta) - n_tied + n_shared)
+
+
+def tried(starts, run, trace):
+    """What ``run(start)`` finds from each start at which the objective can be evaluated.
+
+    Parameters
+    ----------
+    starts : iterable
+    run : callable
+    trace : Trace
+        Where a callback ends learning, no other start is tried.
+
+    Returns
+    -------
+    found : list
+        Not empty.
+
+    Raises
+    ------
+    NotPositiveDefiniteError
+        If there is no such start.
+    """
+    found, failed = [], None
+    for start in starts:
+        try:
+            found.append(run(start))
+        except NotPositiveDefiniteError as error:  # at its first evaluation
+            failed = error
+        if trace.stopped:
+            break
+    if not found:
+        raise failed
+    return found
+
+
+def _drawn(start, bounds, rng):
+    values = {}
+    for name, (lower, upper) in ((name, pair.T) for name, pair in bounds.items()):
+        drawn = rng.uniform(lower, upper)
+        values[name] = drawn if np.ndim(start.values[name]) else float(drawn[0])
+    return start.with_values(**values)

@@ -1,0 +1,304 @@
+"""What a stream keeps of the rows that are gone: one more block (docs/theory.md, eqs. 38 to 41).
+
+The old posterior over old inducing values, divided by their old prior, is a Gaussian factor
+r(a) = exp(h^T v - v^T H v / 2 + constant), v = inv(L_old) a. It is fixed from then on. Under a new
+kernel and new inducing inputs it meets the new inducing values b as a block of rows would: through
+A = inv(L) K(Z, Z_old), and through what b leaves unexplained of a,
+
+    V = K(Z_old, Z_old) - A^T A.
+
+Jitter is part of the model: each inducing value is the function plus its own small noise, which an
+inducing input that is kept takes along. Where nothing changed, A and V then change nothing.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from ..._core import _linalg as la
+from ..._linalg import cholesky, copy_of, pivoted_cholesky, product, sandwich, triangular_inverse
+from ...factors.gradients import BlockGradient, pull_back
+from ...gp.multi_output import PosteriorOfOutputs
+from ...gp.posterior import Posterior
+
+
+@dataclass(frozen=True)
+class OldPosterior:
+    """The factor r(a) of a posterior, one Gaussian factor for each of its H.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        With its prior, at the old kernel.
+    constant : float
+    """
+
+    posterior: Posterior
+    constant: float
+
+    @classmethod
+    def of(cls, posterior):
+        """The factor of a `Posterior`, or one for each of the outputs that mix latent functions."""
+        outputs = posterior.outputs if isinstance(posterior, PosteriorOfOutputs) else posterior
+        return cls(outputs, -posterior.log_evidence())
+
+    @property
+    def prior(self):
+        return self.posterior.prior
+
+    def tempered(self, share):
+        """The factor to the power ``share``: below 1 the past fades."""
+        if share == 1.0:
+            return self
+        return OldPosterior(self.posterior.scaled(share), share * self.constant)
+
+    def information(self, c):
+        """H (m, m) and h (m, t) of the factor number c."""
+        precision, own = self.posterior.by_precision[c]
+        return precision.H, np.ascontiguousarray(self.posterior.h[:, own])
+
+    @cached_property
+    def roots(self):
+        """R and g of each factor, with R^T R = H, which may be singular, and R^T g = h."""
+        return [_root(*self.information(c)) for c in range(len(self.posterior.H))]
+
+
+def _root(H, h):
+    L, order = pivoted_cholesky(H)
+    R, rank = np.zeros(L.shape[::-1]), L.shape[1]
+    R[:, order] = L.T
+    return R, solve_triangular(L[:rank], h[order[:rank]], lower=True)
+
+
+class Projection:
+    """Old inducing values given the new ones.
+
+    Parameters
+    ----------
+    prior : Prior
+        Of the new inducing values.
+    old : Prior
+        Of the old ones, at the old kernel.
+    kept : ndarray of int, shape (n_kept, 2)
+        Pairs (new, old) of inducing inputs that are the same variable, moved or not.
+    """
+
+    def __init__(self, prior, old, kept):
+        self.prior, self.old = prior, old
+        self.same = prior is old
+        self.moved = np.zeros(len(old.Z), dtype=bool)
+        if self.same:
+            self.A = np.ascontiguousarray(prior.L.T)
+            return
+        Z, Z_old, new, gone = prior.Z, old.Z, kept[:, 0], kept[:, 1]
+        self.A = prior.kernel.block(Z, Z_old)
+        self.A[new, gone] += prior.delta
+        la.trmm(prior.L_inv, self.A)
+        # what has not moved is known exactly
+        fixed = (Z[new] == Z_old[gone]).all(axis=1)
+        self.A[:, gone[fixed]] = prior.L.T[:, new[fixed]]
+        self.moved[:] = True
+        self.moved[gone[fixed]] = False
+
+    @cached_property
+    def W(self):
+        """A in old whitened coordinates: W = inv(L) K(Z, Z_old) inv(L_old)^T."""
+        if self.same:
+            return np.eye(len(self.old.Z))
+        W = self.A.copy()
+        la.trmm_right(W, self.old.L_inv, True)
+        return W
+
+    @cached_property
+    def loss_root(self):
+        """F of V = F F^T in old whitened coordinates: rounding cannot make V indefinite."""
+        moved = self.moved
+        if not moved.any():
+            return np.zeros((len(moved), 1))
+        A = np.ascontiguousarray(self.A[:, moved])
+        part = self.prior.kernel.gram(np.ascontiguousarray(self.old.Z[moved]))
+        part.flat[:: len(part) + 1] += self.prior.delta
+        la.gemm(A, A, part, True, False, -1.0, 1.0)
+        F = np.zeros((len(moved), len(part)))
+        L, order = pivoted_cholesky(part)
+        F[np.flatnonzero(moved)[order], : L.shape[1]] = L
+        la.trmm(self.old.L_inv, F)
+        return F
+
+    @cached_property
+    def loss(self):
+        """V in old whitened coordinates: what b leaves unexplained of a."""
+        return product(self.loss_root, self.loss_root, trans_b=True)
+
+    def cotangents(self, in_W, in_loss):
+        """Cotangents of A and of K(Z_old, Z_old) from those of W and of V, the first overwritten.
+
+        Parameters
+        ----------
+        in_W : ndarray of shape (m, m_old)
+        in_loss : ndarray of shape (m_old, m_old)
+            Symmetric.
+        """
+        K = sandwich(self.old.L_inv, in_loss, trans=True)
+        la.symmetrize(K)
+        la.trmm_right(in_W, self.old.L_inv, False)
+        la.gemm(self.A, K, in_W, False, False, -2.0, 1.0)
+        return in_W, K
+
+
+class OutputProjection:
+    """As a `Projection` of a function that is scaled, as an output is that mixes latent functions.
+
+    Parameters
+    ----------
+    projection : Projection
+        Of each latent function.
+    variance : float
+        What the function's variance is times theirs: the sum of squares of its weights.
+    """
+
+    def __init__(self, projection, variance):
+        self.one, self.variance = projection, variance
+        self.same, self.W = projection.same, projection.W
+
+    @cached_property
+    def loss_root(self):
+        return np.sqrt(self.variance) * self.one.loss_root
+
+    @cached_property
+    def loss(self):
+        return self.variance * self.one.loss
+
+    def cotangents(self, in_W, in_loss):
+        """As those of `Projection`."""
+        return self.one.cotangents(in_W, self.variance * in_loss)
+
+
+class OldPosteriorFactor:
+    """A factor of the old posterior seen from new inducing values.
+
+    Its methods are those of `factors.block_factors.DiagonalFactor`.
+
+    Parameters
+    ----------
+    projection : Projection or OutputProjection
+    old : OldPosterior
+    c : int
+        Number of the factor.
+    alpha : float
+        Power in [0, 1].
+    """
+
+    def __init__(self, projection, old, c, alpha):
+        self.projection, self.alpha = projection, alpha
+        self.old_H, self.old_h = old.information(c)
+        self._old, self._c = old, c
+
+    @cached_property
+    def _inner(self):
+        """Factor C of G = I + alpha R V R^T, and inv(C) R and inv(C) g."""
+        R, g = self._old.roots[self._c]
+        N = product(R, self.projection.loss_root)
+        G = product(N, N, trans_b=True)
+        G *= self.alpha
+        G.flat[:: len(G) + 1] += 1.0
+        C = cholesky(G)
+        C_inv, S, s = triangular_inverse(C), copy_of(R), copy_of(g)
+        la.trmm(C_inv, S)
+        la.trmm(C_inv, s)
+        return C, S, s
+
+    @cached_property
+    def H(self):
+        """(I + alpha H V)^-1 H."""
+        if self.alpha == 0.0:
+            return self.old_H
+        S = self._inner[1]
+        return product(S, S, trans_a=True)
+
+    @cached_property
+    def _WH(self):
+        return product(self.projection.W, self.H)
+
+    @cached_property
+    def h(self):
+        """(I + alpha H V)^-1 h, as R^T inv(G) g: h less what it loses would cancel."""
+        if self.alpha == 0.0:
+            return self.old_h
+        _, S, s = self._inner
+        return product(S, s, trans_a=True)
+
+    @cached_property
+    def constant(self):
+        """What the factor loses to V."""
+        t, F = self.old_h.shape[1], self.projection.loss_root
+        if self.alpha == 0.0:
+            return -0.5 * t * la.dot(self.old_H, self.projection.loss)
+        log_det = 2.0 * float(np.log(np.diagonal(self._inner[0])).sum())
+        lost = product(F, self.h, trans_a=True)
+        gain = float(np.vdot(product(F, self.old_h, trans_a=True), lost))
+        return 0.5 * self.alpha * gain - 0.5 * t * log_det / self.alpha
+
+    def add_to(self, H, h):
+        """Add the information about the new inducing values; returns the constant."""
+        if self.projection.same:
+            H += self.H
+            h += self.h
+        else:
+            part = product(self._WH, self.projection.W, trans_b=True)
+            la.symmetrize(part)
+            H += part
+            h += product(self.projection.W, self.h)
+        return self.constant
+
+    def gradient(self, mean, covariance):
+        """E_q[log factor] for v ~ N(mean, covariance) and its derivatives in A and K(Z_old, Z_old).
+
+        The derivatives are with respect to the new kernel: the factor itself is fixed.
+        """
+        value, in_W, in_loss = self.expectation(mean, covariance)
+        return BlockGradient(value, *self.projection.cotangents(in_W, in_loss), 0.0)
+
+    def expectation(self, mean, covariance):
+        """E_q[log factor], and its derivatives in W and in V, in old whitened coordinates."""
+        W, t = self.projection.W, self.old_h.shape[1]
+        Wm = product(W, mean, trans_a=True)  # (m_old, t)
+        HWm = product(self.H, Wm)
+        CWH = product(covariance, self._WH)  # (m, m_old)
+        value = self.constant + float(np.vdot(Wm, self.h)) - 0.5 * float(np.vdot(Wm, HWm))
+        value -= 0.5 * t * la.dot(W, CWH)
+        w = self.h - HWm
+        in_W = product(mean, w, trans_b=True)  # (m, m_old)
+        la.axpy(-t, CWH, in_W)
+        in_loss = -0.5 * t * self.H
+        if self.alpha > 0.0:
+            in_loss += 0.5 * self.alpha * product(w, w, trans_b=True)
+            la.gemm(self._WH, CWH, in_loss, True, False, 0.5 * self.alpha * t, 1.0)
+            la.symmetrize(in_loss)
+        return value, in_W, in_loss
+
+
+def old_posterior_gradient(projection, factors, q, with_inputs=True):
+    """Derivatives of the expected log factors in kernel and new inducing inputs.
+
+    Parameters
+    ----------
+    projection : Projection
+    factors : list of OldPosteriorFactor
+    q : Posterior
+        With as many H.
+    with_inputs : bool
+
+    Returns
+    -------
+    sums : GradientSums
+    """
+    parts = [
+        factor.gradient(np.ascontiguousarray(q.v_mean[:, own]), precision.covariance)
+        for factor, (precision, own) in zip(factors, q.by_precision, strict=True)
+    ]
+    value, A, K_XX = (sum(some) for some in list(zip(*parts, strict=True))[:3])
+    total = BlockGradient(value, A, K_XX, 0.0)
+    return pull_back(projection.prior, projection.old.Z, projection.A, total, with_inputs)

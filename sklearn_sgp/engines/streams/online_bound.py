@@ -1,0 +1,167 @@
+"""The online bound of a batch and the old posterior, and the posterior at its optimum.
+
+Gaussian noise is collapsed: q is the product of the factors (docs/theory.md, eq. 40). Any other
+likelihood has its q found by natural-gradient iterations, with the factor of the old posterior
+held. Either way the gradient in all parameters is the partial one at that q.
+"""
+
+import numpy as np
+
+from ..._linalg import NotPositiveDefiniteError
+from ...factors.block_factors import Model
+from ...factors.block_sums import block_gradient_sums, block_sums, pieces_of_blocks
+from ...factors.passes import CHUNK
+from ...gp.posterior import Posterior
+from ...gp.prior import Prior
+from ...objectives.sites import SiteBound
+from ..variational.inference import INNER_TOL
+from .old_posterior import OldPosteriorFactor, Projection, old_posterior_gradient
+
+
+class OnlineBound:
+    """What all kinds share.
+
+    Parameters
+    ----------
+    rows : Rows
+        The batch.
+    old : OldPosterior or None
+    kept : ndarray of int, shape (n_kept, 2)
+        See `old_posterior.Projection`.
+    delta : float
+        Jitter in units of the kernel.
+    with_inputs : bool
+    n_jobs : int or None
+    power : float
+        In [0, 1], of the old posterior's factor.
+    """
+
+    def __init__(self, rows, old, kept, delta, with_inputs=True, n_jobs=None, *, power=0.0):
+        self.rows, self.old, self.kept, self.delta = rows, old, kept, delta
+        self.with_inputs, self.n_jobs, self.power = with_inputs, n_jobs, power
+
+    def prior(self, parameters):
+        """Prior of the inducing values; the old one itself where nothing changed."""
+        kernel, Z = parameters.kernel, parameters.Z
+        if self.old is not None:
+            old = self.old.prior
+            unchanged = np.array_equal(old.kernel.theta, parameters.theta)
+            if unchanged and old.delta == self.delta and np.array_equal(old.Z, Z):
+                return old
+        return Prior.build(kernel, Z, self.delta)
+
+    def _old_factors(self, prior):
+        """How the old inducing values follow from the new ones, and the factors of the old q."""
+        if self.old is None:
+            return None, []
+        projection = Projection(prior, self.old.prior, self.kept)
+        count = len(self.old.posterior.H)
+        return projection, [
+            OldPosteriorFactor(projection, self.old, c, self.power) for c in range(count)
+        ]
+
+    def _base(self, prior, factors):
+        """The old posterior's information about the new inducing values, and its constant."""
+        if not factors:
+            return None, 0.0
+        m, constant = len(prior.Z), self.old.constant
+        parts = []
+        for factor in factors:
+            H, h = np.zeros((m, m)), np.zeros((m, factor.old_h.shape[1]))
+            constant += factor.add_to(H, h)
+            parts.append((H, h))
+        H, h = zip(*parts, strict=True)
+        return Posterior(prior, H, np.hstack(h)), constant
+
+    def _gradient(self, sums, projection, factors, q):
+        """From what the rows contribute."""
+        if projection is not None:
+            sums += old_posterior_gradient(projection, factors, q, self.with_inputs)
+        return sums.gradient(q.prior, self.with_inputs)
+
+
+class ConjugateOnlineBound(OnlineBound):
+    """Gaussian noise.
+
+    Parameters
+    ----------
+    alpha : float
+        In [0, 1], of the rows: 0 is variational, 1 expectation propagation, between is Power-EP.
+    """
+
+    def __init__(self, *args, alpha=0.0, **options):
+        super().__init__(*args, **options)
+        self.model = Model("diagonal", alpha)
+        self.chunks = list(self.rows.chunks(CHUNK))
+
+    def posterior(self, parameters):
+        """Optimal q(u) and the bound."""
+        prior = self.prior(parameters)
+        return self._at(prior, parameters, self._pieces(prior))[:2]
+
+    def _pieces(self, prior):
+        return pieces_of_blocks(self.chunks, len(prior.Z), self.model, self.n_jobs)
+
+    def _at(self, prior, parameters, pieces):
+        q, constant = block_sums(prior, pieces, parameters.noise_variance, self.model)
+        projection, factors = self._old_factors(prior)
+        base, more = self._base(prior, factors)
+        if base is not None:
+            q, constant = q.joined(base), constant + more
+        value = q.log_evidence(constant)
+        if not np.isfinite(value):
+            raise NotPositiveDefiniteError("the online bound is not finite")
+        return q, value, projection, factors
+
+    def __call__(self, parameters):
+        """Value and gradient."""
+        prior = self.prior(parameters)
+        pieces = self._pieces(prior)
+        q, value, projection, factors = self._at(prior, parameters, pieces)
+        sums = block_gradient_sums(
+            q, pieces, parameters.noise_variance, self.model, with_inputs=self.with_inputs
+        )
+        return value, self._gradient(sums, projection, factors, q)
+
+
+class SiteOnlineBound(OnlineBound):
+    """Any likelihood, variational.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+    n_latent : int
+    rho : float
+        Length of the first inner step.
+    """
+
+    def __init__(self, *args, likelihood, n_latent, rho=1.0, **options):
+        super().__init__(*args, **options)
+        self.n_latent = n_latent
+        self.of_rows = SiteBound(
+            self.rows,
+            likelihood,
+            n_latent,
+            INNER_TOL * self.rows.total_weight,
+            with_inputs=self.with_inputs,
+            n_jobs=self.n_jobs,
+            rho=rho,
+        )
+
+    def posterior(self, parameters):
+        """Optimal q(u) of all latent functions, and the bound."""
+        _, q, _, bound, _, _ = self._at(parameters)
+        return q, bound
+
+    def _at(self, parameters):
+        prior = self.prior(parameters)
+        projection, factors = self._old_factors(prior)
+        base, constant = self._base(prior, factors)
+        problem, q, found, bound = self.of_rows.at(parameters, prior, start=base, base=base)
+        return problem, q, found, bound + constant, projection, factors
+
+    def __call__(self, parameters):
+        """Value and gradient."""
+        problem, q, found, bound, projection, factors = self._at(parameters)
+        sums = problem.gradient_sums(q, found, self.with_inputs)
+        return bound, self._gradient(sums, projection, factors, q)

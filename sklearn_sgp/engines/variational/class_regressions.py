@@ -1,0 +1,82 @@
+"""The inference with which kernel and inducing inputs of several classes are learned.
+
+It answers what `fitting.stages` asks of an inference while it learns (see `fitting.inference`). The
+last q(u) is not its business.
+"""
+
+import numpy as np
+
+from ...gp.prior import Prior
+from ...objectives.class_regressions import ClassRegressions
+from ...objectives.left_out_classes import LeftOutClasses
+from .inference import in_measured_units
+
+
+class RegressionInference:
+    """Regressions of classes (docs/theory.md, section 14).
+
+    Parameters
+    ----------
+    likelihood : Dirichlet
+        With an offset.
+    last : inference.SiteInference
+        What makes the last q(u), whose cost is to be known.
+    held_out : Rows
+        On which kernels are compared.
+    weight : float
+        Of all rows.
+    """
+
+    cost = 1  # in passes with one H
+    kept = None  # no q(u) has to be remembered
+
+    @property
+    def last_cost(self):
+        """That of a pass for the last q(u)."""
+        return self.last.last_cost
+
+    def __init__(self, likelihood, last, held_out, weight):
+        self.likelihood, self.last = likelihood, last
+        self.held_out, self.weight = held_out, weight
+
+    def objective(self, space, parameters, rows, delta, has_learned, n_jobs, deadline):
+        """Space with units for a run of L-BFGS, and its objective; see `ConjugateInference`."""
+
+        def optimal(prior, sample):
+            return ClassRegressions(sample, self.likelihood, n_jobs).optimal_q(prior)[0]
+
+        space = in_measured_units(space, parameters, rows, delta, has_learned, optimal)
+        regressions = ClassRegressions(rows, self.likelihood, n_jobs)
+
+        def objective(candidate):
+            prior = Prior.build(candidate.kernel, candidate.Z, delta)
+            return regressions.bound(prior, space.learns("Z"))
+
+        return space, objective
+
+    def worth(self, parameters, rows, settings, value, price):
+        """Log probability of labels held out, for as many rows as there are, less the price."""
+        prior, weight = settings.prior(parameters), self.weight
+        q, _ = ClassRegressions(rows, self.likelihood, settings.n_jobs).optimal_q(prior)
+        log_p = held_out_classes(self.likelihood, q, self.held_out).value(1.0)
+        return weight * log_p - price
+
+    def pass_task(self, prior, parameters, rows, sample, n_jobs):
+        """That of the last q(u)."""
+        return self.last.pass_task(prior, parameters, rows, sample, n_jobs)
+
+
+def begins_with_regressions(likelihood):
+    """Whether its classes do; one that does not derive from `Likelihood` need not say so."""
+    return getattr(likelihood, "begins_with_regressions", False)
+
+
+def held_out_classes(likelihood, q, rows):
+    """`LeftOutClasses` of rows that q(u) does not know."""
+    place, weight = rows.y[:, 0].astype(np.intp), rows.weights[0]
+    return LeftOutClasses(likelihood, q.mean_variance(rows.X), place, weight)
+
+
+def regressions_of(likelihood, rows, n_classes):
+    """The likelihood of regressions whose targets are centred by their means over some rows."""
+    return likelihood.as_regressions(rows.code_counts(n_classes))

@@ -1,0 +1,380 @@
+"""How q(u) is found: what of a fit depends on the likelihood.
+
+A conjugate likelihood, Gaussian noise, has its optimal q(u) in closed form. Any other has its q(u)
+found by natural-gradient iterations on sites. Both kinds answer the same questions, so that stages,
+minibatch steps and `partial_fit` are written once:
+
+    objective          the bound that L-BFGS follows, and units for its variables
+    worth              by what default kernels are compared
+    posterior          the last q(u), from all rows
+    pass_task          a task of known cost, from which the cost of the last q(u) follows
+    first_q, under     q(u) before any data, and under another prior, in suitable coordinates
+    minibatch          an estimate of the bound, its gradient and the natural-gradient target
+    add                q(u) with the information of more rows
+"""
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from ...factors.passes import Pieces
+from ...factors.row_sums import row_sums
+from ...gp.coordinates import DIRECT_GRADIENT_LIMIT, Separate, Whitened, choose_coordinates
+from ...gp.posterior import Posterior
+from ...gp.prior import Prior
+from ...objectives.collapsed import collapsed_bound, collapsed_value, optimal_q
+from ...objectives.rounding import gradient_limit
+from ...objectives.sites import SiteBound, SiteProblem
+from ...objectives.uncollapsed import MinibatchTerms, minibatch_bound, minibatch_of_outputs
+from ...optimize.units import with_input_units
+from ..base import RowScalars
+
+_UNIT_ROWS = 8192
+# Passes over all rows that the last q(u) is expected to take where there is no closed form.
+_SITE_PASSES = 4
+# Gains of the bound, in nats a row, with which iterations for q(u) end: during learning, where the
+# gradient is off by the root of it, and at last.
+INNER_TOL, _FINAL_TOL = 1e-6, 1e-9
+
+
+class Added(NamedTuple):
+    """q(u) after some rows were added, the estimate of the bound, and how to get its gradient.
+
+    ``scalars`` (`RowSums`) are those of the rows, None where no collapsed bound needs them.
+    """
+
+    q: object
+    terms: object
+    scalars: object
+
+
+def inference_for(likelihood, n_outputs):
+    """The inference for a likelihood.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+    n_outputs : int
+        Columns of the targets, or classes.
+
+    Returns
+    -------
+    inference : ConjugateInference or SiteInference
+    """
+    if likelihood.conjugate:
+        return ConjugateInference(likelihood, n_outputs)
+    return SiteInference(likelihood, likelihood.n_latent(n_outputs))
+
+
+def in_measured_units(space, parameters, rows, delta, has_learned, optimal):
+    """The space with units of Z that the optimal q(u) of some rows tells, once something is known.
+
+    Parameters
+    ----------
+    space, parameters, rows, delta, has_learned
+        As of `ConjugateInference.objective`.
+    optimal : callable
+        ``optimal(prior, sample)`` returns the q(u) of some rows.
+    """
+    squares = None
+    if has_learned and space.learns("Z"):
+        prior = Prior.build(parameters.kernel, parameters.Z, delta)
+        q = optimal(prior, rows.spread_sample(_UNIT_ROWS))
+        squares = (q.coefficients**2).sum(axis=1)
+    return with_input_units(space, squares)
+
+
+class ConjugateInference:
+    """Gaussian noise: the optimal q(u) takes one pass.
+
+    All outputs share one H, unless each has a noise variance of its own.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+    n_outputs : int
+    """
+
+    cost = last_cost = 1  # in passes with one H; that of the last q(u)
+    kept = None  # no q(u) has to be remembered
+
+    def __init__(self, likelihood, n_outputs):
+        self.likelihood, self.n_outputs = likelihood, n_outputs
+
+    def objective(self, space, parameters, rows, delta, has_learned, n_jobs, deadline):
+        """Space with units for a run of L-BFGS, and its objective.
+
+        Parameters
+        ----------
+        space : ParameterSpace
+        parameters : Parameters
+            Where the run begins.
+        rows : Rows
+        delta : float
+            Jitter in units of the kernel.
+        has_learned : bool
+            Whether something has been learned before.
+        n_jobs : int or None
+        deadline : float
+            Reading of time.perf_counter() at which the run should be over.
+
+        Returns
+        -------
+        space : ParameterSpace
+        objective : callable
+            ``objective(parameters) -> (value, Gradient)``.
+        """
+
+        def optimal(prior, sample):
+            return self._optimal_q(prior, parameters, sample, n_jobs)[0].posterior
+
+        space = in_measured_units(space, parameters, rows, delta, has_learned, optimal)
+        limit = gradient_limit(parameters, rows, delta, space, n_jobs)
+
+        def objective(candidate):
+            return collapsed_bound(
+                candidate,
+                rows,
+                delta,
+                with_inputs=space.learns("Z"),
+                n_jobs=n_jobs,
+                limit=limit,
+            )
+
+        return space, objective
+
+    def worth(self, parameters, rows, settings, value, price):
+        """Of parameters that learning from some rows found, compared with those of other kernels.
+
+        Parameters
+        ----------
+        parameters : Parameters
+        rows : Rows
+        settings : Settings
+        value : float
+            The bound.
+        price : float
+            What the parameters of the kernel have to be worth, in the same nats.
+        """
+        return value - price
+
+    @staticmethod
+    def _optimal_q(prior, parameters, rows, n_jobs, coordinates=None):
+        s2 = parameters.noise_variance
+        coordinates = coordinates or choose_coordinates(rows, prior, s2)
+        return optimal_q(prior, Pieces.of_rows(rows, n_jobs=n_jobs), s2, coordinates)
+
+    def pass_task(self, prior, parameters, rows, sample, n_jobs):
+        """A task on a sample of the rows, and how many of it the last q(u) takes for each row."""
+        coordinates = choose_coordinates(rows, prior, parameters.noise_variance)
+
+        def task():
+            self._optimal_q(prior, parameters, sample, n_jobs, coordinates)
+
+        return task, 1
+
+    def posterior(self, prior, parameters, rows, n_jobs, seconds):
+        """Optimal q(u), the bound and the scalar sums, from all rows, in the seconds left."""
+        q, sums = self._optimal_q(prior, parameters, rows, n_jobs)
+        scalars = RowScalars(sums.weight, sums.targets, sums.diagonal)
+        return q.posterior, collapsed_value(q, sums, parameters.noise_variance), scalars
+
+    # ---- Minibatches
+
+    def first_q(self, prior, parameters, rows, settings):
+        """q(u) before any data."""
+        if np.ndim(parameters.noise_variance):
+            return Posterior.at_prior(prior, self.n_outputs, self.n_outputs)
+        q = Whitened(Posterior.at_prior(prior, self.n_outputs))
+        return self.under(q, prior, parameters, rows, settings)
+
+    def under(self, q, prior, parameters, rows, settings):
+        """q(u) under another prior, its data part held in the coordinates that it is in.
+
+        Direct coordinates are taken only where a step in kernel or Z cannot throw q(u) off: held as
+        L H L^T, the data part takes a relative change of K(Z, Z) times its condition number
+        (docs/theory.md, eq. 14); whitened, none of it.
+        """
+        if np.ndim(parameters.noise_variance):
+            return q.under(prior)
+        q, s2 = q.under(prior), parameters.noise_variance
+        coordinates = Whitened
+        if settings.learning_rate * prior.condition <= 1.0:
+            coordinates = choose_coordinates(rows, prior, s2, DIRECT_GRADIENT_LIMIT)
+        return q if isinstance(q, coordinates) else coordinates.from_posterior(q.posterior)
+
+    def minibatch(self, q, parameters, batch, scale, with_inputs, n_jobs=None):
+        """`MinibatchTerms` of a batch whose rows count ``scale`` times.
+
+        ``q`` is a `Posterior` if each output has a noise variance, else in coordinates.
+        """
+        s2 = parameters.noise_variance
+        if np.ndim(s2):
+            return minibatch_of_outputs(q, s2, batch, scale, with_inputs=with_inputs, n_jobs=n_jobs)
+        return minibatch_bound(q, self.likelihood, s2, batch, scale, with_inputs=with_inputs)
+
+    def _in_coordinates(self, posterior, parameters):
+        """A posterior as `minibatch` takes it."""
+        return posterior if np.ndim(parameters.noise_variance) else Whitened(posterior)
+
+    def keep_q(self, q, weight):
+        """Nothing has to be remembered: the last q(u) is known in closed form."""
+
+    def add(self, posterior, parameters, rows, *, scale, is_new, natural_step, gradient, n_jobs):
+        """q(u) with more rows.
+
+        Parameters
+        ----------
+        posterior : Posterior
+        parameters : Parameters
+        rows : Rows
+        scale : float
+            Number of all rows, these included, divided by that of these rows.
+        is_new : bool
+            Whether the rows are added to those before; else q(u) moves by ``natural_step`` towards
+            what the rows ask for, as if they stood for all.
+        natural_step : float
+        gradient : {None, False, True}
+            None where no terms are wanted; else whether their gradient has the part in Z.
+        n_jobs : int or None
+
+        Returns
+        -------
+        added : Added
+            The terms are those at the new q(u).
+        """
+        prior, s2 = posterior.prior, parameters.noise_variance
+        sums = row_sums(prior.kernel, prior.Z, prior.L_inv, Pieces.of_rows(rows, n_jobs=n_jobs))
+        asked = Whitened.from_sums(prior, sums.gram, sums.cross, s2).posterior
+        if is_new:
+            posterior = posterior.joined(asked)
+        else:
+            posterior = posterior.towards(asked, natural_step, scale)
+        terms = None
+        if gradient is not None:
+            q = self._in_coordinates(posterior, parameters)
+            terms = self.minibatch(q, parameters, rows, scale, gradient, n_jobs)
+        return Added(posterior, terms, sums)
+
+    def bound(self, posterior, parameters, scalars):
+        """The collapsed bound from the scalar sums of all rows."""
+        q = Separate.from_posterior(posterior)
+        return collapsed_value(q, scalars, parameters.noise_variance)
+
+    def estimate(self, posterior, parameters, rows, scale, terms):
+        """Estimate of the bound for all rows from the last ones."""
+        q = self._in_coordinates(posterior, parameters)
+        return self.minibatch(q, parameters, rows, scale, False).value
+
+
+class SiteInference:
+    """Any likelihood, by natural-gradient iterations; methods as those of `ConjugateInference`.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+        With its free parameters, which come with the `Parameters`.
+    n_latent : int
+    """
+
+    def __init__(self, likelihood, n_latent):
+        self.likelihood, self.n_latent = likelihood, n_latent
+        self.cost = self.last_cost = n_latent
+        self.kept = None  # the last q(u), and the weight of the rows that it rests on
+
+    worth = ConjugateInference.worth
+
+    def _first(self, prior, rows):
+        if self.kept is None:
+            return Posterior.at_prior(prior, self.n_latent, self.n_latent)
+        q, weight = self.kept
+        return q.under(prior).scaled(rows.total_weight / weight)
+
+    def _problem(self, prior, parameters, rows, n_jobs, keep=True):
+        likelihood = self.likelihood.with_theta(parameters.likelihood_theta)
+        s2 = parameters.noise_variance
+        return SiteProblem(prior, rows, likelihood, s2, n_jobs, keep=keep)
+
+    def objective(self, space, parameters, rows, delta, has_learned, n_jobs, deadline):
+        weight = rows.total_weight
+        with_inputs = space.learns("Z")
+        bound = SiteBound(
+            rows,
+            self.likelihood,
+            self.n_latent,
+            INNER_TOL * weight,
+            with_inputs=with_inputs,
+            n_jobs=n_jobs,
+            deadline=deadline,
+        )
+        prior = Prior.build(parameters.kernel, parameters.Z, delta)
+        last = self._first(prior, rows)
+        squares = None
+        if has_learned and with_inputs:
+            last = bound.at(parameters, prior, last)[1]
+            squares = (last.coefficients**2).sum(axis=1)
+        best = -np.inf
+
+        def objective(candidate):
+            nonlocal best, last
+            prior = Prior.build(candidate.kernel, candidate.Z, delta)
+            problem, q, found, value = bound.at(candidate, prior, last.under(prior))
+            gradient = problem.gradient(q, found, with_inputs)
+            if value > best:  # that of a trial point may be far off where the run ends
+                best, self.kept = value, (q, weight)
+            last = q
+            return value, gradient
+
+        return with_input_units(space, squares), objective
+
+    def pass_task(self, prior, parameters, rows, sample, n_jobs):
+        problem = self._problem(prior, parameters, sample, n_jobs, keep=False)
+        start = problem.ascend(self._first(prior, sample), np.inf, max_iter=1)[0]
+        return lambda: problem.site_pass(start), _SITE_PASSES
+
+    def posterior(self, prior, parameters, rows, n_jobs, seconds):
+        problem = self._problem(prior, parameters, rows, n_jobs)
+        tol, deadline = _FINAL_TOL * rows.total_weight, time.perf_counter() + seconds
+        q, _, bound = problem.ascend(self._first(prior, rows), tol, seconds=seconds)
+        if problem.needs_more and self.kept is not None:
+            # the last q(u) may be far off under parameters that moved: the prior is not
+            begin = Posterior.at_prior(prior, self.n_latent, self.n_latent)
+            again = self._problem(prior, parameters, rows, n_jobs)
+            other, _, value = again.ascend(begin, tol, seconds=deadline - time.perf_counter())
+            q, bound = (other, value) if value > bound else (q, bound)
+        return q, bound, None
+
+    # ---- Minibatches
+
+    def first_q(self, prior, parameters, rows, settings):
+        return Posterior.at_prior(prior, self.n_latent, self.n_latent)
+
+    def under(self, q, prior, parameters, rows, settings):
+        return q.under(prior)
+
+    def minibatch(self, q, parameters, batch, scale, with_inputs, n_jobs=None):
+        return self._minibatch(q, parameters, batch.weighted(scale), with_inputs, n_jobs)
+
+    def _minibatch(self, q, parameters, rows, with_inputs, n_jobs):
+        problem = self._problem(q.prior, parameters, rows, n_jobs)
+        found = problem.site_pass(q)
+        gradient = None if with_inputs is None else problem.gradient(q, found, with_inputs)
+        return MinibatchTerms(found.value - q.kl(), gradient, found.target)
+
+    def keep_q(self, q, weight):
+        """Let the last q(u) begin at this one, which rests on rows of some weight."""
+        self.kept = q, weight
+
+    def add(self, posterior, parameters, rows, *, scale, is_new, natural_step, gradient, n_jobs):
+        if is_new:
+            problem = self._problem(posterior.prior, parameters, rows, n_jobs)
+            tol = INNER_TOL * rows.total_weight
+            posterior, _, _ = problem.ascend(posterior, tol, base=posterior)
+        terms = self._minibatch(posterior, parameters, rows.weighted(scale), gradient, n_jobs)
+        if not is_new:
+            posterior = posterior.towards(terms.target, natural_step)
+        return Added(posterior, terms, None)
+
+    def estimate(self, posterior, parameters, rows, scale, terms):
+        return terms.value

@@ -1,0 +1,260 @@
+"""One more batch of rows into a fitted model: what `partial_fit` does."""
+
+import copy
+import time
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from ..._warnings import warn_caller
+from ...data.inducing import greedy_error, inputs_of_new_categories, new_inducing_inputs
+from ...data.rows import column_mean_std
+from ...optimize.adam import Adam, adam_step
+from ...optimize.budget import Budget, measured_seconds
+from ...optimize.progress import Clock
+from ..base import RowScalars
+
+# What adding rows takes of the time that adding them and a step in the parameters take.
+_SHARE_OF_ADDING = 0.5
+
+
+@dataclass(frozen=True)
+class PartialFitState:
+    """What `partial_fit` carries in the `FitResult`; its size does not depend on the rows.
+
+    Parameters
+    ----------
+    scalars : RowScalars
+        Of all rows so far, for the objective.
+    exact : bool
+        True while the sums were all made at the current hyperparameters and every row was counted
+        once, so that they give the bound itself.
+    adam : Adam or None
+    seconds : float
+        Of the last batch.
+    n_added : int
+        Rows of the last batch that were used.
+    """
+
+    scalars: RowScalars
+    exact: bool
+    adam: Adam | None = None
+    seconds: float = 0.0
+    n_added: int = 0
+
+    @classmethod
+    def of(cls, result):
+        """After a fit, or after a later batch."""
+        if result.partial is not None:
+            return result.partial
+        if result.scalars is None:
+            return cls(RowScalars(result.weight, np.zeros(1), 0.0), exact=False)
+        return cls(result.scalars, exact=result.n_used is None)
+
+
+def scaled_to_total(result, total):
+    """The result with the information of its rows scaled to those of a larger data set.
+
+    Parameters
+    ----------
+    result : FitResult
+    total : int
+        Number of rows.
+
+    Returns
+    -------
+    result : FitResult
+    """
+    posterior = result.posterior.scaled(total / result.n_samples)
+    posterior.warm_cache()
+    return replace(result, posterior=posterior)
+
+
+def more_inducing_inputs(method, n_inducing, rows, parameters, rng):
+    """Inducing inputs that a batch adds.
+
+    Categories that come for the first time have some in any case, for which others have to go where
+    there are ``n_inducing`` already. Other rows have as many as there are fewer.
+    """
+    if not isinstance(method, str):
+        return parameters.Z[:0]
+    kernel, std = parameters.kernel, column_mean_std(rows.X, rows.observations)[1]
+    new = inputs_of_new_categories(method, rows, parameters.Z, n_inducing, kernel, std, rng)
+    Z = np.vstack([parameters.Z, new])
+    count = n_inducing - len(Z)
+    if count <= 0:
+        return new
+    return np.vstack([new, new_inducing_inputs(method, rows, Z, count, kernel, std, rng)])
+
+
+def add_rows(
+    result,
+    rows,
+    *,
+    settings,
+    inference,
+    clock=None,
+    total_samples=None,
+    new_Z=None,
+    n_inducing=np.inf,
+):
+    """Add a batch of rows, minibatch by minibatch.
+
+    With ``total_samples=None`` a row's information is added to (H, h): the natural-gradient step
+    of length b_t / N_t with the sums rescaled to N_t rows. With a number, (H, h) move towards the
+    minibatch's by ``natural_step``, as if it stood for all rows (docs/theory.md, eq. 15). Then
+    kernel, noise and inducing inputs take one step of Adam. After ``max_steps`` steps or the time
+    of the clock rows are only added.
+
+    Parameters
+    ----------
+    result : FitResult
+    rows : Rows
+        The batch, targets scaled as before.
+    settings : Settings
+    inference : ConjugateInference or SiteInference
+    clock : Clock or None
+    total_samples : int or None
+        Number of rows, whatever their weights: a minibatch of b rows stands for so many if each
+        counts ``total_samples / b`` times its weight.
+    new_Z : ndarray of shape (k, d) or None
+        More inducing inputs.
+    n_inducing : int
+        Largest number of inducing inputs: of the old ones those that the others predict worst stay.
+
+    Returns
+    -------
+    result : FitResult
+        Its ``partial`` has the seconds that the batch took, and the number of rows that were used.
+    """
+    begin = time.perf_counter()
+    steps = _BatchSteps(result, settings, inference, total_samples)
+    if new_Z is not None and len(new_Z):
+        steps.make_room(n_inducing - len(new_Z))
+        steps.enlarge(new_Z)
+    budget, pieces = Budget(Clock() if clock is None else clock), rows.chunks(settings.batch_size)
+    pieces = _take_steps(steps, list(pieces), budget)
+    if steps.is_new:
+        _add_rest(steps, pieces, budget)
+        if steps.n_added < len(rows):
+            warn_caller(
+                f"max_time={clock.max_time:g} seconds leave no time for all {len(rows)} rows of "
+                f"this batch: the posterior rests on {steps.n_added} of them. Raise max_time, "
+                "lower n_inducing, or give smaller batches."
+            )
+    return steps.result(time.perf_counter() - begin)
+
+
+def _take_steps(steps, pieces, budget):
+    """Steps until their number or the time ends them; returns the minibatches that are left."""
+    settings = steps.settings
+    most = np.inf if settings.max_steps is None else settings.max_steps
+    if steps.is_new and not steps.learns:
+        most = 0
+    for done, piece in enumerate(pieces):
+        is_late = budget.left() <= 0.0 and (steps.is_new or done > 0)
+        if done >= most or is_late:
+            return pieces[done:]
+        seconds = measured_seconds(partial(steps.step, piece))
+        budget.keep_for_finish(_SHARE_OF_ADDING * seconds * (len(pieces) - done - 1))
+    return []
+
+
+def _add_rest(steps, pieces, budget):
+    """Add minibatches, one at least, and of the others as many as there is time for."""
+    if pieces:
+        seconds = measured_seconds(partial(steps.add, pieces[0]))
+        for piece in pieces[1 : 1 + budget.affordable(len(pieces) - 1, seconds)]:
+            steps.add(piece)
+
+
+class _BatchSteps:
+    """q(u) and parameters between the minibatches of a batch; parameters as those of `add_rows`."""
+
+    def __init__(self, result, settings, inference, total_samples):
+        state = PartialFitState.of(result)
+        self.before, self.settings, self.inference = result, settings, inference
+        self.total_samples, self.is_new = total_samples, total_samples is None
+        self.space, self.parameters = result.start.space, result.parameters
+        self.posterior, self.jitter = result.posterior, result.jitter
+        self.scalars, self.exact, self.adam = state.scalars, state.exact, copy.deepcopy(state.adam)
+        self.n_free = len(self.space.pack(self.parameters))
+        self.learns = settings.optimizer is not None and self.n_free > 0
+        self.n_steps = self.n_added = 0
+
+    def make_room(self, most):
+        """Leave out inducing inputs until there are at most so many."""
+        prior = self.posterior.prior
+        if len(prior.Z) <= most:
+            return
+        picked = greedy_error(*self.posterior.inducing_values, max(int(most), 1))
+        self.parameters = self.parameters.with_values(Z=prior.Z[picked])
+        self.posterior, self.exact = self.posterior.restricted(picked), False
+
+    def enlarge(self, new_Z):
+        """Add inducing inputs."""
+        self.parameters = self.parameters.with_values(Z=np.vstack([self.parameters.Z, new_Z]))
+        prior = self.settings.larger_prior(self.posterior.prior, self.parameters.Z, self.jitter)
+        self.posterior, self.jitter = self.posterior.padded(prior), prior.jitter
+        self.adam, self.n_free = None, len(self.space.pack(self.parameters))
+
+    def add(self, piece, gradient=None):
+        """Change q(u) by some rows; ``gradient`` as in `ConjugateInference.add`."""
+        self.n_added += len(piece)
+        n_samples = self.before.n_samples + self.n_added if self.is_new else self.total_samples
+        self.piece, self.scale = piece, n_samples / len(piece)
+        self.added = self.inference.add(
+            self.posterior,
+            self.parameters,
+            piece,
+            scale=self.scale,
+            is_new=self.is_new,
+            natural_step=self.settings.natural_step,
+            gradient=gradient,
+            n_jobs=self.settings.n_jobs,
+        )
+        self.posterior, self.exact = self.added.q, self.exact and self.is_new
+        if self.added.scalars is None:
+            weight = self.scalars.weight + piece.total_weight
+            self.scalars = replace(self.scalars, weight=weight)
+        else:
+            self.scalars = self.scalars.plus(self.added.scalars)
+
+    def step(self, piece):
+        """Change q(u) by some rows, and where anything is learned the parameters, too."""
+        self.n_steps += 1
+        self.add(piece, self.space.learns("Z") if self.learns else None)
+        if not self.learns:
+            return
+        if self.adam is None:
+            self.adam = Adam(self.n_free, self.settings.learning_rate)
+        gradient, delta = self.added.terms.gradient, self.posterior.prior.delta
+        moved = adam_step(self.adam, self.space, self.parameters, gradient, delta)
+        if moved is not None:
+            self.parameters, prior = moved
+            self.posterior, self.exact = self.posterior.projected(prior), False
+
+    def result(self, seconds):
+        """What has been found, after so many seconds."""
+        self.posterior.warm_cache()
+        weight = self.scalars.weight
+        if self.exact:
+            objective = self.inference.bound(self.posterior, self.parameters, self.scalars)
+        else:
+            weight = self.scale * self.piece.total_weight
+            objective = self.inference.estimate(
+                self.posterior, self.parameters, self.piece, self.scale, self.added.terms
+            )
+        return replace(
+            self.before,
+            parameters=self.parameters,
+            posterior=self.posterior,
+            objective=objective,
+            jitter=self.jitter,
+            n_steps=self.before.n_steps + self.n_steps,
+            weight=weight,
+            scalars=self.scalars if self.exact else None,
+            n_samples=self.before.n_samples + self.n_added if self.is_new else self.total_samples,
+            partial=PartialFitState(self.scalars, self.exact, self.adam, seconds, self.n_added),
+        )

@@ -1,0 +1,100 @@
+"""The stochastic stage: minibatch steps on q(u) and on all parameters together."""
+
+import numpy as np
+
+from ...optimize.adam import Adam, adam_step
+
+
+def ascend_stochastic(problem, parameters, budget):
+    """Natural gradient on q(u), Adam on the rest; epochs until the smoothed bound is flat.
+
+    In the first epoch only q(u) moves, as in Hensman et al. (2013, section 4.1).
+
+    Parameters
+    ----------
+    problem : Problem
+    parameters : Parameters
+    budget : Budget
+
+    Returns
+    -------
+    parameters : Parameters
+    n_iter, n_steps : int
+        Epochs and steps.
+    """
+    steps = StochasticSteps(problem, parameters)
+    plateau, n_iter = problem.plateau(), 0
+    problem.trace.begin(f"stochastic steps of {problem.settings.batch_size} rows")
+    for epoch in range(problem.settings.max_iter):
+        values, complete = steps.epoch(moves=epoch > 0, budget=budget)
+        n_iter += 1
+        value = np.mean(values) if values else None
+        if values and problem.trace.add(value, lambda now=steps.parameters: now):
+            break
+        if not complete or plateau.reached(value):
+            break
+    else:
+        problem.trace.cut_by = "max_iter" if plateau.is_gaining else None
+    problem.inference.keep_q(steps.q, problem.rows.total_weight)
+    return steps.parameters, n_iter, steps.n_steps
+
+
+class StochasticSteps:
+    """q(u) and parameters between stochastic steps.
+
+    The data part of q(u) stays fixed, in the coordinates in use, when the parameters move: q(u)
+    follows the kernel at once.
+
+    Parameters
+    ----------
+    problem : Problem
+    parameters : Parameters
+        Where the steps begin.
+    """
+
+    def __init__(self, problem, parameters):
+        self.problem, self.parameters = problem, parameters
+        prior, settings = problem.prior(parameters), problem.settings
+        self.delta = prior.delta
+        self.q = problem.inference.first_q(prior, parameters, problem.rows, settings)
+        self.adam = Adam(len(problem.space.pack(parameters)), settings.learning_rate)
+        self.n_steps = 0
+
+    def epoch(self, moves, budget):
+        """One pass over all rows in random order.
+
+        Returns
+        -------
+        values : list of float
+            Estimates of the bound, one for each step.
+        complete : bool
+            False if a budget ended it.
+        """
+        settings, rows, values = self.problem.settings, self.problem.rows, []
+        order = self.problem.rng.permutation(len(rows))
+        for lo in range(0, len(rows), settings.batch_size):
+            spent = settings.max_steps is not None and self.n_steps >= settings.max_steps
+            if spent or budget.left() < 0.0:
+                return values, False
+            batch = rows.select(np.sort(order[lo : lo + settings.batch_size]))
+            values.append(self.step(batch, moves))
+        return values, True
+
+    def step(self, batch, moves):
+        """One step with some rows; returns the estimate of the bound before it."""
+        problem, settings = self.problem, self.problem.settings
+        # not the ratio of weights, which is no unbiased estimate (docs/theory.md, section 5)
+        scale = len(problem.rows) / len(batch)
+        terms = problem.inference.minibatch(
+            self.q, self.parameters, batch, scale, problem.space.learns("Z"), settings.n_jobs
+        )
+        self.n_steps += 1
+        self.q = self.q.towards(terms.target, settings.natural_step)
+        if moves:
+            moved = adam_step(self.adam, problem.space, self.parameters, terms.gradient, self.delta)
+            if moved is not None:
+                self.parameters, prior = moved
+                self.q = problem.inference.under(
+                    self.q, prior, self.parameters, problem.rows, settings
+                )
+        return terms.value

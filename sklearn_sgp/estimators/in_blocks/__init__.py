@@ -1,1 +1,0 @@
-"""How estimators in blocks of rows learn, from numbers and from labels."""

@@ -1,1 +1,0 @@
-"""How estimators learn from rows that are not in this process."""

@@ -1,1 +1,0 @@
-"""How estimators take what users give them."""

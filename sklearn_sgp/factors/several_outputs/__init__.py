@@ -1,1 +1,0 @@
-"""Sums over rows that have some of several outputs."""

@@ -1,1 +1,0 @@
-"""How several classes are learned: first as regressions of labels, which have a closed form."""

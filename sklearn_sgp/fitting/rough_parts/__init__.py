@@ -1,1 +1,0 @@
-"""Rough parts of default kernels in few columns, which a bound on few rows does not show."""

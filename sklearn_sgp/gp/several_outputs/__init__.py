@@ -1,1 +1,0 @@
-"""q(u) of outputs that mix latent functions."""

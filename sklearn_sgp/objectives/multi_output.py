@@ -1,0 +1,191 @@
+"""The collapsed bound of outputs that mix latent functions, and its gradient.
+
+docs/theory.md, eqs. 63 to 65; in nats, for targets as scaled. Targets that are NaN are not there.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from .._linalg import NotPositiveDefiniteError, sandwich
+from ..factors.gradients import Gradient, noise_gradient
+from ..factors.multi_output import (
+    OutputScalars,
+    OutputSumsCotangent,
+    output_sums,
+    output_sums_gradient,
+    outputs_by_rows,
+    products_with_blocks,
+)
+from ..factors.passes import Pieces
+from ..gp.decoupled import DecoupledPosterior
+from ..gp.multi_output import CoregionalisedPosterior
+from ..gp.prior import Prior
+from ..gp.several_kernels import PosteriorOfKernels
+
+
+def noise_of_outputs(parameters):
+    """Noise variance of each output, shape (t,), also where one serves all."""
+    return np.broadcast_to(parameters.noise_variance, len(parameters.mixing)).copy()
+
+
+def coregionalised_value(q, scalars, noise_variance):
+    """The bound, with q(u) at its optimum (docs/theory.md, eq. 64).
+
+    Parameters
+    ----------
+    q : MixedPosterior
+    scalars : OutputScalars
+    noise_variance : ndarray of shape (t,)
+
+    Returns
+    -------
+    value : float
+    """
+    s2 = noise_variance
+    unexplained = float((q.mixing**2 / s2[:, None] * scalars.unexplained).sum())
+    constants = scalars.count @ np.log(2.0 * np.pi * s2) + (scalars.targets / s2).sum()
+    return q.log_evidence(-0.5 * float(constants + unexplained))
+
+
+def optimal_posterior(priors, sums, patterns, mixing, noise_variance):
+    """The optimal q(u), decoupled where all outputs are observed in the same rows.
+
+    Parameters
+    ----------
+    priors : tuple of Prior
+        One that all latent functions share, or one for each.
+    sums : OutputSums
+    patterns : list of ndarray of int
+    mixing : ndarray of shape (t, Q)
+    noise_variance : ndarray of shape (t,)
+    """
+    if len(priors) > 1:
+        return PosteriorOfKernels.from_sums(priors, sums, patterns, mixing, noise_variance)
+    form = DecoupledPosterior if len(patterns) == 1 else CoregionalisedPosterior
+    return form.from_sums(priors[0], sums, patterns, mixing, noise_variance)
+
+
+def coregionalised_bound(parameters, rows, deltas, *, patterns, with_inputs=True, n_jobs=None):
+    """Collapsed bound and its gradient, by two passes over the rows.
+
+    Parameters
+    ----------
+    parameters : Parameters
+        With "mixing", and with "means" where these are taken off the targets.
+    rows : Rows
+    deltas : float or tuple of float
+        Jitter in units of the kernel that all latent functions share, or of each one's own: a term
+        of an outermost sum.
+    patterns : list of ndarray of int
+    with_inputs : bool
+        Whether the gradient in Z is wanted.
+    n_jobs : int or None
+
+    Returns
+    -------
+    value : float
+    gradient : Gradient
+
+    Raises
+    ------
+    NotPositiveDefiniteError
+        If K(Z, Z) does not factorise, or the value is not finite.
+    """
+    kernel, Z, deltas = parameters.kernel, parameters.Z, np.atleast_1d(deltas)
+    s2, W = noise_of_outputs(parameters), parameters.mixing
+    rows = without_means(rows, parameters)
+    kernels = zip(kernel.terms(len(deltas)), deltas, strict=True)
+    priors = tuple(Prior.build(one, Z, delta) for one, delta in kernels)
+    pieces = Pieces.of_rows(rows, len(priors) * len(Z), n_jobs)
+    sums = output_sums(priors, pieces, patterns)
+    q = optimal_posterior(priors, sums, patterns, W, s2)
+    scalars = OutputScalars.of(rows, sums, patterns)
+    value = coregionalised_value(q, scalars, s2)
+    if not np.isfinite(value):
+        raise NotPositiveDefiniteError("the bound is not finite")
+    cotangent, mixing, log_noise = sums_cotangent(q, sums, scalars, patterns, s2)
+    theta, grad_Z = output_sums_gradient(
+        priors, pieces, patterns, cotangent, with_inputs=with_inputs
+    )
+    if len(priors) == 1:
+        grams = [_gram_cotangent(q, sums, patterns, s2)]
+    else:
+        products = products_with_blocks(cotangent, sums, len(priors))
+        grams = [one.gram_cotangent(AAt) for one, AAt in zip(priors, products, strict=True)]
+    for prior, gram in zip(priors, grams, strict=True):
+        theta_K, Z_K = prior.kernel.gram_vjp(Z, gram, with_inputs)
+        theta, grad_Z = theta + theta_K, grad_Z + (0.0 if Z_K is None else Z_K)
+    return value, Gradient(
+        theta=theta,
+        log_noise=noise_gradient(parameters.noise_variance, log_noise),
+        mixing=mixing,
+        means=(sums.first - (W * q.fits(sums.level)).sum(axis=1)) / s2,
+        Z=grad_Z,
+    )
+
+
+def without_means(rows, parameters):
+    """The rows, less the means of the outputs where the parameters have any."""
+    means = parameters.means
+    return rows if means is None else replace(rows, y_mean=rows.y_mean + rows.y_scale * means)
+
+
+def sums_cotangent(q, sums, scalars, patterns, noise_variance):
+    """Cotangents of the sums over rows at fixed L, and derivatives in W and in log noise.
+
+    They hold as well where q(u) has information besides that of the rows.
+
+    Parameters
+    ----------
+    q : MixedPosterior
+    sums : OutputSums
+    scalars : OutputScalars
+    patterns : list of ndarray of int
+    noise_variance : ndarray of shape (t,)
+
+    Returns
+    -------
+    cotangent : OutputSumsCotangent
+    mixing : ndarray of shape (t, Q)
+    log_noise : ndarray of shape (t,)
+    """
+    W, s2, Q = q.mixing, noise_variance, q.n_latent
+    gram = np.empty_like(sums.gram)
+    mixing, own_noise = np.empty_like(W), np.empty(len(W))
+    for g, (own, Phi) in enumerate(zip(patterns, sums.gram, strict=True)):
+        scaled = W[own] / s2[own, None]
+        C = W[own].T @ scaled
+        gram[g] = q.gram_cotangent(C)
+        # of C, then of its parts W_p W_p^T / s2_p
+        of_C = q.information_dots(Phi)
+        of_C = np.broadcast_to(of_C, (len(own), Q, Q)).copy()
+        of_C[:, np.arange(Q), np.arange(Q)] -= 0.5 * scalars.unexplained[own]
+        mixing[own] = 2.0 * np.einsum("pqr,pr->pq", of_C, scaled)
+        own_noise[own] = -np.einsum("pqr,pq,pr->p", of_C, W[own], scaled)
+    fits = q.fits(sums.cross) / s2[:, None]  # (t, Q)
+    mixing += fits
+    log_noise = own_noise - (W * fits).sum(axis=1) + 0.5 * (sums.targets / s2 - sums.count)
+    cross = q.cross_cotangent(W / s2[:, None])
+    diagonal = -0.5 * W**2 / s2[:, None]
+    if len(q.priors) == 1:
+        diagonal = diagonal.sum(axis=1, keepdims=True)
+    return OutputSumsCotangent(gram, cross, diagonal), mixing, log_noise
+
+
+def _gram_cotangent(q, sums, patterns, s2):
+    """Cotangent of K(Z, Z), where q(u) has the information of the rows alone."""
+    W, Q = q.mixing, q.n_latent
+    inner = q.information_sum(np.eye(Q))
+    inner.flat[:: len(inner) + 1] += 0.5 * Q
+    for own, Phi in zip(patterns, sums.gram, strict=True):
+        inner -= 0.5 * float((W[own] ** 2 / s2[own, None]).sum()) * Phi
+    return sandwich(q.prior.L_inv, np.ascontiguousarray(0.5 * (inner + inner.T)), trans=True)
+
+
+def optimal_coregionalised(priors, rows, mixing, noise_variance, n_jobs=None):
+    """The optimal q(u) by one pass, the sums that it is made of, and the patterns of outputs."""
+    priors = priors if isinstance(priors, tuple) else (priors,)
+    patterns = outputs_by_rows(rows.y)
+    sums = output_sums(priors, Pieces.of_rows(rows, n_jobs=n_jobs), patterns)
+    return optimal_posterior(priors, sums, patterns, mixing, noise_variance), sums, patterns

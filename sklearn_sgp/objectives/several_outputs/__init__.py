@@ -1,1 +1,0 @@
-"""The bound of outputs that mix latent functions."""

@@ -1,0 +1,4 @@
+"""What fitted models predict: objects that can be pickled without their estimator.
+
+Imports ``gp``, ``factors`` and what is below; ``engines`` and ``estimators`` import it.
+"""

@@ -1,1 +1,0 @@
-"""What estimators in blocks of rows predict: methods that take the blocks of the rows."""

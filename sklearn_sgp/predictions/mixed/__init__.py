@@ -1,1 +1,0 @@
-"""Predictions of outputs that mix latent functions, joint over these."""
