@@ -42,15 +42,31 @@ class Partitions:
     names: list | None
     held: bool = False
 
-    @property
-    def example(self):
-        """One row of zeros with the columns of X, by which scikit-learn checks their names."""
-        row = np.zeros((1, self.n_features))
-        if self.names is None:
-            return row
-        import pandas as pd  # there is one, as there is a dask dataframe
 
-        return pd.DataFrame(row, columns=self.names)
+def example_of(X):
+    """Return one row of zeros with the columns of X, by which scikit-learn checks their names.
+
+    Parameters
+    ----------
+    X : dask array or dataframe, or data set on disk; anything else is returned
+    """
+    if not any_collection(X):
+        return X
+    X, _, names = _table(_chunked(X) if is_stored(X) else X)
+    if names is None:
+        return np.zeros((1, int(X.shape[1])))
+    import pandas as pd  # there is one, as there is a dask dataframe
+
+    return pd.DataFrame(np.zeros((1, len(names))), columns=names)
+
+
+def split_labels(X, k):
+    """Return a collection without its column number k, and that column."""
+    X = _chunked(X) if is_stored(X) else X
+    if _is_frame(X):
+        name = X.columns[k]
+        return X.drop(columns=[name]), X[name]
+    return X[:, [j for j in range(X.shape[1]) if j != k]], X[:, k]
 
 
 def partitions_of(X, **others):

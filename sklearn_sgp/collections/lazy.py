@@ -1,152 +1,173 @@
 """Predictions for dask collections: dask arrays, not computed before they are asked for.
 
-A task gets the fitted model and one partition, so rows stay where they are and what comes out stays
-with them.
+A task gets a predictive model, without its estimator, and one partition, so rows stay where they
+are and what comes out stays with them.
 """
 
-import copy
-import functools
-import inspect
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from .._compat import validate_data
-from ..partitions.partition import position_of
-from .alignment import partitions_of
+from .._compat import check_array, validate_data
+from ..data.inputs import InputFormat, Inputs, as_labels
+from ..partitions.partition import check_labels
+from .alignment import example_of, partitions_of, split_labels
 from .blocks import blocks_here
 from .compute import computed, each
-from .detection import any_collection, is_collection
+from .detection import is_collection
 from .rows import loaded_rows
 from .sealing import sealed
-
-# Arguments with a row for each row of X.
-_OF_ROWS = ("X", "y", "blocks")
-
-
-class Answer(NamedTuple):
-    """One array that a method returns: its shape behind the rows, and its type."""
-
-    tail: tuple
-    dtype: object = np.float64
-
-
-def lazily(answers):
-    """Decorate a predicting method so that it returns dask arrays for a dask collection.
-
-    Of data sets on disk the answers are arrays in memory.
-
-    Parameters
-    ----------
-    answers : callable
-        ``answers(model, arguments)`` returns an `Answer`, or a tuple of them, for a fitted model
-        and the arguments of a call by their names.
-
-    Returns
-    -------
-    decorate : callable
-    """
-
-    def decorate(method):
-        signature = inspect.signature(method)
-
-        @functools.wraps(method)
-        def either(self, *args, **kwargs):
-            if not any_collection(*args, *kwargs.values()):
-                return method(self, *args, **kwargs)
-            bound = signature.bind(self, *args, **kwargs)
-            bound.apply_defaults()
-            arguments = dict(bound.arguments)
-            del arguments["self"]
-            found = _lazy_arrays(method.__name__, self, arguments, answers)
-            if any(map(is_collection, arguments.values())):
-                return found
-            made = computed(found if isinstance(found, tuple) else [found])  # files may be closed
-            return tuple(made) if isinstance(found, tuple) else made[0]
-
-        return either
-
-    return decorate
-
-
-def _lazy_arrays(method, model, arguments, answers):
-    from dask import array
-
-    check_is_fitted(model, "_result")
-    of_rows = {name: value for name, value in arguments.items() if name in _OF_ROWS}
-    others = {name: value for name, value in arguments.items() if name not in _OF_ROWS}
-    asked = answers(model, arguments)
-    partitions = partitions_of(**of_rows)
-    validate_data(model, partitions.example, reset=False, skip_check_array=True)
-    blocks = getattr(getattr(model, "_blocks", None), "blocks", None)
-    if blocks is not None and blocks.rows.live_elsewhere:
-        answer = functools.partial(_answers_at_blocks, partitions.sizes)
-        _check_blocks_given(of_rows, partitions, model)
-    else:
-        answer = _answers
-    model = copy.copy(model)  # later fits replace fitted attributes, and leave these as they are
-    model.n_jobs = 1
-    several = isinstance(asked, tuple) and not isinstance(asked, Answer)
-    asked = asked if several else (asked,)
-    shared = method, model, tuple(of_rows), others, asked, several
-    tasks = answer(sealed(partitions), *shared)
-    found = []
-    for k, (tail, dtype) in enumerate(asked):
-        parts = [
-            array.from_delayed(task[k], (_rows(size), *tail), dtype)
-            for task, size in zip(tasks, partitions.sizes, strict=True)
-        ]
-        found.append(array.concatenate(parts))
-    return tuple(found) if several else found[0]
-
-
-def _answers(parts, *shared):
-    """A task for each partition."""
-    return each(_answered, parts, *shared)
-
 
 # Tasks of a lazy prediction by a model whose blocks stay on their workers.
 _MOST_TASKS = 100_000
 
 
-def _check_blocks_given(of_rows, partitions, model):
-    found, given = model._blocks, of_rows.get("blocks")
-    if given is not None and found.labels is None:
-        found.check_labels(given, 0)  # which refuses them
-    n_tasks = len(partitions.parts) * len(found.blocks.rows.parts)
-    if n_tasks > _MOST_TASKS or (given is None and found.labels is not None):
+@dataclass(frozen=True)
+class Question:
+    """What each partition is asked.
+
+    Parameters
+    ----------
+    model : Observations or Classes
+    method : str
+        One of its methods.
+    options : dict
+    form : InputFormat
+        Of the columns, in a fitted model with these parameters.
+    parameters : Parameters
+    labels : ndarray or None
+        Of the blocks that the model knows.
+    dtypes : tuple of dtype
+        Of the arrays that the method returns.
+    """
+
+    model: object
+    method: str
+    options: dict
+    form: InputFormat
+    parameters: object
+    labels: np.ndarray | None
+    dtypes: tuple
+
+    def read(self, X, labels):
+        """Return checked `Inputs` of one partition."""
+        validate = partial(check_array, dtype=[np.float64, np.float32], input_name="X")
+        X = self.form.read(X, validate, self.parameters)
+        if labels is not None:
+            labels = check_labels(as_labels(np.ravel(np.asarray(labels))), len(X), self.labels)
+        return Inputs(X, labels)
+
+    def answer(self, inputs, y):
+        """Return the arrays that the method returns, as a tuple."""
+        more = () if y is None else (np.asarray(y),)
+        result = getattr(self.model, self.method)(inputs, *more, **self.options)
+        return result if isinstance(result, tuple) else (result,)
+
+    @property
+    def shapes(self):
+        """Shapes behind the rows."""
+        return self.model.shapes(self.method, self.options)
+
+    def nothing(self):
+        """Return the arrays for no rows."""
+        parts = zip(self.shapes, self.dtypes, strict=True)
+        return tuple(np.empty((0, *shape), dtype) for shape, dtype in parts)
+
+
+def lazy_answers(estimator, model, method, X, y, options):
+    """Return what a method of a predictive model returns, as dask arrays.
+
+    Of data sets on disk the answers are arrays in memory.
+
+    Parameters
+    ----------
+    estimator : BaseSGP
+        A fitted one, which knows the columns of X.
+    model : Observations or Classes
+    method : str
+    X, y : dask array, dataframe or series, data set on disk, or None
+    options : dict
+        Further arguments of the method.
+    """
+    from dask import array
+
+    if method == "mean_cov":
         raise ValueError(
-            "blocks must be given where X is a dask collection and the model was fitted to one "
-            f"with blocks, and their partitions make at most {_MOST_TASKS} pairs. Got "
-            f"{'no blocks' if given is None else 'blocks'} and {n_tasks} pairs."
+            "return_cov must be False for a dask collection, as the covariance of all its rows has "
+            "their number squared. Got True: pass some of the rows as an array."
         )
+    validate_data(estimator, example_of(X), reset=False, skip_check_array=True)
+    form, fitted = estimator._format, estimator._fitted
+    stays_lazy = is_collection(X) or is_collection(y)
+    X, labels = (X, None) if form.block is None else split_labels(X, form.block)
+    partitions = partitions_of(X, y=y, blocks=labels)
+    model = replace(model, n_jobs=1)
+    shapes = model.shapes(method, options)
+    kind = model.classes.dtype if method == "labels" else np.float64
+    dtypes = (kind,) * len(shapes)
+    question = Question(
+        model, method, options, form, fitted.parameters, fitted.state.labels, dtypes
+    )
+    tasks = _tasks(sealed(partitions), partitions.sizes, question)
+    arrays = []
+    for k, (shape, dtype) in enumerate(zip(shapes, dtypes, strict=True)):
+        parts = [
+            array.from_delayed(task[k], (_rows(size), *shape), dtype)
+            for task, size in zip(tasks, partitions.sizes, strict=True)
+        ]
+        arrays.append(array.concatenate(parts))
+    if not stays_lazy:
+        arrays = computed(arrays)  # files may be closed
+    return tuple(arrays) if len(arrays) > 1 else arrays[0]
 
 
-def _answers_at_blocks(sizes, parts, method, model, names, others, asked, several):
-    """For each partition a task that puts together what workers answer that have the blocks.
+def _rows(size):
+    return size if np.isnan(size) else int(size)
+
+
+def _tasks(parts, sizes, question):
+    """Return a task for each partition."""
+    blocks = getattr(question.model.predictor, "blocks", None)
+    if blocks is None or not blocks.rows.live_elsewhere or question.method == "noise_std":
+        return each(_answered, parts, question)
+    return _tasks_at_blocks(parts, sizes, question, blocks)
+
+
+def _answered(X, y, labels, question):
+    """Return the answers for one partition."""
+    if not len(X):
+        return question.nothing()
+    return question.answer(question.read(X, labels), y)
+
+
+def _tasks_at_blocks(parts, sizes, question, blocks):
+    """Return for each partition a task that puts together what the workers with the blocks answer.
 
     Workers get the rows of several partitions at once, as their blocks cost more than the rows do.
     """
     from dask import delayed
 
-    blocks, tasks = model._blocks.blocks, []
-    model._blocks = replace(model._blocks, blocks=None)  # the rows are there already
-    if "blocks" not in names:  # of noise alone
-        return _answers(parts, method, model, names, others, asked, several)
-    put_together, homes = delayed(_put_together, pure=False), blocks.rows.parts
-    sent = each(_sent, parts, model, names, blocks.labels, blocks.home, len(homes))
-    shared = blocks.rows.load, method, model, names, others, asked
+    homes = blocks.rows.parts
+    if len(parts) * len(homes) > _MOST_TASKS:
+        raise ValueError(
+            "X must have so few partitions, where it is a dask collection and the model was fitted "
+            f"to one with blocks, that their partitions make at most {_MOST_TASKS} pairs. Got "
+            f"{len(parts) * len(homes)} pairs: rechunk X."
+        )
+    predictor = replace(question.model.predictor, blocks=None)  # the rows are there already
+    question = replace(question, model=replace(question.model, predictor=predictor))
+    put_together, tasks = delayed(_put_together, pure=False), []
+    sent = each(_sent, parts, question, blocks.labels, blocks.home, len(homes))
     for lo, hi in _together(sizes, len(blocks.rows), len(homes)):
-        questions = [(*own, [one[k] for one in sent[lo:hi]]) for k, own in enumerate(homes)]
-        there = each(_answered_there, questions, *shared)
+        asked = [(*own, [one[k] for one in sent[lo:hi]]) for k, own in enumerate(homes)]
+        there = each(_answered_there, asked, blocks.rows.load, question)
         tasks += [put_together([answers[i] for answers in there]) for i in range(hi - lo)]
     return tasks
 
 
 def _together(sizes, n_rows, n_parts):
-    """Bounds of runs of partitions, each with at most so many rows, or one partition.
+    """Return bounds of runs of partitions, each with at most so many rows, or one partition.
 
     A partition of unknown size counts as an equal part of the rows.
     """
@@ -160,130 +181,48 @@ def _together(sizes, n_rows, n_parts):
     return list(zip(bounds, [*bounds[1:], len(sizes)], strict=True))
 
 
-def _sent(*arguments):
-    """What is asked of each partition that has blocks: positions of some test rows, their arrays.
+def _sent(X, y, labels, question, known, home, count):
+    """Return what is asked of each partition that has blocks: places of test rows, their arrays.
 
     Test rows of a block that nobody has go to the first of them.
     """
-    *arrays, model, names, labels, home, count = arguments
-    X, given = arrays[names.index("X")], arrays[names.index("blocks")]
     if not len(X):
-        place = np.empty(0, dtype=np.intp)
-    elif given is None:
-        place = model._blocks.assign(model._validated_inputs(X))
-    else:
-        place = position_of(model._blocks.check_labels(given, len(X)), labels)
-    if given is None:
-        arrays[names.index("blocks")] = np.where(place < 0, -1, labels[place])
-    there, sent = np.where(place < 0, 0, home[place]), []
+        return [(np.empty(0, dtype=np.intp), None)] * count
+    inputs = question.read(X, labels)
+    number = question.model.predictor.number(inputs)
+    if labels is None:
+        inputs = inputs._replace(labels=np.where(number < 0, -1, known[number]))
+    there, sent = np.where(number < 0, 0, home[number]), []
     for k in range(count):
         own = np.flatnonzero(there == k)
-        sent.append((own, [None if array is None else _rows_at(array, own) for array in arrays]))
+        y_own = None if y is None else np.asarray(y)[own]
+        sent.append((own, (inputs.X[own], y_own, inputs.labels[own])))
     return sent
 
 
-def _rows_at(array, index):
-    return array.iloc[index] if hasattr(array, "iloc") else np.asarray(array)[index]
-
-
 def _answered_there(*arguments):
-    """For each of several partitions the positions of some rows, and what a worker answers.
+    """Return for each of several partitions places of rows, and what a worker answers for them.
 
     It is a worker that has the blocks of these rows.
     """
-    *part, sent, load, method, model, names, others, asked = arguments
+    *part, sent, load, question = arguments
     places = [own for own, _ in sent]
     if not any(map(len, places)):
-        nothing = tuple(np.empty((0, *tail), dtype) for tail, dtype in asked)
-        return [(own, nothing) for own in places]
+        return [(own, question.nothing()) for own in places]
     blocks, labels = blocks_here(loaded_rows(*part, load))
-    model = copy.copy(model)
-    model._blocks = replace(model._blocks, blocks=blocks, labels=labels, partition=None)
-    model._cache = type(model._cache)(model._cache.max_bytes)  # blocks have other numbers here
-    tables = zip(*(arrays for own, arrays in sent if len(own)), strict=True)
-    found = getattr(model, method)(**dict(zip(names, map(_joined, tables), strict=True)), **others)
+    predictor = replace(
+        question.model.predictor, blocks=blocks, labels=labels, partition=None
+    ).ready()
+    question = replace(question, model=replace(question.model, predictor=predictor))
+    X, y, own_labels = zip(*(arrays for own, arrays in sent if len(own)), strict=True)
+    y = None if y[0] is None else np.concatenate(y)
+    answers = question.answer(Inputs(np.concatenate(X), np.concatenate(own_labels)), y)
     ends = np.cumsum([*map(len, places)])[:-1]
-    split = [np.split(array, ends) for array in (found if isinstance(found, tuple) else (found,))]
+    split = [np.split(array, ends) for array in answers]
     return list(zip(places, zip(*split, strict=True), strict=True))
 
 
-def _joined(tables):
-    """Rows of several arrays or dataframes; None of None."""
-    if tables[0] is None:
-        return None
-    if hasattr(tables[0], "iloc"):
-        from pandas import concat  # whose dataframes they are
-
-        return concat(tables)
-    return np.concatenate(tables)
-
-
 def _put_together(answers):
-    places, found = zip(*answers, strict=True)
+    places, parts = zip(*answers, strict=True)
     order = np.argsort(np.concatenate(places))
-    return tuple(np.concatenate(arrays)[order] for arrays in zip(*found, strict=True))
-
-
-def _rows(size):
-    return size if np.isnan(size) else int(size)
-
-
-def _answered(*arguments):
-    """What the method returns for one partition, as a tuple."""
-    *parts, method, model, names, others, asked, several = arguments
-    if not len(parts[0]):
-        return tuple(np.empty((0, *tail), dtype) for tail, dtype in asked)
-    found = getattr(model, method)(**dict(zip(names, parts, strict=True)), **others)
-    return found if several else (found,)
-
-
-# ---- What the methods of regressors and classifiers return
-
-
-def of_targets(model, arguments):
-    """A number for each target."""
-    targets = model._targets
-    return Answer(() if targets.ndim == 1 else (targets.n_outputs,))
-
-
-def of_targets_twice(model, arguments):
-    """Means, and standard deviations where these are asked for."""
-    if arguments["return_cov"]:
-        raise ValueError(
-            "return_cov must be False for a dask collection, as the covariance of all its rows has "
-            "their number squared. Got True: pass some of the rows as an array."
-        )
-    one = of_targets(model, arguments)
-    return (one, one) if arguments["return_std"] else one
-
-
-def of_quantiles(model, arguments):
-    """A number for each target and level."""
-    return Answer((*of_targets(model, arguments).tail, np.size(arguments["quantiles"])))
-
-
-def of_rows(model, arguments):
-    """A number."""
-    return Answer(())
-
-
-def of_labels(model, arguments):
-    """A label."""
-    return Answer((), model.classes_.dtype)
-
-
-def of_classes(model, arguments):
-    """A number for each class."""
-    return Answer((len(model.classes_),))
-
-
-def of_decisions(model, arguments):
-    """A number for each class, one number for two classes."""
-    n_classes = len(model.classes_)
-    return Answer(() if n_classes == 2 else (n_classes,))
-
-
-def of_functions(model, arguments):
-    """A number for each latent function, without an axis for one."""
-    n_latent = model._result.posterior.h.shape[1]
-    return Answer(() if n_latent == 1 else (n_latent,))
+    return tuple(np.concatenate(arrays)[order] for arrays in zip(*parts, strict=True))

@@ -7,6 +7,7 @@ import numpy as np
 
 from .._compat import check_array
 from ..data.checks import check_size
+from ..data.inputs import as_labels
 from ..data.rows import drop_zero_weight, make_rows
 from ..data.targets import target_columns
 from ..partitions.partition import check_labels
@@ -56,7 +57,8 @@ def checked_part(X, y, weight, labels, n_features, check_y):
         )
     y = np.empty(0) if not len(X) else check_y(np.asarray(y))
     weight = None if weight is None else _checked_weight(weight)
-    labels = None if labels is None else check_labels(np.ravel(np.asarray(labels)), np.size(labels))
+    if labels is not None:
+        labels = check_labels(as_labels(np.ravel(np.asarray(labels))), np.size(labels))
     for name, part in (("y", y), ("sample_weight", weight), ("blocks", labels)):
         if part is not None and len(part) != len(X):
             raise ValueError(

@@ -65,6 +65,10 @@ class ClassTargets:
         """As `ClassLabels.check_same`."""
         self.labels.check_same(classes)
 
+    def encode(self, y):
+        """Labels as targets (n, C), or a ValueError."""
+        return self.targets(self.positions(y))
+
     def targets(self, place):
         """Targets (n, C) of rows whose classes have these positions."""
         other, own = self.likelihood.targets

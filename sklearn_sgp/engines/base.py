@@ -1,21 +1,20 @@
-"""What a fit starts from, what it needs to know, and what it finds."""
+"""What engines share: the problem of a fit, the fitted model, and the protocol of an engine."""
 
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from sklearn.base import clone
 
 from ..data.categories import PLAIN_COLUMNS, InputColumns
-from ..data.rows import Rows, random_index
+from ..data.rows import Rows
 from ..gp.chunks import in_chunks
-from ..gp.conditionals import ExactConditional, SoRConditional, without_own
 from ..gp.jitter import (
     factorise_again,
     factorise_finally,
     factorise_larger,
     factorise_with_jitter,
 )
-from ..gp.posterior import Posterior
 from ..kernels._white_noise import join_noise
 from ..optimize.parameters import Parameters, ParameterSpace
 from ..optimize.progress import Plateau, Trace
@@ -30,7 +29,6 @@ class Settings:
 
     optimizer: str | None
     init_size: int
-    batch_size: int | None  # None where steps take whole blocks
     max_iter: int
     max_steps: int | None
     tol: float
@@ -40,6 +38,7 @@ class Settings:
     jitter: float
     n_jobs: int | None
     n_restarts_optimizer: int = 0
+    batch_size: int | None = None  # steps take whole blocks
 
     def prior(self, parameters):
         """p(u) at some parameters, with the jitter that it needs."""
@@ -114,8 +113,8 @@ class Problem:
         Rows before repeated ones were merged; None for as many as there are.
     is_interim : bool
         Whether others go on from what is found, so that nobody is warned.
-    before : object
-        What a learner found with other weights of the same rows, whose blocks may serve again.
+    before : Fitted or None
+        From other weights of the same rows: its blocks may serve again.
     """
 
     rows: Rows
@@ -145,123 +144,106 @@ class Problem:
         return self.settings.plateau(self.rows.total_weight, interim)
 
 
-@dataclass(frozen=True)
-class RowScalars:
-    """Sums over rows that the collapsed bound has besides (H, h): w, w y^2 (t,) and w k(x, x)."""
+class Engine(Protocol):
+    """Fits one family of models, and adds later rows to a fitted one."""
 
-    weight: float
-    targets: np.ndarray
-    diagonal: float
+    def fit(self, problem):
+        """Learn from all rows of a `Problem`; return a `Fitted`."""
 
-    def plus(self, sums):
-        return RowScalars(
-            self.weight + sums.weight, self.targets + sums.targets, self.diagonal + sums.diagonal
-        )
+    def add(self, fitted, problem):
+        """Add the rows of a `Problem` to a `Fitted`; return another."""
 
 
 @dataclass(frozen=True)
-class FitResult:
-    """What a fit found.
+class Fitted:
+    """A fitted model: all that predictions and later batches need.
+
+    It is replaced, never changed.
 
     Parameters
     ----------
     start : Start
     parameters : Parameters
-    posterior : Posterior
+    predictor : predict.base.Predictor
     objective : float
         In nats, for targets as scaled.
     jitter : float
         Relative.
     n_iter, n_steps : int
     weight : float
-        Of the rows that the objective counts.
-    scalars : RowScalars or None
-        Of the rows, where the bound has a closed form.
-    partial : partial_fit.PartialFitState or None
-        After a later batch of `partial_fit`.
+        Total weight of the rows that the objective counts.
     n_samples : int
         Number of rows that the posterior stands for, whatever their weights.
     n_used : int or None
         Number of rows that it rests on after a fit; None for all.
-    row_noise : row_noise.found_noise.FoundNoise or None
+    state : object
+        What the engine needs to add rows.
+    row_noise : noise.found_noise.RowNoise or None
         Where the noise differs from row to row.
+    targets : Targets, ClassLabels or ClassTargets
+        The encoding of targets, set when learning has ended.
+    interrupted : bool
+        Whether Ctrl-C ended the fit after some step.
     """
 
     start: Start
     parameters: Parameters
-    posterior: Posterior
+    predictor: object
     objective: float
     jitter: float
     n_iter: int
     n_steps: int
     weight: float = 0.0
-    scalars: RowScalars | None = None
-    partial: object = None
     n_samples: int = 0
     n_used: int | None = None
+    state: object = None
     row_noise: object = None
-    interrupted = False
+    targets: object = None
+    interrupted: bool = False
 
     @property
-    def result(self):
-        """Itself: what learners return has a `FitResult` of this name, and ``interrupted``."""
-        return self
+    def posterior(self):
+        """q(u)."""
+        return self.predictor.posterior
 
     def without(self, name):
-        """The same less a group of parameters, which others hold from now on."""
+        """Remove a group of parameters, which others hold from now on."""
         start, parameters = self.start, self.parameters.without(name)
         begun = start.parameters.without(name)
         start = replace(start, parameters=begun, space=start.space.without(name))
         return replace(self, start=start, parameters=parameters)
 
     def with_noise(self, noise, constant=None):
-        """The same with noise of each row, its constant or another one added to the bound."""
+        """Add noise of each row, and its constant or another one to the bound."""
         constant = noise.constant if constant is None else constant
-        return replace(self, objective=self.objective + constant, row_noise=noise)
+        state = None if self.state is None else self.state.with_constant(constant)
+        return replace(self, objective=self.objective + constant, row_noise=noise, state=state)
 
-    def moments_at(self, X, n_jobs):
-        """Mean (n, t) and variance (n, t) or (n, 1) of the function."""
-        return in_chunks(self.posterior.mean_variance, X, n_jobs)
+    @property
+    def result(self):
+        return self
 
     def moments_of(self, rows, n_jobs):
-        """The same at training rows."""
-        return self.moments_at(rows.X, n_jobs)
+        return self.predictor.training_moments(rows, n_jobs)
 
     def left_out_moments(self, rows, places, n_jobs):
-        """Mean (n, t) and variance (n, t) or (n, 1) at training rows, each given all others.
-
-        Parameters
-        ----------
-        rows : Rows
-            Of the fit, with the precisions that q(u) rests on.
-        places : ndarray of int or None
-            Of these rows among all; None for all of them.
-        n_jobs : int or None
-
-        Returns
-        -------
-        mean, variance : ndarray
-            NaN where it cannot be had.
-        """
-        return self.without_factors(rows, ExactConditional, 0.0, n_jobs)
-
-    def without_factors(self, rows, conditional, alpha, n_jobs):
-        """The same where each row has a factor ``N(y; E[f | u], noise + alpha var[f | u])``."""
-        mean, variance = in_chunks(conditional(self.posterior).mean_variance, rows.X, n_jobs)
-        through_u = in_chunks(SoRConditional(self.posterior).mean_variance, rows.X, n_jobs)[1]
-        own, (weight, counts) = variance - through_u, rows.weights
-        noise = self.parameters.noise_variance / weight.reshape(len(rows), -1)
-        noise = noise + alpha * own / counts[:, None]
-        mean, through_u = without_own(mean, through_u, rows.targets, noise)
-        return mean, through_u + own
+        return self.predictor.left_out(rows, places, n_jobs)
 
     def drawn(self, n_rows, size, rng):
-        """Places of so many of the training rows, at random."""
-        return random_index(n_rows, size, rng)
+        return self.predictor.drawn(n_rows, size, rng)
+
+    def moments_at(self, X, n_jobs):
+        """Return mean (n, t) and variance (n, t) or (n, 1) of the function of q(u) at X."""
+        return in_chunks(self.posterior.mean_variance, X, n_jobs)
+
+    @property
+    def variance_scale(self):
+        """The factor of predicted deviations, or None."""
+        return None if self.row_noise is None else self.row_noise.spread
 
     @property
     def log_noise(self):
-        """`FitResult` of the function that the log noise variance is, or None."""
+        """Fit of the log-noise GP, or None."""
         return None if self.row_noise is None else self.row_noise.log_noise
 
     @property

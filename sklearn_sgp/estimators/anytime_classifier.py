@@ -1,16 +1,17 @@
-"""AnytimeSGPClassifier: classes with local structure, as regressions with known noise."""
+"""AnytimeSGPClassifier: sparse GP classification in blocks, by regressions of the labels."""
 
 from numbers import Real
 
-from .._compat import Interval, StrOptions
-from ..predict.block_classification import BlockClassPredictions
-from .base import FIXED_AFTER_FIT
-from .block_classes import ClassBlocks
-from .block_learning import BLOCK_CONSTRAINTS, BlockLearning
-from .tasks import SparseGPClassifier
+from .._compat import FitProgress, Interval, StrOptions
+from ..engines.blocks.solver import add
+from ..optimize.progress import Clock
+from . import block_plan, recipes
+from .base import transactional
+from .classifier import SGPClassifier
+from .constraints import BLOCK_CONSTRAINTS, CLASS_WEIGHT, FIXED_AFTER_FIT
 
 
-class AnytimeSGPClassifier(ClassBlocks, BlockLearning, BlockClassPredictions, SparseGPClassifier):
+class AnytimeSGPClassifier(SGPClassifier):
     """Sparse Gaussian process classification in blocks of rows, at any time.
 
     Labels become the targets of a regression for each class, whose noise is known for each row
@@ -261,7 +262,7 @@ class AnytimeSGPClassifier(ClassBlocks, BlockLearning, BlockClassPredictions, Sp
         if name not in ("likelihood", "noise_variance", "noise_variance_bounds", "normalize_y")
     } | {
         "alpha_epsilon": [StrOptions({"auto"}), Interval(Real, 1e-12, 100, closed="both")],
-        "class_weight": [None, StrOptions({"balanced"}), dict],
+        "class_weight": CLASS_WEIGHT,
     }
     _fixed_after_fit = (*FIXED_AFTER_FIT, "alpha_epsilon")
 
@@ -274,6 +275,7 @@ class AnytimeSGPClassifier(ClassBlocks, BlockLearning, BlockClassPredictions, Sp
         class_weight=None,
         alpha_divergence=1.0,
         solver="anytime",
+        block_column=None,
         n_blocks=None,
         block_size=1000,
         partition="kmeans",
@@ -311,6 +313,7 @@ class AnytimeSGPClassifier(ClassBlocks, BlockLearning, BlockClassPredictions, Sp
         self.class_weight = class_weight
         self.alpha_divergence = alpha_divergence
         self.solver = solver
+        self.block_column = block_column
         self.n_blocks = n_blocks
         self.block_size = block_size
         self.partition = partition
@@ -341,3 +344,37 @@ class AnytimeSGPClassifier(ClassBlocks, BlockLearning, BlockClassPredictions, Sp
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    @transactional
+    def _learn_rows(self, X, y, sample_weight, classes=None, is_batch=False):
+        """Learn from all rows, or from a first batch."""
+        clock, previous = Clock(self.max_time), self._previous()
+        checked = self._checked(X, y, sample_weight, reset=True, classes=classes)
+        fit = block_plan.rows_in_blocks(self, *checked)
+        recipe = recipes.anytime_classifier(self, previous, classes, block_plan.merges_rows(self))
+        progress = FitProgress(self, *self._for_callbacks(X, y, fit))
+        self._learn(fit, recipe, progress, clock)
+        if self.verbose:
+            alpha, temperature = self.alpha_epsilon_, self.temperature_
+            chosen = f"alpha_epsilon={alpha:g}, temperature={temperature:.3g}"
+            print(f"[{type(self).__name__}] probabilities: {chosen}")
+
+    @transactional
+    def _add_rows(self, X, y, sample_weight):
+        """Add a later batch to the blocks."""
+        self._check_same_parameters()
+        inputs, y, weight = self._checked(X, y, sample_weight, reset=False, classes=self.classes_)
+        rows, before = self._later_rows(inputs, y, weight), self._fitted
+        if len(rows):  # others are of classes of weight 0
+            fitted = add(before, self._later_problem(rows, Clock()))
+            self._store_blocks(fitted, before.targets, len(rows))
+
+    def _choices(self):
+        return super()._choices(ties_length_scales=block_plan.uses_near_rows(self), tries="classes")
+
+    def _attributes(self, fitted, weight):
+        likelihood = fitted.likelihood
+        return super()._attributes(fitted, weight) | {
+            "alpha_epsilon_": likelihood.alpha_epsilon,
+            "temperature_": likelihood.temperature,
+        }

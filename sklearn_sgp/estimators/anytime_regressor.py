@@ -1,12 +1,18 @@
 """AnytimeSGPRegressor: sparse GP regression in blocks, at any time (Hoang, Hoang & Low 2015)."""
 
-from ..predict.block_regression import BlockPredictions
-from .block_learning import BLOCK_CONSTRAINTS
-from .block_regression import RegressionBlocks
-from .tasks import SparseGPRegressor
+from .._compat import FitProgress
+from ..collections.detection import any_collection
+from ..engines.blocks.solver import add
+from ..likelihoods._names import NORMAL, has_row_precision
+from ..noise.later_rows import with_precisions
+from ..optimize.progress import Clock
+from . import block_plan, collections, recipes
+from .base import transactional
+from .constraints import BLOCK_CONSTRAINTS
+from .regressor import SGPRegressor
 
 
-class AnytimeSGPRegressor(RegressionBlocks, BlockPredictions, SparseGPRegressor):
+class AnytimeSGPRegressor(SGPRegressor):
     """Sparse Gaussian process regression in blocks of rows, at any time.
 
     One estimator for the sparse models SoR to VIF and mixtures of them. Inducing inputs explain a
@@ -276,6 +282,7 @@ class AnytimeSGPRegressor(RegressionBlocks, BlockPredictions, SparseGPRegressor)
         model="auto",
         alpha_divergence=1.0,
         solver="anytime",
+        block_column=None,
         n_blocks=None,
         block_size=1000,
         partition="kmeans",
@@ -315,6 +322,7 @@ class AnytimeSGPRegressor(RegressionBlocks, BlockPredictions, SparseGPRegressor)
         self.model = model
         self.alpha_divergence = alpha_divergence
         self.solver = solver
+        self.block_column = block_column
         self.n_blocks = n_blocks
         self.block_size = block_size
         self.partition = partition
@@ -348,3 +356,48 @@ class AnytimeSGPRegressor(RegressionBlocks, BlockPredictions, SparseGPRegressor)
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    @transactional
+    def _learn_rows(self, X, y, sample_weight, is_batch=False):
+        """Learn from all rows, or from a first batch."""
+        clock, previous = Clock(self.max_time), self._previous()
+        self._check_noise()
+        if any_collection(X, y, sample_weight):
+            fit = collections.numbers_in_blocks(self, X, y, sample_weight)
+        else:
+            checked = self._checked(X, y, sample_weight, reset=True)
+            fit = block_plan.rows_in_blocks(self, *checked)
+            X, y = self._for_callbacks(X, y, fit)
+        recipe = recipes.anytime_regressor(self, previous, block_plan.merges_rows(self))
+        if fit.y is None:
+            recipe = recipes.of_collection(recipe)
+        self._learn(fit, recipe, FitProgress(self, X, y), clock)
+        self._after_learning()
+
+    @transactional
+    def _add_rows(self, X, y, sample_weight):
+        """Add a later batch to the blocks."""
+        self._check_same_parameters()
+        inputs, y, weight = self._checked(X, y, sample_weight, reset=False)
+        rows, before = self._later_rows(inputs, y, weight), self._fitted
+        targets = before.targets.joined(before.targets.columns(y), weight)
+        self._check_drift(rows)
+        rows, noise = with_precisions(before, rows, self.n_jobs)
+        fitted = add(before, self._later_problem(rows, Clock()))
+        if noise is not None:  # the constant of the rows before is in the evidence already
+            fitted = fitted.with_noise(noise, noise.constant - before.row_noise.constant)
+        self._store_blocks(fitted, targets, len(rows))
+
+    def _check_noise(self):
+        """Refuse noise that is not Gaussian given a precision of each row."""
+        likelihood = self._given_likelihood()
+        if not (likelihood.conjugate or has_row_precision(likelihood)):
+            raise ValueError(
+                "The 'likelihood' parameter must be Gaussian noise, or Gaussian given a precision "
+                f"of each row: one of {sorted(NORMAL)}. Got {self.likelihood!r}, which "
+                "SVGPRegressor takes."
+            )
+
+    def _choices(self):
+        near = block_plan.uses_near_rows(self)
+        return super()._choices(ties_length_scales=near, tries="local" if near else "one")

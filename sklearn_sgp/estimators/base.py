@@ -1,75 +1,34 @@
-"""The base of all estimators: validation, transactions, learning and fitted attributes."""
+"""The base of all estimators: settings, learning, fitted attributes, predictions, printing."""
 
 import copy
 import functools
 import time
 from contextlib import nullcontext
-from dataclasses import replace
-from functools import partial
-from numbers import Integral, Real
+from dataclasses import fields, replace
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
-from .._compat import (
-    CallbackSupportMixin,
-    Interval,
-    StrOptions,
-)
+from .._compat import CallbackSupportMixin
 from .._linalg import NotPositiveDefiniteError
 from .._parallel import resolved_jobs, told_of_tasks
 from .._reference_link import LinkedToReference
 from .._saved import SavedWithVersion
-from ..data.rows import make_rows
+from ..collections.detection import any_collection
+from ..collections.lazy import lazy_answers
+from ..data.inputs import InputFormat
 from ..data.targets import read_only_copy
 from ..engines.base import Problem, Settings
 from ..engines.fingerprints import fingerprint
-from ..engines.start import Choices, start
+from ..engines.start import Choices
 from ..engines.variational.inference import inference_for
-from ..engines.variational.partial_fit import add_rows, more_inducing_inputs
-from ..likelihoods._names import has_sites, regression_likelihood
-from ..noise.heteroscedastic import learn_with_row_noise
 from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
-from .validation import InputValidation
-
-# What `partial_fit` takes from the first batch; "inducing" only where it is an array.
-FIXED_AFTER_FIT = (
-    "kernel",
-    "likelihood",
-    "inducing",
-    "optimize_inducing",
-    "noise_variance",
-    "noise_variance_bounds",
-    "normalize_y",
-    "categorical_features",
-    "n_latent",
-)
-
-SHARED_CONSTRAINTS = {
-    "kernel": [None, Kernel],
-    "n_inducing": [Interval(Integral, 1, None, closed="left")],
-    "inducing": [StrOptions({"kmeans", "greedy", "random"}), "array-like"],
-    "optimize_inducing": ["boolean"],
-    "optimizer": [None, StrOptions({"auto", "lbfgs", "adam"})],
-    "init_size": [Interval(Integral, 1, None, closed="left")],
-    "batch_size": [Interval(Integral, 1, None, closed="left")],
-    "max_iter": [Interval(Integral, 1, None, closed="left")],
-    "max_steps": [None, Interval(Integral, 1, None, closed="left")],
-    "max_time": [None, Interval(Real, 0, None, closed="neither")],
-    "tol": [Interval(Real, 0, None, closed="left")],
-    "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-    "learning_rate": [Interval(Real, 0, None, closed="neither")],
-    "natural_step": [Interval(Real, 0, 1, closed="right")],
-    "categorical_features": [None, StrOptions({"from_dtype"}), "array-like"],
-    "jitter": [Interval(Real, 0, 1e-3, closed="both")],
-    "warm_start": ["boolean"],
-    "n_jobs": [None, Integral],
-    "random_state": ["random_state"],
-    "verbose": ["verbose"],
-}
+from .constraints import FIXED_AFTER_FIT
+from .steps import run
+from .validation import checked_inputs
 
 # Between two lines about a prediction; shorter predictions have none.
 _TOLD_SECONDS = 5.0
@@ -90,8 +49,8 @@ _OF_NOISE = (
     "noise_variance_",
     "noise_kernel_",
     "noise_inducing_points_",
-    "spread_gain_",
-    "spread_range_",
+    "variance_scale_",
+    "variance_scale_gain_",
 )
 
 
@@ -118,147 +77,43 @@ def transactional(method):
     return guarded
 
 
-class BaseSparseGP(
-    SavedWithVersion, LinkedToReference, InputValidation, CallbackSupportMixin, BaseEstimator
-):
+class BaseSGP(SavedWithVersion, LinkedToReference, CallbackSupportMixin, BaseEstimator):
     """The base of all estimators.
 
-    A fitted estimator holds ``_result``, a `fitting.problem.FitResult`, and ``_targets``, a
-    `data.targets.Targets` or `ClassLabels`.
+    A fitted estimator holds ``_fitted``, an `engines.base.Fitted`, and ``_format``, a
+    `data.inputs.InputFormat`, and ``_given``, fingerprints of the parameters that later batches
+    cannot change.
     """
 
-    n_latent = None  # where it is no parameter
-    _learns_means = False  # of outputs that mix latent functions
-    n_restarts_optimizer = 0  # where it is no parameter
+    _fitted = None
+    _format = InputFormat()
+    _given = None
     _fixed_after_fit = FIXED_AFTER_FIT
 
-    # ---- Learning
+    def __sklearn_is_fitted__(self):
+        return self._fitted is not None
+
+    # ---- What the user chose
 
     def _settings(self):
-        chosen = {name: getattr(self, name) for name in Settings.__dataclass_fields__}
+        """Return what the user chose about learning."""
+        chosen = {f.name: getattr(self, f.name) for f in fields(Settings) if hasattr(self, f.name)}
         return Settings(**{**chosen, "n_jobs": resolved_jobs(self.n_jobs)})
 
-    def _default_kernels(self):
-        """Return which default kernels are tried; see `starting_values.default_kernels`."""
-        return "one"
+    def _choices(self, **more):
+        """Return what the user chose about the model; ``more`` as `Choices` has it."""
+        chosen = {f.name: getattr(self, f.name) for f in fields(Choices) if hasattr(self, f.name)}
+        chosen["n_inducing"] = int(self.n_inducing)
+        learns = self.optimizer is not None
+        return Choices(**chosen, learns=learns, columns=self._format.columns, **more)
 
-    def _ties_length_scales(self):
-        """Return whether those of the default kernel begin as one."""
-        return False
+    def _inference(self, likelihood, n_outputs):
+        """Return how q(u) is found."""
+        return inference_for(likelihood, n_outputs)
 
-    def _choices(self):
-        return Choices(
-            kernel=self.kernel,
-            n_inducing=int(self.n_inducing),
-            inducing=self.inducing,
-            optimize_inducing=self.optimize_inducing,
-            noise_variance=self.noise_variance,
-            noise_variance_bounds=self.noise_variance_bounds,
-            ties_length_scales=self._ties_length_scales(),
-            learns=self.optimizer is not None,
-            tries=self._default_kernels(),
-            columns=self._input_columns(),
-            n_latent=self.n_latent,
-            learns_means=self._learns_means,
-        )
-
-    def _learn(self, data, progress, clock, learner, *, labels=None):
-        """Learn from encoded data, and store what was learned.
-
-        Parameters
-        ----------
-        data : Encoded
-        progress : FitProgress
-        clock : Clock
-        learner : callable
-            ``learner(problem)`` returns a `FitResult`, or an object that has one as ``result``.
-        labels : ndarray of shape (n,) or None
-            Labels of blocks.
-        """
-        progress.begin()
-        learner, data = self._alternating(learner, data.likelihood), self._learned_alone(data)
-        previous = getattr(self, "_result", None) if self.warm_start else None
-        problem = self._problem(data, clock, previous=previous, labels=labels)
-        targets = data.targets
-
-        def on_iteration(trace, parameters_now):
-            if self.verbose > 1:
-                offset = problem.rows.total_weight * targets.log_scale
-                self._print_entry(trace, trace.objectives[-1] - offset)
-            now = problem if trace.start is None else replace(problem, start=trace.start)
-            return progress.step(lambda: self._snapshot(now, learner, targets, parameters_now()))
-
-        problem.trace.on_iteration = on_iteration
-        problem.trace.on_stage = self._print_stage if self.verbose else None
-        try:
-            found = learner(problem)
-        finally:
-            problem.trace.on_iteration = problem.trace.on_stage = None  # they hold rows and self
-        self._store(found, targets, problem.rows.total_weight, problem.trace)
-        self._learned_with = self._fingerprints()
-        used = self._result.n_used
-        self.n_samples_seen_ = data.n_samples if used is None else used
-        self._print_end(problem.trace)
-        progress.end()
-
-    def _alternating(self, learner, likelihood):
-        """Return a learner of function and noise in turn, where the likelihood asks for that."""
-        if not self._alternates(likelihood):
-            return learner
-        return partial(learn_with_row_noise, likelihood=likelihood, learner=learner)
-
-    def _learned_alone(self, data):
-        """Return the data with the likelihood that the function is learned with."""
-        if not self._alternates(data.likelihood):
-            return data
-        return data._replace(likelihood=regression_likelihood("gaussian"))
-
-    def _alternates(self, likelihood):
-        """Return whether noise of each row is found in turn with the function."""
-        return not has_sites(likelihood)
-
-    def _problem(self, data, clock, *, previous=None, labels=None, choose=None):
-        """Make the `Problem` of a fit, or of its first batch."""
-        rng = check_random_state(self.random_state)
-        rows, settings = self._first_rows(data, labels), self._settings()
-        started = start(rows, self._choices(), data.likelihood, rng, previous, choose)
-        inference = self._inference(data.likelihood, data.targets.n_outputs)
-        return Problem(rows, started, inference, settings, Trace(clock), rng, data.n_samples)
-
-    _inference = staticmethod(inference_for)  # how q(u) is found
-
-    def _later_settings(self):
-        """Return the settings of a later batch."""
-        return self._settings()
-
-    def _first_rows(self, data, labels):
-        """Make the `Rows` of a fit, or of its first batch; a collection has them made."""
-        if data.y is None:
-            return data.X
-        return make_rows(data.X, data.y, data.weight, data.targets, labels)
-
-    def _snapshot(self, problem, learner, targets, parameters):
-        """Return fitted attributes amid a fit, with a posterior of at most ``init_size`` rows."""
-        rows = problem.rows
-        sample = rows.select(slice(None, None, -(-len(rows) // self.init_size)))
-        found = learner(
-            Problem(
-                sample,
-                replace(problem.start, parameters=parameters, space=ParameterSpace(())),
-                copy.copy(problem.inference),
-                replace(problem.settings, optimizer=None, max_steps=None),
-                Trace(Clock()),
-                check_random_state(0),
-            )
-        )
-        if found.interrupted:
-            raise KeyboardInterrupt
-        offset = rows.total_weight * targets.log_scale
-        return self._fitted_attributes(found, targets, sample.total_weight) | {
-            "n_samples_seen_": len(sample),
-            "objectives_": np.array(problem.trace.objectives) - offset,
-            "fit_times_": np.array(problem.trace.times),
-        }
+    def _previous(self):
+        """Return the earlier fit that this one starts from, or None."""
+        return self._fitted if self.warm_start else None
 
     def _fingerprints(self):
         """Return fingerprints of the parameters that later batches cannot change."""
@@ -269,7 +124,7 @@ class BaseSparseGP(
 
     def _check_same_parameters(self):
         """Refuse a later batch if a parameter has changed that only a new fit heeds."""
-        before, now = getattr(self, "_learned_with", {}), self._fingerprints()
+        before, now = self._given or {}, self._fingerprints()
         changed = [name for name in before if before[name] != now.get(name)]
         if changed:
             raise ValueError(
@@ -277,77 +132,155 @@ class BaseSparseGP(
                 "on with what was learned there. Got new values: call fit, or give the old ones."
             )
 
-    def _add_to_posterior(self, rows, clock):
-        """Add a later batch of `partial_fit` to a posterior that rests on independent rows."""
-        before, rng = self._result, check_random_state(self.random_state)
-        self._warn_if_surprising(rows)
-        rows, noise = self._with_precisions(rows)
-        new_Z = more_inducing_inputs(self.inducing, self.n_inducing, rows, before.parameters, rng)
-        result = add_rows(
-            before,
-            rows,
-            settings=self._later_settings(),
-            inference=self._inference(before.start.likelihood, self._targets.n_outputs),
-            clock=clock,
-            total_samples=self.total_samples,
-            new_Z=new_Z,
-            n_inducing=max(self.n_inducing, len(before.parameters.Z)),
-        )
-        result = result if noise is None else result.with_noise(noise)
-        self._store(result, self._targets, result.weight)
-        self.n_samples_seen_ += result.partial.n_added
-        self.objectives_ = np.append(self.objectives_, self.objective_)
-        self.fit_times_ = np.append(self.fit_times_, self.fit_times_[-1] + result.partial.seconds)
+    # ---- Learning
 
-    def _warn_if_surprising(self, rows):
-        """Warn where a later batch lies far outside of its predictions, if those are of numbers."""
-
-    def _with_precisions(self, rows):
-        """Return a later batch with precisions of its rows, and the noise; None if it has none."""
-        return rows, None
-
-    # ---- Fitted attributes
-
-    def _store(self, found, targets, weight, trace=None):
-        """Set the fitted attributes from what was learned, and from its trace."""
-        for name in _OF_NOISE:
-            self.__dict__.pop(name, None)  # of an earlier fit, with another likelihood
-        for name, value in self._fitted_attributes(found, targets, weight).items():
-            setattr(self, name, value)
-        if trace is not None:
-            self.objectives_ = np.array(trace.objectives) - weight * targets.log_scale
-            self.fit_times_ = np.array(trace.times)
-
-    def _fitted_attributes(self, found, targets, weight):
-        """Return the fitted attributes as a dictionary.
+    def _learn(self, fit, recipe, progress, clock):
+        """Run the steps of a recipe, and store what they learned.
 
         Parameters
         ----------
-        found : FitResult, BlockFitResult or StreamState
-        targets : Targets or ClassLabels
-        weight : float
-            Weight of the rows that the objective counts.
+        fit : steps.Fit
+        recipe : recipes.Recipe
+        progress : FitProgress
+        clock : Clock
         """
-        result = found.result
-        attributes = {
-            "_result": result,
-            "_targets": targets,
-            "kernel_": result.sklearn_kernel,
-            "likelihood_": result.public_likelihood,
-            "inducing_points_": read_only_copy(result.parameters.Z),
-            "objective_": result.objective - weight * targets.log_scale,
-            "is_categorical_": self._input_columns().mask(result.parameters.Z.shape[1]),
-            "categories_": None if self._category_codes is None else self._category_codes.values,
-            "jitter_": result.jitter,
-            "n_iter_": result.n_iter,
-            "n_steps_": result.n_steps,
+        progress.begin()
+        fit = run(recipe.prepare, replace(fit, trace=Trace(clock)))
+        trace, weight = fit.trace, fit.problem.rows.total_weight
+
+        def on_iteration(trace, parameters_now):
+            if self.verbose > 1:
+                self._print_entry(trace, trace.objectives[-1] - weight * fit.targets.log_scale)
+            return progress.step(lambda: self._snapshot(fit, recipe, parameters_now()))
+
+        trace.on_iteration = on_iteration
+        trace.on_stage = self._print_stage if self.verbose else None
+        try:
+            fit = run(recipe.learn, fit)
+        finally:
+            trace.on_iteration = trace.on_stage = None  # they hold rows and self
+        self._store_fit(fit)
+        self._print_end(trace)
+        progress.end()
+
+    def _store_fit(self, fit):
+        """Store what the steps of a recipe learned."""
+        fitted, trace = fit.fitted, fit.trace
+        weight = fit.problem.rows.total_weight
+        self._store(replace(fitted, targets=fit.targets), weight, trace)
+        self.n_samples_seen_ = fit.n_samples if fitted.n_used is None else fitted.n_used
+        self._given = self._fingerprints()
+
+    def _snapshot(self, fit, recipe, parameters):
+        """Return fitted attributes amid a fit, with a posterior of at most ``init_size`` rows."""
+        problem, trace = fit.problem, fit.problem.trace
+        start, rows = trace.start or problem.start, problem.rows
+        sample = rows.select(slice(None, None, -(-len(rows) // self.init_size)))
+        held = replace(
+            problem,
+            rows=sample,
+            start=replace(start, parameters=parameters, space=ParameterSpace(())),
+            inference=copy.copy(problem.inference),
+            settings=replace(problem.settings, optimizer=None, max_steps=None),
+            trace=Trace(Clock()),
+            rng=check_random_state(0),
+            n_samples=None,
+        )
+        fit = run(recipe.learn, replace(fit, problem=held))
+        if fit.fitted.interrupted:
+            raise KeyboardInterrupt
+        fitted, offset = replace(fit.fitted, targets=fit.targets), rows.total_weight
+        return self._attributes(fitted, sample.total_weight) | {
+            "n_samples_seen_": len(sample),
+            "objectives_": np.array(trace.objectives) - offset * fit.targets.log_scale,
+            "fit_times_": np.array(trace.times),
         }
-        if result.likelihood.has_noise:
-            attributes["noise_variance_"] = targets.each_output(result.noise_variance)
-        if result.log_noise is not None:
-            attributes["noise_kernel_"] = result.log_noise.sklearn_kernel
-            attributes["noise_inducing_points_"] = read_only_copy(result.log_noise.parameters.Z)
-        return attributes | targets.attributes
+
+    def _later_problem(self, rows, clock, learns=True):
+        """Pose the problem of a later batch."""
+        fitted, settings = self._fitted, self._settings()
+        return Problem(
+            rows,
+            fitted.start,
+            self._inference(fitted.start.likelihood, fitted.targets.n_outputs),
+            settings if learns else replace(settings, optimizer=None),
+            Trace(clock),
+            check_random_state(self.random_state),
+        )
+
+    def _for_callbacks(self, X, y, fit):
+        """Return X and y as callbacks see them, who predict from them.
+
+        Where columns have codes or labels of blocks they get what the user gave, rows of weight
+        zero included, else checked rows.
+        """
+        form = self._format
+        return (X, y) if form.codes is not None or form.block is not None else (fit.X, fit.y)
+
+    # ---- Fitted attributes
+
+    def _store(self, fitted, weight, trace=None):
+        """Set the fitted attributes; ``weight`` is that of the rows that the objective counts."""
+        for name in _OF_NOISE:
+            self.__dict__.pop(name, None)  # of an earlier fit, with another likelihood
+        for name, value in self._attributes(fitted, weight).items():
+            setattr(self, name, value)
+        if trace is not None:
+            self.objectives_ = np.array(trace.objectives) - weight * fitted.targets.log_scale
+            self.fit_times_ = np.array(trace.times)
+
+    def _store_batch(self, fitted, targets):
+        """Store what a later batch of independent rows has changed."""
+        self._store(replace(fitted, targets=targets), fitted.weight)
+        self.n_samples_seen_ += fitted.state.n_added
+        self.objectives_ = np.append(self.objectives_, self.objective_)
+        self.fit_times_ = np.append(self.fit_times_, self.fit_times_[-1] + fitted.state.seconds)
+
+    def _store_blocks(self, fitted, targets, n_rows):
+        """Store what ``n_rows`` rows of a later batch have changed in blocks."""
+        was_complete = self._fitted.state.progress.is_complete
+        self._store(replace(fitted, targets=targets), fitted.weight)
+        n_seen = self.n_samples_seen_ + n_rows
+        self.n_samples_seen_ = n_seen if was_complete else fitted.state.progress.n_rows
+
+    def _attributes(self, fitted, weight):
+        """Return the fitted attributes as a dictionary."""
+        targets, parameters, form = fitted.targets, fitted.parameters, self._format
+        attributes = {
+            "_fitted": replace(fitted, predictor=fitted.predictor.ready()),
+            "kernel_": fitted.sklearn_kernel,
+            "likelihood_": fitted.public_likelihood,
+            "inducing_points_": read_only_copy(parameters.Z),
+            "objective_": fitted.objective - weight * targets.log_scale,
+            "is_categorical_": form.mask(self.n_features_in_),
+            "categories_": None if form.codes is None else form.codes.values,
+            "jitter_": fitted.jitter,
+            "n_iter_": fitted.n_iter,
+            "n_steps_": fitted.n_steps,
+        }
+        if fitted.likelihood.has_noise:
+            attributes["noise_variance_"] = targets.each_output(fitted.noise_variance)
+        if fitted.log_noise is not None:
+            attributes["noise_kernel_"] = fitted.log_noise.sklearn_kernel
+            attributes["noise_inducing_points_"] = read_only_copy(fitted.log_noise.parameters.Z)
+        return attributes | targets.attributes | fitted.state.attributes
+
+    # ---- Predictions
+
+    def _ask(self, method, X, y=None, **options):
+        """Return what a method of the predictive model returns; lazily for a dask collection."""
+        if any_collection(X, y):
+            check_is_fitted(self)
+            return lazy_answers(self, self._model(), method, X, y, options)
+        model, inputs = self._model_at(X)
+        more = () if y is None else (y,)
+        with self._telling(len(inputs.X)):
+            return getattr(model, method)(inputs, *more, **options)
+
+    def _model_at(self, X):
+        """Return the predictive model, and checked inputs for it."""
+        check_is_fitted(self)
+        return self._model(), checked_inputs(self, X)
 
     # ---- What `verbose` prints
 

@@ -4,7 +4,8 @@ from numbers import Integral, Real
 
 from .._compat import FitProgress, Interval, StrOptions, _fit_context
 from ..optimize.progress import Clock
-from .base import SHARED_CONSTRAINTS, transactional
+from .base import transactional
+from .constraints import SHARED_CONSTRAINTS
 from .latent_model import LatentModel
 from .latent_predictions import LatentPredictions
 
@@ -372,7 +373,7 @@ class BayesianGPLVM(LatentPredictions, LatentModel):
             ``fit``. The estimator is then as before.
         """
         clock = Clock(self.max_time)
-        if not hasattr(self, "_result"):
+        if self._fitted is None:
             self._learn_anew(Y, clock, FitProgress(self, Y, y))
             return self
         self._check_same_parameters()

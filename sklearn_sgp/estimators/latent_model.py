@@ -5,10 +5,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import validate_data
-from .._parallel import one_blas_thread_each, resolved_jobs
+from .._parallel import one_blas_thread_each
 from ..data.checks import LARGEST
 from ..data.targets import read_only_copy
-from ..engines.base import Settings
 from ..engines.latent_inputs.new_columns import joined_columns
 from ..engines.latent_inputs.partial_fit import add_rows
 from ..engines.latent_inputs.problem import LatentChoices, LatentProblem, LatentTrace
@@ -16,16 +15,16 @@ from ..engines.latent_inputs.solver import learn, snapshot
 from ..engines.latent_inputs.starts import Earlier
 from ..kernels._length_scales import scale_places
 from ..latents.table import Columns, Scaling, Table
-from .base import BaseSparseGP
+from .base import BaseSGP
 
 # Noise variance of a constant column, in the units of its scale of 1.
 CONSTANT_VARIANCE = 1e-6
 
 
-class LatentModel(BaseSparseGP):
+class LatentModel(BaseSGP):
     """The base of models of latent inputs.
 
-    A fitted one holds ``_result``, a `latents.learning.result.LatentResult`, and ``_start``, the
+    A fitted one holds ``_fitted``, a `latents.learning.result.LatentResult`, and ``_start``, the
     `latents.learning.problem.LatentStart` that it was learned from, without latent inputs, both of
     the columns that vary. ``_columns``, a `latents.table.Columns`, knows which these are.
     """
@@ -58,12 +57,12 @@ class LatentModel(BaseSparseGP):
         return Table.of(columns.cut(Y), scaling.select(columns.varying))
 
     def _table(self, Y):
-        return Table.of(self._columns.cut(Y), self._result.scaling)
+        return Table.of(self._columns.cut(Y), self._fitted.scaling)
 
     def _validated_rows(self, Y, *, reset):
         """Return checked rows."""
         if not reset:
-            check_is_fitted(self, "_result")
+            check_is_fitted(self)
         Y = validate_data(
             self,
             Y,
@@ -88,8 +87,7 @@ class LatentModel(BaseSparseGP):
         return check_random_state(self.random_state)
 
     def _settings(self):
-        chosen = {name: getattr(self, name) for name in Settings.__dataclass_fields__}
-        return Settings(**{**chosen, "n_jobs": resolved_jobs(self.n_jobs)})
+        return super()._settings()
 
     def _choices(self):
         chosen = {name: getattr(self, name) for name in LatentChoices.__dataclass_fields__}
@@ -110,7 +108,7 @@ class LatentModel(BaseSparseGP):
         before = getattr(self, "_columns", None) if self.warm_start else None
         table, earlier = self._validated_table(Y, reset=True), None
         if before is not None and np.array_equal(before.varying, self._columns.varying):
-            earlier = Earlier(self._result, self._start.inducing)
+            earlier = Earlier(self._fitted, self._start.inducing)
             earlier = earlier if earlier.result.q.mean.shape[1] == self.n_components else None
         self._learn_table(table, clock, progress, earlier)
 
@@ -133,7 +131,7 @@ class LatentModel(BaseSparseGP):
         finally:
             trace.on_iteration = trace.on_stage = None
         self._keep(result, start)
-        self._learned_with = self._fingerprints()
+        self._given = self._fingerprints()
         self.objectives_ = np.array(trace.objectives) - log_scale
         self.fit_times_ = np.array(trace.times)
         self._print_end(trace)
@@ -141,7 +139,7 @@ class LatentModel(BaseSparseGP):
 
     def _learn_batch(self, Y, clock):
         """Learn from checked rows of a later batch."""
-        result, start, self._columns = joined_columns(self._result, self._start, self._columns, Y)
+        result, start, self._columns = joined_columns(self._fitted, self._start, self._columns, Y)
         table = Table.of(self._columns.cut(Y), result.scaling)
         settings = self._settings()
         with one_blas_thread_each(settings.n_jobs):
@@ -162,7 +160,7 @@ class LatentModel(BaseSparseGP):
         """Return the fitted attributes as a dictionary."""
         columns = self._columns
         return {
-            "_result": result,
+            "_fitted": result,
             "kernel_": result.sklearn_kernel,
             "inducing_points_": read_only_copy(result.parameters.Z),
             "noise_variance_": _noise_of(result.parameters, columns),

@@ -60,7 +60,7 @@ class LatentPredictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         std : ndarray of shape (n_samples, n_features)
             Only if ``return_std`` is True.
         """
-        check_is_fitted(self, "_result")
+        check_is_fitted(self)
         X = check_array(X, dtype=np.float64, order="C")
         if X.shape[1] != self._n_features_out:
             raise ValueError(
@@ -68,7 +68,7 @@ class LatentPredictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
                 f"{X.shape[1]}."
             )
         check_size("X", X)
-        model = self._result.model
+        model = self._fitted.model
         check_variance(model.posterior.prior.kernel, X)
         moments = model.posterior.mean_variance if return_std else model.posterior.mean
         with self._telling(len(X)):
@@ -132,7 +132,7 @@ class LatentPredictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             Standard deviations of the missing values, noise included and corrected by
             ``calibration_``, and 0 for observed ones. Only if ``return_std`` is True.
         """
-        Y, result = self._validated_rows(Y, reset=False), self._result
+        Y, result = self._validated_rows(Y, reset=False), self._fitted
         table = self._table(Y)
         q, _ = self._inputs_of(table)
         filled, missing = np.array(Y, dtype=np.float64), np.isnan(Y)
@@ -170,7 +170,7 @@ class LatentPredictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         ValueError
             If ``n_samples`` is not a positive whole number.
         """
-        check_is_fitted(self, "_result")
+        check_is_fitted(self)
         check_count("n_samples", n_samples, least=1)
         rng = check_random_state(random_state)
         X = rng.normal(size=(n_samples, self._n_features_out))
@@ -179,16 +179,16 @@ class LatentPredictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     def _in_units(self, mean):
         """Means of all columns, from scaled ones of those that vary."""
-        scaling, columns = self._result.scaling, self._columns
+        scaling, columns = self._fitted.scaling, self._columns
         return columns.full(scaling.mean + scaling.scale * mean, columns.constants)
 
     def _std_in_units(self, variance):
-        std = self._result.scaling.scale * np.sqrt(variance)
+        std = self._fitted.scaling.scale * np.sqrt(variance)
         return self._columns.full(std, np.sqrt(CONSTANT_VARIANCE))
 
     def _inputs_of(self, table):
         """Return q(x) of rows, and their bounds for columns as scaled."""
-        result, n_jobs = self._result, self._settings().n_jobs
+        result, n_jobs = self._fitted, self._settings().n_jobs
         with self._telling(len(table)), one_blas_thread_each(n_jobs):
             return find_inputs(
                 result.model,

@@ -2,14 +2,15 @@
 
 import numpy as np
 
-from .._compat import _fit_context
 from ..optimize.progress import Clock
-from .base import SHARED_CONSTRAINTS, transactional
-from .stream_batches import STREAM_CONSTRAINTS, StreamBatches
-from .tasks import CLASSIFICATION_LIKELIHOODS, SparseGPClassifier
+from . import recipes, streaming
+from .base import transactional
+from .classifier import SGPClassifier
+from .constraints import CLASSIFIER_CONSTRAINTS, STREAM_CONSTRAINTS
+from .validation import rows_of_weight
 
 
-class StreamingSGPClassifier(StreamBatches, SparseGPClassifier):
+class StreamingSGPClassifier(SGPClassifier):
     """Sparse Gaussian process classification for a stream of rows, each seen once.
 
     Every batch chooses its inducing inputs from the old ones and its rows, learns kernel and
@@ -220,9 +221,8 @@ class StreamingSGPClassifier(StreamBatches, SparseGPClassifier):
     array(['above', 'below'], dtype='<U5')
     """
 
-    _parameter_constraints = (
-        SHARED_CONSTRAINTS | STREAM_CONSTRAINTS | {"likelihood": CLASSIFICATION_LIKELIHOODS}
-    )
+    _parameter_constraints = CLASSIFIER_CONSTRAINTS | STREAM_CONSTRAINTS
+    _fixed_after_fit = streaming.FIXED_IN_STREAMS
 
     def __init__(
         self,
@@ -278,84 +278,24 @@ class StreamingSGPClassifier(StreamBatches, SparseGPClassifier):
         self.verbose = verbose
 
     @transactional
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
-        """Learn from all rows in one pass, in their order, as if they came in batches.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs.
-
-        y : array-like of shape (n_samples,)
-            Labels, such as strings or integers, that can be sorted.
-
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight 2 counts a row twice, weight 0 leaves it out.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            If inputs or parameters are not valid. The estimator is then as before.
-        """
-        given = X, y
-        X, y, weight = self._checked(X, y, sample_weight, reset=True)
-        self.classes_ = np.unique(y)
-        self._fit_stream(X, y, weight, given)
-        return self
+    def _learn_rows(self, X, y, sample_weight, classes=None, is_batch=False):
+        """Learn from all rows in one pass, in their order, or from a first batch."""
+        clock, given = Clock(self.max_time), (X, y)
+        checked = self._checked(X, y, sample_weight, reset=True, classes=classes)
+        inputs, y, weight = rows_of_weight(*checked)
+        self.classes_ = np.unique(y) if classes is None else classes
+        if is_batch:
+            streaming.take_batch(self, inputs.X, y, weight, clock)
+        else:
+            streaming.one_pass(self, inputs, y, weight, given, clock)
 
     @transactional
-    @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Learn from one more batch.
+    def _add_rows(self, X, y, sample_weight):
+        """Learn from a later batch."""
+        clock = Clock(self.max_time)
+        checked = self._checked(X, y, sample_weight, reset=False, classes=self.classes_)
+        inputs, y, weight = rows_of_weight(*checked)
+        streaming.take_batch(self, inputs.X, y, weight, clock)
 
-        The first batch decides starting values, so it should have a few hundred rows. Later batches
-        may have any size. If the kernel is learned, rows are kept until there are 25 of positive
-        weight, and the stream begins anew with each batch until then. A batch of one class updates
-        the posterior and leaves the kernel as it is.
-
-        ``kernel``, ``likelihood``, ``optimize_inducing`` and ``categorical_features`` are those of
-        the first batch: a change of one of them needs a new ``fit``. Other parameters may change
-        between batches.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs.
-
-        y : array-like of shape (n_samples,)
-            Labels.
-
-        classes : array-like of shape (n_classes,), default=None
-            All labels that will ever come. The first call needs them if its batch does not hold all
-            of them.
-
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight 2 counts a row twice, weight 0 leaves it out.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            If a label is not among the classes, if other inputs or parameters are not valid, or if
-            a parameter has changed that needs a new ``fit``. The estimator is then as before, and
-            the next batch can come.
-        """
-        first, known = not hasattr(self, "_result"), self._known_classes(classes)
-        X, y, weight = self._checked(X, y, sample_weight, reset=first, classes=known)
-        if first:
-            self.classes_ = np.unique(y) if known is None else known
-        self._take_batch(X, y, weight, Clock(self.max_time))
-        return self
-
-    def _encoded_batch(self, X, y, weight):
-        return self._encoded(X, y, weight, classes=self.classes_)
+    def _recipe(self, engine, initial):
+        return recipes.streaming_classifier(self, engine, initial)

@@ -1,15 +1,18 @@
 """StreamingSGPRegressor: streaming sparse GP regression (Bui, Nguyen & Turner 2017)."""
 
-from numbers import Integral, Real
+from numbers import Real
 
 from .._compat import Interval
-from ..predict.mixed import MixedPredictions
-from .mixed_outputs import MixedOutputs
-from .stream_batches import STREAM_CONSTRAINTS, RegressionStream
-from .tasks import REGRESSION_LIKELIHOODS, REGRESSOR_CONSTRAINTS, SparseGPRegressor
+from ..data.targets import observed_columns, target_columns
+from ..optimize.progress import Clock
+from . import recipes, streaming
+from .base import transactional
+from .constraints import N_LATENT, REGRESSOR_CONSTRAINTS, STREAM_CONSTRAINTS
+from .regressor import SGPRegressor
+from .validation import rows_of_weight
 
 
-class StreamingSGPRegressor(MixedOutputs, MixedPredictions, RegressionStream, SparseGPRegressor):
+class StreamingSGPRegressor(SGPRegressor):
     """Sparse Gaussian process regression for a stream of rows, each seen once.
 
     Every batch chooses its inducing inputs from the old ones and its rows, learns kernel, noise and
@@ -277,12 +280,10 @@ class StreamingSGPRegressor(MixedOutputs, MixedPredictions, RegressionStream, Sp
     _parameter_constraints = (
         REGRESSOR_CONSTRAINTS
         | STREAM_CONSTRAINTS
-        | {
-            "likelihood": REGRESSION_LIKELIHOODS,
-            "alpha_divergence": [Interval(Real, 0, 1, closed="both")],
-            "n_latent": [None, Interval(Integral, 1, None, closed="left")],
-        }
+        | {"alpha_divergence": [Interval(Real, 0, 1, closed="both")], "n_latent": N_LATENT}
     )
+    _fixed_after_fit = streaming.FIXED_IN_STREAMS
+    _has_marginal_likelihood = False
 
     def __init__(
         self,
@@ -346,3 +347,32 @@ class StreamingSGPRegressor(MixedOutputs, MixedPredictions, RegressionStream, Sp
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    @transactional
+    def _learn_rows(self, X, y, sample_weight, is_batch=False):
+        """Learn from all rows in one pass, in their order, or from a first batch."""
+        clock, given = Clock(self.max_time), (X, y)
+        inputs, y, weight = self._checked(X, y, sample_weight, reset=True)
+        # targets of weight zero are refused, too, before those rows are left out
+        (target_columns if self.n_latent is None else observed_columns)(y)
+        if is_batch:
+            streaming.take_batch(self, inputs.X, y, weight, clock)
+        else:
+            streaming.one_pass(self, *rows_of_weight(inputs, y, weight), given, clock)
+
+    @transactional
+    def _add_rows(self, X, y, sample_weight):
+        """Learn from a later batch."""
+        clock = Clock(self.max_time)
+        inputs, y, weight = self._checked(X, y, sample_weight, reset=False)
+        streaming.take_batch(self, inputs.X, y, weight, clock)
+
+    def _recipe(self, engine, initial):
+        return recipes.streaming_regressor(self, engine, initial)
+
+    def _learns_means(self):
+        return False
+
+    def _attributes(self, fitted, weight):
+        attributes = super()._attributes(fitted, weight)
+        return attributes | {"n_outliers_": fitted.state.outliers.count}

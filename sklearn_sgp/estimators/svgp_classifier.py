@@ -1,18 +1,18 @@
 """SVGPClassifier: variational sparse GP classification (Hensman, Fusi & Lawrence 2013)."""
 
-from numbers import Integral
-
-from .._compat import FitProgress, Interval, StrOptions, _fit_context
+from .._compat import FitProgress
 from ..collections.detection import any_collection
-from ..engines.variational import schedule as stages
 from ..engines.variational.partial_fit import scaled_to_total
 from ..optimize.progress import Clock
-from .base import SHARED_CONSTRAINTS, transactional
-from .collections import encoded_labels
-from .tasks import CLASSIFICATION_LIKELIHOODS, SparseGPClassifier, check_labels
+from . import collections, recipes
+from .base import transactional
+from .classifier import SGPClassifier, check_labels
+from .constraints import CLASS_WEIGHT, CLASSIFIER_CONSTRAINTS, ROWS_CONSTRAINTS
+from .fit import Fit
+from .validation import rows_of_weight
 
 
-class SVGPClassifier(SparseGPClassifier):
+class SVGPClassifier(SGPClassifier):
     """Sparse Gaussian process classification for many rows.
 
     Two classes have one latent function; more classes have one each. The model summarises these
@@ -218,18 +218,9 @@ class SVGPClassifier(SparseGPClassifier):
     True
     """
 
-    _parameter_constraints = SHARED_CONSTRAINTS | {
-        "likelihood": CLASSIFICATION_LIKELIHOODS,
-        "class_weight": [None, StrOptions({"balanced"}), dict],
-        "total_samples": [None, Interval(Integral, 1, None, closed="left")],
-        "n_restarts_optimizer": [Interval(Integral, 0, None, closed="left")],
-    }
-
-    def _ties_length_scales(self):
-        return True
-
-    def _default_kernels(self):
-        return "labels" if self.optimizer == "auto" else "one"
+    _parameter_constraints = (
+        CLASSIFIER_CONSTRAINTS | ROWS_CONSTRAINTS | {"class_weight": CLASS_WEIGHT}
+    )
 
     def __init__(
         self,
@@ -285,104 +276,33 @@ class SVGPClassifier(SparseGPClassifier):
         self.verbose = verbose
 
     @transactional
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
-        """Learn from all rows at once.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs. A dask array or dataframe, or a data set of HDF5 or Zarr, is read partition by
-            partition (``docs/large_data.md``); ``y`` and ``sample_weight`` may be dask collections,
-            too.
-
-        y : array-like of shape (n_samples,)
-            Labels, such as strings or integers, that can be sorted.
-
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight 2 counts a row twice, weight 0 leaves it out.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            If inputs or parameters are not valid. The estimator is then as before.
-
-        RuntimeError
-            If the workers that hold a dask collection are gone. The estimator is then as before.
-        """
-        clock = Clock(self.max_time)
-        if any_collection(X, y, sample_weight):
-            data = encoded_labels(self, X, y, sample_weight, check_labels)
+    def _learn_rows(self, X, y, sample_weight, classes=None, is_batch=False):
+        """Learn from all rows, or from a first batch."""
+        clock, previous = Clock(self.max_time), self._previous()
+        if any_collection(X, y, sample_weight) and not is_batch:
+            fit = collections.labels_of(self, X, y, sample_weight, check_labels)
         else:
-            given = X, y
-            X, y, weight = self._checked(X, y, sample_weight, reset=True)
-            data = self._encoded(X, y, weight)
-            X, y = self._for_callbacks(given, (X, y))
-        self._learn(data, FitProgress(self, X, y), clock, stages.learn)
-        return self
+            checked = self._checked(X, y, sample_weight, reset=True, classes=classes)
+            fit = Fit.of(*rows_of_weight(*checked))
+            X, y = self._for_callbacks(X, y, fit)
+        recipe = recipes.svgp_classifier(self, previous, classes)
+        if fit.y is None:
+            recipe = recipes.of_collection(recipe)
+        self._learn(fit, recipe, FitProgress(self, X, y), clock)
+        if is_batch and self.total_samples is not None:
+            self._fitted = scaled_to_total(self._fitted, self.total_samples)
 
     @transactional
-    @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Learn from one more batch of rows.
+    def _add_rows(self, X, y, sample_weight):
+        """Add a later batch to the posterior."""
+        clock = Clock(self.max_time)
+        self._check_same_parameters()
+        inputs, y, weight = self._checked(X, y, sample_weight, reset=False, classes=self.classes_)
+        rows, fitted = self._later_rows(inputs, y, weight), self._fitted
+        if len(rows):  # others are of classes of weight 0
+            fitted = recipes.variational(self).add(fitted, self._later_problem(rows, clock))
+            self._store_batch(fitted, fitted.targets)
 
-        The first batch decides inducing inputs and starting values, so it should be large and mixed
-        and should hold all classes; kernel and inducing inputs stay where they start if it holds
-        one. Each later batch adds its rows to the posterior. It also moves kernel and inducing
-        inputs by one stochastic step for every ``batch_size`` rows, unless ``optimizer=None``.
-        After ``max_steps`` of these steps or most of ``max_time``, the rows of
-        the batch that are left only join the posterior, or with ``total_samples`` are left out. If
-        batches are sorted by class or by inputs, `StreamingSGPClassifier` is better, as it learns
-        anew from each batch.
-
-        ``kernel``, ``likelihood``, ``inducing`` and ``optimize_inducing`` are those of the first
-        batch: a change of one of them needs a new ``fit``. Other parameters may change between
-        batches.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs.
-
-        y : array-like of shape (n_samples,)
-            Labels.
-
-        classes : array-like of shape (n_classes,), default=None
-            All labels that will ever come. The first call needs them if its batch does not hold all
-            of them.
-
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight 2 counts a row twice, weight 0 leaves it out.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            If a label is not among the classes, if other inputs or parameters are not valid, or if
-            a parameter has changed that needs a new ``fit``. The estimator is then as before.
-        """
-        self._check_class_weight_of_batches()
-        clock, first = Clock(self.max_time), not hasattr(self, "_result")
-        known = self._known_classes(classes)
-        if not first:
-            self._check_same_parameters()
-        given = X, y
-        X, y, weight = self._checked(X, y, sample_weight, reset=first, classes=known)
-        if first:
-            data = self._encoded(X, y, weight, classes=known)
-            progress = FitProgress(self, *self._for_callbacks(given, (X, y)))
-            self._learn(data, progress, clock, stages.learn)
-            if self.total_samples is not None:
-                self._result = scaled_to_total(self._result, self.total_samples)
-        elif len(X):
-            self._add_to_posterior(self._later_rows(X, y, weight), clock)
-        return self
+    def _choices(self):
+        tries = "labels" if self.optimizer == "auto" else "one"
+        return super()._choices(ties_length_scales=True, tries=tries)

@@ -1,26 +1,21 @@
 """SVGPRegressor: stochastic variational sparse GP regression (Hensman, Fusi & Lawrence 2013)."""
 
-from numbers import Integral
-
 from sklearn.gaussian_process.kernels import Kernel
 
-from .._compat import Interval
-from ..predict.marginal_likelihood import MarginalLikelihood
-from ..predict.mixed import MixedPredictions
-from ..predict.prior import PriorPredictions
-from .batches import RegressionBatches
-from .mixed_outputs import MixedOutputs
-from .tasks import REGRESSION_LIKELIHOODS, REGRESSOR_CONSTRAINTS, SparseGPRegressor
+from .._compat import FitProgress
+from ..collections.detection import any_collection
+from ..engines.variational.partial_fit import scaled_to_total
+from ..noise.later_rows import with_precisions
+from ..optimize.progress import Clock
+from . import collections, mixed_outputs, recipes
+from .base import transactional
+from .constraints import N_LATENT, REGRESSOR_CONSTRAINTS, ROWS_CONSTRAINTS
+from .fit import Fit
+from .prior import prior_model
+from .regressor import SGPRegressor
 
 
-class SVGPRegressor(
-    MixedOutputs,
-    MixedPredictions,
-    RegressionBatches,
-    PriorPredictions,
-    MarginalLikelihood,
-    SparseGPRegressor,
-):
+class SVGPRegressor(SGPRegressor):
     """Sparse Gaussian process regression for many rows.
 
     The model summarises the function by its values at ``n_inducing`` inducing inputs and keeps
@@ -278,23 +273,11 @@ class SVGPRegressor(
     (array([ 1., -1.]), array([0.1, 0.1]))
     """
 
-    _parameter_constraints = REGRESSOR_CONSTRAINTS | {
-        "kernel": [None, Kernel, list],
-        "likelihood": REGRESSION_LIKELIHOODS,
-        "total_samples": [None, Interval(Integral, 1, None, closed="left")],
-        "n_latent": [None, Interval(Integral, 1, None, closed="left")],
-        "n_restarts_optimizer": [Interval(Integral, 0, None, closed="left")],
-    }
-
-    def _ties_length_scales(self):
-        return True
-
-    @property
-    def _learns_means(self):
-        return self.n_latent is not None and self.normalize_y is True
-
-    def _default_kernels(self):
-        return "one" if self.optimizer == "adam" else "smooth"
+    _parameter_constraints = (
+        REGRESSOR_CONSTRAINTS
+        | ROWS_CONSTRAINTS
+        | {"kernel": [None, Kernel, list], "n_latent": N_LATENT}
+    )
 
     def __init__(
         self,
@@ -354,3 +337,63 @@ class SVGPRegressor(
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    @transactional
+    def _learn_rows(self, X, y, sample_weight, is_batch=False):
+        """Learn from all rows, or from a first batch."""
+        clock, previous = Clock(self.max_time), self._previous()
+        mixed_outputs.check_kernels(self)
+        if any_collection(X, y, sample_weight) and not is_batch:
+            fit = collections.numbers_of(self, X, y, sample_weight)
+        else:
+            fit = Fit.of(*self._checked(X, y, sample_weight, reset=True))
+            X, y = self._for_callbacks(X, y, fit)
+        recipe = recipes.svgp_regressor(self, previous)
+        if fit.y is None:
+            recipe = recipes.of_collection(recipe)
+        self._learn(fit, recipe, FitProgress(self, X, y), clock)
+        self._after_learning()
+        if is_batch and self.total_samples is not None:
+            self._fitted = scaled_to_total(self._fitted, self.total_samples)
+
+    @transactional
+    def _add_rows(self, X, y, sample_weight):
+        """Add a later batch to the posterior."""
+        clock = Clock(self.max_time)
+        self._check_same_parameters()
+        inputs, y, weight = self._checked(X, y, sample_weight, reset=False)
+        rows, fitted = self._later_rows(inputs, y, weight), self._fitted
+        targets = fitted.targets.joined(fitted.targets.columns(y), weight)
+        self._check_drift(rows)
+        rows, noise = with_precisions(fitted, rows, self.n_jobs)
+        problem = self._later_problem(rows, clock, learns=self.n_latent is None)
+        fitted = recipes.variational(self).add(fitted, problem)
+        if noise is not None:
+            fitted = fitted.with_noise(noise)
+        self._store_batch(fitted, targets)
+
+    def _choices(self):
+        return super()._choices(
+            ties_length_scales=True,
+            tries="one" if self.optimizer == "adam" else "smooth",
+            learns_means=self._learns_means(),
+        )
+
+    def _learns_means(self):
+        """Whether means of outputs that mix latent functions are learned."""
+        return self.n_latent is not None and self.normalize_y is True
+
+    @property
+    def _has_prior(self):
+        """Whether there are predictions before `fit`: other noise takes parameters from targets."""
+        try:
+            is_conjugate = self._given_likelihood().conjugate
+        except ValueError:  # tags and `dir` are of any parameters; `fit` refuses this one
+            return False
+        return is_conjugate and self.n_latent is None and not isinstance(self.kernel, list)
+
+    def _model_at(self, X):
+        if self._fitted is not None or not self._has_prior:
+            return super()._model_at(X)
+        self._validate_params()
+        return prior_model(self, X)

@@ -1,110 +1,125 @@
-"""Validation of inputs, weights and targets, and codes in columns of categories."""
+"""Validation of inputs, targets and weights, and codes in columns of categories."""
+
+from dataclasses import replace
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_X_y
 
-from .._compat import check_sample_weight, validate_data
-from ..data.categories import CategoryCodes, InputColumns
-from ..data.checks import check_size, check_variance
-from ..kernels.categories._binding import check_seen_codes
+from .._compat import check_array, check_sample_weight, validate_data
+from ..data.checks import check_size
+from ..data.inputs import InputFormat, Inputs, block_position, kernel_categories
+from ..data.rows import drop_zero_weight
+from ..partitions.partition import check_labels
 
 _DTYPE = [np.float64, np.float32]
 
 
-class InputValidation:
-    """A mixin of all estimators."""
+def checked_rows(estimator, X, y, sample_weight, *, reset, **check_y):
+    """Return checked `Inputs`, targets and weights. Weights of None stay None.
 
-    _category_codes = None
+    Parameters
+    ----------
+    estimator : BaseSGP
+        Learns the format of its inputs if ``reset``.
+    X, y, sample_weight : array-like
+        As the user gave them.
+    reset : bool
+        Whether these are the rows of a first batch.
+    **check_y : object
+        As `sklearn.utils.check_X_y` takes it.
+    """
+    if issparse(y):
+        raise TypeError("y must be a dense array. Got a sparse one: pass y.toarray().")
+    checked_y = None
 
-    def _validated(self, X, y, sample_weight, *, reset, **check_y):
-        """Return checked inputs, targets and weights. Weights of None stay None."""
-        if issparse(y):
-            raise TypeError("y must be a dense array. Got a sparse one: pass y.toarray().")
-        found = None
-
-        def validate(X):
-            nonlocal found
-            X, found = validate_data(self, X, y, reset=reset, order=None, dtype=_DTYPE, **check_y)
-            return X
-
-        X = self._numbers(X, validate, reset=reset, learns=True, weight=sample_weight)
-        return X, found, self._validated_weight(sample_weight, X)
-
-    def _validated_weight(self, sample_weight, X):
-        if sample_weight is None:
-            return None
-        weight = check_sample_weight(sample_weight, X, dtype=np.float64)
-        check_size("sample_weight", weight)
-        return weight
-
-    def _validated_inputs(self, X):
-        check_is_fitted(self, "_result")
-        return self._numbers(X, self._validate_X)
-
-    def _validate_X(self, X, reset=False):
-        return validate_data(self, X, reset=reset, dtype=_DTYPE)
-
-    def _numbers(self, X, validate, *, reset=False, learns=False, weight=None):
-        """Return X validated, with codes in its columns of categories.
-
-        An array of numbers is validated as it is, and has codes where its rows are read: it is not
-        copied. Anything else has them before ``validate(X)`` makes it an array.
-        """
-        codes = self._codes_for(X, reset=reset, learns=learns, weight=weight)
-        waits = codes is not None and codes.can_wait(X)
-        if codes is not None and not waits:
-            X = codes.transform(X)
-        try:
-            X = validate(X)
-        except ValueError as error:
-            if "could not convert string" not in str(error) or not _holds_strings(X):
-                raise
-            raise ValueError(
-                f"X must hold numbers but in columns of categories. Got a string: {error}. Name "
-                "such columns in categorical_features, or encode them."
-            ) from error
-        check_size("X", X)
-        X = codes.transform(X) if waits else X
-        if not reset and hasattr(self, "_result"):
-            check_seen_codes(self._result.parameters.expression, X, self._input_columns())
-            check_variance(self._result.parameters.kernel, X)
+    def validate(X):
+        nonlocal checked_y
+        options = {"order": None, "dtype": _DTYPE, **check_y}
+        if estimator._format.block is None:
+            X, checked_y = validate_data(estimator, X, y, reset=reset, **options)
+        else:
+            X, checked_y = check_X_y(X, y, estimator=estimator, **options)
         return X
 
-    def _codes_for(self, X, *, reset, learns, weight):
-        """Return the codes of the columns of categories, which a first batch decides."""
-        if issparse(X):
-            self._category_codes = None if reset else self._category_codes
-            return None
+    inputs = read_inputs(estimator, X, validate, reset=reset, learns=True, weight=sample_weight)
+    return inputs, checked_y, checked_weight(sample_weight, inputs.X)
+
+
+def checked_inputs(estimator, X, *, reset=False, learns=False, weight=None):
+    """Return checked `Inputs`.
+
+    Parameters
+    ----------
+    estimator : BaseSGP
+    X : array-like
+    reset : bool
+        Whether the estimator is not fitted.
+    learns : bool
+        Whether these are rows of a batch, whose categories are learned.
+    weight : array-like or None
+        Of these rows, not checked.
+    """
+
+    def validate(X):
+        if estimator._format.block is None:
+            return validate_data(estimator, X, reset=reset, dtype=_DTYPE)
+        return check_array(X, dtype=_DTYPE, estimator=estimator, input_name="X")
+
+    return read_inputs(estimator, X, validate, reset=reset, learns=learns, weight=weight)
+
+
+def checked_weight(sample_weight, X):
+    """Return sample weights; None stays None."""
+    if sample_weight is None:
+        return None
+    weight = check_sample_weight(sample_weight, X, dtype=np.float64)
+    check_size("sample_weight", weight)
+    return weight
+
+
+def read_inputs(estimator, X, validate, *, reset=False, learns=False, weight=None):
+    """Return `Inputs` with codes in the columns of categories, and labels of blocks apart."""
+    X, labels = _split(estimator, X, reset, learns, weight)
+    fitted = None if reset else estimator._fitted
+    parameters = None if fitted is None else fitted.parameters
+    X = estimator._format.read(X, validate, parameters)
+    names = getattr(estimator, "feature_names_in_", None)
+    if reset and names is not None:
+        estimator._format = replace(estimator._format, names=tuple(names))
+    if labels is not None:
+        known = None if fitted is None else fitted.state.labels
+        labels = check_labels(labels, len(X), known)
+    return Inputs(X, labels)
+
+
+def _split(estimator, X, reset, learns, weight):
+    """Return X without labels of blocks, and these; learn codes from a batch of rows."""
+    block_column = getattr(estimator, "block_column", None)
+    if issparse(X):  # refused where inputs are validated
         if reset:
-            given = self.categorical_features
-            self._category_codes = None if given is None else CategoryCodes.fit(X, given, weight)
-        if self._category_codes is None:
-            return None
-        if not reset and hasattr(X, "columns") and hasattr(self, "feature_names_in_"):
-            validate_data(self, X, reset=False, skip_check_array=True)  # an error of names is first
-        if learns:
-            self._category_codes = self._category_codes.extended(X, weight)
-        return self._category_codes
-
-    def _for_callbacks(self, given, checked):
-        """Return X and y as callbacks see them, who predict from them: without codes.
-
-        Of columns of categories they get what the user gave, rows of weight zero included.
-        """
-        return checked if self._category_codes is None else given
-
-    def _input_columns(self):
-        """Return names and categories of the columns of the first batch."""
-        names, codes = getattr(self, "feature_names_in_", None), self._category_codes
-        coded = () if codes is None else (codes.columns, codes.first_keys)
-        return InputColumns(None if names is None else tuple(names), *coded)
+            estimator._format = InputFormat()
+        estimator._format = replace(estimator._format, codes=None)
+        return X, None
+    if reset:
+        block = None if block_column is None else block_position(X, block_column)
+        estimator._format = InputFormat(block=block)
+    form = estimator._format
+    has_names = hasattr(X, "columns") and hasattr(estimator, "feature_names_in_")
+    if form.block is not None or (form.codes is not None and not reset and has_names):
+        # an error of names is first
+        validate_data(estimator, X, reset=reset and form.block is not None, skip_check_array=True)
+    whole, (X, labels) = X, form.split(X)
+    if reset and estimator.categorical_features is not None:
+        given = kernel_categories(whole, estimator.categorical_features, form.block)
+        form = form.with_codes(X, given, weight)
+    if learns and form.codes is not None:
+        form = replace(form, codes=form.codes.extended(X, weight))
+    estimator._format = form
+    return X, labels
 
 
-def _holds_strings(X):
-    """Whether X cannot be made an array of numbers; else the string is a target."""
-    try:
-        np.asarray(X, dtype=np.float64)
-    except (TypeError, ValueError):
-        return True
-    return False
+def rows_of_weight(inputs, y, weight):
+    """Return checked rows without those of weight zero."""
+    X, y, weight, labels = drop_zero_weight(inputs.X, y, weight, inputs.labels)
+    return Inputs(X, labels), y, weight

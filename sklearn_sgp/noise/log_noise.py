@@ -54,12 +54,12 @@ def learn_log_noise(given, likelihood, squares, before):
     log_noise = LogNoise(n_outputs)
     of_squares = _rows_of(rows, squares, log_noise)
     try:
-        return stages.learn(_problem(given, likelihood, log_noise, of_squares, before))
+        return stages.fit(_problem(given, likelihood, log_noise, of_squares, before))
     except UnboundedSitesError:
         if before is None:
             raise
         # a wide kernel of g may have no finite bound at squares that have changed
-        return stages.learn(_problem(given, likelihood, log_noise, of_squares, None))
+        return stages.fit(_problem(given, likelihood, log_noise, of_squares, None))
 
 
 def _problem(given, likelihood, log_noise, of_squares, before):
@@ -137,7 +137,7 @@ def with_squares(found, rows, squares, n_jobs):
         n_jobs=n_jobs,
     )
     added.q.warm_cache()
-    return replace(found, posterior=added.q)
+    return replace(found, predictor=found.predictor.with_posterior(added.q))
 
 
 def _rows_of(rows, squares, log_noise):

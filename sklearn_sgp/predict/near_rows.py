@@ -1,5 +1,6 @@
 """The test conditional p(f | u, y_B): what near rows, such as a block, add to what u says."""
 
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -7,17 +8,99 @@ import numpy as np
 from .._core import _linalg as la
 from .._core._cells import condition
 from .._linalg import SMALL_GROUP, copy_of, product, single_blas_thread, transposed
-from .._parallel import group_bounds, map_groups, shares_memory
+from .._parallel import group_bounds, map_groups, resolved_jobs, shares_memory
 from ..factors.cells import Cells, FactorCache, LabelledCell
+from ..gp.conditionals import without_own
+from ..gp.posterior import Posterior
 from ..kernels import Groups
+from ..partitions.conditioning import are_near
+from ..partitions.partition import Blocks, position_of
 
 # Test rows that are predicted together.
 _CHUNK = 1024
 # Tasks of a prediction, about, where so many blocks are hit.
 _TASKS = 32
+# Memory for factorised cells that were predicted in.
+_CACHE_BYTES = 256 << 20
 
 
-class PICConditional:
+@dataclass(frozen=True)
+class NearRows:
+    """Predicts from q(u) and the training rows near a test row (docs/theory.md, eq. 32).
+
+    These are the rows of its block (PIC), of blocks along a chain (LMA) or its neighbours (VIF).
+
+    Parameters
+    ----------
+    posterior : Posterior
+    noise_variance : float or ndarray of shape (t,)
+    blocks : Blocks
+    partition : object or None
+        Assigns rows to blocks by their inputs; see partitions/partition.py.
+    labels : ndarray or None
+        The labels of the blocks, in their order, where each row has one.
+    cache : FactorCache
+        Factorised cells of this posterior and these blocks.
+    """
+
+    posterior: Posterior
+    noise_variance: object
+    blocks: Blocks
+    partition: object = None
+    labels: np.ndarray | None = None
+    cache: FactorCache = field(default_factory=partial(FactorCache, 0), compare=False)
+
+    has_functions = False  # of near rows no random features are known
+
+    def number(self, inputs):
+        """Number of the block of each row, -1 for none."""
+        if self.labels is not None:
+            return position_of(inputs.labels, self.labels)
+        if self.partition is None:
+            return np.full(len(inputs.X), -1)
+        return self.partition.assign(inputs.X)
+
+    def _conditional(self, n_jobs):
+        around = self.blocks.around
+        jobs = resolved_jobs(n_jobs)
+        return LocalConditional(self.posterior, self.noise_variance, around, jobs, self.cache)
+
+    def mean(self, inputs, n_jobs=None):
+        """Return means; see `Predictor`."""
+        return self._conditional(n_jobs).mean(inputs.X, self.number(inputs))
+
+    def moments(self, inputs, n_jobs=None):
+        """Return means and variances; see `Predictor`."""
+        return self._conditional(n_jobs).mean_variance(inputs.X, self.number(inputs))
+
+    def joint(self, inputs, n_jobs=None):
+        """Return means and joint covariances; see `Predictor`."""
+        return self._conditional(n_jobs).mean_covariance(inputs.X, self.number(inputs))
+
+    def training_moments(self, rows, n_jobs=None):
+        """Return the moments at training rows, given their near rows."""
+        return self.moments(rows, n_jobs)
+
+    def left_out(self, rows, places=None, n_jobs=None):
+        """Return the moments without the row itself, where it is among its near rows."""
+        number = self.number(rows)
+        mean, variance = self._conditional(n_jobs).mean_variance(rows.X, number)
+        places = np.arange(len(rows)) if places is None else places
+        known = are_near(self.blocks, places, number)[:, None]
+        noise = self.noise_variance / rows.weights[0].reshape(len(rows), -1)
+        without = without_own(mean, variance, rows.targets, noise)
+        return tuple(np.where(known, *both) for both in zip(without, (mean, variance), strict=True))
+
+    def drawn(self, n_rows, size, rng):
+        """Draw places of about so many training rows, in whole blocks."""
+        return self.blocks.drawn(size, rng)
+
+    def ready(self):
+        """Return the predictor with an empty cache for the cells of predictions."""
+        return replace(self, cache=FactorCache(_CACHE_BYTES))
+
+
+class LocalConditional:
     """p(f | u, y_B) for the rows near a test row: those of its block, or others (PIC, LMA, VIF).
 
     The methods are those of `gp.conditionals.ExactConditional`, with the numbers of the blocks that

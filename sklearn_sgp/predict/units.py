@@ -1,10 +1,14 @@
 """What is predicted of scaled, perhaps warped targets, in units of y."""
 
+from functools import partial
+
 import numpy as np
 
 from .._compat import check_array
 from ..gp.chunks import in_chunks
 from .warped import warped_covariance, warped_mean_variance
+
+_DTYPE = [np.float64, np.float32]
 
 
 def moments_in_units(targets, likelihood, mean, variance, noise):
@@ -77,19 +81,15 @@ class FunctionsInUnits:
     functions : gp.pathwise.PathwiseDraws
     targets : Targets
     n_jobs : int or None
-    codes : data.categories.CategoryCodes or None
-        Of the columns of categories.
+    form : data.inputs.InputFormat
+        Of the columns of X.
     """
 
-    def __init__(self, functions, targets, n_jobs=None, codes=None):
-        self.functions, self.targets, self.n_jobs = functions, targets, n_jobs
-        self.codes = codes
+    def __init__(self, functions, targets, n_jobs, form):
+        self.functions, self.targets, self.n_jobs, self.form = functions, targets, n_jobs, form
 
     def __call__(self, X):
-        waits = self.codes is not None and self.codes.can_wait(X)
-        X = X if self.codes is None or waits else self.codes.transform(X)
-        X = check_array(X, dtype=[np.float64, np.float32])
-        X = self.codes.transform(X) if waits else X
+        X = self.form.read(self.form.split(X)[0], partial(check_array, dtype=_DTYPE))
         if X.shape[1] != self.functions.n_features:
             raise ValueError(
                 f"X must have {self.functions.n_features} features, as in fit. Got {X.shape[1]}."

@@ -14,7 +14,7 @@ import numpy as np
 from .._linalg import NotPositiveDefiniteError, single_blas_thread
 from ..data.rows import random_index
 from ..engines.base import Problem
-from ..engines.blocks.composite_likelihood import NearRows, can_learn
+from ..engines.blocks.composite_likelihood import CompositeLikelihood, can_learn
 from ..factors.labelled import Labels
 from ..kernels._length_scales import with_larger_variance, with_shorter_scales
 from ..objectives.left_out_classes import LeftOutClasses, is_better
@@ -51,7 +51,7 @@ def best_alpha(problem_at, alphas, seconds):
     with single_blas_thread():  # groups are small
         for number, alpha in enumerate(alphas):
             problem = problem_at(alpha)
-            rows, parameters = NearRows(problem), problem.start.parameters
+            rows, parameters = CompositeLikelihood(problem), problem.start.parameters
             left = (limit - time.perf_counter()) / (len(alphas) - number)
             try:
                 if can_learn(problem):
@@ -67,8 +67,8 @@ def best_alpha(problem_at, alphas, seconds):
     return max(found)[1]
 
 
-def calibrated(problem, found, learner, keeps_inducing):
-    """What was found, with the temperature that predicts rows best which it does not know.
+def calibrated(problem, fitted, learn, keeps_inducing):
+    """Set the temperature, and more, that maximises held-out log probability.
 
     Of many rows some are held out, and the same model of the others predicts them: inducing inputs
     and all near rows take part. 26 classes of 16,000 rows: 0.78 by these, 1.18 by rows left out of
@@ -84,33 +84,33 @@ def calibrated(problem, found, learner, keeps_inducing):
     Parameters
     ----------
     problem : Problem
-    found : BlockFitResult
-    learner : callable
-        ``learner(problem)`` returns what was found.
+    fitted : Fitted
+    learn : callable
+        ``learn(problem)`` returns a `Fitted`.
     keeps_inducing : bool
         Whether inducing inputs take part whatever they are worth.
 
     Returns
     -------
-    found : BlockFitResult
+    fitted : Fitted
     """
-    result, max_time = found.result, problem.trace.clock.max_time
+    max_time = problem.trace.clock.max_time
     if len(problem.rows) < _LEAST_ROWS or max_time < np.inf:
         with single_blas_thread():
-            near, likelihood = NearRows(problem), result.start.likelihood
+            near, likelihood = CompositeLikelihood(problem), fitted.start.likelihood
             seconds = _SHARE * max_time
-            left_out = near.left_out(result.parameters, likelihood, _ROWS, seconds)
-        return _with_temperature(found, left_out)
+            left_out = near.left_out(fitted.parameters, likelihood, _ROWS, seconds)
+        return _with_temperature(fitted, left_out)
     try:
-        trials = Trials(problem, result, learner)
+        trials = Trials(problem, fitted, learn)
         best = trials.best_kernel()
-        if not keeps_inducing and hasattr(found.blocks, "layout"):
+        if not keeps_inducing and hasattr(fitted.state.blocks, "layout"):
             best = trials.without_inducing(best)
-        if best.parameters is not result.parameters:
-            found = trials.again(best.parameters)
+        if best.parameters is not fitted.parameters:
+            fitted = trials.again(best.parameters)
     except KeyboardInterrupt:
-        return replace(found, interrupted=True)
-    return _with_temperature(found, best.left_out)
+        return replace(fitted, interrupted=True)
+    return _with_temperature(fitted, best.left_out)
 
 
 class Trial(NamedTuple):
@@ -136,36 +136,37 @@ class Trials:
     Parameters
     ----------
     problem : Problem
-    result : FitResult
-    learner : callable
+    fitted : Fitted
+    learn : callable
     """
 
-    def __init__(self, problem, result, learner):
-        self.problem, self.result, self.learner = problem, result, learner
+    def __init__(self, problem, fitted, learn):
+        self.problem, self.fitted, self.learn = problem, fitted, learn
         self.known, self.held_out = _parted(problem)
         self.seed = problem.rng.randint(2**31)
-        self.first = self.tried(result.parameters)
+        self.first = self.tried(fitted.parameters)
 
     def tried(self, parameters):
         """`Trial` of some parameters."""
         rng = np.random.RandomState(self.seed)  # the same cells for all
-        found = self._found(parameters, self.known, Trace(Clock()), rng, is_interim=True)
+        fitted = self._fitted(parameters, self.known, Trace(Clock()), rng, is_interim=True)
         weight, counts = self.held_out.weights
-        moments = found.moments_of(self.held_out, self.problem.settings.n_jobs)
-        place, likelihood = Labels.of(weight).number, self.result.start.likelihood
+        predictor, n_jobs = fitted.predictor, self.problem.settings.n_jobs
+        moments = predictor.training_moments(self.held_out, n_jobs)
+        place, likelihood = Labels.of(weight).number, self.fitted.start.likelihood
         left_out = LeftOutClasses(likelihood, moments, place, counts)
         log_p = left_out.log_probabilities(left_out.best_temperature()[0])
         return Trial(parameters, left_out, log_p)
 
-    def _found(self, parameters, rows, trace, rng, **options):
-        """q(u) of some rows."""
-        start = replace(self.result.start, parameters=parameters, space=ParameterSpace(()))
+    def _fitted(self, parameters, rows, trace, rng, **options):
+        """Compute q(u) of some rows."""
+        start = replace(self.fitted.start, parameters=parameters, space=ParameterSpace(()))
         settings = replace(self.problem.settings, optimizer=None, max_steps=None)
         inference = copy(self.problem.inference)
-        found = self.learner(Problem(rows, start, inference, settings, trace, rng, **options))
-        if found.interrupted:
+        fitted = self.learn(Problem(rows, start, inference, settings, trace, rng, **options))
+        if fitted.interrupted:
             raise KeyboardInterrupt
-        return found
+        return fitted
 
     def best_kernel(self):
         """That whose log probabilities are best, of other variances, then of length scales."""
@@ -190,7 +191,7 @@ class Trials:
 
     def _changed(self, change, factor, parameters):
         """Parameters of a changed kernel; None where bounds leave no room."""
-        space = self.result.start.space
+        space = self.fitted.start.space
         theta = change(parameters.expression, parameters.theta, factor)
         changed = parameters.with_values(theta=theta)
         is_within = np.array_equal(space.clipped(changed).theta, theta)
@@ -207,18 +208,16 @@ class Trials:
 
     def again(self, parameters):
         """q(u) of all rows, after as much learning as there was."""
-        problem, result = self.problem, self.result
-        found = self._found(
+        problem, before = self.problem, self.fitted
+        fitted = self._fitted(
             parameters, problem.rows, problem.trace, problem.rng, n_samples=problem.n_samples
         )
-        done = {"start": result.start, "n_iter": result.n_iter, "n_steps": result.n_steps}
-        return replace(found, result=replace(found.result, **done))
+        return replace(fitted, start=before.start, n_iter=before.n_iter, n_steps=before.n_steps)
 
 
-def _with_temperature(found, left_out):
-    result = found.result
-    start = replace(result.start, likelihood=left_out.calibrated())
-    return replace(found, result=replace(result, start=start))
+def _with_temperature(fitted, left_out):
+    start = replace(fitted.start, likelihood=left_out.calibrated())
+    return replace(fitted, start=start)
 
 
 def _parted(problem):

@@ -88,7 +88,7 @@ def learn_from_near_rows(problem, budget):
         Inducing inputs are as in the start.
     n_iter : int
     """
-    sample = NearRows(problem)
+    sample = CompositeLikelihood(problem)
     if not sample.has_time(problem.start.parameters, budget):
         sample.whole = False
     with single_blas_thread(not sample.whole):  # groups are small
@@ -149,7 +149,7 @@ def _above_repeats(start, rows):
     return replace(start, space=start.space.raised("log_noise", least_noise_variance(rows)))
 
 
-class NearRows:
+class CompositeLikelihood:
     """Draws groups and learns from them.
 
     Parameters

@@ -17,7 +17,6 @@ from ...factors.passes import Pieces
 from ...gp.jitter import MAX_JITTER, SingularCovarianceError, factorise_again, warn_about_jitter
 from ...gp.posterior import Posterior
 from ...optimize.budget import measured_seconds
-from ..base import FitResult
 from .natural_gradient import NaturalGradientAscent
 from .state import Progress
 
@@ -32,12 +31,29 @@ _OVERRUN_SECONDS = 1.0
 _REPORTS = 25
 
 
-class Finish(NamedTuple):
-    """What a finish finds."""
+class FinalPosterior(NamedTuple):
+    """q(u) of all blocks, or of as many as there was time for.
 
-    result: FitResult
+    Attributes
+    ----------
+    posterior : Posterior
+    objective, constant : float
+        The evidence, and its constant.
+    progress : Progress
+    n_iter, n_steps : int
+        Epochs and steps.
+    n_used : int or None
+        Number of rows that q(u) rests on; None for all.
+    interrupted : bool
+    """
+
+    posterior: Posterior
+    objective: float
     constant: float
     progress: Progress
+    n_iter: int
+    n_steps: int
+    n_used: int | None
     interrupted: bool
 
 
@@ -82,7 +98,7 @@ def keep_time_for_all_blocks(problem, plan, parameters, blocks, budget, more=0.0
     budget.keep_for_finish(seconds + more, _FINISH_SHARE)
 
 
-def finish(problem, plan, parameters, blocks, budget, before=None, n_iter=0, n_steps=0):
+def final_posterior(problem, plan, parameters, blocks, budget, before=None):
     """q(u) from all blocks, in one pass or step by step while time and epochs last.
 
     Parameters
@@ -92,14 +108,12 @@ def finish(problem, plan, parameters, blocks, budget, before=None, n_iter=0, n_s
     parameters : Parameters
     blocks : Blocks
     budget : Budget
-    before : BlockFitResult or None
-        Of a fit with the same rows, parameters and plan, whose steps go on.
-    n_iter, n_steps : int
-        Of learning.
+    before : Fitted or None
+        From the same rows, parameters and plan: its steps go on.
 
     Returns
     -------
-    found : Finish
+    final : FinalPosterior
 
     Raises
     ------
@@ -107,7 +121,7 @@ def finish(problem, plan, parameters, blocks, budget, before=None, n_iter=0, n_s
         If no jitter makes the blocks and q(u) positive definite.
     """
     s2, settings = parameters.noise_variance, problem.settings
-    prior = settings.final_prior(parameters) if before is None else before.result.posterior.prior
+    prior = settings.final_prior(parameters) if before is None else before.posterior.prior
 
     by_steps = "" if plan.schedule is None else ", step by step"
     problem.trace.begin(f"q(u) from {len(problem.rows)} rows{by_steps}")
@@ -117,7 +131,7 @@ def finish(problem, plan, parameters, blocks, budget, before=None, n_iter=0, n_s
             found = _one_pass(problem, plan, prior, s2, blocks, budget)
         else:
             # with more jitter the earlier steps are of another model
-            same = before is not None and prior is before.result.posterior.prior
+            same = before is not None and prior is before.posterior.prior
             earlier = before if same else None
             found = _steps(problem, plan, parameters, prior, blocks, budget, earlier)
         found.posterior.warm_cache()
@@ -127,20 +141,15 @@ def finish(problem, plan, parameters, blocks, budget, before=None, n_iter=0, n_s
     if not problem.trace.objectives or problem.trace.objectives[-1] != objective:
         problem.trace.add(objective, lambda: parameters)
     n_rows = int(np.diff(blocks.bounds)[found.seen].sum())
-    result = FitResult(
-        problem.start,
-        parameters,
+    return FinalPosterior(
         found.posterior,
         objective,
-        found.posterior.prior.jitter,
-        n_iter + max(1, round(found.epochs)),
-        n_steps + found.n_steps,
-        problem.rows.total_weight,
-        n_samples=problem.n_samples or len(problem.rows),
-        n_used=None if found.seen.all() else n_rows,
-    )
-    return Finish(
-        result, found.constant, Progress(found.seen, n_rows, found.n_seen), found.interrupted
+        found.constant,
+        Progress(found.seen, n_rows, found.n_seen),
+        max(1, round(found.epochs)),
+        found.n_steps,
+        None if found.seen.all() else n_rows,
+        found.interrupted,
     )
 
 

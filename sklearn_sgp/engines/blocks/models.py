@@ -9,7 +9,7 @@ import numpy as np
 
 from ...factors.block_factors import Mixture, Model
 from ...gp.conditionals import ExactConditional, FICConditional, SoRConditional
-from ...predict.near_rows import PICConditional
+from ...predict.near_rows import LocalConditional
 
 _VARIATIONAL = Model("diagonal", 0.0)
 # Name: residual that a factor keeps, its power, and the test conditional.
@@ -20,9 +20,9 @@ _MODELS = {
     "fitc": ("diagonal", 1.0, ExactConditional),
     "fic": ("diagonal", 1.0, FICConditional),
     "pitc": ("full", 1.0, ExactConditional),
-    "pic": ("full", 1.0, PICConditional),
-    "lma": ("conditioned", 1.0, PICConditional),
-    "vif": ("conditioned", 1.0, PICConditional),
+    "pic": ("full", 1.0, LocalConditional),
+    "lma": ("conditioned", 1.0, LocalConditional),
+    "vif": ("conditioned", 1.0, LocalConditional),
 }
 NAMES = set(_MODELS)
 _POWERS = {"fitc", "fic", "pitc"}
@@ -48,7 +48,13 @@ class Specification(NamedTuple):
     @property
     def uses_near_rows(self):
         """Whether predictions use training rows beside the inducing inputs."""
-        return self.conditional is PICConditional
+        return self.conditional is LocalConditional
+
+    @property
+    def alpha(self):
+        """Power of a row's factor, 0 where that keeps no residual."""
+        model = self.model.components[0][0]
+        return 0.0 if model.residual == "none" else model.alpha
 
 
 def specification(model, alpha):

@@ -50,11 +50,11 @@ class NaturalGradientAscent:
 
         Parameters
         ----------
-        before : BlockFitResult
+        before : Fitted
         """
-        self.posterior, self.constant = before.result.posterior, before.constant
-        self.n_steps, self.n_seen = before.result.n_steps, before.progress.n_seen
-        self.seen = before.progress.seen
+        progress = before.state.progress
+        self.posterior, self.constant = before.posterior, before.state.constant
+        self.n_steps, self.n_seen, self.seen = before.n_steps, progress.n_seen, progress.seen
 
     def step(self, chosen):
         """One natural-gradient step towards the target of these blocks.

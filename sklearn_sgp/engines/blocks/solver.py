@@ -20,6 +20,7 @@ from ...kernels.categories._units import units_of
 from ...optimize.budget import Budget
 from ...partitions.conditioning import ConditionedBlocks
 from ...partitions.partition import LARGEST_SHARE, Blocks, position_of
+from ..base import Fitted
 from ..diagnostics import warn_of_weak_spots
 from ..fingerprints import fingerprint
 from ..variational.schedule import refinement_sizes
@@ -27,13 +28,13 @@ from .composite_likelihood import can_learn, learn_from_near_rows
 from .final_posterior import (
     check_shares,
     explained,
-    finish,
+    final_posterior,
     keep_time_for_all_blocks,
     with_enough_jitter,
 )
 from .hyperparameters import learn_on_sample
 from .natural_gradient import learn_stochastic
-from .state import BlockFitResult, Progress, check_sizes
+from .state import BlockState, Progress, check_sizes
 
 # Rows of a block of a model whose factors are rows: any number gives the same sums.
 ROW_BLOCK = 1024
@@ -41,19 +42,19 @@ ROW_BLOCK = 1024
 _SAME_SCALE = 0.2
 
 
-def learn(problem, plan, before=None):
+def fit(problem, plan, before=None):
     """Learn hyperparameters, then find q(u).
 
     Parameters
     ----------
     problem : Problem
     plan : BlockPlan
-    before : BlockFitResult or None
+    before : Fitted or None
         Of the fit before. Where nothing but the number of steps has changed, they go on.
 
     Returns
     -------
-    found : BlockFitResult
+    fitted : Fitted
 
     Raises
     ------
@@ -65,30 +66,44 @@ def learn(problem, plan, before=None):
     if problem.learns:
         problem, parameters, n_iter, n_steps = _learn(problem, plan, budget)
     mark = _mark(problem, plan, parameters)
-    if mark is not None and before is not None and before.progress.mark == mark:
-        seed = before.progress.seed
+    if mark is not None and before is not None and before.state.progress.mark == mark:
+        seed = before.state.progress.seed
     else:
         before, seed = None, int(problem.rng.randint(2**31))
-    if before is not None and before.blocks is not None:
-        blocks, partition, labels = before.blocks, before.partition, before.labels
+    if before is not None and before.state.blocks is not None:
+        state = before.state
+        blocks, partition, labels = state.blocks, state.partition, state.labels
     else:
         made = _blocks_again(problem, parameters) or _make_blocks(problem, plan, parameters, seed)
         blocks, partition, labels = made
     with one_blas_thread_each(problem.settings.n_jobs):
-        done = finish(problem, plan, parameters, blocks, budget, before, n_iter, n_steps)
-    if not done.interrupted:
-        warn_of_weak_spots(problem, done.result, plan.model.dense)
-    return BlockFitResult(
-        done.result,
+        final = final_posterior(problem, plan, parameters, blocks, budget, before)
+    state = BlockState(
         plan.specification,
-        done.constant,
+        final.constant,
         _kept(blocks, plan),
         partition,
         labels,
         _size(plan),
-        replace(done.progress, seed=seed, mark=mark),
-        done.interrupted,
+        replace(final.progress, seed=seed, mark=mark),
     )
+    fitted = Fitted(
+        problem.start,
+        parameters,
+        state.predictor(final.posterior, parameters.noise_variance),
+        final.objective,
+        final.posterior.prior.jitter,
+        n_iter + final.n_iter,
+        n_steps + final.n_steps,
+        problem.rows.total_weight,
+        n_samples=problem.n_samples or len(problem.rows),
+        n_used=final.n_used,
+        state=state,
+        interrupted=final.interrupted,
+    )
+    if not final.interrupted:
+        warn_of_weak_spots(problem, fitted, plan.model.dense)
+    return fitted
 
 
 def _kept(blocks, plan):
@@ -175,7 +190,7 @@ def _mark(problem, plan, parameters):
 
 def _blocks_again(problem, parameters):
     """Blocks, partition and labels of the fit before, None where length scales have moved far."""
-    before = problem.before
+    before = None if problem.before is None else problem.before.state
     if before is None or before.blocks is None:
         return None
     if before.partition is not None:
@@ -240,67 +255,58 @@ def _column_std(rows):
     return np.where(std > 0, std, 1.0)
 
 
-def add_rows(found, rows, settings, rng):
+def add(fitted, problem):
     """Add rows to blocks, at fixed kernel, noise and inducing inputs: only what changes is redone.
 
     Parameters
     ----------
-    found : BlockFitResult
-    rows : Rows
-        Of positive weight, targets scaled as before, with labels where the first batch had some.
-        Unknown labels begin new blocks, as do rows of a model without blocks. Blocks of a partition
-        that have grown too large are split by its rule.
-    settings : Settings
-    rng : numpy.random.RandomState
+    fitted : Fitted
+    problem : Problem
+        With rows of positive weight, targets scaled as before, and labels where the first batch had
+        them. Unknown labels begin new blocks, as do rows of a model without blocks. Blocks of a
+        partition that have grown too large are split by its rule.
 
     Returns
     -------
-    found : BlockFitResult
+    fitted : Fitted
 
     Raises
     ------
     ValueError
-        If there are no labels and the first batch had some, or if a block is too large.
+        If a block is too large.
     """
-    stayed = found.blocks is None or found.blocks.rows.live_elsewhere
-    if stayed and found.specification.model.dense:
+    state, rows = fitted.state, problem.rows
+    stayed = state.blocks is None or state.blocks.rows.live_elsewhere
+    if stayed and state.specification.model.dense:
         raise ValueError(
             "partial_fit needs the blocks of the rows before, which stayed on the workers of a "
             "dask collection. Fit on arrays, or all rows at once."
         )
-    known, labels, partition = found.labels, rows.labels, found.partition
-    if labels is None and known is not None:
-        raise ValueError("blocks must be given, as they were in the first batch. Got None.")
-    if labels is not None:
-        known = np.concatenate([known, np.setdiff1d(labels, known)])
-        numbers = position_of(labels, known)
+    known, partition = state.labels, state.partition
+    if rows.labels is not None:
+        known = np.concatenate([known, np.setdiff1d(rows.labels, known)])
+        numbers = position_of(rows.labels, known)
     elif partition is not None:
         partition, numbers = partition.joined_by(rows.X)
     else:
-        numbers = found.n_blocks + np.arange(len(rows)) // ROW_BLOCK
-    if found.blocks is None:
-        return replace(_joined(found, rows, numbers, settings), labels=known)
-    if isinstance(found.blocks, ConditionedBlocks):
-        added = _conditioned(found, rows, numbers, settings, rng)
-        return replace(added, partition=partition, labels=known)
-    blocks = found.blocks.extended(rows, numbers)
+        numbers = state.n_blocks + np.arange(len(rows)) // ROW_BLOCK
+    update = _Update(fitted, rows, problem.settings, known)
+    if state.blocks is None:
+        return update.joined(numbers)
+    if isinstance(state.blocks, ConditionedBlocks):
+        blocks = state.blocks.layout.with_rows(state.blocks, rows, numbers, problem.rng)
+        check_sizes(blocks, state.specification.model)
+        changed = np.arange(state.n_blocks, len(blocks))
+        return update.replaced(blocks, partition, changed)
+    blocks, changed = state.blocks.extended(rows, numbers), np.unique(numbers)
     if partition is not None:
-        partition, blocks = _split(partition, blocks, np.unique(numbers), found.block_size, rng)
-    check_sizes(blocks, found.specification.model)
-    added = _replaced(found, rows, blocks, np.unique(numbers), settings)
-    return replace(added, blocks=blocks, partition=partition, labels=known)
-
-
-def _conditioned(found, rows, cells, settings, rng):
-    """New groups join, conditioned on earlier rows; no factor of an earlier group changes."""
-    blocks = found.blocks.layout.with_rows(found.blocks, rows, cells, rng)
-    check_sizes(blocks, found.specification.model)
-    new = np.arange(found.n_blocks, len(blocks))
-    return replace(_replaced(found, rows, blocks, new, settings), blocks=blocks)
+        partition, blocks = _split(partition, blocks, changed, state.block_size, problem.rng)
+    check_sizes(blocks, state.specification.model)
+    return update.replaced(blocks, partition, changed)
 
 
 def _split(partition, blocks, changed, size, rng):
-    """Partition and blocks without blocks that are too large."""
+    """Return partition and blocks, those that are too large split."""
     labels, sizes = blocks.labels, np.diff(blocks.bounds)
     for k in changed[sizes[changed] > LARGEST_SHARE * size]:
         own = np.flatnonzero(labels == k)
@@ -308,46 +314,89 @@ def _split(partition, blocks, changed, size, rng):
     return partition, Blocks(blocks.rows, labels)
 
 
-def _joined(found, rows, numbers, settings):
-    """Independent rows: their information joins that of the others, which are not kept."""
-    posterior, progress = found.result.posterior, found.progress
-    pieces = [rows.select(slice(lo, lo + ROW_BLOCK)) for lo in range(0, len(rows), ROW_BLOCK)]
-    try:
-        added = _sums(found, posterior.prior, pieces, settings)
-        sums = _WithEvidence(posterior.joined(added.posterior), found.constant + added.constant)
-    except NotPositiveDefiniteError as error:
-        raise explained(error, rows, found.result.parameters.noise_variance) from error
-    more = max(0, int(numbers.max()) + 1 - found.n_blocks)
-    seen = np.pad(progress.seen, (0, more), constant_values=True)
-    return _with(found, sums, rows, seen, progress.n_rows + len(rows))
+class _Update:
+    """A fitted model that more rows join.
 
+    Parameters
+    ----------
+    fitted : Fitted
+    rows : Rows
+    settings : Settings
+    labels : ndarray or None
+        Of the blocks, new ones included.
+    """
 
-def _replaced(found, rows, blocks, changed, settings):
-    """Dense blocks: those that were hit come in place of their old selves."""
-    before, s2 = found.result.posterior, found.result.parameters.noise_variance
-    known = changed[changed < found.n_blocks]
-    old = [found.blocks(k) for k in known]
-    new = np.concatenate([known, np.arange(found.n_blocks, len(blocks))])
+    def __init__(self, fitted, rows, settings, labels):
+        self.fitted, self.state, self.rows = fitted, fitted.state, rows
+        self.settings, self.labels = settings, labels
+        self.noise_variance = fitted.parameters.noise_variance
 
-    def all_blocks(prior):
-        every = [blocks(k) for k in range(len(blocks))]
-        return _WithEvidence(*_sums(found, prior, every, settings))
+    def joined(self, numbers):
+        """Add the information of independent rows, which are not kept."""
+        posterior, progress, rows = self.fitted.posterior, self.state.progress, self.rows
+        pieces = [rows.select(slice(lo, lo + ROW_BLOCK)) for lo in range(0, len(rows), ROW_BLOCK)]
+        try:
+            added = self._sums(posterior.prior, pieces)
+            constant = self.state.constant + added.constant
+            sums = _WithEvidence(posterior.joined(added.posterior), constant)
+        except NotPositiveDefiniteError as error:
+            raise explained(error, rows, self.noise_variance) from error
+        more = max(0, int(numbers.max()) + 1 - self.state.n_blocks)
+        seen = np.pad(progress.seen, (0, more), constant_values=True)
+        return self._fitted(sums, self.state, Progress(seen, progress.n_rows + len(rows)))
 
-    seen = np.pad(found.progress.seen, (0, len(blocks) - found.n_blocks))
-    seen[new] = True
-    try:
-        added = _sums(found, before.prior, [blocks(k) for k in new], settings)
-        posterior, constant = before.joined(added.posterior), found.constant + added.constant
-        if old:
-            removed = _sums(found, before.prior, old, settings)
-            posterior = posterior.joined(removed.posterior.scaled(-1.0))
-            constant -= removed.constant
-        sums = _WithEvidence(posterior, constant)
-    except NotPositiveDefiniteError:
-        # rounding, or a block was taken out that a partial epoch had never seen
-        model, seen = found.specification.model, np.ones(len(blocks), dtype=bool)
-        sums = with_enough_jitter(all_blocks, before.prior, settings, model, blocks.rows, s2)
-    return _with(found, sums, rows, seen, int(np.diff(blocks.bounds)[seen].sum()))
+    def replaced(self, blocks, partition, changed):
+        """Replace the factors of the blocks that gained rows.
+
+        Parameters
+        ----------
+        blocks : Blocks
+        partition : object or None
+        changed : ndarray of int
+            Numbers of these blocks.
+        """
+        before, state = self.fitted.posterior, self.state
+        known = changed[changed < state.n_blocks]
+        old = [state.blocks(k) for k in known]
+        new = np.concatenate([known, np.arange(state.n_blocks, len(blocks))])
+
+        def all_blocks(prior):
+            return _WithEvidence(*self._sums(prior, [blocks(k) for k in range(len(blocks))]))
+
+        seen = np.pad(state.progress.seen, (0, len(blocks) - state.n_blocks))
+        seen[new] = True
+        try:
+            added = self._sums(before.prior, [blocks(k) for k in new])
+            posterior, constant = before.joined(added.posterior), state.constant + added.constant
+            if old:
+                removed = self._sums(before.prior, old)
+                posterior = posterior.joined(removed.posterior.scaled(-1.0))
+                constant -= removed.constant
+            sums = _WithEvidence(posterior, constant)
+        except NotPositiveDefiniteError:
+            # rounding, or a block was taken out that a partial epoch had never seen
+            model, seen = state.specification.model, np.ones(len(blocks), dtype=bool)
+            sums = with_enough_jitter(
+                all_blocks, before.prior, self.settings, model, blocks.rows, self.noise_variance
+            )
+        progress = Progress(seen, int(np.diff(blocks.bounds)[seen].sum()))
+        return self._fitted(sums, replace(state, blocks=blocks, partition=partition), progress)
+
+    def _sums(self, prior, pieces):
+        pieces = Pieces(pieces, n_jobs=self.settings.n_jobs)
+        return block_sums(prior, pieces, self.noise_variance, self.state.specification.model)
+
+    def _fitted(self, sums, state, progress):
+        """Return the fitted model with the sums of more rows."""
+        state = replace(state, constant=sums.constant, progress=progress, labels=self.labels)
+        return replace(
+            self.fitted,
+            predictor=state.predictor(sums.posterior, self.noise_variance),
+            objective=sums.objective,
+            jitter=sums.posterior.prior.jitter,
+            weight=self.fitted.weight + self.rows.total_weight,
+            state=state,
+        )
 
 
 class _WithEvidence:
@@ -357,20 +406,3 @@ class _WithEvidence:
         posterior.warm_cache()
         self.posterior, self.constant = posterior, constant
         self.objective = posterior.log_evidence(constant)
-
-
-def _sums(found, prior, pieces, settings):
-    s2, model = found.result.parameters.noise_variance, found.specification.model
-    return block_sums(prior, Pieces(pieces, n_jobs=settings.n_jobs), s2, model)
-
-
-def _with(found, sums, rows, seen, n_rows):
-    """What is found with the sums of more rows."""
-    result = replace(
-        found.result,
-        posterior=sums.posterior,
-        objective=sums.objective,
-        jitter=sums.posterior.prior.jitter,
-        weight=found.result.weight + rows.total_weight,
-    )
-    return replace(found, result=result, constant=sums.constant, progress=Progress(seen, n_rows))

@@ -1,15 +1,12 @@
-"""What distinguishes one fit in blocks from another, and what it leaves behind."""
+"""The plan of a fit in blocks, and the state that it leaves for later rows."""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...gp.chunks import in_chunks
-from ...gp.conditionals import SoRConditional, without_own
-from ...partitions.conditioning import are_near
-from ...partitions.partition import Blocks, PartitionChoice, check_labels, position_of
-from ...predict.near_rows import PICConditional
-from ..base import FitResult
+from ...partitions.partition import Blocks, PartitionChoice
+from ...predict.inducing import InducingPoints
+from ...predict.near_rows import NearRows
 from .models import Specification
 
 # Largest block of a model whose blocks are dense: its matrices take 3 GB each.
@@ -97,12 +94,11 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class BlockFitResult:
-    """What a fit in blocks leaves behind.
+class BlockState:
+    """What a fit in blocks leaves for later rows.
 
     Parameters
     ----------
-    result : FitResult
     specification : Specification
     constant : float
         Of the evidence.
@@ -115,11 +111,8 @@ class BlockFitResult:
     block_size : int
         Blocks may grow to 1.5 times as many rows.
     progress : Progress
-    interrupted : bool
-        Whether Ctrl-C ended the fit after some step.
     """
 
-    result: FitResult
     specification: Specification
     constant: float
     blocks: Blocks | None
@@ -127,86 +120,36 @@ class BlockFitResult:
     labels: np.ndarray | None
     block_size: int
     progress: Progress
-    interrupted: bool = False
 
     @property
     def n_blocks(self):
         return len(self.progress.seen)
 
-    def with_noise(self, noise, constant=None):
-        """The same with noise of each row; see `FitResult.with_noise`."""
-        constant = noise.constant if constant is None else constant
-        result = self.result.with_noise(noise, constant)
-        return replace(self, result=result, constant=self.constant + constant)
+    @property
+    def attributes(self):
+        """Fitted attributes of an estimator."""
+        return {"n_blocks_": self.n_blocks}
 
-    def near_rows(self, n_jobs, cache=None):
-        """The test conditional of models that use the rows near a test row."""
-        found, around = self.result, self.blocks.around
-        noise_variance = found.parameters.noise_variance
-        return PICConditional(found.posterior, noise_variance, around, n_jobs, cache)
+    @property
+    def keeps_rows(self):
+        """Whether training rows are at hand."""
+        return self.blocks is not None and not self.blocks.rows.live_elsewhere
 
-    def moments_of(self, rows, n_jobs):
-        """Mean (n, t) and variance (n, t) or (n, 1) of the function at training rows.
+    def with_constant(self, constant):
+        """Add a constant to the evidence."""
+        return replace(self, constant=self.constant + constant)
 
-        Of dense blocks as the rows of the block say, of FITC as the row itself does.
-        """
+    def predictor(self, posterior, noise_variance):
+        """Return the predictor of the model, given q(u)."""
+        near = None
         if self.blocks is not None:
-            numbers = self.assign(rows.X, rows.labels)
-            return self.near_rows(n_jobs).mean_variance(rows.X, numbers)
-        posterior = self.result.posterior
-        conditional = self.specification.conditional(posterior)
-        mean, variance = in_chunks(conditional.mean_variance, rows.X, n_jobs)
-        model = self.specification.model.components[0][0]
-        if model.residual == "none" or model.alpha == 0.0:  # such a row says nothing of itself
-            return mean, variance
-        through_u = in_chunks(SoRConditional(posterior).mean_variance, rows.X, n_jobs)[1]
-        return self._given_themselves(rows, mean, through_u, variance - through_u)
-
-    def left_out_moments(self, rows, places, n_jobs):
-        """As those of `FitResult`: of near rows without the row itself, where it is among them."""
-        if not self.specification.uses_near_rows:
-            model = self.specification.model.components[0][0]
-            alpha = 0.0 if model.residual == "none" else model.alpha
-            conditional = self.specification.conditional
-            return self.result.without_factors(rows, conditional, alpha, n_jobs)
-        numbers = self.assign(rows.X, rows.labels)
-        mean, variance = self.near_rows(n_jobs).mean_variance(rows.X, numbers)
-        places = np.arange(len(rows)) if places is None else places
-        known = are_near(self.blocks, places, numbers)[:, None]
-        noise = self.result.noise_variance / rows.weights[0].reshape(len(rows), -1)
-        without = without_own(mean, variance, rows.targets, noise)
-        return tuple(np.where(known, *both) for both in zip(without, (mean, variance), strict=True))
-
-    def drawn(self, n_rows, size, rng):
-        """Places of about so many of the training rows; whole blocks, where these are dense."""
-        if self.blocks is None:
-            return self.result.drawn(n_rows, size, rng)
-        return self.blocks.drawn(size, rng)
-
-    def _given_themselves(self, rows, mean, through_u, residual):
-        """Moments where each row also says something of its own residual."""
-        weight, counts = rows.weights
-        noise = self.result.noise_variance * (counts / weight.T).T.reshape(len(rows), -1)
-        gain = residual / (residual + noise)
-        moved = mean + gain * (rows.targets - mean)
-        return moved, (1.0 - gain) ** 2 * through_u + residual * (1.0 - gain)
-
-    def check_labels(self, labels, n_rows):
-        """Labels of blocks as the first batch had them, or a ValueError."""
-        if self.labels is None:
-            raise ValueError(
-                "blocks must be given to fit for other methods to take them. The model was fitted "
-                "without labels: fit it with blocks=."
-            )
-        return check_labels(labels, n_rows, self.labels)
-
-    def assign(self, X, labels=None):
-        """Number of the block of each row, -1 for none."""
-        if labels is not None:
-            return position_of(labels, self.labels)
-        if self.partition is None:
-            return np.full(len(X), -1)
-        return self.partition.assign(X)
+            near = NearRows(posterior, noise_variance, self.blocks, self.partition, self.labels)
+        if self.specification.uses_near_rows:
+            return near
+        specified = self.specification
+        return InducingPoints(
+            posterior, noise_variance, specified.conditional, specified.alpha, near
+        )
 
 
 def check_sizes(blocks, model):

@@ -16,7 +16,9 @@ from ...optimize.adam import Adam, adam_step
 from ...optimize.lbfgs import ascend_lbfgs
 from ...optimize.parameters import Parameters
 from ...optimize.progress import Trace
-from ..base import FitResult, Settings, Start
+from ...predict.inducing import InducingPoints
+from ...predict.multi_output import MixedOutputs
+from ..base import Fitted, Settings, Start
 from .inducing import NO_PAIRS, StreamInducing, identity_pairs, restrict
 from .mixed_bound import MixedOnlineBound
 from .old_posterior import OldPosterior
@@ -127,7 +129,7 @@ class Proposal:
     prior: Prior
 
 
-def sees_signal(result, rows, weight_seen):
+def sees_signal(fitted, rows, weight_seen):
     """Whether a model sees more in the rows so far than a smooth function sees in pure noise.
 
     As long as it does not, its kernel is the one that says least, and may be wrong by any factor
@@ -135,14 +137,14 @@ def sees_signal(result, rows, weight_seen):
 
     Parameters
     ----------
-    result : FitResult
+    fitted : Fitted
     rows : Rows
         The last batch.
     weight_seen : float
         Of all rows so far.
     """
-    variance = result.posterior.mean(rows.X).var(axis=0)
-    return bool((variance * weight_seen > _SIGNAL * result.parameters.noise_variance).any())
+    variance = fitted.posterior.mean(rows.X).var(axis=0)
+    return bool((variance * weight_seen > _SIGNAL * fitted.parameters.noise_variance).any())
 
 
 def first_batch(rows, plan):
@@ -155,20 +157,20 @@ def first_batch(rows, plan):
 
     Returns
     -------
-    result : FitResult
+    fitted : Fitted
     """
     with one_blas_thread_each(plan.settings.n_jobs):
         found, n_iter = _best_of_rounds(plan.start.parameters, rows, None, 0.0, plan)
     warn_about_jitter(found[0].prior.jitter, plan.settings.jitter)
-    return _result(plan, *found, n_iter, 1)
+    return _fitted(plan, *found, n_iter, 1)
 
 
-def next_batch(result, rows, weight_seen, plan):
+def next_batch(fitted, rows, weight_seen, plan):
     """Learn from one more batch.
 
     Parameters
     ----------
-    result : FitResult
+    fitted : Fitted
     rows : Rows
     weight_seen : float
         Of all rows so far.
@@ -176,10 +178,10 @@ def next_batch(result, rows, weight_seen, plan):
 
     Returns
     -------
-    result : FitResult
+    fitted : Fitted
     """
-    before = result.parameters
-    old = OldPosterior.of(result.posterior).tempered(plan.forget_factor)
+    before = fitted.parameters
+    old = OldPosterior.of(fitted.posterior).tempered(plan.forget_factor)
     with one_blas_thread_each(plan.settings.n_jobs):
         try:
             begin = before
@@ -188,7 +190,7 @@ def next_batch(result, rows, weight_seen, plan):
             found, n_iter = _best_of_rounds(begin, rows, old, weight_seen, plan)
         except np.linalg.LinAlgError as error:
             # with the old kernel and inducing inputs information is only added
-            prior = replace(old.prior, jitter=result.jitter)
+            prior = replace(old.prior, jitter=fitted.jitter)
             proposal = Proposal(before, identity_pairs(before.Z), prior)
             found, n_iter = _updated(proposal, rows, old, plan), 0
             warn_caller(
@@ -196,8 +198,8 @@ def next_batch(result, rows, weight_seen, plan):
                 f"learn from this batch. Got: {error}. They stay as they were, and the batch was "
                 "added to the posterior."
             )
-    warn_about_jitter(found[0].prior.jitter, max(result.jitter, plan.settings.jitter))
-    return _result(plan, *found, result.n_iter + n_iter, result.n_steps + 1)
+    warn_about_jitter(found[0].prior.jitter, max(fitted.jitter, plan.settings.jitter))
+    return _fitted(plan, *found, fitted.n_iter + n_iter, fitted.n_steps + 1)
 
 
 def _best_of_rounds(parameters, rows, old, weight_seen, plan):
@@ -246,7 +248,7 @@ def _at_first_scales(found, rows, old, weight_seen, plan):
     """
     if not (plan.restarts and plan.keeps_scales):
         return found
-    if sees_signal(_result(plan, *found, 0, 0), rows, weight_seen + rows.total_weight):
+    if sees_signal(_fitted(plan, *found, 0, 0), rows, weight_seen + rows.total_weight):
         return found
     parameters = found[0].parameters
     is_scale = scale_mask(parameters.expression)
@@ -279,10 +281,13 @@ def _chosen(parameters, rows, old, weight_seen, plan):
     return restrict(Z, kept, greedy_error(prior.K, prior.L @ posterior.v_mean, most))
 
 
-def _result(plan, proposal, posterior, value, n_iter, n_steps):
+def _fitted(plan, proposal, posterior, value, n_iter, n_steps):
     posterior.warm_cache()
     jitter, n_iter = proposal.prior.jitter, max(n_iter, 1)
-    return FitResult(plan.start, proposal.parameters, posterior, value, jitter, n_iter, n_steps)
+    parameters = proposal.parameters
+    kind = InducingPoints if parameters.mixing is None else MixedOutputs
+    predictor = kind(posterior, parameters.noise_variance)
+    return Fitted(plan.start, parameters, predictor, value, jitter, n_iter, n_steps)
 
 
 def _settled(parameters, kept, plan):

@@ -55,13 +55,13 @@ class Outliers:
             self, recent=fade * self.recent, recent_rows=fade * self.recent_rows + n_rows
         )
 
-    def damped(self, rows, result, units):
+    def damped(self, rows, fitted, units):
         """The rows of a batch, hopeless ones with less weight.
 
         Parameters
         ----------
         rows : Rows
-        result : FitResult
+        fitted : Fitted
             Before the batch, with Gaussian noise.
         units : data.targets.Targets
             Says what targets are in units of y.
@@ -72,12 +72,12 @@ class Outliers:
         outliers : Outliers
         """
         after = self.seen(len(rows))
-        posterior, noise = result.posterior, result.parameters.noise_variance
+        posterior, noise = fitted.posterior, fitted.parameters.noise_variance
         mean, variance = posterior.mean_variance(rows.X)
         off = rows.targets - mean  # NaN where an output was not observed
         amplitude = 1.0
-        if result.parameters.mixing is not None:
-            amplitude = (result.parameters.mixing**2).sum(axis=1)
+        if fitted.parameters.mixing is not None:
+            amplitude = (fitted.parameters.mixing**2).sum(axis=1)
         most = posterior.prior.kernel.diag(rows.X)[:, None] * amplitude + noise
         suspect = (off**2 > _HOPELESS**2 * most).any(axis=1)
         if not suspect.any():

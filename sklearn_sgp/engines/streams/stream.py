@@ -1,4 +1,4 @@
-"""The state of a stream between batches, and how a batch changes it."""
+"""The engine of streams: the state between batches, and how a batch changes it."""
 
 from dataclasses import dataclass, replace
 from numbers import Integral
@@ -6,7 +6,7 @@ from numbers import Integral
 import numpy as np
 
 from ...data.rows import Rows, drop_zero_weight
-from ..base import FitResult, Settings
+from ..base import Fitted
 from .batch import StreamPlan, first_batch, next_batch, sees_signal
 from .inducing import StreamInducing
 from .outliers import Outliers
@@ -21,33 +21,6 @@ _MIN_ROWS_FOR_SIGNAL = 50
 
 
 @dataclass(frozen=True)
-class StreamChoices:
-    """What the user chose about streams; names as in the public interface.
-
-    ``keeps_scales`` says whether the kernel is the default one, ``inducing`` is None where the
-    inducing inputs were given.
-    """
-
-    settings: Settings
-    inducing: StreamInducing | None
-    alpha_divergence: float
-    forget_factor: float
-    trust_region: float
-    keeps_scales: bool
-    random_state: object
-
-    def seed(self, n_batches):
-        """Random numbers for a batch: others for every batch, the same after a restart."""
-        if isinstance(self.random_state, Integral):
-            return (int(self.random_state) + n_batches) % 2**32
-        return self.random_state
-
-    def is_spent(self, n_batches):
-        """Whether no further batch may be learned from."""
-        return self.settings.max_steps is not None and n_batches >= self.settings.max_steps
-
-
-@dataclass(frozen=True)
 class InitialRows:
     """The rows with which a stream began, and the fit that it began from.
 
@@ -55,20 +28,20 @@ class InitialRows:
     ----------
     rows : Rows
         Targets as the user gave them, not scaled.
-    previous : FitResult or None
+    previous : Fitted or None
     """
 
     rows: Rows
-    previous: FitResult | None
+    previous: Fitted | None
 
     @classmethod
     def of(cls, X, y, weight, previous, earlier=None):
-        """With the rows of a batch, after those of earlier ones."""
+        """Return the rows of a batch, after those of earlier ones."""
         rows = Rows(*drop_zero_weight(X, y, weight), 0.0, 1.0)
         return cls(rows if earlier is None else earlier.rows.joined(rows), previous)
 
     def copied(self):
-        """With arrays of its own: the user may fill those of a batch with the next one."""
+        """Copy the arrays: the user may fill those of a batch with the next one."""
         rows = self.rows
         weight = None if rows.weight is None else np.array(rows.weight)
         own = replace(rows, X=np.array(rows.X), y=np.array(rows.y), weight=weight)
@@ -77,11 +50,10 @@ class InitialRows:
 
 @dataclass(frozen=True)
 class StreamState:
-    """What is kept of a stream; replaced by every batch, never changed.
+    """What a stream keeps besides the fitted model; replaced by every batch, never changed.
 
     Parameters
     ----------
-    result : FitResult
     weight_seen : float
         Weight of all rows so far.
     weight_learned : float
@@ -95,143 +67,166 @@ class StreamState:
         The rows themselves, as long as they are few.
     """
 
-    result: FitResult
     weight_seen: float
     weight_learned: float
     has_signal: bool
     n_rows: int
     outliers: Outliers
     initial_rows: InitialRows | None = None
-    interrupted = False
 
-    def with_noise(self, noise, constant=None):
-        """The same with noise of each row; see `FitResult.with_noise`."""
-        return replace(self, result=self.result.with_noise(noise, constant))
+    attributes = {}  # fitted attributes of an estimator
+    keeps_rows = False
+    labels = None  # of blocks
 
-    def moments_of(self, rows, n_jobs):
-        """As those of `FitResult`."""
-        return self.result.moments_of(rows, n_jobs)
+    def with_constant(self, constant):
+        """Return the same: the bound's constant is no part of it."""
+        return self
 
-    def left_out_moments(self, rows, places, n_jobs):
-        """As those of `FitResult`."""
-        return self.result.left_out_moments(rows, places, n_jobs)
-
-    def drawn(self, n_rows, size, rng):
-        """As that of `FitResult`."""
-        return self.result.drawn(n_rows, size, rng)
+    @property
+    def is_established(self):
+        """Whether kernel and noise were learned from enough rows that have a signal."""
+        is_long = self.n_rows >= _MIN_ROWS_FOR_SIGNAL
+        return self.has_signal and self.weight_learned > 0.0 and is_long
 
 
-def begin(problem, choices, initial, n_outputs, is_informative):
-    """The state after the first batch.
+@dataclass(frozen=True)
+class Stream:
+    """Fits a stream batch by batch (Bui et al. 2017; docs/theory.md, section 11).
 
     Parameters
     ----------
-    problem : Problem
-    choices : StreamChoices
-    initial : InitialRows
-        Kept as long as they are so few that the next batch begins the stream anew.
+    inducing : StreamInducing or None
+        None where the inducing inputs were given.
+    alpha_divergence, forget_factor, trust_region : float
+    keeps_scales : bool
+        Whether the kernel is the default one.
+    random_state : object
     n_outputs : int
         Columns of the targets, or classes.
+    initial : InitialRows or None
+        Of a first batch: kept as long as they are so few that the next batch begins anew.
     is_informative : bool
         Whether the batch can say anything about the kernel.
+    """
+
+    inducing: StreamInducing | None
+    alpha_divergence: float
+    forget_factor: float
+    trust_region: float
+    keeps_scales: bool
+    random_state: object
+    n_outputs: int = 1
+    initial: InitialRows | None = None
+    is_informative: bool = True
+
+    @property
+    def first_inducing(self):
+        """What chooses the inducing inputs of the first batch; None where they were given."""
+        return None if self.inducing is None else self.inducing.first
+
+    def fit(self, problem):
+        """Learn from the first batch; see `Engine`."""
+        rows, weight = problem.rows, problem.rows.total_weight
+        has_signal = len(rows) < _MIN_ROWS_FOR_SIGNAL
+        plan = self._plan(problem, 0, has_signal, 0.0)
+        fitted = first_batch(rows, plan)
+        if plan.restarts:
+            has_signal = sees_signal(fitted, rows, weight)
+        n_rows = len(self.initial.rows)
+        is_short = problem.settings.optimizer is not None and n_rows < _MIN_INITIAL_ROWS
+        state = StreamState(
+            weight,
+            plan.learns * weight,
+            has_signal,
+            n_rows,
+            Outliers().seen(n_rows),
+            self.initial.copied() if is_short else None,
+        )
+        return replace(fitted, state=state)
+
+    def add(self, fitted, problem):
+        """Learn from one more batch, already `examined`; see `Engine`."""
+        state, rows, weight = fitted.state, problem.rows, problem.rows.total_weight
+        plan = self._plan(problem, fitted.n_steps, state.has_signal, state.weight_learned)
+        more = next_batch(fitted, rows, state.weight_seen, plan)
+        weight_seen, has_signal = state.weight_seen + weight, state.has_signal
+        if plan.restarts:
+            has_signal = sees_signal(more, rows, weight_seen)
+        state = replace(
+            state,
+            weight_seen=weight_seen,
+            weight_learned=state.weight_learned + plan.learns * weight,
+            has_signal=has_signal,
+        )
+        return replace(more, state=state)
+
+    def begins_anew(self, fitted, settings):
+        """Whether a batch joins the initial rows, and the stream begins again with all of them."""
+        learns = settings.optimizer is not None and not _is_spent(settings, fitted.n_steps)
+        return fitted.state.initial_rows is not None and learns
+
+    def _seed(self, n_batches):
+        """Return a seed: another one for every batch, the same after a restart."""
+        if isinstance(self.random_state, Integral):
+            return (int(self.random_state) + n_batches) % 2**32
+        return self.random_state
+
+    def _plan(self, problem, n_batches, has_signal, weight_learned):
+        settings, trace = problem.settings, problem.trace
+        learns = (
+            settings.optimizer is not None
+            and not _is_spent(settings, n_batches)
+            and trace.clock.left() > 0
+            and self.is_informative
+        )
+        return StreamPlan(
+            start=problem.start,
+            settings=settings,
+            inducing=self.inducing,
+            n_outputs=self.n_outputs,
+            alpha=self.alpha_divergence,
+            forget_factor=self.forget_factor,
+            trust_region=self.trust_region,
+            restarts=learns and not has_signal and len(problem.rows) >= _MIN_ROWS_FOR_SIGNAL,
+            keeps_scales=self.keeps_scales,
+            weight_learned=weight_learned,
+            learns=learns,
+            seed=self._seed(n_batches),
+            trace=trace,
+        )
+
+
+def _is_spent(settings, n_batches):
+    """Whether no further batch may be learned from."""
+    return settings.max_steps is not None and n_batches >= settings.max_steps
+
+
+def examined(fitted, rows, targets):
+    """Damp the outliers of a later batch.
+
+    Only Gaussian noise has no word for outliers, and only a stream that has learned from enough
+    rows knows what is one.
+
+    Parameters
+    ----------
+    fitted : Fitted
+    rows : Rows
+    targets : Targets
+        In whose units a warning tells of them.
 
     Returns
     -------
-    state : StreamState
+    fitted : Fitted
+        With a state that has counted the rows.
+    rows : Rows
+    n_damped : int
     """
-    rows, weight = problem.rows, problem.rows.total_weight
-    has_signal = len(rows) < _MIN_ROWS_FOR_SIGNAL
-    plan = _plan(
-        choices, problem.start, rows, problem.trace, n_outputs, 0, has_signal, is_informative, 0.0
-    )
-    result = first_batch(rows, plan)
-    if plan.restarts:
-        has_signal = sees_signal(result, rows, weight)
-    n_rows = len(initial.rows)
-    is_short = choices.settings.optimizer is not None and n_rows < _MIN_INITIAL_ROWS
-    return StreamState(
-        result,
-        weight,
-        plan.learns * weight,
-        has_signal,
-        n_rows,
-        Outliers().seen(n_rows),
-        initial.copied() if is_short else None,
-    )
-
-
-def examined(state, rows, targets):
-    """The rows of a later batch with outliers damped, and the state that has counted them.
-
-    Only Gaussian noise has no word for outliers, and only a stream that has learned from enough
-    rows knows what is one. ``targets`` (`Targets`) has the units in which a warning tells of them.
-    """
-    knows = state.has_signal and state.weight_learned > 0.0 and state.n_rows >= _MIN_ROWS_FOR_SIGNAL
-    is_gaussian = state.result.start.likelihood.conjugate
-    if knows and is_gaussian and not state.result.likelihood.allows_outliers:
-        rows, outliers = state.outliers.damped(rows, state.result, targets)
+    state, likelihood = fitted.state, fitted.start.likelihood
+    knows = state.is_established and likelihood.conjugate
+    if knows and not fitted.likelihood.allows_outliers:
+        rows, outliers = state.outliers.damped(rows, fitted, targets)
     else:
         outliers = state.outliers.seen(len(rows))
-    return rows, replace(state, n_rows=state.n_rows + len(rows), outliers=outliers)
-
-
-def add(state, rows, choices, trace, n_outputs, is_informative):
-    """The state after one more batch that was `examined`; parameters as in `begin`."""
-    result, weight = state.result, rows.total_weight
-    plan = _plan(
-        choices,
-        result.start,
-        rows,
-        trace,
-        n_outputs,
-        result.n_steps,
-        state.has_signal,
-        is_informative,
-        state.weight_learned,
-    )
-    result = next_batch(result, rows, state.weight_seen, plan)
-    weight_seen, has_signal = state.weight_seen + weight, state.has_signal
-    if plan.restarts:
-        has_signal = sees_signal(result, rows, weight_seen)
-    return replace(
-        state,
-        result=result,
-        weight_seen=weight_seen,
-        weight_learned=state.weight_learned + plan.learns * weight,
-        has_signal=has_signal,
-    )
-
-
-def begins_anew(state, choices):
-    """Whether a batch joins the initial rows, and the stream begins again with all of them."""
-    return (
-        state.initial_rows is not None
-        and choices.settings.optimizer is not None
-        and not choices.is_spent(state.result.n_steps)
-    )
-
-
-def _plan(
-    choices, start, rows, trace, n_outputs, n_batches, has_signal, is_informative, weight_learned
-):
-    learns = (
-        choices.settings.optimizer is not None
-        and not choices.is_spent(n_batches)
-        and trace.clock.left() > 0
-        and is_informative
-    )
-    return StreamPlan(
-        start=start,
-        settings=choices.settings,
-        inducing=choices.inducing,
-        n_outputs=n_outputs,
-        alpha=choices.alpha_divergence,
-        forget_factor=choices.forget_factor,
-        trust_region=choices.trust_region,
-        restarts=learns and not has_signal and len(rows) >= _MIN_ROWS_FOR_SIGNAL,
-        keeps_scales=choices.keeps_scales,
-        weight_learned=weight_learned,
-        learns=learns,
-        seed=choices.seed(n_batches),
-        trace=trace,
-    )
+    n_damped = outliers.count - state.outliers.count
+    state = replace(state, n_rows=state.n_rows + len(rows), outliers=outliers)
+    return replace(fitted, state=state), rows, n_damped

@@ -14,6 +14,7 @@ minibatch steps and `partial_fit` are written once:
 """
 
 import time
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -28,7 +29,7 @@ from ...objectives.rounding import gradient_limit
 from ...objectives.sites import SiteBound, SiteProblem
 from ...objectives.uncollapsed import MinibatchTerms, minibatch_bound, minibatch_of_outputs
 from ...optimize.units import with_input_units
-from ..base import RowScalars
+from ...predict.inducing import InducingPoints
 
 _UNIT_ROWS = 8192
 # Passes over all rows that the last q(u) is expected to take where there is no closed form.
@@ -36,6 +37,20 @@ _SITE_PASSES = 4
 # Gains of the bound, in nats a row, with which iterations for q(u) end: during learning, where the
 # gradient is off by the root of it, and at last.
 INNER_TOL, _FINAL_TOL = 1e-6, 1e-9
+
+
+@dataclass(frozen=True)
+class RowScalars:
+    """Sums over rows that the collapsed bound has besides (H, h): w, w y^2 (t,) and w k(x, x)."""
+
+    weight: float
+    targets: np.ndarray
+    diagonal: float
+
+    def plus(self, sums):
+        return RowScalars(
+            self.weight + sums.weight, self.targets + sums.targets, self.diagonal + sums.diagonal
+        )
 
 
 class Added(NamedTuple):
@@ -85,7 +100,16 @@ def in_measured_units(space, parameters, rows, delta, has_learned, optimal):
     return with_input_units(space, squares)
 
 
-class ConjugateInference:
+class RowInference:
+    """What both kinds of inference share: rows are independent given u."""
+
+    @staticmethod
+    def predictor(posterior, noise_variance):
+        """Return the predictor of a posterior."""
+        return InducingPoints(posterior, noise_variance)
+
+
+class ConjugateInference(RowInference):
     """Gaussian noise: the optimal q(u) takes one pass.
 
     All outputs share one H, unless each has a noise variance of its own.
@@ -268,7 +292,7 @@ class ConjugateInference:
         return self.minibatch(q, parameters, rows, scale, False).value
 
 
-class SiteInference:
+class SiteInference(RowInference):
     """Any likelihood, by natural-gradient iterations; methods as those of `ConjugateInference`.
 
     Parameters

@@ -10,6 +10,7 @@ from ...objectives.multi_output import (
     optimal_coregionalised,
     without_means,
 )
+from ...predict.multi_output import MixedOutputs
 from .inference import Added, ConjugateInference, in_measured_units
 
 
@@ -28,6 +29,11 @@ class CoregionalisedInference:
 
     def __init__(self, n_kernels=1):
         self.n_kernels = n_kernels
+
+    @staticmethod
+    def predictor(posterior, noise_variance):
+        """Return the predictor of a posterior."""
+        return MixedOutputs(posterior, noise_variance)
 
     def objective(self, space, parameters, rows, delta, has_learned, n_jobs, deadline):
         def optimal(prior, sample):

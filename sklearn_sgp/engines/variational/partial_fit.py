@@ -13,15 +13,15 @@ from ...data.rows import column_mean_std
 from ...optimize.adam import Adam, adam_step
 from ...optimize.budget import Budget, measured_seconds
 from ...optimize.progress import Clock
-from ..base import RowScalars
+from .inference import RowScalars
 
 # What adding rows takes of the time that adding them and a step in the parameters take.
 _SHARE_OF_ADDING = 0.5
 
 
 @dataclass(frozen=True)
-class PartialFitState:
-    """What `partial_fit` carries in the `FitResult`; its size does not depend on the rows.
+class RowState:
+    """What later batches need besides q(u); its size does not depend on the number of rows.
 
     Parameters
     ----------
@@ -43,32 +43,48 @@ class PartialFitState:
     seconds: float = 0.0
     n_added: int = 0
 
+    attributes = {}  # fitted attributes of an estimator
+    keeps_rows = False
+    labels = None  # of blocks
+
     @classmethod
-    def of(cls, result):
-        """After a fit, or after a later batch."""
-        if result.partial is not None:
-            return result.partial
-        if result.scalars is None:
-            return cls(RowScalars(result.weight, np.zeros(1), 0.0), exact=False)
-        return cls(result.scalars, exact=result.n_used is None)
+    def after_fit(cls, scalars, weight, is_whole):
+        """Return the state after a fit.
+
+        Parameters
+        ----------
+        scalars : RowScalars or None
+            None where the bound has no closed form.
+        weight : float
+            Of all rows.
+        is_whole : bool
+            Whether the posterior rests on all of them.
+        """
+        if scalars is None:
+            return cls(RowScalars(weight, np.zeros(1), 0.0), exact=False)
+        return cls(scalars, exact=is_whole)
+
+    def with_constant(self, constant):
+        """Return the same: the bound's constant is no part of it."""
+        return self
 
 
-def scaled_to_total(result, total):
-    """The result with the information of its rows scaled to those of a larger data set.
+def scaled_to_total(fitted, total):
+    """Scale the information of the rows to that of a larger data set.
 
     Parameters
     ----------
-    result : FitResult
+    fitted : Fitted
     total : int
         Number of rows.
 
     Returns
     -------
-    result : FitResult
+    fitted : Fitted
     """
-    posterior = result.posterior.scaled(total / result.n_samples)
+    posterior = fitted.posterior.scaled(total / fitted.n_samples)
     posterior.warm_cache()
-    return replace(result, posterior=posterior)
+    return replace(fitted, predictor=fitted.predictor.with_posterior(posterior))
 
 
 def more_inducing_inputs(method, n_inducing, rows, parameters, rng):
@@ -89,7 +105,7 @@ def more_inducing_inputs(method, n_inducing, rows, parameters, rng):
 
 
 def add_rows(
-    result,
+    fitted,
     rows,
     *,
     settings,
@@ -109,7 +125,7 @@ def add_rows(
 
     Parameters
     ----------
-    result : FitResult
+    fitted : Fitted
     rows : Rows
         The batch, targets scaled as before.
     settings : Settings
@@ -125,11 +141,11 @@ def add_rows(
 
     Returns
     -------
-    result : FitResult
-        Its ``partial`` has the seconds that the batch took, and the number of rows that were used.
+    fitted : Fitted
+        Its ``state`` has the seconds that the batch took, and the number of rows that were used.
     """
     begin = time.perf_counter()
-    steps = _BatchSteps(result, settings, inference, total_samples)
+    steps = _BatchSteps(fitted, settings, inference, total_samples)
     if new_Z is not None and len(new_Z):
         steps.make_room(n_inducing - len(new_Z))
         steps.enlarge(new_Z)
@@ -143,7 +159,7 @@ def add_rows(
                 f"this batch: the posterior rests on {steps.n_added} of them. Raise max_time, "
                 "lower n_inducing, or give smaller batches."
             )
-    return steps.result(time.perf_counter() - begin)
+    return steps.fitted(time.perf_counter() - begin)
 
 
 def _take_steps(steps, pieces, budget):
@@ -172,12 +188,12 @@ def _add_rest(steps, pieces, budget):
 class _BatchSteps:
     """q(u) and parameters between the minibatches of a batch; parameters as those of `add_rows`."""
 
-    def __init__(self, result, settings, inference, total_samples):
-        state = PartialFitState.of(result)
-        self.before, self.settings, self.inference = result, settings, inference
+    def __init__(self, fitted, settings, inference, total_samples):
+        state = fitted.state
+        self.before, self.settings, self.inference = fitted, settings, inference
         self.total_samples, self.is_new = total_samples, total_samples is None
-        self.space, self.parameters = result.start.space, result.parameters
-        self.posterior, self.jitter = result.posterior, result.jitter
+        self.space, self.parameters = fitted.start.space, fitted.parameters
+        self.posterior, self.jitter = fitted.posterior, fitted.jitter
         self.scalars, self.exact, self.adam = state.scalars, state.exact, copy.deepcopy(state.adam)
         self.n_free = len(self.space.pack(self.parameters))
         self.learns = settings.optimizer is not None and self.n_free > 0
@@ -235,8 +251,8 @@ class _BatchSteps:
             self.parameters, prior = moved
             self.posterior, self.exact = self.posterior.projected(prior), False
 
-    def result(self, seconds):
-        """What has been found, after so many seconds."""
+    def fitted(self, seconds):
+        """Return the fitted model, after so many seconds."""
         self.posterior.warm_cache()
         weight = self.scalars.weight
         if self.exact:
@@ -249,12 +265,11 @@ class _BatchSteps:
         return replace(
             self.before,
             parameters=self.parameters,
-            posterior=self.posterior,
+            predictor=self.inference.predictor(self.posterior, self.parameters.noise_variance),
             objective=objective,
             jitter=self.jitter,
             n_steps=self.before.n_steps + self.n_steps,
             weight=weight,
-            scalars=self.scalars if self.exact else None,
             n_samples=self.before.n_samples + self.n_added if self.is_new else self.total_samples,
-            partial=PartialFitState(self.scalars, self.exact, self.adam, seconds, self.n_added),
+            state=RowState(self.scalars, self.exact, self.adam, seconds, self.n_added),
         )

@@ -14,11 +14,12 @@ from ...data.rows import random_index
 from ...factors.passes import CHUNK
 from ...optimize.budget import LEAST_EVALUATIONS, MIN_SECONDS, Budget, measured_seconds
 from ...optimize.lbfgs import ascend_lbfgs
-from ..base import FitResult
+from ..base import Fitted
 from ..diagnostics import warn_of_weak_spots
 from ..start import default_starts, price, random_starts, tried
 from .class_regressions import begins_with_regressions
 from .class_variance import from_regressions
+from .partial_fit import RowState
 from .rough_columns import with_rough_columns
 from .stochastic import ascend_stochastic
 
@@ -47,7 +48,7 @@ _PASSES, _REFINEMENT_SHARE = 3, 0.6
 _TIMED, _LEAST_TIMED = 4 * CHUNK, 256
 
 
-def learn(problem):
+def fit(problem):
     """Run the stages that ``optimizer`` asks for, then the exact finish.
 
     Parameters
@@ -56,7 +57,7 @@ def learn(problem):
 
     Returns
     -------
-    result : FitResult
+    fitted : Fitted
     """
     parameters, budget = problem.start.parameters, Budget(problem.trace.clock)
     budget.keep_for_finish(_finish_seconds(problem, parameters, budget))
@@ -69,9 +70,9 @@ def learn(problem):
             problem, parameters, n_iter = from_regressions(problem, budget, _auto)
         else:
             problem, parameters, n_iter = run(problem, budget)
-    result = _finish(problem, parameters, budget, n_iter, n_steps)
-    warn_of_weak_spots(problem, result)
-    return result
+    fitted = _final_posterior(problem, parameters, budget, n_iter, n_steps)
+    warn_of_weak_spots(problem, fitted)
+    return fitted
 
 
 def _auto(problem, budget):
@@ -279,7 +280,7 @@ def _finish_seconds(problem, parameters, budget):
     return budget.measure_finish(measure)
 
 
-def _finish(problem, parameters, budget, n_iter, n_steps):
+def _final_posterior(problem, parameters, budget, n_iter, n_steps):
     """The optimal q(u) for the parameters, from all rows or as many as the budget allows."""
     settings, rows, trace = problem.settings, problem.rows, problem.trace
     prior = settings.final_prior(parameters)
@@ -292,18 +293,19 @@ def _finish(problem, parameters, budget, n_iter, n_steps):
     )
     posterior.warm_cache()
     trace.add(objective, lambda: parameters)
-    return FitResult(
+    is_whole = len(used) == len(rows)
+    return Fitted(
         problem.start,
         parameters,
-        posterior,
+        problem.inference.predictor(posterior, parameters.noise_variance),
         objective,
         prior.jitter,
         n_iter + 1,
         n_steps,
         rows.total_weight,
-        scalars,
         n_samples=len(rows) if problem.n_samples is None else problem.n_samples,
-        n_used=None if len(used) == len(rows) else len(used),
+        n_used=None if is_whole else len(used),
+        state=RowState.after_fit(scalars, rows.total_weight, is_whole),
     )
 
 

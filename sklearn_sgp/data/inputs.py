@@ -1,0 +1,188 @@
+"""The columns of X: their names, codes of categories, labels of blocks."""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ..kernels.categories._binding import check_seen_codes
+from .categories import CategoryCodes, InputColumns, categorical_columns
+from .checks import check_size, check_variance
+
+
+class Inputs(NamedTuple):
+    """Checked inputs of a prediction; `Rows` have the same two attributes.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, d)
+    labels : ndarray of shape (n,) or None
+        Labels of the rows' blocks.
+    """
+
+    X: np.ndarray
+    labels: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class InputFormat:
+    """What a first batch says of the columns of X.
+
+    Parameters
+    ----------
+    names : tuple of str or None
+        Names of all columns.
+    codes : CategoryCodes or None
+        Of the columns that the kernel sees.
+    block : int or None
+        The column with labels of blocks, which the kernel does not see.
+    """
+
+    names: tuple | None = None
+    codes: CategoryCodes | None = None
+    block: int | None = None
+
+    @property
+    def columns(self):
+        """Names and categories of the columns that the kernel sees."""
+        names = self.names
+        if names is not None and self.block is not None:
+            names = names[: self.block] + names[self.block + 1 :]
+        coded = () if self.codes is None else (self.codes.columns, self.codes.first_keys)
+        return InputColumns(names, *coded)
+
+    def mask(self, n_features):
+        """Return which columns of X are categories, (n_features,); None where none is."""
+        n_kernel = n_features - (self.block is not None)
+        mask = self.columns.mask(n_kernel)
+        if mask is None or self.block is None:
+            return mask
+        return np.insert(mask, self.block, False)
+
+    def split(self, X):
+        """Return X without the labels of blocks, and the labels; None if there are none."""
+        if self.block is None:
+            return X, None
+        if hasattr(X, "columns"):
+            labels = np.asarray(X[X.columns[self.block]])
+            others = [name for k, name in enumerate(X.columns) if k != self.block]
+            return X[others], as_labels(labels)
+        X = X if hasattr(X, "shape") else np.asarray(X, dtype=object)
+        return without_column(X, self.block), as_labels(np.asarray(X[:, self.block]))
+
+    def read(self, X, validate, parameters=None):
+        """Return an array of numbers, with codes in the columns of categories.
+
+        An array of numbers is validated as it is, and has codes where its rows are read: it is not
+        copied. Anything else has them before ``validate(X)`` makes it an array.
+
+        Parameters
+        ----------
+        X : array-like
+            Without labels of blocks.
+        validate : callable
+        parameters : Parameters or None
+            Of a fitted model, whose kernel must know all codes and be finite.
+        """
+        waits = self.codes is not None and self.codes.can_wait(X)
+        if self.codes is not None and not waits:
+            X = self.codes.transform(X)
+        try:
+            X = validate(X)
+        except ValueError as error:
+            if "could not convert string" not in str(error) or not _holds_strings(X):
+                raise
+            raise ValueError(
+                f"X must hold numbers but in columns of categories. Got a string: {error}. Name "
+                "such columns in categorical_features, or encode them."
+            ) from error
+        check_size("X", X)
+        X = self.codes.transform(X) if waits else X
+        if parameters is not None:
+            check_seen_codes(parameters.expression, X, self.columns)
+            check_variance(parameters.kernel, X)
+        return X
+
+    def with_codes(self, X, categorical_features, weight):
+        """Find the categories of a first batch, X without the labels of blocks.
+
+        Raises
+        ------
+        ValueError
+            If a column is not there, or has more categories than there may be.
+        """
+        if categorical_features is None:
+            return replace(self, codes=None)
+        return replace(self, codes=CategoryCodes.fit(X, categorical_features, weight))
+
+
+def without_column(X, k):
+    """Return an array without one of its columns: a view where that is the first or the last."""
+    if k == X.shape[1] - 1:
+        return X[:, :k]
+    return X[:, 1:] if k == 0 else X[:, np.delete(np.arange(X.shape[1]), k)]
+
+
+def block_position(X, block_column):
+    """Return the position of the column that holds labels of blocks.
+
+    Parameters
+    ----------
+    X : array, dataframe or list of lists
+    block_column : int or str
+
+    Raises
+    ------
+    ValueError
+        If there is no such column.
+    """
+    names = list(X.columns) if hasattr(X, "columns") else None
+    count = X.shape[1] if hasattr(X, "shape") and len(X.shape) == 2 else np.shape(X)[-1]
+    if isinstance(block_column, str):
+        if names is not None and block_column in names:
+            return names.index(block_column)
+    elif 0 <= block_column < count:
+        return int(block_column)
+    has = "no names" if names is None else f"names {names}"
+    raise ValueError(
+        "The 'block_column' parameter must be the index of a column of X, or its name. Got "
+        f"{block_column!r} for {count} columns with {has}."
+    )
+
+
+def kernel_categories(X, categorical_features, block):
+    """Return ``categorical_features`` for X without the labels of blocks.
+
+    Parameters
+    ----------
+    X : array or dataframe
+        With the labels.
+    categorical_features : "from_dtype", array-like or None
+    block : int or None
+    """
+    if block is None or categorical_features is None or isinstance(categorical_features, str):
+        return categorical_features
+    columns = categorical_columns(X, categorical_features)
+    return [k - (k > block) for k in columns if k != block]
+
+
+def as_labels(labels):
+    """Return whole numbers of a float array as integers: other labels stay as they are."""
+    if labels.dtype.kind != "f":
+        return labels
+    if not np.array_equal(labels, np.floor(labels)) or not np.isfinite(labels).all():
+        wrong = labels[~(labels == np.floor(labels)) | ~np.isfinite(labels)][0]
+        raise ValueError(
+            "The 'block_column' parameter must name a column of integers or strings. Got "
+            f"{wrong:g}: round or encode the labels."
+        )
+    return labels.astype(np.int64)
+
+
+def _holds_strings(X):
+    """Whether X cannot be made an array of numbers; else the string is a target."""
+    try:
+        np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        return True
+    return False

@@ -1,0 +1,117 @@
+"""The bound or evidence of a fitted model at other parameters of the kernel."""
+
+import numpy as np
+
+from .._linalg import NotPositiveDefiniteError
+from ..factors.passes import CHUNK
+from ..kernels._white_noise import join_gradient, split_noise
+from ..objectives.block_evidence import block_evidence
+from ..optimize.parameters import Group, ParameterSpace
+from ..partitions.conditioning import ConditionedBlocks
+from ..partitions.partition import Blocks
+from .variational.inference import inference_for
+
+_SPACE = ParameterSpace((Group("theta", None), Group("log_noise", None)))
+
+
+def evidence_at(fitted, kernel, theta, rows, settings):
+    """Compute the objective with another theta of the kernel, all else held.
+
+    Parameters
+    ----------
+    fitted : Fitted
+    kernel : Kernel
+        The learned kernel, noise included where it was given so.
+    theta : array-like of shape (n_kernel_params,)
+    rows : Rows or None
+        None for those that the model keeps.
+    settings : Settings
+
+    Returns
+    -------
+    value : float
+        For targets as scaled.
+    weight : float
+        Of the rows.
+    gradient : ndarray of shape (n_kernel_params,)
+
+    Raises
+    ------
+    ValueError
+        If theta is not what it must be, or the rows cannot be told apart from those that are kept.
+    """
+    kernel, parameters = _parameters_at(fitted, kernel, theta)
+    if hasattr(fitted.state, "blocks"):
+        evaluate, weight = _of_blocks(fitted, parameters, rows, settings)
+    else:
+        evaluate, weight = _of_rows(fitted, parameters, rows, settings)
+    value, gradient = _with_enough_jitter(settings, parameters, evaluate)
+    return value, weight, join_gradient(kernel, gradient["theta"], gradient["log_noise"])
+
+
+def _parameters_at(fitted, kernel, theta):
+    """Return the kernel with other parameters, noise included, and the `Parameters` they are."""
+    theta = np.asarray(theta, dtype=np.float64)
+    if theta.shape != (kernel.n_dims,) or not np.isfinite(theta).all():
+        raise ValueError(
+            f"theta must be finite and have shape ({kernel.n_dims},), as kernel_.theta. Got "
+            f"{theta!r}."
+        )
+    kernel = kernel.clone_with_theta(theta)
+    process, whites = split_noise(kernel)
+    parameters = fitted.parameters.with_values(theta=process.theta)
+    if whites:
+        noise = sum(white.noise_level for white in whites)  # all outputs share it
+        parameters = parameters.with_values(log_noise=float(np.log(noise)))
+    return kernel, parameters
+
+
+def _of_rows(fitted, parameters, rows, settings):
+    """Return ``evaluate(delta)`` for independent rows, and their weight."""
+    inference = inference_for(fitted.likelihood, fitted.targets.n_outputs)
+
+    def evaluate(delta):
+        arguments = _SPACE, parameters, rows, delta, False, settings.n_jobs, np.inf
+        return inference.objective(*arguments)[1](parameters)
+
+    return evaluate, rows.total_weight
+
+
+def _of_blocks(fitted, parameters, rows, settings):
+    """Return ``evaluate(delta)`` for blocks of rows, and their weight."""
+    blocks, model = _pieces(fitted, rows), fitted.state.specification.model
+
+    def evaluate(delta):
+        return block_evidence(
+            parameters, blocks, delta, model, with_inputs=False, n_jobs=settings.n_jobs
+        )
+
+    return evaluate, sum(block.total_weight for block in blocks)
+
+
+def _pieces(fitted, rows):
+    """Return rows in blocks as the fit has them, a list of `Rows`."""
+    state = fitted.state
+    if rows is None:
+        kept = state.blocks
+    elif not state.specification.model.dense:
+        return list(rows.chunks(CHUNK))
+    elif isinstance(state.blocks, ConditionedBlocks):
+        raise ValueError(
+            "X and y must not be given for 'lma' and 'vif': their evidence depends on which "
+            "rows come earlier, and they keep their training rows. Leave X and y out."
+        )
+    else:
+        own = rows.labels if rows.labels is not None else state.partition.assign(rows.X)
+        kept = Blocks(rows, np.unique(own, return_inverse=True)[1])
+    return [kept(k) for k in range(len(kept))]
+
+
+def _with_enough_jitter(settings, parameters, evaluate):
+    """Return ``evaluate(delta)`` with the jitter of a final posterior, or more where it fails."""
+    prior = settings.final_prior(parameters)
+    while True:
+        try:
+            return evaluate(prior.delta)
+        except NotPositiveDefiniteError:
+            prior = settings.prior_again(prior)

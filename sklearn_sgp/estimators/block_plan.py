@@ -1,0 +1,85 @@
+"""What the estimators in blocks ask of their engine."""
+
+from ..engines.blocks.models import specification
+from ..engines.blocks.schedules import Average, RobbinsMonro
+from ..engines.blocks.state import BlockPlan
+from ..partitions.conditioning import ChainChoice, NeighboursChoice
+from ..partitions.partition import PartitionChoice
+from .fit import Fit
+from .validation import rows_of_weight
+
+# Rows of a group of "vif": half as many as its neighbours, so that factorisations serve many rows.
+_LEAST_GROUP = 30
+
+
+def chosen_model(model):
+    """Return the name of the model; "auto" is VIF, or PIC of given blocks."""
+    if model.model != "auto":
+        return model.model
+    return "vif" if model.block_column is None else "pic"
+
+
+def uses_near_rows(model):
+    """Whether predictions use training rows beside the inducing inputs."""
+    named = chosen_model(model)
+    return specification(named, model.alpha_divergence).uses_near_rows
+
+
+def _check_blocks(model):
+    """Refuse parameters that do not go with given blocks, or without inducing inputs."""
+    named = chosen_model(model)
+    if not model.n_inducing and named not in ("lma", "vif"):
+        raise ValueError(
+            "n_inducing must be positive unless the model is 'lma' or 'vif', which need no "
+            f"inducing inputs. Got 0 for {named!r}."
+        )
+    if model.block_column is not None and model.model == "vif":
+        raise ValueError(
+            "block_column must not be given with model='vif', which finds near rows itself. Leave "
+            "it out, or take 'lma' or 'pic'."
+        )
+
+
+def merges_rows(model):
+    """Whether repeated rows are merged: rows of given blocks and in their own order are not."""
+    return model.block_column is None and model.partition != "contiguous"
+
+
+def rows_in_blocks(model, inputs, y, weight):
+    """Return the `Fit` of checked rows; those of given blocks lose rows of weight zero."""
+    _check_blocks(model)
+    if not merges_rows(model):
+        inputs, y, weight = rows_of_weight(inputs, y, weight)
+    return Fit.of(inputs, y, weight)
+
+
+def block_plan(model, n_rows):
+    """Return the `BlockPlan` of an estimator's parameters, for so many rows."""
+    named = chosen_model(model)
+    schedule = None
+    if model.solver == "anytime":
+        schedule = Average()
+        if model.schedule == "robbins-monro":
+            schedule = RobbinsMonro(model.step_size, model.step_decay, model.step_power)
+    size = model.block_size if model.n_blocks is None else -(-n_rows // model.n_blocks)
+    return BlockPlan(
+        specification=specification(named, model.alpha_divergence),
+        schedule=schedule,
+        blocks_per_step=model.blocks_per_step,
+        partition=PartitionChoice(model.partition, size),
+        block_size=model.block_size,
+        copies=model.copy_X,
+        continues=model.warm_start,
+        conditioning=_conditioning(model, named),
+        inducing=model.inducing if isinstance(model.inducing, str) else None,
+    )
+
+
+def _conditioning(model, named):
+    """Return what rows are conditioned on, or None."""
+    if named == "lma":
+        return ChainChoice(model.markov_order)
+    if named == "vif":
+        size = max(_LEAST_GROUP, model.n_neighbors // 2)
+        return NeighboursChoice(int(model.n_neighbors), size, model.n_jobs)
+    return None

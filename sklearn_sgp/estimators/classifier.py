@@ -1,0 +1,261 @@
+"""The base of classifiers: labels, weights of classes, probabilities, later batches."""
+
+from numbers import Real
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+
+from .._compat import _fit_context
+from ..data.checks import check_labels_present, not_sortable, sorted_labels
+from ..data.rows import drop_zero_weight
+from ..data.targets import ClassLabels
+from ..predict.classes import Classes
+from .base import BaseSGP
+from .steps import rows_with
+from .validation import checked_rows
+
+
+class SGPClassifier(ClassifierMixin, BaseSGP):
+    """The base of classifiers.
+
+    A subclass has ``_learn_rows``, ``_add_rows`` and what they need; see `BaseSGP`.
+    """
+
+    # ---- Learning
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Learn from all rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs. A float32 array or memory map is never copied as a whole.
+
+        y : array-like of shape (n_samples,)
+            Labels, such as strings or integers, that can be sorted.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight 2 counts a row twice, weight 0 leaves it out.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If inputs or parameters are not valid. The estimator is then as before.
+
+        RuntimeError
+            If the workers that hold a dask collection are gone. The estimator is then as before.
+        """
+        self._learn_rows(X, y, sample_weight)
+        if self._fitted.interrupted:
+            raise KeyboardInterrupt
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Learn from one more batch of rows.
+
+        The first batch decides all starting values, so it should be large and mixed and should hold
+        all classes; kernel and inducing inputs stay where they start if it holds one. What later
+        batches change, and which parameters have to stay as in the first, is in the notes on the
+        class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+
+        y : array-like of shape (n_samples,)
+            Labels.
+
+        classes : array-like of shape (n_classes,), default=None
+            All labels that will ever come. The first call needs them if its batch does not hold all
+            of them.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight 2 counts a row twice, weight 0 leaves it out.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If a label is not among the classes, if other inputs or parameters are not valid, or if
+            a parameter has changed that needs a new ``fit``. The estimator is then as before, and
+            the next batch can come.
+        """
+        if isinstance(getattr(self, "class_weight", None), str):
+            raise ValueError(
+                "class_weight='balanced' is not supported for partial_fit, which does not know how "
+                "many rows of each class will come: give a dict."
+            )
+        known = None if classes is None else sorted_labels("classes", classes)
+        if self._fitted is None:
+            self._learn_rows(X, y, sample_weight, classes=known, is_batch=True)
+        else:
+            self._fitted.targets.check_same(known)
+            self._add_rows(X, y, sample_weight)
+        if self._fitted.interrupted:
+            raise KeyboardInterrupt
+        return self
+
+    def _checked(self, X, y, sample_weight, *, reset, classes=None):
+        """Return validated inputs, labels and weights of all rows.
+
+        Weights are multiplied by those of the classes. Classes of None are those of the labels.
+        """
+        given, class_weight = y, getattr(self, "class_weight", None)
+        try:
+            inputs, y, weight = checked_rows(
+                self, X, y, sample_weight, reset=reset, multi_output=False
+            )
+            check_labels(y)
+        except ValueError:
+            if given is not None:
+                check_labels_present("y", given)  # says more where that is the reason
+            raise
+        if y.dtype.kind == "U" and not hasattr(given, "dtype"):
+            check_labels_present("y", given)  # a NaN among strings is "nan" now
+        if class_weight is not None:
+            weight = np.ones(len(y)) if weight is None else weight.copy()
+            counts = weight > 0.0  # other rows may have any label
+            known = np.unique(y[counts]) if classes is None else classes
+            weight[counts] *= self._weight_of_classes(y[counts], known, weight[counts])
+        if reset and weight is not None and not weight.any():
+            raise ValueError(
+                "class_weight must leave rows of weight above zero. Got "
+                f"{class_weight!r}, which with sample_weight leaves none."
+            )
+        return inputs, y, weight
+
+    def _weight_of_classes(self, y, classes, weight):
+        """Return the weight of each row's class, or raise a ValueError."""
+        place = ClassLabels(classes, None).positions(y)
+        if isinstance(self.class_weight, dict):
+            weights = list(self.class_weight.values())
+            if not all(isinstance(w, Real) and 0.0 <= w < np.inf for w in weights):
+                raise ValueError(
+                    "The weights of the 'class_weight' parameter must be finite and not negative. "
+                    f"Got {self.class_weight!r}."
+                )
+            return compute_class_weight(self.class_weight, classes=classes, y=classes)[place]
+        total = np.bincount(place, weight, len(classes))  # not the rows of scikit-learn 1.6
+        return (weight.sum() / (len(classes) * total[place])) if len(place) else np.empty(0)
+
+    def _later_rows(self, inputs, y, weight):
+        """Make the `Rows` of a later batch."""
+        targets, (X, labels) = self._fitted.targets, inputs
+        X, y, weight, labels = drop_zero_weight(X, y, weight, labels)
+        return rows_with(X, targets.encode(y), weight, targets, labels)
+
+    # ---- Predictions
+
+    def predict(self, X):
+        """Predict the most probable class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Labels, from ``classes_``.
+        """
+        return self._ask("labels", X)
+
+    def predict_proba(self, X):
+        """Predict probabilities of the classes, averaged over the latent functions' uncertainty.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        probability : ndarray of shape (n_samples, n_classes)
+            Each row sums to 1. The columns are in the order of ``classes_``.
+        """
+        return self._ask("probabilities", X)
+
+    def decision_function(self, X):
+        """Compute a score of the second of two classes, or of each of more classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For probit, the latent mean, prior mean included, divided by ``sqrt(1 + latent
+            variance)``. For any other likelihood of two classes, the log-odds of `predict_proba`.
+            For more classes, log probabilities.
+        """
+        return self._ask("decision", X)
+
+    def predict_std(self, X):
+        """Predict standard deviations of the latent functions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        std : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Probit and logit have one function; softmax, and regressions of labels, have one for
+            each class.
+        """
+        return self._ask("std", X)
+
+    def log_density(self, X, y):
+        """Compute the log probability of given labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+
+        y : array-like of shape (n_samples,)
+            Labels among ``classes_``.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,)
+            Log probability of each label, in nats.
+
+        Raises
+        ------
+        ValueError
+            If a label is not among ``classes_``.
+        """
+        return self._ask("log_density", X, y)
+
+    def _model(self):
+        """Return the distribution of labels."""
+        fitted = self._fitted
+        return Classes(fitted.predictor, self.likelihood_, fitted.targets, self.n_jobs)
+
+
+def check_labels(y):
+    """Refuse what is no label, and labels that cannot be sorted, such as numbers among words."""
+    try:
+        with np.errstate(invalid="ignore"):  # it casts labels of any size to integers
+            check_classification_targets(y)
+    except TypeError as error:
+        raise ValueError(not_sortable("y", y)) from error

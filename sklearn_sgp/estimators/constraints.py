@@ -1,0 +1,96 @@
+"""What parameters of the estimators may be."""
+
+from numbers import Integral, Real
+
+from sklearn.gaussian_process.kernels import Kernel
+
+from .._compat import HasMethods, Interval, StrOptions
+from ..engines.blocks.models import NAMES
+from ..likelihoods._names import CLASSIFICATION, NORMAL, REGRESSION
+
+# What `partial_fit` takes from the first batch; "inducing" only where it is an array.
+FIXED_AFTER_FIT = (
+    "kernel",
+    "likelihood",
+    "inducing",
+    "optimize_inducing",
+    "noise_variance",
+    "noise_variance_bounds",
+    "normalize_y",
+    "categorical_features",
+    "block_column",
+    "n_latent",
+)
+
+SHARED_CONSTRAINTS = {
+    "kernel": [None, Kernel],
+    "n_inducing": [Interval(Integral, 1, None, closed="left")],
+    "inducing": [StrOptions({"kmeans", "greedy", "random"}), "array-like"],
+    "optimize_inducing": ["boolean"],
+    "optimizer": [None, StrOptions({"auto", "lbfgs", "adam"})],
+    "init_size": [Interval(Integral, 1, None, closed="left")],
+    "batch_size": [Interval(Integral, 1, None, closed="left")],
+    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    "max_steps": [None, Interval(Integral, 1, None, closed="left")],
+    "max_time": [None, Interval(Real, 0, None, closed="neither")],
+    "tol": [Interval(Real, 0, None, closed="left")],
+    "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+    "learning_rate": [Interval(Real, 0, None, closed="neither")],
+    "natural_step": [Interval(Real, 0, 1, closed="right")],
+    "categorical_features": [None, StrOptions({"from_dtype"}), "array-like"],
+    "jitter": [Interval(Real, 0, 1e-3, closed="both")],
+    "warm_start": ["boolean"],
+    "n_jobs": [None, Integral],
+    "random_state": ["random_state"],
+    "verbose": ["verbose"],
+}
+NOISE_CONSTRAINTS = {
+    "noise_variance": [None, Interval(Real, 0, None, closed="neither"), "array-like"],
+    "noise_variance_bounds": [StrOptions({"fixed"}), "array-like"],
+}
+REGRESSOR_CONSTRAINTS = (
+    SHARED_CONSTRAINTS
+    | NOISE_CONSTRAINTS
+    | {
+        "likelihood": [StrOptions(set(REGRESSION)), HasMethods(["moments"])],
+        "normalize_y": ["boolean", StrOptions({"yeo-johnson", "warped"}), tuple],
+    }
+)
+_CLASS_LIKELIHOODS = [
+    StrOptions({"auto", *CLASSIFICATION}),
+    HasMethods(["expected_log_density", "probabilities"]),
+]
+CLASSIFIER_CONSTRAINTS = SHARED_CONSTRAINTS | {"likelihood": _CLASS_LIKELIHOODS}
+ROWS_CONSTRAINTS = {
+    "total_samples": [None, Interval(Integral, 1, None, closed="left")],
+    "n_restarts_optimizer": [Interval(Integral, 0, None, closed="left")],
+}
+STREAM_CONSTRAINTS = {
+    "forget_factor": [Interval(Real, 0, 1, closed="right")],
+    "trust_region": [Interval(Real, 0, None, closed="neither")],
+    "min_inducing": [None, Interval(Integral, 1, None, closed="left")],
+}
+N_LATENT = [None, Interval(Integral, 1, None, closed="left")]
+CLASS_WEIGHT = [None, StrOptions({"balanced"}), dict]
+BLOCK_CONSTRAINTS = {
+    name: value for name, value in REGRESSOR_CONSTRAINTS.items() if name != "batch_size"
+} | {
+    "n_restarts_optimizer": [Interval(Integral, 0, None, closed="left")],
+    "likelihood": [StrOptions(set(NORMAL)), HasMethods(["moments"])],
+    "model": [StrOptions({"auto", *NAMES}), list, tuple],
+    "n_inducing": [Interval(Integral, 0, None, closed="left")],
+    "alpha_divergence": [Interval(Real, 0, 1, closed="both")],
+    "solver": [StrOptions({"exact", "anytime"})],
+    "block_column": [None, str, Interval(Integral, 0, None, closed="left")],
+    "n_blocks": [None, Interval(Integral, 1, None, closed="left")],
+    "block_size": [Interval(Integral, 1, None, closed="left")],
+    "partition": [StrOptions({"kmeans", "contiguous", "random"}), HasMethods(["fit", "predict"])],
+    "blocks_per_step": [Interval(Integral, 1, None, closed="left")],
+    "schedule": [StrOptions({"average", "robbins-monro"})],
+    "step_size": [Interval(Real, 0, 1, closed="right")],
+    "step_decay": [Interval(Real, 0, None, closed="left")],
+    "step_power": [Interval(Real, 0.5, 1, closed="right")],
+    "markov_order": [Interval(Integral, 0, None, closed="left")],
+    "n_neighbors": [Interval(Integral, 0, None, closed="left")],
+    "copy_X": ["boolean"],
+}

@@ -1,0 +1,56 @@
+"""A fit between two of its steps."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..data.targets import count_samples
+from ..engines.base import Fitted, Problem
+from ..optimize.progress import Trace
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fit between two steps: the rows of a first batch, and what has become of them.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        A collection's rows are `Rows` already, and ``y`` and ``weight`` None.
+    y : ndarray
+        As it came; encoded as columns (n, t) and warped, but not scaled, when the steps have
+        done that.
+    weight : ndarray of shape (n,) or None
+    labels : ndarray of shape (n,) or None
+        Of blocks.
+    ndim : int
+        Of y as it came.
+    n_samples : int
+        Rows of positive weight, before repeated ones were merged.
+    targets : Targets, ClassLabels or ClassTargets
+        Encodes the targets of later batches.
+    likelihood : Likelihood
+    trace : Trace
+    engine : Engine
+    problem : Problem
+    fitted : Fitted
+    """
+
+    X: object
+    y: np.ndarray | None
+    weight: np.ndarray | None
+    labels: np.ndarray | None
+    ndim: int
+    n_samples: int
+    targets: object = None
+    likelihood: object = None
+    trace: Trace | None = None
+    engine: object = None
+    problem: Problem | None = None
+    fitted: Fitted | None = None
+
+    @classmethod
+    def of(cls, inputs, y, weight):
+        """Begin with checked rows; ``inputs`` are `data.inputs.Inputs`."""
+        X, labels = inputs
+        return cls(X, y, weight, labels, y.ndim, count_samples(X, weight))

@@ -1,0 +1,61 @@
+"""Predictions and draws before `fit`, from the prior, as `GaussianProcessRegressor` has them."""
+
+import copy
+from dataclasses import replace
+
+import numpy as np
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+
+from ..data.rows import make_rows
+from ..data.targets import Targets
+from ..engines.start import start
+from ..gp.posterior import Posterior
+from ..kernels._defaults import with_categories
+from ..kernels.categories._binding import bound_to
+from ..predict.inducing import InducingPoints
+from ..predict.observations import Observations
+from .validation import checked_inputs
+
+
+def prior_model(model, X):
+    """Return the distribution of observations under the prior, and checked inputs.
+
+    q(u) is p(u), at one inducing input.
+
+    Parameters
+    ----------
+    model : SVGPRegressor
+        With Gaussian noise, not fitted.
+    X : array-like
+        Where it is to predict.
+    """
+    model = copy.copy(model)
+    inputs = checked_inputs(model, X, reset=True)
+    kernel = _kernel(model, inputs.X)
+    with np.errstate(over="ignore", invalid="ignore"):  # `start` refuses what is not finite
+        variance = kernel.diag(inputs.X)
+    Z = inputs.X[[np.argmax(variance)]]  # the variance there is not zero, if it is not anywhere
+    normalize_y = model.normalize_y if isinstance(model.normalize_y, tuple) else False
+    # as many outputs as parameters have entries
+    given = (model.noise_variance, *(normalize_y if isinstance(normalize_y, tuple) else ()))
+    n_outputs = max(np.size(value) for value in given)
+    y = np.zeros((1, n_outputs))
+    targets = Targets.fit(y, None, normalize_y, ndim=1 if n_outputs == 1 else 2)
+    likelihood = model._given_likelihood()
+    choices = replace(model._choices(), kernel=kernel, inducing=Z, learns=False)
+    started = start(make_rows(Z, y, None, targets), choices, likelihood, np.random.RandomState(0))
+    noise_variance = started.parameters.noise_variance
+    prior = model._settings().prior(started.parameters)
+    q = Posterior.at_prior(prior, n_outputs, np.size(noise_variance))
+    predictor = InducingPoints(q, noise_variance)
+    parts = likelihood, noise_variance, None, targets, model.n_jobs
+    return Observations.of(predictor, *parts), inputs
+
+
+def _kernel(model, X):
+    """Return the kernel, bound to the columns of X."""
+    form, kernel = model._format, model.kernel
+    if kernel is None:  # the length scales of the default kernel come from the data of a fit
+        plain, categorical = ConstantKernel(1.0) * RBF(1.0), form.columns.categorical
+        kernel = with_categories(lambda _: [plain], np.ones(X.shape[1]), categorical)[0]
+    return bound_to(kernel, X, form.columns.names)

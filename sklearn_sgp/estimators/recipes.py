@@ -1,0 +1,120 @@
+"""What each fit does, step by step.
+
+A recipe is read from top to bottom. The steps of ``prepare`` begin with the rows of a first batch,
+as they were checked, encode their targets, and pose the problem: rows, kernel, noise and inducing
+inputs. Those of ``learn`` solve it. A step that learns again, such as noise in turn with the
+function, is given the learning that it repeats.
+"""
+
+from typing import NamedTuple
+
+from ..engines.variational.engine import Variational
+from ..likelihoods._names import has_row_precision, has_sites
+from .block_plan import uses_near_rows
+from .steps import (
+    AlternateNoise,
+    BeginStream,
+    Calibrate,
+    EncodeAsRegressions,
+    EncodeLabels,
+    HoldKernelOfOneClass,
+    InitialiseLikelihood,
+    Learn,
+    LearnBeforeSites,
+    MergeRepeatedRows,
+    MoveMeans,
+    PlanBlocks,
+    PoseProblem,
+    ScaleConstants,
+    ScaleObserved,
+    ScaleTargets,
+    UseEngine,
+)
+
+
+class Recipe(NamedTuple):
+    """The steps of a fit; each is called with a `Fit` and returns one.
+
+    Attributes
+    ----------
+    prepare, learn : list of callable
+    """
+
+    prepare: list
+    learn: list
+
+
+def variational(model):
+    """Return the engine of `SVGPRegressor` and `SVGPClassifier`."""
+    return Variational(model.inducing, model.n_inducing, model.total_samples)
+
+
+def svgp_regressor(model, previous):
+    """List what `SVGPRegressor.fit` does."""
+    likelihood = model._given_likelihood()
+    engine = UseEngine(variational(model))
+    pose = PoseProblem(model, previous=previous)
+    if model.n_latent is not None:
+        return Recipe([engine, ScaleObserved(model, likelihood), pose], [Learn(), MoveMeans()])
+    encode = [MergeRepeatedRows(), InitialiseLikelihood(likelihood), ScaleTargets(model)]
+    if not has_sites(likelihood):  # noise of each row, or a choice among noises
+        pose = PoseProblem(model, noise_apart=True, previous=previous)
+        return Recipe([engine, *encode, pose], [AlternateNoise()])
+    by_precisions = has_row_precision(likelihood)
+    return Recipe([engine, *encode, pose], [LearnBeforeSites() if by_precisions else Learn()])
+
+
+def anytime_regressor(model, previous, merges):
+    """List what `AnytimeSGPRegressor.fit` does; rows of given blocks are not merged."""
+    likelihood = model._given_likelihood()
+    encode = [InitialiseLikelihood(likelihood), ScaleTargets(model)]
+    if merges:
+        encode = [MergeRepeatedRows(), *encode]
+    noise_apart = has_row_precision(likelihood)  # Gaussian given the precision of each row
+    pose = PoseProblem(model, noise_apart, previous)
+    learn = AlternateNoise() if noise_apart else Learn()
+    return Recipe([*encode, PlanBlocks(model, previous), pose], [learn])
+
+
+def streaming_regressor(model, engine, initial):
+    """List what the first batch of a `StreamingSGPRegressor` does."""
+    likelihood = model._given_likelihood()
+    if model.n_latent is not None:
+        scale, noise_apart = [ScaleObserved(model, likelihood)], False
+    else:
+        scale = [MergeRepeatedRows(), InitialiseLikelihood(likelihood), ScaleTargets(model)]
+        noise_apart = not has_sites(likelihood)
+    pose = PoseProblem(model, noise_apart, initial.previous, engine.first_inducing)
+    learn = AlternateNoise() if noise_apart else Learn()
+    begin = BeginStream(engine, initial)
+    return Recipe([*scale, ScaleConstants(model), pose, begin], [learn])
+
+
+def svgp_classifier(model, previous, classes):
+    """List what `SVGPClassifier.fit` does, for classes that are known or those of the rows."""
+    engine = UseEngine(variational(model))
+    pose = PoseProblem(model, previous=previous)
+    return Recipe([engine, EncodeLabels(model, classes), pose], [HoldKernelOfOneClass(), Learn()])
+
+
+def anytime_classifier(model, previous, classes, merges):
+    """List what `AnytimeSGPClassifier.fit` does."""
+    encode = EncodeAsRegressions(model, classes, merges)
+    steps = [HoldKernelOfOneClass(), Learn()]
+    if uses_near_rows(model):
+        steps.append(Calibrate(keeps_inducing=not isinstance(model.inducing, str)))
+    pose = PoseProblem(model, previous=previous)
+    return Recipe([encode, PlanBlocks(model, previous), pose], steps)
+
+
+def streaming_classifier(model, engine, initial):
+    """List what the first batch of a `StreamingSGPClassifier` does."""
+    pose = PoseProblem(model, False, initial.previous, engine.first_inducing)
+    encode, begin = EncodeLabels(model, model.classes_), BeginStream(engine, initial)
+    return Recipe([encode, pose, begin], [Learn()])
+
+
+def of_collection(recipe):
+    """List what is left to do where the targets of a collection are encoded already."""
+    left = (UseEngine, PlanBlocks, PoseProblem)
+    return recipe._replace(prepare=[step for step in recipe.prepare if isinstance(step, left)])

@@ -1,0 +1,393 @@
+"""The steps that fits are made of; `recipes` lists them.
+
+A step is called with a `Fit` and returns one. What it needs besides it is given when the recipe is
+written: an engine, learning that it repeats, or the estimator, whose parameters it reads.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from ..data.checks import check_scaled
+from ..data.class_targets import ClassTargets
+from ..data.heavy_tails import brought_in
+from ..data.rows import drop_zero_weight, make_rows, merge_repeated
+from ..data.targets import ClassLabels, Targets, observed_columns, target_columns
+from ..engines.base import Fitted, Problem
+from ..engines.blocks.engine import Blocks
+from ..engines.start import start
+from ..engines.streams.stream import InitialRows, Stream
+from ..likelihoods._names import (
+    check_classes,
+    classification_likelihood,
+    labels_as_targets,
+    regression_likelihood,
+    warps_targets,
+)
+from ..noise.before_sites import learn_before_sites
+from ..noise.heteroscedastic import learn_with_row_noise
+from ..optimize.parameters import ParameterSpace
+from ..optimize.progress import Clock, Trace
+from ..selection.classes import ALPHAS, best_alpha, calibrated
+from ..selection.warps import learned_warps, power_warps
+from .block_plan import block_plan, uses_near_rows
+
+# Share of a time budget in which a warp of the targets is learned, or `alpha_epsilon` is chosen.
+_CHOICE_SHARE = 0.2
+# Targets further from the median, in median absolute deviations, count as so far where the centre
+# and scale of targets with outliers are found.
+FURTHEST = 100.0
+# `alpha_epsilon` where near rows cannot tell a better one, as predictions do not use them, and the
+# rows of the groups that the kernel is learned from for each value of it.
+_USUAL_ALPHA, _ALPHA_ROWS = 0.01, 1024
+
+
+# ---- Targets of regressors
+
+
+@dataclass(frozen=True)
+class MergeRepeatedRows:
+    """Replaces rows that are equal in all columns and targets by one of their weight."""
+
+    def __call__(self, fit):
+        X, y, weight = merge_repeated(fit.X, target_columns(fit.y), fit.weight)
+        return replace(fit, X=X, y=y, weight=weight)
+
+
+@dataclass(frozen=True)
+class InitialiseLikelihood:
+    """Checks the targets, and takes what the likelihood leaves open from them."""
+
+    likelihood: object
+
+    def __call__(self, fit):
+        y = target_columns(fit.y)
+        self.likelihood.check_targets(y)
+        return replace(fit, y=y, likelihood=self.likelihood.initialized(y, fit.weight))
+
+
+@dataclass(frozen=True)
+class ScaleTargets:
+    """Centres and scales the targets; before that it warps them, if ``normalize_y`` says so."""
+
+    model: object
+
+    def __call__(self, fit):
+        likelihood, y, weight = fit.likelihood, fit.y, fit.weight
+        normalize_y = self.model.normalize_y if likelihood.scales_targets else False
+        if normalize_y is True and warps_targets(likelihood):
+            normalize_y = "warped"
+        # one target of any size must not be the unit of all others, where noise has a word for it
+        near = brought_in(y, FURTHEST) if likelihood.allows_outliers else y
+        if isinstance(normalize_y, str):
+            warps = self._warps(fit, near, normalize_y)
+            targets = Targets.fit_warped(y, near, weight, warps, fit.ndim)
+        else:
+            targets = Targets.fit(near, weight, normalize_y, fit.ndim)
+        if likelihood.scales_targets:
+            check_scaled(targets, y)
+        return replace(fit, y=targets.warped(y), targets=targets)
+
+    def _warps(self, fit, y, kind):
+        """Return a monotone function for each output, of a kind that ``normalize_y`` names."""
+        if kind == "yeo-johnson":
+            return power_warps(y, fit.weight)
+        model = self.model
+        noise, rng = regression_likelihood("gaussian"), check_random_state(model.random_state)
+        seconds = np.inf if model.max_time is None else _CHOICE_SHARE * model.max_time
+        choices, settings = model._choices(), model._settings()
+        return learned_warps(fit.X, y, fit.weight, choices, noise, settings, rng, seconds)
+
+
+@dataclass(frozen=True)
+class ScaleObserved:
+    """Centres and scales targets of which some are NaN, for outputs that mix latent functions."""
+
+    model: object
+    likelihood: object
+
+    def __call__(self, fit):
+        model = self.model
+        X, columns, weight = drop_zero_weight(fit.X, observed_columns(fit.y), fit.weight)
+        never = np.flatnonzero(np.isnan(columns).all(axis=0))
+        if len(never):  # of the first batch of a stream
+            raise ValueError(
+                "Each output must be observed in the first batch, which decides the scale of the "
+                f"targets. Got only NaN in column {never.tolist()} of y in its {len(X)} rows: make "
+                "it larger (init_size of fit), or begin with rows that have this output."
+            )
+        targets = Targets.fit_observed(columns, weight, model.normalize_y, fit.ndim)
+        if model._learns_means() and model.warm_start and np.isnan(columns).any():
+            targets = _with_learned_means(targets, model._fitted)
+        check_scaled(targets, columns)
+        likelihood = self.likelihood
+        return replace(fit, X=X, y=columns, weight=weight, targets=targets, likelihood=likelihood)
+
+
+def _with_learned_means(targets, fitted):
+    """Return the targets with the means of an earlier fit, where it has these outputs."""
+    before = None if fitted is None else fitted.targets
+    if before is None or before.observed is None or before.mean.shape != targets.mean.shape:
+        return targets
+    return replace(targets, mean=before.mean)
+
+
+@dataclass(frozen=True)
+class ScaleConstants:
+    """Gives targets that have not varied yet, in a stream's first batch, their size as scale."""
+
+    model: object
+
+    def __call__(self, fit):
+        given = isinstance(self.model.normalize_y, tuple) or not self.model.normalize_y
+        if given or not fit.likelihood.scales_targets:
+            return fit
+        return replace(fit, targets=fit.targets.with_scale_of_constants(fit.y))
+
+
+# ---- Labels of classifiers
+
+
+def _placed(labels, fit, merges):
+    """Return X, the positions of the classes, weights, and the total weight of each class, (C,).
+
+    Repeated rows are merged if so wished. Labels of rows of weight zero may be anything.
+    """
+    X, y, weight = fit.X, fit.y, fit.weight
+    known = y if weight is None else np.where(weight > 0.0, y, labels.classes[0])
+    place = labels.positions(known)
+    if merges:
+        X, place, weight = merge_repeated(X, place, weight)
+    of_class = np.bincount(place, weights=weight, minlength=labels.n_outputs)
+    return X, place, weight, of_class.astype(np.float64)
+
+
+def _known_or_present(classes, fit):
+    """Return the classes, or those of the rows of positive weight where none are known."""
+    if classes is not None:
+        return classes
+    return np.unique(fit.y if fit.weight is None else fit.y[fit.weight > 0.0])
+
+
+@dataclass(frozen=True)
+class EncodeLabels:
+    """Encodes labels as the likelihood has them, and merges repeated rows."""
+
+    model: object
+    classes: np.ndarray | None
+
+    def __call__(self, fit):
+        classes = _known_or_present(self.classes, fit)
+        likelihood = classification_likelihood(self.model.likelihood, classes)
+        labels = ClassLabels(classes, likelihood)
+        X, place, weight, of_class = _placed(labels, fit, merges=True)
+        y = likelihood.codes(place)
+        likelihood = likelihood.for_classes(of_class).initialized(y, weight)
+        return replace(fit, X=X, y=y, weight=weight, targets=labels, likelihood=likelihood)
+
+
+@dataclass(frozen=True)
+class EncodeAsRegressions:
+    """Encodes labels as targets with known noise, by the best ``alpha_epsilon``."""
+
+    model: object
+    classes: np.ndarray | None
+    merges: bool
+
+    def __call__(self, fit):
+        labels = ClassLabels(check_classes(_known_or_present(self.classes, fit)), None)
+        X, place, weight, of_class = _placed(labels, fit, self.merges)
+
+        def encoded(alpha):
+            targets = ClassTargets.fit(labels, labels_as_targets(alpha), of_class)
+            y, likelihood = targets.targets(place), targets.likelihood
+            return replace(fit, X=X, y=y, weight=weight, targets=targets, likelihood=likelihood)
+
+        alpha = self.model.alpha_epsilon
+        if isinstance(alpha, str):
+            can_tell = uses_near_rows(self.model) and np.count_nonzero(of_class) > 1
+            alpha = self._best_alpha(encoded) if can_tell else _USUAL_ALPHA
+        return encoded(float(alpha))
+
+    def _best_alpha(self, encoded):
+        model = self.model
+        choices = replace(
+            model._choices(),
+            n_inducing=1,
+            inducing="random",
+            optimize_inducing=False,
+            tries="isotropic",
+        )
+        seed = check_random_state(model.random_state).randint(2**31)  # the same groups for all
+        seconds = None if model.max_time is None else _CHOICE_SHARE * model.max_time
+
+        def problem_at(alpha):
+            fit, rng = replace(encoded(alpha), labels=None), check_random_state(seed)
+            rows = rows_of(fit)
+            started = start(rows, choices, fit.likelihood, rng)
+            settings = replace(model._settings(), init_size=_ALPHA_ROWS)
+            trace = Trace(Clock(seconds))
+            return Problem(rows, started, None, settings, trace, rng, is_interim=True)
+
+        return best_alpha(problem_at, ALPHAS, np.inf if seconds is None else seconds)
+
+
+# ---- The problem
+
+
+def rows_of(fit):
+    """Return the `Rows` of a fit; a collection has them made."""
+    if fit.y is None:
+        return fit.X
+    return rows_with(fit.X, fit.y, fit.weight, fit.targets, fit.labels)
+
+
+def rows_with(X, y, weight, targets, labels=None):
+    """Return `Rows` with encoded targets, and the noise that labels have as targets."""
+    rows = make_rows(X, y, weight, targets, labels)
+    if not isinstance(targets, ClassTargets):
+        return rows
+    return replace(rows.with_precision(targets.precision(rows.y)), of_classes=True)
+
+
+@dataclass(frozen=True)
+class PoseProblem:
+    """Poses the problem: rows, kernel, noise, inducing inputs, and how q(u) is found.
+
+    Parameters
+    ----------
+    model : BaseSGP
+    noise_apart : bool
+        Whether the function is learned with Gaussian noise, that of each row besides.
+    previous : Fitted or None
+        Whose parameters are taken, where they still fit.
+    choose : callable or None
+        See `engines.start.start`.
+    """
+
+    model: object
+    noise_apart: bool = False
+    previous: Fitted | None = None
+    choose: object = None
+
+    def __call__(self, fit):
+        model = self.model
+        rng, rows = check_random_state(model.random_state), rows_of(fit)
+        likelihood = regression_likelihood("gaussian") if self.noise_apart else fit.likelihood
+        choices = model._choices()
+        started = start(rows, choices, likelihood, rng, self.previous, self.choose)
+        inference = model._inference(likelihood, fit.targets.n_outputs)
+        settings = model._settings()
+        problem = Problem(rows, started, inference, settings, fit.trace, rng, fit.n_samples)
+        return replace(fit, problem=problem)
+
+
+@dataclass(frozen=True)
+class UseEngine:
+    """Chooses the engine that solves the problem."""
+
+    engine: object
+
+    def __call__(self, fit):
+        return replace(fit, engine=self.engine)
+
+
+@dataclass(frozen=True)
+class BeginStream:
+    """Chooses the engine of a stream, which keeps its first rows while they are few."""
+
+    engine: Stream
+    initial: InitialRows
+
+    def __call__(self, fit):
+        targets = fit.targets
+        engine = replace(
+            self.engine,
+            n_outputs=targets.n_outputs,
+            initial=self.initial,
+            is_informative=targets.is_informative(fit.problem.rows),
+        )
+        return replace(fit, engine=engine)
+
+
+@dataclass(frozen=True)
+class PlanBlocks:
+    """Chooses the engine of models in blocks: which factors, which blocks, which solver."""
+
+    model: object
+    before: Fitted | None
+
+    def __call__(self, fit):
+        plan = block_plan(self.model, len(fit.X))
+        return replace(fit, engine=Blocks(plan, self.before))
+
+
+# ---- Learning
+
+
+@dataclass(frozen=True)
+class Learn:
+    """Lets the engine solve the problem."""
+
+    def __call__(self, fit):
+        return replace(fit, fitted=fit.engine.fit(fit.problem))
+
+
+@dataclass(frozen=True)
+class AlternateNoise:
+    """Learns function and noise of each row in turn, then a factor of predicted deviations."""
+
+    def __call__(self, fit):
+        fitted = learn_with_row_noise(fit.problem, fit.likelihood, fit.engine.fit)
+        return replace(fit, fitted=fitted)
+
+
+@dataclass(frozen=True)
+class LearnBeforeSites:
+    """Learns by precisions of the rows first, which cost less, then by sites."""
+
+    def __call__(self, fit):
+        return replace(fit, fitted=learn_before_sites(fit.problem, fit.engine.fit))
+
+
+@dataclass(frozen=True)
+class MoveMeans:
+    """Moves learned means of outputs from the parameters to the targets."""
+
+    def __call__(self, fit):
+        means = fit.fitted.parameters.means
+        if means is None:
+            return fit
+        return replace(fit, fitted=fit.fitted.without("means"), targets=fit.targets.moved(means))
+
+
+@dataclass(frozen=True)
+class HoldKernelOfOneClass:
+    """Holds the kernel where a first batch has labels of one class, which say nothing of it."""
+
+    def __call__(self, fit):
+        if fit.y is None or fit.targets.is_informative(fit.problem.rows):
+            return fit  # a collection has all rows, and with them all classes
+        fixed = replace(fit.problem.start, space=ParameterSpace(()))
+        return replace(fit, problem=replace(fit.problem, start=fixed))
+
+
+@dataclass(frozen=True)
+class Calibrate:
+    """Sets temperature, variance and length scales of classes by rows left out."""
+
+    keeps_inducing: bool
+
+    def __call__(self, fit):
+        problem, fitted = fit.problem, fit.fitted
+        if not problem.learns or problem.trace.stopped or fitted.interrupted:
+            return fit
+        return replace(fit, fitted=calibrated(problem, fitted, fit.engine.fit, self.keeps_inducing))
+
+
+def run(steps, fit):
+    """Run steps, one after another."""
+    for step in steps:
+        fit = step(fit)
+    return fit

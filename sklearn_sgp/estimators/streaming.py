@@ -1,0 +1,124 @@
+"""One batch after another, as the two streaming estimators take them."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+from .._compat import FitProgress
+from ..data.rows import merge_repeated
+from ..data.targets import count_samples
+from ..engines.base import Problem
+from ..engines.streams.inducing import StreamInducing
+from ..engines.streams.stream import InitialRows, Stream, examined
+from ..noise.later_rows import with_precisions
+from ..optimize.progress import Trace
+from .constraints import FIXED_AFTER_FIT
+from .fit import Fit
+from .steps import run
+
+# Inducing inputs may be given later: then they stay where the stream has them.
+FIXED_IN_STREAMS = tuple(name for name in FIXED_AFTER_FIT if name != "inducing")
+
+
+def one_pass(model, inputs, y, weight, given, clock):
+    """Learn from checked rows in batches; the estimator is then as after its `partial_fit`.
+
+    ``given`` are X and y as the user gave them.
+    """
+    X, previous = inputs.X, model._previous()
+    fit = Fit.of(inputs, y, weight)
+    progress = FitProgress(model, *model._for_callbacks(*given, fit)).begin()
+    model._fitted = None
+    edges = [0, *range(min(model.init_size, len(X)), len(X), model.batch_size), len(X)]
+    for lo, hi in pairwise(edges):
+        part = None if weight is None else weight[lo:hi]
+        take_batch(model, X[lo:hi], y[lo:hi], part, clock, previous)
+        if progress.step(lambda: _fitted_so_far(model)):
+            break
+    progress.end()
+
+
+def take_batch(model, X, y, weight, clock, previous=None):
+    """Learn from a checked batch."""
+    engine = _engine(model)
+    if model._fitted is None:
+        model.log_evidence_ = 0.0
+        _begin(model, engine, InitialRows.of(X, y, weight, previous), clock)
+    elif engine.begins_anew(model._fitted, model._settings()):
+        _begin_anew(model, engine, X, y, weight, clock)
+    else:
+        model._check_same_parameters()
+        _add(model, engine, X, y, weight, clock)
+    model.log_evidence_ += model.objective_
+    if model.verbose:
+        print(
+            f"[{type(model).__name__}] {Trace(clock).seconds()}: batch {model.n_steps_}, "
+            f"{model.n_samples_seen_} rows, {len(model.inducing_points_)} inducing inputs, "
+            f"objective {model.objective_:.6g}"
+        )
+
+
+def _begin(model, engine, initial, clock):
+    """Learn from the first batch, after earlier ones that were too short to begin with."""
+    rows, recipe = initial.rows, model._recipe(engine, initial)
+    fit = replace(Fit.of((rows.X, None), rows.y, rows.weight), trace=Trace(clock))
+    model._store_fit(run(recipe.learn, run(recipe.prepare, fit)))
+
+
+def _begin_anew(model, engine, X, y, weight, clock):
+    """Learn as if the rows so far and these had been one batch."""
+    _later_rows(model, X, y, weight)  # an error where they do not fit those before
+    n_batches, evidence = model.n_steps_ + 1, model.log_evidence_
+    earlier = model._fitted.state.initial_rows
+    initial = InitialRows.of(X, y, weight, earlier.previous, earlier)
+    _begin(model, engine, initial, clock)
+    model._fitted = replace(model._fitted, n_steps=n_batches)
+    model.n_steps_ = n_batches
+    model.objective_ -= evidence
+    model.objectives_ = model.objectives_ - evidence
+
+
+def _add(model, engine, X, y, weight, clock):
+    """Learn from a later batch."""
+    before, rows = model._fitted, _later_rows(model, X, y, weight)
+    targets = before.targets
+    before, rows, n_damped = examined(before, rows, targets)
+    is_informative = n_damped < len(rows) and targets.is_informative(rows)
+    rows, noise = with_precisions(before, rows, model.n_jobs)
+    trace = Trace(clock)
+    problem = Problem(rows, before.start, None, model._settings(), trace, None)
+    engine = replace(engine, n_outputs=targets.n_outputs, is_informative=is_informative)
+    fitted = engine.add(before, problem)
+    if noise is not None:  # the objective is that of this batch alone
+        fitted = fitted.with_noise(noise, noise.constant - before.row_noise.constant)
+    targets = targets.of_rows(y, weight)
+    model._store(replace(fitted, targets=targets), rows.total_weight, trace)
+    model.n_samples_seen_ += count_samples(X, weight)
+
+
+def _later_rows(model, X, y, weight):
+    """Return the `Rows` of a later batch, repeated ones merged."""
+    rows = model._later_rows((X, None), y, weight)
+    if getattr(model, "n_latent", None) is not None:  # each has outputs of its own
+        return rows
+    X, y, weight = merge_repeated(rows.X, rows.y, rows.weight)
+    return replace(rows, X=X, y=y, weight=weight)
+
+
+def _engine(model):
+    inducing = None
+    if isinstance(model.inducing, str):
+        inducing = StreamInducing(model.inducing, model.n_inducing, model.min_inducing)
+    return Stream(
+        inducing=inducing,
+        alpha_divergence=float(getattr(model, "alpha_divergence", 0.0)),
+        forget_factor=float(model.forget_factor),
+        trust_region=float(model.trust_region),
+        keeps_scales=model.kernel is None,
+        random_state=model.random_state,
+    )
+
+
+def _fitted_so_far(model):
+    """Return the fitted attributes after the batches so far."""
+    given = model.get_params(deep=False)
+    return {name: value for name, value in vars(model).items() if name not in given}

@@ -1,0 +1,38 @@
+"""The interface of predictors: what a fitted model says of its function, in scaled units."""
+
+from typing import Protocol
+
+
+class Predictor(Protocol):
+    """Predicts latent functions. It can be pickled without the estimator that holds it.
+
+    ``inputs`` are `Inputs` or `Rows`, n is their number, t that of functions. Variances and
+    covariances have one entry at last, (n, 1) or (n, n, 1), where all functions share them.
+    """
+
+    def mean(self, inputs, n_jobs=None):
+        """Return means, (n, t)."""
+
+    def moments(self, inputs, n_jobs=None):
+        """Return means (n, t) and variances (n, t) or (n, 1)."""
+
+    def joint(self, inputs, n_jobs=None):
+        """Return means (n, t) and joint covariances (n, n, t) or (n, n, 1)."""
+
+    def functions(self, n_samples, rng):
+        """Draw functions: a callable on X (n, d), result (n, t, n_samples)."""
+
+    def training_moments(self, rows, n_jobs=None):
+        """Return the moments at training rows, given all of them."""
+
+    def left_out(self, rows, places=None, n_jobs=None):
+        """Return the moments at training rows, each given all others; NaN where there are none.
+
+        ``places`` are those of these rows among all, None for all of them.
+        """
+
+    def drawn(self, n_rows, size, rng):
+        """Draw the places of about so many of the training rows."""
+
+    def ready(self):
+        """Return the predictor as an estimator holds it, with room for what predictions reuse."""

@@ -1,0 +1,79 @@
+"""What fitted classifiers predict: probabilities of classes."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+from ..gp.chunks import in_chunks
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Distribution of labels: a predictor, a likelihood and the encoding of labels.
+
+    ``inputs`` of its methods are `data.inputs.Inputs`. It can be pickled without an estimator.
+
+    Parameters
+    ----------
+    predictor : Predictor
+    likelihood : Likelihood
+    targets : ClassLabels or ClassTargets
+    n_jobs : int or None
+    """
+
+    predictor: object
+    likelihood: object
+    targets: object
+    n_jobs: int | None = None
+
+    @property
+    def classes(self):
+        """The labels, sorted, (C,)."""
+        return self.targets.attributes["classes_"]
+
+    def shapes(self, method, options):
+        """Return the shape behind the rows of each array that a method returns."""
+        n_classes, n_latent = len(self.classes), self.predictor.posterior.h.shape[1]
+        return {
+            "probabilities": ((n_classes,),),
+            "decision": (() if n_classes == 2 else (n_classes,),),
+            "std": (() if n_latent == 1 else (n_latent,),),
+        }.get(method, ((),))
+
+    def labels(self, inputs):
+        """Return the most probable label of each row, (n,)."""
+        return self.classes[np.argmax(self.probabilities(inputs), axis=1)]
+
+    def probabilities(self, inputs):
+        """Return the probabilities of the classes, (n, C)."""
+        return self._of_moments("probabilities", inputs)
+
+    def decision(self, inputs):
+        """Return the decision function, (n,) or (n, C)."""
+        return self._of_moments("decision", inputs)
+
+    def std(self, inputs):
+        """Return standard deviations of the latent functions, (n,) or (n, n_latent)."""
+        std = np.sqrt(self.predictor.moments(inputs, self.n_jobs)[1])
+        return std[:, 0] if std.shape[1] == 1 else std
+
+    def log_density(self, inputs, y):
+        """Return the log probabilities of labels, (n,)."""
+        y = column_or_1d(y)
+        check_consistent_length(inputs.X, y)
+        place = self.targets.positions(y)
+        probability = self.probabilities(inputs)[np.arange(len(y)), place]
+        return np.log(np.maximum(probability, np.finfo(np.float64).tiny))
+
+    def _of_moments(self, method, inputs):
+        """Return what the likelihood makes of latent means and variances, in chunks."""
+        mean, variance = self.predictor.moments(inputs, self.n_jobs)
+        both = np.stack([mean, np.broadcast_to(variance, mean.shape)], axis=1)
+        return in_chunks(partial(_of_both, getattr(self.likelihood, method)), both, self.n_jobs)
+
+
+def _of_both(function, both):
+    """Return a function of means and variances, given both in one array (n, 2, t)."""
+    return function(*np.ascontiguousarray(both.swapaxes(0, 1)))

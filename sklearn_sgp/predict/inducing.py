@@ -1,0 +1,100 @@
+"""Predictions from the inducing points alone."""
+
+from dataclasses import dataclass, replace
+
+from ..data.rows import random_index
+from ..gp.chunks import in_chunks
+from ..gp.conditionals import ExactConditional, SoRConditional, without_own
+from ..gp.pathwise import draw_functions
+from ..gp.posterior import Posterior
+from .near_rows import NearRows
+
+
+@dataclass(frozen=True)
+class InducingPoints:
+    """Predicts from q(u) and a test conditional p(f | u) (docs/theory.md, section 9).
+
+    Parameters
+    ----------
+    posterior : Posterior
+    noise_variance : float or ndarray of shape (t,)
+    conditional : class
+        One of gp/conditionals.py.
+    alpha : float
+        Each training row has a factor ``N(y; E[f | u], noise + alpha var[f | u])``.
+    blocks : NearRows or None
+        What dense blocks say of their training rows, where the model has such blocks.
+    """
+
+    posterior: Posterior
+    noise_variance: object
+    conditional: type = ExactConditional
+    alpha: float = 0.0
+    blocks: NearRows | None = None
+
+    @property
+    def _conditional(self):
+        return self.conditional(self.posterior)
+
+    def mean(self, inputs, n_jobs=None):
+        """Return means; see `Predictor`."""
+        return in_chunks(self._conditional.mean, inputs.X, n_jobs)
+
+    def moments(self, inputs, n_jobs=None):
+        """Return means and variances; see `Predictor`."""
+        return in_chunks(self._conditional.mean_variance, inputs.X, n_jobs)
+
+    def joint(self, inputs, n_jobs=None):
+        """Return means and joint covariances; see `Predictor`."""
+        return self._conditional.mean_covariance(inputs.X)
+
+    @property
+    def has_functions(self):
+        """Whether draws of functions have the right distribution."""
+        return self.conditional is ExactConditional
+
+    def functions(self, n_samples, rng):
+        """Draw functions; see `Predictor`."""
+        return draw_functions(self.posterior, n_samples, rng)
+
+    def training_moments(self, rows, n_jobs=None):
+        """Return the moments at training rows; with ``alpha`` a row also says of its residual."""
+        if self.blocks is not None:
+            return self.blocks.moments(rows, n_jobs)
+        mean, variance = self.moments(rows, n_jobs)
+        if self.alpha == 0.0:
+            return mean, variance
+        through_u = self._through_inducing(rows, n_jobs)
+        residual, (weight, counts) = variance - through_u, rows.weights
+        noise = self.noise_variance * (counts / weight.T).T.reshape(len(rows), -1)
+        gain = residual / (residual + noise)
+        moved = mean + gain * (rows.targets - mean)
+        return moved, (1.0 - gain) ** 2 * through_u + residual * (1.0 - gain)
+
+    def left_out(self, rows, places=None, n_jobs=None):
+        """Return the moments at training rows without their own factors; see `Predictor`."""
+        mean, variance = self.moments(rows, n_jobs)
+        through_u = self._through_inducing(rows, n_jobs)
+        own, (weight, counts) = variance - through_u, rows.weights
+        noise = self.noise_variance / weight.reshape(len(rows), -1)
+        noise = noise + self.alpha * own / counts[:, None]
+        mean, through_u = without_own(mean, through_u, rows.targets, noise)
+        return mean, through_u + own
+
+    def _through_inducing(self, rows, n_jobs):
+        """Return the part of the variances that comes from q(u)."""
+        return in_chunks(SoRConditional(self.posterior).mean_variance, rows.X, n_jobs)[1]
+
+    def drawn(self, n_rows, size, rng):
+        """Draw places of training rows; see `Predictor`."""
+        if self.blocks is not None:
+            return self.blocks.drawn(n_rows, size, rng)
+        return random_index(n_rows, size, rng)
+
+    def ready(self):
+        """Return the predictor itself: it needs no cache."""
+        return self
+
+    def with_posterior(self, posterior):
+        """Replace q(u)."""
+        return replace(self, posterior=posterior)

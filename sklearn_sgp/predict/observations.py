@@ -1,0 +1,242 @@
+"""What fitted regressors predict of observations, in units of y."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.utils.validation import check_consistent_length
+
+from .._compat import check_array
+from .._linalg import NotPositiveDefiniteError, cholesky
+from ..gp.chunks import in_chunks
+from .distribution import PredictiveDistribution
+from .multi_output import MixedOutputs
+
+# Numbers in the covariances between outputs that are held at a time.
+_MOST_COVARIANCES = 1 << 21
+# Least eigenvalue of correlations. Functions that outputs share may be so much larger than their
+# noise that no number holds both.
+_LEAST_EIGENVALUE = 1e-15
+
+
+@dataclass(frozen=True)
+class Observations:
+    """Distribution of observations: a predictor, a likelihood, noise and the encoding of targets.
+
+    ``inputs`` of its methods are `data.inputs.Inputs`. It can be pickled without an estimator.
+
+    Parameters
+    ----------
+    predictor : Predictor
+    likelihood : Likelihood
+    noise_variance : float, ndarray of shape (t,) or None
+    row_noise : noise.found_noise.RowNoise or None
+        Noise that differs from row to row.
+    targets : Targets
+    n_jobs : int or None
+    """
+
+    predictor: object
+    likelihood: object
+    noise_variance: object
+    row_noise: object
+    targets: object
+    n_jobs: int | None = None
+
+    n_joint_outputs = 1  # whose draws depend on one another
+
+    @classmethod
+    def of(cls, predictor, *parts):
+        """Return the distribution that suits a predictor."""
+        mixes = isinstance(predictor, MixedOutputs)
+        return (MixedObservations if mixes else cls)(predictor, *parts)
+
+    def shapes(self, method, options):
+        """Return the shape behind the rows of each array that a method returns."""
+        one = () if self.targets.ndim == 1 else (self.targets.n_outputs,)
+        if method == "quantiles":
+            return ((*one, len(options["levels"])),)
+        return {"mean_std": (one, one), "log_density": ((),)}.get(method, (one,))
+
+    # ---- Moments
+
+    def mean(self, inputs):
+        """Return means, of the shape of y."""
+        if not (self.likelihood.identity_mean and self.targets.keeps_means):
+            return self.mean_std(inputs)[0]
+        return self.targets.mean_in_units(self.predictor.mean(inputs, self.n_jobs))
+
+    def mean_std(self, inputs, include_noise=True):
+        """Return means and standard deviations, of the shape of y."""
+        moments = self._moments(inputs)
+        if not include_noise:
+            return self.targets.mean_std(None, *moments, None)
+        return self.targets.mean_std(self.likelihood, *moments, self.noise_at(inputs.X))
+
+    def std(self, inputs, include_noise=True):
+        """Return standard deviations, of the shape of y."""
+        return self.mean_std(inputs, include_noise)[1]
+
+    def mean_cov(self, inputs):
+        """Return means, and joint covariances (n, n) or (n, n, t)."""
+        latent = self.predictor.joint(inputs, self.n_jobs)
+        return self.targets.covariance(self.likelihood, *latent, self.noise_at(inputs.X))
+
+    def noise_std(self, inputs):
+        """Return standard deviations of the noise alone, of the shape of y."""
+        targets = self.targets
+        if self.noise_variance is None:
+            raise ValueError(
+                "noise_std needs a likelihood whose noise is added to the function. Got "
+                f"{self.likelihood!r}: predict_std has the deviation of an observation."
+            )
+        variance = mean = np.zeros((len(inputs.X), targets.n_outputs))
+        if not targets.keeps_means:  # the noise in units of y depends on the function
+            mean = self.predictor.mean(inputs, self.n_jobs)
+        return targets.mean_std(self.likelihood, mean, variance, self.noise_at(inputs.X))[1]
+
+    def noise_at(self, X):
+        """Return the noise variance, or what is known of it at each input."""
+        if self.row_noise is None:
+            return self.noise_variance
+        n_outputs = self.targets.n_outputs
+        return self.row_noise.noise_at(X, self.noise_variance, n_outputs, self.n_jobs)
+
+    def _moments(self, inputs):
+        """Return latent means and variances, both (n, t)."""
+        mean, variance = self.predictor.moments(inputs, self.n_jobs)
+        return mean, np.broadcast_to(variance, mean.shape)
+
+    # ---- Distributions
+
+    def quantiles(self, inputs, levels):
+        """Return quantiles, (n, n_levels) or (n, t, n_levels)."""
+        moments = self._moments(inputs)
+        values = self.likelihood.quantiles(*moments, self.noise_at(inputs.X), levels)
+        return self.targets.samples_in_units(values)
+
+    def distribution(self, inputs):
+        """Return the `PredictiveDistribution`."""
+        moments, noise = self._moments(inputs), self.noise_at(inputs.X)
+        return PredictiveDistribution(self.likelihood, *moments, noise, self.targets)
+
+    def log_density(self, inputs, y):
+        """Return the log density of observations, (n,), joint over the outputs of a row."""
+        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        check_consistent_length(inputs.X, y)
+        n, targets = len(inputs.X), self.targets
+        shape = (n,) if targets.ndim == 1 else (n, targets.n_outputs)
+        if y.shape != shape:
+            raise ValueError(f"y must have shape {shape}, as in fit. Got {y.shape}.")
+        y = y.reshape(n, -1)
+        moments, noise = self._moments(inputs), self.noise_at(inputs.X)
+        log_p = self.likelihood.log_predictive_density(targets.scaled(y), *moments, noise)
+        return log_p + targets.log_slope(y).sum(axis=-1)
+
+    # ---- Draws
+
+    def joint_draws(self, inputs, n_samples, rng):
+        """Draw observations from their joint distribution, (n, n_samples) or (n, t, n_samples)."""
+        return self.targets.samples_in_units(self._joint_draws(inputs, n_samples, rng))
+
+    def _joint_draws(self, inputs, n_samples, rng):
+        noise, likelihood = self.noise_at(inputs.X), self.likelihood
+        mean, covariance = self.predictor.joint(inputs, self.n_jobs)
+        if likelihood.conjugate:  # with the noise the covariance is well conditioned
+            mean, covariance = likelihood.covariance(mean, covariance, noise)
+        draws = np.empty((*mean.shape, n_samples))
+        # output by output: the draws of the first do not depend on how many there are
+        normal = rng.standard_normal((mean.shape[1], len(mean), n_samples))
+        roots = [_joint_root(covariance[:, :, c]) for c in range(covariance.shape[2])]
+        for c in range(mean.shape[1]):
+            draws[:, c] = mean[:, c, None] + roots[min(c, len(roots) - 1)] @ normal[c]
+        return draws if likelihood.conjugate else likelihood.draw(draws, noise, rng)
+
+    def pathwise_draws(self, inputs, n_samples, rng):
+        """Draw observations from functions that are drawn, shapes as those of `joint_draws`."""
+        functions = self.predictor.functions(n_samples, rng)
+        draws = in_chunks(functions, inputs.X, self.n_jobs)
+        draws = self.likelihood.draw(draws, self.noise_at(inputs.X), rng)
+        return self.targets.samples_in_units(draws)
+
+
+class MixedObservations(Observations):
+    """Observations of outputs that depend on one another, since they mix latent functions."""
+
+    @property
+    def n_joint_outputs(self):
+        """Number of outputs whose draws depend on one another."""
+        return self.targets.n_outputs
+
+    def mean_cov(self, inputs):
+        """Return means, and joint covariances (n, n, t, t), or (n, n) where y has one axis."""
+        targets, (mean, covariance) = self.targets, self._with_noise(inputs)
+        covariance = covariance * np.outer(targets.scale, targets.scale)
+        if targets.ndim == 1:
+            covariance = covariance[:, :, 0, 0]
+        return targets.mean_in_units(mean), covariance
+
+    def _with_noise(self, inputs):
+        """Return means (n, t) and covariances (n, n, t, t) of observations, scaled."""
+        mean, covariance = self.predictor.full_joint(inputs)
+        rows, outputs = np.arange(len(mean))[:, None], np.arange(mean.shape[1])
+        covariance[rows, rows, outputs, outputs] += self.noise_variance
+        return mean, covariance
+
+    def log_density(self, inputs, y):
+        """Return the log density of those outputs of each row that are not NaN, (n,)."""
+        y = check_array(
+            y, ensure_2d=False, dtype=np.float64, ensure_all_finite="allow-nan", input_name="y"
+        )
+        check_consistent_length(inputs.X, y)
+        y = (self.targets.columns(y) - self.targets.mean) / self.targets.scale
+        size = max(1, _MOST_COVARIANCES // y.shape[1] ** 2)
+        pieces = (slice(lo, lo + size) for lo in range(0, len(y), size))
+        X = inputs.X
+        return np.concatenate([self._log_density(inputs._replace(X=X[i]), y[i]) for i in pieces])
+
+    def _log_density(self, inputs, y):
+        mean, covariance = self.predictor.across_outputs(inputs, self.n_jobs)
+        outputs = np.arange(mean.shape[1])
+        covariance[:, outputs, outputs] += self.noise_variance
+        return _log_normal(y - mean, covariance, self.targets.scale)
+
+    def _joint_draws(self, inputs, n_samples, rng):
+        mean, covariance = self._with_noise(inputs)
+        n, t = mean.shape
+        root = _joint_root(covariance.transpose(0, 2, 1, 3).reshape(n * t, n * t))
+        normal = rng.standard_normal((n * t, n_samples))
+        return mean[:, :, None] + (root @ normal).reshape(n, t, n_samples)
+
+
+def _joint_root(covariance):
+    """Return the lower Cholesky factor. If rounding makes it fail, the diagonal is raised."""
+    covariance = np.array(covariance, order="C")
+    size = np.diagonal(covariance).mean()
+    for jitter in (0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4):
+        try:
+            return cholesky(covariance + jitter * size * np.eye(len(covariance)))
+        except NotPositiveDefiniteError:
+            continue
+    raise ValueError(
+        f"The joint covariance of {len(covariance)} predictions must be positive definite to draw "
+        "from it. Got one that is not, to rounding: draw fewer rows at a time."
+    )
+
+
+def _log_normal(residual, covariance, scale):
+    """Return log densities of the outputs that were observed, (n,), rows of one pattern at once."""
+    log_p, seen = np.zeros(len(residual)), ~np.isnan(residual)
+    patterns, own = np.unique(seen, axis=0, return_inverse=True)
+    for k, pattern in enumerate(patterns):
+        rows, places = np.flatnonzero(own.ravel() == k), np.flatnonzero(pattern)
+        if not len(places):
+            continue  # nothing was observed, with density 1
+        block = covariance[np.ix_(rows, places, places)]
+        std = np.sqrt(np.diagonal(block, axis1=1, axis2=2))
+        variance, axes = np.linalg.eigh(block / (std[:, :, None] * std[:, None, :]))
+        variance = np.maximum(variance, _LEAST_EIGENVALUE)
+        along = np.einsum("npk,np->nk", axes, residual[np.ix_(rows, places)] / std)
+        square = (along**2 / variance).sum(axis=1)
+        log_det = np.log(variance).sum(axis=1) + 2.0 * np.log(std * scale[places]).sum(axis=1)
+        log_p[rows] = -0.5 * (square + log_det + len(places) * np.log(2.0 * np.pi))
+    return log_p

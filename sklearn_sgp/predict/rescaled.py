@@ -1,0 +1,46 @@
+"""A predictor whose deviations have a factor that depends on the input."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Rescaled:
+    """Multiplies the deviations of a predictor by c(x) (docs/theory.md, section 13).
+
+    Parameters
+    ----------
+    predictor : Predictor
+    scale : noise.variance_scale.VarianceScale
+    """
+
+    predictor: object
+    scale: object
+
+    @property
+    def posterior(self):
+        """q(u)."""
+        return self.predictor.posterior
+
+    def mean(self, inputs, n_jobs=None):
+        """Return means; see `Predictor`."""
+        return self.predictor.mean(inputs, n_jobs)
+
+    def moments(self, inputs, n_jobs=None):
+        """Return means and variances; see `Predictor`."""
+        mean, variance = self.predictor.moments(inputs, n_jobs)
+        return mean, variance * self.scale.at(inputs.X, n_jobs) ** 2
+
+    def joint(self, inputs, n_jobs=None):
+        """Return means and joint covariances; see `Predictor`."""
+        mean, covariance = self.predictor.joint(inputs, n_jobs)
+        factor = self.scale.at(inputs.X, n_jobs)
+        return mean, covariance * factor[:, None] * factor
+
+    @property
+    def has_functions(self):
+        """Whether draws of functions have the right distribution."""
+        return self.predictor.has_functions
+
+    def functions(self, n_samples, rng):
+        """Draw functions; see `Predictor`."""
+        return self.scale.of_functions(self.predictor.functions(n_samples, rng), self.posterior)
