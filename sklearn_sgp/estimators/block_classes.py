@@ -7,9 +7,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._compat import _fit_context
-from ..data.class_targets import ClassTargets
+from ..data.class_targets import ClassLabels, ClassTargets
 from ..data.rows import make_rows
-from ..data.targets import ClassLabels, Encoded, count_samples
+from ..data.targets import Encoded, count_samples
 from ..engines.base import Problem
 from ..engines.start import start
 from ..likelihoods._names import check_classes, labels_as_targets
@@ -117,7 +117,7 @@ class ClassBlocks:
 
         def encoded(alpha):
             targets = ClassTargets.fit(labels, labels_as_targets(alpha), of_class)
-            y = targets.targets(place)
+            y = targets.codes(place)
             return Encoded(X, y, weight, targets, targets.likelihood, n_samples)
 
         alpha = self.alpha_epsilon
@@ -153,8 +153,8 @@ class ClassBlocks:
 
     def _later_rows(self, X, y, weight, labels=None):
         """Make the `Rows` of a later batch."""
-        X, place, weight, _ = placed(self._targets.labels, X, y, weight, merges=False)
-        return _rows(X, self._targets.targets(place), weight, self._targets, labels)
+        X, place, weight, _ = placed(self._targets, X, y, weight, merges=False)
+        return _rows(X, self._targets.codes(place), weight, self._targets, labels)
 
     def _learn(self, data, progress, clock, learner, *, labels=None):
         if self._uses_near_rows():

@@ -7,8 +7,9 @@ from ..collections.alignment import partitions_of
 from ..collections.parts import Coded, LabelCounts, LabelsCheck, Moments, NumbersCheck, Scaled
 from ..collections.source import Source
 from ..data.checks import check_scaled
+from ..data.class_targets import ClassLabels
 from ..data.rows import MERGE_ROWS
-from ..data.targets import ClassLabels, Encoded, Targets
+from ..data.targets import Encoded, Targets
 from ..likelihoods._names import classification_likelihood
 
 # Models in blocks whose factors are rows.

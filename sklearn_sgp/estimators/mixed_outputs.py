@@ -122,16 +122,9 @@ class MixedOutputs:
             )
         targets = Targets.fit_observed(columns, weight, self.normalize_y, y.ndim)
         if self._learns_means and self.warm_start and np.isnan(columns).any():
-            targets = self._with_learned_means(targets)
+            targets = targets.with_means_of(getattr(self, "_targets", None))
         check_scaled(targets, columns)
         return Encoded(X, columns, weight, targets, self._given_likelihood(), n_samples)
-
-    def _with_learned_means(self, targets):
-        """Return the targets with the means of an earlier fit, where it has these outputs."""
-        before = getattr(self, "_targets", None)
-        if before is None or before.observed is None or before.mean.shape != targets.mean.shape:
-            return targets
-        return replace(targets, mean=before.mean)
 
     def _inference(self, likelihood, n_outputs):
         if self.n_latent is None:

@@ -12,9 +12,10 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from .._compat import HasMethods, Interval, StrOptions
 from ..data.checks import check_labels_present, check_scaled, not_sortable, sorted_labels
+from ..data.class_targets import ClassLabels
 from ..data.heavy_tails import brought_in
 from ..data.rows import drop_zero_weight, make_rows, merge_repeated
-from ..data.targets import ClassLabels, Encoded, Targets, count_samples, target_columns
+from ..data.targets import Encoded, Targets, count_samples, target_columns
 from ..likelihoods._names import (
     CLASSIFICATION,
     REGRESSION,

@@ -12,7 +12,7 @@ from ..gp.chunks import in_chunks
 from ..gp.pathwise import draw_functions
 from .distribution import PredictiveDistribution, check_levels
 from .latent import LatentFunctions
-from .units import FunctionsInUnits, covariance_in_units, mean_std_in_units
+from .units import FunctionsInUnits
 
 # Largest covariance, in rows, of which sample_y(method="auto") takes a root.
 _JOINT_ROWS = 2000
@@ -258,10 +258,10 @@ class RegressionPredictions(LatentFunctions):
         X, blocks = self._with_blocks(X, blocks)
         if return_cov:
             latent = self._latent_covariance(X, blocks)
-            return covariance_in_units(self._targets, self.likelihood_, *latent, self._noise_at(X))
+            return self._targets.covariance(self.likelihood_, *latent, self._noise_at(X))
         if return_std:
             return self._mean_std(X, blocks, include_noise=True)
-        if not self.likelihood_.identity_mean or self._targets.warps is not None:
+        if not (self.likelihood_.identity_mean and self._targets.keeps_means):
             return self._mean_std(X, blocks, include_noise=True)[0]
         return self._targets.mean_in_units(self._latent("mean", X, blocks))
 
@@ -276,10 +276,10 @@ class RegressionPredictions(LatentFunctions):
                 f"{self.likelihood_!r}: predict_std has the deviation of an observation."
             )
         nothing, mean = np.zeros((len(X), targets.n_outputs)), 0.0
-        if targets.warps is not None:  # the noise in units of y depends on the function
+        if not targets.keeps_means:  # the noise in units of y depends on the function
             mean = self._latent("mean", X, self._numbers_of_blocks(X, None))
         noise = self._noise_at(X)
-        return mean_std_in_units(targets, self.likelihood_, nothing + mean, nothing, noise)[1]
+        return targets.mean_std(self.likelihood_, nothing + mean, nothing, noise)[1]
 
     def _predict_quantiles(self, X, quantiles, blocks=None):
         levels = np.atleast_1d(check_levels("quantiles", quantiles, max_ndim=1))
@@ -353,7 +353,7 @@ class RegressionPredictions(LatentFunctions):
         likelihood = self.likelihood_ if include_noise else None
         noise = self._noise_at(X) if include_noise else None
         moments = self._latent_moments(X, blocks)
-        return mean_std_in_units(self._targets, likelihood, *moments, noise)
+        return self._targets.mean_std(likelihood, *moments, noise)
 
     def _noise_at(self, X):
         """Return the noise variance, or what is known of it at each input."""
