@@ -205,7 +205,7 @@ class Coded(NamedTuple):
         weight = part.weight
         if self.factors is not None:
             weight = self.factors[place] * (1.0 if weight is None else weight)
-        y = self.targets.likelihood.codes(place)
+        y = self.targets.codes(place)
         return make_rows(part.X, y, weight, self.targets, part.labels)
 
 

@@ -1,29 +1,90 @@
-"""Labels as the targets of regressions, one for each class (docs/theory.md, section 14)."""
+"""Class labels: their codes, or a regression for each class (docs/theory.md, section 14)."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from .targets import ClassLabels
+from .checks import check_labels_present, not_sortable
+from .encoding import Encoding
 
 
 @dataclass(frozen=True)
-class ClassTargets:
-    """What labels are learned as: a number for the class of a row, another for all other classes.
+class ClassLabels(Encoding):
+    """Classes of a classifier, and their codes.
 
     Parameters
     ----------
-    labels : ClassLabels
+    classes : ndarray of shape (n_classes,)
+        Sorted labels.
+    likelihood : Likelihood
+        Says how it has classes: as -1 and 1, or as numbers from 0.
+    """
+
+    classes: np.ndarray
+    likelihood: object
+
+    mean, scale = np.zeros(1), np.ones(1)  # nothing is scaled
+
+    @property
+    def n_outputs(self):
+        return len(self.classes)
+
+    @property
+    def attributes(self):
+        return {"classes_": self.classes.copy()}
+
+    def positions(self, y):
+        """Return the position of each label in the classes, or raise a ValueError."""
+        try:
+            unknown = np.setdiff1d(y, self.classes)
+        except TypeError as error:
+            check_labels_present("y", y)
+            raise ValueError(not_sortable("y", y)) from error
+        if len(unknown):
+            raise ValueError(
+                f"y must hold labels among the classes {self.classes.tolist()}. Got also "
+                f"{unknown.tolist()}: name all classes in the first call of partial_fit."
+            )
+        return np.searchsorted(self.classes, y)
+
+    def codes(self, place):
+        """Encode rows whose classes have these positions, as the likelihood has them, (n, 1)."""
+        return self.likelihood.codes(place)
+
+    def encode(self, y):
+        """Encode labels, or raise a ValueError."""
+        return self.codes(self.positions(y))
+
+    def check_same(self, classes):
+        """Refuse ``classes`` of a later batch that differ from those of the first."""
+        if classes is not None and not np.array_equal(np.unique(classes), self.classes):
+            raise ValueError(
+                f"classes must be as in the first call, {self.classes.tolist()}. Got "
+                f"{np.unique(classes).tolist()}."
+            )
+
+    def is_informative(self, rows):
+        """Tell if rows have labels of more than one class.
+
+        Labels that are all the same are best explained by a function that never changes.
+        """
+        return bool((rows.y != rows.y[0]).any())
+
+
+@dataclass(frozen=True)
+class ClassTargets(ClassLabels):
+    """Labels as targets of regressions: one number for the class of a row, another for all others.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (C,)
     likelihood : Dirichlet
         Gives the numbers, and the variances of their noise.
     """
 
-    labels: ClassLabels
-    likelihood: object
-
     @classmethod
     def fit(cls, labels, likelihood, of_class):
-        """Centred by the mean over the first rows.
+        """Centre by the mean over the first rows.
 
         Parameters
         ----------
@@ -32,16 +93,15 @@ class ClassTargets:
         of_class : ndarray of shape (C,)
             Total weight of the rows of each class.
         """
-        return cls(labels, likelihood.centred(of_class))
+        return cls(labels.classes, likelihood.centred(of_class))
 
     @property
     def mean(self):
-        """Of the targets, which are centred, (C,)."""
         return self.likelihood.offset
 
     @property
     def scale(self):
-        return np.ones(len(self.mean))
+        return np.ones(self.n_outputs)
 
     @property
     def log_scale(self):
@@ -49,46 +109,14 @@ class ClassTargets:
         other, own = self.likelihood.noise
         return 0.5 * float(np.log(own) + (self.n_outputs - 1) * np.log(other))
 
-    @property
-    def n_outputs(self):
-        return len(self.mean)
-
-    @property
-    def attributes(self):
-        return self.labels.attributes
-
-    def positions(self, y):
-        """As `ClassLabels.positions`."""
-        return self.labels.positions(y)
-
-    def check_same(self, classes):
-        """As `ClassLabels.check_same`."""
-        self.labels.check_same(classes)
-
-    def encode(self, y):
-        """Labels as targets (n, C), or a ValueError."""
-        return self.targets(self.positions(y))
-
-    def targets(self, place):
-        """Targets (n, C) of rows whose classes have these positions."""
+    def codes(self, place):
+        """Return targets (n, C) of rows whose classes have these positions."""
         other, own = self.likelihood.targets
         y = np.full((len(place), self.n_outputs), other)
         y[np.arange(len(place)), place] = own
         return y
 
     def precision(self, y):
-        """One over the noise variances of targets, (n, C)."""
+        """Return one over the noise variances of targets, (n, C)."""
         other, own = self.likelihood.noise
         return np.where(y == self.likelihood.targets[1], 1.0 / own, 1.0 / other)
-
-    def is_informative(self, rows):
-        """As `ClassLabels.is_informative`."""
-        return bool((rows.y != rows.y[0]).any())
-
-    def columns(self, y):
-        """Labels as they are; see `Targets.columns`."""
-        return y
-
-    def joined(self, y, weight):
-        """The same: nothing is warped."""
-        return self

@@ -8,10 +8,11 @@ from .._compat import validate_data
 from ..collections.alignment import example_of, partitions_of, split_labels
 from ..collections.parts import Coded, LabelCounts, LabelsCheck, Moments, NumbersCheck, Scaled
 from ..collections.source import Source
+from ..data.class_targets import ClassLabels
 from ..data.checks import check_scaled
 from ..data.inputs import InputFormat, block_position
 from ..data.rows import MERGE_ROWS
-from ..data.targets import ClassLabels, Targets
+from ..data.targets import Targets
 from ..likelihoods._names import classification_likelihood, has_row_precision, has_sites
 from .block_plan import chosen_model
 from .fit import Fit

@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ..data.checks import check_scaled
-from ..data.class_targets import ClassTargets
+from ..data.class_targets import ClassLabels, ClassTargets
 from ..data.heavy_tails import brought_in
 from ..data.rows import drop_zero_weight, make_rows, merge_repeated
-from ..data.targets import ClassLabels, Targets, observed_columns, target_columns
+from ..data.targets import Targets, observed_columns, target_columns
 from ..engines.base import Fitted, Problem
 from ..engines.blocks.engine import Blocks
 from ..engines.start import start
@@ -119,18 +119,11 @@ class ScaleObserved:
             )
         targets = Targets.fit_observed(columns, weight, model.normalize_y, fit.ndim)
         if model._learns_means() and model.warm_start and np.isnan(columns).any():
-            targets = _with_learned_means(targets, model._fitted)
+            fitted = model._fitted
+            targets = targets.with_means_of(None if fitted is None else fitted.targets)
         check_scaled(targets, columns)
         likelihood = self.likelihood
         return replace(fit, X=X, y=columns, weight=weight, targets=targets, likelihood=likelihood)
-
-
-def _with_learned_means(targets, fitted):
-    """Return the targets with the means of an earlier fit, where it has these outputs."""
-    before = None if fitted is None else fitted.targets
-    if before is None or before.observed is None or before.mean.shape != targets.mean.shape:
-        return targets
-    return replace(targets, mean=before.mean)
 
 
 @dataclass(frozen=True)
@@ -201,7 +194,7 @@ class EncodeAsRegressions:
 
         def encoded(alpha):
             targets = ClassTargets.fit(labels, labels_as_targets(alpha), of_class)
-            y, likelihood = targets.targets(place), targets.likelihood
+            y, likelihood = targets.codes(place), targets.likelihood
             return replace(fit, X=X, y=y, weight=weight, targets=targets, likelihood=likelihood)
 
         alpha = self.model.alpha_epsilon

@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from .noise import noise_of_output, of_rows
-from .units import moments_in_units
 
 _Array: TypeAlias = NDArray[np.float64]
 
@@ -82,7 +81,7 @@ class PredictiveDistribution:
         return self.ppf(0.5)
 
     def _moments(self):
-        return moments_in_units(self._targets, self._likelihood, *self._latent, self._noise)
+        return self._targets.moments(self._likelihood, *self._latent, self._noise)
 
     # ---- Probabilities and quantiles
 

@@ -1,4 +1,4 @@
-"""What is predicted of scaled, perhaps warped targets, in units of y."""
+"""Functions that were drawn, in units of y."""
 
 from functools import partial
 
@@ -6,71 +6,8 @@ import numpy as np
 
 from .._compat import check_array
 from ..gp.chunks import in_chunks
-from .warped import warped_covariance, warped_mean_variance
 
 _DTYPE = [np.float64, np.float32]
-
-
-def moments_in_units(targets, likelihood, mean, variance, noise):
-    """Means and variances of observations, or of the function, of the shape of y.
-
-    Parameters
-    ----------
-    targets : data.targets.Targets
-    likelihood : Likelihood or None
-        None for the function.
-    mean, variance : ndarray of shape (n, t)
-        Of the latent function.
-    noise : object
-        As the likelihood takes it.
-
-    Returns
-    -------
-    mean, variance : ndarray of shape (n,) or (n, t)
-    """
-    if targets.warps is not None:
-        found = warped_mean_variance(targets, likelihood, mean, variance, noise)
-        return tuple(targets.squeezed(part) for part in found)
-    if likelihood is not None:
-        mean, variance = likelihood.moments(mean, variance, noise)
-    return targets.mean_in_units(mean), targets.squeezed(variance * targets.scale**2)
-
-
-def mean_std_in_units(targets, likelihood, mean, variance, noise):
-    """Means and standard deviations; see `moments_in_units`."""
-    if targets.warps is not None:
-        mean, variance = moments_in_units(targets, likelihood, mean, variance, noise)
-        return mean, np.sqrt(variance)
-    if likelihood is not None:
-        mean, variance = likelihood.moments(mean, variance, noise)
-    std = np.sqrt(variance) * targets.scale
-    std = targets.squeezed(np.broadcast_to(std, mean.shape).copy())
-    return targets.mean_in_units(mean), std
-
-
-def covariance_in_units(targets, likelihood, mean, covariance, noise):
-    """Means and joint covariances of observations, the latter (n, n) or (n, n, t).
-
-    Parameters
-    ----------
-    targets : data.targets.Targets
-    likelihood : Likelihood
-    mean : ndarray of shape (n, t)
-        Of the latent function.
-    covariance : ndarray of shape (n, n, t) or (n, n, 1)
-        It may be overwritten.
-    noise : object
-        As the likelihood takes it.
-
-    Returns
-    -------
-    mean, covariance : ndarray
-    """
-    if targets.warps is not None:
-        found = warped_covariance(targets, likelihood, mean, covariance, noise)
-        return tuple(targets.squeezed(part) for part in found)
-    mean, covariance = likelihood.covariance(mean, covariance, noise)
-    return targets.mean_in_units(mean), targets.squeezed(covariance * targets.scale**2)
 
 
 class FunctionsInUnits:

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from sklearn_sgp.data.class_targets import ClassLabels
 from sklearn_sgp.data.rows import Rows
-from sklearn_sgp.data.targets import ClassLabels, Targets, count_samples, target_columns
+from sklearn_sgp.data.targets import Targets, count_samples, target_columns
 from sklearn_sgp.likelihoods import Logit, Probit, Softmax
 
 

@@ -6,12 +6,12 @@ from numpy.testing import assert_allclose
 from scipy.stats import norm, t
 
 from sklearn_sgp.data.continued_warps import Identity, Warp
-from sklearn_sgp.data.targets import Targets
+from sklearn_sgp.data.targets import WarpedTargets
+from sklearn_sgp.data.warped_moments import warped_covariance, warped_moments
 from sklearn_sgp.data.warps import TanhSum, YeoJohnson
 from sklearn_sgp.likelihoods import HeteroscedasticGaussian, HeteroscedasticStudentT, StudentT
 from sklearn_sgp.likelihoods.noise import Gaussian
 from sklearn_sgp.predict.noise import VaryingNoise
-from sklearn_sgp.predict.warped import warped_covariance, warped_moments
 
 PSI = np.array([0.3, -1.0, 1.2, 0.5, -0.7, 1.9, 0.4, -1.1, 0.2])
 TANH, LOG = Warp(TanhSum(PSI, 1.5, 2.5), -4.0, 9.0), Warp(YeoJohnson(0.0), -1.0, 20.0)
@@ -20,7 +20,7 @@ MEAN, VARIANCE = np.array([[-0.8], [0.1], [2.9]]), np.array([[0.4], [1e-3], [0.9
 
 
 def targets_of(*warps):
-    return Targets(2, np.full(len(warps), 0.7), np.full(len(warps), 1.3), warps)
+    return WarpedTargets(2, np.full(len(warps), 0.7), np.full(len(warps), 1.3), warps)
 
 
 def inverse(warp, z):
@@ -77,7 +77,7 @@ def test_many_components_are_joined(monkeypatch):
     noise = VaryingNoise(np.log(np.array([[0.3], [0.05], [0.6]])), np.full((3, 1), 0.3))
     arguments = (targets_of(TANH), HeteroscedasticStudentT(4.0), MEAN, VARIANCE, noise)
     (joined,) = warped_moments(*arguments)
-    monkeypatch.setattr("sklearn_sgp.predict.warped._MOST_COMPONENTS", 10_000)
+    monkeypatch.setattr("sklearn_sgp.data.warped_moments._MOST_COMPONENTS", 10_000)
     (expected,) = warped_moments(*arguments)
     assert_allclose(joined.mean, expected.mean, rtol=1e-5)
     assert_allclose(joined.variance, expected.variance, rtol=5e-3)

@@ -16,13 +16,13 @@ import numpy as np
 
 # Nodes, in standard deviations: dense for one normal distribution, as a warp may bend within a
 # part of one; the many of a mixture have nodes between one another's.
-_REACH, _DENSE_STEP, _STEP = 8.0, 0.125, 0.5
+_NODES_REACH, _DENSE_NODES_STEP, _NODES_STEP = 8.0, 0.125, 0.5
 # Components of smaller probability do not count, and of more than so many some are joined.
-_NEGLIGIBLE, _MOST_COMPONENTS = -28.0, 80
-_TERMS = 24  # of the Hermite series
+_LEAST_LOG_WEIGHT, _MOST_COMPONENTS = -28.0, 80
+_HERMITE_TERMS = 24
 _LEAST_LACKING = 1e-9  # share of a variance; less is rounding, which a steep end would magnify
 _TINY = np.finfo(np.float64).tiny
-_PIECE = 1 << 18  # largest number of function values in memory
+_LARGEST_PIECE = 1 << 18  # function values in memory
 
 
 class Observations(NamedTuple):
@@ -41,12 +41,11 @@ class Observations(NamedTuple):
 
 
 def warped_moments(targets, likelihood, mean, variance, noise, n_terms=0):
-    """Moments of observations, or of the function.
+    """Compute moments of observations, or of the function.
 
     Parameters
     ----------
-    targets : data.targets.Targets
-        With warps.
+    targets : targets.WarpedTargets
     likelihood : Likelihood or None
         None for the function itself, h(f).
     mean, variance : ndarray of shape (n, t)
@@ -68,7 +67,7 @@ def warped_moments(targets, likelihood, mean, variance, noise, n_terms=0):
         total = likelihood.moments(mean, variance, noise)[1]
         variances, log_weights = likelihood.components(variance, noise)
     total, (n, t) = np.broadcast_to(total, mean.shape), mean.shape
-    found = []
+    observations = []
     for c, warp in enumerate(targets.warps):
         center, scale = targets.mean[c], targets.scale[c]
         parts = [
@@ -82,32 +81,35 @@ def warped_moments(targets, likelihood, mean, variance, noise, n_terms=0):
             )
             for rows in _pieces(n, len(log_weights))
         ]
-        found.append(Observations(*(np.concatenate(part) for part in zip(*parts, strict=True))))
-    return found
+        joined = (np.concatenate(part) for part in zip(*parts, strict=True))
+        observations.append(Observations(*joined))
+    return observations
 
 
 def warped_mean_variance(targets, likelihood, mean, variance, noise):
-    """Means and variances of observations, or of the function; both (n, t)."""
-    found = warped_moments(targets, likelihood, mean, variance, noise)
-    return tuple(np.stack(part, axis=1) for part in list(zip(*found, strict=True))[:2])
+    """Compute means and variances of observations, or of the function; both (n, t)."""
+    observations = warped_moments(targets, likelihood, mean, variance, noise)
+    means, variances, _ = zip(*observations, strict=True)
+    return np.stack(means, axis=1), np.stack(variances, axis=1)
 
 
 def warped_covariance(targets, likelihood, mean, covariance, noise):
-    """Means (n, t) and joint covariances (n, n, t) of observations; arguments as above."""
+    """Compute means (n, t) and joint covariances (n, n, t) of observations; see above."""
     diagonal = np.moveaxis(np.diagonal(covariance), -1, 0)
     variance = np.maximum(np.broadcast_to(diagonal, mean.shape), 0.0)
-    found = warped_moments(targets, likelihood, mean, variance, noise, _TERMS)
+    observations = warped_moments(targets, likelihood, mean, variance, noise, _HERMITE_TERMS)
     joint = np.empty((len(mean), *mean.shape))
-    for c, each in enumerate(found):
+    for c, each in enumerate(observations):
         sd = np.sqrt(variance[:, c])
         inverse = np.divide(1.0, sd, out=np.zeros_like(sd), where=sd > 0.0)
-        own = covariance[:, :, min(c, covariance.shape[2] - 1)]
-        correlation = np.clip(own * inverse[:, None] * inverse, -1.0, 1.0)
+        scaled = covariance[:, :, min(c, covariance.shape[2] - 1)] * inverse[:, None] * inverse
+        correlation = np.clip(scaled, -1.0, 1.0)
         joint[:, :, c] = _series(each, correlation)
-    return np.stack([each.mean for each in found], axis=1), joint
+    return np.stack([each.mean for each in observations], axis=1), joint
 
 
 def _series(observations, correlation):
+    """Sum the Hermite series at correlations of the function, (n, n)."""
     total, power = np.zeros_like(correlation), correlation.copy()
     left = (observations.terms**2).max(axis=0)
     for k, term in enumerate(observations.terms.T):
@@ -120,19 +122,20 @@ def _series(observations, correlation):
 
 
 def _pieces(n, n_components):
-    nodes = 2.0 * _REACH / (_DENSE_STEP if n_components == 1 else _STEP)
-    size = max(1, int(_PIECE / (nodes * min(n_components, _MOST_COMPONENTS))))
+    """Cut n rows into runs whose function values fit into memory."""
+    nodes = 2.0 * _NODES_REACH / (_DENSE_NODES_STEP if n_components == 1 else _NODES_STEP)
+    size = max(1, int(_LARGEST_PIECE / (nodes * min(n_components, _MOST_COMPONENTS))))
     for lo in range(0, n, size):
         yield np.arange(lo, min(lo + size, n))
 
 
 def _fewer(variances, log_weights):
-    """Variances and probabilities, both (n, k), of not too many components.
+    """Return variances and probabilities, both (n, k), of not too many components.
 
     Where there are more, they are moved to variances whose logarithms are at regular distances,
     each to four of these, with the weights of cubic interpolation.
     """
-    counts = log_weights > _NEGLIGIBLE
+    counts = log_weights > _LEAST_LOG_WEIGHT
     variances, weights = variances[:, counts], np.exp(log_weights[counts])
     n, k = variances.shape
     if k <= _MOST_COMPONENTS:
@@ -158,13 +161,13 @@ def _fewer(variances, log_weights):
 
 
 def _moments(warp, mean, variances, weights, total, variance, n_terms):
-    """Mean, variance and terms of h(z) for mixtures about ``mean`` (n,), in units before scaling.
+    """Compute mean, variance and terms of h(z), z mixtures about ``mean`` (n,), before scaling.
 
     Beyond the data h is a line on either side, so that far components of a mixture add to E[h(z)^2]
     the mean of the two squared slopes times their variance: what the given ones lack of the total.
     """
-    step = _DENSE_STEP if variances.shape[1] == 1 else _STEP
-    u = np.arange(-_REACH, _REACH + 0.5 * step, step)
+    step = _DENSE_NODES_STEP if variances.shape[1] == 1 else _NODES_STEP
+    u = np.arange(-_NODES_REACH, _NODES_REACH + 0.5 * step, step)
     density = np.exp(-0.5 * u**2)
     density /= density.sum()
     sd = np.sqrt(variances)

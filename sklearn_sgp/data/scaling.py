@@ -1,0 +1,35 @@
+"""Centre and scale of targets: as the user gave them, or from their moments."""
+
+import numpy as np
+
+from .checks import FARTHEST
+
+
+def usable_scale(variance, largest):
+    """Return standard deviations; 1 where they are rounding errors of values of that size."""
+    scale, rounding = np.sqrt(variance), 10 * np.finfo(np.float64).eps * largest
+    return np.where(scale > rounding, scale, 1.0)
+
+
+def given_scaling(y, normalize_y):
+    """Return the two entries of ``normalize_y``, each (t,), or raise a ValueError."""
+    try:
+        mean, scale = (
+            np.broadcast_to(np.asarray(v, dtype=np.float64), y.shape[1:]).copy()
+            for v in normalize_y
+        )
+        valid = np.isfinite(mean).all() and np.isfinite(scale).all() and (scale > 0).all()
+    except (TypeError, ValueError):
+        valid = False
+    if not valid:
+        raise ValueError(
+            "The 'normalize_y' parameter must be a bool, 'yeo-johnson', 'warped', or a pair of a "
+            "finite mean and a positive scale, numbers or one for each of the "
+            f"{y.shape[1]} outputs. Got {normalize_y!r}."
+        )
+    if (np.abs(y - mean) > FARTHEST * scale).any():
+        raise ValueError(
+            f"The scale of the 'normalize_y' parameter must leave targets of at most {FARTHEST:g} "
+            f"in size. Got {normalize_y!r}."
+        )
+    return mean, scale
