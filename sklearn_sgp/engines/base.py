@@ -183,7 +183,7 @@ class FitResult:
         Number of rows that the posterior stands for, whatever their weights.
     n_used : int or None
         Number of rows that it rests on after a fit; None for all.
-    row_noise : row_noise.found_noise.FoundNoise or None
+    row_noise : noise.row_noise.RowNoise or None
         Where the noise differs from row to row.
     """
 

@@ -23,8 +23,8 @@ from ..likelihoods._names import (
     regression_likelihood,
     warps_targets,
 )
-from ..noise.found_noise import squared_errors
 from ..noise.left_out import with_later_rows
+from ..noise.row_noise import squared_errors
 from ..optimize.parameters import ParameterSpace
 from ..predict.classification import ClassPredictions
 from ..predict.regression import RegressionPredictions
@@ -109,7 +109,7 @@ class SparseGPRegressor(
         attributes = super()._fitted_attributes(found, targets, weight)
         if may_vary(self._given_likelihood()):
             noise = found.result.row_noise
-            spread = None if noise is None else noise.spread
+            spread = None if noise is None else noise.variance_scale
             attributes["spread_gain_"] = 0.0 if spread is None else spread.gain
             attributes["spread_range_"] = (1.0, 1.0) if spread is None else spread.range
         return attributes

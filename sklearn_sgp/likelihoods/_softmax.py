@@ -48,7 +48,6 @@ class Softmax(Likelihood):
     # A mean common to all classes changes only the divergence, which is least if that mean is zero.
     # Steps class by class would find this slowly.
     shift_invariant = True
-    begins_with_regressions = True
     temperature = 1.0  # of pickles that have none
 
     def __init__(self, offset: ArrayLike | None = None, temperature: float = 1.0) -> None:
@@ -73,7 +72,7 @@ class Softmax(Likelihood):
         return copy(self).set_params(offset=log_frequencies(weight))
 
     def as_regressions(self, of_class):
-        """Classes as regressions with known noise; see `Likelihood.as_regressions`."""
+        """Return the regressions with known noise that learning begins with."""
         return Dirichlet().centred(of_class)
 
     @property

@@ -382,7 +382,7 @@ class RegressionPredictions(LatentFunctions):
     def _spread(self):
         """The factor of deviations, where there is one."""
         noise = self._result.row_noise
-        return None if noise is None else noise.spread
+        return None if noise is None else noise.variance_scale
 
 
 def joint_root(covariance):

@@ -3,7 +3,9 @@
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from .._base import ExpectedLogDensity, Likelihood, NoiseUpdate
+from .._base import ExpectedLogDensity, Likelihood
+from .._row_precision import RowPrecision, equal_precisions
+from ._heteroscedastic import HeteroscedasticGaussian
 
 
 class Gaussian(Likelihood):
@@ -12,6 +14,11 @@ class Gaussian(Likelihood):
     conjugate = True
     has_noise = True
     scales_targets = True
+
+    @property
+    def row_precision(self):
+        """All precisions are 1."""
+        return RowPrecision(self.updated, varying=HeteroscedasticGaussian)
 
     def expected_log_density(self, y, mean, variance, noise_variance):
         """E[log N(y; f, noise_variance)] for f ~ N(mean, variance).
@@ -40,9 +47,8 @@ class Gaussian(Likelihood):
         )
 
     def updated(self, squares, weight, n_outputs, *, learns, learns_scale):
-        """As `HeavyTails.updated`: all precisions are 1."""
-        scale = np.average(squares, weights=weight) / n_outputs if learns_scale else 1.0
-        return NoiseUpdate(self, float(scale), np.ones(len(squares)), 0.0)
+        """Return precisions of 1; see `RowPrecision`."""
+        return equal_precisions(self, squares, weight, n_outputs, learns_scale)
 
     def moments(self, mean, variance, noise_variance):
         """Mean and variance of y, shape (n, t)."""

@@ -1,11 +1,15 @@
 """Student-t noise: a few large errors do not move the function."""
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 from scipy.special import digamma, gammaln
 
 from .._base import ExpectedLogDensity
 from .._quadrature import gaussian_expectations
 from ._heavy_tails import LOG_DF, HeavyTails
+from ._heteroscedastic import HeteroscedasticStudentT
 from ._mixtures import NormalMixture, of_each
 
 
@@ -28,10 +32,15 @@ class StudentT(HeavyTails, NormalMixture):
 
     has_noise = True
     scales_targets = True
-    has_row_precision = True
 
     def __init__(self, df: float | None = 4.0) -> None:
         self.df = df
+
+    @property
+    def row_precision(self):
+        """Each row has a precision; where noise depends on the input, too, df is the same."""
+        varying = partial(HeteroscedasticStudentT, self.df)
+        return replace(super().row_precision, varying=varying)
 
     @property
     def theta(self):
@@ -108,8 +117,8 @@ class StudentT(HeavyTails, NormalMixture):
         return (of_each(noise_variance, shape),)
 
     def _components(self, noise, furthest):
-        spread, log_weights = self._mixture(furthest)
-        return lambda rows: noise[0][rows, None] * spread, log_weights
+        of_tails, log_weights = self._mixture(furthest)
+        return lambda rows: noise[0][rows, None] * of_tails, log_weights
 
     def _widest(self, noise):
         return noise[0]
