@@ -173,7 +173,7 @@ class Likelihood(BaseEstimator):
     as_regressions = None
 
     def n_latent(self, n_outputs):
-        """Number of latent functions.
+        """Return the number of latent functions.
 
         Parameters
         ----------
@@ -201,7 +201,7 @@ class Likelihood(BaseEstimator):
         """
 
     def initialized(self, y, weight):
-        """Likelihood to learn with: parameters checked, and those left open taken from the targets.
+        """Check the parameters, and take those that are left open from the targets.
 
         Called once, with the first batch, after `check_targets`.
 
@@ -235,7 +235,7 @@ class Likelihood(BaseEstimator):
         return np.empty((0, 2))
 
     def with_theta(self, theta):
-        """Likelihood with other values of the free parameters.
+        """Return the likelihood with other values of the free parameters.
 
         Parameters
         ----------
@@ -249,7 +249,7 @@ class Likelihood(BaseEstimator):
         return self
 
     def for_output(self, output):
-        """Likelihood of one of several outputs.
+        """Return the likelihood of one of several outputs.
 
         It must be defined where a parameter of the likelihood has an entry for each output.
 
@@ -266,7 +266,7 @@ class Likelihood(BaseEstimator):
         return self
 
     def for_classes(self, weight):
-        """Likelihood of classes whose weights in the first batch are known.
+        """Suit the likelihood to classes whose weights in the first batch are known.
 
         Called once, with the first batch, before `initialized`.
 
@@ -288,7 +288,7 @@ class Likelihood(BaseEstimator):
         return self
 
     def codes(self, place):
-        """Classes as `expected_log_density` takes them.
+        """Encode classes as `expected_log_density` takes them.
 
         Parameters
         ----------
@@ -306,7 +306,7 @@ class Likelihood(BaseEstimator):
         return code[:, None]
 
     def decision(self, mean, variance):
-        """Values of the decision function.
+        """Return the values of the decision function.
 
         Parameters
         ----------
@@ -323,31 +323,31 @@ class Likelihood(BaseEstimator):
         return log_p[:, 1] - log_p[:, 0] if log_p.shape[1] == 2 else log_p
 
     def covariance(self, mean, covariance, noise_variance):
-        """Mean and joint covariance of y; see the class."""
+        """Return mean and joint covariance of y; see the class."""
         raise self._without("covariance", "return_cov=True")
 
     def quantiles(self, mean, variance, noise_variance, levels):
-        """Quantiles of y; see the class."""
+        """Return quantiles of y; see the class."""
         raise self._without("quantiles", "predict_quantiles")
 
     def log_predictive_density(self, y, mean, variance, noise_variance=None):
-        """log p(y); see the class."""
+        """Return log p(y); see the class."""
         raise self._without("log_predictive_density", "log_density")
 
     def cdf(self, y, mean, variance, noise_variance=None):
-        """P(Y <= y); see the class."""
+        """Return P(Y <= y); see the class."""
         raise self._without("cdf", "cdf of predict_distribution")
 
     def sf(self, y, mean, variance, noise_variance=None):
-        """P(Y > y), shape (n, t); see the class."""
+        """Return P(Y > y), shape (n, t); see the class."""
         return 1.0 - self.cdf(y, mean, variance, noise_variance)
 
     def draw(self, f, noise_variance, rng):
-        """Observations for latent values; see the class."""
+        """Draw observations for latent values; see the class."""
         raise self._without("draw", "sample_y")
 
     def components(self, variance, noise_variance):
-        """Normal distributions whose mixture y is; see the class."""
+        """Return the normal distributions whose mixture y is; see the class."""
         raise self._without("components", "predict with a warp as normalize_y")
 
     def _without(self, method, needed_for):

@@ -13,9 +13,9 @@ import numpy as np
 
 
 class NoiseUpdate(NamedTuple):
-    """Noise that suits squared errors.
+    """Hold noise that suits squared errors, as `RowPrecision.updated` returns it.
 
-    Attributes
+    Parameters
     ----------
     likelihood : Likelihood
         With the parameters that were learned.
@@ -37,7 +37,7 @@ class NoiseUpdate(NamedTuple):
 class LogNoisePrior(NamedTuple):
     """Gaussian process prior of the log noise variance, besides its constant.
 
-    Attributes
+    Parameters
     ----------
     kernel : Kernel or None
         None means ``ConstantKernel() * RBF()`` with a length scale for each column.

@@ -54,7 +54,7 @@ class Softmax(Likelihood):
         self.offset, self.temperature = offset, temperature
 
     def for_classes(self, weight):
-        """This instance, its offset checked, or one with the offset of the classes' frequencies.
+        """Check the offset, or take it from the frequencies of the classes.
 
         Parameters
         ----------
@@ -80,7 +80,7 @@ class Softmax(Likelihood):
         return 0.0 if self.offset is None else np.asarray(self.offset, dtype=np.float64)
 
     def expected_log_density(self, y, mean, variance, noise_variance=None):
-        """E[log p_y] for f_c ~ N(mean_c, variance_c), and its derivatives.
+        """Return E[log p_y] for f_c ~ N(mean_c, variance_c), and its derivatives.
 
         Parameters
         ----------
@@ -104,9 +104,9 @@ class Softmax(Likelihood):
         )
 
     def probabilities(self, mean, variance):
-        """E[p_c], shape (n, C), rows summing to 1."""
+        """Return E[p_c], shape (n, C), rows summing to 1."""
         return tempered(self._offset + mean, variance, self.temperature)
 
     def log_predictive_density(self, y, mean, variance, noise_variance=None):
-        """log P(y), shape (n,)."""
+        """Return log P(y), shape (n,)."""
         return log_probability(self.probabilities(mean, variance), y)

@@ -57,7 +57,7 @@ def learn_with_row_noise(problem, likelihood, learner):
 
 
 class _Fit(NamedTuple):
-    """A problem with a given noise of each row, and what the learner made of it."""
+    """A problem with a given noise of each row, and the learner's result."""
 
     problem: Problem
     learned: object

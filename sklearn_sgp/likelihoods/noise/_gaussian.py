@@ -21,7 +21,7 @@ class Gaussian(Likelihood):
         return RowPrecision(self.updated, varying=HeteroscedasticGaussian)
 
     def expected_log_density(self, y, mean, variance, noise_variance):
-        """E[log N(y; f, noise_variance)] for f ~ N(mean, variance).
+        """Return E[log N(y; f, noise_variance)] for f ~ N(mean, variance).
 
         Parameters
         ----------
@@ -51,38 +51,38 @@ class Gaussian(Likelihood):
         return equal_precisions(self, squares, weight, n_outputs, learns_scale)
 
     def moments(self, mean, variance, noise_variance):
-        """Mean and variance of y, shape (n, t)."""
+        """Return mean and variance of y, shape (n, t)."""
         return mean, variance + noise_variance
 
     def components(self, variance, noise_variance):
-        """One normal distribution; see `NormalMixture.components`."""
+        """Return a single normal distribution; see `NormalMixture.components`."""
         total = (variance + noise_variance).ravel()
         return lambda entries: total[entries, None], np.zeros(1)
 
     def covariance(self, mean, covariance, noise_variance):
-        """Mean (n, t) and joint covariance (n, n, t) of y; overwrites the covariance of f."""
+        """Return mean (n, t) and covariance (n, n, t) of y; overwrites the covariance of f."""
         covariance[np.diag_indices(len(mean))] += noise_variance
         return mean, covariance
 
     def quantiles(self, mean, variance, noise_variance, levels):
-        """Quantiles of y, shape (n, t, n_levels)."""
+        """Return quantiles of y, shape (n, t, n_levels)."""
         return mean[..., None] + np.sqrt(variance + noise_variance)[..., None] * ndtri(levels)
 
     def log_predictive_density(self, y, mean, variance, noise_variance):
-        """log p(y), summed over outputs, shape (n,)."""
+        """Return log p(y), summed over outputs, shape (n,)."""
         total = variance + noise_variance
         with np.errstate(over="ignore"):  # -inf
             square = (y - mean) ** 2 / total
         return -0.5 * (square + np.log(2.0 * np.pi * total)).sum(axis=1)
 
     def cdf(self, y, mean, variance, noise_variance):
-        """P(Y <= y), shape (n, t)."""
+        """Return P(Y <= y), shape (n, t)."""
         return ndtr((y - mean) / np.sqrt(variance + noise_variance))
 
     def sf(self, y, mean, variance, noise_variance):
-        """P(Y > y), shape (n, t)."""
+        """Return P(Y > y), shape (n, t)."""
         return self.cdf(-y, -mean, variance, noise_variance)
 
     def draw(self, f, noise_variance, rng):
-        """Observations for latent values of shape (n, t, k)."""
+        """Draw observations for latent values of shape (n, t, k)."""
         return f + np.reshape(np.sqrt(noise_variance), (-1, 1)) * rng.standard_normal(f.shape)

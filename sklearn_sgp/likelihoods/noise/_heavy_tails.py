@@ -176,7 +176,7 @@ def _tails(squares, weight, t, df, scale):
 
 
 def _log_density(squares, t, df):
-    """Return the log integral over tau of tau^(t/2) exp(-tau squares / 2) Gamma(tau; df/2, df/2)."""
+    """Return log E[tau^(t/2) exp(-tau squares / 2)] for tau ~ Gamma(df/2, df/2)."""
     x, h = 0.5 * df, 0.5 * t
     if x < _LARGE:
         constant = gammaln(x + h) - gammaln(x) - h * np.log(x)

@@ -53,11 +53,11 @@ class StudentT(HeavyTails, NormalMixture):
         return np.array([LOG_DF]) if self._learns else np.empty((0, 2))
 
     def with_theta(self, theta):
-        """Student-t noise with df = 2 + exp(theta), to be learned further."""
+        """Return Student-t noise with df = 2 + exp(theta), to be learned further."""
         return self._with_df(2.0 + float(np.exp(theta[0]))) if self._learns else self
 
     def _terms(self, error, noise_variance):
-        """log density, its first and second derivative in f, and that in log noise variance."""
+        """Return log density, two derivatives in f, and that in the log noise variance."""
         df = self._df
         scaled = df * noise_variance
         square = error * error
@@ -71,7 +71,7 @@ class StudentT(HeavyTails, NormalMixture):
         return log_p, slope, curvature, half * square / base - 0.5
 
     def _theta_term(self, error, noise_variance):
-        """Derivative of the log density in theta = log(df - 2)."""
+        """Return the derivative of the log density in theta = log(df - 2)."""
         df = self._df
         scaled = df * noise_variance
         square = error * error
@@ -80,7 +80,7 @@ class StudentT(HeavyTails, NormalMixture):
         return 0.5 * (df - 2.0) * (constant + tail)  # d df / d theta = df - 2
 
     def expected_log_density(self, y, mean, variance, noise_variance):
-        """E[log t(y; f, df, s)] for f ~ N(mean, variance), and its derivatives.
+        """Return E[log t(y; f, df, s)] for f ~ N(mean, variance), and its derivatives.
 
         Parameters
         ----------
@@ -97,14 +97,14 @@ class StudentT(HeavyTails, NormalMixture):
         flat, noise = y.ravel(), of_each(noise_variance, y.shape)
 
         def terms(f, rows):
-            error, own = flat[rows, None] - f, noise[rows, None]
-            found = self._terms(error, own)
-            return (*found, self._theta_term(error, own)) if self._learns else found
+            at = flat[rows, None] - f, noise[rows, None]
+            terms = self._terms(*at)
+            return (*terms, self._theta_term(*at)) if self._learns else terms
 
         # the density has its singularities at y, sqrt(df) s above and below the real axis
         width = np.sqrt(self._df * noise) / 2.8
-        found = gaussian_expectations(terms, mean.ravel(), variance.ravel(), width, flat)
-        value, slope, curvature, by_noise, *theta = (part.reshape(y.shape) for part in found)
+        expected = gaussian_expectations(terms, mean.ravel(), variance.ravel(), width, flat)
+        value, slope, curvature, by_noise, *theta = (part.reshape(y.shape) for part in expected)
         return ExpectedLogDensity(
             value.sum(axis=1),
             slope,
@@ -124,14 +124,14 @@ class StudentT(HeavyTails, NormalMixture):
         return noise[0]
 
     def moments(self, mean, variance, noise_variance):
-        """Mean and variance of y, shape (n, t)."""
+        """Return mean and variance of y, shape (n, t)."""
         return mean, variance + self._variance(noise_variance)
 
     def covariance(self, mean, covariance, noise_variance):
-        """Mean (n, t) and joint covariance (n, n, t) of y; overwrites the covariance of f."""
+        """Return mean (n, t) and covariance (n, n, t) of y; overwrites the covariance of f."""
         covariance[np.diag_indices(len(mean))] += self._variance(noise_variance)
         return mean, covariance
 
     def draw(self, f, noise_variance, rng):
-        """Observations for latent values of shape (n, t, k)."""
+        """Draw observations for latent values of shape (n, t, k)."""
         return f + np.reshape(np.sqrt(noise_variance), (-1, 1)) * rng.standard_t(self._df, f.shape)
