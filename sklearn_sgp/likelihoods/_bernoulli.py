@@ -25,17 +25,7 @@ class _Bernoulli(Likelihood):
         self.offset = offset
 
     def for_classes(self, weight):
-        """Check the offset, or take it from the frequencies of the classes.
-
-        Parameters
-        ----------
-        weight : ndarray of shape (2,)
-            Total weight of the rows of each class.
-
-        Returns
-        -------
-        likelihood : Likelihood
-        """
+        """Check the offset, or take it from the frequencies of the classes."""
         if self.offset is not None:
             check_class_offset(self, ())
             return self
@@ -52,19 +42,7 @@ class _Bernoulli(Likelihood):
         return 1
 
     def expected_log_density(self, y, mean, variance, noise_variance=None):
-        """Return E[log link(y (offset + f))] for f ~ N(mean, variance), and its derivatives.
-
-        Parameters
-        ----------
-        y : ndarray of shape (n, 1)
-            -1 or +1.
-        mean, variance : ndarray of shape (n, 1)
-        noise_variance : ignored
-
-        Returns
-        -------
-        expected : ExpectedLogDensity
-        """
+        """Return E[log link(y (offset + f))] and its derivatives, y (n, 1) being -1 or +1."""
         sign = y[:, 0]
         value, slope, curvature = gaussian_expectations(
             lambda f, rows: self._derivatives(f),

@@ -45,22 +45,7 @@ _INTERFACE = {
 
 
 def regression_likelihood(likelihood):
-    """Make the likelihood of a regressor.
-
-    Parameters
-    ----------
-    likelihood : name in `REGRESSION`, or instance
-
-    Returns
-    -------
-    likelihood : Likelihood
-        A new instance for a name; a copy of an instance.
-
-    Raises
-    ------
-    ValueError
-        If the name is not known, or the instance has not what a regressor needs.
-    """
+    """Make the likelihood of a regressor from a name in `REGRESSION`, or copy an instance."""
     return _instance(likelihood, "regression", REGRESSION)
 
 
@@ -102,25 +87,9 @@ def check_classes(classes):
 
 
 def classification_likelihood(likelihood, classes):
-    """Make the likelihood of a classifier.
+    """Make the likelihood of a classifier from a name, or copy an instance.
 
-    Parameters
-    ----------
-    likelihood : {"auto", "probit", "logit", "softmax"} or instance
-        "auto": probit for two classes, softmax for more.
-    classes : ndarray of shape (C,)
-        Labels of the classes.
-
-    Returns
-    -------
-    likelihood : Likelihood
-        A new instance for a name; a copy of an instance.
-
-    Raises
-    ------
-    ValueError
-        If there is one class only, if there are more classes than the likelihood has, if the name
-        is not known, or if the instance has not what a classifier needs.
+    "auto" is probit for two classes, softmax for more; ``classes`` (C,) are their labels.
     """
     check_classes(classes)
     if isinstance(likelihood, str) and likelihood == "auto":

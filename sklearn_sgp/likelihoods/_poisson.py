@@ -78,17 +78,7 @@ class Poisson(Likelihood):
         return 0.0 if self.offset is None else np.asarray(self.offset, dtype=np.float64)
 
     def expected_log_density(self, y, mean, variance, noise_variance=None):
-        """Return E[log Poisson(y; exp f)] for f ~ N(mean, variance), in closed form.
-
-        Parameters
-        ----------
-        y, mean, variance : ndarray of shape (n, t)
-        noise_variance : ignored
-
-        Returns
-        -------
-        expected : ExpectedLogDensity
-        """
+        """Return E[log Poisson(y; exp f)] for f ~ N(mean, variance), in closed form."""
         with np.errstate(over="ignore"):  # a value of -inf: the optimiser rejects such a trial
             rate = np.exp(self._offset + mean + 0.5 * variance)
         value = y * (self._offset + mean) - rate - gammaln(y + 1.0)

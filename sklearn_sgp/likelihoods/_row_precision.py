@@ -121,7 +121,7 @@ class NoiseChoice:
         return any(one.row_precision.varies for one in self.candidates)
 
 
-def equal_precisions(likelihood, squares, weight, n_outputs, learns_scale):
-    """Return the `NoiseUpdate` of noise whose precisions are all 1."""
+def equal_precisions(likelihood, squares, weight, n_outputs, *, learns, learns_scale):
+    """Update noise whose precisions are all 1."""
     scale = np.average(squares, weights=weight) / n_outputs if learns_scale else 1.0
     return NoiseUpdate(likelihood, float(scale), np.ones(len(squares)), 0.0)

@@ -54,17 +54,7 @@ class Softmax(Likelihood):
         self.offset, self.temperature = offset, temperature
 
     def for_classes(self, weight):
-        """Check the offset, or take it from the frequencies of the classes.
-
-        Parameters
-        ----------
-        weight : ndarray of shape (C,)
-            Total weight of the rows of each class.
-
-        Returns
-        -------
-        likelihood : Likelihood
-        """
+        """Check the offset, or take it from the frequencies of the classes."""
         check_temperature(self)
         if self.offset is not None:
             check_class_offset(self, weight.shape)
@@ -80,19 +70,7 @@ class Softmax(Likelihood):
         return 0.0 if self.offset is None else np.asarray(self.offset, dtype=np.float64)
 
     def expected_log_density(self, y, mean, variance, noise_variance=None):
-        """Return E[log p_y] for f_c ~ N(mean_c, variance_c), and its derivatives.
-
-        Parameters
-        ----------
-        y : ndarray of shape (n, 1)
-            Number of the class, 0 to C - 1.
-        mean, variance : ndarray of shape (n, C)
-        noise_variance : ignored
-
-        Returns
-        -------
-        expected : ExpectedLogDensity
-        """
+        """Return E[log p_y] and its derivatives; y (n, 1) are numbers of classes, 0 to C - 1."""
         mean = self._offset + mean
         log_sum, p, p2 = softmax_moments(mean, variance)
         rows, label = np.arange(len(mean)), y[:, 0].astype(np.intp)

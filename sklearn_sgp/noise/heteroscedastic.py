@@ -78,15 +78,7 @@ class _Fit(NamedTuple):
 
 
 class _Errors(NamedTuple):
-    """Expected squared errors at some rows.
-
-    Attributes
-    ----------
-    rows : Rows
-    squares : ndarray of shape (n, t)
-    places : ndarray of int or None
-        Of these rows among all, None for all of them.
-    """
+    """Expected squared errors (n, t) of rows, and the places of these; None for all rows."""
 
     rows: Rows
     squares: np.ndarray
@@ -100,12 +92,7 @@ class _Errors(NamedTuple):
 class _CoordinateAscent:
     """Fit the function given its noise, and update the noise given the function, by turns.
 
-    Parameters
-    ----------
-    problem : Problem
-    candidates : list of Likelihood
-        The noise is chosen among them at the first update.
-    learner : callable
+    The noise is chosen among candidates at its first update.
     """
 
     def __init__(self, problem, candidates, learner):
@@ -272,21 +259,9 @@ def _chosen(problem, errors, candidates, free):
 
 
 def _updated(problem, noise, at_rows, errors, free):
-    """Update the noise, with the log noise learned from the errors first where it varies.
+    """Return the `Update` of a `RowNoise`, whose log noise is learned from the errors first.
 
-    Parameters
-    ----------
-    problem : Problem
-    noise : RowNoise
-    at_rows : LogNoiseMoments or None
-        Of the noise, at the rows of the errors; None to compute them.
-    errors : _Errors
-    free : dict
-        What `RowNoise.updated` learns.
-
-    Returns
-    -------
-    update : Update
+    ``at_rows`` are the moments of the log noise at their rows, or None to compute them.
     """
     (rows, squares, _), n_jobs = errors, problem.settings.n_jobs
     if at_rows is None:

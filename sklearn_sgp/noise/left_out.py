@@ -120,21 +120,9 @@ def with_variance_scale(problem, choice, learned, rows):
 
 
 def with_later_rows(noise, rows, mean, variance, noise_variance, n_jobs):
-    """Learn the function of the variance scale further from a later batch.
+    """Return a `RowNoise` whose variance scale is learned further from a later batch.
 
-    Parameters
-    ----------
-    noise : RowNoise
-    rows : Rows
-        Of the batch, without precisions.
-    mean, variance : ndarray of shape (n, t)
-        Of the function, as they were before the batch.
-    noise_variance : float or ndarray of shape (t,)
-    n_jobs : int or None
-
-    Returns
-    -------
-    noise : RowNoise
+    Its rows have no precisions; mean and variance (n, t) are those predicted before the batch.
     """
     scale = noise.variance_scale
     if scale is None or scale.function is None:

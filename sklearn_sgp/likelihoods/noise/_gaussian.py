@@ -1,5 +1,7 @@
 """Gaussian noise."""
 
+from functools import partial
+
 import numpy as np
 from scipy.special import ndtr, ndtri
 
@@ -18,24 +20,10 @@ class Gaussian(Likelihood):
     @property
     def row_precision(self):
         """All precisions are 1."""
-        return RowPrecision(self.updated, varying=HeteroscedasticGaussian)
+        return RowPrecision(partial(equal_precisions, self), varying=HeteroscedasticGaussian)
 
     def expected_log_density(self, y, mean, variance, noise_variance):
-        """Return E[log N(y; f, noise_variance)] for f ~ N(mean, variance).
-
-        Parameters
-        ----------
-        y, mean : ndarray of shape (n, t)
-            Targets and latent means.
-        variance : ndarray of shape (n,) or (n, t)
-            Latent variances; shape (n,) if all outputs share them.
-        noise_variance : float or ndarray of shape (t,)
-            Variance of the noise.
-
-        Returns
-        -------
-        expected : ExpectedLogDensity
-        """
+        """Return E[log N(y; f, noise_variance)]; outputs share a variance of f of shape (n,)."""
         residual = y - mean
         quadratic = (residual**2 + variance.reshape(len(y), -1)) / noise_variance
         value = -0.5 * (np.log(2.0 * np.pi * noise_variance) + quadratic)
@@ -45,10 +33,6 @@ class Gaussian(Likelihood):
             d_variance=np.full_like(residual, -0.5 / noise_variance),
             d_log_noise=0.5 * (quadratic - 1.0),
         )
-
-    def updated(self, squares, weight, n_outputs, *, learns, learns_scale):
-        """Return precisions of 1; see `RowPrecision`."""
-        return equal_precisions(self, squares, weight, n_outputs, learns_scale)
 
     def moments(self, mean, variance, noise_variance):
         """Return mean and variance of y, shape (n, t)."""

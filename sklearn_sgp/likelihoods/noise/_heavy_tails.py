@@ -112,19 +112,7 @@ class HeavyTails:
 
 
 class Tails(NamedTuple):
-    """Describe q(tau) of all rows, and the t distribution that goes with it.
-
-    Attributes
-    ----------
-    df : float
-        Degrees of freedom.
-    scale : float
-        Factor of the noise variances.
-    precision : ndarray of shape (n,)
-        E tau.
-    constant : float
-        As that of `NoiseUpdate`.
-    """
+    """Degrees of freedom, and scale, E tau and constant of the `NoiseUpdate` that they give."""
 
     df: float
     scale: float

@@ -1,6 +1,7 @@
 """Noise that depends on the input: the logarithm of its variance is a Gaussian process."""
 
 from dataclasses import replace
+from functools import partial
 from numbers import Integral
 
 import numpy as np
@@ -49,7 +50,8 @@ class HeteroscedasticGaussian(NormalMixture):
     @property
     def row_precision(self):
         """All precisions are 1, in units of each row's own noise variance."""
-        return RowPrecision(self.updated, log_noise=LogNoisePrior(self.kernel, self.n_inducing))
+        log_noise = LogNoisePrior(self.kernel, self.n_inducing)
+        return RowPrecision(partial(equal_precisions, self), log_noise=log_noise)
 
     def initialized(self, y, weight):
         """Check the parameters, and return this instance."""
@@ -65,10 +67,6 @@ class HeteroscedasticGaussian(NormalMixture):
                 f"or None. Got {n!r}."
             )
         return self
-
-    def updated(self, squares, weight, n_outputs, *, learns, learns_scale):
-        """Return precisions of 1; see `RowPrecision`."""
-        return equal_precisions(self, squares, weight, n_outputs, learns_scale)
 
     def moments(self, mean, variance, noise_variance):
         """Return mean and variance of y, shape (n, t)."""

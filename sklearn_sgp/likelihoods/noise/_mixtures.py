@@ -32,22 +32,7 @@ class NormalMixture(Likelihood):
     """
 
     def components(self, variance, noise_variance):
-        """Return the normal distributions whose mixture y - mean is.
-
-        Parameters
-        ----------
-        variance : ndarray of shape (n, t)
-            Of f.
-        noise_variance : object
-            As other methods take it.
-
-        Returns
-        -------
-        variances : callable
-            ``variances(entries)``: those of some of the n t entries, (k, n_components).
-        log_weights : ndarray of shape (n_components,)
-            Logarithms of their probabilities.
-        """
+        """Return the normal distributions whose mixture y - mean is; see `Likelihood`."""
         noise, flat = self._of_each(noise_variance, variance.shape), variance.ravel()
         of_noise, log_weights = self._components(noise, 0.0)
         return lambda entries: flat[entries, None] + of_noise(entries), log_weights

@@ -82,24 +82,13 @@ class StudentT(HeavyTails, NormalMixture):
     def expected_log_density(self, y, mean, variance, noise_variance):
         """Return E[log t(y; f, df, s)] for f ~ N(mean, variance), and its derivatives.
 
-        Parameters
-        ----------
-        y, mean, variance : ndarray of shape (n, t)
-        noise_variance : float or ndarray of shape (t,)
-            s^2.
-
-        Returns
-        -------
-        expected : ExpectedLogDensity
-            ``d_variance`` can be positive, as the density is not log-concave. ``d_theta`` is
-            None if df is not learned.
+        ``d_variance`` can be positive, as the density is not log-concave.
         """
         flat, noise = y.ravel(), of_each(noise_variance, y.shape)
 
         def terms(f, rows):
             at = flat[rows, None] - f, noise[rows, None]
-            terms = self._terms(*at)
-            return (*terms, self._theta_term(*at)) if self._learns else terms
+            return self._terms(*at) + ((self._theta_term(*at),) if self._learns else ())
 
         # the density has its singularities at y, sqrt(df) s above and below the real axis
         width = np.sqrt(self._df * noise) / 2.8
