@@ -178,7 +178,7 @@ class Fitted:
         Number of rows that it rests on after a fit; None for all.
     state : object
         What the engine needs to add rows.
-    row_noise : noise.found_noise.RowNoise or None
+    row_noise : noise.row_noise.RowNoise or None
         Where the noise differs from row to row.
     targets : Targets, ClassLabels or ClassTargets
         The encoding of targets, set when learning has ended.
@@ -219,19 +219,6 @@ class Fitted:
         state = None if self.state is None else self.state.with_constant(constant)
         return replace(self, objective=self.objective + constant, row_noise=noise, state=state)
 
-    @property
-    def result(self):
-        return self
-
-    def moments_of(self, rows, n_jobs):
-        return self.predictor.training_moments(rows, n_jobs)
-
-    def left_out_moments(self, rows, places, n_jobs):
-        return self.predictor.left_out(rows, places, n_jobs)
-
-    def drawn(self, n_rows, size, rng):
-        return self.predictor.drawn(n_rows, size, rng)
-
     def moments_at(self, X, n_jobs):
         """Return mean (n, t) and variance (n, t) or (n, 1) of the function of q(u) at X."""
         return in_chunks(self.posterior.mean_variance, X, n_jobs)
@@ -239,7 +226,7 @@ class Fitted:
     @property
     def variance_scale(self):
         """The factor of predicted deviations, or None."""
-        return None if self.row_noise is None else self.row_noise.spread
+        return None if self.row_noise is None else self.row_noise.variance_scale
 
     @property
     def log_noise(self):

@@ -8,8 +8,8 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._compat import _fit_context
-from ..data.class_targets import ClassLabels
 from ..data.checks import check_labels_present, not_sortable, sorted_labels
+from ..data.class_targets import ClassLabels
 from ..data.rows import drop_zero_weight
 from ..predict.classes import Classes
 from .base import BaseSGP

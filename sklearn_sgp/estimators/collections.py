@@ -8,8 +8,8 @@ from .._compat import validate_data
 from ..collections.alignment import example_of, partitions_of, split_labels
 from ..collections.parts import Coded, LabelCounts, LabelsCheck, Moments, NumbersCheck, Scaled
 from ..collections.source import Source
-from ..data.class_targets import ClassLabels
 from ..data.checks import check_scaled
+from ..data.class_targets import ClassLabels
 from ..data.inputs import InputFormat, block_position
 from ..data.rows import MERGE_ROWS
 from ..data.targets import Targets

@@ -28,6 +28,7 @@ from .steps import (
     ScaleConstants,
     ScaleObserved,
     ScaleTargets,
+    ScaleVariances,
     UseEngine,
 )
 
@@ -59,7 +60,7 @@ def svgp_regressor(model, previous):
     encode = [MergeRepeatedRows(), InitialiseLikelihood(likelihood), ScaleTargets(model)]
     if not has_sites(likelihood):  # noise of each row, or a choice among noises
         pose = PoseProblem(model, noise_apart=True, previous=previous)
-        return Recipe([engine, *encode, pose], [AlternateNoise()])
+        return Recipe([engine, *encode, pose], [AlternateNoise(), ScaleVariances()])
     by_precisions = has_row_precision(likelihood)
     return Recipe([engine, *encode, pose], [LearnBeforeSites() if by_precisions else Learn()])
 
@@ -72,8 +73,8 @@ def anytime_regressor(model, previous, merges):
         encode = [MergeRepeatedRows(), *encode]
     noise_apart = has_row_precision(likelihood)  # Gaussian given the precision of each row
     pose = PoseProblem(model, noise_apart, previous)
-    learn = AlternateNoise() if noise_apart else Learn()
-    return Recipe([*encode, PlanBlocks(model, previous), pose], [learn])
+    learn = [AlternateNoise(), ScaleVariances()] if noise_apart else [Learn()]
+    return Recipe([*encode, PlanBlocks(model, previous), pose], learn)
 
 
 def streaming_regressor(model, engine, initial):
@@ -85,9 +86,9 @@ def streaming_regressor(model, engine, initial):
         scale = [MergeRepeatedRows(), InitialiseLikelihood(likelihood), ScaleTargets(model)]
         noise_apart = not has_sites(likelihood)
     pose = PoseProblem(model, noise_apart, initial.previous, engine.first_inducing)
-    learn = AlternateNoise() if noise_apart else Learn()
+    learn = [AlternateNoise(), ScaleVariances()] if noise_apart else [Learn()]
     begin = BeginStream(engine, initial)
-    return Recipe([*scale, ScaleConstants(model), pose, begin], [learn])
+    return Recipe([*scale, ScaleConstants(model), pose, begin], learn)
 
 
 def svgp_classifier(model, previous, classes):

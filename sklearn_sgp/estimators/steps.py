@@ -26,7 +26,8 @@ from ..likelihoods._names import (
     warps_targets,
 )
 from ..noise.before_sites import learn_before_sites
-from ..noise.heteroscedastic import learn_with_row_noise
+from ..noise.heteroscedastic import alternate_noise
+from ..noise.left_out import with_variance_scale
 from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
 from ..selection.classes import ALPHAS, best_alpha, calibrated
@@ -329,10 +330,21 @@ class Learn:
 
 @dataclass(frozen=True)
 class AlternateNoise:
-    """Learns function and noise of each row in turn, then a factor of predicted deviations."""
+    """Learns function and noise of each row in turn, by coordinate ascent."""
 
     def __call__(self, fit):
-        fitted = learn_with_row_noise(fit.problem, fit.likelihood, fit.engine.fit)
+        problem, fitted = alternate_noise(fit.problem, fit.likelihood, fit.engine.fit)
+        return replace(fit, problem=problem, fitted=fitted)
+
+
+@dataclass(frozen=True)
+class ScaleVariances:
+    """Scales predictive variances by a function of the input, if left-out rows ask for it."""
+
+    def __call__(self, fit):
+        if fit.trace.stopped or fit.fitted.interrupted:
+            return fit
+        fitted = with_variance_scale(fit.problem, fit.likelihood, fit.fitted)
         return replace(fit, fitted=fitted)
 
 

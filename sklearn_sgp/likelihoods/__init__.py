@@ -2,19 +2,21 @@
 
 This folder holds the interface `Likelihood`, the likelihoods that estimators know by name, and
 the quadrature they need (docs/theory.md, section 10). It imports only `_core` and third parties.
-Only `estimators` and `row_noise`, which has a likelihood of its own, import from it; all other code
-is given a likelihood.
+Only `estimators` and `noise`, which has a likelihood of its own, import from it; all other code is
+given a likelihood.
 
 `Gaussian` is for numbers, `StudentT` for numbers with outliers, `HeteroscedasticGaussian` and
 `HeteroscedasticStudentT` for the same with noise that depends on the input, `Poisson` for counts,
 `Probit` and `Logit` for two classes, `Softmax` for several; `Dirichlet` is that of labels learned
 as numbers. Estimators take them by name or as instances, the last alone is chosen by its estimator.
+`RowPrecision` and `NoiseChoice` are how noise of one's own, or a choice of noises, says what it is.
 """
 
 from ._base import ExpectedLogDensity, Likelihood
 from ._bernoulli import Logit, Probit
 from ._dirichlet import Dirichlet
 from ._poisson import Poisson
+from ._row_precision import LogNoisePrior, NoiseChoice, NoiseUpdate, RowPrecision
 from ._softmax import Softmax
 from .noise import Gaussian, HeteroscedasticGaussian, HeteroscedasticStudentT, StudentT
 
@@ -25,9 +27,13 @@ __all__ = [
     "HeteroscedasticGaussian",
     "HeteroscedasticStudentT",
     "Likelihood",
+    "LogNoisePrior",
     "Logit",
+    "NoiseChoice",
+    "NoiseUpdate",
     "Poisson",
     "Probit",
+    "RowPrecision",
     "Softmax",
     "StudentT",
 ]

@@ -36,27 +36,6 @@ class ExpectedLogDensity(NamedTuple):
     d_theta: np.ndarray | None = None
 
 
-class NoiseUpdate(NamedTuple):
-    """What squared errors say of noise that differs from row to row.
-
-    Attributes
-    ----------
-    likelihood : Likelihood
-        With what was learned.
-    scale : float
-        What the noise variances are multiplied by.
-    precision : ndarray of shape (n,)
-        Expected precision of each row, in units of the common one.
-    constant : float
-        What the bound has besides that of Gaussian noise with these precisions.
-    """
-
-    likelihood: object
-    scale: float
-    precision: np.ndarray
-    constant: float
-
-
 class Likelihood(BaseEstimator):
     """Base class of likelihoods, p(y | f), and the documentation of their interface.
 
@@ -86,22 +65,9 @@ class Likelihood(BaseEstimator):
         Longest natural-gradient step, in (0, 1]. 1 suits rows with one latent function each.
     ``shift_invariant`` : bool, default=False
         Adding the same number to all latent functions of a row leaves the density as it is.
-    ``begins_with_regressions`` : bool, default=False
-        Kernel and inducing inputs of classes may be learned by regressions of the labels, those of
-        `as_regressions`. The likelihood then has a ``temperature``.
-    ``has_row_precision`` : bool, default=False
-        The noise is Gaussian given a precision of each row, which `updated` finds.
-    ``has_sites`` : bool, default=True
-        `expected_log_density` is defined. If False, the precisions are the only way to learn.
     ``allows_outliers`` : bool, default=False
         A target of any size is possible. Targets that are much further from the median than most
         then decide neither the centre nor the scale of targets.
-    ``varies`` : bool, default=False
-        The logarithm of the noise variance is a function of the input, learned besides.
-    ``candidates`` : list of Likelihood, default=None
-        Likelihoods with `updated` among which a fit chooses, the first one Gaussian.
-    ``warps_targets`` : bool, default=False
-        Whether ``normalize_y=True`` means "warped".
     ``max_classes`` : int or None, default=None
         Largest number of classes; None for any number, and for regression.
     ``theta`` : ndarray of shape (k,), default empty
@@ -110,8 +76,8 @@ class Likelihood(BaseEstimator):
         Lower and upper bounds of `theta`.
 
     **Methods with a default**, documented below: `n_latent`, `check_targets`, `initialized`,
-    `with_theta`; in regression also `for_output` and `sf`, for classes `for_classes`, `codes`,
-    `as_regressions` and `decision`.
+    `with_theta`; in regression also `for_output` and `sf`, for classes `for_classes`, `codes` and
+    `decision`.
 
     **Methods that every likelihood must define**
 
@@ -122,6 +88,17 @@ class Likelihood(BaseEstimator):
         ``mean`` and ``variance`` have shape (n, n_latent); the variance may be as small as 1e-300.
         A likelihood that is ``conjugate`` may also get a variance of shape (n,) that all outputs
         share. The sum over rows of ``weight * value`` is what the bound contains.
+
+    **Noise that is Gaussian given a precision of each row** has one of two more attributes, which
+    are properties where they depend on parameters. `AnytimeSGPRegressor` takes only such noise.
+    ``expected_log_density`` is needed only if `SVGPRegressor` shall go on by its tighter bound,
+    while ``has_noise`` and ``scales_targets`` must be True.
+
+    ``row_precision`` : RowPrecision or None, default=None
+        How the precisions are found, whether they vary with the input, and how many parameters
+        that takes.
+    ``noise_choice`` : NoiseChoice or None, default=None
+        Several such likelihoods, among which a fit chooses.
 
     **Methods of a regression likelihood**, for predictions. ``mean`` and ``variance`` are those of
     f, of shape (n, t), and the variance can be zero. `moments` must be defined; without the others
@@ -156,6 +133,10 @@ class Likelihood(BaseEstimator):
         E[p(class | f)], (n, C), rows summing to 1: for `predict` and `predict_proba`.
     ``log_predictive_density(y, mean, variance, noise_variance=None)``
         log probability of the class with code y of shape (n, 1), (n,).
+    ``as_regressions(of_class)``
+        Optional: a likelihood as `Dirichlet`, with targets and noise variances of two levels, from
+        the weights (C,) of the classes. If it is defined, kernel and inducing inputs may be learned
+        by regressions of the labels, and the likelihood has a ``temperature``.
 
     Examples
     --------
@@ -185,17 +166,14 @@ class Likelihood(BaseEstimator):
     scales_targets = False
     natural_step = 1.0
     shift_invariant = False
-    begins_with_regressions = False
-    has_row_precision = False
-    has_sites = True
     allows_outliers = False
-    varies = False
-    candidates = None
-    warps_targets = False
     max_classes = None
+    row_precision = None
+    noise_choice = None
+    as_regressions = None
 
     def n_latent(self, n_outputs):
-        """Number of latent functions.
+        """Return the number of latent functions.
 
         Parameters
         ----------
@@ -223,7 +201,7 @@ class Likelihood(BaseEstimator):
         """
 
     def initialized(self, y, weight):
-        """Likelihood to learn with: parameters checked, and those left open taken from the targets.
+        """Check the parameters, and take those that are left open from the targets.
 
         Called once, with the first batch, after `check_targets`.
 
@@ -257,7 +235,7 @@ class Likelihood(BaseEstimator):
         return np.empty((0, 2))
 
     def with_theta(self, theta):
-        """Likelihood with other values of the free parameters.
+        """Return the likelihood with other values of the free parameters.
 
         Parameters
         ----------
@@ -271,7 +249,7 @@ class Likelihood(BaseEstimator):
         return self
 
     def for_output(self, output):
-        """Likelihood of one of several outputs.
+        """Return the likelihood of one of several outputs.
 
         It must be defined where a parameter of the likelihood has an entry for each output.
 
@@ -288,7 +266,7 @@ class Likelihood(BaseEstimator):
         return self
 
     def for_classes(self, weight):
-        """Likelihood of classes whose weights in the first batch are known.
+        """Suit the likelihood to classes whose weights in the first batch are known.
 
         Called once, with the first batch, before `initialized`.
 
@@ -310,7 +288,7 @@ class Likelihood(BaseEstimator):
         return self
 
     def codes(self, place):
-        """Classes as `expected_log_density` takes them.
+        """Encode classes as `expected_log_density` takes them.
 
         Parameters
         ----------
@@ -327,23 +305,8 @@ class Likelihood(BaseEstimator):
             code = 2.0 * code - 1.0
         return code[:, None]
 
-    def as_regressions(self, of_class):
-        """Likelihood of regressions of the labels, where learning begins with them.
-
-        Parameters
-        ----------
-        of_class : ndarray of shape (C,)
-            Total weight of the rows of each class.
-
-        Returns
-        -------
-        likelihood : Likelihood
-            As `Dirichlet`, with targets and noise variances of two levels.
-        """
-        raise self._without("as_regressions", "begins_with_regressions=True")
-
     def decision(self, mean, variance):
-        """Values of the decision function.
+        """Return the values of the decision function.
 
         Parameters
         ----------
@@ -360,31 +323,31 @@ class Likelihood(BaseEstimator):
         return log_p[:, 1] - log_p[:, 0] if log_p.shape[1] == 2 else log_p
 
     def covariance(self, mean, covariance, noise_variance):
-        """Mean and joint covariance of y; see the class."""
+        """Return mean and joint covariance of y; see the class."""
         raise self._without("covariance", "return_cov=True")
 
     def quantiles(self, mean, variance, noise_variance, levels):
-        """Quantiles of y; see the class."""
+        """Return quantiles of y; see the class."""
         raise self._without("quantiles", "predict_quantiles")
 
     def log_predictive_density(self, y, mean, variance, noise_variance=None):
-        """log p(y); see the class."""
+        """Return log p(y); see the class."""
         raise self._without("log_predictive_density", "log_density")
 
     def cdf(self, y, mean, variance, noise_variance=None):
-        """P(Y <= y); see the class."""
+        """Return P(Y <= y); see the class."""
         raise self._without("cdf", "cdf of predict_distribution")
 
     def sf(self, y, mean, variance, noise_variance=None):
-        """P(Y > y), shape (n, t); see the class."""
+        """Return P(Y > y), shape (n, t); see the class."""
         return 1.0 - self.cdf(y, mean, variance, noise_variance)
 
     def draw(self, f, noise_variance, rng):
-        """Observations for latent values; see the class."""
+        """Draw observations for latent values; see the class."""
         raise self._without("draw", "sample_y")
 
     def components(self, variance, noise_variance):
-        """Normal distributions whose mixture y is; see the class."""
+        """Return the normal distributions whose mixture y is; see the class."""
         raise self._without("components", "predict with a warp as normalize_y")
 
     def _without(self, method, needed_for):

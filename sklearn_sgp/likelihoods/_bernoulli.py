@@ -25,17 +25,7 @@ class _Bernoulli(Likelihood):
         self.offset = offset
 
     def for_classes(self, weight):
-        """This instance, its offset checked, or one with the offset of the classes' frequencies.
-
-        Parameters
-        ----------
-        weight : ndarray of shape (2,)
-            Total weight of the rows of each class.
-
-        Returns
-        -------
-        likelihood : Likelihood
-        """
+        """Check the offset, or take it from the frequencies of the classes."""
         if self.offset is not None:
             check_class_offset(self, ())
             return self
@@ -48,23 +38,11 @@ class _Bernoulli(Likelihood):
         return 0.0 if self.offset is None else float(self.offset)
 
     def n_latent(self, n_outputs):
-        """One latent function for both classes."""
+        """Return 1: both classes have one latent function."""
         return 1
 
     def expected_log_density(self, y, mean, variance, noise_variance=None):
-        """E[log link(y (offset + f))] for f ~ N(mean, variance), and its derivatives.
-
-        Parameters
-        ----------
-        y : ndarray of shape (n, 1)
-            -1 or +1.
-        mean, variance : ndarray of shape (n, 1)
-        noise_variance : ignored
-
-        Returns
-        -------
-        expected : ExpectedLogDensity
-        """
+        """Return E[log link(y (offset + f))] and its derivatives, y (n, 1) being -1 or +1."""
         sign = y[:, 0]
         value, slope, curvature = gaussian_expectations(
             lambda f, rows: self._derivatives(f),
@@ -76,11 +54,11 @@ class _Bernoulli(Likelihood):
         )
 
     def log_predictive_density(self, y, mean, variance, noise_variance=None):
-        """log P(y) for f ~ N(mean, variance), shape (n,)."""
+        """Return log P(y) for f ~ N(mean, variance), shape (n,)."""
         return self._log_probability(y[:, 0] * (self._offset + mean[:, 0]), variance[:, 0])
 
     def probabilities(self, mean, variance):
-        """P(-1) and P(+1), shape (n, 2)."""
+        """Return P(-1) and P(+1), shape (n, 2)."""
         center = self._offset + mean[:, 0]
         both = [self._log_probability(sign * center, variance[:, 0]) for sign in (-1.0, 1.0)]
         return np.exp(np.column_stack(both))
@@ -97,7 +75,7 @@ class Probit(_Bernoulli):
     """
 
     def decision(self, mean, variance):
-        """Offset and latent mean over sqrt(1 + latent variance), shape (n,)."""
+        """Return the sum of offset and latent mean over sqrt(1 + latent variance), shape (n,)."""
         return (self._offset + mean[:, 0]) / np.sqrt(1.0 + variance[:, 0])
 
     @staticmethod

@@ -16,13 +16,13 @@ _WIDEST = 1e4
 
 
 def log_probability(probability, y):
-    """log P(y), shape (n,), of probabilities (n, C) and classes by number (n, 1)."""
+    """Return log P(y), shape (n,), of probabilities (n, C) and classes by number (n, 1)."""
     p = probability[np.arange(len(y)), y[:, 0].astype(np.intp)]
     return np.log(np.maximum(p, SMALLEST_PROBABILITY))
 
 
 def log_frequencies(weight):
-    """Logarithms of the classes' frequencies, (C,), relative to the largest one.
+    """Return the logarithms of the classes' frequencies, (C,), relative to the largest one.
 
     A class without rows gets the mean of the others: a first batch that lacks a class is usually
     sorted, and says nothing about how rare the class is.
@@ -76,13 +76,13 @@ def check_class_offset(likelihood, shape):
 
 
 def tempered(mean, variance, temperature):
-    """E[softmax(f / temperature)] for independent f_c ~ N(mean_c, variance_c), (n, C)."""
+    """Return E[softmax(f / temperature)] for independent f_c ~ N(mean_c, variance_c), (n, C)."""
     p = softmax_moments(mean / temperature, variance / temperature**2)[1]
     return p / p.sum(axis=1, keepdims=True)
 
 
 def softmax_moments(mean, variance):
-    """E[log sum exp f] (n,), E[p] and E[p^2] (n, C) for independent f_c ~ N(mean_c, variance_c).
+    """Return E[log sum exp f] (n,), E[p] and E[p^2] (n, C) for independent normal f_c.
 
     Rows with a mean or a variance that is not finite are NaN.
     """

@@ -37,7 +37,7 @@ class Dirichlet(Likelihood):
 
     @property
     def concentrations(self):
-        """Of a class that was not seen, and of one that was."""
+        """Concentrations of a class that was not seen, and of one that was."""
         return np.array([self.alpha_epsilon, 1.0 + self.alpha_epsilon])
 
     @property
@@ -47,11 +47,11 @@ class Dirichlet(Likelihood):
 
     @property
     def targets(self):
-        """Its mean."""
+        """Mean of the logarithm of a Gamma draw of these concentrations."""
         return np.log(self.concentrations) - 0.5 * self.noise
 
     def centred(self, of_class):
-        """The same with the mean of the targets over some rows as its offset.
+        """Take the mean of the targets over rows as the offset.
 
         Parameters
         ----------
@@ -66,10 +66,10 @@ class Dirichlet(Likelihood):
         return type(self)(self.alpha_epsilon, self.temperature, mean)
 
     def probabilities(self, mean, variance):
-        """E[p_c], shape (n, C), rows summing to 1."""
+        """Return E[p_c], shape (n, C), rows summing to 1."""
         offset = 0.0 if self.offset is None else self.offset
         return tempered(offset + mean, variance, self.temperature)
 
     def log_predictive_density(self, y, mean, variance, noise_variance=None):
-        """log P(y), shape (n,)."""
+        """Return log P(y), shape (n,)."""
         return log_probability(self.probabilities(mean, variance), y)

@@ -6,6 +6,7 @@ from ._base import Likelihood
 from ._bernoulli import Logit, Probit
 from ._dirichlet import Dirichlet
 from ._poisson import Poisson
+from ._row_precision import NoiseChoice
 from ._softmax import Softmax
 from .noise import (
     AutoNoise,
@@ -44,95 +45,63 @@ _INTERFACE = {
 
 
 def regression_likelihood(likelihood):
-    """Likelihood of a regressor.
-
-    Parameters
-    ----------
-    likelihood : name in `REGRESSION`, or instance
-
-    Returns
-    -------
-    likelihood : Likelihood
-        A new instance for a name; a copy of an instance.
-
-    Raises
-    ------
-    ValueError
-        If the name is not known, or the instance has not what a regressor needs.
-    """
+    """Make the likelihood of a regressor from a name in `REGRESSION`, or copy an instance."""
     return _instance(likelihood, "regression", REGRESSION)
 
 
-def has_sites(likelihood):
-    """Whether sites can learn it; one that does not derive from `Likelihood` need not say so."""
-    return getattr(likelihood, "has_sites", True)
-
-
 def has_row_precision(likelihood):
-    """Whether it is Gaussian given a precision of each row, and says so."""
-    return getattr(likelihood, "has_row_precision", False)
+    """Return True if a fit finds precisions that differ from row to row."""
+    return any(one.row_precision.differs for one in NoiseChoice.of(likelihood).candidates)
 
 
-def labels_as_targets(alpha_epsilon):
-    """What labels are learned as by regressions with known noise."""
-    return Dirichlet(alpha_epsilon)
+def has_sites(likelihood):
+    """Return True unless precisions of the rows are the only way to learn it."""
+    return not has_row_precision(likelihood) or hasattr(likelihood, "expected_log_density")
 
 
 def warps_targets(likelihood):
-    """Whether it wants targets warped where the user leaves that open, and says so."""
-    return getattr(likelihood, "warps_targets", False)
+    """Return True if targets are warped where the user leaves that open."""
+    return NoiseChoice.of(likelihood).warps_targets
 
 
 def may_vary(likelihood):
-    """Whether noise that depends on the input may be found for it."""
-    candidates = getattr(likelihood, "candidates", None) or [likelihood]
-    return any(getattr(one, "varies", False) for one in candidates)
+    """Return True if the noise that a fit finds may depend on the input."""
+    return NoiseChoice.of(likelihood).may_vary
+
+
+def labels_as_targets(alpha_epsilon):
+    """Return the likelihood of labels that are learned by regressions with known noise."""
+    return Dirichlet(alpha_epsilon)
 
 
 def check_classes(classes):
-    """The same classes, or a ValueError where there is one only."""
+    """Return the classes, or raise a ValueError where there is one only."""
     if len(classes) < 2:
-        found = f"one class: {classes.tolist()}" if len(classes) else "no label"
+        given = f"one class: {classes.tolist()}" if len(classes) else "no label"
         raise ValueError(
             "y must hold at least two classes among rows of positive weight. Got "
-            f"{found}. The first batch of a stream may hold one, if partial_fit is given all of "
+            f"{given}. The first batch of a stream may hold one, if partial_fit is given all of "
             "them as classes=."
         )
     return classes
 
 
 def classification_likelihood(likelihood, classes):
-    """Likelihood of a classifier.
+    """Make the likelihood of a classifier from a name, or copy an instance.
 
-    Parameters
-    ----------
-    likelihood : {"auto", "probit", "logit", "softmax"} or instance
-        "auto": probit for two classes, softmax for more.
-    classes : ndarray of shape (C,)
-        Labels of the classes.
-
-    Returns
-    -------
-    likelihood : Likelihood
-        A new instance for a name; a copy of an instance.
-
-    Raises
-    ------
-    ValueError
-        If there is one class only, if there are more classes than the likelihood has, if the name
-        is not known, or if the instance has not what a classifier needs.
+    "auto" is probit for two classes, softmax for more; ``classes`` (C,) are their labels.
     """
     check_classes(classes)
     if isinstance(likelihood, str) and likelihood == "auto":
         return Probit() if len(classes) == 2 else Softmax()
-    made = _instance(likelihood, "classification", CLASSIFICATION)
-    if made.max_classes is not None and len(classes) > made.max_classes:
+    instance = _instance(likelihood, "classification", CLASSIFICATION)
+    if instance.max_classes is not None and len(classes) > instance.max_classes:
         raise ValueError(
             f"The 'likelihood' parameter must be 'softmax' for {len(classes)} classes. Got "
             f"{likelihood!r}: for one function against each other class, wrap the estimator in "
             "sklearn.multiclass.OneVsRestClassifier."
         )
-    return made
+    return instance
 
 
 def _instance(likelihood, task, named):

@@ -10,8 +10,8 @@ from scipy.special import gammainc, gammaincc, gammaln, ndtr, ndtri, wrightomega
 from ._base import ExpectedLogDensity, Likelihood
 from ._quadrature import gaussian_expectations
 
-_NODES = 160
-_NEGLIGIBLE = 40.0  # exp of minus it is
+_N_NODES = 160
+_NEGLIGIBLE_DROP = 40.0  # exp of minus it is
 _SMALLEST_VARIANCE = 1e-200  # smaller ones change no density, and their logarithm may not exist
 # Predicted rates and variances end here, where squares of rates and sums are finite, and a standard
 # deviation is positive.
@@ -52,7 +52,7 @@ class Poisson(Likelihood):
             )
 
     def initialized(self, y, weight):
-        """This instance, its offset checked, or one with the logarithm of the mean count."""
+        """Check the offset, or take the logarithm of the mean count."""
         if self.offset is not None:
             self._check_offset(y.shape[1])
             return self
@@ -78,24 +78,14 @@ class Poisson(Likelihood):
         return 0.0 if self.offset is None else np.asarray(self.offset, dtype=np.float64)
 
     def expected_log_density(self, y, mean, variance, noise_variance=None):
-        """E[log Poisson(y; exp f)] for f ~ N(mean, variance), in closed form.
-
-        Parameters
-        ----------
-        y, mean, variance : ndarray of shape (n, t)
-        noise_variance : ignored
-
-        Returns
-        -------
-        expected : ExpectedLogDensity
-        """
+        """Return E[log Poisson(y; exp f)] for f ~ N(mean, variance), in closed form."""
         with np.errstate(over="ignore"):  # a value of -inf: the optimiser rejects such a trial
             rate = np.exp(self._offset + mean + 0.5 * variance)
         value = y * (self._offset + mean) - rate - gammaln(y + 1.0)
         return ExpectedLogDensity(value.sum(axis=1), y - rate, -0.5 * rate, np.zeros(len(y)))
 
     def log_predictive_density(self, y, mean, variance, noise_variance=None):
-        """log P(y), summed over outputs, shape (n,).
+        """Return log P(y), summed over outputs, shape (n,).
 
         A target that is not a count has probability zero, log P(y) = -inf, as in `scipy.stats`.
         """
@@ -107,38 +97,38 @@ class Poisson(Likelihood):
         return np.where(possible, log_p, -np.inf).sum(axis=1)
 
     def moments(self, mean, variance, noise_variance=None):
-        """Mean and variance of y, shape (n, t), positive floats even if the true ones are none."""
+        """Return mean and variance of y, (n, t), positive floats even if the true ones are none."""
         log_rate = self._log_rate(mean, variance)
         rate = np.exp(log_rate)
         return rate, rate + _rate_covariance(variance, 2.0 * log_rate, rate**2)
 
     def covariance(self, mean, covariance, noise_variance=None):
-        """Mean (n, t) and joint covariance (n, n, t) of y, from those of f."""
+        """Return mean (n, t) and joint covariance (n, n, t) of y, from those of f."""
         variance = np.moveaxis(np.diagonal(covariance), -1, 0)
         log_rate = self._log_rate(mean, variance)
         rate = np.exp(log_rate)
         log_product = log_rate[:, None] + log_rate[None, :]
-        found = _rate_covariance(covariance, log_product, rate[:, None] * rate[None, :])
-        found[np.diag_indices(len(mean))] += rate
-        return rate, found
+        joint = _rate_covariance(covariance, log_product, rate[:, None] * rate[None, :])
+        joint[np.diag_indices(len(mean))] += rate
+        return rate, joint
 
     def _log_rate(self, mean, variance):
-        """log E[exp(offset + f)]."""
+        """Return log E[exp(offset + f)]."""
         log_rate = self._offset + mean + 0.5 * variance
         return np.clip(log_rate, _SMALLEST_LOG_RATE, _LARGEST_LOG_RATE)
 
     def for_output(self, output):
-        """Counts of one output, with its own offset."""
+        """Return the likelihood of one output, with its own offset."""
         if np.size(self._offset) == 1:
             return self
         return copy(self).set_params(offset=float(self._offset[output]))
 
     def cdf(self, y, mean, variance, noise_variance=None):
-        """P(Y <= y), shape (n, t)."""
+        """Return P(Y <= y), shape (n, t)."""
         return np.where(y < 0, 0.0, self._probability(False, y, mean, variance))
 
     def sf(self, y, mean, variance, noise_variance=None):
-        """P(Y > y), shape (n, t)."""
+        """Return P(Y > y), shape (n, t)."""
         return np.where(y < 0, 1.0, self._probability(True, y, mean, variance))
 
     def _probability(self, above, y, mean, variance):
@@ -147,14 +137,14 @@ class Poisson(Likelihood):
         return _probability(above, count, center, variance.ravel()).reshape(y.shape)
 
     def quantiles(self, mean, variance, noise_variance, levels):
-        """Smallest counts k with P(y <= k) >= level, shape (n, t, n_levels)."""
+        """Return the smallest counts k with P(y <= k) >= level, shape (n, t, n_levels)."""
         mean = self._offset + mean
         center, v = (np.repeat(part.ravel(), len(levels)) for part in (mean, variance))
         level = np.tile(levels, mean.size)
         return _quantiles(center, v, level).reshape(*mean.shape, len(levels))
 
     def draw(self, f, noise_variance, rng):
-        """Observations for latent values of any shape."""
+        """Draw observations for latent values of any shape."""
         offset = np.reshape(self._offset, (-1, *[1] * (f.ndim - 2)))
         rate = np.exp(np.minimum(offset + f, _LARGEST_LOG_RATE))
         large = rate > _LARGEST_DRAWN
@@ -164,7 +154,7 @@ class Poisson(Likelihood):
 
 
 def _log_predictive_density(y, mean, variance):
-    """log P(y) of each target, by quadrature about the mode of the integrand.
+    """Return log P(y) of each target, by quadrature about the mode of the integrand.
 
     With f = mode + x the integrand is its value at the mode times exp(-drop),
     drop = rate (exp x - 1 - x) + x^2 / (2 variance), rate = exp mode.
@@ -180,7 +170,7 @@ def _log_predictive_density(y, mean, variance):
     scale = 1.5 * np.minimum(1.0, 1.0 / np.sqrt(rate + 1.0 / variance))
     dense = np.clip(1.8 - mode, 0.0, right)
     ends = (np.arcsinh((end - dense) / scale) for end in (-left, right))
-    t = np.linspace(*ends, _NODES)
+    t = np.linspace(*ends, _N_NODES)
     x = dense + scale * np.sinh(t)
     drop = rate * (np.expm1(x) - x) + 0.5 * x**2 / variance
     integral = (np.exp(-drop) * np.cosh(t)).sum(axis=0) * (t[1] - t[0]) * scale
@@ -189,16 +179,16 @@ def _log_predictive_density(y, mean, variance):
 
 
 def _ends(rate, variance):
-    """Distances from the mode, to the left and to the right, at which drop exceeds _NEGLIGIBLE."""
-    widest = np.sqrt(2.0 * _NEGLIGIBLE * variance)
-    ratio = _NEGLIGIBLE / np.maximum(rate, 1e-300)
+    """Return distances left and right of the mode at which drop exceeds _NEGLIGIBLE_DROP."""
+    widest = np.sqrt(2.0 * _NEGLIGIBLE_DROP * variance)
+    ratio = _NEGLIGIBLE_DROP / np.maximum(rate, 1e-300)
     left = np.where(ratio < 0.5, 2.0 * np.sqrt(ratio), 1.0 + ratio)
     right = np.minimum(np.sqrt(2.0 * ratio), 1.0 + np.log1p(ratio))
     return np.minimum(left, widest), np.minimum(right, widest)
 
 
 def _log_pmf(y, log_rate):
-    """log of the Poisson probability, which keeps its digits for large counts (Loader 2000)."""
+    """Return the log probability of counts, large ones with all digits (Loader 2000)."""
     count = np.maximum(y, _MANY)
     error = np.log(count) - log_rate
     with np.errstate(over="ignore"):
@@ -209,7 +199,7 @@ def _log_pmf(y, log_rate):
 
 
 def _quantiles(center, variance, level):
-    """Smallest counts k with P(y <= k) >= level, all arrays of shape (n,).
+    """Return the smallest counts k with P(y <= k) >= level, all arrays of shape (n,).
 
     A large count has 11 digits. The deviate ndtri(P(y <= k)) is nearly linear in log k, with the
     slope of a lognormal rate: steps follow it, and every third one is a bisection.
@@ -227,10 +217,10 @@ def _quantiles(center, variance, level):
         if trial % 3:
             guess = np.exp(np.minimum(at[rows], _LARGEST_LOG_VARIANCE))
         count = np.floor(np.clip(guess, lo + 0.5 * (gap + 1.0), hi - 0.5 * (gap + 1.0)))
-        found = _probability(False, count, center[rows], variance[rows])
-        enough = found >= level[rows]
+        below = _probability(False, count, center[rows], variance[rows])
+        enough = below >= level[rows]
         high[rows[enough]], low[rows[~enough]] = count[enough], count[~enough]
-        step = (deviate[rows] - np.clip(ndtri(found), -40.0, 40.0)) * np.sqrt(
+        step = (deviate[rows] - np.clip(ndtri(below), -40.0, 40.0)) * np.sqrt(
             variance[rows] + 1.0 / (count + 1.0)
         )
         # a little further than the root, so that it is bracketed
@@ -238,7 +228,7 @@ def _quantiles(center, variance, level):
 
 
 def _brackets(center, variance, tail):
-    """Counts between which the quantiles at levels ``tail`` and 1 - tail are; not the lower one."""
+    """Bracket the quantiles at levels ``tail`` and 1 - tail; the lower count is none of them."""
     # At a level p < 1/2 let a be the quantile of f at p / 2 and b that of counts of rate exp a.
     # y < b implies f < a or a count below b of larger rate, so it has probability p at most.
     half = 0.5 * tail
@@ -250,40 +240,40 @@ def _brackets(center, variance, tail):
 
 
 def _probability(above, count, log_rate, variance):
-    """P(Y > count) or P(Y <= count) for Y of rate exp f, f ~ N(log_rate, variance), shape (n,)."""
+    """Return P(Y > count) or P(Y <= count), (n,), for rates exp f, f ~ N(log_rate, variance)."""
     edge, width = np.log1p(count), 1.0 / np.sqrt(1.0 + count)
-    found = ndtr((1 if above else -1) * (log_rate - edge) / np.sqrt(variance + width**2))
+    p = ndtr((1 if above else -1) * (log_rate - edge) / np.sqrt(variance + width**2))
     rows = np.flatnonzero(count < _NORMAL_FROM)
     if len(rows):
         shape, edge, width = 1.0 + count[rows], edge[rows], width[rows]
         # the tail falls from 1 to 0 over a distance in f of the size of the width
-        (found[rows],) = gaussian_expectations(
+        (p[rows],) = gaussian_expectations(
             lambda f, k: (_tail(above, shape[k, None], f, f - edge[k, None]),),
             log_rate[rows],
             variance[rows],
             _TAIL_WIDTH * width,
             edge + _TAIL_CENTER * width,
         )
-    return found
+    return p
 
 
 def _tail(above, shape, f, error):
-    """P(Y > count) or P(Y <= count) for rates exp f; shape is count + 1, error f - log(shape)."""
-    found = np.where((error > 0) == above, 1.0, 0.0)
+    """Return P(Y > count) or P(Y <= count) for rates exp f, by count + 1 and f - log(count + 1)."""
+    p = np.where((error > 0) == above, 1.0, 0.0)
     # the smaller one is at most exp of minus this (Chernoff), and below 1e-150 nothing counts
     with np.errstate(over="ignore"):
         unsure = shape * (np.expm1(np.minimum(error, 700.0)) - error) < 350.0
     few = unsure & (shape < _SERIES_FROM)
     a, x = np.broadcast_to(shape, f.shape)[few], np.exp(f[few])
-    found[few] = gammainc(a, x) if above else gammaincc(a, x)
+    p[few] = gammainc(a, x) if above else gammaincc(a, x)
     many = unsure & (shape >= _SERIES_FROM)
     if many.any():
         # two terms of Temme's (1979) expansion are enough, to 1e-10
         a, error = np.broadcast_to(shape, f.shape)[many], error[many]
         eta = error * np.sqrt(a * (1.0 + error / 3.0 + error**2 / 12.0))
         second = np.exp(-0.5 * eta**2) / (3.0 * np.sqrt(2.0 * np.pi * a))
-        found[many] = ndtr(eta) + second if above else ndtr(-eta) - second
-    return found
+        p[many] = ndtr(eta) + second if above else ndtr(-eta) - second
+    return p
 
 
 def _are_counts(y):
@@ -291,7 +281,7 @@ def _are_counts(y):
 
 
 def _rate_covariance(covariance, log_product, product):
-    """Covariance of exp f, exp f': expm1(covariance) * product, product = E[exp f] E[exp f'].
+    """Return cov(exp f, exp f') = expm1(covariance) * product, product = E[exp f] E[exp f'].
 
     Large covariances are taken in the logarithm, where expm1 is exp to rounding.
     """

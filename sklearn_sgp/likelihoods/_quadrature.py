@@ -19,7 +19,7 @@ _PIECE = 1 << 18  # largest number of function values in memory
 
 
 def gaussian_expectations(function, mean, variance, width=1.0, center=0.0):
-    """E[function(f)] for f ~ N(mean, variance), row by row, by the trapezoidal rule.
+    """Return E[function(f)] for f ~ N(mean, variance), row by row, by the trapezoidal rule.
 
     The rule converges geometrically for functions that are analytic in a strip about the real axis.
     Where the strip is narrow for the standard deviation, nodes are dense about the center of the
@@ -46,18 +46,18 @@ def gaussian_expectations(function, mean, variance, width=1.0, center=0.0):
     width, center = np.broadcast_to(width, mean.shape), np.broadcast_to(center, mean.shape)
     sd = np.sqrt(variance)
     plain = (sd <= width) | (np.abs(mean - center) > _FAR * sd)
-    found = None
+    expectations = None
     for rows, f, weight in _rules(mean, sd, _CLEAR * width, center, plain):
         values = function(f, rows)
-        if found is None:
-            found = [np.empty(len(mean)) for _ in values]
-        for out, value in zip(found, values, strict=True):
+        if expectations is None:
+            expectations = [np.empty(len(mean)) for _ in values]
+        for out, value in zip(expectations, values, strict=True):
             out[rows] = np.einsum("ij,ij->i", value, np.broadcast_to(weight, value.shape))
-    return found
+    return expectations
 
 
 def _rules(mean, sd, scale, center, plain):
-    """Rows, their nodes (k, n_nodes) and weights, piece by piece."""
+    """Yield rows, their nodes (k, n_nodes) and weights, piece by piece."""
     weight = np.exp(-0.5 * _NODES**2)
     weight /= weight.sum()
     for rows in pieces(np.flatnonzero(plain), len(_NODES)):
@@ -80,7 +80,7 @@ def _rules(mean, sd, scale, center, plain):
 
 
 def pieces(rows, n_nodes):
-    """The rows in pieces of which none has more than so many function values."""
+    """Yield the rows in pieces of which none has more than so many function values."""
     size = max(1, _PIECE // n_nodes)
     for lo in range(0, len(rows), size):
         yield rows[lo : lo + size]

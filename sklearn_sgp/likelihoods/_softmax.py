@@ -48,24 +48,13 @@ class Softmax(Likelihood):
     # A mean common to all classes changes only the divergence, which is least if that mean is zero.
     # Steps class by class would find this slowly.
     shift_invariant = True
-    begins_with_regressions = True
     temperature = 1.0  # of pickles that have none
 
     def __init__(self, offset: ArrayLike | None = None, temperature: float = 1.0) -> None:
         self.offset, self.temperature = offset, temperature
 
     def for_classes(self, weight):
-        """This instance, its offset checked, or one with the offset of the classes' frequencies.
-
-        Parameters
-        ----------
-        weight : ndarray of shape (C,)
-            Total weight of the rows of each class.
-
-        Returns
-        -------
-        likelihood : Likelihood
-        """
+        """Check the offset, or take it from the frequencies of the classes."""
         check_temperature(self)
         if self.offset is not None:
             check_class_offset(self, weight.shape)
@@ -73,7 +62,7 @@ class Softmax(Likelihood):
         return copy(self).set_params(offset=log_frequencies(weight))
 
     def as_regressions(self, of_class):
-        """Classes as regressions with known noise; see `Likelihood.as_regressions`."""
+        """Return the regressions with known noise that learning begins with."""
         return Dirichlet().centred(of_class)
 
     @property
@@ -81,19 +70,7 @@ class Softmax(Likelihood):
         return 0.0 if self.offset is None else np.asarray(self.offset, dtype=np.float64)
 
     def expected_log_density(self, y, mean, variance, noise_variance=None):
-        """E[log p_y] for f_c ~ N(mean_c, variance_c), and its derivatives.
-
-        Parameters
-        ----------
-        y : ndarray of shape (n, 1)
-            Number of the class, 0 to C - 1.
-        mean, variance : ndarray of shape (n, C)
-        noise_variance : ignored
-
-        Returns
-        -------
-        expected : ExpectedLogDensity
-        """
+        """Return E[log p_y] and its derivatives; y (n, 1) are numbers of classes, 0 to C - 1."""
         mean = self._offset + mean
         log_sum, p, p2 = softmax_moments(mean, variance)
         rows, label = np.arange(len(mean)), y[:, 0].astype(np.intp)
@@ -105,9 +82,9 @@ class Softmax(Likelihood):
         )
 
     def probabilities(self, mean, variance):
-        """E[p_c], shape (n, C), rows summing to 1."""
+        """Return E[p_c], shape (n, C), rows summing to 1."""
         return tempered(self._offset + mean, variance, self.temperature)
 
     def log_predictive_density(self, y, mean, variance, noise_variance=None):
-        """log P(y), shape (n,)."""
+        """Return log P(y), shape (n,)."""
         return log_probability(self.probabilities(mean, variance), y)

@@ -16,7 +16,7 @@ STEP = 0.35
 _TABLE_SD = STEP / 0.6
 # Level l of the tables serves the sd from FIRST * 2^(l - 1) to FIRST * 2^l.
 FIRST = 0.779
-_REACH = 7.2  # standard deviations
+_TABLE_REACH = 7.2  # standard deviations
 _LEFT, _RIGHT = -27.0, 3.6  # x exp(-x) is negligible outside, for x = exp of it
 _UNDERFLOW, _OVERFLOW = -745.0, 709.0  # exp is 0 to the left, infinite to the right
 # Largest sd for Gauss-Hermite with 1, 2, ... nodes.
@@ -25,7 +25,7 @@ _HERMITE = [6e-6, 0.0024, 0.017, 0.045, 0.078, 0.11, 0.14, 0.17, 0.2, 0.22, 0.26
 
 @lru_cache(maxsize=16)
 def lattice(doublings, n_levels):
-    """Points n * step, step = STEP * 2^doublings, for all sd below FIRST * 2^(n_levels - 1)."""
+    """Make points n STEP 2^doublings, with tables for all sd below FIRST 2^(n_levels - 1)."""
     step = STEP * 2.0**doublings
     n_powers = int(np.ceil(-_UNDERFLOW / step))
     rules = [roots_hermitenorm(count) for count in range(1, len(_HERMITE) + 1)]
@@ -56,18 +56,18 @@ def _levels(doublings, n_levels):
 
 
 def _ends(doublings, level):
-    """First and last n that the sums over the table of a level need."""
+    """Return the first and last n that the sums over the table of a level need."""
     step, widest = STEP * 2.0**doublings, FIRST * 2.0**level
     # sums reach beyond their centre by the reach of the normal density, and by its last weights
     margin = 10 + 4 * 2 ** max(level - 1 - doublings, 0)
-    lo = np.ceil((2 * _REACH * widest - _LEFT) / step)
-    hi = np.ceil((2 * _REACH * widest + _RIGHT) / step)
+    lo = np.ceil((2 * _TABLE_REACH * widest - _LEFT) / step)
+    hi = np.ceil((2 * _TABLE_REACH * widest + _RIGHT) / step)
     return -int(lo) - margin, int(hi) + margin
 
 
 @lru_cache(maxsize=64)
 def _table(doublings, level):
-    """First n, and arrays of E[exp(-x)] and E[x exp(-x)] for x = exp(n step + sd z), z normal."""
+    """Tabulate E[exp(-x)] and E[x exp(-x)], x = exp(n step + sd z), z normal; return n, too."""
     lo, hi = _ends(doublings, level)
     n = np.arange(lo, hi + 1)
     if level == 0:
@@ -96,7 +96,7 @@ def _exact(t):
 
 
 def _normal(sd, step):
-    """Integers k within 8.3 sd, and the weights of the normal density at k * step."""
+    """Return the integers k within 8.3 sd, and the weights of the normal density at k * step."""
     half = int(np.ceil(8.3 * sd / step))
     offset = np.arange(-half, half + 1)
     weight = np.exp(-0.5 * (offset * (step / sd)) ** 2)
@@ -104,7 +104,7 @@ def _normal(sd, step):
 
 
 def _at(n, table):
-    """Values of a table at n: 1 and 0 before its first entry, 0 and 0 after its last."""
+    """Look up values of a table at n: 1 and 0 before its first entry, 0 and 0 after its last."""
     lo, G, D = table
     place = n - lo
     inside = np.clip(place, 0, G.size - 1)

@@ -1,8 +1,8 @@
 """Learning by precisions of the rows before sites, for noise that both can learn.
 
-An iteration with sites takes several passes for q(u), one with precisions two. So the rounds of
-`alternation` learn kernel, noise and inducing inputs, and sites go on from there, to their own
-tighter bound (docs/theory.md, section 13).
+An iteration with sites takes several passes for q(u), one with precisions two. So kernel, noise and
+inducing inputs are learned by the coordinate ascent of `heteroscedastic`, and sites go on from
+there, to their own tighter bound (docs/theory.md, section 13).
 """
 
 from dataclasses import replace
@@ -12,49 +12,51 @@ import numpy as np
 from .._linalg import NotPositiveDefiniteError
 from ..engines.variational.inference import ConjugateInference
 from ..likelihoods import Gaussian
-from .heteroscedastic import learn_with_row_noise
+from .heteroscedastic import alternate_noise
+from .left_out import with_variance_scale
 
 # Iterations with sites, and where these learn parameters of the likelihood. With 10 of both, df of
 # 2,000 houses of California ended at 3.1, with 200 at 2.3, for 0.007 nats a row.
-_ITERATIONS, _LIKELIHOOD_ITERATIONS = 10, 20
+_SITE_ITERATIONS, _LIKELIHOOD_ITERATIONS = 10, 20
 
 
-def learn_before_sites(problem, learner):
-    """What a learner finds with sites, from what rounds with precisions have found.
+def learn_before_sites(problem, learn):
+    """Learn with sites, from the end of a coordinate ascent with precisions.
 
     Parameters
     ----------
     problem : Problem
-        With a likelihood that has sites and ``has_row_precision``.
-    learner : callable
-        ``learner(problem)`` returns a `FitResult`.
+        With a likelihood that has sites and a ``row_precision``.
+    learn : callable
+        ``learn(problem)`` returns a `Fitted`.
 
     Returns
     -------
-    found : FitResult
+    fitted : Fitted
     """
     settings, likelihood = problem.settings, problem.start.likelihood
     in_full = settings.n_restarts_optimizer > 0 or np.isfinite(problem.trace.clock.max_time)
     if in_full or not (problem.learns and settings.optimizer == "auto"):
-        return learner(problem)
+        return learn(problem)
     inference = ConjugateInference(Gaussian(), problem.rows.y.shape[1])
-    start = _gaussian(problem.start)
-    easier = replace(problem, start=start, inference=inference)
+    easier = replace(problem, start=_gaussian(problem.start), inference=inference)
     try:
-        found = learn_with_row_noise(easier, likelihood, learner)
+        easier, fitted = alternate_noise(easier, likelihood, learn)
+        if not (problem.trace.stopped or fitted.interrupted):
+            fitted = with_variance_scale(easier, likelihood, fitted)
     except NotPositiveDefiniteError:
-        return learner(problem)  # which takes more, or says what is wrong with the rows
+        return learn(problem)  # which takes more, or says what is wrong with the rows
     finally:
         problem.trace.constant = 0.0
-    own = _with_sites(found, problem.start)
-    most = _LIKELIHOOD_ITERATIONS if own.space.learns("likelihood") else _ITERATIONS
+    start = _with_sites(fitted, problem.start)
+    most = _LIKELIHOOD_ITERATIONS if start.space.learns("likelihood") else _SITE_ITERATIONS
     shorter = replace(settings, max_iter=min(most, settings.max_iter))
     # the first fit has said where learning fell short
-    return learner(replace(problem, start=own, settings=shorter, is_interim=True))
+    return learn(replace(problem, start=start, settings=shorter, is_interim=True))
 
 
 def _gaussian(start):
-    """A start with Gaussian noise in the place of its own."""
+    """Put Gaussian noise in the place of the start's own."""
     groups = tuple(group for group in start.space.groups if group.name != "likelihood")
     return replace(
         start,
@@ -64,10 +66,10 @@ def _gaussian(start):
     )
 
 
-def _with_sites(found, given):
-    """The start of the kernel that was chosen, at what was found."""
-    chosen, theta = found.start, found.likelihood.theta
-    parameters, groups = found.parameters, chosen.space.groups
+def _with_sites(fitted, given):
+    """Start with the kernel that was chosen, at the parameters that were learned."""
+    chosen, theta = fitted.start, fitted.likelihood.theta
+    parameters, groups = fitted.parameters, chosen.space.groups
     if len(theta):
         parameters = parameters.with_values(likelihood=theta)
         groups = (*groups, given.space.group("likelihood"))

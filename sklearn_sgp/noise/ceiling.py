@@ -13,7 +13,7 @@ _SMALLEST_LOG = -100.0
 
 
 def largest_log_noise(moments, squares, weight):
-    """Logarithm of the largest expected noise that rows bear out (docs/theory.md, section 13).
+    """Find the largest expected log noise that rows bear out (docs/theory.md, section 13).
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def largest_log_noise(moments, squares, weight):
     -------
     level : ndarray of shape (k,)
         The level c at which the likelihood of min(g, c) is largest, if that is worth a parameter;
-        else what leaves the rows' own noise as it is.
+        else one that leaves the rows' own noise as it is.
     """
     levels = moments.mean + 0.5 * moments.variance
     k = levels.shape[1]

@@ -1,7 +1,7 @@
 """Precisions of the rows of a later batch."""
 
-from .found_noise import squared_errors
 from .left_out import with_later_rows
+from .row_noise import squared_errors
 
 
 def with_precisions(fitted, rows, n_jobs):

@@ -11,7 +11,7 @@ import numpy as np
 from ..data.rows import Rows, random_index
 from ..engines.base import Problem
 from ..engines.start import Choices, start
-from ..engines.variational import schedule as stages
+from ..engines.variational import schedule
 from ..engines.variational.inference import SiteInference
 from ..objectives.sites import UnboundedSitesError
 from ..optimize.progress import Clock, Trace
@@ -19,32 +19,31 @@ from .squared_errors import LogNoise
 
 # Inducing inputs where the user leaves their number open.
 _INDUCING = 100
-# Rows of its warm start, and iterations at first and in later rounds.
-_INIT_SIZE, _FIRST_ITERATIONS, _ITERATIONS = 4096, 40, 10
+# Rows of its warm start, and iterations of the first and of later fits.
+_INIT_SIZE, _FIRST_ITERATIONS, _LATER_ITERATIONS = 4096, 40, 10
 # Share of the time that is left in a budget, and at least of all of it.
 _SHARE, _LEAST_SHARE = 0.2, 0.02
 # Rows from which it is learned at most.
 LARGEST_SAMPLE = 200_000
 
 
-def learn_log_noise(given, likelihood, squares, before):
-    """q(g) from squared errors.
+def learn_log_noise(given, prior, squares, before):
+    """Learn q(g) from squared errors.
 
     Parameters
     ----------
     given : Problem
         Of the function.
-    likelihood : Likelihood
-        Says which kernel and how many inducing inputs.
+    prior : LogNoisePrior
     squares : ndarray of shape (n, t)
         Expected squared errors in units of the noise variance. Outputs that have noise variances of
         their own have a log noise each, with one kernel and the same inducing inputs.
-    before : FitResult or None
-        Of the round before.
+    before : Fitted or None
+        Of earlier squared errors.
 
     Returns
     -------
-    found : FitResult
+    result : Fitted
     """
     rows = given.rows
     if len(rows) > 2 * LARGEST_SAMPLE:
@@ -54,22 +53,22 @@ def learn_log_noise(given, likelihood, squares, before):
     log_noise = LogNoise(n_outputs)
     of_squares = _rows_of(rows, squares, log_noise)
     try:
-        return stages.fit(_problem(given, likelihood, log_noise, of_squares, before))
+        return schedule.fit(_problem(given, prior, log_noise, of_squares, before))
     except UnboundedSitesError:
         if before is None:
             raise
         # a wide kernel of g may have no finite bound at squares that have changed
-        return stages.fit(_problem(given, likelihood, log_noise, of_squares, None))
+        return schedule.fit(_problem(given, prior, log_noise, of_squares, None))
 
 
-def _problem(given, likelihood, log_noise, of_squares, before):
-    """The `Problem` of g, on from the round before."""
+def _problem(given, prior, log_noise, of_squares, before):
+    """Make the `Problem` of g, which goes on from an earlier fit."""
     settings, clock = given.settings, given.trace.clock
-    n_inducing = likelihood.n_inducing
+    n_inducing = prior.n_inducing
     if n_inducing is None:
         n_inducing = min(_INDUCING, max(len(given.start.parameters.Z), 1))
     choices = Choices(
-        kernel=likelihood.kernel,
+        kernel=prior.kernel,
         n_inducing=n_inducing,
         inducing="kmeans",
         optimize_inducing=False,
@@ -87,7 +86,7 @@ def _problem(given, likelihood, log_noise, of_squares, before):
             settings,
             optimizer="auto" if given.learns else None,
             init_size=min(settings.init_size, _INIT_SIZE),
-            max_iter=_FIRST_ITERATIONS if before is None else _ITERATIONS,
+            max_iter=_FIRST_ITERATIONS if before is None else _LATER_ITERATIONS,
             n_restarts_optimizer=0,
         ),
         Trace(Clock(_seconds(clock))),
@@ -97,7 +96,7 @@ def _problem(given, likelihood, log_noise, of_squares, before):
 
 
 def _inference(log_noise, of_squares, started, before):
-    """Whose iterations begin at q(g) of the round before: the prior's e^(-g) may be any number."""
+    """Begin iterations at the earlier q(g): the prior's e^(-g) may be any number."""
     inference = SiteInference(log_noise, of_squares.y.shape[1])
     if before is not None and np.array_equal(before.parameters.Z, started.parameters.Z):
         inference.kept = before.posterior, before.weight
@@ -110,25 +109,25 @@ def _seconds(clock):
     return max(_SHARE * clock.left(), _LEAST_SHARE * clock.max_time)
 
 
-def with_squares(found, rows, squares, n_jobs):
-    """q(g) with the squared errors of a later batch; kernel and inducing inputs stay.
+def with_squares(before, rows, squares, n_jobs):
+    """Add the squared errors of a later batch to q(g); kernel and inducing inputs stay.
 
     Parameters
     ----------
-    found : FitResult
+    before : Fitted
     rows : Rows
     squares : ndarray of shape (n, t)
     n_jobs : int or None
 
     Returns
     -------
-    found : FitResult
+    result : Fitted
     """
-    log_noise = found.start.likelihood
+    log_noise = before.start.likelihood
     of_squares = _rows_of(rows, squares, log_noise)
     added = SiteInference(log_noise, of_squares.y.shape[1]).add(
-        found.posterior,
-        found.parameters,
+        before.posterior,
+        before.parameters,
         of_squares,
         scale=1.0,
         is_new=True,
@@ -137,11 +136,11 @@ def with_squares(found, rows, squares, n_jobs):
         n_jobs=n_jobs,
     )
     added.q.warm_cache()
-    return replace(found, predictor=found.predictor.with_posterior(added.q))
+    return replace(before, predictor=before.predictor.with_posterior(added.q))
 
 
 def _rows_of(rows, squares, log_noise):
-    """Squared errors as the targets of rows: of each log noise, summed where outputs share it."""
+    """Make rows whose targets are squared errors, summed where outputs share a log noise."""
     if log_noise.n_outputs > 1:
         squares = squares.sum(axis=1, keepdims=True)
     t = squares.shape[1]

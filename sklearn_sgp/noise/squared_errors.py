@@ -21,7 +21,7 @@ class LogNoise(Likelihood):
         self.n_outputs = n_outputs
 
     def expected_log_density(self, y, mean, variance, noise_variance=None):
-        """E[log density] for g ~ N(mean, variance), in closed form; arrays of shape (n, k)."""
+        """Return E[log density] for g ~ N(mean, variance), in closed form, of arrays (n, k)."""
         t = self.n_outputs
         with np.errstate(over="ignore"):  # -inf: the optimiser rejects such a trial
             scaled = y * np.exp(-mean + 0.5 * variance)
@@ -31,6 +31,6 @@ class LogNoise(Likelihood):
         )
 
     def moments(self, mean, variance, noise_variance=None):
-        """Mean and variance of exp(g), shape (n, k)."""
+        """Return mean and variance of exp(g), shape (n, k)."""
         first = np.exp(mean + 0.5 * variance)
         return first, first**2 * np.expm1(variance)

@@ -3,14 +3,14 @@
 A stationary kernel gives its functions the same variance everywhere, so that bands are too wide
 where the process is calm and too narrow where it is not, whatever the noise. With c(x) > 0 the
 process f -> m + c (f - m) about the predictive mean m, and noise whose deviation is c times as
-large, keep the mean and have the right spread (docs/theory.md, section 13).
+large, keep the mean and have the right width (docs/theory.md, section 13).
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..engines.base import FitResult
+from ..engines.base import Fitted
 
 # Bounds: deviations that are wrong by more than ten times have another cause, such as targets
 # that are an exact function of the inputs.
@@ -18,46 +18,46 @@ _LOG_SQUARE = -2.0 * np.log(10.0), 2.0 * np.log(10.0)
 
 
 @dataclass(frozen=True)
-class Spread:
-    """What was found of the factor.
+class VarianceScale:
+    """Scale predictive variances, noise included, by a function c(x)^2 of the input.
 
     Parameters
     ----------
     log_constant : ndarray of shape (k,)
-        Of the factor of variances: one that all outputs share, k = 1, or one of each.
-    function : FitResult or None
-        Of what its logarithm is besides.
+        Constant part of log c^2: one that all outputs share, k = 1, or one of each.
+    function : Fitted or None
+        Gaussian process of the rest of log c^2.
     gain : float
         In nats a row, on rows that it was not learned from.
     range : (float, float)
-        Of the factor of deviations, at these rows.
+        Smallest and largest c at these rows.
     ceiling : float or ndarray of shape (k,)
-        Of the function: what the rows that it was learned from bear out.
+        Largest value of the function that the rows it was learned from bear out.
     """
 
     log_constant: np.ndarray
-    function: FitResult | None = None
+    function: Fitted | None = None
     gain: float = 0.0
     range: tuple = (1.0, 1.0)
     ceiling: object = np.inf
 
     def log_square(self, X, n_jobs):
-        """Logarithm of the factor of variances, (n, k)."""
-        found = np.tile(self.log_constant, (len(X), 1))
+        """Return log c^2, (n, k)."""
+        log_square = np.tile(self.log_constant, (len(X), 1))
         if self.function is not None:
-            found += np.minimum(self.function.moments_at(X, n_jobs)[0], self.ceiling)
-        return np.clip(found, *_LOG_SQUARE)
+            log_square += np.minimum(self.function.moments_at(X, n_jobs)[0], self.ceiling)
+        return np.clip(log_square, *_LOG_SQUARE)
 
     def at(self, X, n_jobs):
-        """The factor of deviations, (n, k)."""
+        """Return c, the factor of deviations, (n, k)."""
         return np.exp(0.5 * self.log_square(X, n_jobs))
 
     def of_functions(self, functions, posterior):
-        """Functions that were drawn from a posterior, their deviations times the factor."""
-        return SpreadDraws(functions, posterior, self)
+        """Scale the deviations of functions that were drawn from a posterior."""
+        return ScaledDraws(functions, posterior, self)
 
 
-class SpreadDraws:
+class ScaledDraws:
     """Callable on X (n, d), result (n, t, n_samples), as `gp.pathwise.PathwiseDraws`.
 
     Parameters
@@ -65,11 +65,11 @@ class SpreadDraws:
     functions : PathwiseDraws
     posterior : Posterior
         That they were drawn from.
-    spread : Spread
+    scale : VarianceScale
     """
 
-    def __init__(self, functions, posterior, spread):
-        self.functions, self.posterior, self.spread = functions, posterior, spread
+    def __init__(self, functions, posterior, scale):
+        self.functions, self.posterior, self.scale = functions, posterior, scale
 
     @property
     def n_features(self):
@@ -78,4 +78,4 @@ class SpreadDraws:
 
     def __call__(self, X):
         mean = self.posterior.mean(X)[:, :, None]
-        return mean + self.spread.at(X, 1)[:, :, None] * (self.functions(X) - mean)
+        return mean + self.scale.at(X, 1)[:, :, None] * (self.functions(X) - mean)

@@ -14,7 +14,7 @@ from varying_noise import X_TEST, data, made
 from sklearn_sgp import AnytimeSGPRegressor, StreamingSGPRegressor, SVGPRegressor
 from sklearn_sgp.data.rows import make_rows
 from sklearn_sgp.noise.left_out import LeftOutRows
-from sklearn_sgp.noise.variance_scale import Spread
+from sklearn_sgp.noise.variance_scale import VarianceScale
 
 KERNEL, NOISE = ConstantKernel() * RBF(0.5), 0.09
 LEVELS = [0.05, 0.5, 0.95]
@@ -125,8 +125,8 @@ def with_factor(model, log_constant, function=None):
     """The model with a factor of its own."""
     changed = pickle.loads(pickle.dumps(model))
     noise = changed._result.row_noise
-    spread = None if log_constant is None else Spread(np.full(1, log_constant), function)
-    changed._result = replace(changed._result, row_noise=replace(noise, spread=spread))
+    scale = None if log_constant is None else VarianceScale(np.full(1, log_constant), function)
+    changed._result = replace(changed._result, row_noise=replace(noise, variance_scale=scale))
     if hasattr(changed, "_blocks"):
         changed._blocks = replace(changed._blocks, result=changed._result)
     return changed

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from varying_noise import data, made
 
 from sklearn_sgp.noise.ceiling import largest_log_noise
-from sklearn_sgp.noise.found_noise import LogNoiseMoments
+from sklearn_sgp.noise.row_noise import LogNoiseMoments
 
 
 def drawn(n, rng, outputs=1):

@@ -375,7 +375,7 @@ def test_likelihood_without_the_base_class():
 def test_precisions_are_no_part_of_the_least_interface():
     """A class without the base is learned by sites if it says nothing of precisions of rows."""
     X = np.linspace(-1.0, 1.0, 30)[:, None]
-    silent = ("has_sites", "has_row_precision", "varies", "candidates", "get_params")
+    silent = ("row_precision", "noise_choice", "get_params")
     likelihoods = [Plain(StudentT(), without=silent), StudentT()]
     options = {"optimizer": "lbfgs", "max_iter": 3}  # which learns by sites alone
     found = [SVGPRegressor(likelihood=one, **options).fit(X, X[:, 0]) for one in likelihoods]

@@ -68,7 +68,7 @@ class RegressionInference:
 
 def begins_with_regressions(likelihood):
     """Whether its classes do; one that does not derive from `Likelihood` need not say so."""
-    return getattr(likelihood, "begins_with_regressions", False)
+    return getattr(likelihood, "as_regressions", None) is not None
 
 
 def held_out_classes(likelihood, q, rows):

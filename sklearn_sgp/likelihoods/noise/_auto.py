@@ -1,6 +1,7 @@
 """Noise that a fit chooses."""
 
 from .._base import Likelihood
+from .._row_precision import NoiseChoice
 from ._gaussian import Gaussian
 from ._heteroscedastic import HeteroscedasticGaussian, HeteroscedasticStudentT
 from ._student_t import StudentT
@@ -15,17 +16,15 @@ class AutoNoise(Likelihood):
 
     has_noise = True
     scales_targets = True
-    has_row_precision = True
-    has_sites = False
     allows_outliers = True
-    warps_targets = True
 
     @property
-    def candidates(self):
+    def noise_choice(self):
         """Likelihoods to choose from, the simplest first."""
         tails = StudentT(df=None)
-        return [Gaussian(), tails, HeteroscedasticGaussian(), HeteroscedasticStudentT()]
+        noises = [Gaussian(), tails, HeteroscedasticGaussian(), HeteroscedasticStudentT()]
+        return NoiseChoice(noises, warps_targets=True)
 
     def moments(self, mean, variance, noise_variance):
-        """As of `Gaussian`."""
+        """Return mean and variance of y as `Gaussian` does."""
         return Gaussian().moments(mean, variance, noise_variance)

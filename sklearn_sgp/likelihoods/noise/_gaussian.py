@@ -1,9 +1,13 @@
 """Gaussian noise."""
 
+from functools import partial
+
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from .._base import ExpectedLogDensity, Likelihood, NoiseUpdate
+from .._base import ExpectedLogDensity, Likelihood
+from .._row_precision import RowPrecision, equal_precisions
+from ._heteroscedastic import HeteroscedasticGaussian
 
 
 class Gaussian(Likelihood):
@@ -13,22 +17,13 @@ class Gaussian(Likelihood):
     has_noise = True
     scales_targets = True
 
+    @property
+    def row_precision(self):
+        """All precisions are 1."""
+        return RowPrecision(partial(equal_precisions, self), varying=HeteroscedasticGaussian)
+
     def expected_log_density(self, y, mean, variance, noise_variance):
-        """E[log N(y; f, noise_variance)] for f ~ N(mean, variance).
-
-        Parameters
-        ----------
-        y, mean : ndarray of shape (n, t)
-            Targets and latent means.
-        variance : ndarray of shape (n,) or (n, t)
-            Latent variances; shape (n,) if all outputs share them.
-        noise_variance : float or ndarray of shape (t,)
-            Variance of the noise.
-
-        Returns
-        -------
-        expected : ExpectedLogDensity
-        """
+        """Return E[log N(y; f, noise_variance)]; outputs share a variance of f of shape (n,)."""
         residual = y - mean
         quadratic = (residual**2 + variance.reshape(len(y), -1)) / noise_variance
         value = -0.5 * (np.log(2.0 * np.pi * noise_variance) + quadratic)
@@ -39,44 +34,39 @@ class Gaussian(Likelihood):
             d_log_noise=0.5 * (quadratic - 1.0),
         )
 
-    def updated(self, squares, weight, n_outputs, *, learns, learns_scale):
-        """As `HeavyTails.updated`: all precisions are 1."""
-        scale = np.average(squares, weights=weight) / n_outputs if learns_scale else 1.0
-        return NoiseUpdate(self, float(scale), np.ones(len(squares)), 0.0)
-
     def moments(self, mean, variance, noise_variance):
-        """Mean and variance of y, shape (n, t)."""
+        """Return mean and variance of y, shape (n, t)."""
         return mean, variance + noise_variance
 
     def components(self, variance, noise_variance):
-        """One normal distribution; see `NormalMixture.components`."""
+        """Return a single normal distribution; see `NormalMixture.components`."""
         total = (variance + noise_variance).ravel()
         return lambda entries: total[entries, None], np.zeros(1)
 
     def covariance(self, mean, covariance, noise_variance):
-        """Mean (n, t) and joint covariance (n, n, t) of y; overwrites the covariance of f."""
+        """Return mean (n, t) and covariance (n, n, t) of y; overwrites the covariance of f."""
         covariance[np.diag_indices(len(mean))] += noise_variance
         return mean, covariance
 
     def quantiles(self, mean, variance, noise_variance, levels):
-        """Quantiles of y, shape (n, t, n_levels)."""
+        """Return quantiles of y, shape (n, t, n_levels)."""
         return mean[..., None] + np.sqrt(variance + noise_variance)[..., None] * ndtri(levels)
 
     def log_predictive_density(self, y, mean, variance, noise_variance):
-        """log p(y), summed over outputs, shape (n,)."""
+        """Return log p(y), summed over outputs, shape (n,)."""
         total = variance + noise_variance
         with np.errstate(over="ignore"):  # -inf
             square = (y - mean) ** 2 / total
         return -0.5 * (square + np.log(2.0 * np.pi * total)).sum(axis=1)
 
     def cdf(self, y, mean, variance, noise_variance):
-        """P(Y <= y), shape (n, t)."""
+        """Return P(Y <= y), shape (n, t)."""
         return ndtr((y - mean) / np.sqrt(variance + noise_variance))
 
     def sf(self, y, mean, variance, noise_variance):
-        """P(Y > y), shape (n, t)."""
+        """Return P(Y > y), shape (n, t)."""
         return self.cdf(-y, -mean, variance, noise_variance)
 
     def draw(self, f, noise_variance, rng):
-        """Observations for latent values of shape (n, t, k)."""
+        """Draw observations for latent values of shape (n, t, k)."""
         return f + np.reshape(np.sqrt(noise_variance), (-1, 1)) * rng.standard_normal(f.shape)

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import gammaln, logsumexp, stdtrit
 
-from .._base import NoiseUpdate
+from .._row_precision import NoiseUpdate, RowPrecision
 
 # Where learning begins.
 _START_DF = 4.0
@@ -24,15 +24,15 @@ _START_DF = 4.0
 LOG_DF = (np.log(0.05), np.log(998.0))
 _LOG_SCALE = (-5.0, 5.0)
 # Rows from which degrees of freedom are learned.
-_LARGEST_SAMPLE = 50_000
+_DF_SAMPLE = 50_000
 # From here on differences of log-Gamma functions are by their series.
 _LARGE = 1e6
-_NEGLIGIBLE = 32.0  # a weight of exp(-32) in a mixture
+_NEGLIGIBLE_WEIGHT = 32.0  # minus the logarithm of a weight in a mixture
 _LARGEST_SHAPE = 1e10  # of a Gamma variable that is no number: above it the noise is Gaussian
 
 
 class HeavyTails:
-    """What likelihoods share whose noise has a t distribution; their parameter is ``df``.
+    """Mixin of likelihoods whose noise has a t distribution of ``df`` degrees of freedom.
 
     ``df`` is a number, or None to learn it. An instance with a number that was learned goes on
     learning it; a clone does not.
@@ -42,7 +42,7 @@ class HeavyTails:
     _learned = False  # True in instances whose number was learned
 
     def initialized(self, y, weight):
-        """This instance, its parameters checked."""
+        """Check the parameters, and return this instance."""
         if not (self.df is None or (isinstance(self.df, Real) and 2.0 < self.df < np.inf)):
             raise ValueError(
                 f"The 'df' parameter of {type(self).__name__} must be a finite number above 2, or "
@@ -50,30 +50,19 @@ class HeavyTails:
             )
         return super().initialized(y, weight)
 
+    @property
+    def row_precision(self):
+        """Each row has a precision, whose distribution has one parameter."""
+        return RowPrecision(self.updated, has_tails=True, n_parameters=int(self._learns))
+
     def updated(self, squares, weight, n_outputs, *, learns, learns_scale):
-        """Precisions of the rows, and the degrees of freedom that go with them.
-
-        Parameters
-        ----------
-        squares : ndarray of shape (n,)
-            Expected squared errors in units of each row's noise variance, summed over outputs.
-        weight : ndarray of shape (n,)
-            Numbers of observations.
-        n_outputs : int
-            The outputs of a row share its precision.
-        learns, learns_scale : bool
-            Whether degrees of freedom left open, and the noise variance, are learned.
-
-        Returns
-        -------
-        update : NoiseUpdate
-        """
+        """Return E tau of each row, and the degrees of freedom; see `RowPrecision`."""
         learns_df = learns and self._learns
         tails = best_tails(
             squares, weight, n_outputs, self._df, learns_df=learns_df, learns_scale=learns_scale
         )
-        made = self._with_df(tails.df) if self._learns else self
-        return NoiseUpdate(made, tails.scale, tails.precision, tails.constant)
+        likelihood = self._with_df(tails.df) if self._learns else self
+        return NoiseUpdate(likelihood, tails.scale, tails.precision, tails.constant)
 
     @property
     def _learns(self):
@@ -84,10 +73,10 @@ class HeavyTails:
         return _START_DF if self.df is None else self.df
 
     def _with_df(self, df):
-        """The same with a number that is learned further."""
-        made = copy(self).set_params(df=df)
-        made._learned = True
-        return made
+        """Return a copy with a number that is learned further."""
+        likelihood = copy(self).set_params(df=df)
+        likelihood._learned = True
+        return likelihood
 
     def _variance(self, squared_scale):
         return squared_scale * self._df / (self._df - 2.0)
@@ -96,7 +85,7 @@ class HeavyTails:
         return stdtrit(self._df, tail)
 
     def _mixture(self, furthest):
-        """The noise as a mixture of Gaussians (docs/theory.md, section 10).
+        """Return the noise as a mixture of Gaussians (docs/theory.md, section 10).
 
         Parameters
         ----------
@@ -112,7 +101,7 @@ class HeavyTails:
         """
         # the logarithm of a Gamma variable of mean 1, by the trapezoidal rule
         shape = min(0.5 * self._df, _LARGEST_SHAPE)
-        ratio = _NEGLIGIBLE / shape
+        ratio = _NEGLIGIBLE_WEIGHT / shape
         left = 2.0 * np.sqrt(ratio) if ratio < 0.5 else 1.0 + ratio
         left += 2.0 * np.log(np.hypot(1.0, furthest / np.sqrt(self._df)))
         right = min(np.sqrt(2.0 * ratio), 1.0 + np.log1p(ratio))
@@ -123,20 +112,7 @@ class HeavyTails:
 
 
 class Tails(NamedTuple):
-    """q(tau) of all rows, for t distributions that suit some squared errors.
-
-    Attributes
-    ----------
-    df : float
-        Degrees of freedom.
-    scale : float
-        What the noise variances are multiplied by.
-    precision : ndarray of shape (n,)
-        E tau.
-    constant : float
-        What the bound has besides the Gaussian one with these precisions, whose normaliser does
-        not have them.
-    """
+    """Degrees of freedom, and scale, E tau and constant of the `NoiseUpdate` that they give."""
 
     df: float
     scale: float
@@ -145,7 +121,7 @@ class Tails(NamedTuple):
 
 
 def best_tails(squares, weight, n_outputs, df, *, learns_df, learns_scale):
-    """Degrees of freedom, scale and q(tau) that together maximise the bound.
+    """Maximise the bound in degrees of freedom, scale and q(tau) together.
 
     Parameters
     ----------
@@ -162,13 +138,13 @@ def best_tails(squares, weight, n_outputs, df, *, learns_df, learns_scale):
     -------
     tails : Tails
     """
-    step = -(-len(squares) // _LARGEST_SAMPLE)
-    some, of_some = squares[::step], weight[::step]
+    step = -(-len(squares) // _DF_SAMPLE)
+    sample, sample_weight = squares[::step], weight[::step]
 
     def loss(free):
         log_df, log_scale = free
-        value = _log_density(some / np.exp(log_scale), n_outputs, 2.0 + np.exp(log_df))
-        return -np.average(value - 0.5 * n_outputs * log_scale, weights=of_some)
+        value = _log_density(sample / np.exp(log_scale), n_outputs, 2.0 + np.exp(log_df))
+        return -np.average(value - 0.5 * n_outputs * log_scale, weights=sample_weight)
 
     log_df = float(np.log(max(df - 2.0, 1e-300)))
     start = [np.clip(log_df, *LOG_DF) if learns_df else log_df, 0.0]
@@ -188,7 +164,7 @@ def _tails(squares, weight, t, df, scale):
 
 
 def _log_density(squares, t, df):
-    """log of the integral of tau^(t/2) exp(-tau squares / 2) Gamma(tau; df/2, df/2) over tau."""
+    """Return log E[tau^(t/2) exp(-tau squares / 2)] for tau ~ Gamma(df/2, df/2)."""
     x, h = 0.5 * df, 0.5 * t
     if x < _LARGE:
         constant = gammaln(x + h) - gammaln(x) - h * np.log(x)

@@ -1,17 +1,19 @@
 """Noise that depends on the input: the logarithm of its variance is a Gaussian process."""
 
+from dataclasses import replace
+from functools import partial
 from numbers import Integral
 
 import numpy as np
 from scipy.special import ndtri
 from sklearn.gaussian_process.kernels import Kernel
 
-from ._gaussian import Gaussian
+from .._row_precision import LogNoisePrior, RowPrecision, equal_precisions
 from ._heavy_tails import HeavyTails
 from ._mixtures import NormalMixture
 
 # Nodes of the logarithm of the noise variance, and their weights, by Gauss and Hermite.
-_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(12)
+_LOG_NOISE_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(12)
 _LOG_WEIGHTS = np.log(_WEIGHTS / _WEIGHTS.sum())
 
 
@@ -41,15 +43,18 @@ class HeteroscedasticGaussian(NormalMixture):
 
     has_noise = True
     scales_targets = True
-    has_row_precision = True
-    has_sites = False
-    varies = True
 
     def __init__(self, kernel: Kernel | None = None, n_inducing: int | None = None) -> None:
         self.kernel, self.n_inducing = kernel, n_inducing
 
+    @property
+    def row_precision(self):
+        """All precisions are 1, in units of each row's own noise variance."""
+        log_noise = LogNoisePrior(self.kernel, self.n_inducing)
+        return RowPrecision(partial(equal_precisions, self), log_noise=log_noise)
+
     def initialized(self, y, weight):
-        """This instance, its parameters checked."""
+        """Check the parameters, and return this instance."""
         if not (self.kernel is None or isinstance(self.kernel, Kernel)):
             raise ValueError(
                 f"The 'kernel' parameter of {type(self).__name__} must be a kernel of "
@@ -63,34 +68,29 @@ class HeteroscedasticGaussian(NormalMixture):
             )
         return self
 
-    def updated(self, squares, weight, n_outputs, *, learns, learns_scale):
-        """As `HeavyTails.updated`, for squared errors in units of each row's own noise variance."""
-        free = {"learns": learns, "learns_scale": learns_scale}
-        return Gaussian().updated(squares, weight, n_outputs, **free)._replace(likelihood=self)
-
     def moments(self, mean, variance, noise_variance):
-        """Mean and variance of y, shape (n, t)."""
-        return mean, variance + self._spread(noise_variance)
+        """Return mean and variance of y, shape (n, t)."""
+        return mean, variance + self._row_variance(noise_variance)
 
-    def _spread(self, noise_variance):
-        """Variance of the noise of each row, (n, t)."""
+    def _row_variance(self, noise_variance):
+        """Return the variance of the noise of each row, (n, t)."""
         return noise_variance.mean
 
     def covariance(self, mean, covariance, noise_variance):
-        """Mean (n, t) and joint covariance (n, n, t) of y."""
-        spread = self._spread(noise_variance)
-        covariance = np.repeat(covariance, spread.shape[1] // covariance.shape[2], axis=2)
-        covariance[np.diag_indices(len(mean))] += spread
+        """Return mean (n, t) and joint covariance (n, n, t) of y."""
+        of_rows = self._row_variance(noise_variance)
+        covariance = np.repeat(covariance, of_rows.shape[1] // covariance.shape[2], axis=2)
+        covariance[np.diag_indices(len(mean))] += of_rows
         return mean, covariance
 
     def draw(self, f, noise_variance, rng):
-        """Observations for latent values of shape (n, t, k)."""
+        """Draw observations for latent values of shape (n, t, k)."""
         log_mean, log_std = noise_variance.log_mean, np.sqrt(noise_variance.log_variance)
         log_noise = log_mean[..., None] + log_std[..., None] * rng.standard_normal(f.shape)
         return f + np.exp(0.5 * log_noise) * self._drawn(f.shape, rng)
 
     def _drawn(self, shape, rng):
-        """Noise of unit scale."""
+        """Draw noise of unit scale."""
         return rng.standard_normal(shape)
 
     def _of_each(self, noise, shape):
@@ -102,12 +102,12 @@ class HeteroscedasticGaussian(NormalMixture):
             return lambda rows: np.exp(log_mean[rows, None]), np.zeros(1)
 
         def variances(rows):
-            return np.exp(log_mean[rows, None] + log_std[rows, None] * _NODES)
+            return np.exp(log_mean[rows, None] + log_std[rows, None] * _LOG_NOISE_NODES)
 
         return variances, _LOG_WEIGHTS
 
     def _widest(self, noise):
-        return np.exp(noise[0] + np.sqrt(noise[1]) * _NODES[-1])
+        return np.exp(noise[0] + np.sqrt(noise[1]) * _LOG_NOISE_NODES[-1])
 
     def _tail(self, tail):
         return ndtri(tail)
@@ -141,7 +141,13 @@ class HeteroscedasticStudentT(HeavyTails, HeteroscedasticGaussian):
         super().__init__(kernel, n_inducing)
         self.df = df
 
-    def _spread(self, noise_variance):
+    @property
+    def row_precision(self):
+        """Each row has a precision besides that of its input."""
+        log_noise = LogNoisePrior(self.kernel, self.n_inducing)
+        return replace(super().row_precision, log_noise=log_noise)
+
+    def _row_variance(self, noise_variance):
         return self._variance(noise_variance.mean)
 
     def _drawn(self, shape, rng):
@@ -152,7 +158,7 @@ class HeteroscedasticStudentT(HeavyTails, HeteroscedasticGaussian):
         of_tails, log_of_tails = self._mixture(furthest)
 
         def both(rows):
-            own = variances(rows)
-            return (own[:, :, None] * of_tails).reshape(len(own), -1)
+            of_rows = variances(rows)
+            return (of_rows[:, :, None] * of_tails).reshape(len(of_rows), -1)
 
         return both, (log_weights[:, None] + log_of_tails).ravel()

@@ -15,7 +15,7 @@ _FURTHEST = 1e100  # errors, in standard deviations, from which no digits are ke
 
 
 class NormalMixture(Likelihood):
-    """The base of likelihoods whose noise is a mixture of normal distributions with mean zero.
+    """Base of likelihoods whose noise is a mixture of normal distributions with mean zero.
 
     A subclass says which components there are, for noise in whatever shape it comes:
 
@@ -32,44 +32,29 @@ class NormalMixture(Likelihood):
     """
 
     def components(self, variance, noise_variance):
-        """The normal distributions whose mixture y - mean is.
-
-        Parameters
-        ----------
-        variance : ndarray of shape (n, t)
-            Of f.
-        noise_variance : object
-            As other methods take it.
-
-        Returns
-        -------
-        variances : callable
-            ``variances(entries)``: those of some of the n t entries, (k, n_components).
-        log_weights : ndarray of shape (n_components,)
-            Logarithms of their probabilities.
-        """
+        """Return the normal distributions whose mixture y - mean is; see `Likelihood`."""
         noise, flat = self._of_each(noise_variance, variance.shape), variance.ravel()
         of_noise, log_weights = self._components(noise, 0.0)
         return lambda entries: flat[entries, None] + of_noise(entries), log_weights
 
     def log_predictive_density(self, y, mean, variance, noise_variance):
-        """log p(y), summed over outputs, shape (n,)."""
+        """Return log p(y), summed over outputs, shape (n,)."""
         noise = self._of_each(noise_variance, y.shape)
-        found = self._mixed(_log_density, (y - mean).ravel(), _flat(variance, y.shape), noise)
-        return found.reshape(y.shape).sum(axis=1)
+        log_p = self._mixed(_log_density, (y - mean).ravel(), _flat(variance, y.shape), noise)
+        return log_p.reshape(y.shape).sum(axis=1)
 
     def cdf(self, y, mean, variance, noise_variance):
-        """P(Y <= y), shape (n, t)."""
+        """Return P(Y <= y), shape (n, t)."""
         noise = self._of_each(noise_variance, y.shape)
-        found = self._mixed(_cdf, (y - mean).ravel(), _flat(variance, y.shape), noise)
-        return found.reshape(y.shape)
+        below = self._mixed(_cdf, (y - mean).ravel(), _flat(variance, y.shape), noise)
+        return below.reshape(y.shape)
 
     def sf(self, y, mean, variance, noise_variance):
-        """P(Y > y), shape (n, t)."""
+        """Return P(Y > y), shape (n, t)."""
         return self.cdf(-y, -mean, variance, noise_variance)
 
     def quantiles(self, mean, variance, noise_variance, levels):
-        """Quantiles of y, shape (n, t, n_levels), by Newton's method."""
+        """Return quantiles of y, shape (n, t, n_levels), by Newton's method."""
         v = np.repeat(_flat(variance, mean.shape), len(levels))
         noise = self._of_each(noise_variance, mean.shape)
         noise = tuple(np.repeat(part, len(levels)) for part in noise)
@@ -83,22 +68,22 @@ class NormalMixture(Likelihood):
         return mean[..., None] + error.reshape(*mean.shape, len(levels))
 
     def _mixed(self, function, error, variance, noise, *others):
-        """``function(variances, log_weights, error, *others)``, shape (n,), piece by piece.
+        """Evaluate ``function(variances, log_weights, error, *others)``, (n,), piece by piece.
 
         The variances (k, n_nodes) are those of the normal distributions whose mixture f + noise is.
         """
         away = np.abs(error) / np.sqrt(self._widest(noise))
         furthest = float(away.max(initial=0.0, where=away < _FURTHEST))
         variances, log_weights = self._components(noise, furthest)
-        found = np.empty(len(error))
+        values = np.empty(len(error))
         for rows in pieces(np.arange(len(error)), len(log_weights)):
             total = variance[rows, None] + variances(rows)
-            found[rows] = function(total, log_weights, *(part[rows] for part in (error, *others)))
-        return found
+            values[rows] = function(total, log_weights, *(part[rows] for part in (error, *others)))
+        return values
 
 
 def of_each(noise_variance, shape):
-    """Noise variances of all entries of an array (n, t), flat."""
+    """Repeat noise variances for all entries of an array (n, t), flat."""
     return np.broadcast_to(noise_variance, shape).ravel()
 
 
@@ -117,7 +102,7 @@ def _cdf(variances, log_weights, error):
 
 
 def _tail_quantile(variances, log_weights, low, tail):
-    """Error between ``low`` and 0 whose distribution function is ``tail``."""
+    """Find the error between ``low`` and 0 whose distribution function is ``tail``."""
     sd, weight = np.sqrt(variances), np.exp(log_weights)
     weight_over_sd, error = weight / np.sqrt(2.0 * np.pi) / sd, np.empty(len(low))
 
@@ -128,13 +113,13 @@ def _tail_quantile(variances, log_weights, low, tail):
 
     near = tail > _NEAR
     for rows, solve in ((near, _near_quantile), (~near, _far_quantile)):
-        some, least = np.flatnonzero(rows), sd[rows].min(axis=1, initial=np.inf)
-        error[rows] = solve(partial(function_and_density, rows=some), low[rows], least, tail[rows])
+        index, least = np.flatnonzero(rows), sd[rows].min(axis=1, initial=np.inf)
+        error[rows] = solve(partial(function_and_density, rows=index), low[rows], least, tail[rows])
     return error
 
 
 def _near_quantile(function_and_density, low, least, tail):
-    """By Newton's method from 0: the function is convex to its left, no step goes too far."""
+    """Take Newton steps from 0: the function is convex to its left, no step goes too far."""
     x = np.zeros(len(low))
     for _ in range(_STEPS):
         value, density = function_and_density(x)
@@ -146,7 +131,7 @@ def _near_quantile(function_and_density, low, least, tail):
 
 
 def _far_quantile(function_and_density, low, least, tail):
-    """By Newton's method for log function and log error, which are nearly linear in each other.
+    """Take Newton steps for log function and log error, nearly linear in each other.
 
     A step out of the bounds that are known is to the middle of these.
     """

@@ -1,11 +1,15 @@
 """Student-t noise: a few large errors do not move the function."""
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 from scipy.special import digamma, gammaln
 
 from .._base import ExpectedLogDensity
 from .._quadrature import gaussian_expectations
 from ._heavy_tails import LOG_DF, HeavyTails
+from ._heteroscedastic import HeteroscedasticStudentT
 from ._mixtures import NormalMixture, of_each
 
 
@@ -28,10 +32,15 @@ class StudentT(HeavyTails, NormalMixture):
 
     has_noise = True
     scales_targets = True
-    has_row_precision = True
 
     def __init__(self, df: float | None = 4.0) -> None:
         self.df = df
+
+    @property
+    def row_precision(self):
+        """Each row has a precision; where noise depends on the input, too, df is the same."""
+        varying = partial(HeteroscedasticStudentT, self.df)
+        return replace(super().row_precision, varying=varying)
 
     @property
     def theta(self):
@@ -44,11 +53,11 @@ class StudentT(HeavyTails, NormalMixture):
         return np.array([LOG_DF]) if self._learns else np.empty((0, 2))
 
     def with_theta(self, theta):
-        """Student-t noise with df = 2 + exp(theta), to be learned further."""
+        """Return Student-t noise with df = 2 + exp(theta), to be learned further."""
         return self._with_df(2.0 + float(np.exp(theta[0]))) if self._learns else self
 
     def _terms(self, error, noise_variance):
-        """log density, its first and second derivative in f, and that in log noise variance."""
+        """Return log density, two derivatives in f, and that in the log noise variance."""
         df = self._df
         scaled = df * noise_variance
         square = error * error
@@ -62,7 +71,7 @@ class StudentT(HeavyTails, NormalMixture):
         return log_p, slope, curvature, half * square / base - 0.5
 
     def _theta_term(self, error, noise_variance):
-        """Derivative of the log density in theta = log(df - 2)."""
+        """Return the derivative of the log density in theta = log(df - 2)."""
         df = self._df
         scaled = df * noise_variance
         square = error * error
@@ -71,31 +80,20 @@ class StudentT(HeavyTails, NormalMixture):
         return 0.5 * (df - 2.0) * (constant + tail)  # d df / d theta = df - 2
 
     def expected_log_density(self, y, mean, variance, noise_variance):
-        """E[log t(y; f, df, s)] for f ~ N(mean, variance), and its derivatives.
+        """Return E[log t(y; f, df, s)] for f ~ N(mean, variance), and its derivatives.
 
-        Parameters
-        ----------
-        y, mean, variance : ndarray of shape (n, t)
-        noise_variance : float or ndarray of shape (t,)
-            s^2.
-
-        Returns
-        -------
-        expected : ExpectedLogDensity
-            ``d_variance`` can be positive, as the density is not log-concave. ``d_theta`` is
-            None if df is not learned.
+        ``d_variance`` can be positive, as the density is not log-concave.
         """
         flat, noise = y.ravel(), of_each(noise_variance, y.shape)
 
         def terms(f, rows):
-            error, own = flat[rows, None] - f, noise[rows, None]
-            found = self._terms(error, own)
-            return (*found, self._theta_term(error, own)) if self._learns else found
+            at = flat[rows, None] - f, noise[rows, None]
+            return self._terms(*at) + ((self._theta_term(*at),) if self._learns else ())
 
         # the density has its singularities at y, sqrt(df) s above and below the real axis
         width = np.sqrt(self._df * noise) / 2.8
-        found = gaussian_expectations(terms, mean.ravel(), variance.ravel(), width, flat)
-        value, slope, curvature, by_noise, *theta = (part.reshape(y.shape) for part in found)
+        expected = gaussian_expectations(terms, mean.ravel(), variance.ravel(), width, flat)
+        value, slope, curvature, by_noise, *theta = (part.reshape(y.shape) for part in expected)
         return ExpectedLogDensity(
             value.sum(axis=1),
             slope,
@@ -108,21 +106,21 @@ class StudentT(HeavyTails, NormalMixture):
         return (of_each(noise_variance, shape),)
 
     def _components(self, noise, furthest):
-        spread, log_weights = self._mixture(furthest)
-        return lambda rows: noise[0][rows, None] * spread, log_weights
+        of_tails, log_weights = self._mixture(furthest)
+        return lambda rows: noise[0][rows, None] * of_tails, log_weights
 
     def _widest(self, noise):
         return noise[0]
 
     def moments(self, mean, variance, noise_variance):
-        """Mean and variance of y, shape (n, t)."""
+        """Return mean and variance of y, shape (n, t)."""
         return mean, variance + self._variance(noise_variance)
 
     def covariance(self, mean, covariance, noise_variance):
-        """Mean (n, t) and joint covariance (n, n, t) of y; overwrites the covariance of f."""
+        """Return mean (n, t) and covariance (n, n, t) of y; overwrites the covariance of f."""
         covariance[np.diag_indices(len(mean))] += self._variance(noise_variance)
         return mean, covariance
 
     def draw(self, f, noise_variance, rng):
-        """Observations for latent values of shape (n, t, k)."""
+        """Draw observations for latent values of shape (n, t, k)."""
         return f + np.reshape(np.sqrt(noise_variance), (-1, 1)) * rng.standard_t(self._df, f.shape)

@@ -1,27 +1,27 @@
-"""What is known of the noise of each row, and what squared errors say of it."""
+"""The noise of each row: predicted from its input, and updated by squared errors."""
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from ..engines.base import FitResult
+from ..engines.base import Fitted
 from ..predict.noise import VaryingNoise, varying
 from .ceiling import largest_log_noise
 from .log_noise import with_squares
-from .variance_scale import Spread
+from .variance_scale import VarianceScale
 
 # A wide prior of the log noise, where nothing is known of it, expects more than floats can hold.
 _LARGEST_LOG_PRECISION = 300.0
 
 
 def squared_errors(rows, mean, variance, noise_variance):
-    """What is expected of (y - f)^2 in units of the noise variance, (n, t)."""
+    """Return E (y - f)^2 in units of the noise variance, (n, t)."""
     return ((rows.targets - mean) ** 2 + variance) / noise_variance
 
 
 class LogNoiseMoments(NamedTuple):
-    """What is known of the log noise g at some rows.
+    """Hold mean and variance of the log noise g at some rows.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class LogNoiseMoments(NamedTuple):
 
     @classmethod
     def zeros(cls, n):
-        """Of n rows with the same noise."""
+        """Return the moments of n rows with the same noise."""
         return cls(np.zeros((n, 1)), np.zeros((n, 1)))
 
     @property
@@ -43,24 +43,24 @@ class LogNoiseMoments(NamedTuple):
         return np.exp(np.minimum(0.5 * self.variance - self.mean, _LARGEST_LOG_PRECISION))
 
     def below(self, level):
-        """The moments where no expected noise is larger than the exponential of a level."""
+        """Return the moments with no expected noise above the exponential of a level."""
         mean = np.minimum(self.mean, level)
         return LogNoiseMoments(mean, np.minimum(self.variance, 2.0 * (level - mean)))
 
 
 class Update(NamedTuple):
-    """What squared errors say of the noise.
+    """Noise that suits the squared errors of some rows.
 
     Attributes
     ----------
-    noise : FoundNoise
+    noise : RowNoise
     scale : float or ndarray of shape (t,)
-        What the noise variances are multiplied by.
+        Factor of the noise variances.
     precision : ndarray of shape (n,) or (n, t)
     of_tails : ndarray of shape (n,)
         The precision besides that of the log noise.
     at_rows : LogNoiseMoments
-        What the update rests on.
+        Log noise that the update rests on.
     likelihood_bound : float
         Its part of the bound, but for a constant that all noise has.
     """
@@ -74,61 +74,62 @@ class Update(NamedTuple):
 
 
 @dataclass(frozen=True)
-class FoundNoise:
-    """What was found of the noise of each row.
+class RowNoise:
+    """Predict the noise of each row, and update it.
 
     Parameters
     ----------
     likelihood : Likelihood
-        That predicts.
+        Predicts; it has a ``row_precision``.
     constant : float
-        What the bound has besides the Gaussian one.
-    log_noise : FitResult or None
-        Of the function that the logarithm of the noise variance is, besides a constant.
-    spread : Spread or None
-        Of predictions, noise included.
+        Difference of the bound from the Gaussian one.
+    log_noise : Fitted or None
+        Fit of the log noise variance, besides its constant.
+    variance_scale : VarianceScale or None
+        Factor of predictive variances, noise included.
     ceiling : float or ndarray of shape (k,)
-        Of the log noise, where something is predicted from it.
+        Largest log noise that is predicted.
     """
 
     likelihood: object
     constant: float = 0.0
-    log_noise: FitResult | None = None
-    spread: Spread | None = None
+    log_noise: Fitted | None = None
+    variance_scale: VarianceScale | None = None
     ceiling: object = np.inf
 
     @property
     def has_tails(self):
-        """Whether each row has a precision of its own, besides that of its input."""
-        return "df" in self.likelihood.get_params()
+        """True if each row has a precision of its own, besides that of its input."""
+        return self.likelihood.row_precision.has_tails
 
     @property
     def n_parameters(self):
-        """Of tails and of the kernel of the log noise."""
+        """Number of parameters of the likelihood and of the kernel of the log noise."""
         of_log_noise = 0 if self.log_noise is None else len(self.log_noise.parameters.theta)
-        return self.has_tails + of_log_noise
+        return self.likelihood.row_precision.n_parameters + of_log_noise
 
     def log_noise_at(self, X, n_jobs):
-        """`LogNoiseMoments` at some inputs."""
+        """Return the `LogNoiseMoments` at some inputs."""
         if self.log_noise is None:
             return LogNoiseMoments.zeros(len(X))
         mean, variance = self.log_noise.moments_at(X, n_jobs)
         return LogNoiseMoments(mean, np.broadcast_to(variance, mean.shape))
 
     def noise_at(self, X, noise_variance, n_outputs, n_jobs):
-        """The noise at some inputs, as the likelihood's methods take it."""
+        """Return the noise at some inputs, as the likelihood's methods take it."""
         noise, shape = noise_variance, (len(X), n_outputs)
         if self.log_noise is not None:
             mean, variance = self.log_noise_at(X, n_jobs).below(self.ceiling)
             log_mean = np.broadcast_to(np.log(noise_variance) + mean, shape)
             noise = VaryingNoise(log_mean, np.broadcast_to(variance, shape))
-        if self.spread is not None:
+        if self.variance_scale is not None:
             log_mean, log_variance = varying(noise, shape)
-            noise = VaryingNoise(log_mean + self.spread.log_square(X, n_jobs), log_variance)
+            log_square = self.variance_scale.log_square(X, n_jobs)
+            noise = VaryingNoise(log_mean + log_square, log_variance)
         return noise
 
     def joined(self, rows, squares, n_jobs):
-        """The noise after a later batch, and what it says of the batch's rows.
+        """Add a later batch.
 
         Parameters
         ----------
@@ -139,7 +140,7 @@ class FoundNoise:
 
         Returns
         -------
-        noise : FoundNoise
+        noise : RowNoise
             Of all rows.
         precision : ndarray of shape (n,) or (n, t)
             Of the batch.
@@ -159,7 +160,7 @@ class FoundNoise:
         return replace(update.noise, constant=constant), update.precision
 
     def updated(self, rows, squares, at_rows, *, learns=False, learns_scale=False):
-        """The noise of rows whose expected squared errors are known, at a given log noise.
+        """Update the noise by expected squared errors, at a given log noise.
 
         Parameters
         ----------
@@ -169,7 +170,7 @@ class FoundNoise:
         at_rows : LogNoiseMoments
             Of this noise.
         learns, learns_scale : bool
-            Whether the tails, and a factor of the noise variance, are learned.
+            True where parameters of the likelihood, and the noise variance, may move.
 
         Returns
         -------
@@ -179,27 +180,28 @@ class FoundNoise:
         scaled, each = common * squares, np.ones(1)
         if learns_scale and common.shape[1] > 1 and not self.has_tails:
             each = _relative(weight @ scaled)  # of outputs with a noise of their own
-        found = self.likelihood.updated(
-            (scaled / each).sum(axis=1), weight, t, learns=learns, learns_scale=learns_scale
+        squared = (scaled / each).sum(axis=1)
+        update = self.likelihood.row_precision.updated(
+            squared, weight, t, learns=learns, learns_scale=learns_scale
         )
-        constant, scale = found.constant, found.scale * each
+        constant, scale = update.constant, update.scale * each
         if self.log_noise is not None:
             of_all = float((weight @ at_rows.mean).sum()) * t / common.shape[1]
             constant += -0.5 * of_all - self.log_noise.posterior.kl()
-        precision = common * found.precision[:, None]
+        precision = common * update.precision[:, None]
         errors = float((weight @ (precision * squares) / scale).sum())
         normaliser = float(weight.sum()) * np.log(scale).sum() * t / len(scale)
         return Update(
-            replace(self, likelihood=found.likelihood, constant=constant),
-            scale if len(scale) > 1 else found.scale,
+            replace(self, likelihood=update.likelihood, constant=constant),
+            scale if len(scale) > 1 else update.scale,
             precision if precision.shape[1] > 1 else precision[:, 0],
-            found.precision,
+            update.precision,
             at_rows,
             constant - 0.5 * (normaliser + errors),
         )
 
 
 def _relative(sums):
-    """Sums of squared errors of the outputs over their mean; 1 where there is nothing to scale."""
+    """Divide sums of squared errors of the outputs by their mean; 1 if nothing is to be scaled."""
     mean = sums.mean()
     return sums / mean if sums.min() > 0.0 and np.isfinite(mean) else np.ones(len(sums))
