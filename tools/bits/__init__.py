@@ -1,0 +1,1 @@
+"""What `same_bits` runs: tables, configurations by estimator, and the questions to each."""
