@@ -1,6 +1,7 @@
 """The base of regressors: targets, predictions in their units, later batches."""
 
 import copy
+from operator import attrgetter
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
@@ -25,10 +26,6 @@ from .validation import checked_rows
 
 # Largest covariance, in rows, of which sample_y(method="auto") takes a root.
 _JOINT_ROWS = 2000
-
-
-def _has_marginal_likelihood(model):
-    return model._has_marginal_likelihood
 
 
 class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
@@ -441,7 +438,7 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
             return super().score(X, y, sample_weight)
         return mixed_outputs.score(np.asarray(y), self.predict(X), sample_weight)
 
-    @available_if(_has_marginal_likelihood)
+    @available_if(attrgetter("_has_marginal_likelihood"))
     def log_marginal_likelihood(
         self,
         theta=None,

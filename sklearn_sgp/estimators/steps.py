@@ -342,7 +342,7 @@ class ScaleVariances:
     """Scales predictive variances by a function of the input, if left-out rows ask for it."""
 
     def __call__(self, fit):
-        if fit.trace.stopped or fit.fitted.interrupted:
+        if fit.problem.trace.stopped or fit.fitted.interrupted:
             return fit
         fitted = with_variance_scale(fit.problem, fit.likelihood, fit.fitted)
         return replace(fit, fitted=fitted)
