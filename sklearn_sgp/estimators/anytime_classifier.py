@@ -3,9 +3,10 @@
 from numbers import Real
 
 from .._compat import FitProgress, Interval, StrOptions
+from ..collections.detection import any_collection
 from ..engines.blocks.solver import add
 from ..optimize.progress import Clock
-from . import block_plan, recipes
+from . import block_plan, collections, recipes
 from .base import transactional
 from .classifier import SGPClassifier
 from .constraints import BLOCK_CONSTRAINTS, CLASS_WEIGHT, FIXED_AFTER_FIT
@@ -349,6 +350,8 @@ class AnytimeSGPClassifier(SGPClassifier):
     def _learn_rows(self, X, y, sample_weight, classes=None, is_batch=False):
         """Learn from all rows, or from a first batch."""
         clock, previous = Clock(self.max_time), self._previous()
+        if any_collection(X, y, sample_weight):
+            collections.refuse_labels_in_blocks()
         checked = self._checked(X, y, sample_weight, reset=True, classes=classes)
         fit = block_plan.rows_in_blocks(self, *checked)
         recipe = recipes.anytime_classifier(self, previous, classes, block_plan.merges_rows(self))

@@ -270,7 +270,7 @@ class BaseSGP(SavedWithVersion, LinkedToReference, CallbackSupportMixin, BaseEst
     def _ask(self, method, X, y=None, **options):
         """Return what a method of the predictive model returns; lazily for a dask collection."""
         if any_collection(X, y):
-            check_is_fitted(self)
+            check_is_fitted(self, "kernel_")
             return lazy_answers(self, self._model(), method, X, y, options)
         model, inputs = self._model_at(X)
         more = () if y is None else (y,)
@@ -279,7 +279,7 @@ class BaseSGP(SavedWithVersion, LinkedToReference, CallbackSupportMixin, BaseEst
 
     def _model_at(self, X):
         """Return the predictive model, and checked inputs for it."""
-        check_is_fitted(self)
+        check_is_fitted(self, "kernel_")
         return self._model(), checked_inputs(self, X)
 
     # ---- What `verbose` prints

@@ -92,6 +92,14 @@ def labels_of(model, X, y, sample_weight, check_labels):
     return Fit(rows, None, None, None, 1, len(rows), targets, likelihood)
 
 
+def refuse_labels_in_blocks():
+    """Raise a ValueError: classes in blocks are learned from arrays."""
+    raise ValueError(
+        "X, y and sample_weight of AnytimeSGPClassifier must not be dask collections, or data sets "
+        "on disk. Got one: take SVGPClassifier, or pass arrays or memory maps."
+    )
+
+
 def _split(model, X):
     """Set the format of the inputs; return X without labels of blocks, and the labels or None."""
     example, block_column = example_of(X), getattr(model, "block_column", None)

@@ -400,7 +400,7 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
             If ``n_samples`` is negative or no int, if the kernel has no spectral density, or if
             the test conditional is not the prior's own, as with SoR, FIC, PIC, LMA and VIF.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "kernel_")
         check_count("n_samples", n_samples)
         model = self._model()
         self._check_functions(model.predictor)
@@ -495,7 +495,7 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
             ``theta``, if a gradient is wanted without ``theta``, or if ``theta`` is given and the
             noise differs from row to row, or outputs mix latent functions.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "kernel_")
         fitted = self._fitted
         self._check_evidence(fitted, theta, eval_gradient, X, y)
         if theta is None:

@@ -4,6 +4,7 @@ from numbers import Real
 
 from .._compat import Interval
 from ..data.targets import observed_columns, target_columns
+from ..likelihoods._names import has_sites
 from ..optimize.progress import Clock
 from . import recipes, streaming
 from .base import transactional
@@ -368,7 +369,23 @@ class StreamingSGPRegressor(SGPRegressor):
         streaming.take_batch(self, inputs.X, y, weight, clock)
 
     def _recipe(self, engine, initial):
+        if self.alpha_divergence > 0.0:
+            self._check_alpha()
         return recipes.streaming_regressor(self, engine, initial)
+
+    def _check_alpha(self):
+        """Refuse a power of the factors that the model does not have."""
+        if self.n_latent is not None:
+            raise ValueError(
+                "The 'alpha_divergence' parameter must be 0 with n_latent. Got "
+                f"{self.alpha_divergence} with n_latent={self.n_latent}."
+            )
+        likelihood = self._given_likelihood()
+        if has_sites(likelihood) and not likelihood.conjugate:
+            raise ValueError(
+                "The 'alpha_divergence' parameter must be 0 for a likelihood other than Gaussian "
+                f"noise. Got {self.alpha_divergence} with {self.likelihood!r}."
+            )
 
     def _learns_means(self):
         return False
