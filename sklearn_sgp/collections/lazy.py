@@ -136,7 +136,7 @@ def _answers_at_blocks(sizes, parts, method, model, names, others, asked, severa
     if "blocks" not in names:  # of noise alone
         return _answers(parts, method, model, names, others, asked, several)
     put_together, homes = delayed(_put_together, pure=False), blocks.rows.parts
-    sent = each(_sent, parts, model, names, blocks.labels, blocks.home, len(homes))
+    sent = each(_sent, parts, model, names, blocks.block_labels, blocks.home, len(homes))
     shared = blocks.rows.load, method, model, names, others, asked
     for lo, hi in _together(sizes, len(blocks.rows), len(homes)):
         questions = [(*own, [one[k] for one in sent[lo:hi]]) for k, own in enumerate(homes)]

@@ -12,8 +12,8 @@ from ..factors.passes import CHUNK
 from ..kernels._white_noise import join_gradient, split_noise
 from ..objectives.block_evidence import block_evidence
 from ..optimize.parameters import Group, ParameterSpace
+from ..partitions.blocks import Blocks
 from ..partitions.conditioning import ConditionedBlocks
-from ..partitions.partition import Blocks
 
 _SPACE = ParameterSpace((Group("theta", None), Group("log_noise", None)))
 

@@ -104,7 +104,7 @@ def calibrated(problem, found, learner, keeps_inducing):
     try:
         trials = Trials(problem, result, learner)
         best = trials.best_kernel()
-        if not keeps_inducing and hasattr(found.blocks, "layout"):
+        if not keeps_inducing and found.blocks.is_conditioned:
             best = trials.without_inducing(best)
         if best.parameters is not result.parameters:
             found = trials.again(best.parameters)

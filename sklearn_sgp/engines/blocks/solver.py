@@ -18,8 +18,8 @@ from ...factors.passes import Pieces
 from ...kernels._length_scales import input_scales, nearness_scales
 from ...kernels.categories._units import units_of
 from ...optimize.budget import Budget
-from ...partitions.conditioning import ConditionedBlocks
-from ...partitions.partition import LARGEST_SHARE, Blocks, position_of
+from ...partitions.blocks import Blocks
+from ...partitions.partition import LARGEST_SHARE, position_of
 from ..diagnostics import warn_of_weak_spots
 from ..fingerprints import fingerprint
 from ..variational.schedule import refinement_sizes
@@ -192,7 +192,7 @@ def _make_blocks(problem, plan, parameters, seed):
         return _blocks_apart(problem, plan, parameters)
     if rows.live_elsewhere:
         blocks = check_sizes(blocks_of(rows, ROW_BLOCK, np.random.RandomState(seed)), plan.model)
-        return blocks, None, getattr(blocks, "labels", None)
+        return blocks, None, blocks.block_labels
     if rows.labels is not None:
         labels = np.unique(rows.labels)
         blocks = Blocks(replace(rows, labels=None), position_of(rows.labels, labels))
@@ -226,7 +226,7 @@ def _blocks_apart(problem, plan, parameters):
     partition = replace(plan.partition, block_size=size).make(_scale(problem, parameters))
     partition.fit(sample.X, problem.rng)
     blocks = check_sizes(regrouped(rows, partition), plan.model)
-    return blocks, Renumbered(partition, blocks.labels), None
+    return blocks, Renumbered(partition, blocks.block_labels), None
 
 
 def _sample(problem):
@@ -280,7 +280,7 @@ def add_rows(found, rows, settings, rng):
         numbers = found.n_blocks + np.arange(len(rows)) // ROW_BLOCK
     if found.blocks is None:
         return replace(_joined(found, rows, numbers, settings), labels=known)
-    if isinstance(found.blocks, ConditionedBlocks):
+    if found.blocks.is_conditioned:
         added = _conditioned(found, rows, numbers, settings, rng)
         return replace(added, partition=partition, labels=known)
     blocks = found.blocks.extended(rows, numbers)

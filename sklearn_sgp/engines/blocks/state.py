@@ -6,8 +6,9 @@ import numpy as np
 
 from ...gp.chunks import in_chunks
 from ...gp.conditionals import SoRConditional, without_own
+from ...partitions.blocks import AnyBlocks
 from ...partitions.conditioning import are_near
-from ...partitions.partition import Blocks, PartitionChoice, check_labels, position_of
+from ...partitions.partition import PartitionChoice, check_labels, position_of
 from ...predict.near_rows import PICConditional
 from ..base import FitResult
 from .models import Specification
@@ -106,7 +107,7 @@ class BlockFitResult:
     specification : Specification
     constant : float
         Of the evidence.
-    blocks : Blocks or None
+    blocks : AnyBlocks or None
         None for a model of independent rows, which needs them no more.
     partition : object or None
         Assigns rows to blocks by their inputs; see partition.py.
@@ -122,7 +123,7 @@ class BlockFitResult:
     result: FitResult
     specification: Specification
     constant: float
-    blocks: Blocks | None
+    blocks: AnyBlocks | None
     partition: object
     labels: np.ndarray | None
     block_size: int
