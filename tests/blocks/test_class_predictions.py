@@ -10,7 +10,7 @@ from sklearn_sgp.factors import cells, labelled
 from sklearn_sgp.factors.block_factors import SingularBlockError
 from sklearn_sgp.factors.cells import FactorCache, LabelledCell
 from sklearn_sgp.factors.labelled import Labels
-from sklearn_sgp.partitions.partition import Blocks
+from sklearn_sgp.partitions.blocks import Blocks
 from sklearn_sgp.predict.near_rows import PICConditional
 
 LABELS = np.repeat([0, 1, 2], 8)  # of the blocks of the 24 rows

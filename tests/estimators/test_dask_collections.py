@@ -14,8 +14,8 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 from sklearn_sgp import AnytimeSGPRegressor, StreamingSGPClassifier, SVGPClassifier, SVGPRegressor
 from sklearn_sgp.collections.compute import each, in_one
 from sklearn_sgp.data.rows import make_rows
-from sklearn_sgp.estimators.collections import encoded_labels
-from sklearn_sgp.estimators.tasks import check_labels
+from sklearn_sgp.estimators.classifier import check_labels
+from sklearn_sgp.estimators.collections import labels_of
 from sklearn_sgp.factors.passes import added
 from sklearn_sgp.objectives.sites import SiteProblem
 
@@ -149,9 +149,9 @@ def test_bound_of_sites_on_chunks(data, n_classes):
     labels = np.digitize(y, [0.5, 1.5][: n_classes - 1])
     chunks = [da.from_array(part, 800) for part in (X, labels, weight + 1.0)]
     model = SVGPClassifier(n_inducing=8, optimizer=None, random_state=0)
-    result = model.fit(X, labels, weight + 1.0)._result
-    here = make_rows(X, model._targets.encode(labels), weight + 1.0, model._targets)
-    there = encoded_labels(model, *chunks, check_labels).X
+    result = model.fit(X, labels, weight + 1.0)._fitted
+    here = make_rows(X, result.targets.encode(labels), weight + 1.0, result.targets)
+    there = labels_of(model, *chunks, check_labels).X
     q = result.posterior.towards(result.posterior.scaled(0.3), 0.5)  # not the optimum
     found = []
     for rows in (here, there):
@@ -398,30 +398,41 @@ def test_models_of_rows_learn_on_chunks(data):
     assert model.score(X, y) > 0.97
 
 
+def labelled(X, labels):
+    """Inputs with labels of blocks in their second column."""
+    return np.insert(X, 1, labels, axis=1)
+
+
 @pytest.mark.parametrize("model", ["pitc", "pic"])
 def test_blocks_with_labels_on_chunks(data, model):
     """Blocks of a user stay in their partitions; the posterior is that of the rows in memory."""
     X, y, weight = data
     labels = np.repeat(np.arange(30), N // 30)
     given = {"optimizer": None, "n_inducing": 10, "random_state": 0, "kernel": Matern(nu=1.5)}
-    estimator = AnytimeSGPRegressor(model=model, solver="exact", normalize_y=False, **given)
+    estimator = AnytimeSGPRegressor(
+        model=model, solver="exact", normalize_y=False, block_column=1, **given
+    )
     new, at = X[::7] + 0.01, labels[::7].copy()
     at[:5] = 99  # nobody has these
-    expected = estimator.fit(X, y, weight, blocks=labels).predict(new, True, blocks=at)
-    chunks = [da.from_array(a, 1000) for a in (X, y, weight, labels)]
-    got = estimator.fit(*chunks[:3], blocks=chunks[3])
+    rows, new = labelled(X, labels), labelled(new, at)
+    expected = estimator.fit(rows, y, weight).predict(new, True)
+    there = estimator.predict(da.from_array(new, (200, -1)), True)
+    for one, other in zip(there, expected, strict=True):
+        assert_allclose(one.compute(), other, rtol=1e-8, atol=1e-8)
+    chunks = [da.from_array(a, 1000) for a in (rows, y, weight)]
+    got = estimator.fit(*chunks)
     assert got.n_blocks_ == 30
-    here = got.predict(new, True, blocks=at)
-    lazy = got.predict(da.from_array(new, 200), True, blocks=da.from_array(at, 200))
+    here = got.predict(new, True)
+    lazy = got.predict(da.from_array(new, 200), True)
     for one, other, third in zip(here, expected, lazy, strict=True):
         assert_allclose(one, other, rtol=1e-8, atol=1e-8)
         assert_allclose(third.compute(), other, rtol=1e-8, atol=1e-8)
-    density = got.log_density(da.from_array(new, 200), y[::7], blocks=at)
-    assert_allclose(density.compute(), got.log_density(new, y[::7], blocks=at), rtol=1e-8)
+    density = got.log_density(da.from_array(new, 200), y[::7])
+    assert_allclose(density.compute(), got.log_density(new, y[::7]), rtol=1e-8)
     with pytest.raises(ValueError, match="one partition"):
-        estimator.fit(chunks[0], chunks[1], blocks=np.arange(N) % 7)
+        estimator.fit(da.from_array(labelled(X, np.arange(N) % 7), 1000), chunks[1])
     with pytest.raises(ValueError, match="stayed on the workers"):
-        got.partial_fit(X[:10], y[:10], blocks=labels[:10])
+        got.partial_fit(rows[:10], y[:10])
 
 
 def test_blocks_with_labels_learn_on_chunks(data):
@@ -430,10 +441,50 @@ def test_blocks_with_labels_learn_on_chunks(data):
     order = np.argsort(X[:, 0])
     X, y, labels = X[order], y[order], np.repeat(np.arange(30), N // 30)
     model = AnytimeSGPRegressor(model="pic", solver="exact", n_inducing=10, max_iter=4)
-    model.fit(da.from_array(X, 1000), da.from_array(y, 1000), blocks=labels)
-    assert model.score(X, y, blocks=labels) > 0.97
-    with pytest.raises(ValueError, match="blocks must be given"):
+    rows = labelled(X, labels)
+    model.set_params(block_column=1).fit(da.from_array(rows, 1000), da.from_array(y, 1000))
+    assert model.score(rows, y) > 0.97
+    with pytest.raises(ValueError, match="has 2 features"):
         model.predict(da.from_array(X, 1000))
+
+
+@pytest.mark.parametrize("kind", ["array", "dask"])
+@pytest.mark.parametrize("names", ["strings", "numbers"])
+def test_blocks_in_a_named_column(data, names, kind):
+    """A column of a dataframe names the blocks, in any partitions of the rows to predict."""
+    X, y, _ = data
+    labels = np.repeat(np.arange(30), N // 30)
+    if names == "strings":
+        labels = np.char.add("route ", labels.astype(str))
+    table = pd.DataFrame(X, columns=["a", "b"])
+    table.insert(1, "route", labels)
+    model = AnytimeSGPRegressor(
+        Matern(nu=1.5), model="pic", solver="exact", n_inducing=10, block_column="route"
+    )
+    model.set_params(optimizer=None, normalize_y=(0.9, 1.0), random_state=0)
+    expected, std = model.fit(table, y).predict(table[::7], True)
+    if kind == "dask":
+        model.fit(dd.from_pandas(table, npartitions=3), dd.from_pandas(pd.Series(y), npartitions=3))
+    assert model.feature_names_in_.tolist() == ["a", "route", "b"]
+    new = dd.from_pandas(table[::7], npartitions=4)
+    lazy = model.predict(new, return_std=True)
+    assert_allclose(lazy[0].compute(), expected, rtol=1e-8, atol=1e-8)
+    assert_allclose(lazy[1].compute(), std, rtol=1e-8)
+    assert_allclose(model.predict(table[::7]), expected, rtol=1e-8, atol=1e-8)
+    with pytest.raises(ValueError, match="same order"):
+        model.predict(new[["route", "a", "b"]])
+
+
+def test_categories_on_chunks(data):
+    """A model fitted on a table with categories predicts partitions that have some of them."""
+    X, y, _ = data
+    town = np.array(["Bath", "Leeds", "York"])[np.arange(N) // 100 % 3]
+    table = pd.DataFrame(X, columns=["a", "b"]).assign(town=pd.Categorical(town))
+    model = regressor(categorical_features="from_dtype", optimizer=None)
+    expected = model.fit(table, y).predict(table)
+    for one in (table, table.assign(town=town)):
+        lazy = model.predict(dd.from_pandas(one, npartitions=7))
+        assert_allclose(lazy.compute(), expected, rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize(
@@ -465,8 +516,8 @@ def test_blocks_made_of_chunks(data, size):
         assert 10 < got.n_blocks_ < 120
         error = np.sqrt(np.mean((here[0] - expected[0]) ** 2))
         assert error < 0.1
-    with pytest.raises(ValueError, match="blocks must be given to fit"):
-        got.predict(chunks, blocks=np.zeros(len(new)))
+    with pytest.raises(ValueError, match="expecting 2 features"):
+        got.predict(da.from_array(labelled(new, 0.0), 200))
 
 
 def test_blocks_made_of_chunks_learn(data):
