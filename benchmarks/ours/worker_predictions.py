@@ -42,14 +42,15 @@ def pic(problem, *, n_inducing, n_blocks, workers, repeats, labelled):
         there = clone(model).fit(rows, da.from_array(y, chunks=(sizes,)).persist())
         asked = da.from_array(X_test, chunks=(-(-len(X_test) // _ASKED), -1)).persist()
         ways = {
-            "here": lambda: fresh(model).set_params(n_jobs=1).predict(X_test, return_std=True),
-            "joblib": lambda: _by_joblib(fresh(model), X_test, workers),
-            "dask": lambda: client.gather(client.compute(fresh(model).predict(asked, True))),
+            "here": lambda: _fresh(model).set_params(n_jobs=1).predict(X_test, return_std=True),
+            "joblib": lambda: _by_joblib(_fresh(model), X_test, workers),
+            "dask": lambda: client.gather(client.compute(_fresh(model).predict(asked, True))),
             "dask, blocks there": lambda: client.gather(client.compute(there.predict(asked, True))),
         }
         _wake(client, workers)
+        expected = model.predict(X_test, return_std=True), there.predict(X_test, return_std=True)
         for _ in range(repeats):
-            _emit_turn(ways)
+            _emit_turn(ways, *expected)
 
 
 def _in_slabs(X, y, X_test, size):
@@ -61,7 +62,7 @@ def _in_slabs(X, y, X_test, size):
     return np.column_stack([X[order], labels]), y[order], np.column_stack([X_test, at])
 
 
-def fresh(model):
+def _fresh(model):
     """Return the model as another process gets it: nothing is factorised yet."""
     return pickle.loads(pickle.dumps(model))
 
@@ -81,20 +82,20 @@ def _wake(client, workers):
     Parallel(workers, "loky")(delayed(_import)() for _ in range(8 * workers))
 
 
-def _emit_turn(ways):
-    """Emit the seconds of each way, and how far its answers are from those in one process."""
-    seconds, answers = {}, {}
+def _emit_turn(ways, expected, expected_there):
+    """Emit the seconds of each way, and how far its answers are from those for an array."""
+    one_process = None
     for name, way in ways.items():
         begin = time.perf_counter()
-        answers[name] = way()
-        seconds[name] = time.perf_counter() - begin
-    for name, found in answers.items():
-        apart = [np.abs(a - b).max() for a, b in zip(found, answers["here"], strict=True)]
+        answers = way()
+        seconds = time.perf_counter() - begin
+        one_process = seconds if one_process is None else one_process
+        pairs = zip(answers, expected_there if "there" in name else expected, strict=True)
         emit(
             where=name,
-            seconds=seconds[name],
-            times=seconds[name] / seconds["here"],
-            difference=max(apart),
+            seconds=seconds,
+            times=seconds / one_process,
+            difference=max(np.abs(answer - other).max() for answer, other in pairs),
         )
 
 
