@@ -188,6 +188,7 @@ class Scaled(NamedTuple):
     """Makes `Rows` of a part, for a regression."""
 
     targets: object
+    factors: None = None
 
     def __call__(self, part):
         y = self.targets.encode(part.y) if len(part) else np.empty((0, self.targets.n_outputs))

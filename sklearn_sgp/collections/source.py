@@ -42,7 +42,7 @@ class Source:
     def rows(self, encode, total_weight, code_weights=None):
         """Make `PartitionedRows` whose targets a callable of `parts` encodes."""
         load = self._load._replace(encode=encode)
-        has_weight = self.is_weighted or getattr(encode, "factors", None) is not None
+        has_weight = self.is_weighted or encode.factors is not None
         (first,) = computed(each(_first_row, self.parts[:1], self._load))
         like, labels = like_rows(encode(first)), self.labels
         arguments = self.sizes, total_weight, has_weight, like, code_weights, labels

@@ -8,6 +8,7 @@ from ..kernels._white_noise import join_gradient, split_noise
 from ..objectives.block_evidence import block_evidence
 from ..optimize.parameters import Group, ParameterSpace
 from ..partitions.blocks import Blocks
+from .blocks.state import BlockState
 from .variational.inference import inference_for
 
 _SPACE = ParameterSpace((Group("theta", None), Group("log_noise", None)))
@@ -40,7 +41,7 @@ def evidence_at(fitted, kernel, theta, rows, settings):
         If theta is not what it must be, or the rows cannot be told apart from those that are kept.
     """
     kernel, parameters = _parameters_at(fitted, kernel, theta)
-    if hasattr(fitted.state, "blocks"):
+    if isinstance(fitted.state, BlockState):
         evaluate, weight = _of_blocks(fitted, parameters, rows, settings)
     else:
         evaluate, weight = _of_rows(fitted, parameters, rows, settings)
