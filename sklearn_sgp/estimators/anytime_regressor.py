@@ -3,12 +3,13 @@
 from .._compat import FitProgress
 from ..collections.detection import any_collection
 from ..engines.blocks.solver import add
-from ..likelihoods._names import NORMAL, has_row_precision
-from ..noise.later_rows import with_precisions
+from ..likelihoods._names import NORMAL, has_row_precision, regression_likelihood
 from ..optimize.progress import Clock
 from . import block_plan, collections, recipes
-from .base import transactional
+from .chosen import check_same_parameters, later_problem, previous_fit
 from .constraints import BLOCK_CONSTRAINTS
+from .drift import DriftCheck
+from .numbers import checked_batch, checked_numbers
 from .regressor import SGPRegressor
 
 
@@ -357,40 +358,34 @@ class AnytimeSGPRegressor(SGPRegressor):
         self.random_state = random_state
         self.verbose = verbose
 
-    @transactional
     def _learn_rows(self, X, y, sample_weight, is_batch=False):
         """Learn from all rows, or from a first batch."""
-        clock, previous = Clock(self.max_time), self._previous()
+        clock, previous = Clock(self.max_time), previous_fit(self)
         self._check_noise()
         if any_collection(X, y, sample_weight):
             fit = collections.numbers_in_blocks(self, X, y, sample_weight)
         else:
-            checked = self._checked(X, y, sample_weight, reset=True)
+            checked = checked_numbers(self, X, y, sample_weight, reset=True)
             fit = block_plan.rows_in_blocks(self, *checked)
-            X, y = self._for_callbacks(X, y, fit)
+            X, y = fit.for_callbacks(X, y, self._format)
         recipe = recipes.anytime_regressor(self, previous, block_plan.merges_rows(self))
         if fit.y is None:
             recipe = recipes.of_collection(recipe)
         self._learn(fit, recipe, FitProgress(self, X, y), clock)
-        self._after_learning()
+        self._drift = DriftCheck.of(self)
 
-    @transactional
     def _add_rows(self, X, y, sample_weight):
         """Add a later batch to the blocks."""
-        self._check_same_parameters()
-        inputs, y, weight = self._checked(X, y, sample_weight, reset=False)
-        rows, before = self._later_rows(inputs, y, weight), self._fitted
-        targets = before.targets.joined(before.targets.columns(y), weight)
-        self._check_drift(rows)
-        rows, noise = with_precisions(before, rows, self.n_jobs)
-        fitted = add(before, self._later_problem(rows, Clock()))
+        check_same_parameters(self)
+        before, (rows, noise, targets) = self._fitted, checked_batch(self, X, y, sample_weight)
+        fitted = add(before, later_problem(self, rows, Clock()))
         if noise is not None:  # the constant of the rows before is in the evidence already
             fitted = fitted.with_noise(noise, noise.constant - before.row_noise.constant)
         self._store_blocks(fitted, targets, len(rows))
 
     def _check_noise(self):
         """Refuse noise that is not Gaussian given a precision of each row."""
-        likelihood = self._given_likelihood()
+        likelihood = regression_likelihood(self.likelihood)
         if not (likelihood.conjugate or has_row_precision(likelihood)):
             raise ValueError(
                 "The 'likelihood' parameter must be Gaussian noise, or Gaussian given a precision "
@@ -398,6 +393,6 @@ class AnytimeSGPRegressor(SGPRegressor):
                 "SVGPRegressor takes."
             )
 
-    def _choices(self):
+    def _default_kernels(self):
         near = block_plan.uses_near_rows(self)
-        return super()._choices(ties_length_scales=near, tries="local" if near else "one")
+        return {"ties_length_scales": near, "tries": "local" if near else "one"}

@@ -4,7 +4,8 @@ from numbers import Integral, Real
 
 from .._compat import FitProgress, Interval, StrOptions, _fit_context
 from ..optimize.progress import Clock
-from .base import transactional
+from .base import transaction
+from .chosen import check_same_parameters
 from .constraints import SHARED_CONSTRAINTS
 from .latent_model import LatentModel
 from .latent_predictions import LatentPredictions
@@ -315,7 +316,6 @@ class BayesianGPLVM(LatentPredictions, LatentModel):
         self.random_state = random_state
         self.verbose = verbose
 
-    @transactional
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, Y, y=None):
         """Learn the latent inputs of all rows, and the map from them to the columns.
@@ -339,10 +339,10 @@ class BayesianGPLVM(LatentPredictions, LatentModel):
             If Y or a parameter is not valid. The estimator is then as before.
         """
         clock = Clock(self.max_time)
-        self._learn_anew(Y, clock, FitProgress(self, Y, y))
+        with transaction(self):
+            self._learn_anew(Y, clock, FitProgress(self, Y, y))
         return self
 
-    @transactional
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, Y, y=None):
         """Learn from one more batch of rows.
@@ -373,11 +373,12 @@ class BayesianGPLVM(LatentPredictions, LatentModel):
             ``fit``. The estimator is then as before.
         """
         clock = Clock(self.max_time)
-        if self._fitted is None:
-            self._learn_anew(Y, clock, FitProgress(self, Y, y))
-            return self
-        self._check_same_parameters()
-        self._learn_batch(self._validated_rows(Y, reset=False), clock)
+        with transaction(self):
+            if self._fitted is None:
+                self._learn_anew(Y, clock, FitProgress(self, Y, y))
+            else:
+                check_same_parameters(self)
+                self._learn_batch(self._validated_rows(Y, reset=False), clock)
         return self
 
     def fit_transform(self, Y, y=None):

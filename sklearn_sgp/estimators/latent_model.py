@@ -16,6 +16,7 @@ from ..engines.latent_inputs.starts import Earlier
 from ..kernels._length_scales import scale_places
 from ..latents.table import Columns, Scaling, Table
 from .base import BaseSGP
+from .chosen import fingerprints, settings_of
 
 # Noise variance of a constant column, in the units of its scale of 1.
 CONSTANT_VARIANCE = 1e-6
@@ -86,9 +87,6 @@ class LatentModel(BaseSGP):
     def _rng(self):
         return check_random_state(self.random_state)
 
-    def _settings(self):
-        return super()._settings()
-
     def _choices(self):
         chosen = {name: getattr(self, name) for name in LatentChoices.__dataclass_fields__}
         noise, varying = np.asarray(self.noise_variance), self._columns.varying
@@ -115,7 +113,7 @@ class LatentModel(BaseSGP):
     def _learn_table(self, table, clock, progress, earlier):
         progress.begin()
         trace = LatentTrace(clock)
-        given = self._choices(), self._settings(), trace, self._rng()
+        given = self._choices(), settings_of(self), trace, self._rng()
         problem = LatentProblem(table, *given, earlier)
 
         def on_iteration(trace, parameters_now):
@@ -131,7 +129,7 @@ class LatentModel(BaseSGP):
         finally:
             trace.on_iteration = trace.on_stage = None
         self._keep(result, start)
-        self._given = self._fingerprints()
+        self._given = fingerprints(self)
         self.objectives_ = np.array(trace.objectives) - log_scale
         self.fit_times_ = np.array(trace.times)
         self._print_end(trace)
@@ -141,7 +139,7 @@ class LatentModel(BaseSGP):
         """Learn from checked rows of a later batch."""
         result, start, self._columns = joined_columns(self._fitted, self._start, self._columns, Y)
         table = Table.of(self._columns.cut(Y), result.scaling)
-        settings = self._settings()
+        settings = settings_of(self)
         with one_blas_thread_each(settings.n_jobs):
             found = add_rows(result, start, table, settings, self._rng(), clock.left())
         self._keep(*found)

@@ -12,6 +12,7 @@ from ..engines.latent_inputs.result import ROW_ITERATIONS, ROW_TOL
 from ..gp.chunks import in_chunks
 from ..latents.expectations import chunk_of
 from ..latents.row_posteriors import find_inputs
+from .chosen import settings_of
 from .latent_model import CONSTANT_VARIANCE
 
 
@@ -188,7 +189,7 @@ class LatentPredictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     def _inputs_of(self, table):
         """Return q(x) of rows, and their bounds for columns as scaled."""
-        result, n_jobs = self._fitted, self._settings().n_jobs
+        result, n_jobs = self._fitted, settings_of(self).n_jobs
         with self._telling(len(table)), one_blas_thread_each(n_jobs):
             return find_inputs(
                 result.model,
