@@ -318,6 +318,6 @@ def test_an_interrupt_comes_through(monkeypatch, method):
 def interrupted(fit):
     def stopped(self, *args, **known):
         fit(self, *args, **known)
-        self._blocks = replace(self._blocks, interrupted=True)
+        fitted(self).state = replace(fitted(self).state, interrupted=True)
 
     return stopped

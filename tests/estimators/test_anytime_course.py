@@ -88,7 +88,7 @@ def test_a_callback_ends_the_steps(toy, monkeypatch):
     with pytest.warns(ConvergenceWarning, match="callback ended .* rests on 4 of them"):
         ours.fit(*toy)
     assert ours.n_steps_ == 4
-    assert ours.n_samples_seen_ == ours._blocks.progress.n_rows < 60
+    assert ours.n_samples_seen_ == fitted(ours).state.progress.n_rows < 60
     assert np.isfinite(ours.predict(X_TEST, return_std=True)).all()
 
 
@@ -98,7 +98,7 @@ def test_a_callback_that_ends_learning_leaves_a_whole_epoch(toy, monkeypatch, en
     stop_at(monkeypatch, entries)
     ours = AnytimeSGPRegressor(model="pic", n_inducing=5, n_blocks=4, random_state=0).fit(*toy)
     assert ours.n_iter_ <= 5 and ours.n_steps_ == 4 and ours.n_samples_seen_ == 60
-    assert ours._blocks.progress.is_complete
+    assert fitted(ours).state.progress.is_complete
 
 
 # Rows that count
@@ -106,12 +106,12 @@ def test_a_callback_that_ends_learning_leaves_a_whole_epoch(toy, monkeypatch, en
 
 def test_max_steps_counts_the_rows_it_saw(toy):
     """n_samples_seen_ counts rows that q(u) rests on, and rows of later batches."""
-    ours = fixed("pitc", max_steps=1, solver="anytime").fit(*toy, blocks=LABELS)
-    seen = ours._blocks.progress.seen
+    ours = fixed("pitc", max_steps=1, solver="anytime", block_column=LABEL).fit(*with_labels(toy))
+    seen = fitted(ours).state.progress.seen
     assert ours.n_samples_seen_ == np.bincount(LABELS)[seen].sum() < 60
     k = int(np.flatnonzero(~seen)[0])
     ours.partial_fit(X_TEST, np.ones(9), blocks=np.full(9, k))
-    seen = ours._blocks.progress.seen
+    seen = fitted(ours).state.progress.seen
     assert seen[k] and ours.n_samples_seen_ == np.bincount(LABELS)[seen].sum() + 9
 
 
@@ -124,10 +124,10 @@ def test_a_warm_start_goes_on_with_the_epoch(toy, model, labels):
     """Fits of one step each come to the closed form, and more of them change nothing."""
     ours = fixed(model, n_blocks=4, solver="anytime", warm_start=True, max_steps=1)
     ours.set_params(random_state=None)
-    whole = fixed(model, n_blocks=4).fit(*toy, blocks=labels)
+    whole = fixed(model, n_blocks=4, block_column=LABEL).fit(*with_labels(toy, labels))
     steps = []
     for _ in range(5):
-        ours.fit(*toy, blocks=labels)
+        ours.fit(*with_labels(toy, labels))
         steps.append(ours.n_steps_)
     assert_array_equal(steps, np.minimum(np.arange(1, 6), ours.n_blocks_))
     assert ours.n_samples_seen_ == 60
@@ -140,7 +140,7 @@ def test_a_warm_start_goes_on_with_the_epoch(toy, model, labels):
 def test_a_warm_start_begins_anew_where_something_changed(toy, change):
     """With other data, another kernel or another plan, q(u) begins at the prior again."""
     X, y = toy
-    ours = fixed("pitc", solver="anytime", warm_start=True, max_steps=1).fit(X, y, blocks=LABELS)
+    ours = fixed("pitc", solver="anytime", warm_start=True, max_steps=1, block_column=LABEL).fit(labelled(X), y)
     weight = np.full(60, 2.0) if change == "weight" else None
     given = {
         "kernel": {"kernel": RBF(1.0, "fixed")},
@@ -156,8 +156,8 @@ def test_a_warm_start_begins_anew_where_something_changed(toy, change):
 def test_a_warm_start_of_robbins_monro_goes_on(toy):
     """Steps of two fits are those of one, in number and length."""
     ours = fixed("pitc", solver="anytime", schedule="robbins-monro", warm_start=True, max_steps=3)
-    ours.fit(*toy, blocks=LABELS)
-    first = ours._result.posterior.H[0]
-    ours.fit(*toy, blocks=LABELS)
-    assert ours.n_steps_ == 6 and ours._blocks.progress.n_seen == 6
-    assert not np.array_equal(first, ours._result.posterior.H[0])
+    ours.fit(*with_labels(toy))
+    first = fitted(ours).posterior.H[0]
+    ours.fit(*with_labels(toy))
+    assert ours.n_steps_ == 6 and fitted(ours).state.progress.n_seen == 6
+    assert not np.array_equal(first, fitted(ours).posterior.H[0])

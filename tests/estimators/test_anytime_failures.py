@@ -43,7 +43,7 @@ def test_a_fit_that_fails_leaves_the_estimator(toy, monkeypatch, error, stage, l
     owner, name, count, parameters = stage
     model = fixed(inducing="random", n_inducing=5, n_blocks=4, max_iter=3)
     model.set_params(**parameters)
-    fresh, fitted = clone(model), clone(model).fit(*toy, blocks=labels)
+    fresh, fitted = clone(model), clone(model).fit(*with_labels(toy, labels))
     placed = None if labels is None else labels[: len(X_TEST)]
     mean = fitted.predict(X_TEST, blocks=placed)
     for ours in (fresh, fitted):
@@ -54,7 +54,7 @@ def test_a_fit_that_fails_leaves_the_estimator(toy, monkeypatch, error, stage, l
                 ours.fit(toy[0][:50], toy[1][:50], blocks=None if labels is None else labels[:50])
         assert_unchanged(ours, before)
     assert_array_equal(fitted.predict(X_TEST, blocks=placed), mean)
-    assert_array_equal(fresh.fit(*toy, blocks=labels).predict(X_TEST, blocks=placed), mean)
+    assert_array_equal(fresh.fit(*with_labels(toy, labels)).predict(X_TEST, blocks=placed), mean)
 
 
 @pytest.mark.parametrize(

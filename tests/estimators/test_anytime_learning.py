@@ -78,7 +78,7 @@ def test_callbacks_can_score_in_the_middle(toy, model, labels):
     """ScoringMonitor sees an estimator that predicts at every iteration."""
     ours = AnytimeSGPRegressor(model=model, n_inducing=5, n_blocks=3, max_iter=3, random_state=0)
     monitor = ScoringMonitor(scoring={"r2": "r2"})
-    ours.set_callbacks(monitor).fit(*toy, blocks=labels)
+    ours.set_callbacks(monitor).fit(*with_labels(toy, labels))
     steps = [row for row in monitor.get_logs().data if row["task_name"] == "step"]
     assert len(steps) == len(ours.objectives_)
     assert np.isfinite([row["r2"] for row in steps]).all()

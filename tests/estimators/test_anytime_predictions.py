@@ -18,14 +18,14 @@ from sklearn_sgp.factors import cells
 def test_every_predicting_method_takes_blocks(toy):
     """Quantiles, densities, draws and score rest on the prediction for the same blocks."""
     X, y = toy
-    model = fixed().fit(X, y, blocks=LABELS)
-    mean, std = model.predict(X, return_std=True, blocks=LABELS)
+    model = fixed(block_column=LABEL).fit(labelled(X), y)
+    mean, std = model.predict(labelled(X), return_std=True)
     quantiles = model.predict_quantiles(X, [0.5], blocks=LABELS)
     assert_allclose(quantiles[:, 0], mean, rtol=1e-12)
     density = -0.5 * ((y - mean) / std) ** 2 - np.log(std) - 0.5 * np.log(2.0 * np.pi)
     assert_allclose(model.log_density(X, y, blocks=LABELS), density, rtol=1e-9)
     r2 = 1.0 - np.sum((y - mean) ** 2) / np.sum((y - y.mean()) ** 2)
-    assert_allclose(model.score(X, y, blocks=LABELS), r2, rtol=1e-9)
+    assert_allclose(model.score(labelled(X), y), r2, rtol=1e-9)
     draws = model.sample_y(X, 2000, blocks=LABELS)
     assert np.abs((draws.mean(axis=1) - mean) / std).max() < 5.0 / np.sqrt(2000)
     assert_allclose(draws.std(axis=1), std, rtol=0.1)
@@ -40,7 +40,7 @@ def test_nothing_predicts_before_fit():
     model = AnytimeSGPRegressor()
     for method in (model.predict, model.predict_std, model.predict_quantiles, model.sample_y):
         with pytest.raises(NotFittedError):
-            method(X_TEST, blocks=TEST_LABELS)
+            method(LABELLED_TEST)
     with pytest.raises(NotFittedError):
         model.sample_functions()
 
@@ -49,7 +49,7 @@ def test_nothing_predicts_before_fit():
 @pytest.mark.parametrize("labels", [None, LABELS], ids=["partition", "labels"])
 def test_pickle_and_clone(toy, model, labels):
     """A pickle predicts the same bits and goes on alike; a clone is not fitted."""
-    ours = fixed(model, n_blocks=3).fit(*toy, blocks=labels)
+    ours = fixed(model, n_blocks=3, block_column=LABEL).fit(*with_labels(toy, labels))
     blocks = None if labels is None else TEST_LABELS
     mean, std = ours.predict(X_TEST, return_std=True, blocks=blocks)
     again = pickle.loads(pickle.dumps(ours))
@@ -66,13 +66,13 @@ def test_pickle_and_clone(toy, model, labels):
 def test_predictions_twice_are_from_the_cache(toy, monkeypatch):
     """A block that was predicted in is not factorised again, until its rows change."""
     X, y = toy
-    ours = fixed().fit(X, y, blocks=LABELS)
-    first = ours.predict(X_TEST, blocks=TEST_LABELS)
+    ours = fixed(block_column=LABEL).fit(labelled(X), y)
+    first = ours.predict(LABELLED_TEST)
     with monkeypatch.context() as patch:
         interrupt(patch, cells, "factorise", 1, AssertionError)
-        assert_array_equal(ours.predict(X_TEST, blocks=TEST_LABELS), first)
-    ours.partial_fit(X_TEST, first + 1.0, blocks=TEST_LABELS)
-    assert (ours.predict(X_TEST, blocks=TEST_LABELS) > first).all()
+        assert_array_equal(ours.predict(LABELLED_TEST), first)
+    ours.partial_fit(X_TEST, first + 1.0, at=LABELLED_TEST)
+    assert (ours.predict(LABELLED_TEST) > first).all()
 
 
 @pytest.mark.parametrize("model", ["sor", "dtc", "vfe", "fitc", "fic"])

@@ -46,16 +46,16 @@ def test_weights_are_repetitions(toy, model, labelled, solver):
 def test_each_output_is_a_model_of_its_own(toy_outputs, model):
     """With a fixed kernel several outputs are as many independent models, objectives summed."""
     X, y = toy_outputs
-    both = fixed(model).fit(X, y, blocks=LABELS)
+    both = fixed(model, block_column=LABEL).fit(labelled(X), y)
     apart = [fixed(model).fit(X, column, blocks=LABELS) for column in y.T]
     for predict in ("predict", "predict_std"):
-        columns = [getattr(m, predict)(X_TEST, blocks=TEST_LABELS) for m in apart]
-        ours = getattr(both, predict)(X_TEST, blocks=TEST_LABELS)
+        columns = [getattr(m, predict)(LABELLED_TEST) for m in apart]
+        ours = getattr(both, predict)(LABELLED_TEST)
         assert_allclose(ours, np.column_stack(columns), rtol=1e-9)
     assert_allclose(both.objective_, sum(m.objective_ for m in apart), rtol=1e-9)
-    assert both.predict(X_TEST, return_cov=True, blocks=TEST_LABELS)[1].shape == (9, 9, 2)
-    assert both.predict_quantiles(X_TEST, blocks=TEST_LABELS).shape == (9, 2, 3)
-    assert both.sample_y(X_TEST, 4, blocks=TEST_LABELS).shape == (9, 2, 4)
+    assert both.predict(LABELLED_TEST, return_cov=True)[1].shape == (9, 9, 2)
+    assert both.predict_quantiles(LABELLED_TEST).shape == (9, 2, 3)
+    assert both.sample_y(LABELLED_TEST, 4).shape == (9, 2, 4)
 
 
 @MODELS
