@@ -48,6 +48,11 @@ def with_labels(rows, labels=LABELS):
     return labelled(X, labels), y
 
 
+def column_of(labels):
+    """The ``block_column`` of rows with these labels or none."""
+    return None if labels is None else LABEL
+
+
 LABELLED_TEST = labelled(X_TEST, TEST_LABELS)
 LABEL = 2  # the column of labels, behind the two of `toy`
 
@@ -61,6 +66,11 @@ def with_labels(rows, labels=LABELS):
     """X and y, labels of blocks in the last column of X."""
     X, y = rows
     return labelled(X, labels), y
+
+
+def column_of(labels):
+    """The ``block_column`` of rows with these labels or none."""
+    return None if labels is None else LABEL
 
 
 LABELLED_TEST = labelled(X_TEST, TEST_LABELS)

@@ -3,14 +3,19 @@
 import numpy as np
 import pytest
 from block_helpers import (
+    LABEL,
+    LABELLED_TEST,
     LABELS,
     MODELS,
-    TEST_LABELS,
     X_TEST,
     assert_same_model,
+    column_of,
     fixed,
     inducing,
+    labelled,
+    with_labels,
 )
+from fitted_models import fitted
 from numpy.testing import assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF
@@ -110,7 +115,7 @@ def test_max_steps_counts_the_rows_it_saw(toy):
     seen = fitted(ours).state.progress.seen
     assert ours.n_samples_seen_ == np.bincount(LABELS)[seen].sum() < 60
     k = int(np.flatnonzero(~seen)[0])
-    ours.partial_fit(X_TEST, np.ones(9), blocks=np.full(9, k))
+    ours.partial_fit(labelled(X_TEST, np.full(9, k)), np.ones(9))
     seen = fitted(ours).state.progress.seen
     assert seen[k] and ours.n_samples_seen_ == np.bincount(LABELS)[seen].sum() + 9
 
@@ -123,8 +128,9 @@ def test_max_steps_counts_the_rows_it_saw(toy):
 def test_a_warm_start_goes_on_with_the_epoch(toy, model, labels):
     """Fits of one step each come to the closed form, and more of them change nothing."""
     ours = fixed(model, n_blocks=4, solver="anytime", warm_start=True, max_steps=1)
-    ours.set_params(random_state=None)
-    whole = fixed(model, n_blocks=4, block_column=LABEL).fit(*with_labels(toy, labels))
+    ours.set_params(random_state=None, block_column=column_of(labels))
+    whole = fixed(model, n_blocks=4, block_column=column_of(labels))
+    whole.fit(*with_labels(toy, labels))
     steps = []
     for _ in range(5):
         ours.fit(*with_labels(toy, labels))
@@ -132,7 +138,7 @@ def test_a_warm_start_goes_on_with_the_epoch(toy, model, labels):
     assert_array_equal(steps, np.minimum(np.arange(1, 6), ours.n_blocks_))
     assert ours.n_samples_seen_ == 60
     if labels is not None or model not in ("pitc", "pic"):
-        assert_same_model(whole, ours, blocks=None if labels is None else TEST_LABELS)
+        assert_same_model(whole, ours, at=X_TEST if labels is None else LABELLED_TEST)
     assert np.isfinite(ours.objective_)
 
 
@@ -140,7 +146,8 @@ def test_a_warm_start_goes_on_with_the_epoch(toy, model, labels):
 def test_a_warm_start_begins_anew_where_something_changed(toy, change):
     """With other data, another kernel or another plan, q(u) begins at the prior again."""
     X, y = toy
-    ours = fixed("pitc", solver="anytime", warm_start=True, max_steps=1, block_column=LABEL).fit(labelled(X), y)
+    ours = fixed("pitc", solver="anytime", warm_start=True, max_steps=1, block_column=LABEL)
+    ours.fit(labelled(X), y)
     weight = np.full(60, 2.0) if change == "weight" else None
     given = {
         "kernel": {"kernel": RBF(1.0, "fixed")},
@@ -149,13 +156,14 @@ def test_a_warm_start_begins_anew_where_something_changed(toy, change):
         "jitter": {"jitter": 1e-6},
     }
     ours.set_params(**given.get(change, {}))
-    ours.fit(X, y + X[:, 0] if change == "y" else y, weight, blocks=LABELS)
+    ours.fit(labelled(X), y + X[:, 0] if change == "y" else y, weight)
     assert ours.n_steps_ == (2 if change == "nothing" else 1)
 
 
 def test_a_warm_start_of_robbins_monro_goes_on(toy):
     """Steps of two fits are those of one, in number and length."""
     ours = fixed("pitc", solver="anytime", schedule="robbins-monro", warm_start=True, max_steps=3)
+    ours.set_params(block_column=LABEL)
     ours.fit(*with_labels(toy))
     first = fitted(ours).posterior.H[0]
     ours.fit(*with_labels(toy))
