@@ -3,7 +3,6 @@
 from .._compat import FitProgress
 from ..collections.detection import any_collection
 from ..engines.blocks.solver import add
-from ..likelihoods._names import NORMAL, has_row_precision
 from ..noise.later_rows import with_precisions
 from ..optimize.progress import Clock
 from . import block_plan, collections, recipes
@@ -31,11 +30,12 @@ class AnytimeSGPRegressor(SGPRegressor):
 
     likelihood : {"gaussian", "student_t", "heteroscedastic", "heteroscedastic_student_t", "auto"} \
             or instance, default="gaussian"
-        The noise, as in `SVGPRegressor`. All but "gaussian" take about twice as long.
+        The noise, as in `SVGPRegressor`, with ``variance_scale_`` and ``variance_scale_gain_``.
+        All but "gaussian" take about twice as long.
 
     model : {"auto", "sor", "dtc", "vfe", "fitc", "fic", "pitc", "pic", "lma", "vif"} or \
             list of (str, float), default="auto"
-        "auto" is "vif", or "pic" where ``fit`` gets ``blocks``. A list is a mixture of models with
+        "auto" is "vif", or "pic" with a ``block_column``. A list is a mixture of models with
         one test conditional, of weights that sum to 1: ``[("dtc", 0.5), ("fitc", 0.5)]``. "sor" and
         "dtc" learn under the variational bound, since their own marginal overfits.
 
@@ -46,6 +46,11 @@ class AnytimeSGPRegressor(SGPRegressor):
     solver : {"anytime", "exact"}, default="anytime"
         "exact" visits every block once, in parallel, and gives the closed form. "anytime" takes
         stochastic natural-gradient steps and can stop after any of them.
+
+    block_column : int or str, default=None
+        Column of X, by index or name, with labels of blocks, integers or strings, instead of
+        ``partition``. It is no input of the kernel, and inducing inputs do not have it. New labels
+        of later batches begin new blocks; test rows with new labels belong to empty ones.
 
     n_blocks : int, default=None
         Number of blocks of the first rows. None means blocks of ``block_size`` rows.
@@ -233,7 +238,7 @@ class AnytimeSGPRegressor(SGPRegressor):
 
     Notes
     -----
-    Rows that belong together, such as flights of one route, are better ``blocks`` of PIC.
+    Rows that belong together, such as flights of one route, are better blocks by ``block_column``.
     The first pass over the blocks is finished if it takes at most a second more than was kept for
     it; otherwise, and after few ``max_steps``, the posterior rests on few rows, and a warning says
     on how many. If ``warm_start`` finds ``optimizer=None`` and rows and parameters as before, the
@@ -361,7 +366,7 @@ class AnytimeSGPRegressor(SGPRegressor):
     def _learn_rows(self, X, y, sample_weight, is_batch=False):
         """Learn from all rows, or from a first batch."""
         clock, previous = Clock(self.max_time), self._previous()
-        self._check_noise()
+        block_plan.check_noise(self)
         if any_collection(X, y, sample_weight):
             fit = collections.numbers_in_blocks(self, X, y, sample_weight)
         else:
@@ -387,16 +392,6 @@ class AnytimeSGPRegressor(SGPRegressor):
         if noise is not None:  # the constant of the rows before is in the evidence already
             fitted = fitted.with_noise(noise, noise.constant - before.row_noise.constant)
         self._store_blocks(fitted, targets, len(rows))
-
-    def _check_noise(self):
-        """Refuse noise that is not Gaussian given a precision of each row."""
-        likelihood = self._given_likelihood()
-        if not (likelihood.conjugate or has_row_precision(likelihood)):
-            raise ValueError(
-                "The 'likelihood' parameter must be Gaussian noise, or Gaussian given a precision "
-                f"of each row: one of {sorted(NORMAL)}. Got {self.likelihood!r}, which "
-                "SVGPRegressor takes."
-            )
 
     def _choices(self):
         near = block_plan.uses_near_rows(self)

@@ -377,10 +377,7 @@ def position_of(labels, classes):
 
 
 def check_labels(labels, n_rows, classes=None):
-    """Labels of blocks as an array of shape (n_rows,), or a ValueError.
-
-    With ``classes``, they must be of the same kind: numbers or strings.
-    """
+    """Return labels of blocks, (n_rows,), of the kind of ``classes`` if given, or refuse them."""
     labels = np.asarray(labels)
     if labels.shape != (n_rows,):
         raise ValueError(
