@@ -32,7 +32,7 @@ class AnytimeSGPClassifier(SGPClassifier):
 
     model : {"auto", "sor", "dtc", "vfe", "fitc", "fic", "pitc", "pic", "lma", "vif"} or \
             list of (str, float), default="auto"
-        "auto" is "vif", or "pic" where ``fit`` gets ``blocks``. A list is a mixture of models with
+        "auto" is "vif", or "pic" with a ``block_column``. A list is a mixture of models with
         one test conditional, of weights that sum to 1: ``[("dtc", 0.5), ("fitc", 0.5)]``. "sor" and
         "dtc" learn under the variational bound, since their own marginal overfits.
 
@@ -52,6 +52,11 @@ class AnytimeSGPClassifier(SGPClassifier):
     solver : {"anytime", "exact"}, default="anytime"
         "exact" visits every block once, in parallel, and gives the closed form. "anytime" takes
         stochastic natural-gradient steps and can stop after any of them.
+
+    block_column : int or str, default=None
+        Column of X, by index or name, with labels of blocks, integers or strings, instead of
+        ``partition``. It is no input of the kernel, and inducing inputs do not have it. New labels
+        of later batches begin new blocks; test rows with new labels belong to empty ones.
 
     n_blocks : int, default=None
         Number of blocks of the first rows. None means blocks of ``block_size`` rows.

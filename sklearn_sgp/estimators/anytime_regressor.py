@@ -32,11 +32,12 @@ class AnytimeSGPRegressor(SGPRegressor):
 
     likelihood : {"gaussian", "student_t", "heteroscedastic", "heteroscedastic_student_t", "auto"} \
             or instance, default="gaussian"
-        The noise, as in `SVGPRegressor`. All but "gaussian" take about twice as long.
+        The noise, as in `SVGPRegressor`, with ``variance_scale_`` and ``variance_scale_gain_``.
+        All but "gaussian" take about twice as long.
 
     model : {"auto", "sor", "dtc", "vfe", "fitc", "fic", "pitc", "pic", "lma", "vif"} or \
             list of (str, float), default="auto"
-        "auto" is "vif", or "pic" where ``fit`` gets ``blocks``. A list is a mixture of models with
+        "auto" is "vif", or "pic" with a ``block_column``. A list is a mixture of models with
         one test conditional, of weights that sum to 1: ``[("dtc", 0.5), ("fitc", 0.5)]``. "sor" and
         "dtc" learn under the variational bound, since their own marginal overfits.
 
@@ -47,6 +48,11 @@ class AnytimeSGPRegressor(SGPRegressor):
     solver : {"anytime", "exact"}, default="anytime"
         "exact" visits every block once, in parallel, and gives the closed form. "anytime" takes
         stochastic natural-gradient steps and can stop after any of them.
+
+    block_column : int or str, default=None
+        Column of X, by index or name, with labels of blocks, integers or strings, instead of
+        ``partition``. It is no input of the kernel, and inducing inputs do not have it. New labels
+        of later batches begin new blocks; test rows with new labels belong to empty ones.
 
     n_blocks : int, default=None
         Number of blocks of the first rows. None means blocks of ``block_size`` rows.
@@ -234,7 +240,7 @@ class AnytimeSGPRegressor(SGPRegressor):
 
     Notes
     -----
-    Rows that belong together, such as flights of one route, are better ``blocks`` of PIC.
+    Rows that belong together, such as flights of one route, are better blocks by ``block_column``.
     The first pass over the blocks is finished if it takes at most a second more than was kept for
     it; otherwise, and after few ``max_steps``, the posterior rests on few rows, and a warning says
     on how many. If ``warm_start`` finds ``optimizer=None`` and rows and parameters as before, the

@@ -42,8 +42,8 @@ class StreamingSGPRegressor(SGPRegressor):
         of these whose bound is best after a fit with Gaussian noise, which ``likelihood_`` tells,
         and takes ``normalize_y=True`` for "warped".
         These three also learn a factor of predicted deviations, latent function and noise, that
-        depends on X, where that predicts left-out rows better: ``spread_range_`` has its smallest
-        and largest value, ``spread_gain_`` the nats a row that it gains.
+        depends on X, where that predicts left-out rows better: ``variance_scale_`` has its smallest
+        and largest value, ``variance_scale_gain_`` the nats a row that it gains.
         "poisson" is for counts, whose logarithmic rate is the function plus the logarithm of the
         mean count. Counts are never normalised and have no noise variance. An instance is a
         :class:`~sklearn_sgp.likelihoods.Likelihood`.

@@ -377,24 +377,23 @@ def position_of(labels, classes):
 
 
 def check_labels(labels, n_rows, classes=None):
-    """Labels of blocks as an array of shape (n_rows,), or a ValueError.
-
-    With ``classes``, they must be of the same kind: numbers or strings.
-    """
+    """Return labels of blocks, (n_rows,), of the kind of ``classes`` if given, or refuse them."""
     labels = np.asarray(labels)
     if labels.shape != (n_rows,):
         raise ValueError(
-            f"blocks must hold one label for each of the {n_rows} rows. Got shape {labels.shape}."
+            f"The column of blocks must hold one label for each of the {n_rows} rows. Got shape "
+            f"{labels.shape}."
         )
     if labels.dtype.kind == "O":
         labels = labels.astype(str)
     if labels.dtype.kind not in "iubUS":
         raise ValueError(
-            f"blocks must hold integers or strings. Got {labels.dtype} such as {labels.item(0)!r}."
+            "The column of blocks must hold integers or strings. Got "
+            f"{labels.dtype} such as {labels.item(0)!r}."
         )
     if classes is not None and (classes.dtype.kind in "US") != (labels.dtype.kind in "US"):
         raise ValueError(
-            f"blocks must hold labels like those of fit, such as {classes.item(0)!r}. Got "
-            f"{labels.item(0)!r}."
+            "The column of blocks must hold labels like those of fit, such as "
+            f"{classes.item(0)!r}. Got {labels.item(0)!r}."
         )
     return labels

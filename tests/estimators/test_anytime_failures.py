@@ -3,7 +3,7 @@
 import itertools
 
 import pytest
-from block_helpers import LABELS, X_TEST, fixed
+from block_helpers import LABELS, X_TEST, column_of, fixed, labelled, with_labels
 from failures import assert_unchanged, interrupt, state_of
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
@@ -42,19 +42,20 @@ def test_a_fit_that_fails_leaves_the_estimator(toy, monkeypatch, error, stage, l
     """An error anywhere leaves a fresh estimator unfitted and a fitted one as it was."""
     owner, name, count, parameters = stage
     model = fixed(inducing="random", n_inducing=5, n_blocks=4, max_iter=3)
-    model.set_params(**parameters)
-    fresh, fitted = clone(model), clone(model).fit(*toy, blocks=labels)
-    placed = None if labels is None else labels[: len(X_TEST)]
-    mean = fitted.predict(X_TEST, blocks=placed)
+    model.set_params(block_column=column_of(labels), **parameters)
+    X, y = with_labels(toy, labels)
+    fresh, fitted = clone(model), clone(model).fit(X, y)
+    test = labelled(X_TEST, None if labels is None else labels[: len(X_TEST)])
+    mean = fitted.predict(test)
     for ours in (fresh, fitted):
         before = state_of(ours)
         with monkeypatch.context() as patch:
             interrupt(patch, owner, name, count, error)
             with pytest.raises(error):
-                ours.fit(toy[0][:50], toy[1][:50], blocks=None if labels is None else labels[:50])
+                ours.fit(X[:50], y[:50])
         assert_unchanged(ours, before)
-    assert_array_equal(fitted.predict(X_TEST, blocks=placed), mean)
-    assert_array_equal(fresh.fit(*toy, blocks=labels).predict(X_TEST, blocks=placed), mean)
+    assert_array_equal(fitted.predict(test), mean)
+    assert_array_equal(fresh.fit(X, y).predict(test), mean)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from sklearn_sgp.latents.expectations import expectations_of
 from sklearn_sgp.latents.passes import latent_sums
 from sklearn_sgp.optimize.parameters import ParameterSpace
 
-SETTINGS = Settings("auto", 100, 4, 5, None, 1e-4, 5, 0.01, 0.1, 1e-6, 1)
+SETTINGS = Settings("auto", 100, 5, None, 1e-4, 5, 0.01, 0.1, 1e-6, 1, batch_size=4)
 
 
 def state_at(table, parameters, space=SPACE):
