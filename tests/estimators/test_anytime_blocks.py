@@ -153,9 +153,7 @@ def test_the_column_may_be_any(toy, place, kind):
 
 def test_an_unseen_label_is_pitc(toy):
     """Test rows of a block without training rows have PITC's prediction."""
-    pitc, pic = (
-        fixed(name, block_column=LABEL).fit(*with_labels(toy)) for name in ("pitc", "pic")
-    )
+    pitc, pic = (fixed(name, block_column=LABEL).fit(*with_labels(toy)) for name in ("pitc", "pic"))
     test = labelled(X_TEST, np.full(9, 77))
     mean, cov = pitc.predict(test, return_cov=True)
     got, got_cov = pic.predict(test, return_cov=True)
