@@ -3,7 +3,6 @@
 from .._compat import FitProgress
 from ..collections.detection import any_collection
 from ..engines.blocks.solver import add
-from ..likelihoods._names import NORMAL, has_row_precision, regression_likelihood
 from ..optimize.progress import Clock
 from . import block_plan, collections, recipes
 from .chosen import check_same_parameters, later_problem, previous_fit
@@ -367,7 +366,7 @@ class AnytimeSGPRegressor(SGPRegressor):
     def _learn_rows(self, X, y, sample_weight, is_batch=False):
         """Learn from all rows, or from a first batch."""
         clock, previous = Clock(self.max_time), previous_fit(self)
-        self._check_noise()
+        block_plan.check_noise(self)
         if any_collection(X, y, sample_weight):
             fit = collections.numbers_in_blocks(self, X, y, sample_weight)
         else:
@@ -388,16 +387,6 @@ class AnytimeSGPRegressor(SGPRegressor):
         if noise is not None:  # the constant of the rows before is in the evidence already
             fitted = fitted.with_noise(noise, noise.constant - before.row_noise.constant)
         self._store_blocks(fitted, targets, len(rows))
-
-    def _check_noise(self):
-        """Refuse noise that is not Gaussian given a precision of each row."""
-        likelihood = regression_likelihood(self.likelihood)
-        if not (likelihood.conjugate or has_row_precision(likelihood)):
-            raise ValueError(
-                "The 'likelihood' parameter must be Gaussian noise, or Gaussian given a precision "
-                f"of each row: one of {sorted(NORMAL)}. Got {self.likelihood!r}, which "
-                "SVGPRegressor takes."
-            )
 
     def _default_kernels(self):
         near = block_plan.uses_near_rows(self)

@@ -43,7 +43,7 @@ def _check_blocks(model):
 
 def check_noise(model):
     """Refuse noise that is not Gaussian given a precision of each row."""
-    likelihood = model._given_likelihood()
+    likelihood = regression_likelihood(model.likelihood)
     if not (likelihood.conjugate or has_row_precision(likelihood)):
         raise ValueError(
             "The 'likelihood' parameter must be Gaussian noise, or Gaussian given a precision of "
