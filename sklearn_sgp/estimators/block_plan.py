@@ -3,7 +3,7 @@
 from ..engines.blocks.models import specification
 from ..engines.blocks.schedules import Average, RobbinsMonro
 from ..engines.blocks.state import BlockPlan
-from ..likelihoods._names import NORMAL, has_row_precision
+from ..likelihoods._names import NORMAL, has_row_precision, regression_likelihood
 from ..partitions.conditioning import ChainChoice, NeighboursChoice
 from ..partitions.partition import PartitionChoice
 from .fit import Fit
