@@ -156,7 +156,7 @@ class BaseSparseGP(
             noise_variance_bounds=self.noise_variance_bounds,
             ties_length_scales=self._ties_length_scales(),
             learns=self.optimizer is not None,
-            tries=self._default_kernels(),
+            kernel_set=self._default_kernels(),
             columns=self._input_columns(),
             n_latent=self.n_latent,
             learns_means=self._learns_means,

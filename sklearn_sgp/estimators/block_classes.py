@@ -132,7 +132,7 @@ class ClassBlocks:
             n_inducing=1,
             inducing="random",
             optimize_inducing=False,
-            tries="isotropic",
+            kernel_set="isotropic",
         )
 
         seed = check_random_state(self.random_state).randint(2**31)  # the same groups for all

@@ -12,9 +12,9 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from .._compat import HasMethods, Interval, StrOptions
 from ..data.checks import check_labels_present, check_scaled, not_sortable, sorted_labels
-from ..data.heavy_tails import brought_in
 from ..data.rows import drop_zero_weight, make_rows, merge_repeated
 from ..data.targets import ClassLabels, Encoded, Targets, count_samples, target_columns
+from ..data.winsorize import winsorized
 from ..likelihoods._names import (
     CLASSIFICATION,
     REGRESSION,
@@ -75,7 +75,7 @@ class SparseGPRegressor(
         if normalize_y is True and warps_targets(likelihood):
             normalize_y = "warped"
         # one target of any size must not be the unit of all others, where noise has a word for it
-        near = brought_in(y, FURTHEST) if likelihood.allows_outliers else y
+        near = winsorized(y, FURTHEST) if likelihood.allows_outliers else y
         if isinstance(normalize_y, str):
             warps = self._warps(X, near, weight, normalize_y)
             targets = Targets.fit_warped(y, near, weight, warps, ndim)

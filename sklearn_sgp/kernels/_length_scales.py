@@ -9,7 +9,7 @@ from ._white_noise import split_noise
 from .categories._units import units_of
 from .nodes import Opaque, Product, Selection, Sum, leaves
 
-_LARGEST_SCALE = 100.0  # in standard deviations of a column
+_LARGEST_NEARNESS_SCALE = 100.0  # in standard deviations of a column
 
 
 def input_scales(kernel, fallback):
@@ -26,7 +26,8 @@ def input_scales(kernel, fallback):
     -------
     scales : ndarray of shape (d,)
     """
-    shortest, unseen = np.full(len(fallback), np.inf), np.full(len(fallback), _LARGEST_SCALE)
+    shortest = np.full(len(fallback), np.inf)
+    unseen = np.full(len(fallback), _LARGEST_NEARNESS_SCALE)
     for leaf, columns in _leaves(kernel.expression):
         unseen[columns] = 1.0
         if leaf.length_scale is not None:
@@ -41,7 +42,7 @@ def nearness_scales(kernel, std):
     Shortest length scales, at most 100 standard deviations: beyond those a column plays no role.
     Categories count as much as the terms that they are in have of the variance.
     """
-    scales = np.minimum(input_scales(kernel, std), _LARGEST_SCALE * std)
+    scales = np.minimum(input_scales(kernel, std), _LARGEST_NEARNESS_SCALE * std)
     return units_of(kernel, scales, by_variance=True)
 
 
@@ -80,14 +81,15 @@ def scale_places(expression):
     return places
 
 
-def rough_part(expression):
-    """Places of the variance and the length scales of the second term of a sum of two.
+def matern12_component(expression):
+    """Return the places of the Matern-1/2 component's parameters; it is the second term of two.
 
     Returns
     -------
     variance : int
         Its place among the free log parameters.
     scales : ndarray of int
+        Those of its length scales.
 
     None where the kernel is no such sum, or where one of these is not free.
     """

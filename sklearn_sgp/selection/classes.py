@@ -15,7 +15,7 @@ from .._linalg import NotPositiveDefiniteError, single_blas_thread
 from ..data.rows import random_index
 from ..engines.base import Problem
 from ..engines.blocks.composite_likelihood import NearRows, can_learn
-from ..factors.labelled import Labels
+from ..factors.class_noise import ClassNoise
 from ..kernels._length_scales import with_larger_variance, with_shorter_scales
 from ..objectives.left_out_classes import LeftOutClasses, is_better
 from ..optimize.budget import Budget
@@ -152,7 +152,7 @@ class Trials:
         found = self._found(parameters, self.known, Trace(Clock()), rng, is_interim=True)
         weight, counts = self.held_out.weights
         moments = found.moments_of(self.held_out, self.problem.settings.n_jobs)
-        place, likelihood = Labels.of(weight).number, self.result.start.likelihood
+        place, likelihood = ClassNoise.of(weight).number, self.result.start.likelihood
         left_out = LeftOutClasses(likelihood, moments, place, counts)
         log_p = left_out.log_probabilities(left_out.best_temperature()[0])
         return Trial(parameters, left_out, log_p)
