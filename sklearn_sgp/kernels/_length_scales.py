@@ -13,7 +13,7 @@ _LARGEST_NEARNESS_SCALE = 100.0  # in standard deviations of a column
 
 
 def input_scales(kernel, fallback):
-    """Shortest length scale on each column of the inputs.
+    """Return the shortest length scale on each column of the inputs.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def input_scales(kernel, fallback):
 
 
 def nearness_scales(kernel, std):
-    """`Units` in which distances tell which rows are near.
+    """Return the `Units` of the distances by which near rows are found.
 
     Shortest length scales, at most 100 standard deviations: beyond those a column plays no role.
     Categories count as much as the terms that they are in have of the variance.
@@ -47,7 +47,7 @@ def nearness_scales(kernel, std):
 
 
 def with_shorter_scales(expression, theta, share):
-    """Free log parameters with every free length scale multiplied by ``share``.
+    """Multiply every free length scale by ``share``, in free log parameters.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def with_shorter_scales(expression, theta, share):
 
 
 def scale_mask(expression):
-    """Which free log parameters are length scales, bools of shape (n_theta,)."""
+    """Return a mask of the length scales among the free log parameters, (n_theta,)."""
     mask = np.zeros(len(expression.theta), dtype=bool)
     for places in scale_places(expression):
         mask[places] = True
@@ -71,7 +71,7 @@ def scale_mask(expression):
 
 
 def scale_places(expression):
-    """Places of the free length scales of each part of a kernel among its free log parameters."""
+    """Return the places of each leaf's free length scales among the free log parameters."""
     places = []
     for leaf, _ in _leaves(expression):
         if leaf.length_scale is not None:
@@ -103,7 +103,7 @@ def matern12_component(expression):
 
 
 def with_larger_variance(expression, theta, factor):
-    """Free log parameters with the kernel multiplied by ``factor``, as far as constants are free.
+    """Multiply the kernel by ``factor`` as far as constants are free, in free log parameters.
 
     Parameters
     ----------
@@ -119,14 +119,14 @@ def with_larger_variance(expression, theta, factor):
 
 
 def variance_mask(expression):
-    """Which free log parameters are variances of terms, bools of shape (n_theta,)."""
+    """Return a mask of the variances of terms among the free log parameters, (n_theta,)."""
     mask = np.zeros(len(expression.values), dtype=bool)
     mask[_constants(expression.node, set(np.flatnonzero(expression.free)))] = True
     return mask[expression.free]
 
 
 def _constants(node, free):
-    """Slots of free constants, one for each term of a sum that has any."""
+    """Return the slots of free constants, one for each term of a sum that has any."""
     if isinstance(node, Sum):
         return [slot for child in node.children for slot in _constants(child, free)]
     if isinstance(node, Product | Selection):
@@ -154,7 +154,7 @@ class LengthScales:
 
 
 def length_scales(kernel, n_features):
-    """Length scales of every part of a kernel that has them, from left to right.
+    """Return the length scales of every part of a kernel that has them, from left to right.
 
     Periodic kernels are left out, because their length scale does not belong to a distance between
     inputs.
@@ -183,10 +183,10 @@ def length_scales(kernel, n_features):
 
 
 def _measures_distance(kernel):
-    """Whether a scikit-learn kernel has a length scale of distances between inputs."""
+    """Return True if a scikit-learn kernel has a length scale of distances between inputs."""
     return hasattr(kernel, "length_scale") and not hasattr(kernel, "periodicity")
 
 
 def _leaves(expression):
-    """Leaves of a compiled kernel and the columns that each of them sees."""
+    """Return the leaves of a compiled kernel and the columns that each of them sees."""
     return leaves(expression.node, np.arange(expression.n_features))
