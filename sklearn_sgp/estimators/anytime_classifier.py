@@ -376,7 +376,7 @@ class AnytimeSGPClassifier(SGPClassifier):
             self._store_blocks(fitted, before.targets, len(rows))
 
     def _default_kernels(self):
-        return {"ties_length_scales": block_plan.uses_near_rows(self), "tries": "classes"}
+        return {"ties_length_scales": block_plan.uses_near_rows(self), "kernel_set": "classes"}
 
     def _more_attributes(self, fitted):
         likelihood = fitted.likelihood

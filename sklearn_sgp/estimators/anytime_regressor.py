@@ -390,4 +390,4 @@ class AnytimeSGPRegressor(SGPRegressor):
 
     def _default_kernels(self):
         near = block_plan.uses_near_rows(self)
-        return {"ties_length_scales": near, "tries": "local" if near else "one"}
+        return {"ties_length_scales": near, "kernel_set": "local" if near else "one"}

@@ -11,9 +11,9 @@ from sklearn.utils import check_random_state
 
 from ..data.checks import check_scaled
 from ..data.class_targets import ClassLabels, ClassTargets
-from ..data.heavy_tails import brought_in
 from ..data.rows import drop_zero_weight, make_rows, merge_repeated
 from ..data.targets import Targets, observed_columns, target_columns
+from ..data.winsorize import winsorized
 from ..engines.base import Fitted, Problem
 from ..engines.blocks.engine import Blocks
 from ..engines.start import start
@@ -81,7 +81,7 @@ class ScaleTargets:
         if normalize_y is True and warps_targets(likelihood):
             normalize_y = "warped"
         # one target of any size must not be the unit of all others, where noise has a word for it
-        near = brought_in(y, FURTHEST) if likelihood.allows_outliers else y
+        near = winsorized(y, FURTHEST) if likelihood.allows_outliers else y
         if isinstance(normalize_y, str):
             warps = self._warps(fit, near, normalize_y)
             targets = Targets.fit_warped(y, near, weight, warps, fit.ndim)
@@ -212,7 +212,7 @@ class EncodeAsRegressions:
             n_inducing=1,
             inducing="random",
             optimize_inducing=False,
-            tries="isotropic",
+            kernel_set="isotropic",
         )
         seed = check_random_state(model.random_state).randint(2**31)  # the same groups for all
         seconds = None if model.max_time is None else _CHOICE_SHARE * model.max_time

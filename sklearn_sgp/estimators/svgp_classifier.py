@@ -303,4 +303,4 @@ class SVGPClassifier(SGPClassifier):
 
     def _default_kernels(self):
         tries = "labels" if self.optimizer == "auto" else "one"
-        return {"ties_length_scales": True, "tries": tries}
+        return {"ties_length_scales": True, "kernel_set": tries}

@@ -371,7 +371,7 @@ class SVGPRegressor(SGPRegressor):
     def _default_kernels(self):
         return {
             "ties_length_scales": True,
-            "tries": "one" if self.optimizer == "adam" else "smooth",
+            "kernel_set": "one" if self.optimizer == "adam" else "smooth",
             "learns_means": self.n_latent is not None and self.normalize_y is True,
         }
 
