@@ -142,13 +142,12 @@ class AnytimeSGPClassifier(SGPClassifier):
         those changes the model.
 
     categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
-        Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of
-        a dataframe's categorical type. Their values become codes: all numbers, all strings, or,
-        if they are of several kinds in the first rows, compared as strings. Missing values are one
-        category, and each value that the first rows do not have is one of its own. With
-        ``kernel=None`` each category has a level and a function of the other columns, the latter,
-        where kernels are compared, if the objective gains by it; any other kernel should have a
-        :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
+        Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of a
+        dataframe's categorical type. Values of several kinds in the first rows are compared as
+        strings. Missing values are one category, and each value that comes later is one of its own.
+        With ``kernel=None`` each category has a random intercept and a function of the other
+        columns; where kernels are compared, the latter must raise the objective. Any other kernel
+        should have a :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
 
     jitter : float, default=1e-8
         Smallest value added to the diagonal of the inducing inputs' covariance, relative to its
@@ -235,16 +234,22 @@ class AnytimeSGPClassifier(SGPClassifier):
 
     Notes
     -----
-    With concentrations a, of ``1 + alpha_epsilon`` for the class of a row and ``alpha_epsilon`` for
-    the others, the target is ``log(a) - s2 / 2`` and the noise variance is ``s2 = log(1 + 1 / a)``,
+    The concentration a is ``1 + alpha_epsilon`` for the class of a row and ``alpha_epsilon`` for
+    the others. The target is ``log(a) - s2 / 2``, the noise variance ``s2 = log(1 + 1 / a)``,
     divided by the weight of the row. Targets are centred by their means over the first rows.
-    Probabilities are expectations of a softmax of the functions, divided by `temperature_`. Of
-    8,192 rows and more, without ``max_time``, some are held out once the kernel is learned. Free
+    Probabilities are expectations of a softmax of the functions, divided by `temperature_`.
+
+    Of 8,192 rows and more, without ``max_time``, some are held out once the kernel is learned. Free
     variances of the kernel, then free length scales, are multiplied by what predicts these rows
-    best. With near rows of earlier groups ("vif", "lma") and no inducing inputs of your own
-    `inducing_points_` is empty where near rows alone predict them better by more than the standard
-    error.
+    best. With "vif" and "lma", `inducing_points_` is empty where near rows alone predict them
+    better by more than the standard error, unless the inducing inputs are your own.
     ``docs/theory.md``, section 14, has the equations.
+
+    Later batches of ``partial_fit`` change the posterior only, through the blocks that they add
+    rows to. ``kernel``, ``inducing``, ``optimize_inducing``, ``categorical_features`` and
+    ``block_column`` must stay as in the first batch. After Ctrl-C within the anytime solver the
+    estimator has the last q(u). Rows must be arrays or memory maps: dask collections are for
+    `SVGPClassifier`.
 
     References
     ----------

@@ -96,13 +96,12 @@ class SVGPClassifier(SGPClassifier):
         Length of a stochastic natural-gradient step, in (0, 1].
 
     categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
-        Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of
-        a dataframe's categorical type. Their values become codes: all numbers, all strings, or,
-        if they are of several kinds in the first rows, compared as strings. Missing values are one
-        category, and each value that the first rows do not have is one of its own. With
-        ``kernel=None`` each category has a level and a function of the other columns, the latter,
-        where kernels are compared, if the objective gains by it; any other kernel should have a
-        :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
+        Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of a
+        dataframe's categorical type. Values of several kinds in the first rows are compared as
+        strings. Missing values are one category, and each value that comes later is one of its own.
+        With ``kernel=None`` each category has a random intercept and a function of the other
+        columns; where kernels are compared, the latter must raise the objective. Any other kernel
+        should have a :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
 
     jitter : float, default=1e-8
         Smallest value added to the diagonal of the inducing inputs' covariance, relative to its
@@ -178,6 +177,17 @@ class SVGPClassifier(SGPClassifier):
 
     Notes
     -----
+    The first batch of ``partial_fit`` decides inducing inputs and starting values. A later batch
+    joins the posterior. It also moves kernel and inducing inputs by one stochastic step for every
+    ``batch_size`` rows, unless ``optimizer=None``. After ``max_steps`` or most of ``max_time``, the
+    rows left only join the posterior, or are left out with ``total_samples``. ``kernel``,
+    ``likelihood``, ``inducing``, ``optimize_inducing`` and ``categorical_features`` must stay as in
+    the first batch. If batches are sorted by class or by inputs, `StreamingSGPClassifier` is
+    better, as it learns anew from each batch.
+
+    ``fit`` reads a dask array or dataframe, or a data set of HDF5 or Zarr, partition by partition
+    (``docs/large_data.md``).
+
     The length scales of the default kernel have a weak prior that ties them together. It matters if
     there are few rows.
 
@@ -187,11 +197,11 @@ class SVGPClassifier(SGPClassifier):
     ``Softmax(0.0)``, has no prior mean.
 
     With ``optimizer="auto"``, kernel and inducing inputs of a softmax are learned by regressions of
-    the labels with known noise [3]_. A pass over the rows serves all classes. Then variances of
-    the functions and a temperature, ``likelihood_.temperature``, are chosen by labels that are held
-    out until then, those of at most 2,048 rows and a fifth of all. ``kernel=None`` is there the
-    better of one length scale for all columns, in units of X, and one for each. ``objectives_`` has
-    the bounds of the regressions before its last entry.
+    the labels with known noise [3]_. A pass over the rows serves all classes. Then variances of the
+    functions and a temperature, ``likelihood_.temperature``, are chosen by labels that are held out
+    until then. They are those of at most 2,048 rows and a fifth of all. ``kernel=None`` is there
+    the better of one length scale for all columns, in units of X, and one for each. ``objectives_``
+    has the bounds of the regressions before its last entry.
 
     The last posterior of a softmax, and ``optimizer="lbfgs"`` or "adam", take C times as long as
     for two classes, as every latent function has covariance matrices of its own.

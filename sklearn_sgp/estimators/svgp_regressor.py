@@ -37,25 +37,22 @@ class SVGPRegressor(SGPRegressor):
         bounds after 20 iterations; the first of these without learning, with "adam" or where
         ``max_iter`` is 20 or less. From three times ``init_size`` rows on, a rough part of the
         columns that predict held-out rows better is added. The kernel refers to normalised targets
-        (see ``normalize_y``) and to inputs in their own units. With ``n_latent=Q`` a list of Q
-        kernels gives each latent function one of its own.
+        and unscaled inputs. With ``n_latent=Q`` a list of Q kernels gives each latent function one.
 
     likelihood : {"gaussian", "student_t", "heteroscedastic", "heteroscedastic_student_t", "auto", \
             "poisson"} or instance, default="gaussian"
         Distribution of an observation given the function. "gaussian" is Gaussian noise. "student_t"
-        is noise with outliers: Student-t noise with 4 degrees of freedom, whose squared scale is
-        the noise variance. ``StudentT(df=3.0)`` has another number of degrees of freedom, and
-        ``StudentT(df=None)`` learns it. The noise variance of "heteroscedastic" depends on X, its
-        logarithm being a Gaussian process of its own; that of "heteroscedastic_student_t" is the
-        same with learned tails. Function and noise are then learned in turn. "auto" takes the one
-        of these whose bound is best after a fit with Gaussian noise, which ``likelihood_`` tells,
-        and takes ``normalize_y=True`` for "warped".
-        These three also learn a factor of predicted deviations, latent function and noise, that
-        depends on X, where that predicts left-out rows better: ``variance_scale_`` has its smallest
-        and largest value, ``variance_scale_gain_`` the nats a row that it gains.
-        "poisson" is for counts, whose logarithmic rate is the function plus the logarithm of the
-        mean count. Counts are never normalised and have no noise variance. An instance is a
-        :class:`~sklearn_sgp.likelihoods.Likelihood`.
+        is Student-t noise with 4 degrees of freedom, for outliers; its squared scale is the noise
+        variance. ``StudentT(df=3.0)`` has another number of them, ``StudentT(df=None)`` learns it.
+        The noise variance of "heteroscedastic" depends on X: its logarithm is a Gaussian process,
+        learned in turn with the function. "heteroscedastic_student_t" has learned tails, too.
+        "auto" takes the one of these whose bound is best after a fit with Gaussian noise, which
+        ``likelihood_`` tells, and takes ``normalize_y=True`` for "warped". These three also learn a
+        variance scale: a factor of predicted deviations, latent function and noise, that depends on
+        X, if left-out rows are predicted better. ``variance_scale_`` has its smallest and largest
+        value, ``variance_scale_gain_`` the nats a row that it gains. "poisson" is for counts, whose
+        log rate is the function plus the log of the mean count. Counts are never normalised and
+        have no noise variance. An instance is a :class:`~sklearn_sgp.likelihoods.Likelihood`.
 
     total_samples : int, default=None
         Only ``partial_fit`` uses it. None means that all rows are new. A number is that of the rows
@@ -66,10 +63,9 @@ class SVGPRegressor(SGPRegressor):
         None means that columns of y are independent outputs. A number is that of latent functions
         which all outputs mix, ``f = W g`` with W the ``mixing_``, at most as many as outputs: they
         share strength, and a target that is NaN was not observed, in ``log_density``, too. The
-        noise must be Gaussian; for others write a row for each target, and which output it is as a
-        category. Later batches of ``partial_fit`` then change the posterior only. Where targets are
-        NaN, centres are learned (``normalize_y=True``), as means of those that are there belong to
-        different rows. ``return_cov`` has shape (n, n, t, t), with covariances between outputs.
+        noise must be Gaussian; for others write a row for each target, and its output as a
+        category. Later batches then change the posterior only. Where targets are NaN, centres are
+        learned (``normalize_y=True``).
 
     n_inducing : int, default=256
         Largest number of inducing inputs. Fewer distinct rows give fewer inducing inputs.
@@ -129,21 +125,20 @@ class SVGPRegressor(SGPRegressor):
         Length of a stochastic natural-gradient step, in (0, 1].
 
     normalize_y : bool, "yeo-johnson", "warped" or tuple of (mean, scale), default=True
-        Whether targets are centred and scaled to unit variance inside the model. A tuple gives the
-        centre and the scale. Before that, "yeo-johnson" transforms each column of y by the power of
-        scikit-learn's ``PowerTransformer``, "warped" by a monotone function that is learned with
-        kernel and noise, or given these if ``optimizer=None``. Predictions stay in units of y. If
-        rows come in batches, the first batch decides. With a likelihood for outliers a target is
-        taken for at most 148 median absolute deviations from the median here.
+        Whether targets are centred and scaled to unit variance inside the model. Predictions stay
+        in units of y. A tuple gives centre and scale. Before that, "yeo-johnson" transforms each
+        column of y by the power of scikit-learn's ``PowerTransformer``, "warped" by a monotone
+        function that is learned with kernel and noise, or given these if ``optimizer=None``. Of
+        batches, the first decides. With a likelihood for outliers, a target counts here as at most
+        148 median absolute deviations from the median.
 
     categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
-        Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of
-        a dataframe's categorical type. Their values become codes: all numbers, all strings, or,
-        if they are of several kinds in the first rows, compared as strings. Missing values are one
-        category, and each value that the first rows do not have is one of its own. With
-        ``kernel=None`` each category has a level and a function of the other columns, the latter,
-        where kernels are compared, if the objective gains by it; any other kernel should have a
-        :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
+        Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of a
+        dataframe's categorical type. Values of several kinds in the first rows are compared as
+        strings. Missing values are one category, and each value that comes later is one of its own.
+        With ``kernel=None`` each category has a random intercept and a function of the other
+        columns; where kernels are compared, the latter must raise the objective. Any other kernel
+        should have a :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
 
     jitter : float, default=1e-8
         Smallest value added to the diagonal of the inducing inputs' covariance, relative to its
@@ -231,16 +226,30 @@ class SVGPRegressor(SGPRegressor):
 
     Notes
     -----
-    The bound is that of Titsias [2]_. The posterior of Hensman et al. [1]_ is optimal for it;
-    ``docs/theory.md`` has the equations. One pass over n rows with m inducing inputs costs
-    O(n m^2). For each row, the prediction of a mean costs O(m) and that of a standard deviation
-    O(m^2).
+    The posterior of Hensman et al. [1]_ is optimal for the bound of Titsias [2]_
+    (``docs/theory.md``, sections 5 and 6). One pass over n rows with m inducing inputs costs O(n
+    m^2); each predicted mean costs O(m), each standard deviation O(m^2). ``fit`` reads a dask array
+    or dataframe, or a data set of HDF5 or Zarr, partition by partition (``docs/large_data.md``).
+
+    The first batch of ``partial_fit`` decides inducing inputs, starting values and the scaling of
+    targets. A later batch joins the posterior. It also moves kernel, noise and inducing inputs by
+    one stochastic step for every ``batch_size`` rows, unless ``optimizer=None``. After
+    ``max_steps`` or most of ``max_time``, the rows left only join the posterior, or are left out
+    with ``total_samples``. With Gaussian noise and all of this held, any split of the rows gives
+    the model of ``fit``. A category that comes later gets its share of the inducing inputs; where
+    there are ``n_inducing`` already, those that the others predict best go.
+
+    ``kernel``, ``likelihood``, ``inducing``, ``optimize_inducing``, ``noise_variance``,
+    ``noise_variance_bounds``, ``normalize_y``, ``categorical_features`` and ``n_latent`` must stay
+    as in the first batch. A warning tells of drift: most rows of a batch lie more than four
+    predicted standard deviations from their predictions. The second batch is checked, then others
+    as often as the number of rows doubles. If rows come from ever new places, take
+    `StreamingSGPRegressor`, whose inducing inputs follow them.
 
     Targets that are skewed, or whose noise grows with their size, are for ``normalize_y="warped"``
-    [3]_ or "yeo-johnson" [4]_. Means are then integrals over the transformed targets, quantiles and
-    densities exact. A warp is learned from groups of near rows and kept if it raises the density of
-    others. Whole-number weights count rows for the power of "yeo-johnson", others do not. Counts
-    are never transformed.
+    [3]_ or "yeo-johnson" [4]_. Means are then integrals, quantiles and densities exact. A warp is
+    learned from groups of near rows, and kept if it raises the density of others. Only whole-number
+    weights count rows for the power of "yeo-johnson".
 
     If the noise variance of each row is known, as ``se**2``, fix the noise at 1 and give each row
     the weight ``1 / se**2``::

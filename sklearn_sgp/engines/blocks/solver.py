@@ -1,7 +1,7 @@
 """How a fit in blocks goes: learn on sampled blocks, partition anew, then all blocks once or more.
 
 Rows of a later batch join blocks, and only what changes is computed again. The counterpart of
-`fitting/stages.py` and `partial_fit.py` for models whose factors belong to blocks of rows.
+`variational/schedule.py` and `partial_fit.py` for models whose factors belong to blocks of rows.
 """
 
 import time
