@@ -188,9 +188,9 @@ def test_a_table_without_the_column_is_refused(toy, model):
     """The column belongs to X wherever X goes."""
     ours = fixed(model, block_column=LABEL).fit(*with_labels(toy))
     for method in (ours.predict, ours.predict_std, ours.predict_quantiles):
-        with pytest.raises(ValueError, match="X has 2 features, but .* 3 features"):
+        with pytest.raises(ValueError, match=r"X has 2 features, but .* 3 features"):
             method(toy[0])
-    with pytest.raises(ValueError, match="X has 2 features, but .* 3 features"):
+    with pytest.raises(ValueError, match=r"X has 2 features, but .* 3 features"):
         ours.partial_fit(*toy)
 
 
@@ -226,7 +226,7 @@ def test_a_column_that_is_not_there(toy, column):
     """The message has what there is."""
     for model in (fixed(), AnytimeSGPClassifier(max_iter=1)):
         ours = model.set_params(block_column=column)
-        with pytest.raises(ValueError, match="'block_column'.*3 columns with no names"):
+        with pytest.raises(ValueError, match=r"'block_column'.*3 columns with no names"):
             ours.fit(labelled(toy[0]), toy[1] > 5.0)
         with pytest.raises(ValueError, match=r"'block_column'.*names \['road', 'east', 'north'\]"):
             frame = as_frame(toy[0], LABELS).rename(columns={"route": "road"})

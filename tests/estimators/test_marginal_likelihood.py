@@ -104,7 +104,7 @@ def test_labels_of_blocks(toy):
     theta = ours.kernel_.theta
     found = ours.log_marginal_likelihood(theta, X=labelled, y=y)
     assert_allclose(found, ours.objective_, rtol=1e-8)
-    with pytest.raises(ValueError, match="X has 2 features, but .* 3 features"):
+    with pytest.raises(ValueError, match=r"X has 2 features, but .* 3 features"):
         ours.log_marginal_likelihood(theta, X=X, y=y)
 
 
