@@ -54,26 +54,6 @@ def column_of(labels):
 
 
 LABELLED_TEST = labelled(X_TEST, TEST_LABELS)
-LABEL = 2  # the column of labels, behind the two of `toy`
-
-
-def labelled(X, labels=LABELS):
-    """X with labels of blocks as its last column; X itself if there are none."""
-    return X if labels is None else np.column_stack([X, labels])
-
-
-def with_labels(rows, labels=LABELS):
-    """X and y, labels of blocks in the last column of X."""
-    X, y = rows
-    return labelled(X, labels), y
-
-
-def column_of(labels):
-    """The ``block_column`` of rows with these labels or none."""
-    return None if labels is None else LABEL
-
-
-LABELLED_TEST = labelled(X_TEST, TEST_LABELS)
 
 
 def inducing(m=8):

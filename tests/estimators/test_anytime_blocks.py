@@ -153,9 +153,7 @@ def test_the_column_may_be_any(toy, place, kind):
 
 def test_an_unseen_label_is_pitc(toy):
     """Test rows of a block without training rows have PITC's prediction."""
-    pitc, pic = (
-        fixed(name, block_column=LABEL).fit(*with_labels(toy)) for name in ("pitc", "pic")
-    )
+    pitc, pic = (fixed(name, block_column=LABEL).fit(*with_labels(toy)) for name in ("pitc", "pic"))
     test = labelled(X_TEST, np.full(9, 77))
     mean, cov = pitc.predict(test, return_cov=True)
     got, got_cov = pic.predict(test, return_cov=True)
@@ -190,9 +188,9 @@ def test_a_table_without_the_column_is_refused(toy, model):
     """The column belongs to X wherever X goes."""
     ours = fixed(model, block_column=LABEL).fit(*with_labels(toy))
     for method in (ours.predict, ours.predict_std, ours.predict_quantiles):
-        with pytest.raises(ValueError, match="X has 2 features, but .* 3 features"):
+        with pytest.raises(ValueError, match=r"X has 2 features, but .* 3 features"):
             method(toy[0])
-    with pytest.raises(ValueError, match="X has 2 features, but .* 3 features"):
+    with pytest.raises(ValueError, match=r"X has 2 features, but .* 3 features"):
         ours.partial_fit(*toy)
 
 
@@ -228,7 +226,7 @@ def test_a_column_that_is_not_there(toy, column):
     """The message has what there is."""
     for model in (fixed(), AnytimeSGPClassifier(max_iter=1)):
         ours = model.set_params(block_column=column)
-        with pytest.raises(ValueError, match="'block_column'.*3 columns with no names"):
+        with pytest.raises(ValueError, match=r"'block_column'.*3 columns with no names"):
             ours.fit(labelled(toy[0]), toy[1] > 5.0)
         with pytest.raises(ValueError, match=r"'block_column'.*names \['road', 'east', 'north'\]"):
             frame = as_frame(toy[0], LABELS).rename(columns={"route": "road"})

@@ -188,7 +188,7 @@ def test_given_blocks_are_those_of_pic():
     )
     same = apart[0].fit(X, y)
     assert_allclose(same.predict_std(X), fitted.predict_std(X))
-    with pytest.raises(ValueError, match="X has 2 features, but .* 3 features"):
+    with pytest.raises(ValueError, match=r"X has 2 features, but .* 3 features"):
         fitted.decision_function(X[:, ::2])
 
 

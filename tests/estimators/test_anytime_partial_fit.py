@@ -71,8 +71,7 @@ def test_partial_fit_after_part_of_an_epoch(toy):
     X, y = with_labels(toy)
     exact = fixed("pitc", normalize_y=(0.3, 2.0), block_column=LABEL)
     old, whole = (
-        fitted(clone(exact).fit(X[rows], y[rows])).posterior
-        for rows in (slice(40), slice(60))
+        fitted(clone(exact).fit(X[rows], y[rows])).posterior for rows in (slice(40), slice(60))
     )
     for seed in range(5):
         ours = clone(exact).set_params(solver="anytime", max_steps=1, random_state=seed)

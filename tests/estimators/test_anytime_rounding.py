@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from block_helpers import fixed
+from fitted_models import fitted
 from numpy.testing import assert_allclose
 from sklearn.gaussian_process.kernels import RBF
 
