@@ -36,9 +36,9 @@ def found_with(problem, monkeypatch, values):
         tried.append((task.start, parameters))
         return parameters.with_values(log_noise=-0.1 * len(tried)), 1, next(values)
 
-    monkeypatch.setattr(composite_learning.CompositeLikelihood, "trial", trial)
-    monkeypatch.setattr(composite_learning.CompositeLikelihood, "probe", lambda *_: None)
-    sample, budget = composite_learning.CompositeLikelihood(problem), Budget(problem.trace.clock)
+    monkeypatch.setattr(composite_learning.CompositeLearning, "trial", trial)
+    monkeypatch.setattr(composite_learning.CompositeLearning, "probe", lambda *_: None)
+    sample, budget = composite_learning.CompositeLearning(problem), Budget(problem.trace.clock)
     starts = default_starts(problem.start)
     return best_start(problem, sample, starts, budget), tried
 
