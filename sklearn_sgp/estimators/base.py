@@ -1,10 +1,10 @@
 """The base of all estimators: settings, learning, fitted attributes, predictions, printing."""
 
 import copy
-import functools
 import time
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import fields, replace
+from functools import partial, wraps
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -61,7 +61,7 @@ def transactional(method):
     error of the linear algebra, which names neither cause nor cure, becomes a ValueError that does.
     """
 
-    @functools.wraps(method)
+    @wraps(method)
     def guarded(self, *args, **kwargs):
         before = self.__dict__.copy()
         try:
@@ -146,19 +146,11 @@ class BaseSGP(SavedWithVersion, LinkedToReference, CallbackSupportMixin, BaseEst
         """
         progress.begin()
         fit = run(recipe.prepare, replace(fit, trace=Trace(clock)))
-        trace, weight = fit.trace, fit.problem.rows.total_weight
-
-        def on_iteration(trace, parameters_now):
-            if self.verbose > 1:
-                self._print_entry(trace, trace.objectives[-1] - weight * fit.targets.log_scale)
-            return progress.step(lambda: self._snapshot(fit, recipe, parameters_now()))
-
-        trace.on_iteration = on_iteration
-        trace.on_stage = self._print_stage if self.verbose else None
-        try:
+        trace = fit.trace
+        log_scale = fit.problem.rows.total_weight * fit.targets.log_scale
+        attributes_now = partial(self._snapshot, fit, recipe)
+        with self._following(trace, progress, log_scale, attributes_now):
             fit = run(recipe.learn, fit)
-        finally:
-            trace.on_iteration = trace.on_stage = None  # they hold rows and self
         self._store_fit(fit)
         self._print_end(trace)
         progress.end()
@@ -223,11 +215,14 @@ class BaseSGP(SavedWithVersion, LinkedToReference, CallbackSupportMixin, BaseEst
         """Set the fitted attributes; ``weight`` is that of the rows that the objective counts."""
         for name in _OF_NOISE:
             self.__dict__.pop(name, None)  # of an earlier fit, with another likelihood
-        for name, value in self._attributes(fitted, weight).items():
-            setattr(self, name, value)
+        self._set(self._attributes(fitted, weight))
         if trace is not None:
             self.objectives_ = np.array(trace.objectives) - weight * fitted.targets.log_scale
             self.fit_times_ = np.array(trace.times)
+
+    def _set(self, attributes):
+        for name, value in attributes.items():
+            setattr(self, name, value)
 
     def _store_batch(self, fitted, targets):
         """Store what a later batch of independent rows has changed."""
@@ -282,7 +277,33 @@ class BaseSGP(SavedWithVersion, LinkedToReference, CallbackSupportMixin, BaseEst
         check_is_fitted(self, "kernel_")
         return self._model(), checked_inputs(self, X)
 
-    # ---- What `verbose` prints
+    # ---- What callbacks and `verbose` are told
+
+    @contextmanager
+    def _following(self, trace, progress, log_scale, attributes_now):
+        """Tell callbacks, and print, how learning goes.
+
+        Parameters
+        ----------
+        trace : Trace
+        progress : FitProgress
+        log_scale : float
+            What objectives lose in units of the targets.
+        attributes_now : callable
+            Returns the fitted attributes, given the parameters amid the fit.
+        """
+
+        def on_iteration(trace, parameters_now):
+            if self.verbose > 1:
+                self._print_entry(trace, trace.objectives[-1] - log_scale)
+            return progress.step(lambda: attributes_now(parameters_now()))
+
+        trace.on_iteration = on_iteration
+        trace.on_stage = self._print_stage if self.verbose else None
+        try:
+            yield
+        finally:
+            trace.on_iteration = trace.on_stage = None  # they hold rows and self
 
     def _print_stage(self, trace):
         print(f"[{type(self).__name__}] {trace.seconds()}: {trace.stage}")
