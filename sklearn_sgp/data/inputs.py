@@ -7,7 +7,7 @@ import numpy as np
 
 from ..kernels.categories._binding import check_seen_codes
 from .categories import CategoryCodes, InputColumns, categorical_columns
-from .checks import check_size, check_variance
+from .checks import check_labels_present, check_size, check_variance
 
 
 class Inputs(NamedTuple):
@@ -167,7 +167,14 @@ def kernel_categories(X, categorical_features, block):
 
 
 def as_labels(labels):
-    """Return whole numbers of a float array as integers: other labels stay as they are."""
+    """Return labels of blocks, of which whole numbers are integers: others stay as they are.
+
+    Tables of lists, or with columns of several types, give arrays of objects, which may be numbers.
+    """
+    if labels.dtype.kind == "O":
+        check_labels_present("block_column", labels)
+        if not any(isinstance(label, str) for label in labels):
+            labels = np.array(labels.tolist())
     if labels.dtype.kind != "f":
         return labels
     if not np.array_equal(labels, np.floor(labels)) or not np.isfinite(labels).all():

@@ -49,7 +49,7 @@ class Choices:
 
     ``noise_variance`` and its bounds are None for classifiers. ``ties_length_scales`` says whether
     a weak prior ties those of the default kernel. ``learns`` says whether anything is learned, and
-    ``tries`` which default kernels are; see `default_kernels`. ``columns`` has the names of the
+    ``kernel_set`` names default kernels; see `default_kernels`. ``columns`` has the names of the
     columns, and which are categories for the default kernel. ``n_latent`` is the number of latent
     functions that outputs mix, None for independent outputs; ``kernel`` may then be a list of
     theirs, which become the terms of a sum.
@@ -63,7 +63,7 @@ class Choices:
     noise_variance_bounds: object = None
     ties_length_scales: bool = False
     learns: bool = True
-    tries: str = "one"
+    kernel_set: str = "one"
     columns: InputColumns = PLAIN_COLUMNS
     n_latent: int | None = None
     learns_means: bool = False
@@ -113,11 +113,14 @@ def _kernels(rows, choices, likelihood, std, previous):
         kernel = choices.kernel
         kernel = reduce(add, kernel) if isinstance(kernel, list) else kernel
         return [bound_to(kernel, rows.X, names)]
-    tries = choices.tries if choices.learns else "one"
-    if tries == "labels" and not begins_with_regressions(likelihood):
-        tries = "one"
+    kernel_set = choices.kernel_set if choices.learns else "one"
+    if kernel_set == "labels" and not begins_with_regressions(likelihood):
+        kernel_set = "one"
     kernels = with_categories(
-        partial(default_kernels, tries=tries), std, categorical, tries in _NUMBERS_FIRST
+        partial(default_kernels, kernel_set=kernel_set),
+        std,
+        categorical,
+        kernel_set in _NUMBERS_FIRST,
     )
     kernels = [bound_to(kernel, rows.X, names) for kernel in kernels]
     if previous is not None:

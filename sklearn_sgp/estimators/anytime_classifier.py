@@ -7,9 +7,10 @@ from ..collections.detection import any_collection
 from ..engines.blocks.solver import add
 from ..optimize.progress import Clock
 from . import block_plan, collections, recipes
-from .base import transactional
+from .chosen import check_same_parameters, later_problem, previous_fit
 from .classifier import SGPClassifier
 from .constraints import BLOCK_CONSTRAINTS, CLASS_WEIGHT, FIXED_AFTER_FIT
+from .labels import checked_labels, later_rows
 
 
 class AnytimeSGPClassifier(SGPClassifier):
@@ -31,7 +32,7 @@ class AnytimeSGPClassifier(SGPClassifier):
 
     model : {"auto", "sor", "dtc", "vfe", "fitc", "fic", "pitc", "pic", "lma", "vif"} or \
             list of (str, float), default="auto"
-        "auto" is "vif", or "pic" where ``fit`` gets ``blocks``. A list is a mixture of models with
+        "auto" is "vif", or "pic" with a ``block_column``. A list is a mixture of models with
         one test conditional, of weights that sum to 1: ``[("dtc", 0.5), ("fitc", 0.5)]``. "sor" and
         "dtc" learn under the variational bound, since their own marginal overfits.
 
@@ -51,6 +52,11 @@ class AnytimeSGPClassifier(SGPClassifier):
     solver : {"anytime", "exact"}, default="anytime"
         "exact" visits every block once, in parallel, and gives the closed form. "anytime" takes
         stochastic natural-gradient steps and can stop after any of them.
+
+    block_column : int or str, default=None
+        Column of X, by index or name, with labels of blocks, integers or strings, instead of
+        ``partition``. It is no input of the kernel, and inducing inputs do not have it. New labels
+        of later batches begin new blocks; test rows with new labels belong to empty ones.
 
     n_blocks : int, default=None
         Number of blocks of the first rows. None means blocks of ``block_size`` rows.
@@ -346,38 +352,35 @@ class AnytimeSGPClassifier(SGPClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    @transactional
     def _learn_rows(self, X, y, sample_weight, classes=None, is_batch=False):
         """Learn from all rows, or from a first batch."""
-        clock, previous = Clock(self.max_time), self._previous()
+        clock, previous = Clock(self.max_time), previous_fit(self)
         if any_collection(X, y, sample_weight):
             collections.refuse_labels_in_blocks()
-        checked = self._checked(X, y, sample_weight, reset=True, classes=classes)
+        checked = checked_labels(self, X, y, sample_weight, reset=True, classes=classes)
         fit = block_plan.rows_in_blocks(self, *checked)
         recipe = recipes.anytime_classifier(self, previous, classes, block_plan.merges_rows(self))
-        progress = FitProgress(self, *self._for_callbacks(X, y, fit))
+        progress = FitProgress(self, *fit.for_callbacks(X, y, self._format))
         self._learn(fit, recipe, progress, clock)
         if self.verbose:
             alpha, temperature = self.alpha_epsilon_, self.temperature_
             chosen = f"alpha_epsilon={alpha:g}, temperature={temperature:.3g}"
             print(f"[{type(self).__name__}] probabilities: {chosen}")
 
-    @transactional
     def _add_rows(self, X, y, sample_weight):
         """Add a later batch to the blocks."""
-        self._check_same_parameters()
-        inputs, y, weight = self._checked(X, y, sample_weight, reset=False, classes=self.classes_)
-        rows, before = self._later_rows(inputs, y, weight), self._fitted
+        check_same_parameters(self)
+        rows, before = later_rows(self, X, y, sample_weight), self._fitted
         if len(rows):  # others are of classes of weight 0
-            fitted = add(before, self._later_problem(rows, Clock()))
+            fitted = add(before, later_problem(self, rows, Clock()))
             self._store_blocks(fitted, before.targets, len(rows))
 
-    def _choices(self):
-        return super()._choices(ties_length_scales=block_plan.uses_near_rows(self), tries="classes")
+    def _default_kernels(self):
+        return {"ties_length_scales": block_plan.uses_near_rows(self), "kernel_set": "classes"}
 
-    def _attributes(self, fitted, weight):
+    def _more_attributes(self, fitted):
         likelihood = fitted.likelihood
-        return super()._attributes(fitted, weight) | {
+        return {
             "alpha_epsilon_": likelihood.alpha_epsilon,
             "temperature_": likelihood.temperature,
         }

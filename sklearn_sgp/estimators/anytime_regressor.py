@@ -3,12 +3,12 @@
 from .._compat import FitProgress
 from ..collections.detection import any_collection
 from ..engines.blocks.solver import add
-from ..likelihoods._names import NORMAL, has_row_precision
-from ..noise.later_rows import with_precisions
 from ..optimize.progress import Clock
 from . import block_plan, collections, recipes
-from .base import transactional
+from .chosen import check_same_parameters, later_problem, previous_fit
 from .constraints import BLOCK_CONSTRAINTS
+from .drift import DriftCheck
+from .numbers import checked_batch, checked_numbers
 from .regressor import SGPRegressor
 
 
@@ -31,11 +31,12 @@ class AnytimeSGPRegressor(SGPRegressor):
 
     likelihood : {"gaussian", "student_t", "heteroscedastic", "heteroscedastic_student_t", "auto"} \
             or instance, default="gaussian"
-        The noise, as in `SVGPRegressor`. All but "gaussian" take about twice as long.
+        The noise, as in `SVGPRegressor`, with ``variance_scale_`` and ``variance_scale_gain_``.
+        All but "gaussian" take about twice as long.
 
     model : {"auto", "sor", "dtc", "vfe", "fitc", "fic", "pitc", "pic", "lma", "vif"} or \
             list of (str, float), default="auto"
-        "auto" is "vif", or "pic" where ``fit`` gets ``blocks``. A list is a mixture of models with
+        "auto" is "vif", or "pic" with a ``block_column``. A list is a mixture of models with
         one test conditional, of weights that sum to 1: ``[("dtc", 0.5), ("fitc", 0.5)]``. "sor" and
         "dtc" learn under the variational bound, since their own marginal overfits.
 
@@ -46,6 +47,11 @@ class AnytimeSGPRegressor(SGPRegressor):
     solver : {"anytime", "exact"}, default="anytime"
         "exact" visits every block once, in parallel, and gives the closed form. "anytime" takes
         stochastic natural-gradient steps and can stop after any of them.
+
+    block_column : int or str, default=None
+        Column of X, by index or name, with labels of blocks, integers or strings, instead of
+        ``partition``. It is no input of the kernel, and inducing inputs do not have it. New labels
+        of later batches begin new blocks; test rows with new labels belong to empty ones.
 
     n_blocks : int, default=None
         Number of blocks of the first rows. None means blocks of ``block_size`` rows.
@@ -233,7 +239,7 @@ class AnytimeSGPRegressor(SGPRegressor):
 
     Notes
     -----
-    Rows that belong together, such as flights of one route, are better ``blocks`` of PIC.
+    Rows that belong together, such as flights of one route, are better blocks by ``block_column``.
     The first pass over the blocks is finished if it takes at most a second more than was kept for
     it; otherwise, and after few ``max_steps``, the posterior rests on few rows, and a warning says
     on how many. If ``warm_start`` finds ``optimizer=None`` and rows and parameters as before, the
@@ -357,47 +363,31 @@ class AnytimeSGPRegressor(SGPRegressor):
         self.random_state = random_state
         self.verbose = verbose
 
-    @transactional
     def _learn_rows(self, X, y, sample_weight, is_batch=False):
         """Learn from all rows, or from a first batch."""
-        clock, previous = Clock(self.max_time), self._previous()
-        self._check_noise()
+        clock, previous = Clock(self.max_time), previous_fit(self)
+        block_plan.check_noise(self)
         if any_collection(X, y, sample_weight):
             fit = collections.numbers_in_blocks(self, X, y, sample_weight)
         else:
-            checked = self._checked(X, y, sample_weight, reset=True)
+            checked = checked_numbers(self, X, y, sample_weight, reset=True)
             fit = block_plan.rows_in_blocks(self, *checked)
-            X, y = self._for_callbacks(X, y, fit)
+            X, y = fit.for_callbacks(X, y, self._format)
         recipe = recipes.anytime_regressor(self, previous, block_plan.merges_rows(self))
         if fit.y is None:
             recipe = recipes.of_collection(recipe)
         self._learn(fit, recipe, FitProgress(self, X, y), clock)
-        self._after_learning()
+        self._drift = DriftCheck.of(self)
 
-    @transactional
     def _add_rows(self, X, y, sample_weight):
         """Add a later batch to the blocks."""
-        self._check_same_parameters()
-        inputs, y, weight = self._checked(X, y, sample_weight, reset=False)
-        rows, before = self._later_rows(inputs, y, weight), self._fitted
-        targets = before.targets.joined(before.targets.columns(y), weight)
-        self._check_drift(rows)
-        rows, noise = with_precisions(before, rows, self.n_jobs)
-        fitted = add(before, self._later_problem(rows, Clock()))
+        check_same_parameters(self)
+        before, (rows, noise, targets) = self._fitted, checked_batch(self, X, y, sample_weight)
+        fitted = add(before, later_problem(self, rows, Clock()))
         if noise is not None:  # the constant of the rows before is in the evidence already
             fitted = fitted.with_noise(noise, noise.constant - before.row_noise.constant)
         self._store_blocks(fitted, targets, len(rows))
 
-    def _check_noise(self):
-        """Refuse noise that is not Gaussian given a precision of each row."""
-        likelihood = self._given_likelihood()
-        if not (likelihood.conjugate or has_row_precision(likelihood)):
-            raise ValueError(
-                "The 'likelihood' parameter must be Gaussian noise, or Gaussian given a precision "
-                f"of each row: one of {sorted(NORMAL)}. Got {self.likelihood!r}, which "
-                "SVGPRegressor takes."
-            )
-
-    def _choices(self):
+    def _default_kernels(self):
         near = block_plan.uses_near_rows(self)
-        return super()._choices(ties_length_scales=near, tries="local" if near else "one")
+        return {"ties_length_scales": near, "kernel_set": "local" if near else "one"}

@@ -1,7 +1,5 @@
 """BayesianGPLVM: latent inputs by variational inference (Titsias & Lawrence 2010)."""
 
-from dataclasses import replace
-
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
@@ -10,17 +8,24 @@ from sklearn.utils.validation import check_is_fitted
 from .._compat import FitProgress, _fit_context
 from .._parallel import one_blas_thread_each
 from ..data.checks import check_count
-from ..engines.base import Problem
 from ..engines.latent_inputs.engine import LatentInputs
 from ..engines.latent_inputs.new_columns import with_new_columns
 from ..engines.latent_inputs.solver import snapshot
 from ..engines.latent_inputs.state import LatentTrace
-from ..latents.latent_map import LatentMap
 from ..latents.table import Columns
 from ..optimize.progress import Clock, Trace
-from .base import BaseSGP, transactional
+from .base import BaseSGP, transaction
+from .chosen import check_same_parameters, fingerprints
 from .constraints import LATENT_CONSTRAINTS, LATENT_FIXED_AFTER_FIT
-from .latent_tables import checked_latents, checked_table, latent_attributes, latent_choices
+from .latent_tables import (
+    checked_latents,
+    checked_table,
+    fit_to_go_on_from,
+    latent_attributes,
+    latent_choices,
+    latent_map,
+    latent_problem,
+)
 
 
 class BayesianGPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseSGP):
@@ -310,7 +315,6 @@ class BayesianGPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseSGP):
 
     # ---- Learning
 
-    @transactional
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, Y, y=None):
         """Learn the latent inputs of all rows, and the map from them to the columns.
@@ -333,10 +337,11 @@ class BayesianGPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseSGP):
         ValueError
             If Y or a parameter is not valid. The estimator is then as before.
         """
-        self._learn_rows(Y, FitProgress(self, Y, y), Clock(self.max_time))
+        clock = Clock(self.max_time)
+        with transaction(self):
+            self._learn_rows(Y, FitProgress(self, Y, y), clock)
         return self
 
-    @transactional
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, Y, y=None):
         """Learn from one more batch of rows.
@@ -367,10 +372,11 @@ class BayesianGPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseSGP):
             ``fit``. The estimator is then as before.
         """
         clock = Clock(self.max_time)
-        if self._fitted is None:
-            self._learn_rows(Y, FitProgress(self, Y, y), clock)
-        else:
-            self._add_rows(Y, clock)
+        with transaction(self):
+            if self._fitted is None:
+                self._learn_rows(Y, FitProgress(self, Y, y), clock)
+            else:
+                self._add_rows(Y, clock)
         return self
 
     def fit_transform(self, Y, y=None):
@@ -392,62 +398,43 @@ class BayesianGPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseSGP):
 
     def _learn_rows(self, Y, progress, clock):
         """Learn from all rows, or from a first batch."""
-        before = self._previous()
         Y = checked_table(self, Y, reset=True)
-        columns = Columns.of(Y, self.normalize)
-        table, trace = columns.table(Y), LatentTrace(clock)
-        if before is not None and not self._continues(before, columns):
-            before = None
+        columns, trace = Columns.of(Y, self.normalize), LatentTrace(clock)
+        table = columns.table(Y)
         progress.begin()
-        engine = LatentInputs(latent_choices(self, columns), before)
-        problem = self._problem(table, trace)
+        engine = LatentInputs(latent_choices(self, columns), fit_to_go_on_from(self, columns))
+        problem = latent_problem(self, table, trace)
         log_scale = float(table.log_scales().sum())
 
         def attributes_now(parameters):
-            fitted = replace(snapshot(problem, parameters), targets=columns)
-            return latent_attributes(fitted)
+            return latent_attributes(snapshot(problem, parameters), columns)
 
         threads = one_blas_thread_each(problem.settings.n_jobs)
         with self._following(trace, progress, log_scale, attributes_now), threads:
             fitted = engine.fit(problem)
-        self._set(latent_attributes(replace(fitted, targets=columns)))
-        self._given = self._fingerprints()
+        self._set(latent_attributes(fitted, columns))
+        self._given = fingerprints(self)
         self.objectives_ = np.array(trace.objectives) - log_scale
         self.fit_times_ = np.array(trace.times)
-        self._print_end(trace)
+        if self.verbose:
+            self._print_end(trace)
         progress.end()
-
-    def _continues(self, before, columns):
-        """Whether a fit may go on from an earlier one."""
-        is_same = np.array_equal(before.targets.varying, columns.varying)
-        return is_same and before.state.q.mean.shape[1] == self.n_components
 
     def _add_rows(self, Y, clock):
         """Learn from a later batch."""
-        self._check_same_parameters()
+        check_same_parameters(self)
         Y = checked_table(self, Y)
         fitted = with_new_columns(self._fitted, Y)
-        problem = self._problem(fitted.targets.table(Y), Trace(clock))
+        columns = fitted.targets
+        problem = latent_problem(self, columns.table(Y), Trace(clock))
         with one_blas_thread_each(problem.settings.n_jobs):
-            fitted = LatentInputs(latent_choices(self, fitted.targets)).add(fitted, problem)
-        self._set(latent_attributes(fitted))
+            fitted = LatentInputs(latent_choices(self, columns)).add(fitted, problem)
+        self._set(latent_attributes(fitted, columns))
         self.objectives_ = np.append(self.objectives_, self.objective_)
         seconds = self.fit_times_[-1:].sum() + clock.elapsed()  # no entry yet: 0
         self.fit_times_ = np.append(self.fit_times_, seconds)
 
-    def _problem(self, table, trace):
-        rng = check_random_state(self.random_state)
-        return Problem(table, None, None, self._settings(), trace, rng)
-
     # ---- Predictions
-
-    def _map(self):
-        """Return the map between latent inputs and rows."""
-        fitted = self._fitted
-        state, columns = fitted.state, fitted.targets
-        return LatentMap(
-            fitted.predictor, state.candidates, state.calibration, columns, self.n_jobs
-        )
 
     def transform(self, Y, return_std=False):
         """Find latent inputs of rows, complete or not, given the learned model.
@@ -469,7 +456,7 @@ class BayesianGPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseSGP):
         """
         Y = checked_table(self, Y)
         with self._telling(len(Y)):
-            q = self._map().inputs_of(Y)
+            q = latent_map(self).inputs_of(Y)
         return (q.mean, np.sqrt(q.variance)) if return_std else q.mean
 
     def inverse_transform(self, X, return_std=False):
@@ -493,7 +480,7 @@ class BayesianGPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseSGP):
         check_is_fitted(self)
         X = checked_latents(X, self._n_features_out)
         with self._telling(len(X)):
-            return self._map().columns_at(X, return_std)
+            return latent_map(self).columns_at(X, return_std)
 
     def score_samples(self, Y):
         """Compute lower bounds of the log density of what was observed in each row.
@@ -510,7 +497,7 @@ class BayesianGPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseSGP):
         """
         Y = checked_table(self, Y)
         with self._telling(len(Y)):
-            return self._map().log_density_bounds(Y)
+            return latent_map(self).log_density_bounds(Y)
 
     def score(self, Y, y=None):
         """Compute the mean of `score_samples`.
@@ -552,7 +539,7 @@ class BayesianGPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseSGP):
         """
         Y = checked_table(self, Y)
         with self._telling(len(Y)):
-            filled, std = self._map().imputed(Y)
+            filled, std = latent_map(self).imputed(Y)
         return (filled, std) if return_std else filled
 
     def sample(self, n_samples=1, random_state=None):

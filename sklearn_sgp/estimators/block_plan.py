@@ -3,6 +3,7 @@
 from ..engines.blocks.models import specification
 from ..engines.blocks.schedules import Average, RobbinsMonro
 from ..engines.blocks.state import BlockPlan
+from ..likelihoods._names import NORMAL, has_row_precision, regression_likelihood
 from ..partitions.conditioning import ChainChoice, NeighboursChoice
 from ..partitions.partition import PartitionChoice
 from .fit import Fit
@@ -37,6 +38,17 @@ def _check_blocks(model):
         raise ValueError(
             "block_column must not be given with model='vif', which finds near rows itself. Leave "
             "it out, or take 'lma' or 'pic'."
+        )
+
+
+def check_noise(model):
+    """Refuse noise that is not Gaussian given a precision of each row."""
+    likelihood = regression_likelihood(model.likelihood)
+    if not (likelihood.conjugate or has_row_precision(likelihood)):
+        raise ValueError(
+            "The 'likelihood' parameter must be Gaussian noise, or Gaussian given a precision of "
+            f"each row: one of {sorted(NORMAL)}. Got {model.likelihood!r}, which SVGPRegressor "
+            "takes."
         )
 
 

@@ -1,20 +1,11 @@
 """The base of classifiers: labels, weights of classes, probabilities, later batches."""
 
-from numbers import Real
-
-import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
 
 from .._compat import _fit_context
-from ..data.checks import check_labels_present, not_sortable, sorted_labels
-from ..data.class_targets import ClassLabels
-from ..data.rows import drop_zero_weight
+from ..data.checks import sorted_labels
 from ..predict.classes import Classes
-from .base import BaseSGP
-from .steps import rows_with
-from .validation import checked_rows
+from .base import BaseSGP, transaction
 
 
 class SGPClassifier(ClassifierMixin, BaseSGP):
@@ -53,7 +44,8 @@ class SGPClassifier(ClassifierMixin, BaseSGP):
         RuntimeError
             If the workers that hold a dask collection are gone. The estimator is then as before.
         """
-        self._learn_rows(X, y, sample_weight)
+        with transaction(self):
+            self._learn_rows(X, y, sample_weight)
         if self._fitted.interrupted:
             raise KeyboardInterrupt
         return self
@@ -100,63 +92,15 @@ class SGPClassifier(ClassifierMixin, BaseSGP):
                 "many rows of each class will come: give a dict."
             )
         known = None if classes is None else sorted_labels("classes", classes)
-        if self._fitted is None:
-            self._learn_rows(X, y, sample_weight, classes=known, is_batch=True)
-        else:
-            self._fitted.targets.check_same(known)
-            self._add_rows(X, y, sample_weight)
+        with transaction(self):
+            if self._fitted is None:
+                self._learn_rows(X, y, sample_weight, classes=known, is_batch=True)
+            else:
+                self._fitted.targets.check_same(known)
+                self._add_rows(X, y, sample_weight)
         if self._fitted.interrupted:
             raise KeyboardInterrupt
         return self
-
-    def _checked(self, X, y, sample_weight, *, reset, classes=None):
-        """Return validated inputs, labels and weights of all rows.
-
-        Weights are multiplied by those of the classes. Classes of None are those of the labels.
-        """
-        given, class_weight = y, getattr(self, "class_weight", None)
-        try:
-            inputs, y, weight = checked_rows(
-                self, X, y, sample_weight, reset=reset, multi_output=False
-            )
-            check_labels(y)
-        except ValueError:
-            if given is not None:
-                check_labels_present("y", given)  # says more where that is the reason
-            raise
-        if y.dtype.kind == "U" and not hasattr(given, "dtype"):
-            check_labels_present("y", given)  # a NaN among strings is "nan" now
-        if class_weight is not None:
-            weight = np.ones(len(y)) if weight is None else weight.copy()
-            counts = weight > 0.0  # other rows may have any label
-            known = np.unique(y[counts]) if classes is None else classes
-            weight[counts] *= self._weight_of_classes(y[counts], known, weight[counts])
-        if reset and weight is not None and not weight.any():
-            raise ValueError(
-                "class_weight must leave rows of weight above zero. Got "
-                f"{class_weight!r}, which with sample_weight leaves none."
-            )
-        return inputs, y, weight
-
-    def _weight_of_classes(self, y, classes, weight):
-        """Return the weight of each row's class, or raise a ValueError."""
-        place = ClassLabels(classes, None).positions(y)
-        if isinstance(self.class_weight, dict):
-            weights = list(self.class_weight.values())
-            if not all(isinstance(w, Real) and 0.0 <= w < np.inf for w in weights):
-                raise ValueError(
-                    "The weights of the 'class_weight' parameter must be finite and not negative. "
-                    f"Got {self.class_weight!r}."
-                )
-            return compute_class_weight(self.class_weight, classes=classes, y=classes)[place]
-        total = np.bincount(place, weight, len(classes))  # not the rows of scikit-learn 1.6
-        return (weight.sum() / (len(classes) * total[place])) if len(place) else np.empty(0)
-
-    def _later_rows(self, inputs, y, weight):
-        """Make the `Rows` of a later batch."""
-        targets, (X, labels) = self._fitted.targets, inputs
-        X, y, weight, labels = drop_zero_weight(X, y, weight, labels)
-        return rows_with(X, targets.encode(y), weight, targets, labels)
 
     # ---- Predictions
 
@@ -250,12 +194,3 @@ class SGPClassifier(ClassifierMixin, BaseSGP):
         """Return the distribution of labels."""
         fitted = self._fitted
         return Classes(fitted.predictor, self.likelihood_, fitted.targets, self.n_jobs)
-
-
-def check_labels(y):
-    """Refuse what is no label, and labels that cannot be sorted, such as numbers among words."""
-    try:
-        with np.errstate(invalid="ignore"):  # it casts labels of any size to integers
-            check_classification_targets(y)
-    except TypeError as error:
-        raise ValueError(not_sortable("y", y)) from error

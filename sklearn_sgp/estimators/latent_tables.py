@@ -1,14 +1,20 @@
-"""What `BayesianGPLVM` reads from a table and its parameters, and its fitted attributes."""
+"""Tables and latent inputs: checks, problems, fitted attributes and maps of `BayesianGPLVM`."""
+
+from dataclasses import replace
 
 import numpy as np
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import check_array, validate_data
 from ..data.checks import LARGEST, check_size
 from ..data.targets import read_only_copy
+from ..engines.base import Problem
 from ..engines.latent_inputs.start import LatentChoices
 from ..kernels._length_scales import scale_places
+from ..latents.latent_map import LatentMap
 from ..likelihoods._names import regression_likelihood
+from .chosen import previous_fit, settings_of
 
 
 def checked_table(estimator, Y, *, reset=False):
@@ -74,11 +80,33 @@ def latent_choices(estimator, columns):
     return LatentChoices(**chosen, likelihood=regression_likelihood("gaussian"))
 
 
-def latent_attributes(fitted):
+def latent_problem(estimator, table, trace):
+    """Pose the problem of learning from a `Table`."""
+    rng = check_random_state(estimator.random_state)
+    return Problem(table, None, None, settings_of(estimator), trace, rng)
+
+
+def fit_to_go_on_from(estimator, columns):
+    """Return the earlier fit of the same columns and as many latent inputs, or None."""
+    before = previous_fit(estimator)
+    if before is None or not np.array_equal(before.targets.varying, columns.varying):
+        return None
+    return before if before.state.q.mean.shape[1] == estimator.n_components else None
+
+
+def latent_map(estimator):
+    """Return the map between latent inputs and rows of a fitted estimator."""
+    fitted, state = estimator._fitted, estimator._fitted.state
+    return LatentMap(
+        fitted.predictor, state.candidates, state.calibration, fitted.targets, estimator.n_jobs
+    )
+
+
+def latent_attributes(fitted, columns):
     """Return the fitted attributes as a dictionary."""
-    columns, parameters, state = fitted.targets, fitted.parameters, fitted.state
+    parameters, state = fitted.parameters, fitted.state
     return {
-        "_fitted": fitted,
+        "_fitted": replace(fitted, targets=columns),
         "kernel_": fitted.sklearn_kernel,
         "inducing_points_": read_only_copy(parameters.Z),
         "noise_variance_": columns.noise_in_units(parameters.noise_variance),

@@ -10,19 +10,16 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import _fit_context
-from ..data.checks import check_count, check_scaled
-from ..data.rows import drop_zero_weight, make_rows
-from ..engines.evidence import evidence_at
-from ..engines.variational.multi_output import CoregionalisedInference
-from ..likelihoods._names import may_vary, regression_likelihood
+from ..data.checks import check_count
+from ..engines.evidence import check_question, evidence_at
 from ..predict.distribution import check_levels
 from ..predict.observations import Observations
 from ..predict.rescaled import Rescaled
 from ..predict.units import FunctionsInUnits
 from . import mixed_outputs
-from .base import BaseSGP
-from .drift import DriftCheck
-from .validation import checked_rows
+from .base import BaseSGP, transaction
+from .chosen import settings_of
+from .numbers import checked_numbers, later_rows
 
 # Largest covariance, in rows, of which sample_y(method="auto") takes a root.
 _JOINT_ROWS = 2000
@@ -75,7 +72,8 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
         RuntimeError
             If the workers that hold a dask collection are gone. The estimator is then as before.
         """
-        self._learn_rows(X, y, sample_weight)
+        with transaction(self):
+            self._learn_rows(X, y, sample_weight)
         if self._fitted.interrupted:
             raise KeyboardInterrupt
         return self
@@ -110,57 +108,14 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
             If inputs or parameters are not valid, or if a parameter has changed that needs a new
             ``fit``. The estimator is then as before, and the next batch can come.
         """
-        if self._fitted is None:
-            self._learn_rows(X, y, sample_weight, is_batch=True)
-        else:
-            self._add_rows(X, y, sample_weight)
+        with transaction(self):
+            if self._fitted is None:
+                self._learn_rows(X, y, sample_weight, is_batch=True)
+            else:
+                self._add_rows(X, y, sample_weight)
         if self._fitted.interrupted:
             raise KeyboardInterrupt
         return self
-
-    def _given_likelihood(self):
-        return regression_likelihood(self.likelihood)
-
-    def _checked(self, X, y, sample_weight, *, reset):
-        """Return validated inputs, targets and weights."""
-        if getattr(self, "n_latent", None) is not None and y is not None:
-            return mixed_outputs.checked_rows(self, X, y, sample_weight, reset=reset)
-        return checked_rows(
-            self, X, y, sample_weight, reset=reset, multi_output=True, y_numeric=True
-        )
-
-    def _later_rows(self, inputs, y, weight):
-        """Make the `Rows` of a later batch, with the scaling of the first one."""
-        fitted, (X, labels) = self._fitted, inputs
-        y = fitted.targets.columns(y)
-        X, y, weight, labels = drop_zero_weight(X, y, weight, labels)
-        fitted.likelihood.check_targets(y)
-        if fitted.likelihood.scales_targets:
-            check_scaled(fitted.targets, y)
-        return make_rows(X, fitted.targets.warped(y), weight, fitted.targets, labels)
-
-    def _attributes(self, fitted, weight):
-        attributes = super()._attributes(fitted, weight)
-        if may_vary(self._given_likelihood()):
-            scale = fitted.variance_scale
-            attributes["variance_scale_gain_"] = 0.0 if scale is None else scale.gain
-            attributes["variance_scale_"] = (1.0, 1.0) if scale is None else scale.range
-        if hasattr(self, "n_latent"):
-            attributes |= mixed_outputs.attributes(fitted.parameters.mixing)
-        if isinstance(self.kernel, list):
-            attributes["kernel_"] = mixed_outputs.terms(attributes["kernel_"], len(self.kernel))
-        return attributes
-
-    def _inference(self, likelihood, n_outputs):
-        if getattr(self, "n_latent", None) is None:
-            return super()._inference(likelihood, n_outputs)
-        return CoregionalisedInference(len(self.kernel) if isinstance(self.kernel, list) else 1)
-
-    def _check_drift(self, rows):
-        """Warn where a later batch lies far outside of its predictions."""
-        if self._drift is not None:
-            n_rows = self.n_samples_seen_ + len(rows)
-            self._drift = self._drift.after(rows, n_rows, self._model())
 
     # ---- Predictions
 
@@ -497,45 +452,18 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
         """
         check_is_fitted(self, "kernel_")
         fitted = self._fitted
-        self._check_evidence(fitted, theta, eval_gradient, X, y)
+        check_question(type(self).__name__, fitted, theta, eval_gradient, X, y)
         if theta is None:
             return self.objective_
         rows, targets = None, fitted.targets
         if X is not None:
             asked = copy.copy(self)  # new categories stay unknown to the model itself
-            inputs, y, weight = asked._checked(X, y, sample_weight, reset=False)
+            inputs, y, weight = checked_numbers(asked, X, y, sample_weight, reset=False)
             targets = targets.of_rows(y, weight)
-            rows = self._later_rows(inputs, y, weight)
-        value, weight, gradient = evidence_at(fitted, self.kernel_, theta, rows, self._settings())
+            rows = later_rows(fitted, inputs, y, weight)
+        value, weight, gradient = evidence_at(fitted, self.kernel_, theta, rows, settings_of(self))
         value -= weight * targets.log_scale
         return (value, gradient) if eval_gradient else value
-
-    def _check_evidence(self, fitted, theta, eval_gradient, X, y):
-        """Refuse what `log_marginal_likelihood` cannot be asked."""
-        if fitted.parameters.mixing is not None and theta is not None:
-            raise ValueError(
-                "theta must be None with n_latent, as the objective at other parameters is not "
-                f"there for mixed outputs. Got {theta!r}. Without theta, the objective of the fit "
-                "is returned."
-            )
-        if theta is None and eval_gradient:
-            raise ValueError("The gradient needs theta. Got eval_gradient=True and theta=None.")
-        if (X is None) != (y is None) or (theta is None and X is not None):
-            raise ValueError(
-                "X and y must be given together, and with theta. Got "
-                f"{[name for name, v in (('theta', theta), ('X', X), ('y', y)) if v is not None]}."
-            )
-        if theta is not None and fitted.row_noise is not None:
-            raise ValueError(
-                "theta must be None where the noise differs from row to row, as that is found "
-                f"together with the kernel. Got theta={theta!r} with {self.likelihood_!r}."
-            )
-        if theta is not None and X is None and not fitted.state.keeps_rows:
-            raise ValueError(
-                f"{type(self).__name__} keeps no training rows here, so the objective at a theta "
-                "needs them: pass X= and y= of fit, and sample_weight= if fit had it. Without "
-                "theta the objective of the fit is returned."
-            )
 
     def _model(self):
         """Return the distribution of observations."""
@@ -549,15 +477,3 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
             fitted.targets,
             self.n_jobs,
         )
-
-    def _after_learning(self):
-        """Begin to check later batches for drift; print what was found of deviations."""
-        learned = self._fitted.start.learns(self.optimizer)
-        self._drift = DriftCheck() if learned else None
-        scale = self._fitted.variance_scale
-        if self.verbose and scale is not None:
-            low, high = scale.range
-            print(
-                f"[{type(self).__name__}] variance scale: deviations times {low:.2f} to "
-                f"{high:.2f} by input, {scale.gain:.3f} nats a row better for rows left out"
-            )

@@ -4,9 +4,10 @@ import numpy as np
 
 from ..optimize.progress import Clock
 from . import recipes, streaming
-from .base import transactional
 from .classifier import SGPClassifier
 from .constraints import CLASSIFIER_CONSTRAINTS, STREAM_CONSTRAINTS
+from .labels import checked_labels
+from .steps import rows_with
 from .validation import rows_of_weight
 
 
@@ -277,11 +278,10 @@ class StreamingSGPClassifier(SGPClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    @transactional
     def _learn_rows(self, X, y, sample_weight, classes=None, is_batch=False):
         """Learn from all rows in one pass, in their order, or from a first batch."""
         clock, given = Clock(self.max_time), (X, y)
-        checked = self._checked(X, y, sample_weight, reset=True, classes=classes)
+        checked = checked_labels(self, X, y, sample_weight, reset=True, classes=classes)
         inputs, y, weight = rows_of_weight(*checked)
         self.classes_ = np.unique(y) if classes is None else classes
         if is_batch:
@@ -289,13 +289,17 @@ class StreamingSGPClassifier(SGPClassifier):
         else:
             streaming.one_pass(self, inputs, y, weight, given, clock)
 
-    @transactional
     def _add_rows(self, X, y, sample_weight):
         """Learn from a later batch."""
         clock = Clock(self.max_time)
-        checked = self._checked(X, y, sample_weight, reset=False, classes=self.classes_)
+        classes = self.classes_
+        checked = checked_labels(self, X, y, sample_weight, reset=False, classes=classes)
         inputs, y, weight = rows_of_weight(*checked)
         streaming.take_batch(self, inputs.X, y, weight, clock)
+
+    def _later_rows(self, X, y, weight):
+        targets = self._fitted.targets
+        return rows_with(X, targets.encode(y), weight, targets)
 
     def _recipe(self, engine, initial):
         return recipes.streaming_classifier(self, engine, initial)

@@ -3,12 +3,13 @@
 from numbers import Real
 
 from .._compat import Interval
+from ..data.inputs import Inputs
 from ..data.targets import observed_columns, target_columns
-from ..likelihoods._names import has_sites
+from ..likelihoods._names import has_sites, regression_likelihood
 from ..optimize.progress import Clock
 from . import recipes, streaming
-from .base import transactional
 from .constraints import N_LATENT, REGRESSOR_CONSTRAINTS, STREAM_CONSTRAINTS
+from .numbers import checked_numbers, later_rows
 from .regressor import SGPRegressor
 from .validation import rows_of_weight
 
@@ -41,8 +42,8 @@ class StreamingSGPRegressor(SGPRegressor):
         of these whose bound is best after a fit with Gaussian noise, which ``likelihood_`` tells,
         and takes ``normalize_y=True`` for "warped".
         These three also learn a factor of predicted deviations, latent function and noise, that
-        depends on X, where that predicts left-out rows better: ``spread_range_`` has its smallest
-        and largest value, ``spread_gain_`` the nats a row that it gains.
+        depends on X, where that predicts left-out rows better: ``variance_scale_`` has its smallest
+        and largest value, ``variance_scale_gain_`` the nats a row that it gains.
         "poisson" is for counts, whose logarithmic rate is the function plus the logarithm of the
         mean count. Counts are never normalised and have no noise variance. An instance is a
         :class:`~sklearn_sgp.likelihoods.Likelihood`.
@@ -349,11 +350,10 @@ class StreamingSGPRegressor(SGPRegressor):
         self.random_state = random_state
         self.verbose = verbose
 
-    @transactional
     def _learn_rows(self, X, y, sample_weight, is_batch=False):
         """Learn from all rows in one pass, in their order, or from a first batch."""
         clock, given = Clock(self.max_time), (X, y)
-        inputs, y, weight = self._checked(X, y, sample_weight, reset=True)
+        inputs, y, weight = checked_numbers(self, X, y, sample_weight, reset=True)
         # targets of weight zero are refused, too, before those rows are left out
         (target_columns if self.n_latent is None else observed_columns)(y)
         if is_batch:
@@ -361,11 +361,10 @@ class StreamingSGPRegressor(SGPRegressor):
         else:
             streaming.one_pass(self, *rows_of_weight(inputs, y, weight), given, clock)
 
-    @transactional
     def _add_rows(self, X, y, sample_weight):
         """Learn from a later batch."""
         clock = Clock(self.max_time)
-        inputs, y, weight = self._checked(X, y, sample_weight, reset=False)
+        inputs, y, weight = checked_numbers(self, X, y, sample_weight, reset=False)
         streaming.take_batch(self, inputs.X, y, weight, clock)
 
     def _recipe(self, engine, initial):
@@ -380,16 +379,15 @@ class StreamingSGPRegressor(SGPRegressor):
                 "The 'alpha_divergence' parameter must be 0 with n_latent. Got "
                 f"{self.alpha_divergence} with n_latent={self.n_latent}."
             )
-        likelihood = self._given_likelihood()
+        likelihood = regression_likelihood(self.likelihood)
         if has_sites(likelihood) and not likelihood.conjugate:
             raise ValueError(
                 "The 'alpha_divergence' parameter must be 0 for a likelihood other than Gaussian "
                 f"noise. Got {self.alpha_divergence} with {self.likelihood!r}."
             )
 
-    def _learns_means(self):
-        return False
+    def _later_rows(self, X, y, weight):
+        return later_rows(self._fitted, Inputs(X), y, weight)
 
-    def _attributes(self, fitted, weight):
-        attributes = super()._attributes(fitted, weight)
-        return attributes | {"n_outliers_": fitted.state.outliers.count}
+    def _more_attributes(self, fitted):
+        return {"n_outliers_": fitted.state.outliers.count}

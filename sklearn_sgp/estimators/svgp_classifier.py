@@ -5,10 +5,11 @@ from ..collections.detection import any_collection
 from ..engines.variational.partial_fit import scaled_to_total
 from ..optimize.progress import Clock
 from . import collections, recipes
-from .base import transactional
-from .classifier import SGPClassifier, check_labels
+from .chosen import check_same_parameters, later_problem, previous_fit
+from .classifier import SGPClassifier
 from .constraints import CLASS_WEIGHT, CLASSIFIER_CONSTRAINTS, ROWS_CONSTRAINTS
 from .fit import Fit
+from .labels import check_labels, checked_labels, later_rows
 from .validation import rows_of_weight
 
 
@@ -275,16 +276,15 @@ class SVGPClassifier(SGPClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    @transactional
     def _learn_rows(self, X, y, sample_weight, classes=None, is_batch=False):
         """Learn from all rows, or from a first batch."""
-        clock, previous = Clock(self.max_time), self._previous()
+        clock, previous = Clock(self.max_time), previous_fit(self)
         if any_collection(X, y, sample_weight) and not is_batch:
             fit = collections.labels_of(self, X, y, sample_weight, check_labels)
         else:
-            checked = self._checked(X, y, sample_weight, reset=True, classes=classes)
+            checked = checked_labels(self, X, y, sample_weight, reset=True, classes=classes)
             fit = Fit.of(*rows_of_weight(*checked))
-            X, y = self._for_callbacks(X, y, fit)
+            X, y = fit.for_callbacks(X, y, self._format)
         recipe = recipes.svgp_classifier(self, previous, classes)
         if fit.y is None:
             recipe = recipes.of_collection(recipe)
@@ -292,17 +292,15 @@ class SVGPClassifier(SGPClassifier):
         if is_batch and self.total_samples is not None:
             self._fitted = scaled_to_total(self._fitted, self.total_samples)
 
-    @transactional
     def _add_rows(self, X, y, sample_weight):
         """Add a later batch to the posterior."""
         clock = Clock(self.max_time)
-        self._check_same_parameters()
-        inputs, y, weight = self._checked(X, y, sample_weight, reset=False, classes=self.classes_)
-        rows, fitted = self._later_rows(inputs, y, weight), self._fitted
+        check_same_parameters(self)
+        rows, fitted = later_rows(self, X, y, sample_weight), self._fitted
         if len(rows):  # others are of classes of weight 0
-            fitted = recipes.variational(self).add(fitted, self._later_problem(rows, clock))
+            fitted = recipes.variational(self).add(fitted, later_problem(self, rows, clock))
             self._store_batch(fitted, fitted.targets)
 
-    def _choices(self):
+    def _default_kernels(self):
         tries = "labels" if self.optimizer == "auto" else "one"
-        return super()._choices(ties_length_scales=True, tries=tries)
+        return {"ties_length_scales": True, "kernel_set": tries}

@@ -5,12 +5,14 @@ from sklearn.gaussian_process.kernels import Kernel
 from .._compat import FitProgress
 from ..collections.detection import any_collection
 from ..engines.variational.partial_fit import scaled_to_total
-from ..noise.later_rows import with_precisions
+from ..likelihoods._names import regression_likelihood
 from ..optimize.progress import Clock
 from . import collections, mixed_outputs, recipes
-from .base import transactional
+from .chosen import check_same_parameters, later_problem, previous_fit
 from .constraints import N_LATENT, REGRESSOR_CONSTRAINTS, ROWS_CONSTRAINTS
+from .drift import DriftCheck
 from .fit import Fit
+from .numbers import checked_batch, checked_numbers
 from .prior import prior_model
 from .regressor import SGPRegressor
 
@@ -49,8 +51,8 @@ class SVGPRegressor(SGPRegressor):
         of these whose bound is best after a fit with Gaussian noise, which ``likelihood_`` tells,
         and takes ``normalize_y=True`` for "warped".
         These three also learn a factor of predicted deviations, latent function and noise, that
-        depends on X, where that predicts left-out rows better: ``spread_range_`` has its smallest
-        and largest value, ``spread_gain_`` the nats a row that it gains.
+        depends on X, where that predicts left-out rows better: ``variance_scale_`` has its smallest
+        and largest value, ``variance_scale_gain_`` the nats a row that it gains.
         "poisson" is for counts, whose logarithmic rate is the function plus the logarithm of the
         mean count. Counts are never normalised and have no noise variance. An instance is a
         :class:`~sklearn_sgp.likelihoods.Likelihood`.
@@ -338,56 +340,46 @@ class SVGPRegressor(SGPRegressor):
         self.random_state = random_state
         self.verbose = verbose
 
-    @transactional
     def _learn_rows(self, X, y, sample_weight, is_batch=False):
         """Learn from all rows, or from a first batch."""
-        clock, previous = Clock(self.max_time), self._previous()
+        clock, previous = Clock(self.max_time), previous_fit(self)
         mixed_outputs.check_kernels(self)
         if any_collection(X, y, sample_weight) and not is_batch:
             fit = collections.numbers_of(self, X, y, sample_weight)
         else:
-            fit = Fit.of(*self._checked(X, y, sample_weight, reset=True))
-            X, y = self._for_callbacks(X, y, fit)
+            fit = Fit.of(*checked_numbers(self, X, y, sample_weight, reset=True))
+            X, y = fit.for_callbacks(X, y, self._format)
         recipe = recipes.svgp_regressor(self, previous)
         if fit.y is None:
             recipe = recipes.of_collection(recipe)
         self._learn(fit, recipe, FitProgress(self, X, y), clock)
-        self._after_learning()
+        self._drift = DriftCheck.of(self)
         if is_batch and self.total_samples is not None:
             self._fitted = scaled_to_total(self._fitted, self.total_samples)
 
-    @transactional
     def _add_rows(self, X, y, sample_weight):
         """Add a later batch to the posterior."""
         clock = Clock(self.max_time)
-        self._check_same_parameters()
-        inputs, y, weight = self._checked(X, y, sample_weight, reset=False)
-        rows, fitted = self._later_rows(inputs, y, weight), self._fitted
-        targets = fitted.targets.joined(fitted.targets.columns(y), weight)
-        self._check_drift(rows)
-        rows, noise = with_precisions(fitted, rows, self.n_jobs)
-        problem = self._later_problem(rows, clock, learns=self.n_latent is None)
-        fitted = recipes.variational(self).add(fitted, problem)
+        check_same_parameters(self)
+        rows, noise, targets = checked_batch(self, X, y, sample_weight)
+        problem = later_problem(self, rows, clock, learns=self.n_latent is None)
+        fitted = recipes.variational(self).add(self._fitted, problem)
         if noise is not None:
             fitted = fitted.with_noise(noise)
         self._store_batch(fitted, targets)
 
-    def _choices(self):
-        return super()._choices(
-            ties_length_scales=True,
-            tries="one" if self.optimizer == "adam" else "smooth",
-            learns_means=self._learns_means(),
-        )
-
-    def _learns_means(self):
-        """Whether means of outputs that mix latent functions are learned."""
-        return self.n_latent is not None and self.normalize_y is True
+    def _default_kernels(self):
+        return {
+            "ties_length_scales": True,
+            "kernel_set": "one" if self.optimizer == "adam" else "smooth",
+            "learns_means": self.n_latent is not None and self.normalize_y is True,
+        }
 
     @property
     def _has_prior(self):
         """Whether there are predictions before `fit`: other noise takes parameters from targets."""
         try:
-            is_conjugate = self._given_likelihood().conjugate
+            is_conjugate = regression_likelihood(self.likelihood).conjugate
         except ValueError:  # tags and `dir` are of any parameters; `fit` refuses this one
             return False
         return is_conjugate and self.n_latent is None and not isinstance(self.kernel, list)

@@ -80,6 +80,8 @@ def checked_weight(sample_weight, X):
 
 def read_inputs(estimator, X, validate, *, reset=False, learns=False, weight=None):
     """Return `Inputs` with codes in the columns of categories, and labels of blocks apart."""
+    if issparse(X):
+        validate(X)  # refuses it
     X, labels = _split(estimator, X, reset, learns, weight)
     fitted = None if reset else estimator._fitted
     parameters = None if fitted is None else fitted.parameters
@@ -96,11 +98,6 @@ def read_inputs(estimator, X, validate, *, reset=False, learns=False, weight=Non
 def _split(estimator, X, reset, learns, weight):
     """Return X without labels of blocks, and these; learn codes from a batch of rows."""
     block_column = getattr(estimator, "block_column", None)
-    if issparse(X):  # refused where inputs are validated
-        if reset:
-            estimator._format = InputFormat()
-        estimator._format = replace(estimator._format, codes=None)
-        return X, None
     if reset:
         block = None if block_column is None else block_position(X, block_column)
         estimator._format = InputFormat(block=block)

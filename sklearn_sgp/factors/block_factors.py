@@ -25,8 +25,8 @@ from .._linalg import (
     product,
     transposed,
 )
+from .class_noise import ClassTerms
 from .gradients import BlockGradient
-from .labelled import ClassTerms
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 
@@ -218,15 +218,15 @@ class DiagonalFactor:
         quadratic = float(np.vdot(scale[:, None] * self.y, self.y))
         return -0.5 * quadratic - t * self._normaliser()
 
-    def class_terms(self, labels):
+    def class_terms(self, class_noise):
         """What classes have more, if this factor has the noise of classes that no row has."""
-        ratio = np.exp(labels.log_ratio)
+        ratio = np.exp(class_noise.log_ratio)
         own = copy(self)
         own.s2, own.precision = self.s2 * ratio, self.precision / ratio
         own.__dict__.pop("R", None)  # of the noise before
         root = np.sqrt(self.weight * (1.0 / own.R - 1.0 / self.R))[:, None]
-        P, p, more = transposed(self.A), labels.column(self.y), own._normaliser()
-        return [ClassTerms(root * P, root * p, labels.number, more - self._normaliser())]
+        P, p, more = transposed(self.A), class_noise.column(self.y), own._normaliser()
+        return [ClassTerms(root * P, root * p, class_noise.number, more - self._normaliser())]
 
     def _normaliser(self):
         each = 0.5 * (LOG_2PI + np.log(self.R * self.precision))
@@ -301,10 +301,10 @@ class DenseFactor:
         repetitions = repetition_constant(w, self.s2, self.counts)
         return half_log_det + 0.5 * n * LOG_2PI + penalty + repetitions
 
-    def class_terms(self, labels):
+    def class_terms(self, class_noise):
         """What classes have more, if this factor has the noise of classes that no row has."""
-        terms = ClassTerms.of_covariance(self.C, self._At, self.y, labels)
-        of_noise = 0.5 * float(labels.log_ratio.sum())
+        terms = ClassTerms.of_covariance(self.C, self._At, self.y, class_noise)
+        of_noise = 0.5 * float(class_noise.log_ratio.sum())
         return [terms._replace(normaliser=(terms.normaliser - of_noise) / self.alpha)]
 
     def gradient(self, mean, covariance):
@@ -355,10 +355,12 @@ class MixtureFactor:
             h += share * own_h
         return constant
 
-    def class_terms(self, labels):
+    def class_terms(self, class_noise):
         """As of a single model, each to its power."""
         return [
-            terms.times(share) for share, block in self.parts for terms in block.class_terms(labels)
+            terms.times(share)
+            for share, block in self.parts
+            for terms in block.class_terms(class_noise)
         ]
 
     def gradient(self, mean, covariance):

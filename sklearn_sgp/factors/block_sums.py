@@ -10,8 +10,8 @@ import numpy as np
 
 from .._core import _linalg as la
 from ..gp.posterior import Posterior, outputs_by_noise
+from .class_noise import share_factors
 from .gradients import BlockGradient, GradientSums, pull_back
-from .labelled import share_factors
 from .passes import Pieces, each_made
 from .piece_factors import block_factors, class_factors
 

@@ -18,7 +18,7 @@ from ..data.rows import Rows, in_parts, weight_of
 from ..gp.posterior import outputs_by_noise
 from ..kernels import Groups
 from .block_factors import SingularBlockError, naming_block, singular_block
-from .labelled import ClassFactors, Labels, share_factors
+from .class_noise import ClassFactors, ClassNoise, share_factors
 
 # Numbers in the matrices of cells that are made together, about; neighbours share rows.
 _TOGETHER = 1 << 22
@@ -87,7 +87,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class LabelledCell(Cell):
+class ClassCell(Cell):
     """A cell whose outputs are the regressions of classes, with one `Factor` for S_0.
 
     Rows come class after class.
@@ -232,7 +232,7 @@ def _without_rows(posterior, X, shared):
     factors = [Factor(U, np.empty((0, t // n_factors))) for _ in range(n_factors)]
     nothing = X, At, factors, weights, posterior.v_mean
     if shared:
-        return LabelledCell(*nothing, ClassFactors(U, Labels.of(weights)), At)
+        return ClassCell(*nothing, ClassFactors(U, ClassNoise.of(weights)), At)
     return Cell(*nothing)
 
 
@@ -283,24 +283,24 @@ def _factorised(posterior, rows, places, noise_variance):
 
 
 def _factorised_for_classes(posterior, rows, places, noise_variance):
-    """A `LabelledCell` for the rows at each of some places."""
-    every = Labels.of(rows.weights[0] / noise_variance)
+    """A `ClassCell` for the rows at each of some places."""
+    every = ClassNoise.of(rows.weights[0] / noise_variance)
     places = [own[every.select(own).order] for own in places]
     made = _Places(posterior, np.asarray(rows.X, dtype=np.float64), places)
     failed, found = made.factorised(slice(None), rows.targets, every.other)
     if failed >= 0:
         raise SingularBlockError(singular_block(1.0, 1.0 / every.other[places[failed]]))
     return [
-        _labelled_cell(made.X[own], At, *each, every.select(own))
+        _class_cell(made.X[own], At, *each, every.select(own))
         for own, At, *each in zip(places, made.own_At, *found, strict=True)
     ]
 
 
-def _labelled_cell(X, At, U, error, weights, v_mean, labels):
+def _class_cell(X, At, U, error, weights, v_mean, class_noise):
     """Turn errors, weights and the rest of v of S_0 into those of each class."""
     L, solved_At = transposed(U), copy_of(At)
-    with naming_block(1.0, 1.0 / labels.other):
-        classes = ClassFactors(inverse_from_cholesky(L), labels)
+    with naming_block(1.0, 1.0 / class_noise.other):
+        classes = ClassFactors(inverse_from_cholesky(L), class_noise)
     more = classes.added(weights)
     la.trsm(L, more)
     error += more
@@ -310,4 +310,4 @@ def _labelled_cell(X, At, U, error, weights, v_mean, labels):
     la.trsm(L, solved_At)
     la.trsm(L, solved_At, True)
     own_At = classes.own(solved_At)
-    return LabelledCell(X, At, [Factor(U, error)], weights, v_mean, classes, own_At)
+    return ClassCell(X, At, [Factor(U, error)], weights, v_mean, classes, own_At)

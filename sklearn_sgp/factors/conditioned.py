@@ -24,8 +24,8 @@ from .block_factors import (
     repetition_slope,
     singular_block,
 )
+from .class_noise import ClassTerms
 from .gradients import BlockGradient
-from .labelled import ClassTerms
 
 
 def rows_of_groups(groups):
@@ -132,21 +132,25 @@ class ConditionedFactor:
         own = self.weight[self._own]
         return self._half_log_det + constant + repetition_constant(own, self.s2, self._own_counts)
 
-    def class_terms(self, labels):
+    def class_terms(self, class_noise):
         """What classes have more, if this factor has the noise of classes that no row has."""
         both, before = [], []
         for index, L, C, _ in self.groups:
-            both.append(self._class_terms(labels, index, L))
+            both.append(self._class_terms(class_noise, index, L))
             if len(C):
                 of_before = np.ascontiguousarray(L[: len(C), : len(C)])
-                before.append(self._class_terms(labels, index[: len(C)], of_before).times(-1.0))
-        of_noise = -0.5 * float(labels.log_ratio[self._own].sum())
+                before.append(
+                    self._class_terms(class_noise, index[: len(C)], of_before).times(-1.0)
+                )
+        of_noise = -0.5 * float(class_noise.log_ratio[self._own].sum())
         terms = ClassTerms.joined(both)
         terms = [terms._replace(normaliser=terms.normaliser + of_noise)]
         return [*terms, ClassTerms.joined(before)] if before else terms
 
-    def _class_terms(self, labels, index, L):
-        return ClassTerms.of_covariance(L, self._At[index], self.y[index], labels.select(index))
+    def _class_terms(self, class_noise, index, L):
+        return ClassTerms.of_covariance(
+            L, self._At[index], self.y[index], class_noise.select(index)
+        )
 
     def gradient(self, mean, covariance):
         """E_q[log t_B] for v ~ N(mean, covariance) and its derivatives (theory, eqs. 45 and 46)."""

@@ -7,8 +7,8 @@ from ..data.rows import weight_of
 from ..gp.posterior import outputs_by_noise
 from ..kernels import Groups
 from .block_factors import DenseFactor, DiagonalFactor, MixtureFactor, naming_block
+from .class_noise import ClassNoise
 from .conditioned import ConditionedFactor, rows_of_groups
-from .labelled import Labels
 
 
 def block_factors(prior, rows, noise_variance, model):
@@ -67,7 +67,7 @@ def class_factors(prior, rows, noise_variance, model):
     prior, noise_variance, model
         As in `block_factors`.
     rows : Rows or ConditionedRows
-        Whose weights are those of labels.
+        Of classes.
 
     Returns
     -------
@@ -75,8 +75,8 @@ def class_factors(prior, rows, noise_variance, model):
         With the noise of classes that no row has, of all outputs.
     terms : list of ClassTerms
     """
-    labels = Labels.of(rows.weights[0] / noise_variance)
-    precision = 1.0 / labels.other
+    class_noise = ClassNoise.of(rows.weights[0] / noise_variance)
+    precision = 1.0 / class_noise.other
     (factor,) = block_factors(prior, rows.with_weight(precision), 1.0, model)
     with naming_block(1.0, precision):
-        return factor, factor.class_terms(labels)
+        return factor, factor.class_terms(class_noise)

@@ -41,7 +41,7 @@ class LeftOutClasses:
 
         Parameters
         ----------
-        evidence : NearRowsEvidence
+        evidence : CompositeLikelihood
         parameters : Parameters
         likelihood : Dirichlet
         """

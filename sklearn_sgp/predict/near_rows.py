@@ -9,7 +9,7 @@ from .._core import _linalg as la
 from .._core._cells import condition
 from .._linalg import SMALL_GROUP, copy_of, product, single_blas_thread, transposed
 from .._parallel import group_bounds, map_groups, resolved_jobs, shares_memory
-from ..factors.cells import Cells, FactorCache, LabelledCell
+from ..factors.cells import Cells, ClassCell, FactorCache
 from ..gp.conditionals import without_own
 from ..gp.posterior import Posterior
 from ..kernels import Groups
@@ -240,7 +240,7 @@ def _project(posterior, X, bounds, cells):
     A^T m) and the variance k** - |a|^2 - |c|^2 + b^T S b (theory, eq. 32).
     """
     a, cross, groups = _projections(posterior, X, bounds, cells)
-    if isinstance(cells[0], LabelledCell):
+    if isinstance(cells[0], ClassCell):
         return a, *_of_classes(posterior, a, cross, groups, bounds, cells)
     mean, found = [], []
     for number, (precision, own) in enumerate(posterior.by_precision):
@@ -274,7 +274,7 @@ def _of_classes(posterior, a, cross, groups, bounds, cells):
     for cell, (rows, columns, place) in zip(cells, groups, strict=True):
         f = cell.classes.own(transposed(solved[place].reshape(len(rows), len(columns))))
         own = slice(rows[0], rows[-1] + 1)
-        for c, part in cell.classes.labels.members:
+        for c, part in cell.classes.class_noise.members:
             of_class[c].append((own, f[part], cell.own_At[part]))
     return mean, _each_class(posterior, b, cross, squares, of_class)
 

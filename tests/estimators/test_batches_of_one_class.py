@@ -34,7 +34,7 @@ def data(n=240, seed=0):
 def test_later_classes_are_learned(model, first):
     """The kernel of labels that never vary would be a constant."""
     X, y = data()
-    model.set_params(random_state=0, max_iter=10)
+    model = clone(model).set_params(random_state=0, max_iter=10)
     for part in np.split(np.arange(240), [first, 130, 180]):
         model.partial_fit(X[part], y[part], classes=NAMES)
         assert np.isfinite(model.log_density(X, y)).all()

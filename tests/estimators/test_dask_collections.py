@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from fitted_models import fitted
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
@@ -14,8 +15,8 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 from sklearn_sgp import AnytimeSGPRegressor, StreamingSGPClassifier, SVGPClassifier, SVGPRegressor
 from sklearn_sgp.collections.compute import each, in_one
 from sklearn_sgp.data.rows import make_rows
-from sklearn_sgp.estimators.collections import encoded_labels
-from sklearn_sgp.estimators.tasks import check_labels
+from sklearn_sgp.estimators.classifier import check_labels
+from sklearn_sgp.estimators.collections import labels_of
 from sklearn_sgp.factors.passes import added
 from sklearn_sgp.objectives.sites import SiteProblem
 
@@ -149,9 +150,9 @@ def test_bound_of_sites_on_chunks(data, n_classes):
     labels = np.digitize(y, [0.5, 1.5][: n_classes - 1])
     chunks = [da.from_array(part, 800) for part in (X, labels, weight + 1.0)]
     model = SVGPClassifier(n_inducing=8, optimizer=None, random_state=0)
-    result = model.fit(X, labels, weight + 1.0)._result
-    here = make_rows(X, model._targets.encode(labels), weight + 1.0, model._targets)
-    there = encoded_labels(model, *chunks, check_labels).X
+    result = fitted(model.fit(X, labels, weight + 1.0))
+    here = make_rows(X, result.targets.encode(labels), weight + 1.0, result.targets)
+    there = labels_of(model, *chunks, check_labels).X
     q = result.posterior.towards(result.posterior.scaled(0.3), 0.5)  # not the optimum
     found = []
     for rows in (here, there):
@@ -405,35 +406,39 @@ def test_blocks_with_labels_on_chunks(data, model):
     labels = np.repeat(np.arange(30), N // 30)
     given = {"optimizer": None, "n_inducing": 10, "random_state": 0, "kernel": Matern(nu=1.5)}
     estimator = AnytimeSGPRegressor(model=model, solver="exact", normalize_y=False, **given)
+    estimator.set_params(block_column=1)
     new, at = X[::7] + 0.01, labels[::7].copy()
     at[:5] = 99  # nobody has these
-    expected = estimator.fit(X, y, weight, blocks=labels).predict(new, True, blocks=at)
-    chunks = [da.from_array(a, 1000) for a in (X, y, weight, labels)]
-    got = estimator.fit(*chunks[:3], blocks=chunks[3])
-    assert got.n_blocks_ == 30
-    here = got.predict(new, True, blocks=at)
-    lazy = got.predict(da.from_array(new, 200), True, blocks=da.from_array(at, 200))
+    plain = X
+    X, new = (np.insert(part, 1, of, axis=1) for part, of in ((X, labels), (new, at)))
+    expected = estimator.fit(X, y, weight).predict(new, True)
+    chunks = [da.from_array(a, 1000) for a in (X, y, weight)]
+    got = estimator.fit(*chunks)
+    assert got.n_blocks_ == 30 and got.inducing_points_.shape == (10, plain.shape[1])
+    here = got.predict(new, True)
+    lazy = got.predict(da.from_array(new, 200), True)
     for one, other, third in zip(here, expected, lazy, strict=True):
         assert_allclose(one, other, rtol=1e-8, atol=1e-8)
         assert_allclose(third.compute(), other, rtol=1e-8, atol=1e-8)
-    density = got.log_density(da.from_array(new, 200), y[::7], blocks=at)
-    assert_allclose(density.compute(), got.log_density(new, y[::7], blocks=at), rtol=1e-8)
+    density = got.log_density(da.from_array(new, 200), y[::7])
+    assert_allclose(density.compute(), got.log_density(new, y[::7]), rtol=1e-8)
     with pytest.raises(ValueError, match="one partition"):
-        estimator.fit(chunks[0], chunks[1], blocks=np.arange(N) % 7)
+        estimator.fit(da.from_array(np.insert(plain, 1, np.arange(N) % 7, axis=1), 1000), chunks[1])
     with pytest.raises(ValueError, match="stayed on the workers"):
-        got.partial_fit(X[:10], y[:10], blocks=labels[:10])
+        got.partial_fit(X[:10], y[:10])
 
 
 def test_blocks_with_labels_learn_on_chunks(data):
     """Kernel and noise are learned from whole blocks, which are gathered."""
     X, y, _ = data
     order = np.argsort(X[:, 0])
-    X, y, labels = X[order], y[order], np.repeat(np.arange(30), N // 30)
+    X, y = np.column_stack([X[order], np.repeat(np.arange(30), N // 30)]), y[order]
     model = AnytimeSGPRegressor(model="pic", solver="exact", n_inducing=10, max_iter=4)
-    model.fit(da.from_array(X, 1000), da.from_array(y, 1000), blocks=labels)
-    assert model.score(X, y, blocks=labels) > 0.97
-    with pytest.raises(ValueError, match="blocks must be given"):
-        model.predict(da.from_array(X, 1000))
+    model.set_params(block_column=X.shape[1] - 1)
+    model.fit(da.from_array(X, 1000), da.from_array(y, 1000))
+    assert model.score(X, y) > 0.97
+    with pytest.raises(ValueError, match=r"X has \d features"):
+        model.predict(da.from_array(X[:, :-1], 1000))
 
 
 @pytest.mark.parametrize(
@@ -465,8 +470,6 @@ def test_blocks_made_of_chunks(data, size):
         assert 10 < got.n_blocks_ < 120
         error = np.sqrt(np.mean((here[0] - expected[0]) ** 2))
         assert error < 0.1
-    with pytest.raises(ValueError, match="blocks must be given to fit"):
-        got.predict(chunks, blocks=np.zeros(len(new)))
 
 
 def test_blocks_made_of_chunks_learn(data):

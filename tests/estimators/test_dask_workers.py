@@ -130,15 +130,17 @@ def test_workers_have_the_blocks(client, model):
     model = AnytimeSGPRegressor(1.0 * Matern(nu=1.5), model=model, solver="exact", n_inducing=10)
     model.set_params(optimizer=None, normalize_y=False, random_state=0)
     labels = np.arange(N) // 150
+    X, rows = da.hstack([X, da.from_array(labels[:, None], CHUNK)]), here[0]
+    rows = np.column_stack([rows, labels])
+    model.set_params(block_column=2)
     with distributed.get_task_stream(client=client) as stream:
-        model.fit(X, y, blocks=labels)
-        mean = model.predict(X, blocks=labels).compute()
+        mean = model.fit(X, y).predict(X).compute()
     workers = set(client.scheduler_info()["workers"])
     for task in ("sgp_of_blocks", "sgp_answered"):
         done = [one["worker"] for one in stream.data if task in str(one["key"])]
         assert len(done) >= N // CHUNK
         assert set(done) <= workers
-    expected = model.fit(*here, blocks=labels).predict(here[0], blocks=labels)
+    expected = model.fit(rows, here[1]).predict(rows)
     assert_allclose(mean, expected, rtol=1e-8, atol=1e-8)
 
 
@@ -215,13 +217,13 @@ def test_a_client_that_is_closed_during_a_fit(cluster, client):
     other = distributed.Client(cluster)
 
     class Closing(SVGPRegressor):
-        def _first_rows(self, data, labels):
+        def _choices(self):
             other.close()
-            return super()._first_rows(data, labels)
+            return super()._choices()
 
     with other.as_current():
         (X, y), _ = table()
         model = Closing(n_inducing=5, optimizer=None)
         with pytest.raises(LostCollectionError):
             model.fit(X.persist(), y.persist())
-    assert not hasattr(model, "_result")
+    assert not hasattr(model, "kernel_")

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from fitted_models import fitted
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
 from sklearn.base import clone
@@ -13,13 +14,14 @@ from sklearn.metrics import r2_score
 
 from sklearn_sgp import SVGPRegressor
 from sklearn_sgp.data.rows import make_rows
+from sklearn_sgp.estimators import regressor
 from sklearn_sgp.factors.multi_output import OutputScalars
 from sklearn_sgp.objectives.multi_output import (
     coregionalised_value,
     noise_of_outputs,
     optimal_coregionalised,
 )
-from sklearn_sgp.predict import mixed, regression
+from sklearn_sgp.predict import observations
 
 MIXING = np.array([[1.0, 0.3], [0.8, -0.5], [-0.2, 1.0]])
 SCALE, CENTRE, NOISE = np.array([1.0, 20.0, 0.1]), np.array([0.0, 100.0, 3.0]), 0.2
@@ -96,14 +98,14 @@ def test_predictions_agree_with_one_another(data, model):
 def test_large_joint_draws_are_avoided(data, model, monkeypatch):
     """The root of a covariance of rows times outputs is taken of as many as of plain rows."""
     X, taken = data[0], []
-    joint_root = mixed.joint_root
+    joint_root = observations._joint_root
 
     def noted(covariance):
         taken.append(len(covariance))
         return joint_root(covariance)
 
-    monkeypatch.setattr(mixed, "joint_root", noted)
-    monkeypatch.setattr(regression, "_JOINT_ROWS", 60)
+    monkeypatch.setattr(observations, "_joint_root", noted)
+    monkeypatch.setattr(regressor, "_JOINT_ROWS", 60)
     model.sample_y(X[:20], 2)
     assert taken == [60]
     assert model.sample_y(X[:21], 2).shape == (21, 3, 2)
@@ -150,11 +152,11 @@ def test_log_density_is_joint_over_what_was_observed(data, model):
 def test_log_density_where_no_number_holds_function_and_noise():
     """Of two outputs with one function 1e20 times as large as the noise: what rounding leaves."""
     away, covariance = np.ones((1, 2)), 1e20 * np.ones((1, 2, 2))
-    log_p = mixed._log_normal(away, covariance, np.ones(2))
+    log_p = observations._log_normal(away, covariance, np.ones(2))
     # the difference of the outputs is 0, its variance what rounding hides of the sum's
-    variances = 1e20 * np.array([2.0, mixed._ROUNDING])
+    variances = 1e20 * np.array([2.0, observations._LEAST_EIGENVALUE])
     assert_allclose(log_p, -0.5 * (1e-20 + np.log(2.0 * np.pi * variances).sum()))
-    alone = mixed._log_normal(away[:, :1], covariance[:, :1, :1], np.ones(1))
+    alone = observations._log_normal(away[:, :1], covariance[:, :1, :1], np.ones(1))
     assert_allclose(alone, -0.5 * (1e-20 + np.log(2.0 * np.pi * 1e20)))
 
 
@@ -200,7 +202,7 @@ def test_later_batches(data):
     parts.partial_fit(X[300:], y[300:])
     assert parts.n_samples_seen_ == 600
     # of the first batch are kernel, noise, mixing and scaling
-    found, targets = parts._result, parts._targets
+    found, targets = fitted(parts), fitted(parts).targets
     rows, s2 = make_rows(X, y, None, targets), noise_of_outputs(found.parameters)
     q, sums, patterns = optimal_coregionalised(
         found.posterior.prior, rows, found.parameters.mixing, s2
@@ -404,7 +406,7 @@ def test_a_score_is_of_what_was_observed(data, monkeypatch):
     full = np.nan_to_num(y)
     assert_allclose(model.score(X, full), r2_score(full, mean), rtol=1e-12)
     expected = model.log_density(X, y)
-    monkeypatch.setattr(mixed, "_COVARIANCES", 50)
+    monkeypatch.setattr(observations, "_MOST_COVARIANCES", 50)
     assert_allclose(model.log_density(X, y), expected, rtol=1e-10)
 
 

@@ -24,7 +24,7 @@ from ..base import Fitted
 from ..diagnostics import warn_of_weak_spots
 from ..fingerprints import fingerprint
 from ..variational.schedule import refinement_sizes
-from .composite_likelihood import can_learn, learn_from_near_rows
+from .composite_learning import can_learn, learn_from_near_rows
 from .final_posterior import (
     check_shares,
     explained,

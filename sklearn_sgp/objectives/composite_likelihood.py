@@ -13,7 +13,7 @@ import numpy as np
 
 from .._core import _linalg as la
 from .._core._densities import add_class_densities, add_densities
-from .._linalg import NotPositiveDefiniteError, copy_of
+from .._linalg import NotPositiveDefiniteError, cholesky, copy_of, inverse_from_cholesky, product
 from .._parallel import group_bounds, map_groups
 from ..data.rows import weight_of
 from ..factors.block_factors import (
@@ -22,17 +22,16 @@ from ..factors.block_factors import (
     repetition_slope,
     singular_block,
 )
+from ..factors.class_noise import ClassFactors, ClassNoise
 from ..factors.gradients import Gradient, noise_gradient
-from ..factors.labelled import Labels
 from ..gp.posterior import outputs_by_noise
 from ..kernels import Groups
-from .class_groups import LabelledSolve
 
 # Different entries of the K of groups that are worked on together: 4 MB.
 _ENTRIES = 2**19
 
 
-class NearRowsEvidence:
+class CompositeLikelihood:
     """A function of `Parameters` that returns this density and its gradient.
 
     Parameters
@@ -62,7 +61,7 @@ class NearRowsEvidence:
     @property
     def classes(self):
         """Classes of each group's own rows, where outputs have weights of their own."""
-        return [group.labels.number[group.n_before :] for group in self.groups]
+        return [group.class_noise.number[group.n_before :] for group in self.groups]
 
     def of_targets(self, parameters, targets):
         """The density of other targets, with its gradient in them.
@@ -130,7 +129,7 @@ def _sums(groups, kernel, noise_variance):
     for some in _together(groups):
         rows = _Together.of(some)
         K = kernel.blocks(rows.X, rows.X, rows.triangles)
-        if rows.labels is None:
+        if rows.class_noise is None:
             value, noise, K_bar, y_bar = _of_outputs(K, rows, outputs)
         else:
             value, noise, K_bar, y_bar = _of_classes(K, rows)
@@ -164,7 +163,7 @@ class _Group(NamedTuple):
     counts : ndarray of shape (n,)
     n_before : int
         Rows that it is conditioned on.
-    labels : Labels or None
+    class_noise : ClassNoise or None
         Where outputs are the regressions of classes.
     constant : float
         What the densities of all classes are less by, there, as they have weights.
@@ -175,7 +174,7 @@ class _Group(NamedTuple):
     weight: np.ndarray
     counts: np.ndarray
     n_before: int
-    labels: Labels | None
+    class_noise: ClassNoise | None
     constant: float
 
     @classmethod
@@ -184,11 +183,11 @@ class _Group(NamedTuple):
         (before, own), rows = piece.groups[0], piece.rows
         rows = rows.select(np.concatenate([before, own]))
         X, (weight, counts) = np.asarray(rows.X, dtype=np.float64), rows.weights
-        k, labels, constant = len(before), None, 0.0
+        k, class_noise, constant = len(before), None, 0.0
         if rows.of_classes:
-            labels = Labels.of(weight)
+            class_noise = ClassNoise.of(weight)
             constant = sum(repetition_constant(w[k:], 1.0, counts[k:]) for w in weight.T)
-        return cls(X, rows.targets, weight, counts, k, labels, constant)
+        return cls(X, rows.targets, weight, counts, k, class_noise, constant)
 
 
 class _Together(NamedTuple):
@@ -202,7 +201,7 @@ class _Together(NamedTuple):
         Of each group the number of its rows, of those that it is conditioned on, and its first.
     triangles : Groups
         All pairs of rows of one group.
-    labels : list of Labels or None
+    class_noise : list of ClassNoise or None
     constant : float
     """
 
@@ -214,7 +213,7 @@ class _Together(NamedTuple):
     n_before: np.ndarray
     begins: np.ndarray
     triangles: Groups
-    labels: list | None
+    class_noise: list | None
     constant: float
 
     @classmethod
@@ -224,9 +223,11 @@ class _Together(NamedTuple):
         begins = np.cumsum(sizes) - sizes
         rows = np.split(np.arange(sizes.sum()), begins[1:])
         n_before = np.array([group.n_before for group in groups])
-        labels = None if groups[0].labels is None else [group.labels for group in groups]
+        class_noise = (
+            None if groups[0].class_noise is None else [group.class_noise for group in groups]
+        )
         constant = sum(group.constant for group in groups)
-        return cls(*arrays, sizes, n_before, begins, Groups.triangles(rows), labels, constant)
+        return cls(*arrays, sizes, n_before, begins, Groups.triangles(rows), class_noise, constant)
 
     @property
     def is_own(self):
@@ -258,7 +259,7 @@ def _of_outputs(K, rows, outputs):
 def _of_classes(K, rows):
     """The same of classes, whose noise is known."""
     number, other, less = (
-        np.concatenate([getattr(labels, name) for labels in rows.labels])
+        np.concatenate([getattr(class_noise, name) for class_noise in rows.class_noise])
         for name in ("number", "other", "less")
     )
     K_bar, y_bar, y = np.zeros_like(K), np.empty_like(rows.y), np.ascontiguousarray(rows.y)
@@ -290,12 +291,26 @@ def _left_out(groups, kernel):
         k = group.n_before
         K = kernel.gram(group.X)
         largest = np.diagonal(K)[k:, None].copy()  # that of a row that others say nothing of
-        solve = LabelledSolve(K, group.y, group.labels)
-        precision, noise = solve.precisions()[k:], 1.0 / group.weight[k:]
-        means.append(group.y[k:] - solve.solved[k:] / precision)
+        solved, precisions = _solve_classes(K, group.y, group.class_noise)
+        precision, noise = precisions[k:], 1.0 / group.weight[k:]
+        means.append(group.y[k:] - solved[k:] / precision)
         # of a row of tiny weight the difference is rounding alone
         variances.append(np.clip(1.0 / precision - noise, 0.0, largest))
     return np.vstack(means), np.vstack(variances)
+
+
+def _solve_classes(K, y, class_noise):
+    """Return inv(S_c) y_c and diag(inv(S_c)) of all classes, both (n, C); overwrite K."""
+    K.flat[:: len(K) + 1] += class_noise.other
+    W = inverse_from_cholesky(cholesky(K, overwrite=True))
+    factors = ClassFactors(W, class_noise)
+    F = factors.own(W)  # all F_c
+    solved = product(W, np.ascontiguousarray(y))
+    la.gemm(W, factors.added(solved), solved, False, False, 1.0, 1.0)
+    of_class = np.zeros(solved.shape)
+    of_class[np.arange(len(class_noise)), class_noise.number[class_noise.order]] = 1.0
+    precisions = np.diagonal(W)[:, None] + product(F * F, of_class, trans_a=True)
+    return solved, precisions
 
 
 def _factorised(K, weight, noise_variance):

@@ -10,10 +10,10 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
 from sklearn_sgp import AnytimeSGPRegressor
 from sklearn_sgp.data.repeats import least_noise_variance
-from sklearn_sgp.engines.blocks import composite_likelihood as near_rows
+from sklearn_sgp.engines.blocks import composite_learning as near_rows
 from sklearn_sgp.engines.blocks import solver
 from sklearn_sgp.engines.blocks.candidates import task_of
-from sklearn_sgp.engines.blocks.composite_likelihood import can_learn, learn_from_near_rows
+from sklearn_sgp.engines.blocks.composite_learning import can_learn, learn_from_near_rows
 from sklearn_sgp.optimize.budget import Budget
 from sklearn_sgp.optimize.parameters import TiedLengthScales
 

@@ -38,7 +38,7 @@ def share_factors(rows):
 
 
 @dataclass(frozen=True)
-class Labels:
+class ClassNoise:
     """The noise of some rows.
 
     Parameters
@@ -66,7 +66,7 @@ class Labels:
 
     def select(self, index):
         """Those of rows at an array of indices."""
-        return Labels(self.number[index], self.other[index], self.less[index])
+        return ClassNoise(self.number[index], self.other[index], self.less[index])
 
     @cached_property
     def order(self):
@@ -111,7 +111,7 @@ class ClassFactors:
     ----------
     W : ndarray of shape (n, n)
         inv(S_0).
-    labels : Labels
+    class_noise : ClassNoise
 
     Raises
     ------
@@ -119,30 +119,32 @@ class ClassFactors:
         If the S_c of a class is not positive definite.
     """
 
-    def __init__(self, W, labels):
-        self.labels, self.U = labels, empty((np.sum(np.diff(labels.ends) ** 2),))
+    def __init__(self, W, class_noise):
+        self.class_noise, self.U = class_noise, empty((np.sum(np.diff(class_noise.ends) ** 2),))
         # log |S_c| - log |S_0|, summed over classes
-        self.log_det = 2.0 * factorise_classes(W, labels.order, labels.ends, labels.root, self.U)
+        self.log_det = 2.0 * factorise_classes(
+            W, class_noise.order, class_noise.ends, class_noise.root, self.U
+        )
         if not np.isfinite(self.log_det):
             raise NotPositiveDefiniteError("the noise of a class leaves nothing of a covariance")
 
     def own(self, solved):
-        """F_c B of all classes, rows in the labels' order, from W B (n, k)."""
-        found = np.take(solved, self.labels.order, axis=0)
-        found *= self.labels.root[:, None]
-        solve_classes(self.U, self.labels.ends, found)
+        """F_c B of all classes, rows in the order of `class_noise`, from W B (n, k)."""
+        found = np.take(solved, self.class_noise.order, axis=0)
+        found *= self.class_noise.root[:, None]
+        solve_classes(self.U, self.class_noise.ends, found)
         return found
 
     def own_column(self, solved):
-        """F_c y_c of all classes, rows in the labels' order, from W y (n, C); shape (n, 1)."""
-        return self.own(self.labels.column(solved))
+        """F_c y_c of all classes, rows in the order of `class_noise`, from W y (n, C): (n, 1)."""
+        return self.own(self.class_noise.column(solved))
 
     def added(self, solved):
         """e_c with inv(S_c) y_c = W (y_c + e_c), all in one array (n, C), from W y."""
         moved = self.own_column(solved)
-        solve_classes(self.U, self.labels.ends, moved, True)
-        moved *= self.labels.root[:, None]
-        return self.labels.spread(moved, solved.shape[1])
+        solve_classes(self.U, self.class_noise.ends, moved, True)
+        moved *= self.class_noise.root[:, None]
+        return self.class_noise.spread(moved, solved.shape[1])
 
 
 class ClassTerms(NamedTuple):
@@ -168,7 +170,7 @@ class ClassTerms(NamedTuple):
     scale: float = 1.0
 
     @classmethod
-    def of_covariance(cls, L, At, y, labels):
+    def of_covariance(cls, L, At, y, class_noise):
         """Of rows that belong together, but for what their noise adds to the normaliser.
 
         Parameters
@@ -177,12 +179,12 @@ class ClassTerms(NamedTuple):
             Cholesky factor of S_0.
         At : ndarray of shape (n, m)
         y : ndarray of shape (n, C)
-        labels : Labels
+        class_noise : ClassNoise
         """
         W = inverse_from_cholesky(L)
-        factors = ClassFactors(W, labels)
+        factors = ClassFactors(W, class_noise)
         P, p = factors.own(product(W, At)), factors.own_column(product(W, y))
-        return cls(P, p, labels.number[labels.order], 0.5 * factors.log_det)
+        return cls(P, p, class_noise.number[class_noise.order], 0.5 * factors.log_det)
 
     def add_to(self, every_H, h):
         """Add the information to that of each class; returns the constant."""
