@@ -14,6 +14,7 @@ from ..engines.latent_inputs.solver import snapshot
 from ..engines.latent_inputs.state import LatentTrace
 from ..latents.table import Columns
 from ..optimize.progress import Clock, Trace
+from .attributes import set_attributes
 from .base import BaseSGP, transaction
 from .chosen import check_same_parameters, fingerprints
 from .constraints import LATENT_CONSTRAINTS, LATENT_FIXED_AFTER_FIT
@@ -412,7 +413,7 @@ class BayesianGPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseSGP):
         threads = one_blas_thread_each(problem.settings.n_jobs)
         with self._following(trace, progress, log_scale, attributes_now), threads:
             fitted = engine.fit(problem)
-        self._set(latent_attributes(fitted, columns))
+        set_attributes(self, latent_attributes(fitted, columns))
         self._given = fingerprints(self)
         self.objectives_ = np.array(trace.objectives) - log_scale
         self.fit_times_ = np.array(trace.times)
@@ -429,7 +430,7 @@ class BayesianGPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseSGP):
         problem = latent_problem(self, columns.table(Y), Trace(clock))
         with one_blas_thread_each(problem.settings.n_jobs):
             fitted = LatentInputs(latent_choices(self, columns)).add(fitted, problem)
-        self._set(latent_attributes(fitted, columns))
+        set_attributes(self, latent_attributes(fitted, columns))
         self.objectives_ = np.append(self.objectives_, self.objective_)
         seconds = self.fit_times_[-1:].sum() + clock.elapsed()  # no entry yet: 0
         self.fit_times_ = np.append(self.fit_times_, seconds)
