@@ -54,15 +54,6 @@ def column_of(labels):
 
 
 LABELLED_TEST = labelled(X_TEST, TEST_LABELS)
-LABEL = 2  # the column of labels, behind the two of `toy`
-
-
-def labelled(X, labels=LABELS):
-    """X with labels of blocks as its last column; X itself if there are none."""
-    return X if labels is None else np.column_stack([X, labels])
-
-
-LABELLED_TEST = labelled(X_TEST, TEST_LABELS)
 
 
 def inducing(m=8):

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 
 from ..kernels.categories._binding import check_seen_codes
 from .categories import CategoryCodes, InputColumns, categorical_columns
@@ -60,8 +61,11 @@ class InputFormat:
         return np.insert(mask, self.block, False)
 
     def split(self, X):
-        """Return X without the labels of blocks, and the labels; None if there are none."""
-        if self.block is None:
+        """Return X without the labels of blocks, and the labels; None if there are none.
+
+        What is no table, or a sparse one, is returned as it is: it is refused where it is read.
+        """
+        if self.block is None or issparse(X) or np.ndim(X) != 2:
             return X, None
         if hasattr(X, "columns"):
             labels = np.asarray(X[X.columns[self.block]])

@@ -11,6 +11,7 @@ from .chosen import check_same_parameters, later_problem, previous_fit
 from .classifier import SGPClassifier
 from .constraints import BLOCK_CONSTRAINTS, CLASS_WEIGHT, FIXED_AFTER_FIT
 from .labels import checked_labels, later_rows
+from .learning import learn, store_blocks
 
 
 class AnytimeSGPClassifier(SGPClassifier):
@@ -366,7 +367,7 @@ class AnytimeSGPClassifier(SGPClassifier):
         fit = block_plan.rows_in_blocks(self, *checked)
         recipe = recipes.anytime_classifier(self, previous, classes, block_plan.merges_rows(self))
         progress = FitProgress(self, *fit.for_callbacks(X, y, self._format))
-        self._learn(fit, recipe, progress, clock)
+        learn(self, fit, recipe, progress, clock)
         if self.verbose:
             alpha, temperature = self.alpha_epsilon_, self.temperature_
             chosen = f"alpha_epsilon={alpha:g}, temperature={temperature:.3g}"
@@ -378,7 +379,7 @@ class AnytimeSGPClassifier(SGPClassifier):
         rows, before = later_rows(self, X, y, sample_weight), self._fitted
         if len(rows):  # others are of classes of weight 0
             fitted = add(before, later_problem(self, rows, Clock()))
-            self._store_blocks(fitted, before.targets, len(rows))
+            store_blocks(self, fitted, before.targets, len(rows))
 
     def _default_kernels(self):
         return {"ties_length_scales": block_plan.uses_near_rows(self), "kernel_set": "classes"}

@@ -8,6 +8,7 @@ from . import block_plan, collections, recipes
 from .chosen import check_same_parameters, later_problem, previous_fit
 from .constraints import BLOCK_CONSTRAINTS
 from .drift import DriftCheck
+from .learning import learn, store_blocks
 from .numbers import checked_batch, checked_numbers
 from .regressor import SGPRegressor
 
@@ -383,7 +384,7 @@ class AnytimeSGPRegressor(SGPRegressor):
         recipe = recipes.anytime_regressor(self, previous, block_plan.merges_rows(self))
         if fit.y is None:
             recipe = recipes.of_collection(recipe)
-        self._learn(fit, recipe, FitProgress(self, X, y), clock)
+        learn(self, fit, recipe, FitProgress(self, X, y), clock)
         self._drift = DriftCheck.of(self)
 
     def _add_rows(self, X, y, sample_weight):
@@ -393,7 +394,7 @@ class AnytimeSGPRegressor(SGPRegressor):
         fitted = add(before, later_problem(self, rows, Clock()))
         if noise is not None:  # the constant of the rows before is in the evidence already
             fitted = fitted.with_noise(noise, noise.constant - before.row_noise.constant)
-        self._store_blocks(fitted, targets, len(rows))
+        store_blocks(self, fitted, targets, len(rows))
 
     def _default_kernels(self):
         near = block_plan.uses_near_rows(self)

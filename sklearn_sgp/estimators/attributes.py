@@ -67,6 +67,12 @@ def _of_noise(model, fitted):
     return attributes
 
 
+def set_attributes(model, attributes):
+    """Set fitted attributes."""
+    for name, value in attributes.items():
+        setattr(model, name, value)
+
+
 def trace_attributes(trace, targets, weight):
     """Return what the trace of a fit tells."""
     return {

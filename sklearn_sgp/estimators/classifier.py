@@ -4,7 +4,9 @@ from sklearn.base import ClassifierMixin
 
 from .._compat import _fit_context
 from ..data.checks import sorted_labels
+from ..data.inputs import InputFormat
 from ..predict.classes import Classes
+from .asking import ask
 from .base import BaseSGP, transaction
 
 
@@ -13,6 +15,9 @@ class SGPClassifier(ClassifierMixin, BaseSGP):
 
     A subclass has ``_learn_rows``, ``_add_rows`` and what they need; see `BaseSGP`.
     """
+
+    _format = InputFormat()
+    _has_prior = False  # before `fit`
 
     # ---- Learning
 
@@ -102,6 +107,10 @@ class SGPClassifier(ClassifierMixin, BaseSGP):
             raise KeyboardInterrupt
         return self
 
+    def _more_attributes(self, fitted):
+        """Return fitted attributes that only this estimator has."""
+        return {}
+
     # ---- Predictions
 
     def predict(self, X):
@@ -117,7 +126,7 @@ class SGPClassifier(ClassifierMixin, BaseSGP):
         y : ndarray of shape (n_samples,)
             Labels, from ``classes_``.
         """
-        return self._ask("labels", X)
+        return ask(self, "labels", X)
 
     def predict_proba(self, X):
         """Predict probabilities of the classes, averaged over the latent functions' uncertainty.
@@ -132,7 +141,7 @@ class SGPClassifier(ClassifierMixin, BaseSGP):
         probability : ndarray of shape (n_samples, n_classes)
             Each row sums to 1. The columns are in the order of ``classes_``.
         """
-        return self._ask("probabilities", X)
+        return ask(self, "probabilities", X)
 
     def decision_function(self, X):
         """Compute a score of the second of two classes, or of each of more classes.
@@ -149,7 +158,7 @@ class SGPClassifier(ClassifierMixin, BaseSGP):
             variance)``. For any other likelihood of two classes, the log-odds of `predict_proba`.
             For more classes, log probabilities.
         """
-        return self._ask("decision", X)
+        return ask(self, "decision", X)
 
     def predict_std(self, X):
         """Predict standard deviations of the latent functions.
@@ -165,7 +174,7 @@ class SGPClassifier(ClassifierMixin, BaseSGP):
             Probit and logit have one function; softmax, and regressions of labels, have one for
             each class.
         """
-        return self._ask("std", X)
+        return ask(self, "std", X)
 
     def log_density(self, X, y):
         """Compute the log probability of given labels.
@@ -188,7 +197,7 @@ class SGPClassifier(ClassifierMixin, BaseSGP):
         ValueError
             If a label is not among ``classes_``.
         """
-        return self._ask("log_density", X, y)
+        return ask(self, "log_density", X, y)
 
     def _model(self):
         """Return the distribution of labels."""

@@ -11,12 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._compat import _fit_context
 from ..data.checks import check_count
+from ..data.inputs import InputFormat
 from ..engines.evidence import check_question, evidence_at
 from ..predict.distribution import check_levels
 from ..predict.observations import Observations
 from ..predict.rescaled import Rescaled
 from ..predict.units import FunctionsInUnits
 from . import mixed_outputs
+from .asking import ask, model_at
 from .base import BaseSGP, transaction
 from .chosen import settings_of
 from .numbers import checked_numbers, later_rows
@@ -31,6 +33,7 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
     A subclass has ``_learn_rows``, ``_add_rows`` and what they need; see `BaseSGP`.
     """
 
+    _format = InputFormat()
     _has_prior = False  # before `fit`
     _has_marginal_likelihood = True
     _drift = None  # drift.DriftCheck; None where kernel and noise were given
@@ -117,6 +120,10 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
             raise KeyboardInterrupt
         return self
 
+    def _more_attributes(self, fitted):
+        """Return fitted attributes that only this estimator has."""
+        return {}
+
     # ---- Predictions
 
     def predict(self, X, return_std=False, return_cov=False):
@@ -156,8 +163,8 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
         if return_std and return_cov:
             raise RuntimeError("At most one of return_std or return_cov can be requested.")
         if return_cov:
-            return self._ask("mean_cov", X)
-        return self._ask("mean_std" if return_std else "mean", X)
+            return ask(self, "mean_cov", X)
+        return ask(self, "mean_std" if return_std else "mean", X)
 
     def predict_std(self, X, include_noise=True):
         """Predict standard deviations.
@@ -176,7 +183,7 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
         std : ndarray of shape (n_samples,) or (n_samples, n_targets)
             Standard deviation, in units of y.
         """
-        return self._ask("std", X, include_noise=include_noise)
+        return ask(self, "std", X, include_noise=include_noise)
 
     def noise_std(self, X):
         """Predict the standard deviation of the noise alone.
@@ -200,7 +207,7 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
         ValueError
             If the likelihood has no noise besides the function, as that of counts.
         """
-        return self._ask("noise_std", X)
+        return ask(self, "noise_std", X)
 
     def predict_quantiles(self, X, quantiles=(0.05, 0.5, 0.95)):
         """Predict quantiles of new observations.
@@ -224,7 +231,7 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
             If a level is not strictly between 0 and 1.
         """
         levels = np.atleast_1d(check_levels("quantiles", quantiles, max_ndim=1))
-        return self._ask("quantiles", X, levels=levels)
+        return ask(self, "quantiles", X, levels=levels)
 
     def predict_distribution(self, X):
         """Predict the distributions of new observations.
@@ -257,7 +264,7 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
         >>> pipe[-1].predict_distribution(new).sf(1.0).round(1)
         array([0.5, 0. ])
         """
-        model, inputs = self._model_at(X)
+        model, inputs = model_at(self, X)
         with self._telling(len(inputs.X)):
             return model.distribution(inputs)
 
@@ -283,7 +290,7 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
             If y does not have the shape that it had in ``fit``, or holds infinity, or NaN where
             ``n_latent`` does not allow for targets that were not observed.
         """
-        return self._ask("log_density", X, y)
+        return ask(self, "log_density", X, y)
 
     def sample_y(self, X, n_samples=1, random_state=0, method="auto"):
         """Draw new observations.
@@ -321,7 +328,7 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
                 f"The 'method' parameter must be 'auto', 'joint' or 'pathwise'. Got {method!r}."
             )
         check_count("n_samples", n_samples)
-        model, inputs = self._model_at(X)
+        model, inputs = model_at(self, X)
         rng = check_random_state(random_state)
         if method == "auto":
             size = len(inputs.X) * model.n_joint_outputs

@@ -14,6 +14,7 @@ from ..optimize.progress import Trace
 from .chosen import check_same_parameters, previous_fit, settings_of
 from .constraints import FIXED_AFTER_FIT
 from .fit import Fit
+from .learning import store, store_fit
 from .steps import run
 
 # Inducing inputs may be given later: then they stay where the stream has them.
@@ -62,7 +63,7 @@ def _begin(model, engine, initial, clock):
     """Learn from the first batch, after earlier ones that were too short to begin with."""
     rows, recipe = initial.rows, model._recipe(engine, initial)
     fit = replace(Fit.of((rows.X, None), rows.y, rows.weight), trace=Trace(clock))
-    model._store_fit(run(recipe.learn, run(recipe.prepare, fit)))
+    store_fit(model, run(recipe.learn, run(recipe.prepare, fit)))
 
 
 def _begin_anew(model, engine, X, y, weight, clock):
@@ -92,7 +93,7 @@ def _add(model, engine, X, y, weight, clock):
     if noise is not None:  # the objective is that of this batch alone
         fitted = fitted.with_noise(noise, noise.constant - before.row_noise.constant)
     targets = targets.of_rows(y, weight)
-    model._store(replace(fitted, targets=targets), rows.total_weight, trace)
+    store(model, replace(fitted, targets=targets), rows.total_weight, trace)
     model.n_samples_seen_ += count_samples(X, weight)
 
 

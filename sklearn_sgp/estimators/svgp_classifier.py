@@ -10,6 +10,7 @@ from .classifier import SGPClassifier
 from .constraints import CLASS_WEIGHT, CLASSIFIER_CONSTRAINTS, ROWS_CONSTRAINTS
 from .fit import Fit
 from .labels import check_labels, checked_labels, later_rows
+from .learning import learn, store_batch
 from .validation import rows_of_weight
 
 
@@ -298,7 +299,7 @@ class SVGPClassifier(SGPClassifier):
         recipe = recipes.svgp_classifier(self, previous, classes)
         if fit.y is None:
             recipe = recipes.of_collection(recipe)
-        self._learn(fit, recipe, FitProgress(self, X, y), clock)
+        learn(self, fit, recipe, FitProgress(self, X, y), clock)
         if is_batch and self.total_samples is not None:
             self._fitted = scaled_to_total(self._fitted, self.total_samples)
 
@@ -309,7 +310,7 @@ class SVGPClassifier(SGPClassifier):
         rows, fitted = later_rows(self, X, y, sample_weight), self._fitted
         if len(rows):  # others are of classes of weight 0
             fitted = recipes.variational(self).add(fitted, later_problem(self, rows, clock))
-            self._store_batch(fitted, fitted.targets)
+            store_batch(self, fitted, fitted.targets)
 
     def _default_kernels(self):
         tries = "labels" if self.optimizer == "auto" else "one"

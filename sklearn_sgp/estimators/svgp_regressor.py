@@ -12,8 +12,8 @@ from .chosen import check_same_parameters, later_problem, previous_fit
 from .constraints import N_LATENT, REGRESSOR_CONSTRAINTS, ROWS_CONSTRAINTS
 from .drift import DriftCheck
 from .fit import Fit
+from .learning import learn, store_batch
 from .numbers import checked_batch, checked_numbers
-from .prior import prior_model
 from .regressor import SGPRegressor
 
 
@@ -361,7 +361,7 @@ class SVGPRegressor(SGPRegressor):
         recipe = recipes.svgp_regressor(self, previous)
         if fit.y is None:
             recipe = recipes.of_collection(recipe)
-        self._learn(fit, recipe, FitProgress(self, X, y), clock)
+        learn(self, fit, recipe, FitProgress(self, X, y), clock)
         self._drift = DriftCheck.of(self)
         if is_batch and self.total_samples is not None:
             self._fitted = scaled_to_total(self._fitted, self.total_samples)
@@ -375,7 +375,7 @@ class SVGPRegressor(SGPRegressor):
         fitted = recipes.variational(self).add(self._fitted, problem)
         if noise is not None:
             fitted = fitted.with_noise(noise)
-        self._store_batch(fitted, targets)
+        store_batch(self, fitted, targets)
 
     def _default_kernels(self):
         return {
@@ -392,9 +392,3 @@ class SVGPRegressor(SGPRegressor):
         except ValueError:  # tags and `dir` are of any parameters; `fit` refuses this one
             return False
         return is_conjugate and self.n_latent is None and not isinstance(self.kernel, list)
-
-    def _model_at(self, X):
-        if self._fitted is not None or not self._has_prior:
-            return super()._model_at(X)
-        self._validate_params()
-        return prior_model(self, X)

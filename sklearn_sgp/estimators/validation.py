@@ -80,7 +80,7 @@ def checked_weight(sample_weight, X):
 
 def read_inputs(estimator, X, validate, *, reset=False, learns=False, weight=None):
     """Return `Inputs` with codes in the columns of categories, and labels of blocks apart."""
-    if issparse(X):
+    if issparse(X) or (getattr(estimator, "block_column", None) is not None and np.ndim(X) != 2):
         validate(X)  # refuses it
     X, labels = _split(estimator, X, reset, learns, weight)
     fitted = None if reset else estimator._fitted

@@ -12,7 +12,7 @@ from .conditioned import ConditionedFactor, rows_of_groups
 
 
 def block_factors(prior, rows, noise_variance, model):
-    """The factors of some rows: one of all outputs, or one for each.
+    """Return the factors of some rows: one of all outputs, or one for each.
 
     Parameters
     ----------
@@ -31,14 +31,15 @@ def block_factors(prior, rows, noise_variance, model):
     weight, counts = rows.weights
     outputs = outputs_by_noise(noise_variance)
     by_output = [
-        (np.ascontiguousarray(targets[:, own]), weight_of(weight, own), s2) for own, s2 in outputs
+        (np.ascontiguousarray(targets[:, columns]), weight_of(weight, columns), s2)
+        for columns, s2 in outputs
     ]
     if model.conditioned:
         X, At = np.asarray(rows.X, dtype=np.float64), prior.whitened_rows(rows.X)
         K = kernel.blocks(X, X, Groups.triangles(rows_of_groups(rows.groups)))
         return [
-            ConditionedFactor(At, y, own_weight, K, rows.groups, s2, counts)
-            for y, own_weight, s2 in by_output
+            ConditionedFactor(At, y, weight, K, rows.groups, s2, counts)
+            for y, weight, s2 in by_output
         ]
     A, diagonal = prior.whitened(rows.X), kernel.diag(rows.X)
     gram = kernel.gram(rows.X) if model.dense else None
@@ -49,8 +50,8 @@ def block_factors(prior, rows, noise_variance, model):
         if not model.dense:
             return DiagonalFactor(A, y, counts, diagonal, s2, model, weight / counts)
         n_copies -= 1
-        own = copy_of(gram) if n_copies >= 0 else gram
-        return DenseFactor(A, y, weight, own, s2, model, counts)
+        K = copy_of(gram) if n_copies >= 0 else gram
+        return DenseFactor(A, y, weight, K, s2, model, counts)
 
     def factor(y, weight, s2):
         parts = [(share, single(component, y, weight, s2)) for component, share in model.components]
@@ -60,7 +61,7 @@ def block_factors(prior, rows, noise_variance, model):
 
 
 def class_factors(prior, rows, noise_variance, model):
-    """One factor of some rows for the regressions of all classes, and what these have more.
+    """Return one factor of some rows for the regressions of all classes, and the classes' terms.
 
     Parameters
     ----------

@@ -203,7 +203,7 @@ def _places(blocks):
 def _each_part(function, posterior, cells):
     """What a function finds at the test rows of some cells: arrays with a row for each."""
     cells, found = cells() if callable(cells) else cells, []
-    with single_blas_thread(max(len(own) for own in cells.own) < SMALL_GROUP):
+    with single_blas_thread(max(len(own) for own in cells.near) < SMALL_GROUP):
         for X, bounds, some in cells.parts(posterior):
             for lo in range(0, len(X), _CHUNK):
                 hi = min(lo + _CHUNK, len(X))
@@ -272,10 +272,10 @@ def _of_classes(posterior, a, cross, groups, bounds, cells):
     solved, of_class = np.empty_like(cross), [[] for _ in posterior.H]
     mean, b, squares = _condition(posterior, a, cross, bounds, cells, 0, slice(None), solved)
     for cell, (rows, columns, place) in zip(cells, groups, strict=True):
-        f = cell.classes.own(transposed(solved[place].reshape(len(rows), len(columns))))
+        f = cell.classes.F_times(transposed(solved[place].reshape(len(rows), len(columns))))
         own = slice(rows[0], rows[-1] + 1)
         for c, part in cell.classes.class_noise.members:
-            of_class[c].append((own, f[part], cell.own_At[part]))
+            of_class[c].append((own, f[part], cell.F_At[part]))
     return mean, _each_class(posterior, b, cross, squares, of_class)
 
 

@@ -19,7 +19,7 @@ from sklearn_sgp.objectives import composite_likelihood
 # Where something raises, at which call of the fit, and the parameters with which it is called.
 STAGES = [
     (hyperparameters, "block_evidence", 2, {"optimizer": "lbfgs"}),
-    (composite_likelihood, "_sums", 2, {"optimizer": "auto"}),
+    (composite_likelihood, "_density_group", 2, {"optimizer": "auto"}),
     (finish, "block_sums", 1, {}),
     (Posterior, "log_evidence", 1, {}),
     (starting_values, "choose_inducing", 1, {}),

@@ -100,7 +100,7 @@ def test_inverses_of_all_classes():
     S_0 = K + np.diag(labels.other)
     W, log_det = np.linalg.inv(S_0), 0.0
     factors = ClassFactors(W, labels)
-    F = factors.own(W)
+    F = factors.F_times(W)
     for c, own in labels.members:
         S = K + np.diag(VARIANCE[:, c])
         assert_allclose(W + F[own].T @ F[own], np.linalg.inv(S), rtol=1e-10, atol=1e-13)
@@ -109,7 +109,7 @@ def test_inverses_of_all_classes():
     solved = np.column_stack(
         [np.linalg.solve(K + np.diag(v), y) for v, y in zip(VARIANCE.T, case.y.T, strict=True)]
     )
-    assert_allclose(W @ (case.y + factors.added(W @ case.y)), solved, rtol=1e-9, atol=1e-12)
+    assert_allclose(W @ (case.y + factors.corrections(W @ case.y)), solved, rtol=1e-9, atol=1e-12)
     assert_array_equal(labels.number, LABEL)
 
 

@@ -11,7 +11,7 @@ from sklearn_sgp.factors.block_factors import SingularBlockError
 from sklearn_sgp.factors.cells import ClassCell, FactorCache
 from sklearn_sgp.factors.class_noise import ClassNoise
 from sklearn_sgp.partitions.partition import Blocks
-from sklearn_sgp.predict.near_rows import PICConditional
+from sklearn_sgp.predict.near_rows import LocalConditional
 
 LABELS = np.repeat([0, 1, 2], 8)  # of the blocks of the 24 rows
 X_TEST = np.random.default_rng(5).uniform(-2.0, 2.0, (9, 2))
@@ -23,7 +23,7 @@ def conditional(n_jobs=None, cache=None):
     """From a q(u) of no data, and what it is made of."""
     case, rows = labelled_case()
     H, h = random_informations(5, N_CLASSES, seed=3)
-    made = PICConditional(case.posterior(H, h), NOISE, Blocks(rows, LABELS).around, n_jobs, cache)
+    made = LocalConditional(case.posterior(H, h), NOISE, Blocks(rows, LABELS).around, n_jobs, cache)
     return case, rows, H, h, made
 
 
@@ -69,7 +69,7 @@ def test_they_are_those_of_each_class(scale, monkeypatch):
     case, rows, H, h, _ = conditional()
     heavy = np.where(np.arange(24) % 3 == 0, scale, 1.0)[:, None]
     rows = rows.with_precision(heavy / (VARIANCE * COUNTS[:, None]))
-    made = PICConditional(case.posterior(H, h), NOISE, Blocks(rows, LABELS).around)
+    made = LocalConditional(case.posterior(H, h), NOISE, Blocks(rows, LABELS).around)
     found = made.mean_variance(X_TEST, TEST_LABELS)
     monkeypatch.setattr(class_noise, "SHARED_FROM", N_CLASSES + 1)
     expected = made.mean_variance(X_TEST, TEST_LABELS)

@@ -5,7 +5,7 @@ import pytest
 from sklearn_sgp.engines.blocks.models import NAMES, specification
 from sklearn_sgp.factors.block_factors import Mixture, Model
 from sklearn_sgp.gp.conditionals import ExactConditional, FICConditional, SoRConditional
-from sklearn_sgp.predict.near_rows import PICConditional
+from sklearn_sgp.predict.near_rows import LocalConditional
 
 BOUND = Model("diagonal", 0.0)
 TABLE = {
@@ -15,9 +15,9 @@ TABLE = {
     "fitc": (Model("diagonal"), Model("diagonal"), ExactConditional),
     "fic": (Model("diagonal"), Model("diagonal"), FICConditional),
     "pitc": (Model("full"), Model("full"), ExactConditional),
-    "pic": (Model("full"), Model("full"), PICConditional),
-    "lma": (Model("conditioned"), Model("conditioned"), PICConditional),
-    "vif": (Model("conditioned"), Model("conditioned"), PICConditional),
+    "pic": (Model("full"), Model("full"), LocalConditional),
+    "lma": (Model("conditioned"), Model("conditioned"), LocalConditional),
+    "vif": (Model("conditioned"), Model("conditioned"), LocalConditional),
 }
 
 

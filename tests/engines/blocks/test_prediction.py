@@ -27,7 +27,7 @@ from sklearn_sgp.factors.cells import FactorCache
 from sklearn_sgp.gp.conditionals import ExactConditional
 from sklearn_sgp.partitions.partition import Blocks
 from sklearn_sgp.predict import near_rows as prediction
-from sklearn_sgp.predict.near_rows import PICConditional
+from sklearn_sgp.predict.near_rows import LocalConditional
 
 PITC = MODELS["pitc"]
 LABELS = np.repeat([0, 1, 2], 8)  # of the 24 rows of a case
@@ -73,7 +73,7 @@ def test_pic_from_any_q(t, weighted):
             local = local - gain @ cross.T
         covariance[np.ix_(test, test)] += local
     covariance += A @ S @ A.T
-    conditional = PICConditional(case.posterior(H, h), case.noise, Blocks(rows, LABELS).around)
+    conditional = LocalConditional(case.posterior(H, h), case.noise, Blocks(rows, LABELS).around)
     check(conditional, mean, covariance)
 
 
@@ -86,7 +86,7 @@ def test_pic_at_the_optimum_is_dense_conditioning():
     K = Q + (labels[:, None] == labels) * (exact - Q)
     _, mean, covariance = exact_gp(K[:n, :n], case.y, case.noise, K[:n, n:], K[n:, n:])
     posterior = labelled_posterior(case, LABELS, PITC)
-    conditional = PICConditional(posterior, case.noise, training(case))
+    conditional = LocalConditional(posterior, case.noise, training(case))
     check(conditional, mean, covariance, rtol=1e-6)
 
 
@@ -95,7 +95,7 @@ def test_pic_with_one_block_is_the_exact_gp(m):
     """With all rows in one block, however few the inducing inputs, PIC is the exact GP."""
     case = make_case(m=m, delta=1e-8)
     posterior = labelled_posterior(case, np.zeros(24), PITC)
-    conditional = PICConditional(posterior, case.noise, training(case, np.zeros(24, dtype=int)))
+    conditional = LocalConditional(posterior, case.noise, training(case, np.zeros(24, dtype=int)))
     _, mean, covariance = exact_gp(
         case.kernel(case.X), case.y, case.noise, case.kernel(case.X, X_TEST), case.kernel(X_TEST)
     )
@@ -106,7 +106,7 @@ def test_pic_of_rows_in_no_block_is_pitc():
     """Rows that belong to no block are predicted from u alone."""
     case = make_case()
     posterior = labelled_posterior(case, LABELS, PITC)
-    pic = PICConditional(posterior, case.noise, training(case))
+    pic = LocalConditional(posterior, case.noise, training(case))
     mean, covariance = posterior.mean_covariance(X_TEST)
     check(pic, mean, covariance[:, :, 0], NO_LABELS)
 
@@ -115,8 +115,8 @@ def test_pic_with_single_rows_in_blocks():
     """A block of one row predicts finite variances, one without rows those from u alone."""
     case = make_case()
     posterior = labelled_posterior(case, LABELS, PITC)
-    one = PICConditional(posterior, case.noise, training(case, np.arange(24)))
-    none = PICConditional(posterior, case.noise, lambda some: training(case)([-1] * len(some)))
+    one = LocalConditional(posterior, case.noise, training(case, np.arange(24)))
+    none = LocalConditional(posterior, case.noise, lambda some: training(case)([-1] * len(some)))
     mean, covariance = ExactConditional(posterior).mean_covariance(X_TEST)
     covariance = covariance[:, :, 0]
     check(none, mean, covariance, np.zeros(9, dtype=int))
@@ -130,8 +130,8 @@ def test_jobs_change_nothing(n_jobs):
     """Any number of workers predicts the same."""
     case = make_case()
     posterior = labelled_posterior(case, LABELS, PITC)
-    parallel = PICConditional(posterior, case.noise, training(case), n_jobs)
-    alone = PICConditional(posterior, case.noise, training(case))
+    parallel = LocalConditional(posterior, case.noise, training(case), n_jobs)
+    alone = LocalConditional(posterior, case.noise, training(case))
     mean, covariance = alone.mean_covariance(X_TEST, TEST_LABELS)
     check(parallel, mean, covariance[:, :, 0])
 
@@ -140,10 +140,10 @@ def test_a_cache_keeps_the_blocks_that_fit():
     """The last blocks used are kept within the bound, give the same, and no copy takes them."""
     case = make_case()
     posterior = labelled_posterior(case, LABELS, PITC)
-    fresh = PICConditional(posterior, case.noise, training(case))
+    fresh = LocalConditional(posterior, case.noise, training(case))
     expected = fresh.mean_variance(X_TEST, TEST_LABELS)
     cache = FactorCache(1 << 20)
-    kept = PICConditional(posterior, case.noise, training(case), cache=cache)
+    kept = LocalConditional(posterior, case.noise, training(case), cache=cache)
     for _ in range(2):
         for one, other in zip(kept.mean_variance(X_TEST, TEST_LABELS), expected, strict=True):
             assert_array_equal(one, other)
@@ -151,7 +151,7 @@ def test_a_cache_keeps_the_blocks_that_fit():
     assert cache.nbytes == sum(made.nbytes for made in cache.held.values())
     assert not pickle.loads(pickle.dumps(cache)).held
     two = FactorCache(cache.nbytes * 2 // 3)
-    small = PICConditional(posterior, case.noise, training(case), cache=two)
+    small = LocalConditional(posterior, case.noise, training(case), cache=two)
     assert_allclose(small.mean(X_TEST, TEST_LABELS), expected[0])
     assert list(two.held) == [1, 2] and two.nbytes <= two.max_bytes
 
@@ -173,8 +173,8 @@ def test_blocks_that_share_rows(monkeypatch, size):
         return rows, np.split(np.arange(len(rows)), ends[:-1])
 
     cache = FactorCache(1 << 20)
-    alone = PICConditional(posterior, case.noise, apart)
-    shared = PICConditional(posterior, case.noise, together, 2, cache)
+    alone = LocalConditional(posterior, case.noise, apart)
+    shared = LocalConditional(posterior, case.noise, together, 2, cache)
     shared.mean_variance(X_TEST[:3], TEST_LABELS[:3])  # of blocks 0 and 1
     assert sorted(cache.held) == [0, 1]
     for name in ("mean", "mean_variance"):
@@ -187,7 +187,7 @@ def test_a_block_that_is_not_positive_definite_is_told(moments):
     """The error names noise and weights, whatever is asked for; no NaN is predicted."""
     case = make_case()
     posterior = labelled_posterior(case, LABELS, PITC)
-    pic = PICConditional(posterior, -10.0, training(case))  # as if rounding were that large
+    pic = LocalConditional(posterior, -10.0, training(case))  # as if rounding were that large
     with pytest.raises(SingularBlockError, match="the 8 rows of a block"):
         getattr(pic, moments)(X_TEST, TEST_LABELS)
 
@@ -197,7 +197,7 @@ def test_many_test_rows_get_what_few_get(t):
     """More test rows than inducing inputs take another order of products, with equal results."""
     case = make_case(t=t)
     posterior = labelled_posterior(case, LABELS, PITC)
-    pic = PICConditional(posterior, case.noise, training(case))
+    pic = LocalConditional(posterior, case.noise, training(case))
     X = np.random.default_rng(3).uniform(-2.0, 2.0, (40, 2))
     many = pic.mean_variance(X, np.ones(40, dtype=int))
     few = [pic.mean_variance(x[None], np.ones(1, dtype=int)) for x in X]
@@ -209,7 +209,7 @@ def test_means_alone_need_no_variance(monkeypatch):
     """The means are those that come with variances, and nothing of a variance is computed."""
     case = make_case(t=2)
     posterior = labelled_posterior(case, LABELS, PITC)
-    pic = PICConditional(posterior, case.noise, training(case), cache=FactorCache(1 << 20))
+    pic = LocalConditional(posterior, case.noise, training(case), cache=FactorCache(1 << 20))
     expected = pic.mean_variance(X_TEST, TEST_LABELS)[0]
     posterior.warm_cache()
     interrupt(monkeypatch, prediction.la, "row_dots", 1, AssertionError)
@@ -227,7 +227,7 @@ def test_workers_that_are_processes_get_few_posteriors(monkeypatch):
         return [function(*task) for task in tasks]
 
     posterior = labelled_posterior(case, LABELS, PITC)
-    pic = PICConditional(posterior, case.noise, training(case, np.arange(24)), 2)
+    pic = LocalConditional(posterior, case.noise, training(case, np.arange(24)), 2)
     X, blocks = np.repeat(X_TEST, 3, axis=0)[:24], np.arange(24)
     expected = pic.mean_variance(X, blocks)
     monkeypatch.setattr(prediction, "map_groups", recorded)

@@ -7,7 +7,7 @@ import pytest
 from block_helpers import problem_of
 
 from sklearn_sgp.data.categories import InputColumns
-from sklearn_sgp.engines.blocks import composite_learning as near_rows
+from sklearn_sgp.engines.blocks import composite_learning
 from sklearn_sgp.engines.blocks.candidates import best_start
 from sklearn_sgp.engines.blocks.category_starts import has_categories
 from sklearn_sgp.engines.start import Choices, default_starts, start
@@ -36,9 +36,9 @@ def found_with(problem, monkeypatch, values):
         tried.append((task.start, parameters))
         return parameters.with_values(log_noise=-0.1 * len(tried)), 1, next(values)
 
-    monkeypatch.setattr(near_rows.NearRows, "trial", trial)
-    monkeypatch.setattr(near_rows.NearRows, "probe", lambda *_: None)
-    sample, budget = near_rows.NearRows(problem), Budget(problem.trace.clock)
+    monkeypatch.setattr(composite_learning.CompositeLearning, "trial", trial)
+    monkeypatch.setattr(composite_learning.CompositeLearning, "probe", lambda *_: None)
+    sample, budget = composite_learning.CompositeLearning(problem), Budget(problem.trace.clock)
     starts = default_starts(problem.start)
     return best_start(problem, sample, starts, budget), tried
 

@@ -17,7 +17,7 @@ def test_a_signal_is_what_noise_does_not_explain(rng, size):
     X = rng.uniform(0.0, 3.0, (200, 1))
     y = size * np.sin(2.0 * X[:, 0]) + np.sqrt(0.05) * rng.standard_normal(200)
     stream = fixed(n_inducing=4).partial_fit(X, y)
-    result, rows = stream._result, stream._later_rows(X, y, None)
+    result, rows = stream._fitted, stream._later_rows((X, None), y, None)
     explained = np.var(stream.predict(X)) * 200 / 0.05
     assert sees_signal(result, rows, 200.0) == (explained > 20.0) == (size > 0.0)
 
@@ -28,9 +28,9 @@ def test_without_learning_parameters_stay(rng, kind):
     X, y = make_line(rng)
     y = y if kind is StreamingSGPRegressor else y > 0.0
     model = taught(kind(n_inducing=30, max_iter=3), batches(X[:600], y[:600], 300))
-    before, Z = model._result.parameters, model.inducing_points_
+    before, Z = model._fitted.parameters, model.inducing_points_
     model.set_params(optimizer=None).partial_fit(X[600:], y[600:])
-    after = model._result.parameters
+    after = model._fitted.parameters
     assert_array_equal(after.theta, before.theta)
     assert after.log_noise == before.log_noise
     old, new = ({float(z) for z in some[:, 0]} for some in (Z, model.inducing_points_))

@@ -20,10 +20,10 @@ def damped(rng):
     stream = fixed(n_inducing=20).partial_fit(X, np.sin(2.0 * X[:, 0]))
 
     def damped(outliers, X, y, weight=None):
-        rows = stream._later_rows(X, y, weight)
+        rows = stream._later_rows((X, None), y, weight)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
-            found, after = outliers.damped(rows, stream._result, stream._targets)
+            found, after = outliers.damped(rows, stream._fitted, stream._fitted.targets)
         return rows, found, after
 
     return damped
@@ -110,10 +110,10 @@ def test_several_outputs_share_a_weight(rng):
     X = rng.uniform(0.0, 9.0, (300, 1))
     y = np.column_stack([np.sin(2.0 * X[:, 0]), np.cos(2.0 * X[:, 0])])
     stream = fixed(n_inducing=20).partial_fit(X, y)
-    later = partial(stream._later_rows, X[:60])
+    later, model = partial(stream._later_rows, (X[:60], None)), stream._fitted
     targets = y[:60].copy()
     targets[7, 1] = 1e5
     with pytest.warns(UserWarning, match=r"1 of 60 rows.*student_t"):
-        found, after = SEEN.damped(later(targets, None), stream._result, stream._targets)
+        found, after = SEEN.damped(later(targets, None), model, model.targets)
     assert after.count == 1
     assert np.count_nonzero(found.weight < 1e-6) == 1

@@ -45,10 +45,10 @@ def largest_variance(targets, kernel=None, learned=0.0, **options):
     options = {"n_inducing": 5, "max_iter": 1, "normalize_y": (0.0, 1.0), **options}
     stream = StreamingSGPRegressor(kernel, **options)
     stream.partial_fit(X, np.round(3.0 + np.sin(9.0 * X[:, 0])))
-    rows = stream._later_rows(X, np.broadcast_to(targets, 40), None)
-    parameters = stream._result.parameters
+    rows = stream._later_rows((X, None), np.broadcast_to(targets, 40), None)
+    parameters = stream._fitted.parameters
     theta = np.maximum(parameters.theta, [learned, -np.inf])
-    space = plausible(stream._result.start, parameters.with_values(theta=theta), rows)
+    space = plausible(stream._fitted.start, parameters.with_values(theta=theta), rows)
     return np.exp(space.group("theta").bounds[0, 1])
 
 

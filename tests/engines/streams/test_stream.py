@@ -8,29 +8,30 @@ from numpy.testing import assert_allclose, assert_array_equal
 from stream_helpers import batches, make_line, taught
 
 from sklearn_sgp import StreamingSGPRegressor
-from sklearn_sgp.engines.streams import stream
-from sklearn_sgp.engines.streams.stream import InitialRows
+from sklearn_sgp.engines.streams.stream import InitialRows, Stream, _is_spent
 
 
 def model_of(**options):
     return StreamingSGPRegressor(**({"n_inducing": 10, "max_iter": 2} | options))
 
 
+def engine_of(random_state=None):
+    return Stream(None, 0.0, 1.0, 1.0, keeps_scales=True, random_state=random_state)
+
+
 def test_every_batch_has_a_seed_of_its_own():
     """An integer seed gives each batch another one, the same after a restart; others are kept."""
-    choices = model_of(random_state=7)._stream_choices()
-    assert [choices.seed(k) for k in range(3)] == [7, 8, 9]
-    largest = model_of(random_state=2**32 - 1)._stream_choices()
-    assert largest.seed(1) == 0
+    assert [engine_of(7)._seed(k) for k in range(3)] == [7, 8, 9]
+    assert engine_of(2**32 - 1)._seed(1) == 0
     generator = np.random.RandomState(0)
-    assert model_of(random_state=generator)._stream_choices().seed(5) is generator
+    assert engine_of(generator)._seed(5) is generator
 
 
 def test_a_stream_is_spent_after_its_last_step():
     """max_steps counts batches that may be learned from."""
-    assert not model_of()._stream_choices().is_spent(10**6)
-    choices = model_of(max_steps=2)._stream_choices()
-    assert [choices.is_spent(k) for k in range(4)] == [False, False, True, True]
+    assert not _is_spent(model_of()._settings(), 10**6)
+    settings = model_of(max_steps=2)._settings()
+    assert [_is_spent(settings, k) for k in range(4)] == [False, False, True, True]
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -43,7 +44,8 @@ def test_weights_are_counted(rng, weighted):
     for lo in (0, 300, 600):
         part = weight[lo : lo + 300]
         model.partial_fit(X[lo : lo + 300], y[lo : lo + 300], part if weighted else None)
-        seen.append((model._stream.weight_seen, model._stream.weight_learned))
+        state = model._fitted.state
+        seen.append((state.weight_seen, state.weight_learned))
     total = np.cumsum(weight.reshape(3, 300).sum(axis=1))
     assert_allclose(seen, [(total[0], total[0]), (total[1], total[1]), (total[2], total[1])])
 
@@ -53,24 +55,24 @@ def test_the_first_rows_are_kept_until_they_are_enough(rng):
     X, y = make_line(rng)
     model = model_of()
     model.partial_fit(X[:10], y[:10])
-    assert_array_equal(model._stream.initial_rows.rows.X, X[:10])
-    assert_array_equal(model._stream.initial_rows.rows.y, y[:10])
+    assert_array_equal(model._fitted.state.initial_rows.rows.X, X[:10])
+    assert_array_equal(model._fitted.state.initial_rows.rows.y, y[:10])
     model.partial_fit(X[10:20], y[10:20])
-    assert_array_equal(model._stream.initial_rows.rows.X, X[:20])
-    assert stream.begins_anew(model._stream, model._stream_choices())
+    assert_array_equal(model._fitted.state.initial_rows.rows.X, X[:20])
+    assert engine_of().begins_anew(model._fitted, model._settings())
     model.partial_fit(X[20:30], y[20:30])
-    assert model._stream.initial_rows is None
-    assert not stream.begins_anew(model._stream, model._stream_choices())
+    assert model._fitted.state.initial_rows is None
+    assert not engine_of().begins_anew(model._fitted, model._settings())
     still = model_of(optimizer=None).partial_fit(X[:10], y[:10])
-    assert still._stream.initial_rows is None
+    assert still._fitted.state.initial_rows is None
 
 
 def test_a_stream_that_is_spent_does_not_begin_anew(rng):
     """Nor does one in which nothing is learned any more."""
     X, y = make_line(rng)
-    state = model_of().partial_fit(X[:10], y[:10])._stream
+    fitted = model_of().partial_fit(X[:10], y[:10])._fitted
     for options in ({"max_steps": 1}, {"optimizer": None}):
-        assert not stream.begins_anew(state, model_of(**options)._stream_choices())
+        assert not engine_of().begins_anew(fitted, model_of(**options)._settings())
 
 
 def test_initial_rows_leave_out_weights_of_zero():
@@ -87,9 +89,9 @@ def test_states_are_replaced_and_never_changed(rng):
     """A state that was kept still gives what it gave, whatever came after it."""
     X, y = make_line(rng)
     model = taught(model_of(), batches(X[:600], y[:600], 300))
-    state = model._stream
+    fitted, state = model._fitted, model._fitted.state
     mean, copy = model.predict(X), replace(state)
     model.partial_fit(X[600:], y[600:])
-    assert model._stream is not state
+    assert model._fitted is not fitted and model._fitted.state is not state
     assert state == copy
-    assert_array_equal(state.result.posterior.mean(X)[:, 0] * model.y_scale_ + model.y_mean_, mean)
+    assert_array_equal(fitted.posterior.mean(X)[:, 0] * model.y_scale_ + model.y_mean_, mean)

@@ -7,10 +7,10 @@ import pytest
 from dense import EVERY_KERNEL, make_case, make_settings, minibatch
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_sgp.engines.base import FitResult, Start
+from sklearn_sgp.engines.base import Fitted, Start
 from sklearn_sgp.engines.variational.inference import ConjugateInference, SiteInference
 from sklearn_sgp.engines.variational.partial_fit import (
-    PartialFitState,
+    RowState,
     add_rows,
     more_inducing_inputs,
     scaled_to_total,
@@ -31,8 +31,11 @@ def fitted(case, space=None, inference=None):
     prior = SETTINGS.prior(case.parameters)
     posterior, value, scalars = inference.posterior(prior, case.parameters, case.rows, None, np.inf)
     start = Start(case.kernel, inference.likelihood, case.parameters, space)
-    found = (posterior, value, prior.jitter, 1, 0, case.rows.total_weight, scalars)
-    return FitResult(start, case.parameters, *found, n_samples=len(case.rows))
+    predictor = inference.predictor(posterior, case.parameters.noise_variance)
+    weight = case.rows.total_weight
+    state = RowState.after_fit(scalars, weight, True)
+    found = (predictor, value, prior.jitter, 1, 0, weight)
+    return Fitted(start, case.parameters, *found, n_samples=len(case.rows), state=state)
 
 
 def add(case, result, rows, settings=SETTINGS, inference=None, **options):
@@ -75,8 +78,8 @@ def test_batches_add_up_to_all_rows(batch_size):
     assert_allclose(result.posterior.H[0], q.posterior.H[0], atol=1e-8)
     assert_allclose(result.posterior.h, q.posterior.h, atol=1e-8)
     assert_allclose(result.objective, bound, rtol=1e-9)
-    assert result.partial.exact and result.scalars is result.partial.scalars
-    assert_allclose([result.weight, result.scalars.weight], case.weight.sum())
+    assert result.state.exact
+    assert_allclose([result.weight, result.state.scalars.weight], case.weight.sum())
 
 
 def test_adding_leaves_the_old_model_alone():
@@ -119,7 +122,7 @@ def test_with_a_total_q_moves_towards_the_rows():
     expected = result.posterior.towards(asked.posterior, 0.1, scale=10.0)
     assert_allclose(moved.posterior.H[0], expected.H[0], rtol=1e-10, atol=1e-10)
     assert_allclose(moved.posterior.h, expected.h, rtol=1e-10, atol=1e-10)
-    assert not moved.partial.exact and moved.scalars is None
+    assert not moved.state.exact
     assert moved.weight == 60.0
     terms = minibatch(Whitened(moved.posterior), case, rows=rows, scale=10.0)
     assert_allclose(moved.objective, terms.value, rtol=1e-12)
@@ -142,9 +145,9 @@ def test_adam_moves_the_parameters_once_a_batch(total_samples):
     assert_allclose(moved.posterior.H[0], expected.H[0], rtol=1e-9, atol=1e-9)
     assert_allclose(moved.posterior.h, expected.h, rtol=1e-9, atol=1e-9)
     assert moved.posterior.prior.Z is moved.parameters.Z
-    assert not moved.partial.exact and moved.partial.adam.t == 1
+    assert not moved.state.exact and moved.state.adam.t == 1
     again = add(case, moved, rows, settings, total_samples=total_samples)
-    assert again.partial.adam.t == 2 and moved.partial.adam.t == 1  # which is not written to
+    assert again.state.adam.t == 2 and moved.state.adam.t == 1  # which is not written to
 
 
 def test_scaling_to_a_total():
@@ -172,10 +175,10 @@ def count_inference():
 def test_rows_of_counts():
     """Added rows get sites of their own beside the old ones, which brings q(u) to that of all."""
     case, rows, result = counts()
-    state = PartialFitState.of(result)
+    state = result.state
     assert not state.exact and state.scalars.weight == result.weight == 30.0
     grown = add(case, result, rows, inference=count_inference())
-    assert grown.weight == 40.0 and grown.scalars is None
+    assert grown.weight == 40.0 and not grown.state.exact
     mean = fitted(case, inference=count_inference()).posterior.mean(XS)
     before, after = (np.abs(r.posterior.mean(XS) - mean).max() for r in (result, grown))
     assert after < 0.2 * before
@@ -190,4 +193,4 @@ def test_rows_of_counts_with_a_total():
     expected = result.posterior.towards(target, 0.1)
     assert_allclose(moved.posterior.H[0], expected.H[0], rtol=1e-10)
     assert_allclose(moved.posterior.h, expected.h, rtol=1e-10)
-    assert moved.weight == 40.0 and not moved.partial.exact
+    assert moved.weight == 40.0 and not moved.state.exact

@@ -12,7 +12,7 @@ from sklearn.gaussian_process.kernels import (
 )
 
 from sklearn_sgp.data.rows import Rows
-from sklearn_sgp.engines.base import FitResult
+from sklearn_sgp.engines.base import Fitted
 from sklearn_sgp.engines.start import (
     Choices,
     default_kernels,
@@ -151,7 +151,7 @@ def result_of(started):
     """A fit whose parameters all moved."""
     moved = {name: value + 0.1 for name, value in started.parameters.values.items()}
     parameters = started.parameters.with_values(**moved)
-    return FitResult(started, parameters, None, 0.0, 1e-8, 1, 0)
+    return Fitted(started, parameters, None, 0.0, 1e-8, 1, 0)
 
 
 def test_an_earlier_fit_gives_its_parameters(rows):

@@ -8,10 +8,10 @@ import pytest
 from dense import make_case, make_settings
 from numpy.testing import assert_allclose
 
-from sklearn_sgp.engines.base import FitResult, Problem, Start
+from sklearn_sgp.engines.base import Fitted, Problem, Start
 from sklearn_sgp.engines.variational import partial_fit
 from sklearn_sgp.engines.variational.inference import inference_for
-from sklearn_sgp.engines.variational.partial_fit import add_rows, scaled_to_total
+from sklearn_sgp.engines.variational.partial_fit import RowState, add_rows, scaled_to_total
 from sklearn_sgp.engines.variational.stochastic import StochasticSteps
 from sklearn_sgp.likelihoods import Gaussian, Poisson
 from sklearn_sgp.optimize.progress import Clock, Trace
@@ -82,8 +82,10 @@ def test_steps_of_later_batches(likelihood, size, monkeypatch):
     prior = settings.prior(case.parameters)
     posterior, value, scalars = inference.posterior(prior, case.parameters, rows, None, np.inf)
     start = Start(case.kernel, likelihood, case.parameters, case.space())
-    parts = (start, case.parameters, posterior, value, prior.jitter, 1, 0, rows.total_weight)
-    result = scaled_to_total(FitResult(*parts, scalars, n_samples=len(rows)), len(rows))
+    predictor = inference.predictor(posterior, case.parameters.noise_variance)
+    parts = (start, case.parameters, predictor, value, prior.jitter, 1, 0, rows.total_weight)
+    state = RowState.after_fit(scalars, rows.total_weight, True)
+    result = scaled_to_total(Fitted(*parts, n_samples=len(rows), state=state), len(rows))
     gradients, made = [], partial_fit.adam_step
 
     def adam_step(adam, space, parameters, gradient, delta):

@@ -12,7 +12,7 @@ from sklearn_sgp import SVGPRegressor
 from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.engines.base import Problem
 from sklearn_sgp.engines.start import Choices, start
-from sklearn_sgp.engines.variational import schedule as stages
+from sklearn_sgp.engines.variational import schedule
 from sklearn_sgp.engines.variational.inference import inference_for
 from sklearn_sgp.likelihoods import Gaussian, StudentT
 from sklearn_sgp.optimize.budget import MIN_SECONDS, Budget
@@ -55,12 +55,12 @@ def make_problem(rows, likelihood=None, clock=None, on_iteration=None, **setting
 )
 def test_refinements_grow_to_all_rows_or_what_is_affordable(n_rows, affordable, sizes):
     """Refinements take 2 and 16 times the rows of the warm start, at most what can be paid for."""
-    assert stages.refinement_sizes(n_rows, 100, affordable) == sizes
+    assert schedule.refinement_sizes(n_rows, 100, affordable) == sizes
 
 
 def test_without_a_budget_any_size_is_affordable():
     """Where time is not limited no number of rows is too large."""
-    assert stages._affordable_rows(1000, Budget(Clock())) == np.inf
+    assert schedule._affordable_rows(1000, Budget(Clock())) == np.inf
 
 
 def test_what_is_affordable_grows_with_the_budget_and_shrinks_with_the_cost_of_a_row():
@@ -70,7 +70,7 @@ def test_what_is_affordable_grows_with_the_budget_and_shrinks_with_the_cost_of_a
         budget = SimpleNamespace(
             is_limited=True, left=lambda: seconds, reserve=1000 * row + MIN_SECONDS
         )
-        return stages._affordable_rows(1000, budget)
+        return schedule._affordable_rows(1000, budget)
 
     assert_allclose(affordable(20.0, 1e-3), 2 * affordable(10.0, 1e-3))
     assert_allclose(affordable(10.0, 1e-3), 2 * affordable(10.0, 2e-3))
@@ -80,14 +80,14 @@ def test_what_is_affordable_grows_with_the_budget_and_shrinks_with_the_cost_of_a
 def test_refinements_count_rows_for_those_they_stand_for(weighted, monkeypatch):
     """Rows of the warm start count once, those of refinements for up to 4 rows each."""
     seen, interim = [], []
-    run = stages._lbfgs
+    run = schedule._lbfgs
 
     def spy(problem, parameters, rows, *args, **options):
         seen.append(rows)
         interim.append(options.get("interim", args[-1]))
         return run(problem, parameters, rows, *args, **options)
 
-    monkeypatch.setattr(stages, "_lbfgs", spy)
+    monkeypatch.setattr(schedule, "_lbfgs", spy)
     rows = make_rows(2000, weighted)
     model = SVGPRegressor(RBF(), n_inducing=5, init_size=50, max_iter=1, random_state=0)
     model.fit(rows.X, rows.y, sample_weight=rows.weight)
@@ -111,7 +111,7 @@ def test_the_warm_start_takes_its_units_anew(max_iter, runs, monkeypatch):
         seen.append((max_iter, space.group("Z").unit))
         return start.with_values(), 0.0, max_iter
 
-    monkeypatch.setattr(stages, "ascend_lbfgs", count)
+    monkeypatch.setattr(schedule, "ascend_lbfgs", count)
     rows = make_rows(100)
     SVGPRegressor(RBF(), n_inducing=5, max_iter=max_iter, random_state=0).fit(rows.X, rows.y)
     assert [iterations for iterations, _ in seen] == runs
@@ -123,7 +123,7 @@ def test_the_warm_start_takes_its_units_anew(max_iter, runs, monkeypatch):
 def test_without_an_optimizer_only_q_is_found(likelihood):
     """Parameters then are those of the start, and the one entry of the trace is the bound."""
     problem = make_problem(make_rows(80), likelihood)
-    result = stages.learn(problem)
+    result = schedule.fit(problem)
     assert result.parameters is problem.start.parameters
     assert problem.trace.objectives == [result.objective]
     assert (result.n_iter, result.n_steps) == (1, 0)
@@ -142,8 +142,8 @@ def test_every_stage_moves_every_free_group(likelihood, optimizer):
         n_iter_no_change=9,
     )
     before = problem.start.parameters
-    fixed = stages.learn(make_problem(make_rows(150), likelihood))
-    result = stages.learn(problem)
+    fixed = schedule.fit(make_problem(make_rows(150), likelihood))
+    result = schedule.fit(problem)
     for group in problem.space.groups:
         moved = result.parameters.values[group.name] != before.values[group.name]
         assert np.any(moved), group.name
@@ -160,16 +160,16 @@ def test_a_callback_ends_learning_but_not_the_finish():
         max_iter=50,
         on_iteration=lambda trace, _: len(trace.objectives) == 2,
     )
-    result = stages.learn(problem)
+    result = schedule.fit(problem)
     assert len(problem.trace.objectives) == 3
-    assert_allclose(result.scalars.weight, 500.0)
+    assert_allclose(result.state.scalars.weight, 500.0)
 
 
 def test_a_short_budget_leaves_rows_out_and_warns(monkeypatch):
     """Where the time does not allow for all rows, a random part of them is weighted up."""
     rows = make_rows(9000)
     problem = make_problem(rows, clock=Clock(0.1))
-    monkeypatch.setattr(stages, "_finish_seconds", lambda *args: 3600.0)
+    monkeypatch.setattr(schedule, "_finish_seconds", lambda *args: 3600.0)
     with pytest.warns(UserWarning, match=r"max_time=0\.1 .* all 9000 rows: .* rests on 4096"):
-        result = stages.learn(problem)
-    assert_allclose(result.scalars.weight, rows.total_weight)
+        result = schedule.fit(problem)
+    assert_allclose(result.state.scalars.weight, rows.total_weight)

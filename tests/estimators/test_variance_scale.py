@@ -21,7 +21,7 @@ LEVELS = [0.05, 0.5, 0.95]
 
 
 def rows_of(model, X, y):
-    return make_rows(X, y.reshape(len(X), -1), None, model._targets)
+    return make_rows(X, y.reshape(len(X), -1), None, model._fitted.targets)
 
 
 def simple(n=40, seed=0):
@@ -46,8 +46,7 @@ def test_rows_left_out_follow_from_the_dense_inverse(model):
     """Where a model is exact, each row given all others is y - (W y)_n / W_nn, 1 / W_nn - s2."""
     X, y = simple()
     fitted = fixed(model, X).fit(X, y)
-    found = getattr(fitted, "_blocks", fitted._result)
-    mean, variance = found.left_out_moments(rows_of(fitted, X, y), None, 1)
+    mean, variance = fitted._fitted.predictor.left_out(rows_of(fitted, X, y))
     W = np.linalg.inv(KERNEL(X) + NOISE * np.eye(len(X)))
     assert np.allclose(mean[:, 0], y - (W @ y) / np.diag(W), atol=1e-6)
     assert np.allclose(variance[:, 0], 1.0 / np.diag(W) - NOISE, atol=1e-6)
@@ -60,16 +59,15 @@ def test_a_row_left_out_is_one_that_the_model_never_had(model):
     labels = (X[:, 0] // 1.0).astype(int)
     Z = np.linspace(0.0, 4.0, 6)[:, None]
     new = fixed(model, X, inducing=Z, n_inducing=6)
-    others = np.arange(1, len(X))
-    told = {"blocks": labels} if model == "pic" else {}
-    fitted = new.fit(X, y, **told)
+    inputs = X
+    if model == "pic":
+        new, inputs = new.set_params(block_column=1), np.column_stack([X, labels])
+    fitted = new.fit(inputs, y)
     rows = replace(rows_of(fitted, X, y), labels=labels)
-    mean, variance = fitted._blocks.left_out_moments(rows, None, 1)
-    told = {"blocks": labels[others]} if model == "pic" else {}
-    without = clone(new).fit(X[others], y[others], **told)
-    asked = {"blocks": labels[:1]} if model == "pic" else {}
-    expected = without.predict(X[:1], **asked)
-    std = without.predict_std(X[:1], include_noise=False, **asked)
+    mean, variance = fitted._fitted.predictor.left_out(rows)
+    without = clone(new).fit(inputs[1:], y[1:])
+    expected = without.predict(inputs[:1])
+    std = without.predict_std(inputs[:1], include_noise=False)
     assert mean[0, 0] == pytest.approx(expected[0], abs=1e-8)
     assert np.sqrt(variance[0, 0]) == pytest.approx(std[0], abs=1e-8)
 
@@ -78,12 +76,12 @@ def test_rows_that_their_cell_does_not_know_are_left_as_they_are():
     """Of near rows some training rows may not be any: they are predicted from others already."""
     X, y = simple(300)
     fitted = fixed("vif", X, n_neighbors=5).fit(X, y)
-    blocks = fitted._blocks
-    places = blocks.drawn(len(X), 200, np.random.RandomState(0))
+    predictor = fitted._fitted.predictor
+    places = predictor.drawn(len(X), 200, np.random.RandomState(0))
     rows = rows_of(fitted, X, y).select(places)
-    _, variance = blocks.left_out_moments(rows, places, 1)
-    _, given = blocks.moments_of(rows, 1)
-    near = [len(blocks.blocks.near_cells[cell]) for cell in blocks.assign(rows.X)]
+    _, variance = predictor.left_out(rows, places)
+    _, given = predictor.training_moments(rows)
+    near = [len(predictor.blocks.near_cells[cell]) for cell in predictor.number(rows)]
     assert (variance >= given - 1e-12).all()
     assert max(near) < len(X)
 
@@ -99,7 +97,7 @@ def left_out(likelihood, n=30):
         y_mean=np.zeros(2),
         y_scale=np.ones(2),
     )
-    noise = fitted._result.row_noise.noise_at(rows.X, 0.3, 2, 1)
+    noise = fitted._fitted.row_noise.noise_at(rows.X, 0.3, 2, 1)
     return fitted.likelihood_, LeftOutRows(rows, mean, variance, noise)
 
 
@@ -124,11 +122,10 @@ def varying_fit():
 def with_factor(model, log_constant, function=None):
     """The model with a factor of its own."""
     changed = pickle.loads(pickle.dumps(model))
-    noise = changed._result.row_noise
+    noise = changed._fitted.row_noise
     scale = None if log_constant is None else VarianceScale(np.full(1, log_constant), function)
-    changed._result = replace(changed._result, row_noise=replace(noise, variance_scale=scale))
-    if hasattr(changed, "_blocks"):
-        changed._blocks = replace(changed._blocks, result=changed._result)
+    noise = replace(noise, variance_scale=scale)
+    changed._fitted = replace(changed._fitted, row_noise=noise)
     return changed
 
 
@@ -179,8 +176,8 @@ def test_a_factor_that_depends_on_the_input_is_a_process():
     """Covariances are c(x) c(x') times those of the function, and variances agree with them."""
     fitted = varying_fit()
     plain = with_factor(fitted, None)
-    changed = with_factor(fitted, 0.3, fitted._result.row_noise.log_noise)
-    factor = changed._spread.at(X_TEST, 1)[:, 0]
+    changed = with_factor(fitted, 0.3, fitted._fitted.row_noise.log_noise)
+    factor = changed._fitted.variance_scale.at(X_TEST, 1)[:, 0]
     assert factor.std() > 0.1
     noise = [np.diag(m.noise_std(X_TEST) ** 2) for m in (plain, changed)]
     before, after = (
@@ -232,24 +229,25 @@ def test_bands_are_right_where_the_process_is_calm_and_where_it_is_rough(likelih
     assert shares(plain)[0] > 0.97
     gain = fitted.log_density(new, seen).mean() - plain.log_density(new, seen).mean()
     assert gain > 0.05
-    assert fitted.spread_gain_ > 0.05
-    assert fitted.spread_range_[0] < 0.8 < 1.1 < fitted.spread_range_[1]
+    assert fitted.variance_scale_gain_ > 0.05
+    low, high = fitted.variance_scale_
+    assert low < 0.8 < 1.1 < high
 
 
 @pytest.mark.parametrize("likelihood", ["auto", "heteroscedastic"])
 def test_no_factor_where_the_model_is_right(likelihood):
     """Data that the model could have made keep it as it is."""
     fitted = made("vif", likelihood).fit(*data(400))
-    assert fitted._spread is None
-    assert fitted.spread_gain_ == 0.0
-    assert fitted.spread_range_ == (1.0, 1.0)
+    assert fitted._fitted.variance_scale is None
+    assert fitted.variance_scale_gain_ == 0.0
+    assert fitted.variance_scale_ == (1.0, 1.0)
 
 
 def test_no_factor_below_the_least_noise():
     """Targets that are a function of the inputs have errors as small as arithmetic allows."""
     X = data(300)[0]
     fitted = made("vif", max_iter=5).fit(X, 2.0 * X[:, 0] + 1.0)
-    assert fitted._spread is None
+    assert fitted._fitted.variance_scale is None
     assert np.isfinite(fitted.predict_std(X[:5])).all()
 
 
@@ -257,20 +255,20 @@ def test_no_factor_below_the_least_noise():
 def test_noise_that_is_asked_to_be_constant_stays_so(likelihood):
     """A likelihood that says that the noise is the same everywhere gets no factor."""
     fitted = made("vif", likelihood, kernel=ROUGH, max_iter=3).fit(*calm_and_rough(400))
-    assert fitted._spread is None
-    assert not hasattr(fitted, "spread_gain_")
+    assert fitted._fitted.variance_scale is None
+    assert not hasattr(fitted, "variance_scale_gain_")
 
 
 def test_a_later_batch_moves_the_factor():
     """Where a batch is rougher than all before it, the factor grows there."""
     fitted = made("vif", kernel=ROUGH, max_iter=10).fit(*calm_and_rough(500))
     at = np.array([[2.5]])
-    before = fitted._spread.at(at, 1)
+    before = fitted._fitted.variance_scale.at(at, 1)
     rng = np.random.default_rng(1)
     more = rng.uniform(2.0, 3.0, (200, 1))
     with pytest.warns(ConvergenceWarning, match="4 predicted standard deviations"):
         fitted.partial_fit(more, 2.0 * rng.standard_normal(200))
-    assert fitted._spread.at(at, 1) > 1.5 * before
+    assert fitted._fitted.variance_scale.at(at, 1) > 1.5 * before
 
 
 def test_a_stream_has_the_factor_too():
@@ -280,10 +278,10 @@ def test_a_stream_has_the_factor_too():
         ROUGH, likelihood="heteroscedastic", n_inducing=60, max_iter=5, random_state=0
     )
     stream.partial_fit(X[:500], y[:500])
-    assert stream._spread is not None
-    before = stream._spread.at(X[:20], 1)
+    assert stream._fitted.variance_scale is not None
+    before = stream._fitted.variance_scale.at(X[:20], 1)
     stream.partial_fit(X[500:], y[500:])
-    assert (stream._spread.at(X[:20], 1) != before).any()
+    assert (stream._fitted.variance_scale.at(X[:20], 1) != before).any()
     kept = pickle.loads(pickle.dumps(stream))
     assert np.array_equal(kept.predict_std(X[:20]), stream.predict_std(X[:20]))
 
@@ -294,6 +292,6 @@ def test_each_output_has_a_factor_of_its_own():
     x = rng.uniform(0.0, 10.0, 500)
     Y = np.column_stack([rough(x, rng), rough(10.0 - x, rng)])
     fitted = made("vif", kernel=ROUGH, max_iter=10).fit(x[:, None], Y)
-    left, right = fitted._spread.at(np.array([[2.0], [8.0]]), 1)
+    left, right = fitted._fitted.variance_scale.at(np.array([[2.0], [8.0]]), 1)
     assert left[0] < 0.8 * right[0]
     assert right[1] < 0.8 * left[1]
