@@ -6,7 +6,7 @@ all outputs share one H. With a variance for each output, or any other likelihoo
 function has an H of its own; the prior, its factor and every kernel block are shared.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 
@@ -168,6 +168,10 @@ class Posterior:
     def inducing_values(self):
         """Prior covariance (m, m) and posterior means (m, t) of u."""
         return self.prior.K, product(self.prior.L, self.v_mean)
+
+    def without_caches(self):
+        """Return the same with nothing that can be computed again, as it is saved."""
+        return replace(self, prior=self.prior.without_caches())
 
     def warm_cache(self):
         """Compute once what every prediction needs."""

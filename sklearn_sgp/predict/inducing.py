@@ -95,6 +95,11 @@ class InducingPoints:
         """Return the predictor itself: it needs no cache."""
         return self
 
+    def without_caches(self):
+        """Return the same with nothing that can be computed again, as it is saved."""
+        blocks = None if self.blocks is None else self.blocks.without_caches()
+        return replace(self, posterior=self.posterior.without_caches(), blocks=blocks)
+
     def with_posterior(self, posterior):
         """Replace q(u)."""
         return replace(self, posterior=posterior)

@@ -96,6 +96,10 @@ class NearRows:
         """Draw places of about so many training rows, in whole blocks."""
         return self.blocks.drawn(size, rng)
 
+    def without_caches(self):
+        """Return the same with nothing that can be computed again, as it is saved."""
+        return replace(self, posterior=self.posterior.without_caches())
+
     def ready(self):
         """Return the predictor with an empty cache for the cells of predictions."""
         return replace(self, cache=FactorCache(_CACHE_BYTES))
