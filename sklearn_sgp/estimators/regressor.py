@@ -120,6 +120,10 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
             raise KeyboardInterrupt
         return self
 
+    def _default_kernels(self):
+        """Return which default kernels there are, by the names of `engines.start.Choices`."""
+        return {}
+
     def _more_attributes(self, fitted):
         """Return fitted attributes that only this estimator has."""
         return {}
