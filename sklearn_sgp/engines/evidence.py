@@ -7,8 +7,7 @@ from ..factors.passes import CHUNK
 from ..kernels._white_noise import join_gradient, split_noise
 from ..objectives.block_evidence import block_evidence
 from ..optimize.parameters import Group, ParameterSpace
-from ..partitions.conditioning import ConditionedBlocks
-from ..partitions.partition import Blocks
+from ..partitions.blocks import Blocks
 from .variational.inference import inference_for
 
 _SPACE = ParameterSpace((Group("theta", None), Group("log_noise", None)))
@@ -124,7 +123,7 @@ def _pieces(fitted, rows):
         kept = state.blocks
     elif not state.specification.model.dense:
         return list(rows.chunks(CHUNK))
-    elif isinstance(state.blocks, ConditionedBlocks):
+    elif state.blocks.is_conditioned:
         raise ValueError(
             "X and y must not be given for 'lma' and 'vif': their evidence depends on which "
             "rows come earlier, and they keep their training rows. Leave X and y out."

@@ -48,7 +48,7 @@ def pieces_of_blocks(blocks, m, model, n_jobs=None, noise_variance=1.0):
 
     Returns
     -------
-    pieces : passes.Pieces
+    pieces : passes.AnyPieces
     """
     n_dense = np.size(noise_variance) * model.n_dense
     size = sum(len(rows) * (m + max(n_dense, 1) * m + n_dense * len(rows)) for rows in blocks)
@@ -61,7 +61,7 @@ def block_sums(prior, pieces, noise_variance, model):
     Parameters
     ----------
     prior : Prior
-    pieces : passes.Pieces
+    pieces : passes.AnyPieces
         A piece is a block.
     noise_variance : float or ndarray of shape (t,)
     model : Model or Mixture

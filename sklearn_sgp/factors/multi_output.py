@@ -123,7 +123,7 @@ def output_sums(priors, pieces, patterns):
     ----------
     priors : tuple of gp.prior.Prior
         With one Z: one that all latent functions share, or one for each.
-    pieces : passes.Pieces
+    pieces : passes.AnyPieces
     patterns : list of ndarray of int
         See `outputs_by_rows`.
 

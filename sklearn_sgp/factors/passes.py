@@ -6,6 +6,7 @@ number of workers, so that sums repeat. An evaluation of an objective goes over 
 forward for sums and backward for gradients: the first pass may keep what the second needs again.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import fields, is_dataclass
 
 from .._parallel import group_bounds, map_groups, shares_memory
@@ -15,7 +16,41 @@ CHUNK = 1024
 _KEPT_BYTES = 256 << 20
 
 
-class Pieces:
+class AnyPieces(ABC):
+    """The interface of what a pass goes over: `Pieces`, or those of rows that live elsewhere.
+
+    Attributes
+    ----------
+    n_jobs : int or None
+        For what is done in this process.
+    in_memory : bool
+        True if what belongs to each row can be handed over and returned. Where rows live elsewhere
+        (`sklearn_sgp.collections`), `map` returns one sum of all groups.
+    """
+
+    in_memory = True
+
+    @abstractmethod
+    def map(self, function, *shared, slices=None):
+        """Call ``function(group, kept, *shared)`` for each group; return a list of results.
+
+        Parameters
+        ----------
+        function : callable
+            Gets the pieces of a group and the list in which it may keep something, or None.
+        shared : tuple
+            Further arguments, the same for all groups.
+        slices : tuple of ndarray, default=None
+            Arrays with an entry for each row of all pieces; a group gets its part of each as last
+            arguments.
+
+        Returns
+        -------
+        results : list
+        """
+
+
+class Pieces(AnyPieces):
     """Pieces of the data in groups, and what passes over them keep.
 
     Parameters
@@ -26,16 +61,7 @@ class Pieces:
         How many numbers a pass would keep. None, a large size, and workers that are other
         processes keep nothing.
     n_jobs : int or None
-
-    Attributes
-    ----------
-    in_memory : bool
-        Whether what belongs to each row can be handed over and returned. Rows that live elsewhere
-        (`sklearn_sgp.collections`) make pieces of their own, whose `map` returns one sum of all
-        groups.
     """
-
-    in_memory = True
 
     def __init__(self, pieces, kept_size=None, n_jobs=None):
         self.groups = [pieces[slice(*bounds)] for bounds in group_bounds(len(pieces), 1)]
@@ -52,22 +78,7 @@ class Pieces:
         return cls(list(rows.chunks(chunk)), kept_size, n_jobs)
 
     def map(self, function, *shared, slices=None):
-        """Call ``function(group, kept, *shared)`` for each group, in parallel, in order.
-
-        Parameters
-        ----------
-        function : callable
-            Gets the pieces of a group and the list in which it may keep something, or None.
-        shared : tuple
-            Further arguments, the same for all groups.
-        slices : tuple of ndarray, default=None
-            Arrays with an entry for each row of all pieces; a group gets its part of each as last
-            arguments.
-
-        Returns
-        -------
-        results : list
-        """
+        """Call a function for each group, in parallel, in order."""
         tasks, lo = [], 0
         for group, kept in zip(self.groups, self.kept, strict=True):
             hi = lo + sum(len(piece) for piece in group)

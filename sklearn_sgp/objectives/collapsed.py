@@ -110,7 +110,7 @@ def optimal_q(prior, pieces, noise_variance, coordinates):
     Parameters
     ----------
     prior : Prior
-    pieces : passes.Pieces
+    pieces : passes.AnyPieces
     noise_variance : float or ndarray of shape (t,)
     coordinates : type
         Whitened or Direct; see `gp.coordinates.choose_coordinates`.

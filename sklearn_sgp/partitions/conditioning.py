@@ -12,17 +12,16 @@ import numpy as np
 
 from ..data.clusters import short_path
 from ..data.rows import ConditionedRows, in_parts
+from .blocks import AnyBlocks, Blocks
 from .neighbours import NearestCells, NearGroups
-from .partition import Blocks, KMeansTree, OrderedPartition
+from .partition import KMeansTree, OrderedPartition
 
 # Test rows of a cell are conditioned on so many times as many rows as a group of training rows.
 _NEAR_TEST_GROUPS = 2
 
 
-class ConditionedBlocks:
+class ConditionedBlocks(AnyBlocks):
     """Rows in groups that are conditioned on earlier rows; runs of groups are the blocks.
-
-    It has the interface of `partition.Blocks`.
 
     Parameters
     ----------
@@ -35,6 +34,8 @@ class ConditionedBlocks:
     layout : Chain or Neighbours
         Knows the rows that test rows are conditioned on.
     """
+
+    is_conditioned = True
 
     def __init__(self, groups, before, edges, layout):
         self.groups, self.before, self.edges, self.layout = groups, before, edges, layout
@@ -69,21 +70,18 @@ class ConditionedBlocks:
         return self.layout.near_cells(self)
 
     def around(self, cells):
-        """Return the rows that test rows of some cells are conditioned on; see `Blocks.around`.
-
-        Those that cells share are there once.
-        """
+        """Return the rows that test rows are conditioned on; what cells share is there once."""
         needed, places = _shared([self.layout.around(self, cell) for cell in cells])
         return self.rows.select(needed), places
 
     def weighted_as(self, rows):
-        """Do the same as `Blocks.weighted_as`."""
+        """Take the weights of other ``rows``, as `Blocks.weighted_as`."""
         changed = copy(self)  # with the cells, where they are known
         changed.groups = self.groups.weighted_as(rows)
         return changed
 
     def drawn(self, size, rng):
-        """Draw rows of some groups; see `Blocks.drawn`."""
+        """Draw the rows of some groups, as `Blocks.drawn`."""
         return self.groups.drawn(size, rng)
 
     def owned(self):
@@ -299,7 +297,7 @@ def are_near(blocks, places, cells):
 
     Parameters
     ----------
-    blocks : Blocks or ConditionedBlocks
+    blocks : AnyBlocks
     places : ndarray of int, shape (n,)
         Of the rows, as they came to be put in.
     cells : ndarray of int, shape (n,)
@@ -310,7 +308,7 @@ def are_near(blocks, places, cells):
     near : ndarray of bool, shape (n,)
     """
     groups, around = blocks, blocks.members
-    if isinstance(blocks, ConditionedBlocks):
+    if blocks.is_conditioned:
         groups, around = blocks.groups, partial(blocks.layout.around, blocks)
     held = np.argsort(groups.order)[places] if groups.sorted else places
     near, order = np.zeros(len(cells), dtype=bool), np.argsort(cells, kind="stable")

@@ -1,4 +1,4 @@
-"""Blocks of rows: made from inputs or given as labels; which block a test row belongs to.
+"""Partitions: which block a row belongs to, made from inputs or given as labels.
 
 Every partition has ``fit(X, rng)``, which returns the block of each row, and ``assign(X)``. Blocks
 are numbered from 0; -1 stands for no block at all. For later rows, ``joined_by(X)`` returns the
@@ -7,7 +7,7 @@ grown too large, is several. Both leave the partition itself as it was.
 """
 
 import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from sklearn.base import clone
@@ -269,103 +269,6 @@ class PartitionChoice:
         if self.partition == "kmeans":
             return KMeansTree(self.block_size, scale)
         return OrderedPartition(self.block_size, scale, shuffle=self.partition == "random")
-
-
-class Blocks:
-    """Rows in blocks: an order of the rows, and where each block begins in it.
-
-    Parameters
-    ----------
-    rows : Rows
-    labels : ndarray of int, shape (n,)
-        From 0, none left out.
-    """
-
-    def __init__(self, rows, labels):
-        self.rows, self.sorted = rows, False
-        self.order = np.argsort(labels, kind="stable")
-        self.bounds = np.concatenate([[0], np.cumsum(np.bincount(labels))])
-
-    def __len__(self):
-        return len(self.bounds) - 1
-
-    def __call__(self, k):
-        """Return the rows of block k."""
-        run = slice(self.bounds[k], self.bounds[k + 1])
-        return self.rows.select(run if self.sorted else self.order[run])
-
-    def members(self, k):
-        """Return the positions of the rows of block k."""
-        place = np.arange(self.bounds[k], self.bounds[k + 1])
-        return place if self.sorted else self.order[place]
-
-    def around(self, cells):
-        """Return the rows of some blocks, which test rows there are conditioned on.
-
-        Parameters
-        ----------
-        cells : list of int
-            Numbers of blocks, -1 for none.
-
-        Returns
-        -------
-        rows : Rows
-        places : list of ndarray of int
-            Positions of the rows of each cell among them.
-        """
-        parts = [np.empty(0, dtype=np.intp) if k < 0 else self.members(k) for k in cells]
-        ends = np.cumsum([len(part) for part in parts])
-        return self.rows.select(np.concatenate(parts)), np.split(np.arange(ends[-1]), ends[:-1])
-
-    @property
-    def labels(self):
-        """Block of each row, in the order of the rows as they are held."""
-        labels = np.repeat(np.arange(len(self)), np.diff(self.bounds))
-        if self.sorted:
-            return labels
-        unsorted = np.empty_like(labels)
-        unsorted[self.order] = labels
-        return unsorted
-
-    def owned(self):
-        """Copy the rows, without labels, block after block."""
-        copied = copy.copy(self)
-        copied.rows, copied.sorted = replace(self.rows.select(self.order), labels=None), True
-        return copied
-
-    def weighted_as(self, rows):
-        """Take the weights of ``rows``: the same rows, as they came to be put in.
-
-        Nothing but weights is copied.
-        """
-        changed, order = copy.copy(self), self.order if self.sorted else slice(None)
-        weight, counts = (
-            None if part is None else part[order] for part in (rows.weight, rows.counts)
-        )
-        changed.rows = replace(self.rows, weight=weight, counts=counts)
-        return changed
-
-    def drawn(self, size, rng):
-        """Draw rows of some blocks, about ``size``: their places as they came to be put in."""
-        chosen = rng.permutation(len(self))
-        count = np.searchsorted(np.cumsum(np.diff(self.bounds)[chosen]), size) + 1
-        parts = [self.order[self.bounds[k] : self.bounds[k + 1]] for k in chosen[:count]]
-        return np.concatenate(parts)
-
-    def extended(self, rows, labels):
-        """Add rows; labels beyond the last block begin new ones.
-
-        Parameters
-        ----------
-        rows : Rows
-            Targets scaled as before.
-        labels : ndarray of int, shape (n,)
-
-        Returns
-        -------
-        blocks : Blocks
-        """
-        return Blocks(self.rows.joined(rows), np.concatenate([self.labels, labels]))
 
 
 def position_of(labels, classes):

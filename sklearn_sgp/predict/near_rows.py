@@ -13,8 +13,9 @@ from ..factors.cells import Cells, ClassCell, FactorCache
 from ..gp.conditionals import without_own
 from ..gp.posterior import Posterior
 from ..kernels import Groups
+from ..partitions.blocks import AnyBlocks
 from ..partitions.conditioning import are_near
-from ..partitions.partition import Blocks, position_of
+from ..partitions.partition import position_of
 
 # Test rows that are predicted together.
 _CHUNK = 1024
@@ -34,7 +35,7 @@ class NearRows:
     ----------
     posterior : Posterior
     noise_variance : float or ndarray of shape (t,)
-    blocks : Blocks
+    blocks : AnyBlocks
     partition : object or None
         Assigns rows to blocks by their inputs; see partitions/partition.py.
     labels : ndarray or None
@@ -45,7 +46,7 @@ class NearRows:
 
     posterior: Posterior
     noise_variance: object
-    blocks: Blocks
+    blocks: AnyBlocks
     partition: object = None
     labels: np.ndarray | None = None
     cache: FactorCache = field(default_factory=partial(FactorCache, 0), compare=False)

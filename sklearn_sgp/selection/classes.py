@@ -104,7 +104,7 @@ def calibrated(problem, fitted, learn, keeps_inducing):
     try:
         trials = Trials(problem, fitted, learn)
         best = trials.best_kernel()
-        if not keeps_inducing and hasattr(fitted.state.blocks, "layout"):
+        if not keeps_inducing and fitted.state.blocks.is_conditioned:
             best = trials.without_inducing(best)
         if best.parameters is not fitted.parameters:
             fitted = trials.again(best.parameters)
