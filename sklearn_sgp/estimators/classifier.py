@@ -107,6 +107,10 @@ class SGPClassifier(ClassifierMixin, BaseSGP):
             raise KeyboardInterrupt
         return self
 
+    def _default_kernels(self):
+        """Return how default kernels are chosen, by names of `engines.start.Choices`."""
+        return {}
+
     def _more_attributes(self, fitted):
         """Return fitted attributes that only this estimator has."""
         return {}

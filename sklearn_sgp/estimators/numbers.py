@@ -1,5 +1,7 @@
 """Targets that are numbers: rows of regressors, and later batches of them."""
 
+import copy
+
 from ..data.checks import check_scaled
 from ..data.rows import drop_zero_weight, make_rows
 from ..noise.later_rows import with_precisions
@@ -44,3 +46,13 @@ def checked_batch(model, X, y, sample_weight):
         n_rows = model.n_samples_seen_ + len(rows)
         model._drift = model._drift.after(rows, n_rows, model._model())
     return *with_precisions(fitted, rows, model.n_jobs), targets
+
+
+def training_rows(model, X, y, sample_weight):
+    """Return the rows that an evidence is asked of, None for those kept, and their targets."""
+    fitted = model._fitted
+    if X is None:
+        return None, fitted.targets
+    asked = copy.copy(model)  # new categories stay unknown to the model itself
+    inputs, y, weight = checked_numbers(asked, X, y, sample_weight, reset=False)
+    return later_rows(fitted, inputs, y, weight), fitted.targets.of_rows(y, weight)

@@ -1,6 +1,5 @@
 """The base of regressors: targets, predictions in their units, later batches."""
 
-import copy
 from operator import attrgetter
 
 import numpy as np
@@ -21,7 +20,7 @@ from . import mixed_outputs
 from .asking import ask, model_at
 from .base import BaseSGP, transaction
 from .chosen import settings_of
-from .numbers import checked_numbers, later_rows
+from .numbers import training_rows
 
 # Largest covariance, in rows, of which sample_y(method="auto") takes a root.
 _JOINT_ROWS = 2000
@@ -120,6 +119,10 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
             raise KeyboardInterrupt
         return self
 
+    def _default_kernels(self):
+        """Return how default kernels are chosen, by names of `engines.start.Choices`."""
+        return {}
+
     def _more_attributes(self, fitted):
         """Return fitted attributes that only this estimator has."""
         return {}
@@ -188,9 +191,8 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
     def noise_std(self, X):
         """Predict the standard deviation of the noise alone.
 
-        With ``likelihood="heteroscedastic"`` or "heteroscedastic_student_t" it depends on X, and
-        with transformed targets (``normalize_y``), where it is that of an observation whose latent
-        function is known to be its predictive mean; else it is the same everywhere.
+        It depends on X with heteroscedastic noise, and with transformed targets, where the latent
+        function is taken to be its predictive mean.
 
         Parameters
         ----------
@@ -247,22 +249,6 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
             Has ``mean``, ``median``, ``std``, ``var``, ``cdf``, ``sf``, ``ppf``, ``interval``,
             ``pdf``, ``logpdf`` and ``rvs``, as frozen distributions of :mod:`scipy.stats`, in units
             of y.
-
-        Examples
-        --------
-        The probability of more than 1, behind a pipeline:
-
-        >>> import numpy as np
-        >>> from sklearn.pipeline import make_pipeline
-        >>> from sklearn.preprocessing import StandardScaler
-        >>> from sklearn_sgp import SVGPRegressor
-        >>> X = np.linspace(0, 10, 200)[:, None]
-        >>> y = np.sin(X[:, 0]) + 0.1 * np.random.default_rng(0).standard_normal(200)
-        >>> model = SVGPRegressor(n_inducing=20, random_state=0)
-        >>> pipe = make_pipeline(StandardScaler(), model).fit(X, y)
-        >>> new = pipe[:-1].transform([[1.5], [4.5]])
-        >>> pipe[-1].predict_distribution(new).sf(1.0).round(1)
-        array([0.5, 0. ])
         """
         model, inputs = model_at(self, X)
         with self._telling(len(inputs.X)):
@@ -307,10 +293,9 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
             Seed of the draws.
 
         method : {"auto", "joint", "pathwise"}, default="auto"
-            "joint" draws from the exact joint distribution; its cost is cubic in the number of
-            rows, with ``n_latent`` of rows times outputs. "pathwise" evaluates random functions
-            (see :meth:`sample_functions`); its cost is linear in the number of rows. "auto" is
-            "joint" while the former number is at most 2,000, and "pathwise" above.
+            "joint" draws from the joint distribution, at a cost that is cubic in the rows, with
+            ``n_latent`` in rows times outputs. "pathwise" evaluates random functions (see
+            :meth:`sample_functions`). "auto" is "joint" for at most 2,000 of these.
 
         Returns
         -------
@@ -413,34 +398,25 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
     ):
         """Compute the objective at other parameters of the kernel.
 
-        It is the variational bound, or the model's own log marginal likelihood or Power-EP energy,
-        as `objective_` is, with inducing inputs, blocks and all else that was learned held. If the
-        inducing inputs are the rows, it is the log marginal likelihood of
-        ``GaussianProcessRegressor``, which has it for normalised targets: with
-        ``normalize_y=True`` the value here is smaller by ``log(y_scale_)`` for each row.
+        It is that of `objective_`, with all else that was learned held. If the inducing inputs are
+        the rows, it is the log marginal likelihood of ``GaussianProcessRegressor``, less
+        ``log(y_scale_)`` for each row, as targets are not normalised here.
 
         Parameters
         ----------
         theta : array-like of shape (n_kernel_params,), default=None
-            Logarithms of the free parameters of the kernel, in the order of ``kernel_.theta``.
-            ``WhiteKernel`` terms of the kernel are the noise; without them the noise variance is
-            held. None means `objective_`, which needs no rows.
+            Log parameters, in the order of ``kernel_.theta``. ``WhiteKernel`` terms are the noise;
+            without them the noise variance is held. None means `objective_`.
 
         eval_gradient : bool, default=False
             Whether to return the gradient in ``theta``, too.
 
         clone_kernel : bool, default=True
-            Has no effect, as ``kernel_`` is never changed. It is there since scikit-learn has it.
+            Has no effect, as ``kernel_`` is never changed; scikit-learn has it.
 
-        X : array-like of shape (n_samples, n_features), default=None
-            Inputs of the training rows. None means the rows that the model keeps; only "pitc" and
-            "pic" to "vif" of `AnytimeSGPRegressor` do.
-
-        y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
-            Targets of these rows.
-
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of these rows.
+        X, y, sample_weight : array-like, default=None
+            The training rows. None means those that the model keeps; only "pitc", "pic", "lma" and
+            "vif" of `AnytimeSGPRegressor` do.
 
         Returns
         -------
@@ -453,22 +429,16 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
         Raises
         ------
         ValueError
-            If ``theta`` is given without X and y and the model keeps no rows, or X and y without
-            ``theta``, if a gradient is wanted without ``theta``, or if ``theta`` is given and the
-            noise differs from row to row, or outputs mix latent functions.
+            If X and y are missing or not asked for, if a gradient is wanted without ``theta``, or
+            if the noise differs from row to row, or outputs mix latent functions.
         """
         check_is_fitted(self, "kernel_")
-        fitted = self._fitted
-        check_question(type(self).__name__, fitted, theta, eval_gradient, X, y)
+        check_question(type(self).__name__, self._fitted, theta, eval_gradient, X, y)
         if theta is None:
             return self.objective_
-        rows, targets = None, fitted.targets
-        if X is not None:
-            asked = copy.copy(self)  # new categories stay unknown to the model itself
-            inputs, y, weight = checked_numbers(asked, X, y, sample_weight, reset=False)
-            targets = targets.of_rows(y, weight)
-            rows = later_rows(fitted, inputs, y, weight)
-        value, weight, gradient = evidence_at(fitted, self.kernel_, theta, rows, settings_of(self))
+        rows, targets = training_rows(self, X, y, sample_weight)
+        settings = settings_of(self)
+        value, weight, gradient = evidence_at(self._fitted, self.kernel_, theta, rows, settings)
         value -= weight * targets.log_scale
         return (value, gradient) if eval_gradient else value
 
