@@ -17,7 +17,8 @@ from sklearn_sgp.engines.variational.inference import inference_for
 from sklearn_sgp.factors.block_factors import Model
 from sklearn_sgp.likelihoods import Gaussian
 from sklearn_sgp.optimize.progress import Clock, Trace
-from sklearn_sgp.partitions.partition import Blocks, PartitionChoice
+from sklearn_sgp.partitions.blocks import Blocks
+from sklearn_sgp.partitions.partition import PartitionChoice
 
 # What the package calls its models, and how rows are put into blocks.
 MODELS = pytest.mark.parametrize("model", ["sor", "dtc", "vfe", "fitc", "fic", "pitc", "pic"])

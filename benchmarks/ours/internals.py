@@ -42,7 +42,7 @@ from sklearn_sgp.objectives.multi_output import (
 )
 from sklearn_sgp.optimize.parameters import Parameters
 from sklearn_sgp.optimize.progress import Clock
-from sklearn_sgp.partitions.partition import Blocks
+from sklearn_sgp.partitions.blocks import Blocks
 
 _FORMS = {"direct": Direct, "whitened": Whitened}
 FORMS = tuple(_FORMS)

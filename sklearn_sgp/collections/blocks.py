@@ -5,12 +5,13 @@ from dataclasses import replace
 import numpy as np
 
 from ..data.rows import random_index
-from ..partitions.partition import Blocks, position_of
+from ..partitions.blocks import AnyBlocks, Blocks
+from ..partitions.partition import position_of
 from .compute import computed, each, in_one, resident
 from .rows import PartitionedRows, PartitionPieces, loaded_rows
 
 
-class RowBlocks:
+class RowBlocks(AnyBlocks):
     """Blocks of independent rows, of which any division gives the same sums.
 
     Parameters
@@ -27,14 +28,11 @@ class RowBlocks:
         self.bounds = np.minimum(np.arange(-(-len(rows) // size) + 1) * size, len(rows))
         self._places = {}
 
-    def __len__(self):
-        return len(self.bounds) - 1
-
     def __call__(self, k):
         return self.several([k])[0]
 
     def several(self, numbers):
-        """`Rows` of some blocks, in memory: at random, each row in one block only."""
+        """Draw `Rows` of some blocks at random, each row in one block only."""
         new = [k for k in numbers if k not in self._places]
         sizes = np.diff(self.bounds)[new]
         used = np.concatenate([*self._places.values(), np.empty(0, dtype=np.int64)])
@@ -47,11 +45,11 @@ class RowBlocks:
         return [self.rows.select(self._places[k]) for k in numbers]
 
     def as_pieces(self, n_jobs=None):
-        """All rows, where they are."""
+        """Return what a pass over all rows goes through, where they are."""
         return self.rows.as_pieces(n_jobs)
 
 
-class LabelledBlocks:
+class LabelledBlocks(AnyBlocks):
     """Blocks with the user's labels.
 
     Parameters
@@ -70,14 +68,10 @@ class LabelledBlocks:
 
     def __init__(self, rows, labels, sizes):
         self.rows = rows
-        every = np.concatenate(labels)
+        every, home = np.concatenate(labels), np.repeat(np.arange(len(labels)), [*map(len, labels)])
         order = np.argsort(every, kind="stable")
-        self.labels, self.home = (
-            every[order],
-            np.repeat(np.arange(len(labels)), [*map(len, labels)]),
-        )
-        self.home = self.home[order]
-        twice = self.labels[1:][self.labels[1:] == self.labels[:-1]]
+        self.block_labels, self.home = every[order], home[order]
+        twice = self.block_labels[1:][self.block_labels[1:] == self.block_labels[:-1]]
         if len(twice):
             raise ValueError(
                 "blocks must have all rows of a label in one partition. Got rows of "
@@ -86,28 +80,23 @@ class LabelledBlocks:
             )
         self.bounds = np.concatenate([[0], np.cumsum(np.concatenate(sizes)[order])])
 
-    def __len__(self):
-        return len(self.labels)
-
     def __call__(self, k):
         return self.several([k])[0]
 
     def several(self, numbers):
-        """`Rows` of some blocks, in memory."""
-        parts = [(*self.rows.parts[self.home[k]], self.labels[k]) for k in numbers]
+        parts = [(*self.rows.parts[self.home[k]], self.block_labels[k]) for k in numbers]
         return computed(each(_block, parts, self.rows.load))
 
     def around(self, cells):
-        """Rows of some blocks, which come here, as `partitions.partition.Blocks.around`."""
         known = [k for k in cells if k >= 0]
-        found = dict(zip(known, self.several(known), strict=True)) if known else {}
-        parts = [found.get(k, self.rows.like) for k in cells]
+        rows_of = dict(zip(known, self.several(known), strict=True)) if known else {}
+        parts = [rows_of.get(k, self.rows.like) for k in cells]
         ends = np.cumsum([len(part) for part in parts])
         rows = self.rows.like.joined(*parts) if len(parts) > 1 else parts[0]
         return rows, np.split(np.arange(ends[-1]), ends[:-1])
 
     def as_pieces(self, n_jobs=None):
-        """All blocks, where they are."""
+        """Return what a pass over all blocks goes through, where they are."""
         return _BlockPieces(self.rows.parts, self.rows.load, n_jobs)
 
 
@@ -128,7 +117,7 @@ def _of_blocks(*arguments):
 
 
 def _own(rows, label):
-    """Rows of a block, which carry no label any more."""
+    """Take the rows of a block, which carry no label any more."""
     return rows.select(np.flatnonzero(rows.labels == label)).without_labels()
 
 
@@ -138,7 +127,7 @@ def _block(*arguments):
 
 
 def blocks_here(rows):
-    """`Blocks` of the rows of one partition, and their labels."""
+    """Make `Blocks` of the rows of one partition; return them and their labels."""
     labels, numbers = np.unique(rows.labels, return_inverse=True)
     return Blocks(rows.without_labels(), numbers), labels
 
@@ -162,7 +151,7 @@ class Renumbered:
 
 
 def regrouped(rows, partition):
-    """Rows brought together so that each block of a partition is in one place, and stays there.
+    """Bring rows together so that each block of a partition is in one place, and stays there.
 
     Each row moves once, from where it is read to the worker that has its block.
 
@@ -204,7 +193,7 @@ def _counted(*arguments):
 
 
 def _divided(*arguments):
-    """Rows of a partition for each group of blocks, labelled by their blocks."""
+    """Divide rows of a partition into those of each group of blocks, labelled by their blocks."""
     *part, load, partition, group, n_groups = arguments
     rows = loaded_rows(*part, load)
     rows = replace(rows, labels=partition.assign(rows.X))
@@ -217,5 +206,5 @@ def _brought(*parts):
 
 
 def blocks_of(rows: PartitionedRows, size, rng):
-    """Blocks with the labels of the rows if they have some, else of independent rows."""
+    """Make blocks with the labels of the rows if they have some, else of independent rows."""
     return RowBlocks(rows, size, rng) if rows.labels is None else LabelledBlocks(rows, *rows.labels)

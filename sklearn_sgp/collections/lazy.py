@@ -158,7 +158,7 @@ def _tasks_at_blocks(parts, sizes, question, blocks):
     predictor = replace(question.model.predictor, blocks=None)  # the rows are there already
     question = replace(question, model=replace(question.model, predictor=predictor))
     put_together, tasks = delayed(_put_together, pure=False), []
-    sent = each(_sent, parts, question, blocks.labels, blocks.home, len(homes))
+    sent = each(_sent, parts, question, blocks.block_labels, blocks.home, len(homes))
     for lo, hi in _together(sizes, len(blocks.rows), len(homes)):
         asked = [(*own, [one[k] for one in sent[lo:hi]]) for k, own in enumerate(homes)]
         there = each(_answered_there, asked, blocks.rows.load, question)

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..data.rows import Rows, column_summary_step, random_index
-from ..factors.passes import CHUNK
+from ..data.rows import AnyRows, Rows, column_summary_step
+from ..factors.passes import CHUNK, AnyPieces
 from .compute import computed, each, in_one, resident
 from .parts import taken
 
@@ -13,7 +13,7 @@ from .parts import taken
 _SPREADS = (1000, 2000)
 
 
-class PartitionedRows:
+class PartitionedRows(AnyRows):
     """Rows of positive weight that stay where their partitions are.
 
     A selection of them is `Rows` in memory: each row is gathered once. Passes over all of them are
@@ -40,9 +40,6 @@ class PartitionedRows:
 
     live_elsewhere = True
 
-    counts = None
-    outputs_differ = of_classes = False
-
     def __init__(
         self, parts, load, sizes, total_weight, weighted, like, code_weights=None, labels=None
     ):
@@ -68,7 +65,6 @@ class PartitionedRows:
     # ---- Samples
 
     def select(self, index):
-        """`Rows` at a slice or an array of indices, in memory."""
         if isinstance(index, slice):
             index = self._spread(index)
         index = np.asarray(index, dtype=np.int64)
@@ -87,13 +83,9 @@ class PartitionedRows:
         return [np.arange(0, n, step) for step in steps]
 
     def holding(self, index):
-        """These rows, with those at some indices gathered, from which selections will be made."""
+        """Gather the rows at these indices, from which selections will be made."""
         self._gather(index)
         return self
-
-    def in_memory(self):
-        """All of them as `Rows`."""
-        return self.select(np.arange(len(self)))
 
     def _gather(self, index):
         """Hold the rows at these indices, asking each partition at most once."""
@@ -103,40 +95,33 @@ class PartitionedRows:
         ends = np.searchsorted(missing, self.offsets)
         asked = np.flatnonzero(np.diff(ends))
         parts = [(*self.parts[k], missing[ends[k] : ends[k + 1]] - self.offsets[k]) for k in asked]
-        found = computed(each(_taken, parts, self.load))
-        first, *more = found if self._known is None else [self._known, *found]
+        gathered = computed(each(_taken, parts, self.load))
+        first, *more = gathered if self._known is None else [self._known, *gathered]
         joined = first.joined(*more)
         places = np.concatenate([self._places, missing])
         order = np.argsort(places)
         self._places, self._known = places[order], joined.select(order)
 
-    def random_subset(self, size, rng):
-        """Random rows without replacement, in their order, as `Rows.random_subset`."""
-        if len(self) <= size:
-            return self.in_memory()
-        return self.select(np.sort(random_index(len(self), size, rng)))
-
     def spread_sample(self, size):
-        """About ``size`` rows at regular distances, as `Rows.spread_sample`."""
+        """Take about ``size`` rows at regular distances, as `Rows.spread_sample`."""
         sample = self.select(slice(None, None, -(-len(self) // size)))
         return sample.weighted(self.total_weight / sample.total_weight)
 
     def without(self, index):
-        """These rows but those at some indices, to be sampled from."""
+        """Return the rows but those at some indices, to be sampled from."""
         return _Others(self, np.sort(index))
 
     def code_counts(self, n_codes):
-        """Weights of the rows with each code, as `Rows.code_counts`."""
         return self.code_weights[:n_codes]
 
     # ---- Passes
 
     def as_pieces(self, n_jobs=None):
-        """What a pass over all rows goes through."""
+        """Return what a pass over all rows goes through."""
         return PartitionPieces(self.parts, self.load, n_jobs)
 
     def resident(self):
-        """The same rows, kept checked and encoded where they are, for many passes."""
+        """Keep the rows checked and encoded where they are, for many passes."""
         tasks = resident(each(loaded_rows, self.parts, self.load))
         rows = PartitionedRows(
             [(task,) for task in tasks],
@@ -152,8 +137,8 @@ class PartitionedRows:
         return rows
 
 
-class PartitionPieces:
-    """Pieces of rows that live elsewhere; see `factors.passes.Pieces`.
+class PartitionPieces(AnyPieces):
+    """Pieces of rows that live elsewhere.
 
     Parameters
     ----------
@@ -170,7 +155,7 @@ class PartitionPieces:
         self.parts, self.load, self.n_jobs = parts, load, n_jobs
 
     def map(self, function, *shared, slices=None):
-        """A list of one result: the sum of ``function(pieces, None, *shared)`` of the partitions.
+        """Return a list of the sum of ``function(pieces, None, *shared)`` of the partitions.
 
         What belongs to single rows cannot be handed over (``slices``).
         """
@@ -181,7 +166,7 @@ class PartitionPieces:
 
 
 def loaded_rows(*arguments):
-    """`Rows` of a partition."""
+    """Make the `Rows` of a partition."""
     *part, load = arguments
     return part[0] if load is None else load(*part)
 
@@ -218,12 +203,14 @@ class _Column:
         return getattr(self.rows.select(index), self.name)
 
     def max(self):
-        """The largest weight, of a regular sample."""
+        """Return the largest weight of a regular sample."""
         return self.rows.spread_sample(1000).weight.max()
 
 
-class _Others:
-    """Rows in partitions but for some, which others hold; see `PartitionedRows`."""
+class _Others(AnyRows):
+    """Rows in partitions but for some, to be sampled from; see `PartitionedRows`."""
+
+    live_elsewhere = True
 
     def __init__(self, rows, left_out):
         self.rows, self.left_out = rows, left_out
@@ -241,21 +228,16 @@ class _Others:
         return index + np.searchsorted(self._others_before, index, side="right")
 
     def select(self, index):
-        return self.rows.select(self._places(np.asarray(index)))
+        return self.rows.select(self._places(index))
 
     def holding(self, index):
         self.rows.holding(self._places(index))
         return self
-
-    def in_memory(self):
-        return self.select(np.arange(len(self)))
-
-    random_subset = PartitionedRows.random_subset
 
     def code_counts(self, n_codes):
         return self.rows.code_counts(n_codes) - self._held.code_counts(n_codes)
 
 
 def like_rows(rows: Rows):
-    """No rows of the same columns, without weights."""
+    """Return no rows, of the same columns, without weights."""
     return replace(rows.select(slice(0, 0)), weight=None, labels=None)

@@ -105,7 +105,7 @@ class ClassTargets(ClassLabels):
 
     @property
     def log_scale(self):
-        """What the log density of a row has more where the noise's own scale is left out."""
+        """Sum of the log noise deviations of a row, which precisions leave out."""
         other, own = self.likelihood.noise
         return 0.5 * float(np.log(own) + (self.n_outputs - 1) * np.log(other))
 

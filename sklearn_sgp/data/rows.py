@@ -1,5 +1,6 @@
 """Training rows as the learning code sees them: weighted, targets scaled, read in pieces."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -10,7 +11,7 @@ MERGE_ROWS = 2048
 
 
 def random_index(n_rows, size, rng):
-    """Distinct row numbers in random order, in memory that grows with ``size`` only.
+    """Draw distinct row numbers in random order, in memory that grows with ``size`` only.
 
     scikit-learn's reservoir sampling takes 29 s for 131,072 of 10 million rows, this 8 ms. For more
     than a fiftieth of more than 10,000 rows NumPy shuffles an array of all of them: up to a quarter
@@ -36,17 +37,17 @@ def random_index(n_rows, size, rng):
 
 
 def in_parts(array, sizes):
-    """An array in parts of these sizes; `numpy.split` takes ten times as long."""
+    """Cut an array into parts of these sizes; `numpy.split` takes ten times as long."""
     return [array[lo:hi] for lo, hi in pairwise(np.append(0, np.cumsum(sizes)).tolist())]
 
 
 def each_weight(weight, n):
-    """Weights as an array of shape (n,); None means 1."""
+    """Return weights as an array of shape (n,); None means 1."""
     return np.ones(n) if weight is None else weight
 
 
 def weight_of(weight, own):
-    """Weights of the rows for some outputs, shape (n,); these are one where each has its own.
+    """Return the weights of the rows for some outputs, (n,); one output where each has its own.
 
     Parameters
     ----------
@@ -56,8 +57,68 @@ def weight_of(weight, own):
     return weight if weight.ndim == 1 else np.ascontiguousarray(weight[:, own.start])
 
 
+class AnyRows(ABC):
+    """The interface of rows to learn from: `Rows` in memory, or rows that live elsewhere.
+
+    The latter are those of `sklearn_sgp.collections`: selections of them are `Rows`, and passes
+    over all of them are made where they are. `without` may return rows that are only sampled from,
+    which have the methods below and ``total_weight``. Others also have ``X``, ``y`` and ``weight``
+    (arrays, or what is indexed as arrays are), ``observations`` and these methods:
+
+    ``spread_sample(size)``
+        About ``size`` rows at regular distances, with weights that sum to those of all.
+    ``without(index)``
+        The other rows.
+    ``as_pieces(n_jobs)``
+        Of rows that live elsewhere: `factors.passes.AnyPieces` of all of them.
+
+    Attributes
+    ----------
+    total_weight : float
+        Number of observations.
+    labels : object
+        The user's labels of blocks, None without them.
+    counts, outputs_differ, of_classes
+        See `Rows`.
+    """
+
+    live_elsewhere = False
+    labels = counts = None
+    outputs_differ = of_classes = False
+
+    @abstractmethod
+    def __len__(self):
+        """Return the number of rows."""
+
+    @abstractmethod
+    def select(self, index):
+        """Return `Rows` at a slice or an array of indices, in memory."""
+
+    @abstractmethod
+    def code_counts(self, n_codes):
+        """Sum the weights of the rows with each code 0, 1, ..., where targets are codes."""
+
+    def holding(self, index):
+        """Return these rows, with those at hand that some selections will be made from."""
+        return self
+
+    def in_memory(self):
+        """Return all of them as `Rows`."""
+        return self.select(np.arange(len(self)))
+
+    def resident(self):
+        """Return these rows, ready for many passes."""
+        return self
+
+    def random_subset(self, size, rng):
+        """Draw random `Rows` without replacement, in their order; all where there are fewer."""
+        if len(self) <= size:
+            return self.in_memory()
+        return self.select(np.sort(random_index(len(self), size, rng)))
+
+
 @dataclass(frozen=True)
-class Rows:
+class Rows(AnyRows):
     """Inputs, targets and weights, scaled only when a piece is read.
 
     Parameters
@@ -76,7 +137,7 @@ class Rows:
         How many observations each row is, where its weight is that times a precision of its noise;
         None where the weight is the count. See `with_precision`.
     of_classes : bool
-        Whether outputs are the regressions of classes, where the weights of a row have two values.
+        True if outputs are the regressions of classes, where the weights of a row have two values.
     """
 
     X: np.ndarray
@@ -88,24 +149,22 @@ class Rows:
     counts: np.ndarray | None = None
     of_classes: bool = False
 
-    live_elsewhere = False  # those of `sklearn_sgp.collections` do, and make passes where they are
-
     def __len__(self):
         return len(self.X)
 
     def __sizeof__(self):
-        """Bytes of the arrays, by which a cluster decides what to move."""
+        """Count the bytes of the arrays, by which a cluster decides what to move."""
         arrays = (self.X, self.y, self.weight, self.labels, self.counts)
         return object.__sizeof__(self) + sum(a.nbytes for a in arrays if a is not None)
 
     @property
     def observations(self):
-        """How many observations each row is, (n,) or None for 1."""
+        """Numbers of observations of the rows, (n,), or None for 1."""
         return self.weight if self.counts is None else self.counts
 
     @property
     def outputs_differ(self):
-        """Whether each output has weights of its own."""
+        """True if each output has weights of its own."""
         return np.ndim(self.weight) == 2
 
     @property
@@ -116,39 +175,26 @@ class Rows:
 
     @property
     def total_weight(self):
-        """Number of observations."""
         return _total(self.observations, len(self))
 
-    # Rows that live elsewhere (`sklearn_sgp.collections`) gather, or keep, what is asked for here.
-
-    def holding(self, index):
-        """These rows, where all of them are at hand to select some of these indices from."""
-        return self
-
     def in_memory(self):
-        """These rows, in this process."""
-        return self
-
-    def resident(self):
-        """These rows, ready for many passes."""
         return self
 
     def without(self, index):
-        """The other rows."""
+        """Return the other rows."""
         others = np.ones(len(self), dtype=bool)
         others[index] = False
         return self.select(np.flatnonzero(others))
 
     def without_labels(self):
-        """These rows, as those of one block."""
+        """Return these rows, as those of one block."""
         return replace(self, labels=None)
 
     def code_counts(self, n_codes):
-        """Weights of the rows with each code 0, 1, ..., where targets are codes of classes."""
         return np.bincount(self.y[:, 0].astype(np.intp), self.weights[0], n_codes)
 
     def with_precision(self, precision):
-        """These rows, the noise variance of each divided by its precision.
+        """Divide the noise variance of each row by its precision.
 
         A row with a precision is one of a larger or smaller weight, but for the normaliser of its
         density, which counts observations (docs/theory.md, section 13).
@@ -162,11 +208,11 @@ class Rows:
         return replace(self, weight=weight, counts=counts)
 
     def with_weight(self, weight):
-        """The same rows with other weights, precisions of as many observations as before."""
+        """Replace the weights, by precisions of as many observations as before."""
         return replace(self, weight=weight)
 
     def select(self, index):
-        """Rows at a slice or an array of indices; a slice copies nothing."""
+        """Return rows at a slice or an array of indices; a slice copies nothing."""
         weight, labels, counts = (
             None if part is None else part[index]
             for part in (self.weight, self.labels, self.counts)
@@ -175,19 +221,19 @@ class Rows:
         return replace(self, X=X, y=y, weight=weight, labels=labels, counts=counts)
 
     def of_outputs(self, own):
-        """The same rows with a slice of the outputs."""
+        """Return the same rows with a slice of the outputs."""
         weight = self.weight if np.ndim(self.weight) < 2 else self.weight[:, own]
         mean, scale = self.y_mean[own], self.y_scale[own]
         return replace(self, y=self.y[:, own], y_mean=mean, y_scale=scale, weight=weight)
 
     def weighted(self, factor):
-        """The same rows with all weights multiplied by ``factor``."""
+        """Multiply all weights by ``factor``."""
         weight = factor * each_weight(self.weight, len(self))
         counts = None if self.counts is None else factor * self.counts
         return replace(self, weight=weight, counts=counts)
 
     def joined(self, *others):
-        """These rows and more, targets scaled alike; without labels."""
+        """Concatenate these rows and more, targets scaled alike; without labels."""
         parts = (self, *others)
         weight = _joined([rows.weight for rows in parts], parts)
         counts = None
@@ -197,23 +243,17 @@ class Rows:
         return replace(self, X=X, y=y, weight=weight, labels=None, counts=counts)
 
     def chunks(self, size):
-        """Successive pieces of at most ``size`` rows."""
+        """Yield successive pieces of at most ``size`` rows."""
         for lo in range(0, len(self), size):
             yield self.select(slice(lo, lo + size))
 
     def spread_sample(self, size):
-        """About ``size`` rows at regular distances, with weights that sum to those of all."""
+        """Take about ``size`` rows at regular distances, with weights that sum to those of all."""
         step = -(-len(self) // size)
         if step == 1:
             return self
         sample = self.select(slice(None, None, step))
         return sample.weighted(self.total_weight / sample.total_weight)
-
-    def random_subset(self, size, rng):
-        """Random rows without replacement, in their order; all of them where there are fewer."""
-        if len(self) <= size:
-            return self
-        return self.select(np.sort(random_index(len(self), size, rng)))
 
     @property
     def targets(self):
@@ -241,7 +281,7 @@ class ConditionedRows:
     groups: tuple
 
     def __len__(self):
-        """Number of own rows."""
+        """Count the own rows."""
         return sum(len(own) for _, own in self.groups)
 
     X = property(lambda self: self.rows.X)
@@ -252,7 +292,7 @@ class ConditionedRows:
     targets = property(lambda self: self.rows.targets)
 
     def with_weight(self, weight):
-        """As `Rows.with_weight`."""
+        """Replace the weights, as `Rows.with_weight`."""
         return replace(self, rows=self.rows.with_weight(weight))
 
     @property
@@ -265,7 +305,7 @@ class ConditionedRows:
 
 
 def _joined(weights, parts):
-    """Weights of several `Rows` in one array; None where all are None.
+    """Concatenate the weights of several `Rows`; None where all are None.
 
     Where outputs have their own in some parts, those of the other parts count for each output.
     """
@@ -281,12 +321,12 @@ def _total(weight, n):
 
 
 def column_summary_step(n_rows):
-    """Every how many rows `column_mean_std` looks at one."""
+    """Return every how many rows `column_mean_std` looks at one."""
     return max(1, n_rows // _SUMMARY_ROWS)
 
 
 def column_mean_std(X, weight):
-    """Weighted mean and standard deviation of the columns; 1 for a constant column.
+    """Compute weighted mean and standard deviation of the columns; 1 for a constant column.
 
     A regular subsample stands in for very many rows. The mean of a constant column is its value, to
     the last digit: what is left of 1e90 otherwise, 1e74, would be far away.
@@ -304,7 +344,7 @@ def column_mean_std(X, weight):
 
 
 def drop_zero_weight(X, y, weight, *more):
-    """Inputs, targets, weights and further arrays without rows of weight zero."""
+    """Drop rows of weight zero from inputs, targets, weights and further arrays."""
     if weight is None or weight.all():
         return X, y, weight, *more
     keep = weight > 0
@@ -329,7 +369,7 @@ def merge_repeated(X, y, weight):
 
 
 def make_rows(X, y, weight, targets, labels=None):
-    """`Rows` of positive weight, with the scaling of their targets.
+    """Make `Rows` of positive weight, with the scaling of their targets.
 
     Parameters
     ----------
@@ -337,7 +377,7 @@ def make_rows(X, y, weight, targets, labels=None):
     y : ndarray of shape (n, t)
         As `targets.encode` returns them.
     weight : ndarray of shape (n,) or None
-    targets : targets.Targets or targets.ClassLabels
+    targets : encoding.Encoding
     labels : ndarray of shape (n,) or None
         Of blocks.
 

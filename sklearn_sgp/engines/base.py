@@ -103,9 +103,11 @@ class Problem:
 
     Parameters
     ----------
-    rows : Rows
-    start : Start
-    inference : inference.ConjugateInference or inference.SiteInference
+    rows : Rows or Table
+    start : Start or None
+        None where the engine finds it from the rows.
+    inference : inference.ConjugateInference, inference.SiteInference or None
+        None where the engine finds q(u) in its own way.
     settings : Settings
     trace : Trace
     rng : numpy.random.RandomState
@@ -180,7 +182,7 @@ class Fitted:
         What the engine needs to add rows.
     row_noise : noise.row_noise.RowNoise or None
         Where the noise differs from row to row.
-    targets : Targets, ClassLabels or ClassTargets
+    targets : Targets, ClassLabels, ClassTargets or latents.table.Columns
         The encoding of targets, set when learning has ended.
     interrupted : bool
         Whether Ctrl-C ended the fit after some step.

@@ -7,8 +7,7 @@ from ..factors.passes import CHUNK
 from ..kernels._white_noise import join_gradient, split_noise
 from ..objectives.block_evidence import block_evidence
 from ..optimize.parameters import Group, ParameterSpace
-from ..partitions.conditioning import ConditionedBlocks
-from ..partitions.partition import Blocks
+from ..partitions.blocks import Blocks
 from .variational.inference import inference_for
 
 _SPACE = ParameterSpace((Group("theta", None), Group("log_noise", None)))
@@ -47,6 +46,34 @@ def evidence_at(fitted, kernel, theta, rows, settings):
         evaluate, weight = _of_rows(fitted, parameters, rows, settings)
     value, gradient = _with_enough_jitter(settings, parameters, evaluate)
     return value, weight, join_gradient(kernel, gradient["theta"], gradient["log_noise"])
+
+
+def check_question(name, fitted, theta, eval_gradient, X, y):
+    """Refuse what cannot be asked of an evidence; see `SGPRegressor.log_marginal_likelihood`."""
+    if fitted.parameters.mixing is not None and theta is not None:
+        raise ValueError(
+            "theta must be None with n_latent, as the objective at other parameters is not "
+            f"there for mixed outputs. Got {theta!r}. Without theta, the objective of the fit "
+            "is returned."
+        )
+    if theta is None and eval_gradient:
+        raise ValueError("The gradient needs theta. Got eval_gradient=True and theta=None.")
+    if (X is None) != (y is None) or (theta is None and X is not None):
+        raise ValueError(
+            "X and y must be given together, and with theta. Got "
+            f"{[name for name, v in (('theta', theta), ('X', X), ('y', y)) if v is not None]}."
+        )
+    if theta is not None and fitted.row_noise is not None:
+        raise ValueError(
+            "theta must be None where the noise differs from row to row, as that is found "
+            f"together with the kernel. Got theta={theta!r} with {fitted.public_likelihood!r}."
+        )
+    if theta is not None and X is None and not fitted.state.keeps_rows:
+        raise ValueError(
+            f"{name} keeps no training rows here, so the objective at a theta needs them: pass "
+            "X= and y= of fit, and sample_weight= if fit had it. Without theta the objective of "
+            "the fit is returned."
+        )
 
 
 def _parameters_at(fitted, kernel, theta):
@@ -96,7 +123,7 @@ def _pieces(fitted, rows):
         kept = state.blocks
     elif not state.specification.model.dense:
         return list(rows.chunks(CHUNK))
-    elif isinstance(state.blocks, ConditionedBlocks):
+    elif state.blocks.is_conditioned:
         raise ValueError(
             "X and y must not be given for 'lma' and 'vif': their evidence depends on which "
             "rows come earlier, and they keep their training rows. Leave X and y out."

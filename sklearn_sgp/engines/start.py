@@ -37,7 +37,7 @@ _TIES = 4.0
 # With 1 for F stations of `plot_categories` have RMSE 0.265 and 0.245 (two draws), with 4 0.246 and
 # 0.242; on three other draws of 100 to 300 categories the log density gains up to 0.01.
 _CATEGORY_TIES = (4.0, 4.0, 1.0)
-# Default kernels among which fits by near rows choose; see `blocks/starts`.
+# Default kernels among which fits by near rows choose; see `blocks/candidates.py`.
 _NUMBERS_FIRST = ("local", "classes")
 _USUAL_NOISE = (1e-4, 1.0)  # of random starts, in units of the scaled targets' variance
 _DEFAULT_NOISE_BOUNDS = fingerprint((1e-6, 1e3))
@@ -49,7 +49,7 @@ class Choices:
 
     ``noise_variance`` and its bounds are None for classifiers. ``ties_length_scales`` says whether
     a weak prior ties those of the default kernel. ``learns`` says whether anything is learned, and
-    ``tries`` which default kernels are; see `default_kernels`. ``columns`` has the names of the
+    ``kernel_set`` names default kernels; see `default_kernels`. ``columns`` has the names of the
     columns, and which are categories for the default kernel. ``n_latent`` is the number of latent
     functions that outputs mix, None for independent outputs; ``kernel`` may then be a list of
     theirs, which become the terms of a sum.
@@ -63,7 +63,7 @@ class Choices:
     noise_variance_bounds: object = None
     ties_length_scales: bool = False
     learns: bool = True
-    tries: str = "one"
+    kernel_set: str = "one"
     columns: InputColumns = PLAIN_COLUMNS
     n_latent: int | None = None
     learns_means: bool = False
@@ -113,11 +113,14 @@ def _kernels(rows, choices, likelihood, std, previous):
         kernel = choices.kernel
         kernel = reduce(add, kernel) if isinstance(kernel, list) else kernel
         return [bound_to(kernel, rows.X, names)]
-    tries = choices.tries if choices.learns else "one"
-    if tries == "labels" and not begins_with_regressions(likelihood):
-        tries = "one"
+    kernel_set = choices.kernel_set if choices.learns else "one"
+    if kernel_set == "labels" and not begins_with_regressions(likelihood):
+        kernel_set = "one"
     kernels = with_categories(
-        partial(default_kernels, tries=tries), std, categorical, tries in _NUMBERS_FIRST
+        partial(default_kernels, kernel_set=kernel_set),
+        std,
+        categorical,
+        kernel_set in _NUMBERS_FIRST,
     )
     kernels = [bound_to(kernel, rows.X, names) for kernel in kernels]
     if previous is not None:

@@ -3,11 +3,13 @@
 from .._compat import FitProgress
 from ..collections.detection import any_collection
 from ..engines.blocks.solver import add
-from ..noise.later_rows import with_precisions
 from ..optimize.progress import Clock
 from . import block_plan, collections, recipes
-from .base import transactional
+from .chosen import check_same_parameters, later_problem, previous_fit
 from .constraints import BLOCK_CONSTRAINTS
+from .drift import DriftCheck
+from .learning import learn, store_blocks
+from .numbers import checked_batch, checked_numbers
 from .regressor import SGPRegressor
 
 
@@ -138,12 +140,12 @@ class AnytimeSGPRegressor(SGPRegressor):
         Length of a stochastic natural-gradient step, in (0, 1].
 
     normalize_y : bool, "yeo-johnson", "warped" or tuple of (mean, scale), default=True
-        Whether targets are centred and scaled to unit variance inside the model. A tuple gives the
-        centre and the scale. Before that, "yeo-johnson" transforms each column of y by the power of
-        scikit-learn's ``PowerTransformer``, "warped" by a monotone function that is learned with
-        kernel and noise, or given these if ``optimizer=None``. Predictions stay in units of y. If
-        rows come in batches, the first batch decides. With a likelihood for outliers a target is
-        taken for at most 148 median absolute deviations from the median here.
+        Whether targets are centred and scaled to unit variance inside the model. Predictions stay
+        in units of y. A tuple gives centre and scale. Before that, "yeo-johnson" transforms each
+        column of y by the power of scikit-learn's ``PowerTransformer``, "warped" by a monotone
+        function that is learned with kernel and noise, or given these if ``optimizer=None``. Of
+        batches, the first decides. With a likelihood for outliers, a target counts here as at most
+        148 median absolute deviations from the median.
 
     copy_X : bool, default=True
         Whether models that keep training rows, PITC to VIF, keep a copy of them. With False they
@@ -151,13 +153,12 @@ class AnytimeSGPRegressor(SGPRegressor):
         those changes the model.
 
     categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
-        Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of
-        a dataframe's categorical type. Their values become codes: all numbers, all strings, or,
-        if they are of several kinds in the first rows, compared as strings. Missing values are one
-        category, and each value that the first rows do not have is one of its own. With
-        ``kernel=None`` each category has a level and a function of the other columns, the latter,
-        where kernels are compared, if the objective gains by it; any other kernel should have a
-        :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
+        Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of a
+        dataframe's categorical type. Values of several kinds in the first rows are compared as
+        strings. Missing values are one category, and each value that comes later is one of its own.
+        With ``kernel=None`` each category has a random intercept and a function of the other
+        columns; where kernels are compared, the latter must raise the objective. Any other kernel
+        should have a :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
 
     jitter : float, default=1e-8
         Smallest value added to the diagonal of the inducing inputs' covariance, relative to its
@@ -240,18 +241,26 @@ class AnytimeSGPRegressor(SGPRegressor):
     -----
     Rows that belong together, such as flights of one route, are better blocks by ``block_column``.
     The first pass over the blocks is finished if it takes at most a second more than was kept for
-    it; otherwise, and after few ``max_steps``, the posterior rests on few rows, and a warning says
-    on how many. If ``warm_start`` finds ``optimizer=None`` and rows and parameters as before, the
-    anytime solver goes on with the blocks that it has not seen. Otherwise q(u) begins anew.
+    it. Otherwise, and after few ``max_steps``, the posterior rests on few rows, and a warning says
+    on how many. After Ctrl-C within the anytime solver the estimator has the last q(u). If
+    ``warm_start`` finds ``optimizer=None`` and rows and parameters as before, the solver goes on
+    with the blocks that it has not seen. Otherwise q(u) begins anew.
+
+    Later batches of ``partial_fit`` change the posterior only, through the blocks that they add
+    rows to. A block of more than 1.5 times ``block_size`` rows is split, and a new label of a
+    clusterer begins one. Rows of "lma" and "vif" form new groups. ``kernel``, ``likelihood``,
+    ``inducing``, ``optimize_inducing``, ``noise_variance``, ``noise_variance_bounds``,
+    ``normalize_y``, ``categorical_features`` and ``block_column`` must stay as in the first batch.
+    A warning tells of drift as in `SVGPRegressor`. With ``solver="exact"`` and any model but "lma"
+    and "vif", ``fit`` reads dask collections partition by partition (``docs/large_data.md``).
 
     PIC's predictions jump where one block ends and another begins. As its rows are correlated
     within blocks, `sample_y` draws them jointly, at most 2,000 rows unless ``method="joint"``, and
     `sample_functions` raises; so it is with SoR and FIC. LMA conditions each block of a chain on
-    the blocks before it, VIF groups of rows on the nearest earlier rows; with ``n_inducing=0`` it
-    is Vecchia's approximation, given all rows the exact GP. PITC to VIF keep their training rows,
-    as a prediction needs those that are near. With b rows, a block costs O(b^3 + b^2 m + b m^2),
-    and again once in prediction, where each row costs O(b^2 + b m). ``docs/theory.md``, 9, 12 and
-    13, has the equations.
+    the blocks before it, VIF groups of rows on the nearest earlier rows. With ``n_inducing=0`` VIF
+    is Vecchia's approximation, given all rows the exact GP. PITC to VIF keep their training rows.
+    With b rows, a block costs O(b^3 + b^2 m + b m^2), and again once in prediction, where each row
+    costs O(b^2 + b m). ``docs/theory.md``, 9, 12 and 13, has the equations.
 
     References
     ----------
@@ -362,37 +371,31 @@ class AnytimeSGPRegressor(SGPRegressor):
         self.random_state = random_state
         self.verbose = verbose
 
-    @transactional
     def _learn_rows(self, X, y, sample_weight, is_batch=False):
         """Learn from all rows, or from a first batch."""
-        clock, previous = Clock(self.max_time), self._previous()
+        clock, previous = Clock(self.max_time), previous_fit(self)
         block_plan.check_noise(self)
         if any_collection(X, y, sample_weight):
             fit = collections.numbers_in_blocks(self, X, y, sample_weight)
         else:
-            checked = self._checked(X, y, sample_weight, reset=True)
+            checked = checked_numbers(self, X, y, sample_weight, reset=True)
             fit = block_plan.rows_in_blocks(self, *checked)
-            X, y = self._for_callbacks(X, y, fit)
+            X, y = fit.for_callbacks(X, y, self._format)
         recipe = recipes.anytime_regressor(self, previous, block_plan.merges_rows(self))
         if fit.y is None:
             recipe = recipes.of_collection(recipe)
-        self._learn(fit, recipe, FitProgress(self, X, y), clock)
-        self._after_learning()
+        learn(self, fit, recipe, FitProgress(self, X, y), clock)
+        self._drift = DriftCheck.of(self)
 
-    @transactional
     def _add_rows(self, X, y, sample_weight):
         """Add a later batch to the blocks."""
-        self._check_same_parameters()
-        inputs, y, weight = self._checked(X, y, sample_weight, reset=False)
-        rows, before = self._later_rows(inputs, y, weight), self._fitted
-        targets = before.targets.joined(before.targets.columns(y), weight)
-        self._check_drift(rows)
-        rows, noise = with_precisions(before, rows, self.n_jobs)
-        fitted = add(before, self._later_problem(rows, Clock()))
+        check_same_parameters(self)
+        before, (rows, noise, targets) = self._fitted, checked_batch(self, X, y, sample_weight)
+        fitted = add(before, later_problem(self, rows, Clock()))
         if noise is not None:  # the constant of the rows before is in the evidence already
             fitted = fitted.with_noise(noise, noise.constant - before.row_noise.constant)
-        self._store_blocks(fitted, targets, len(rows))
+        store_blocks(self, fitted, targets, len(rows))
 
-    def _choices(self):
+    def _default_kernels(self):
         near = block_plan.uses_near_rows(self)
-        return super()._choices(ties_length_scales=near, tries="local" if near else "one")
+        return {"ties_length_scales": near, "kernel_set": "local" if near else "one"}

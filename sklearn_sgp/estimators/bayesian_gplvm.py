@@ -1,16 +1,35 @@
 """BayesianGPLVM: latent inputs by variational inference (Titsias & Lawrence 2010)."""
 
-from numbers import Integral, Real
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
-from .._compat import FitProgress, Interval, StrOptions, _fit_context
-from ..optimize.progress import Clock
-from .base import transactional
-from .constraints import SHARED_CONSTRAINTS
-from .latent_model import LatentModel
-from .latent_predictions import LatentPredictions
+from .._compat import FitProgress, _fit_context
+from .._parallel import one_blas_thread_each
+from ..data.checks import check_count
+from ..engines.latent_inputs.engine import LatentInputs
+from ..engines.latent_inputs.new_columns import with_new_columns
+from ..engines.latent_inputs.solver import snapshot
+from ..engines.latent_inputs.state import LatentTrace
+from ..latents.table import Columns
+from ..optimize.progress import Clock, Trace
+from .attributes import set_attributes
+from .base import BaseSGP, transaction
+from .chosen import check_same_parameters, fingerprints
+from .constraints import LATENT_CONSTRAINTS, LATENT_FIXED_AFTER_FIT
+from .latent_tables import (
+    checked_latents,
+    checked_table,
+    fit_to_go_on_from,
+    latent_attributes,
+    latent_choices,
+    latent_map,
+    latent_problem,
+)
 
 
-class BayesianGPLVM(LatentPredictions, LatentModel):
+class BayesianGPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseSGP):
     """Nonlinear principal components with error bars, from tables with missing values.
 
     Each column is a Gaussian process of a few latent inputs, which every row has its own of. The
@@ -228,37 +247,8 @@ class BayesianGPLVM(LatentPredictions, LatentModel):
     True
     """
 
-    _parameter_constraints = {
-        name: SHARED_CONSTRAINTS[name]
-        for name in (
-            "kernel",
-            "n_inducing",
-            "inducing",
-            "optimize_inducing",
-            "optimizer",
-            "init_size",
-            "batch_size",
-            "max_iter",
-            "max_steps",
-            "max_time",
-            "tol",
-            "n_iter_no_change",
-            "learning_rate",
-            "natural_step",
-            "jitter",
-            "warm_start",
-            "n_jobs",
-            "random_state",
-            "verbose",
-        )
-    } | {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "noise_variance": [None, Interval(Real, 0, None, closed="neither"), "array-like"],
-        "noise_variance_bounds": [StrOptions({"fixed"}), "array-like"],
-        "noise": [StrOptions({"columns", "shared"})],
-        "normalize": ["boolean"],
-        "n_starts": [Interval(Integral, 1, None, closed="left")],
-    }
+    _parameter_constraints = LATENT_CONSTRAINTS
+    _fixed_after_fit = LATENT_FIXED_AFTER_FIT
 
     def __init__(
         self,
@@ -315,7 +305,17 @@ class BayesianGPLVM(LatentPredictions, LatentModel):
         self.random_state = random_state
         self.verbose = verbose
 
-    @transactional
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    @property
+    def _n_features_out(self):
+        return self.embedding_.shape[1]
+
+    # ---- Learning
+
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, Y, y=None):
         """Learn the latent inputs of all rows, and the map from them to the columns.
@@ -339,10 +339,10 @@ class BayesianGPLVM(LatentPredictions, LatentModel):
             If Y or a parameter is not valid. The estimator is then as before.
         """
         clock = Clock(self.max_time)
-        self._learn_anew(Y, clock, FitProgress(self, Y, y))
+        with transaction(self):
+            self._learn_rows(Y, FitProgress(self, Y, y), clock)
         return self
 
-    @transactional
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, Y, y=None):
         """Learn from one more batch of rows.
@@ -373,11 +373,11 @@ class BayesianGPLVM(LatentPredictions, LatentModel):
             ``fit``. The estimator is then as before.
         """
         clock = Clock(self.max_time)
-        if self._fitted is None:
-            self._learn_anew(Y, clock, FitProgress(self, Y, y))
-            return self
-        self._check_same_parameters()
-        self._learn_batch(self._validated_rows(Y, reset=False), clock)
+        with transaction(self):
+            if self._fitted is None:
+                self._learn_rows(Y, FitProgress(self, Y, y), clock)
+            else:
+                self._add_rows(Y, clock)
         return self
 
     def fit_transform(self, Y, y=None):
@@ -396,3 +396,179 @@ class BayesianGPLVM(LatentPredictions, LatentModel):
         embedding : ndarray of shape (n_samples, n_components)
         """
         return self.fit(Y, y).embedding_.copy()
+
+    def _learn_rows(self, Y, progress, clock):
+        """Learn from all rows, or from a first batch."""
+        Y = checked_table(self, Y, reset=True)
+        columns, trace = Columns.of(Y, self.normalize), LatentTrace(clock)
+        table = columns.table(Y)
+        progress.begin()
+        engine = LatentInputs(latent_choices(self, columns), fit_to_go_on_from(self, columns))
+        problem = latent_problem(self, table, trace)
+        log_scale = float(table.log_scales().sum())
+
+        def attributes_now(parameters):
+            return latent_attributes(snapshot(problem, parameters), columns)
+
+        threads = one_blas_thread_each(problem.settings.n_jobs)
+        with self._following(trace, progress, log_scale, attributes_now), threads:
+            fitted = engine.fit(problem)
+        set_attributes(self, latent_attributes(fitted, columns))
+        self._given = fingerprints(self)
+        self.objectives_ = np.array(trace.objectives) - log_scale
+        self.fit_times_ = np.array(trace.times)
+        if self.verbose:
+            self._print_end(trace)
+        progress.end()
+
+    def _add_rows(self, Y, clock):
+        """Learn from a later batch."""
+        check_same_parameters(self)
+        Y = checked_table(self, Y)
+        fitted = with_new_columns(self._fitted, Y)
+        columns = fitted.targets
+        problem = latent_problem(self, columns.table(Y), Trace(clock))
+        with one_blas_thread_each(problem.settings.n_jobs):
+            fitted = LatentInputs(latent_choices(self, columns)).add(fitted, problem)
+        set_attributes(self, latent_attributes(fitted, columns))
+        self.objectives_ = np.append(self.objectives_, self.objective_)
+        seconds = self.fit_times_[-1:].sum() + clock.elapsed()  # no entry yet: 0
+        self.fit_times_ = np.append(self.fit_times_, seconds)
+
+    # ---- Predictions
+
+    def transform(self, Y, return_std=False):
+        """Find latent inputs of rows, complete or not, given the learned model.
+
+        Parameters
+        ----------
+        Y : array-like of shape (n_samples, n_features)
+            Rows, with NaN where a value is missing. A row with nothing observed gets the prior.
+
+        return_std : bool, default=False
+            Whether to return standard deviations too.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples, n_components)
+
+        std : ndarray of shape (n_samples, n_components)
+            Only if ``return_std`` is True.
+        """
+        Y = checked_table(self, Y)
+        with self._telling(len(Y)):
+            q = latent_map(self).inputs_of(Y)
+        return (q.mean, np.sqrt(q.variance)) if return_std else q.mean
+
+    def inverse_transform(self, X, return_std=False):
+        """Predict columns at given latent inputs.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+            Latent inputs.
+
+        return_std : bool, default=False
+            Whether to return standard deviations of new observations, noise included, too.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples, n_features)
+
+        std : ndarray of shape (n_samples, n_features)
+            Only if ``return_std`` is True.
+        """
+        check_is_fitted(self)
+        X = checked_latents(X, self._n_features_out)
+        with self._telling(len(X)):
+            return latent_map(self).columns_at(X, return_std)
+
+    def score_samples(self, Y):
+        """Compute lower bounds of the log density of what was observed in each row.
+
+        Parameters
+        ----------
+        Y : array-like of shape (n_samples, n_features)
+            Rows, with NaN where a value is missing.
+
+        Returns
+        -------
+        bounds : ndarray of shape (n_samples,)
+            In nats, for Y in its own units; 0 for a row with nothing observed.
+        """
+        Y = checked_table(self, Y)
+        with self._telling(len(Y)):
+            return latent_map(self).log_density_bounds(Y)
+
+    def score(self, Y, y=None):
+        """Compute the mean of `score_samples`.
+
+        Parameters
+        ----------
+        Y : array-like of shape (n_samples, n_features)
+            Rows, with NaN where a value is missing.
+
+        y : object, default=None
+            Ignored.
+
+        Returns
+        -------
+        score : float
+            In nats a row.
+        """
+        return float(self.score_samples(Y).mean())
+
+    def impute(self, Y, return_std=False):
+        """Fill in missing values.
+
+        Parameters
+        ----------
+        Y : array-like of shape (n_samples, n_features)
+            Rows, with NaN where a value is missing.
+
+        return_std : bool, default=False
+            Whether to return standard deviations too.
+
+        Returns
+        -------
+        filled : ndarray of shape (n_samples, n_features)
+            Observed values are as they were.
+
+        std : ndarray of shape (n_samples, n_features)
+            Standard deviations of the missing values, noise included and corrected by
+            ``calibration_``, and 0 for observed ones. Only if ``return_std`` is True.
+        """
+        Y = checked_table(self, Y)
+        with self._telling(len(Y)):
+            filled, std = latent_map(self).imputed(Y)
+        return (filled, std) if return_std else filled
+
+    def sample(self, n_samples=1, random_state=None):
+        """Draw new rows from the model.
+
+        Latent inputs come from their prior, and values of the columns from their distributions at
+        these, each value on its own.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of rows.
+
+        random_state : int, RandomState instance or None, default=None
+            Seed of the draws.
+
+        Returns
+        -------
+        Y : ndarray of shape (n_samples, n_features)
+
+        Raises
+        ------
+        ValueError
+            If ``n_samples`` is not a positive whole number.
+        """
+        check_is_fitted(self)
+        check_count("n_samples", n_samples, least=1)
+        rng = check_random_state(random_state)
+        X = rng.normal(size=(n_samples, self._n_features_out))
+        mean, std = self.inverse_transform(X, return_std=True)
+        return mean + std * rng.normal(size=mean.shape)

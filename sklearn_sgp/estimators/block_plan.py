@@ -3,7 +3,7 @@
 from ..engines.blocks.models import specification
 from ..engines.blocks.schedules import Average, RobbinsMonro
 from ..engines.blocks.state import BlockPlan
-from ..likelihoods._names import NORMAL, has_row_precision
+from ..likelihoods._names import NORMAL, has_row_precision, regression_likelihood
 from ..partitions.conditioning import ChainChoice, NeighboursChoice
 from ..partitions.partition import PartitionChoice
 from .fit import Fit
@@ -43,7 +43,7 @@ def _check_blocks(model):
 
 def check_noise(model):
     """Refuse noise that is not Gaussian given a precision of each row."""
-    likelihood = model._given_likelihood()
+    likelihood = regression_likelihood(model.likelihood)
     if not (likelihood.conjugate or has_row_precision(likelihood)):
         raise ValueError(
             "The 'likelihood' parameter must be Gaussian noise, or Gaussian given a precision of "

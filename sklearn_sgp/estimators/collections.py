@@ -13,9 +13,15 @@ from ..data.class_targets import ClassLabels
 from ..data.inputs import InputFormat, block_position
 from ..data.rows import MERGE_ROWS
 from ..data.targets import Targets
-from ..likelihoods._names import classification_likelihood, has_row_precision, has_sites
+from ..likelihoods._names import (
+    classification_likelihood,
+    has_row_precision,
+    has_sites,
+    regression_likelihood,
+)
 from .block_plan import chosen_model
 from .fit import Fit
+from .labels import weight_of_classes
 
 _BY_ORDER = ("contiguous", "random")
 # Models in blocks whose factors are rows.
@@ -73,7 +79,7 @@ def labels_of(model, X, y, sample_weight, check_labels):
     classes, of_class = source.summary.labels, source.summary.weights
     factors = None
     if model.class_weight is not None:
-        factors = model._weight_of_classes(classes, classes, of_class)
+        factors = weight_of_classes(model.class_weight, classes, classes, of_class)
         if not factors.all():
             raise ValueError(
                 "class_weight must be above zero for each class of a dask collection. Got "
@@ -113,7 +119,7 @@ def _split(model, X):
 
 def _numbers(model, X, y, sample_weight, labels):
     _check_parameters(model)
-    likelihood = model._given_likelihood()
+    likelihood = regression_likelihood(model.likelihood)
     _check_regression(model, likelihood)
     more = {} if labels is None else {"blocks": labels}
     partitions = partitions_of(X, y=y, sample_weight=sample_weight, **more)

@@ -32,6 +32,11 @@ class DriftCheck:
     seen: np.ndarray | int = 0
     far: np.ndarray | int = 0
 
+    @classmethod
+    def of(cls, model):
+        """Begin after a first batch; None where kernel and noise were given."""
+        return cls() if model._fitted.start.learns(model.optimizer) else None
+
     def after(self, rows, n_rows, observations):
         """Warn if most of the rows lie far outside of their predictions; return the next check.
 

@@ -54,3 +54,11 @@ class Fit:
         """Begin with checked rows; ``inputs`` are `data.inputs.Inputs`."""
         X, labels = inputs
         return cls(X, y, weight, labels, y.ndim, count_samples(X, weight))
+
+    def for_callbacks(self, X, y, form):
+        """Return X and y as callbacks see them, who predict from them.
+
+        Where columns have codes or labels of blocks they get what the user gave, rows of weight
+        zero included, else checked rows.
+        """
+        return (X, y) if form.codes is not None or form.block is not None else (self.X, self.y)

@@ -8,6 +8,7 @@ from .._compat import check_array
 from .._warnings import warn_caller
 from ..data.targets import observed_columns, read_only_copy
 from ..kernels._white_noise import split_noise
+from ..likelihoods._names import regression_likelihood
 from .validation import checked_inputs, checked_weight
 
 
@@ -83,7 +84,7 @@ def check_kernels(model):
 def _check_mixing(model):
     """Refuse what latent functions cannot be mixed with."""
     wrong, cure = None, ""
-    if not model._given_likelihood().conjugate or model.likelihood == "auto":
+    if not regression_likelihood(model.likelihood).conjugate or model.likelihood == "auto":
         wrong = f"likelihood={model.likelihood!r}, which is not Gaussian noise"
         cure = (
             ": write a row for each target that was observed, with a column that says which "

@@ -9,7 +9,7 @@ function, is given the learning that it repeats.
 from typing import NamedTuple
 
 from ..engines.variational.engine import Variational
-from ..likelihoods._names import has_row_precision, has_sites
+from ..likelihoods._names import has_row_precision, has_sites, regression_likelihood
 from .block_plan import uses_near_rows
 from .steps import (
     AlternateNoise,
@@ -52,7 +52,7 @@ def variational(model):
 
 def svgp_regressor(model, previous):
     """List what `SVGPRegressor.fit` does."""
-    likelihood = model._given_likelihood()
+    likelihood = regression_likelihood(model.likelihood)
     engine = UseEngine(variational(model))
     pose = PoseProblem(model, previous=previous)
     if model.n_latent is not None:
@@ -67,7 +67,7 @@ def svgp_regressor(model, previous):
 
 def anytime_regressor(model, previous, merges):
     """List what `AnytimeSGPRegressor.fit` does; rows of given blocks are not merged."""
-    likelihood = model._given_likelihood()
+    likelihood = regression_likelihood(model.likelihood)
     encode = [InitialiseLikelihood(likelihood), ScaleTargets(model)]
     if merges:
         encode = [MergeRepeatedRows(), *encode]
@@ -79,7 +79,7 @@ def anytime_regressor(model, previous, merges):
 
 def streaming_regressor(model, engine, initial):
     """List what the first batch of a `StreamingSGPRegressor` does."""
-    likelihood = model._given_likelihood()
+    likelihood = regression_likelihood(model.likelihood)
     if model.n_latent is not None:
         scale, noise_apart = [ScaleObserved(model, likelihood)], False
     else:

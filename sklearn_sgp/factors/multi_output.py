@@ -13,11 +13,11 @@ import numpy as np
 from .._core import _linalg as la
 from .._core._memory import empty
 from .._linalg import product
-from .passes import each_made
+from .passes import computed
 
 
 def outputs_by_rows(y):
-    """Outputs that are observed in the same rows.
+    """Group outputs that are observed in the same rows.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def outputs_by_rows(y):
     patterns = {}
     for p in range(y.shape[1]):
         patterns.setdefault(np.packbits(np.isnan(y[:, p])).tobytes(), []).append(p)
-    return [np.array(own) for own in patterns.values()]
+    return [np.array(outputs) for outputs in patterns.values()]
 
 
 @dataclass
@@ -74,8 +74,8 @@ class OutputScalars:
     @classmethod
     def of(cls, rows, sums, patterns):
         traces, n_kernels = np.empty_like(sums.diagonal), sums.diagonal.shape[1]
-        for own, gram in zip(patterns, sums.gram, strict=True):
-            traces[own] = np.diagonal(gram).reshape(n_kernels, -1).sum(axis=1)
+        for outputs, gram in zip(patterns, sums.gram, strict=True):
+            traces[outputs] = np.diagonal(gram).reshape(n_kernels, -1).sum(axis=1)
         unexplained = np.maximum(sums.diagonal - traces, 0.0)
         return cls(rows.total_weight, sums.targets, sums.count, unexplained)
 
@@ -97,8 +97,8 @@ class OutputSumsCotangent:
     diagonal: np.ndarray
 
 
-def _made(kernels, Z, L_inv, piece):
-    """Blocks, targets and which of them there are; blocks and targets times roots of weights."""
+def _weighted_blocks(kernels, Z, L_inv, piece):
+    """Return blocks and targets times roots of weights, and which targets are observed."""
     y, root = piece.targets, piece.root_weight
     blocks = [kernel.block(Z, piece.X) for kernel in kernels]
     for one, block in zip(L_inv, blocks, strict=True):
@@ -117,13 +117,13 @@ def _of_rows(A, seen):
 
 
 def output_sums(priors, pieces, patterns):
-    """Sums over all rows.
+    """Sum over all rows.
 
     Parameters
     ----------
     priors : tuple of gp.prior.Prior
         With one Z: one that all latent functions share, or one for each.
-    pieces : passes.Pieces
+    pieces : passes.AnyPieces
     patterns : list of ndarray of int
         See `outputs_by_rows`.
 
@@ -140,7 +140,7 @@ def output_sums(priors, pieces, patterns):
 
 
 def _shared(priors):
-    """What blocks are made of: kernels, Z and inverse factors."""
+    """Return the parts that blocks are made of: kernels, Z and inverse factors."""
     kernels, L_inv = zip(*((prior.kernel, prior.L_inv) for prior in priors), strict=True)
     return kernels, priors[0].Z, L_inv
 
@@ -156,12 +156,12 @@ def _sum_group(group, kept, kernels, Z, L_inv, patterns):
         np.zeros((t, len(kernels))),
         np.zeros(t),
     )
-    for piece, (A, y, observed) in each_made(
-        group, kept, lambda piece: _made(kernels, Z, L_inv, piece)
+    for piece, (A, y, observed) in computed(
+        group, kept, lambda piece: _weighted_blocks(kernels, Z, L_inv, piece)
     ):
         weight, _ = piece.weights
-        for own, gram in zip(patterns, total.gram, strict=True):
-            la.syrk(_of_rows(A, observed[:, own[0]]), gram, 1.0, 1.0)
+        for outputs, gram in zip(patterns, total.gram, strict=True):
+            la.syrk(_of_rows(A, observed[:, outputs[0]]), gram, 1.0, 1.0)
         la.gemm(A, y, total.cross, False, False, 1.0, 1.0)
         root = 1.0 if piece.root_weight is None else piece.root_weight[:, None]
         la.gemm(A, np.ascontiguousarray(observed * root), total.level, False, False, 1.0, 1.0)
@@ -174,7 +174,7 @@ def _sum_group(group, kept, kernels, Z, L_inv, patterns):
 
 
 def output_sums_gradient(priors, pieces, patterns, cotangent, *, with_inputs=True):
-    """Gradient of <cotangent, sums> in the kernels' free parameters and in Z, at fixed L.
+    """Return the gradient of <cotangent, sums> in the kernels' parameters and in Z, at fixed L.
 
     Parameters are those of `output_sums`, whose blocks the pieces may have kept, and the cotangents
     of its result.
@@ -198,25 +198,25 @@ def output_sums_gradient(priors, pieces, patterns, cotangent, *, with_inputs=Tru
 
 def _gradient_group(group, kept, kernels, Z, L_inv, patterns, gram, cross, diagonal, with_inputs):
     grad_theta, grad_Z = 0.0, 0.0
-    for piece, (A, y, observed) in each_made(
-        group, kept, lambda piece: _made(kernels, Z, L_inv, piece)
+    for piece, (A, y, observed) in computed(
+        group, kept, lambda piece: _weighted_blocks(kernels, Z, L_inv, piece)
     ):
         G = empty(A.shape)  # cotangents of K(Z, X), kernel by kernel
         la.gemm(cross, y, G, False, True)
-        for own, matrix in zip(patterns, gram, strict=True):
-            seen = observed[:, own[0]]
+        for outputs, matrix in zip(patterns, gram, strict=True):
+            seen = observed[:, outputs[0]]
             if seen.all():
                 la.gemm(matrix, A, G, False, False, 1.0, 1.0)
             else:
-                some = _of_rows(A, seen)
-                pulled = empty(some.shape)
-                la.gemm(matrix, some, pulled)
+                A_seen = _of_rows(A, seen)
+                pulled = empty(A_seen.shape)
+                la.gemm(matrix, A_seen, pulled)
                 G[:, seen] += pulled
         if piece.root_weight is not None:
             G *= piece.root_weight
         weight, _ = piece.weights
-        for k, (kernel, own) in enumerate(zip(kernels, np.split(G, len(kernels)), strict=True)):
-            theta_part, Z_part = kernel.block_vjp(Z, piece.X, own, with_inputs)
+        for k, (kernel, G_k) in enumerate(zip(kernels, np.split(G, len(kernels)), strict=True)):
+            theta_part, Z_part = kernel.block_vjp(Z, piece.X, G_k, with_inputs)
             grad_theta = grad_theta + theta_part
             in_diagonal = weight * (observed @ diagonal[:, k])
             grad_theta = grad_theta + kernel.diag_vjp(piece.X, in_diagonal)
@@ -226,18 +226,18 @@ def _gradient_group(group, kept, kernels, Z, L_inv, patterns, gram, cross, diago
 
 
 def products_with_blocks(cotangent, sums, n_kernels):
-    """The cotangents of all blocks inv(L) K(Z, X) times these, summed over rows, for each kernel.
+    """Return the cotangents of each kernel's blocks inv(L) K(Z, X), times these, summed over rows.
 
     Returns
     -------
     products : list of ndarray of shape (m, m)
     """
     m = len(sums.cross) // n_kernels
-    found = []
+    products = []
     for k in range(n_kernels):
-        own = slice(k * m, (k + 1) * m)
-        total = product(cotangent.cross[own], np.ascontiguousarray(sums.cross[own]), trans_b=True)
+        rows = slice(k * m, (k + 1) * m)
+        total = product(cotangent.cross[rows], np.ascontiguousarray(sums.cross[rows]), trans_b=True)
         for in_gram, gram in zip(cotangent.gram, sums.gram, strict=True):
-            total += 2.0 * product(in_gram[own], np.ascontiguousarray(gram[:, own]))
-        found.append(total)
-    return found
+            total += 2.0 * product(in_gram[rows], np.ascontiguousarray(gram[:, rows]))
+        products.append(total)
+    return products

@@ -6,6 +6,7 @@ number of workers, so that sums repeat. An evaluation of an objective goes over 
 forward for sums and backward for gradients: the first pass may keep what the second needs again.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import fields, is_dataclass
 
 from .._parallel import group_bounds, map_groups, shares_memory
@@ -15,44 +16,23 @@ CHUNK = 1024
 _KEPT_BYTES = 256 << 20
 
 
-class Pieces:
-    """Pieces of the data in groups, and what passes over them keep.
-
-    Parameters
-    ----------
-    pieces : list of Rows
-        None of them empty.
-    kept_size : int, default=None
-        How many numbers a pass would keep. None, a large size, and workers that are other
-        processes keep nothing.
-    n_jobs : int or None
+class AnyPieces(ABC):
+    """The interface of what a pass goes over: `Pieces`, or those of rows that live elsewhere.
 
     Attributes
     ----------
+    n_jobs : int or None
+        For what is done in this process.
     in_memory : bool
-        Whether what belongs to each row can be handed over and returned. Rows that live elsewhere
-        (`sklearn_sgp.collections`) make pieces of their own, whose `map` returns one sum of all
-        groups.
+        True if what belongs to each row can be handed over and returned. Where rows live elsewhere
+        (`sklearn_sgp.collections`), `map` returns one sum of all groups.
     """
 
     in_memory = True
 
-    def __init__(self, pieces, kept_size=None, n_jobs=None):
-        self.groups = [pieces[slice(*bounds)] for bounds in group_bounds(len(pieces), 1)]
-        self.n_jobs = n_jobs
-        keeps = kept_size is not None and 8 * kept_size <= _KEPT_BYTES and shares_memory()
-        self.kept = [[] if keeps else None for _ in self.groups]
-
-    @classmethod
-    def of_rows(cls, rows, m=None, n_jobs=None, chunk=CHUNK):
-        """Chunks of independent rows, whose blocks (m, n) are kept where ``m`` is given."""
-        if rows.live_elsewhere:
-            return rows.as_pieces(n_jobs)
-        kept_size = None if m is None else m * len(rows)
-        return cls(list(rows.chunks(chunk)), kept_size, n_jobs)
-
+    @abstractmethod
     def map(self, function, *shared, slices=None):
-        """``function(group, kept, *shared)`` for each group, in parallel, in order.
+        """Call ``function(group, kept, *shared)`` for each group; return a list of results.
 
         Parameters
         ----------
@@ -68,36 +48,67 @@ class Pieces:
         -------
         results : list
         """
+
+
+class Pieces(AnyPieces):
+    """Pieces of the data in groups, and what passes over them keep.
+
+    Parameters
+    ----------
+    pieces : list of Rows
+        None of them empty.
+    kept_size : int, default=None
+        How many numbers a pass would keep. None, a large size, and workers that are other
+        processes keep nothing.
+    n_jobs : int or None
+    """
+
+    def __init__(self, pieces, kept_size=None, n_jobs=None):
+        self.groups = [pieces[slice(*bounds)] for bounds in group_bounds(len(pieces), 1)]
+        self.n_jobs = n_jobs
+        keeps = kept_size is not None and 8 * kept_size <= _KEPT_BYTES and shares_memory()
+        self.kept = [[] if keeps else None for _ in self.groups]
+
+    @classmethod
+    def of_rows(cls, rows, m=None, n_jobs=None, chunk=CHUNK):
+        """Cut independent rows into chunks, whose blocks (m, n) are kept where ``m`` is given."""
+        if rows.live_elsewhere:
+            return rows.as_pieces(n_jobs)
+        kept_size = None if m is None else m * len(rows)
+        return cls(list(rows.chunks(chunk)), kept_size, n_jobs)
+
+    def map(self, function, *shared, slices=None):
+        """Call a function for each group, in parallel, in order."""
         tasks, lo = [], 0
         for group, kept in zip(self.groups, self.kept, strict=True):
             hi = lo + sum(len(piece) for piece in group)
-            own = () if slices is None else tuple(array[lo:hi] for array in slices)
-            tasks.append((group, kept, *shared, *own))
+            parts = () if slices is None else tuple(array[lo:hi] for array in slices)
+            tasks.append((group, kept, *shared, *parts))
             lo = hi
         return map_groups(function, tasks, self.n_jobs)
 
 
-def each_made(group, kept, make):
-    """Pairs of a piece and ``make(piece)``, taken from the last pass where that kept it."""
-    made_before = bool(kept)
+def computed(group, kept, compute):
+    """Yield pairs of a piece and ``compute(piece)``, which the last pass may have kept."""
+    is_kept = bool(kept)
     for i, piece in enumerate(group):
-        made = kept[i] if made_before else make(piece)
-        if kept is not None and not made_before:
-            kept.append(made)
-        yield piece, made
+        value = kept[i] if is_kept else compute(piece)
+        if kept is not None and not is_kept:
+            kept.append(value)
+        yield piece, value
 
 
 class Additive:
     """A mixin of dataclasses that groups return, and that tasks of a cluster send one another."""
 
     def __sizeof__(self):
-        """Bytes of the arrays, by which a cluster counts what it moves."""
+        """Count the bytes of the arrays, by which a cluster counts what it moves."""
         values = (getattr(self, field.name) for field in fields(self))
         return object.__sizeof__(self) + sum(getattr(value, "nbytes", 8) for value in values)
 
 
 def added(*parts):
-    """The sum of what groups returned, entry by entry of tuples, lists and dataclasses.
+    """Add what groups returned, entry by entry of tuples, lists and dataclasses.
 
     None of the parts changes, as another task may want it again. What is None in the first stays.
     """

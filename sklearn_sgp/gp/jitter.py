@@ -24,12 +24,12 @@ class SingularCovarianceError(NotPositiveDefiniteError, ValueError):
 
 
 def _next(rung):
-    """The rung after this one; no jitter at all is followed by some."""
+    """Return the next rung; no jitter at all is followed by some."""
     return max(10.0 * rung, _LEAST_JITTER)
 
 
 def factorise_with_jitter(kernel, Z, jitter):
-    """Prior with the smallest jitter of the ladder ``jitter * 10^k`` with which K(Z, Z) factorises.
+    """Factorise with the smallest jitter of the ladder ``jitter * 10^k`` that suffices.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def factorise_with_jitter(kernel, Z, jitter):
 
 
 def factorise_finally(kernel, Z, jitter):
-    """Prior of the posterior that is kept: less jitter where the arithmetic allows for less.
+    """Factorise for the posterior that is kept, with less jitter where the arithmetic allows.
 
     No line search follows, so the ladder begins lower. It climbs until rounding changes what the
     inducing inputs leave unexplained, K - A^T A, by less than the jitter itself does.
@@ -74,7 +74,7 @@ def factorise_finally(kernel, Z, jitter):
 
 
 def factorise_again(prior, jitter):
-    """Prior with ten times the jitter, where something that rests on the last one failed.
+    """Factorise with ten times the jitter, after something that rests on the last one failed.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def factorise_again(prior, jitter):
 
 
 def rounding_error(prior):
-    """Largest error of K - A^T A at the inducing inputs, in units of the kernel.
+    """Return the largest error of K - A^T A at the inducing inputs, in units of the kernel.
 
     There the truth is known: for the covariance without jitter it is delta I - delta^2 inv(K), K
     with jitter. The error does not depend on the noise, and elsewhere it is of the same size.
@@ -113,7 +113,7 @@ def rounding_error(prior):
 
 
 def factorise_larger(prior, Z, jitter):
-    """Prior at more inducing inputs, with the jitter of the old ones if that is enough.
+    """Factorise at more inducing inputs, with the jitter of the old ones if that is enough.
 
     Parameters
     ----------

@@ -28,8 +28,8 @@ def draw_functions(posterior, n_samples, rng, n_features=N_FEATURES):
     functions : PathwiseDraws
     """
     draws = [
-        _draw(posterior.prior, precision, posterior.v_mean[:, own], n_samples, rng, n_features)
-        for precision, own in posterior.by_precision
+        _draw(posterior.prior, precision, posterior.v_mean[:, columns], n_samples, rng, n_features)
+        for precision, columns in posterior.by_precision
     ]
     return PathwiseDraws(draws)
 
@@ -50,13 +50,13 @@ def draw_mixed_functions(posterior, n_samples, rng, n_features=N_FEATURES):
     v = np.ascontiguousarray(posterior.v_mean[:, :, None] + v)  # (m, Q, n_samples)
     draws, count = [], Q // len(posterior.priors)
     for k, prior in enumerate(posterior.priors):
-        own = np.ascontiguousarray(v[:, k * count : (k + 1) * count].reshape(m, -1))
-        draws.append(_draw_with(prior, own, (count, n_samples), rng, n_features))
+        values = np.ascontiguousarray(v[:, k * count : (k + 1) * count].reshape(m, -1))
+        draws.append(_draw_with(prior, values, (count, n_samples), rng, n_features))
     return MixedDraws(draws, posterior.mixing)
 
 
 def _draw(prior, precision, v_mean, n_samples, rng, n_features):
-    """Draws of the outputs that share a `Precision`."""
+    """Draw the outputs that share a `Precision`."""
     m, t = v_mean.shape
     v = np.repeat(v_mean, n_samples, axis=1)
     v += product(precision.L_inv, rng.standard_normal((m, t * n_samples)), trans_a=True)
@@ -64,7 +64,7 @@ def _draw(prior, precision, v_mean, n_samples, rng, n_features):
 
 
 def _draw_with(prior, v, shape, rng, n_features):
-    """Draws of the functions whose whitened inducing values are the columns of ``v``."""
+    """Draw the functions whose whitened inducing values are the columns of ``v``."""
     features = sample_features(prior.kernel, n_features, rng)
     at_Z = features(prior.Z)  # (m, n_features)
     weights = rng.standard_normal((at_Z.shape[1], v.shape[1]))

@@ -11,11 +11,11 @@ from .multi_output import CoregionalisedPosterior
 from .prior import Prior
 
 # Largest relative jitter that rounding alone asks for.
-_ENOUGH = 1e-8
+_LARGEST_ROUNDING_JITTER = 1e-8
 
 
 def priors_of_terms(prior, count):
-    """A prior for each of the last terms of the kernel's outermost sum, with jitters of their own.
+    """Factorise the last terms of the kernel's outermost sum, each with a jitter of its own.
 
     Parameters
     ----------
@@ -35,9 +35,9 @@ def priors_of_terms(prior, count):
 
 
 def _sound(kernel, Z, jitter):
-    """A prior with at least a jitter, and so much that rounding changes less than it does."""
+    """Factorise with at least a jitter, and so much that rounding changes less than it does."""
     prior = factorise_with_jitter(kernel, Z, jitter)
-    while rounding_error(prior) > prior.delta and 10.0 * prior.jitter <= _ENOUGH:
+    while rounding_error(prior) > prior.delta and 10.0 * prior.jitter <= _LARGEST_ROUNDING_JITTER:
         prior = factorise_with_jitter(kernel, Z, 10.0 * prior.jitter)
     return prior
 
@@ -60,11 +60,11 @@ class PosteriorOfKernels(CoregionalisedPosterior):
 
     @classmethod
     def from_sums(cls, priors, sums, patterns, mixing, noise_variance):
-        """The optimum for Gaussian noise; parameters as those of the base."""
+        """Return the optimum for Gaussian noise; parameters as those of the base."""
         scaled, m = mixing / noise_variance[:, None], len(priors[0].Z)
         H = sum(
-            _spread(mixing[own].T @ scaled[own], m) * gram
-            for own, gram in zip(patterns, sums.gram, strict=True)
+            _in_parts(mixing[observed].T @ scaled[observed], m) * gram
+            for observed, gram in zip(patterns, sums.gram, strict=True)
         )
         h = np.einsum("qip,pq->qi", sums.cross.reshape(len(priors), m, -1), scaled)
         return cls(priors[0], H, h, mixing, priors)
@@ -90,19 +90,19 @@ class PosteriorOfKernels(CoregionalisedPosterior):
         m, size = self.h.shape[1], self.h.size
         v = self.v_mean.T.reshape(-1, 1)
         inner = self.covariance.reshape(size, size) + product(v, v, trans_b=True)
-        total = -0.5 * _spread(C, m) * inner
+        total = -0.5 * _in_parts(C, m) * inner
         total.flat[:: size + 1] += np.repeat(0.5 * np.diagonal(C), m)
         return total
 
     def information_dots(self, Phi):
         Q, m = self.h.shape
         parts = Phi.reshape(Q, m, Q, m)
-        own = np.einsum("qirj,qirj->qr", self.covariance, parts)
-        return -0.5 * (own + np.einsum("iq,qirj,jr->qr", self.v_mean, parts, self.v_mean))
+        dots = np.einsum("qirj,qirj->qr", self.covariance, parts)
+        return -0.5 * (dots + np.einsum("iq,qirj,jr->qr", self.v_mean, parts, self.v_mean))
 
     def cross_cotangent(self, scaled):
-        found = self.v_mean.T[:, :, None] * scaled.T[:, None, :]  # (Q, m, t)
-        return np.ascontiguousarray(found.reshape(-1, len(scaled)))
+        cotangent = self.v_mean.T[:, :, None] * scaled.T[:, None, :]  # (Q, m, t)
+        return np.ascontiguousarray(cotangent.reshape(-1, len(scaled)))
 
     def fits(self, cross):
         Q, m = self.h.shape
@@ -115,7 +115,7 @@ class PosteriorOfKernels(CoregionalisedPosterior):
 
     def padded(self, prior):
         Z = prior.Z
-        priors = tuple(_larger(own, Z) for own in self.priors)
+        priors = tuple(_larger(old, Z) for old in self.priors)
         grown = super().padded(priors[0])
         return PosteriorOfKernels(priors[0], grown.H, grown.h, self.mixing, priors)
 
@@ -133,7 +133,7 @@ class PosteriorOfKernels(CoregionalisedPosterior):
 
     def mean(self, X):
         parts = zip(self.priors, self.coefficients.T, strict=True)
-        blocks = [prior.kernel.block(prior.Z, X).T @ own for prior, own in parts]
+        blocks = [prior.kernel.block(prior.Z, X).T @ weights for prior, weights in parts]
         return np.column_stack(blocks) @ self.mixing.T
 
     def _latent_covariances(self, X):
@@ -141,8 +141,8 @@ class PosteriorOfKernels(CoregionalisedPosterior):
         C = np.empty((len(X), self.n_latent, self.n_latent))
         for q in range(self.n_latent):
             for r in range(q + 1):
-                own = product(np.ascontiguousarray(self.covariance[q, :, r]), A[r])
-                C[:, q, r] = C[:, r, q] = np.einsum("in,in->n", A[q], own)
+                SA = product(np.ascontiguousarray(self.covariance[q, :, r]), A[r])
+                C[:, q, r] = C[:, r, q] = np.einsum("in,in->n", A[q], SA)
             left = self.priors[q].kernel.diag(X) - np.einsum("in,in->n", A[q], A[q])
             C[:, q, q] += np.maximum(left, 0.0)
         return C
@@ -152,21 +152,21 @@ class PosteriorOfKernels(CoregionalisedPosterior):
         covariance = np.empty((len(X), len(X), Q, Q))
         for q in range(Q):
             for r in range(Q):
-                own = product(np.ascontiguousarray(self.covariance[q, :, r]), A[r])
-                covariance[:, :, q, r] = product(A[q], own, trans_a=True)
+                SA = product(np.ascontiguousarray(self.covariance[q, :, r]), A[r])
+                covariance[:, :, q, r] = product(A[q], SA, trans_a=True)
             left = self.priors[q].kernel.gram(X) - product(A[q], A[q], trans_a=True)
             np.fill_diagonal(left, np.maximum(np.diagonal(left), 0.0))
             covariance[:, :, q, q] += left
         return covariance
 
 
-def _spread(C, m):
-    """Each entry of C (Q, Q) on a part of shape (m, m)."""
+def _in_parts(C, m):
+    """Repeat each entry of C (Q, Q) on a part of shape (m, m)."""
     return np.kron(C, np.ones((m, m)))
 
 
 def _larger(prior, Z):
-    """The prior at more inducing inputs, with its jitter as long as that is enough."""
+    """Factorise at more inducing inputs, with the old jitter as long as that is enough."""
     try:
         return Prior.build(prior.kernel, Z, prior.delta, prior.jitter)
     except NotPositiveDefiniteError:

@@ -13,7 +13,7 @@ from .squared_exponential import Cotangents, SquaredExponential
 
 
 def parts_of(node, Q):
-    """The squared exponential of a sum and its other leaves, or None if it is another kernel."""
+    """Return the squared exponential of a sum and its other leaves; None for other kernels."""
 
     def is_sum(one):
         return not one.children or (isinstance(one, Sum) and all(map(is_sum, one.children)))
@@ -28,7 +28,7 @@ def parts_of(node, Q):
 
 
 class WithLinear:
-    """Closed form for a squared exponential plus `Linear` and `Constant` leaves.
+    """Computes expectations of a squared exponential plus `Linear` and `Constant` leaves.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class WithLinear:
         self.phi = np.column_stack([np.full(len(Z), self.alpha), self.beta * Z])  # (m, 1 + Q)
 
     def _affine(self, mean, variance, psi1):
-        """The affine part's mean (n, m), x~ (n, m, Q), and psi1 times (1, x~) (n, m, 1 + Q)."""
+        """Return the affine mean (n, m), x~ (n, m, Q), and psi1 times (1, x~) (n, m, 1 + Q)."""
         squares = self.smooth.scales**2
         g = self.alpha + self.beta * np.einsum("nq,mq->nm", mean, self.Z)
         share = variance / (squares + variance)  # (n, Q)
@@ -58,6 +58,7 @@ class WithLinear:
         return g, tilted, R
 
     def rows(self, mean, variance):
+        """Return psi0, psi1 and psi2 of rows; see `expectations`."""
         psi0, psi1, psi2 = self.smooth.rows(mean, variance)
         g, _, R = self._affine(mean, variance, psi1)
         cross = np.matmul(R, self.phi.T)
@@ -68,11 +69,11 @@ class WithLinear:
         return psi0, psi1 + g, psi2
 
     def new_sums(self):
-        """Room for the cotangents of theta and Z."""
+        """Make room for the cotangents of theta and Z."""
         return [*self.smooth.new_sums(), np.zeros(2), np.zeros(self.Z.shape)]
 
     def reverse(self, mean, variance, cotangents, sums=None):
-        """As `SquaredExponential.reverse`."""
+        """Carry cotangents back; see `SquaredExponential.reverse`."""
         beta, Z, m = self.beta, self.Z, len(self.Z)
         psi1 = self.smooth.rows(mean, variance)[1]
         g, tilted, R = self._affine(mean, variance, psi1)
@@ -112,7 +113,7 @@ class WithLinear:
         return value, mean_, variance_
 
     def gradients(self, sums):
-        """Cotangents of theta and Z from sums."""
+        """Return cotangents of theta and Z from sums."""
         p, grad = self.kernel.values, np.zeros_like(self.kernel.values)
         alpha_, beta_ = sums[-2]
         for leaf in self.rest:

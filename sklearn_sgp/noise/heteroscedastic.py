@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..data.heavy_tails import usual
 from ..data.rows import Rows
+from ..data.winsorize import median_mad
 from ..engines.base import Problem
 from ..likelihoods import NoiseChoice
 from .ceiling import largest_log_noise
@@ -216,7 +216,7 @@ def _without_far_targets(problem):
     no update of the noise leads away.
     """
     targets = problem.rows.targets
-    middle, deviation = usual(targets)
+    middle, deviation = median_mad(targets)
     deviation[deviation == 0.0] = np.inf
     times = (np.abs(targets - middle) / deviation).max(axis=1)
     if times.max() <= _FAR_TARGET:

@@ -73,7 +73,7 @@ def _problem(given, prior, log_noise, of_squares, before):
         inducing="kmeans",
         optimize_inducing=False,
         ties_length_scales=True,
-        tries="wide",
+        kernel_set="wide",
         learns=given.learns,
         columns=given.start.columns,
     )

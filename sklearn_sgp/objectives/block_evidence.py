@@ -12,7 +12,7 @@ from ..gp.prior import Prior
 
 
 def block_evidence(parameters, blocks, delta, model, *, copies=1.0, with_inputs=True, n_jobs=None):
-    """log Z of a model and its gradient, by two passes over the blocks.
+    """Compute log Z of a model and its gradient, by two passes over the blocks.
 
     Parameters
     ----------

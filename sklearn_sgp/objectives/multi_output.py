@@ -25,12 +25,12 @@ from ..gp.several_kernels import PosteriorOfKernels
 
 
 def noise_of_outputs(parameters):
-    """Noise variance of each output, shape (t,), also where one serves all."""
+    """Return the noise variance of each output, shape (t,), also where one serves all."""
     return np.broadcast_to(parameters.noise_variance, len(parameters.mixing)).copy()
 
 
 def coregionalised_value(q, scalars, noise_variance):
-    """The bound, with q(u) at its optimum (docs/theory.md, eq. 64).
+    """Compute the bound, with q(u) at its optimum (docs/theory.md, eq. 64).
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def coregionalised_value(q, scalars, noise_variance):
 
 
 def optimal_posterior(priors, sums, patterns, mixing, noise_variance):
-    """The optimal q(u), decoupled where all outputs are observed in the same rows.
+    """Return the optimal q(u), decoupled where all outputs are observed in the same rows.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def optimal_posterior(priors, sums, patterns, mixing, noise_variance):
 
 
 def coregionalised_bound(parameters, rows, deltas, *, patterns, with_inputs=True, n_jobs=None):
-    """Collapsed bound and its gradient, by two passes over the rows.
+    """Compute the collapsed bound and its gradient, by two passes over the rows.
 
     Parameters
     ----------
@@ -126,13 +126,13 @@ def coregionalised_bound(parameters, rows, deltas, *, patterns, with_inputs=True
 
 
 def without_means(rows, parameters):
-    """The rows, less the means of the outputs where the parameters have any."""
+    """Subtract the means of the outputs from the rows, where the parameters have any."""
     means = parameters.means
     return rows if means is None else replace(rows, y_mean=rows.y_mean + rows.y_scale * means)
 
 
 def sums_cotangent(q, sums, scalars, patterns, noise_variance):
-    """Cotangents of the sums over rows at fixed L, and derivatives in W and in log noise.
+    """Return cotangents of the sums over rows at fixed L, and derivatives in W and in log noise.
 
     They hold as well where q(u) has information besides that of the rows.
 
@@ -152,20 +152,20 @@ def sums_cotangent(q, sums, scalars, patterns, noise_variance):
     """
     W, s2, Q = q.mixing, noise_variance, q.n_latent
     gram = np.empty_like(sums.gram)
-    mixing, own_noise = np.empty_like(W), np.empty(len(W))
-    for g, (own, Phi) in enumerate(zip(patterns, sums.gram, strict=True)):
-        scaled = W[own] / s2[own, None]
-        C = W[own].T @ scaled
+    mixing, log_noise = np.empty_like(W), np.empty(len(W))
+    for g, (outputs, Phi) in enumerate(zip(patterns, sums.gram, strict=True)):
+        scaled = W[outputs] / s2[outputs, None]
+        C = W[outputs].T @ scaled
         gram[g] = q.gram_cotangent(C)
         # of C, then of its parts W_p W_p^T / s2_p
         of_C = q.information_dots(Phi)
-        of_C = np.broadcast_to(of_C, (len(own), Q, Q)).copy()
-        of_C[:, np.arange(Q), np.arange(Q)] -= 0.5 * scalars.unexplained[own]
-        mixing[own] = 2.0 * np.einsum("pqr,pr->pq", of_C, scaled)
-        own_noise[own] = -np.einsum("pqr,pq,pr->p", of_C, W[own], scaled)
+        of_C = np.broadcast_to(of_C, (len(outputs), Q, Q)).copy()
+        of_C[:, np.arange(Q), np.arange(Q)] -= 0.5 * scalars.unexplained[outputs]
+        mixing[outputs] = 2.0 * np.einsum("pqr,pr->pq", of_C, scaled)
+        log_noise[outputs] = -np.einsum("pqr,pq,pr->p", of_C, W[outputs], scaled)
     fits = q.fits(sums.cross) / s2[:, None]  # (t, Q)
     mixing += fits
-    log_noise = own_noise - (W * fits).sum(axis=1) + 0.5 * (sums.targets / s2 - sums.count)
+    log_noise = log_noise - (W * fits).sum(axis=1) + 0.5 * (sums.targets / s2 - sums.count)
     cross = q.cross_cotangent(W / s2[:, None])
     diagonal = -0.5 * W**2 / s2[:, None]
     if len(q.priors) == 1:
@@ -174,17 +174,17 @@ def sums_cotangent(q, sums, scalars, patterns, noise_variance):
 
 
 def _gram_cotangent(q, sums, patterns, s2):
-    """Cotangent of K(Z, Z), where q(u) has the information of the rows alone."""
+    """Return the cotangent of K(Z, Z), where q(u) has the information of the rows alone."""
     W, Q = q.mixing, q.n_latent
     inner = q.information_sum(np.eye(Q))
     inner.flat[:: len(inner) + 1] += 0.5 * Q
-    for own, Phi in zip(patterns, sums.gram, strict=True):
-        inner -= 0.5 * float((W[own] ** 2 / s2[own, None]).sum()) * Phi
+    for outputs, Phi in zip(patterns, sums.gram, strict=True):
+        inner -= 0.5 * float((W[outputs] ** 2 / s2[outputs, None]).sum()) * Phi
     return sandwich(q.prior.L_inv, np.ascontiguousarray(0.5 * (inner + inner.T)), trans=True)
 
 
 def optimal_coregionalised(priors, rows, mixing, noise_variance, n_jobs=None):
-    """The optimal q(u) by one pass, the sums that it is made of, and the patterns of outputs."""
+    """Return the optimal q(u) by one pass, its sums, and the patterns of outputs."""
     priors = priors if isinstance(priors, tuple) else (priors,)
     patterns = outputs_by_rows(rows.y)
     sums = output_sums(priors, Pieces.of_rows(rows, n_jobs=n_jobs), patterns)

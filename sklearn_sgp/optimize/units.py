@@ -10,7 +10,7 @@ _LEAST_SHARE = 1e-12
 
 
 def with_input_units(space, squares=None):
-    """The space with units in which the bound bends more evenly in all inducing inputs.
+    """Set units in which the bound bends more evenly in all inducing inputs.
 
     The mean is a sum of kernels at the inducing inputs, so an inducing input is the more sensitive
     the larger its coefficient: measured on kin40k, squared coefficients have a rank correlation of

@@ -1,4 +1,4 @@
-"""Blocks of rows: made from inputs or given as labels; which block a test row belongs to.
+"""Partitions: which block a row belongs to, made from inputs or given as labels.
 
 Every partition has ``fit(X, rng)``, which returns the block of each row, and ``assign(X)``. Blocks
 are numbered from 0; -1 stands for no block at all. For later rows, ``joined_by(X)`` returns the
@@ -7,7 +7,7 @@ grown too large, is several. Both leave the partition itself as it was.
 """
 
 import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from sklearn.base import clone
@@ -18,9 +18,9 @@ from ..data.rows import random_index
 
 # No block is larger than so many times the size that was asked for: its cost is cubic in its rows.
 LARGEST_SHARE = 1.5
-_BRANCHES = 32
+_MOST_BRANCHES = 32
 _SAMPLE_PER_BRANCH = 64
-_KMEANS_ITERATIONS = 10
+_TREE_ITERATIONS = 10
 _ASSIGN_ROWS = 1 << 16
 
 
@@ -83,8 +83,8 @@ class KMeansTree:
         return node
 
     def _split(self, X, index, rng):
-        """Branch of each row, or None where the rows cannot be told apart."""
-        k = int(np.clip(round(len(index) / self.block_size), 2, _BRANCHES))
+        """Return the branch of each row, or None where the rows cannot be told apart."""
+        k = int(np.clip(round(len(index) / self.block_size), 2, _MOST_BRANCHES))
         sample = index
         if len(index) > _SAMPLE_PER_BRANCH * k:
             sample = index[np.sort(random_index(len(index), _SAMPLE_PER_BRANCH * k, rng))]
@@ -93,7 +93,7 @@ class KMeansTree:
             return None
         # a partition, not a clustering: a few iterations from any rows are enough
         count = min(k, len(points))
-        centres = kmeans(points, count, rng, max_iter=_KMEANS_ITERATIONS, init="random")
+        centres = kmeans(points, count, rng, max_iter=_TREE_ITERATIONS, init="random")
         branch = self._nearest(X, index, centres)
         used = np.flatnonzero(np.bincount(branch))
         if len(used) == 1:
@@ -130,7 +130,7 @@ class KMeansTree:
         return self, self.assign(X)
 
     def split(self, k, X, size, rng):
-        """A tree with a tree of its own in the place of a block.
+        """Put a tree of its own in the place of a block.
 
         Parameters
         ----------
@@ -153,12 +153,11 @@ class KMeansTree:
         numbers = np.r_[k, self.n_blocks + np.arange(below.n_blocks - 1)]
         whole, first = copy.copy(self), len(self.centres)
         whole.centres = self.centres + below.centres
-        whole.children = [
-            *(
-                np.where(own == -1 - k, first, own) if below.centres else own
-                for own in self.children
-            ),
-            *(np.where(own < 0, -1 - numbers[-1 - own], own + first) for own in below.children),
+        children = self.children
+        if below.centres:
+            children = [np.where(nodes == -1 - k, first, nodes) for nodes in children]
+        whole.children = children + [
+            np.where(nodes < 0, -1 - numbers[-1 - nodes], nodes + first) for nodes in below.children
         ]
         whole.n_blocks += below.n_blocks - 1
         return whole, numbers[labels]
@@ -186,8 +185,8 @@ class OrderedPartition:
         if self.shuffle:
             labels = labels[rng.permutation(n)]
         order, ends = np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))
-        points = (np.asarray(X[own], dtype=np.float64) for own in np.split(order, ends[:-1]))
-        self.means = np.stack([(some / self.scale).mean(axis=0) for some in points])
+        parts = (np.asarray(X[run], dtype=np.float64) for run in np.split(order, ends[:-1]))
+        self.means = np.stack([(part / self.scale).mean(axis=0) for part in parts])
         return labels
 
     def assign(self, X):
@@ -197,7 +196,7 @@ class OrderedPartition:
         return self, self.assign(X)
 
     def split(self, k, X, size, rng):
-        """As `KMeansTree.split`: shorter runs in the place of a block."""
+        """Put shorter runs in the place of a block; see `KMeansTree.split`."""
         parts = OrderedPartition(size, self.scale, self.shuffle)
         labels = parts.fit(X, rng)
         numbers = np.r_[k, self.n_blocks + np.arange(parts.n_blocks - 1)]
@@ -238,7 +237,7 @@ class ClustererPartition:
             return np.asarray(self.clusterer.predict(self._scaled(X)))
 
     def joined_by(self, X):
-        """Labels that the clusterer has not given before begin new blocks."""
+        """Assign rows to blocks; labels new to the clusterer begin new blocks."""
         labels = self._predicted(X)
         whole = copy.copy(self)
         whole.classes = np.concatenate([self.classes, np.setdiff1d(labels, self.classes)])
@@ -246,13 +245,13 @@ class ClustererPartition:
         return whole, position_of(labels, whole.classes)
 
     def split(self, k, X, size, rng):
-        """Nothing is split: the blocks are the clusterer's."""
+        """Return the partition as it is: the blocks are the clusterer's."""
         return self, np.full(len(X), k)
 
 
 @dataclass(frozen=True)
 class PartitionChoice:
-    """How rows are put into blocks, before length scales are known.
+    """A way to put rows into blocks, before length scales are known.
 
     Parameters
     ----------
@@ -264,7 +263,7 @@ class PartitionChoice:
     block_size: int
 
     def make(self, scale):
-        """A partition with distances in ``X / scale``."""
+        """Return a partition with distances in ``X / scale``."""
         if not isinstance(self.partition, str):
             return ClustererPartition(clone(self.partition), scale)
         if self.partition == "kmeans":
@@ -272,105 +271,8 @@ class PartitionChoice:
         return OrderedPartition(self.block_size, scale, shuffle=self.partition == "random")
 
 
-class Blocks:
-    """Rows in blocks: an order of the rows, and where each block begins in it.
-
-    Parameters
-    ----------
-    rows : Rows
-    labels : ndarray of int, shape (n,)
-        From 0, none left out.
-    """
-
-    def __init__(self, rows, labels):
-        self.rows, self.sorted = rows, False
-        self.order = np.argsort(labels, kind="stable")
-        self.bounds = np.concatenate([[0], np.cumsum(np.bincount(labels))])
-
-    def __len__(self):
-        return len(self.bounds) - 1
-
-    def __call__(self, k):
-        """Rows of block k."""
-        own = slice(self.bounds[k], self.bounds[k + 1])
-        return self.rows.select(own if self.sorted else self.order[own])
-
-    def own(self, k):
-        """Positions of the rows of block k."""
-        place = np.arange(self.bounds[k], self.bounds[k + 1])
-        return place if self.sorted else self.order[place]
-
-    def around(self, cells):
-        """Rows that test rows of some cells are conditioned on: those of the blocks themselves.
-
-        Parameters
-        ----------
-        cells : list of int
-            Numbers of blocks, -1 for none.
-
-        Returns
-        -------
-        rows : Rows
-        places : list of ndarray of int
-            Positions of the rows of each cell among them.
-        """
-        own = [np.empty(0, dtype=np.intp) if k < 0 else self.own(k) for k in cells]
-        ends = np.cumsum([len(part) for part in own])
-        return self.rows.select(np.concatenate(own)), np.split(np.arange(ends[-1]), ends[:-1])
-
-    @property
-    def labels(self):
-        """Block of each row, in the order of the rows as they are held."""
-        labels = np.repeat(np.arange(len(self)), np.diff(self.bounds))
-        if self.sorted:
-            return labels
-        unsorted = np.empty_like(labels)
-        unsorted[self.order] = labels
-        return unsorted
-
-    def owned(self):
-        """The same blocks with a copy of the rows, without labels, block after block."""
-        copied = copy.copy(self)
-        copied.rows, copied.sorted = replace(self.rows.select(self.order), labels=None), True
-        return copied
-
-    def weighted_as(self, rows):
-        """The same blocks with the weights of other ``rows``: the same, as they came to be put in.
-
-        Nothing but weights is copied.
-        """
-        changed, order = copy.copy(self), self.order if self.sorted else slice(None)
-        weight, counts = (
-            None if part is None else part[order] for part in (rows.weight, rows.counts)
-        )
-        changed.rows = replace(self.rows, weight=weight, counts=counts)
-        return changed
-
-    def drawn(self, size, rng):
-        """Places of the rows of some blocks, about so many rows, as they came to be put in."""
-        chosen = rng.permutation(len(self))
-        count = np.searchsorted(np.cumsum(np.diff(self.bounds)[chosen]), size) + 1
-        parts = [self.order[self.bounds[k] : self.bounds[k + 1]] for k in chosen[:count]]
-        return np.concatenate(parts)
-
-    def extended(self, rows, labels):
-        """These blocks and more rows; labels beyond the last block begin new ones.
-
-        Parameters
-        ----------
-        rows : Rows
-            Targets scaled as before.
-        labels : ndarray of int, shape (n,)
-
-        Returns
-        -------
-        blocks : Blocks
-        """
-        return Blocks(self.rows.joined(rows), np.concatenate([self.labels, labels]))
-
-
 def position_of(labels, classes):
-    """Position of each label among distinct classes, -1 for one that is not there."""
+    """Return the position of each label among distinct classes, -1 for one that is not there."""
     order = np.argsort(classes)
     place = order[np.minimum(np.searchsorted(classes, labels, sorter=order), len(classes) - 1)]
     return np.where(classes[place] == labels, place, -1)

@@ -9,12 +9,13 @@ from .._core import _linalg as la
 from .._core._cells import condition
 from .._linalg import SMALL_GROUP, copy_of, product, single_blas_thread, transposed
 from .._parallel import group_bounds, map_groups, resolved_jobs, shares_memory
-from ..factors.cells import Cells, FactorCache, LabelledCell
+from ..factors.cells import Cells, ClassCell, FactorCache
 from ..gp.conditionals import without_own
 from ..gp.posterior import Posterior
 from ..kernels import Groups
+from ..partitions.blocks import AnyBlocks
 from ..partitions.conditioning import are_near
-from ..partitions.partition import Blocks, position_of
+from ..partitions.partition import position_of
 
 # Test rows that are predicted together.
 _CHUNK = 1024
@@ -34,7 +35,7 @@ class NearRows:
     ----------
     posterior : Posterior
     noise_variance : float or ndarray of shape (t,)
-    blocks : Blocks
+    blocks : AnyBlocks
     partition : object or None
         Assigns rows to blocks by their inputs; see partitions/partition.py.
     labels : ndarray or None
@@ -45,7 +46,7 @@ class NearRows:
 
     posterior: Posterior
     noise_variance: object
-    blocks: Blocks
+    blocks: AnyBlocks
     partition: object = None
     labels: np.ndarray | None = None
     cache: FactorCache = field(default_factory=partial(FactorCache, 0), compare=False)
@@ -203,7 +204,7 @@ def _places(blocks):
 def _each_part(function, posterior, cells):
     """What a function finds at the test rows of some cells: arrays with a row for each."""
     cells, found = cells() if callable(cells) else cells, []
-    with single_blas_thread(max(len(own) for own in cells.own) < SMALL_GROUP):
+    with single_blas_thread(max(len(own) for own in cells.near) < SMALL_GROUP):
         for X, bounds, some in cells.parts(posterior):
             for lo in range(0, len(X), _CHUNK):
                 hi = min(lo + _CHUNK, len(X))
@@ -240,7 +241,7 @@ def _project(posterior, X, bounds, cells):
     A^T m) and the variance k** - |a|^2 - |c|^2 + b^T S b (theory, eq. 32).
     """
     a, cross, groups = _projections(posterior, X, bounds, cells)
-    if isinstance(cells[0], LabelledCell):
+    if isinstance(cells[0], ClassCell):
         return a, *_of_classes(posterior, a, cross, groups, bounds, cells)
     mean, found = [], []
     for number, (precision, own) in enumerate(posterior.by_precision):
@@ -272,10 +273,10 @@ def _of_classes(posterior, a, cross, groups, bounds, cells):
     solved, of_class = np.empty_like(cross), [[] for _ in posterior.H]
     mean, b, squares = _condition(posterior, a, cross, bounds, cells, 0, slice(None), solved)
     for cell, (rows, columns, place) in zip(cells, groups, strict=True):
-        f = cell.classes.own(transposed(solved[place].reshape(len(rows), len(columns))))
+        f = cell.classes.F_times(transposed(solved[place].reshape(len(rows), len(columns))))
         own = slice(rows[0], rows[-1] + 1)
-        for c, part in cell.classes.labels.members:
-            of_class[c].append((own, f[part], cell.own_At[part]))
+        for c, part in cell.classes.class_noise.members:
+            of_class[c].append((own, f[part], cell.F_At[part]))
     return mean, _each_class(posterior, b, cross, squares, of_class)
 
 

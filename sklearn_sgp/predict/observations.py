@@ -29,7 +29,7 @@ class Observations:
     predictor : Predictor
     likelihood : Likelihood
     noise_variance : float, ndarray of shape (t,) or None
-    row_noise : noise.found_noise.RowNoise or None
+    row_noise : noise.row_noise.RowNoise or None
         Noise that differs from row to row.
     targets : Targets
     n_jobs : int or None

@@ -14,8 +14,8 @@ import numpy as np
 from .._linalg import NotPositiveDefiniteError, single_blas_thread
 from ..data.rows import random_index
 from ..engines.base import Problem
-from ..engines.blocks.composite_likelihood import CompositeLikelihood, can_learn
-from ..factors.labelled import Labels
+from ..engines.blocks.composite_learning import CompositeLearning, can_learn
+from ..factors.class_noise import ClassNoise
 from ..kernels._length_scales import with_larger_variance, with_shorter_scales
 from ..objectives.left_out_classes import LeftOutClasses, is_better
 from ..optimize.budget import Budget
@@ -51,7 +51,7 @@ def best_alpha(problem_at, alphas, seconds):
     with single_blas_thread():  # groups are small
         for number, alpha in enumerate(alphas):
             problem = problem_at(alpha)
-            rows, parameters = CompositeLikelihood(problem), problem.start.parameters
+            rows, parameters = CompositeLearning(problem), problem.start.parameters
             left = (limit - time.perf_counter()) / (len(alphas) - number)
             try:
                 if can_learn(problem):
@@ -97,14 +97,14 @@ def calibrated(problem, fitted, learn, keeps_inducing):
     max_time = problem.trace.clock.max_time
     if len(problem.rows) < _LEAST_ROWS or max_time < np.inf:
         with single_blas_thread():
-            near, likelihood = CompositeLikelihood(problem), fitted.start.likelihood
+            near, likelihood = CompositeLearning(problem), fitted.start.likelihood
             seconds = _SHARE * max_time
             left_out = near.left_out(fitted.parameters, likelihood, _ROWS, seconds)
         return _with_temperature(fitted, left_out)
     try:
         trials = Trials(problem, fitted, learn)
         best = trials.best_kernel()
-        if not keeps_inducing and hasattr(fitted.state.blocks, "layout"):
+        if not keeps_inducing and fitted.state.blocks.is_conditioned:
             best = trials.without_inducing(best)
         if best.parameters is not fitted.parameters:
             fitted = trials.again(best.parameters)
@@ -153,7 +153,7 @@ class Trials:
         weight, counts = self.held_out.weights
         predictor, n_jobs = fitted.predictor, self.problem.settings.n_jobs
         moments = predictor.training_moments(self.held_out, n_jobs)
-        place, likelihood = Labels.of(weight).number, self.fitted.start.likelihood
+        place, likelihood = ClassNoise.of(weight).number, self.fitted.start.likelihood
         left_out = LeftOutClasses(likelihood, moments, place, counts)
         log_p = left_out.log_probabilities(left_out.best_temperature()[0])
         return Trial(parameters, left_out, log_p)

@@ -9,7 +9,7 @@ rows as one group: then it is the evidence of the exact process.
 import numpy as np
 
 from ..data.warps import tanh_sum_gradient
-from ..objectives.near_rows import NearRowsEvidence
+from ..objectives.composite_likelihood import CompositeLikelihood
 
 
 class WarpedEvidence:
@@ -30,7 +30,7 @@ class WarpedEvidence:
     """
 
     def __init__(self, groups, reference, weight, n_jobs=None):
-        self._evidence = NearRowsEvidence(groups, n_jobs)
+        self._evidence = CompositeLikelihood(groups, n_jobs)
         self._reference, self._share = reference, weight / weight.sum()
         before = [k for _, k in self._evidence.targets]
         sizes = [len(y) for y, _ in self._evidence.targets]

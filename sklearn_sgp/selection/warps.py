@@ -101,7 +101,12 @@ def learned_warps(X, y, weight, choices, likelihood, settings, rng, seconds=np.i
     """
     X, y, weight = drop_zero_weight(X, y, weight)
     choices = replace(
-        choices, n_inducing=1, inducing=X[:1], optimize_inducing=False, learns=False, tries="one"
+        choices,
+        n_inducing=1,
+        inducing=X[:1],
+        optimize_inducing=False,
+        learns=False,
+        kernel_set="one",
     )
     learns, t, noise = settings.optimizer is not None, y.shape[1], choices.noise_variance
     noise = [noise] * t if noise is None else np.broadcast_to(checked_noise(noise, t), t).tolist()

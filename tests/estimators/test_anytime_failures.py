@@ -14,12 +14,12 @@ from sklearn_sgp.engines.blocks import final_posterior as finish
 from sklearn_sgp.engines.blocks import hyperparameters, natural_gradient
 from sklearn_sgp.engines.blocks.natural_gradient import NaturalGradientAscent
 from sklearn_sgp.gp.posterior import Posterior
-from sklearn_sgp.objectives import near_rows as near_rows_evidence
+from sklearn_sgp.objectives import composite_likelihood
 
 # Where something raises, at which call of the fit, and the parameters with which it is called.
 STAGES = [
     (hyperparameters, "block_evidence", 2, {"optimizer": "lbfgs"}),
-    (near_rows_evidence, "_sums", 2, {"optimizer": "auto"}),
+    (composite_likelihood, "_density_group", 2, {"optimizer": "auto"}),
     (finish, "block_sums", 1, {}),
     (Posterior, "log_evidence", 1, {}),
     (starting_values, "choose_inducing", 1, {}),

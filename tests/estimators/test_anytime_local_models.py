@@ -99,7 +99,7 @@ def test_any_split_has_the_evidence_of_its_order(name, data):
     S = kernel(X_held) - Q + NOISE * np.eye(260)
     precision = np.zeros((260, 260))
     for g, before in enumerate(blocks.before):
-        own = blocks.own(g)
+        own = blocks.members(g)
         C = np.linalg.solve(S[np.ix_(before, before)], S[np.ix_(before, own)])
         U = np.zeros((len(own), 260))
         U[:, own], U[:, before] = np.eye(len(own)), -C.T

@@ -240,7 +240,7 @@ def test_functions_know_which_column_is_none_of_theirs(toy):
     functions = ours.sample_functions(2000, random_state=0)
     assert_allclose(functions(LABELLED_TEST).mean(axis=1), ours.predict(LABELLED_TEST), atol=0.2)
     for X in (X_TEST, LABELLED_TEST[0], LABELLED_TEST[None], csr_array(LABELLED_TEST)):
-        with pytest.raises((ValueError, TypeError), match="3 features|2D array|dim 3|Sparse"):
+        with pytest.raises((ValueError, TypeError), match=r"3 features|2D array|dim 3|Sparse"):
             functions(X)
 
 

@@ -240,7 +240,7 @@ def test_rows_of_one_category_are_near(model):
     ).fit(X, y)
     found = fitted_models.fitted(near).state.blocks
     groups = found.groups if model == "vif" else found
-    mixed = [len(np.unique(groups.rows.X[groups.own(g), 1])) for g in range(len(groups))]
+    mixed = [len(np.unique(groups.rows.X[groups.members(g), 1])) for g in range(len(groups))]
     assert np.mean(np.array(mixed) == 1) > 0.7
 
 

@@ -24,10 +24,10 @@ def chunked(table, size):
     return da.from_array(np.asarray(table), size)
 
 
-def fitted(X, y, block_column=None):
+def fitted(X, y, **parameters):
     model = AnytimeSGPRegressor(Matern(nu=1.5), model="pic", solver="exact", n_inducing=8)
     model.set_params(optimizer=None, normalize_y=(0.0, 1.0), block_size=100, random_state=0)
-    return model.set_params(block_column=block_column).fit(X, y)
+    return model.set_params(**parameters).fit(X, y)
 
 
 @pytest.fixture
@@ -49,9 +49,8 @@ def test_partitions_are_answered_together(rng, visits, labelled):
     X, y = table(rng, N)
     new, _ = table(rng, 5000)
     if labelled:
-        X.insert(1, "block", np.arange(N) // 100)
-        new.insert(1, "block", np.arange(5000) % 31)
-    model = fitted(chunked(X, 1000), chunked(y, 1000), 1 if labelled else None)
+        X, new = X.assign(block=np.arange(N) // 100), new.assign(block=np.arange(5000) % 31)
+    model = fitted(chunked(X, 1000), chunked(y, 1000), block_column=2 if labelled else None)
     lazily = model.predict(chunked(new, 250), return_std=True)
     mean, std = da.compute(*lazily)
     # runs of 12 and 8 partitions of 250 rows; each of the three of the model answers once a run

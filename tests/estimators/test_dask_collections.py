@@ -7,7 +7,6 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from fitted_models import fitted
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
@@ -150,7 +149,7 @@ def test_bound_of_sites_on_chunks(data, n_classes):
     labels = np.digitize(y, [0.5, 1.5][: n_classes - 1])
     chunks = [da.from_array(part, 800) for part in (X, labels, weight + 1.0)]
     model = SVGPClassifier(n_inducing=8, optimizer=None, random_state=0)
-    result = fitted(model.fit(X, labels, weight + 1.0))
+    result = model.fit(X, labels, weight + 1.0)._fitted
     here = make_rows(X, result.targets.encode(labels), weight + 1.0, result.targets)
     there = labels_of(model, *chunks, check_labels).X
     q = result.posterior.towards(result.posterior.scaled(0.3), 0.5)  # not the optimum
@@ -399,22 +398,30 @@ def test_models_of_rows_learn_on_chunks(data):
     assert model.score(X, y) > 0.97
 
 
+def labelled(X, labels):
+    """Inputs with labels of blocks in their second column."""
+    return np.insert(X, 1, labels, axis=1)
+
+
 @pytest.mark.parametrize("model", ["pitc", "pic"])
 def test_blocks_with_labels_on_chunks(data, model):
     """Blocks of a user stay in their partitions; the posterior is that of the rows in memory."""
     X, y, weight = data
     labels = np.repeat(np.arange(30), N // 30)
     given = {"optimizer": None, "n_inducing": 10, "random_state": 0, "kernel": Matern(nu=1.5)}
-    estimator = AnytimeSGPRegressor(model=model, solver="exact", normalize_y=False, **given)
-    estimator.set_params(block_column=1)
+    estimator = AnytimeSGPRegressor(
+        model=model, solver="exact", normalize_y=False, block_column=1, **given
+    )
     new, at = X[::7] + 0.01, labels[::7].copy()
     at[:5] = 99  # nobody has these
-    plain = X
-    X, new = (np.insert(part, 1, of, axis=1) for part, of in ((X, labels), (new, at)))
-    expected = estimator.fit(X, y, weight).predict(new, True)
-    chunks = [da.from_array(a, 1000) for a in (X, y, weight)]
+    rows, new = labelled(X, labels), labelled(new, at)
+    expected = estimator.fit(rows, y, weight).predict(new, True)
+    there = estimator.predict(da.from_array(new, (200, -1)), True)
+    for one, other in zip(there, expected, strict=True):
+        assert_allclose(one.compute(), other, rtol=1e-8, atol=1e-8)
+    chunks = [da.from_array(a, 1000) for a in (rows, y, weight)]
     got = estimator.fit(*chunks)
-    assert got.n_blocks_ == 30 and got.inducing_points_.shape == (10, plain.shape[1])
+    assert got.n_blocks_ == 30
     here = got.predict(new, True)
     lazy = got.predict(da.from_array(new, 200), True)
     for one, other, third in zip(here, expected, lazy, strict=True):
@@ -423,22 +430,61 @@ def test_blocks_with_labels_on_chunks(data, model):
     density = got.log_density(da.from_array(new, 200), y[::7])
     assert_allclose(density.compute(), got.log_density(new, y[::7]), rtol=1e-8)
     with pytest.raises(ValueError, match="one partition"):
-        estimator.fit(da.from_array(np.insert(plain, 1, np.arange(N) % 7, axis=1), 1000), chunks[1])
+        estimator.fit(da.from_array(labelled(X, np.arange(N) % 7), 1000), chunks[1])
     with pytest.raises(ValueError, match="stayed on the workers"):
-        got.partial_fit(X[:10], y[:10])
+        got.partial_fit(rows[:10], y[:10])
 
 
 def test_blocks_with_labels_learn_on_chunks(data):
     """Kernel and noise are learned from whole blocks, which are gathered."""
     X, y, _ = data
     order = np.argsort(X[:, 0])
-    X, y = np.column_stack([X[order], np.repeat(np.arange(30), N // 30)]), y[order]
+    X, y, labels = X[order], y[order], np.repeat(np.arange(30), N // 30)
     model = AnytimeSGPRegressor(model="pic", solver="exact", n_inducing=10, max_iter=4)
-    model.set_params(block_column=X.shape[1] - 1)
-    model.fit(da.from_array(X, 1000), da.from_array(y, 1000))
-    assert model.score(X, y) > 0.97
-    with pytest.raises(ValueError, match=r"X has \d features"):
-        model.predict(da.from_array(X[:, :-1], 1000))
+    rows = labelled(X, labels)
+    model.set_params(block_column=1).fit(da.from_array(rows, 1000), da.from_array(y, 1000))
+    assert model.score(rows, y) > 0.97
+    with pytest.raises(ValueError, match="has 2 features"):
+        model.predict(da.from_array(X, 1000))
+
+
+@pytest.mark.parametrize("kind", ["array", "dask"])
+@pytest.mark.parametrize("names", ["strings", "numbers"])
+def test_blocks_in_a_named_column(data, names, kind):
+    """A column of a dataframe names the blocks, in any partitions of the rows to predict."""
+    X, y, _ = data
+    labels = np.repeat(np.arange(30), N // 30)
+    if names == "strings":
+        labels = np.char.add("route ", labels.astype(str))
+    table = pd.DataFrame(X, columns=["a", "b"])
+    table.insert(1, "route", labels)
+    model = AnytimeSGPRegressor(
+        Matern(nu=1.5), model="pic", solver="exact", n_inducing=10, block_column="route"
+    )
+    model.set_params(optimizer=None, normalize_y=(0.9, 1.0), random_state=0)
+    expected, std = model.fit(table, y).predict(table[::7], True)
+    if kind == "dask":
+        model.fit(dd.from_pandas(table, npartitions=3), dd.from_pandas(pd.Series(y), npartitions=3))
+    assert model.feature_names_in_.tolist() == ["a", "route", "b"]
+    new = dd.from_pandas(table[::7], npartitions=4)
+    lazy = model.predict(new, return_std=True)
+    assert_allclose(lazy[0].compute(), expected, rtol=1e-8, atol=1e-8)
+    assert_allclose(lazy[1].compute(), std, rtol=1e-8)
+    assert_allclose(model.predict(table[::7]), expected, rtol=1e-8, atol=1e-8)
+    with pytest.raises(ValueError, match="same order"):
+        model.predict(new[["route", "a", "b"]])
+
+
+def test_categories_on_chunks(data):
+    """A model fitted on a table with categories predicts partitions that have some of them."""
+    X, y, _ = data
+    town = np.array(["Bath", "Leeds", "York"])[np.arange(N) // 100 % 3]
+    table = pd.DataFrame(X, columns=["a", "b"]).assign(town=pd.Categorical(town))
+    model = regressor(categorical_features="from_dtype", optimizer=None)
+    expected = model.fit(table, y).predict(table)
+    for one in (table, table.assign(town=town)):
+        lazy = model.predict(dd.from_pandas(one, npartitions=7))
+        assert_allclose(lazy.compute(), expected, rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize(
@@ -470,6 +516,8 @@ def test_blocks_made_of_chunks(data, size):
         assert 10 < got.n_blocks_ < 120
         error = np.sqrt(np.mean((here[0] - expected[0]) ** 2))
         assert error < 0.1
+    with pytest.raises(ValueError, match="expecting 2 features"):
+        got.predict(da.from_array(labelled(new, 0.0), 200))
 
 
 def test_blocks_made_of_chunks_learn(data):

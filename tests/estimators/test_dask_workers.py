@@ -130,16 +130,16 @@ def test_workers_have_the_blocks(client, model):
     model = AnytimeSGPRegressor(1.0 * Matern(nu=1.5), model=model, solver="exact", n_inducing=10)
     model.set_params(optimizer=None, normalize_y=False, random_state=0)
     labels = np.arange(N) // 150
-    X, rows = da.hstack([X, da.from_array(labels[:, None], CHUNK)]), here[0]
-    rows = np.column_stack([rows, labels])
-    model.set_params(block_column=2)
+    X = da.concatenate([X, da.from_array(labels, CHUNK)[:, None]], axis=1)
     with distributed.get_task_stream(client=client) as stream:
-        mean = model.fit(X, y).predict(X).compute()
+        model.set_params(block_column=2).fit(X, y)
+        mean = model.predict(X).compute()
     workers = set(client.scheduler_info()["workers"])
     for task in ("sgp_of_blocks", "sgp_answered"):
         done = [one["worker"] for one in stream.data if task in str(one["key"])]
         assert len(done) >= N // CHUNK
         assert set(done) <= workers
+    rows = np.column_stack([here[0], labels])
     expected = model.fit(rows, here[1]).predict(rows)
     assert_allclose(mean, expected, rtol=1e-8, atol=1e-8)
 
@@ -217,13 +217,14 @@ def test_a_client_that_is_closed_during_a_fit(cluster, client):
     other = distributed.Client(cluster)
 
     class Closing(SVGPRegressor):
-        def _choices(self):
+        def _given_likelihood(self):
             other.close()
-            return super()._choices()
+            return super()._given_likelihood()
 
     with other.as_current():
         (X, y), _ = table()
         model = Closing(n_inducing=5, optimizer=None)
         with pytest.raises(LostCollectionError):
             model.fit(X.persist(), y.persist())
-    assert not hasattr(model, "kernel_")
+    assert not hasattr(model, "n_iter_")
+    assert model._fitted is None

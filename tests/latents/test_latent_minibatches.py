@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 
 from sklearn_sgp.engines.base import Settings
 from sklearn_sgp.engines.latent_inputs import stochastic
-from sklearn_sgp.engines.latent_inputs.result import with_inputs, without_inputs
+from sklearn_sgp.engines.latent_inputs.final_posterior import with_inputs, without_inputs
 from sklearn_sgp.engines.latent_inputs.stochastic import Minibatches, each_own
 from sklearn_sgp.gp.posterior import Posterior
 from sklearn_sgp.gp.prior import Prior

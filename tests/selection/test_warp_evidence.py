@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 
 from sklearn_sgp.data.rows import ConditionedRows, Rows
 from sklearn_sgp.data.warps import tanh_sum
-from sklearn_sgp.objectives.near_rows import NearRowsEvidence
+from sklearn_sgp.objectives.composite_likelihood import CompositeLikelihood
 from sklearn_sgp.optimize.parameters import Group, ParameterSpace
 from sklearn_sgp.partitions.sampling import sampled_groups
 from sklearn_sgp.selection.warp_evidence import WarpedEvidence
@@ -98,7 +98,7 @@ def test_without_a_warp_it_is_the_density_of_scaled_targets():
     value, gradient = evidence_of(case)(case.parameters)
     mean, std = case.y.mean(axis=0), case.y.std(axis=0)
     pieces = pieces_of(Rows(case.X, case.y, None, mean, std), GROUPS)
-    expected, slopes = NearRowsEvidence(pieces)(case.parameters)
+    expected, slopes = CompositeLikelihood(pieces)(case.parameters)
     assert_allclose(value, expected - 9 * np.log(std[0]), rtol=1e-12)
     assert_allclose(gradient["theta"], slopes["theta"], rtol=1e-10)
 
@@ -106,7 +106,7 @@ def test_without_a_warp_it_is_the_density_of_scaled_targets():
 def test_the_slope_in_the_targets():
     """Other targets of the groups have the gradient that differences give."""
     case, step = make_case(t=2, noise=np.array([0.1, 0.7])), 1e-6
-    evidence = NearRowsEvidence(pieces_of(case.rows, GROUPS))
+    evidence = CompositeLikelihood(pieces_of(case.rows, GROUPS))
     targets = [y for y, _ in evidence.targets]
     _, _, slopes = evidence.of_targets(case.parameters, targets)
     for g, row, c in ((0, 1, 0), (0, 5, 1), (1, 2, 0), (2, 0, 1)):

@@ -153,9 +153,7 @@ def _whole_blocks(blocks, order, n_rows):
     """The first blocks of an order with about so many rows, at least one."""
     total = np.cumsum(np.diff(blocks.bounds)[order])
     chosen = order[: np.searchsorted(total, n_rows) + 1]
-    if hasattr(blocks, "several"):  # gathered together from where they live
-        return blocks.several(chosen)
-    return [blocks(k) for k in chosen]
+    return blocks.several(chosen)
 
 
 def ascend_blocks(problem, objective, sample, start, max_iter, seconds, budget=None, copies=1.0):

@@ -1,7 +1,7 @@
 """How a fit in blocks goes: learn on sampled blocks, partition anew, then all blocks once or more.
 
 Rows of a later batch join blocks, and only what changes is computed again. The counterpart of
-`fitting/stages.py` and `partial_fit.py` for models whose factors belong to blocks of rows.
+`variational/schedule.py` and `partial_fit.py` for models whose factors belong to blocks of rows.
 """
 
 import time
@@ -18,13 +18,13 @@ from ...factors.passes import Pieces
 from ...kernels._length_scales import input_scales, nearness_scales
 from ...kernels.categories._units import units_of
 from ...optimize.budget import Budget
-from ...partitions.conditioning import ConditionedBlocks
-from ...partitions.partition import LARGEST_SHARE, Blocks, position_of
+from ...partitions.blocks import Blocks
+from ...partitions.partition import LARGEST_SHARE, position_of
 from ..base import Fitted
 from ..diagnostics import warn_of_weak_spots
 from ..fingerprints import fingerprint
 from ..variational.schedule import refinement_sizes
-from .composite_likelihood import can_learn, learn_from_near_rows
+from .composite_learning import can_learn, learn_from_near_rows
 from .final_posterior import (
     check_shares,
     explained,
@@ -207,7 +207,7 @@ def _make_blocks(problem, plan, parameters, seed):
         return _blocks_apart(problem, plan, parameters)
     if rows.live_elsewhere:
         blocks = check_sizes(blocks_of(rows, ROW_BLOCK, np.random.RandomState(seed)), plan.model)
-        return blocks, None, getattr(blocks, "labels", None)
+        return blocks, None, blocks.block_labels
     if rows.labels is not None:
         labels = np.unique(rows.labels)
         blocks = Blocks(replace(rows, labels=None), position_of(rows.labels, labels))
@@ -241,7 +241,7 @@ def _blocks_apart(problem, plan, parameters):
     partition = replace(plan.partition, block_size=size).make(_scale(problem, parameters))
     partition.fit(sample.X, problem.rng)
     blocks = check_sizes(regrouped(rows, partition), plan.model)
-    return blocks, Renumbered(partition, blocks.labels), None
+    return blocks, Renumbered(partition, blocks.block_labels), None
 
 
 def _sample(problem):
@@ -293,7 +293,7 @@ def add(fitted, problem):
     update = _Update(fitted, rows, problem.settings, known)
     if state.blocks is None:
         return update.joined(numbers)
-    if isinstance(state.blocks, ConditionedBlocks):
+    if state.blocks.is_conditioned:
         blocks = state.blocks.layout.with_rows(state.blocks, rows, numbers, problem.rng)
         check_sizes(blocks, state.specification.model)
         changed = np.arange(state.n_blocks, len(blocks))

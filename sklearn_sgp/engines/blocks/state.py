@@ -4,7 +4,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...partitions.partition import Blocks, PartitionChoice
+from ...partitions.blocks import AnyBlocks
+from ...partitions.partition import PartitionChoice
 from ...predict.inducing import InducingPoints
 from ...predict.near_rows import NearRows
 from .models import Specification
@@ -102,7 +103,7 @@ class BlockState:
     specification : Specification
     constant : float
         Of the evidence.
-    blocks : Blocks or None
+    blocks : AnyBlocks or None
         None for a model of independent rows, which needs them no more.
     partition : object or None
         Assigns rows to blocks by their inputs; see partition.py.
@@ -115,7 +116,7 @@ class BlockState:
 
     specification: Specification
     constant: float
-    blocks: Blocks | None
+    blocks: AnyBlocks | None
     partition: object
     labels: np.ndarray | None
     block_size: int

@@ -11,7 +11,7 @@ from ..._linalg import product, sandwich
 
 
 def projection_gradient(posterior, target, scale):
-    """Derivatives in theta and Z, at no move, of the bound through the projected q(u).
+    """Differentiate the bound through the projected q(u) in theta and Z, at no move.
 
     Parameters
     ----------

@@ -12,8 +12,8 @@ from dataclasses import replace
 import numpy as np
 
 from ..._linalg import NotPositiveDefiniteError
-from ...data.heavy_tails import with_light_tails
-from ...kernels._length_scales import rough_part
+from ...data.winsorize import with_light_tails
+from ...kernels._length_scales import matern12_component
 from ...optimize.probes import far_steps
 from ..fingerprints import structure
 
@@ -85,7 +85,7 @@ def with_rough_columns(problem, alternatives, parameters, rows, held_out, second
 def _sum_of(chosen, alternatives, parameters):
     """A start with a rough part, its theta with what was learned, and where that part is."""
     for start in (chosen, *alternatives):
-        part = rough_part(start.parameters.expression)
+        part = matern12_component(start.parameters.expression)
         if part is None or not 1 < len(part[1]) <= _MOST_COLUMNS:
             continue
         theta = start.parameters.theta.copy()

@@ -6,10 +6,10 @@ from dense import conditional_parts, moments_of_information, random_informations
 from labelled_rows import COUNTS, N_CLASSES, VARIANCE, labelled_case
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_sgp.factors import cells, labelled
+from sklearn_sgp.factors import cells, class_noise
 from sklearn_sgp.factors.block_factors import SingularBlockError
-from sklearn_sgp.factors.cells import FactorCache, LabelledCell
-from sklearn_sgp.factors.labelled import Labels
+from sklearn_sgp.factors.cells import ClassCell, FactorCache
+from sklearn_sgp.factors.class_noise import ClassNoise
 from sklearn_sgp.partitions.partition import Blocks
 from sklearn_sgp.predict.near_rows import LocalConditional
 
@@ -71,7 +71,7 @@ def test_they_are_those_of_each_class(scale, monkeypatch):
     rows = rows.with_precision(heavy / (VARIANCE * COUNTS[:, None]))
     made = LocalConditional(case.posterior(H, h), NOISE, Blocks(rows, LABELS).around)
     found = made.mean_variance(X_TEST, TEST_LABELS)
-    monkeypatch.setattr(labelled, "SHARED_FROM", N_CLASSES + 1)
+    monkeypatch.setattr(class_noise, "SHARED_FROM", N_CLASSES + 1)
     expected = made.mean_variance(X_TEST, TEST_LABELS)
     for one, other in zip(found, expected, strict=True):
         assert_allclose(one, other, rtol=1e-8, atol=1e-9)
@@ -95,7 +95,7 @@ def test_jobs_and_the_cache_change_nothing(monkeypatch):
         for one, other in zip(made.mean_variance(X_TEST, TEST_LABELS), expected, strict=True):
             assert_array_equal(one, other)
     assert sorted(cache.held) == [0, 1, 2]
-    assert all(isinstance(cell, LabelledCell) for cell in cache.held.values())
+    assert all(isinstance(cell, ClassCell) for cell in cache.held.values())
     arrays = [
         each for cell in cache.held.values() for each in (cell.X, cell.own_At, cell.classes.U)
     ]
@@ -120,14 +120,16 @@ def test_rows_that_are_not_positive_definite_are_told(spoilt, monkeypatch):
     made = conditional()[-1]
     value = -10.0 if spoilt == "other" else 1e3
     if spoilt == "root":
-        monkeypatch.setattr(Labels, "root", property(lambda labels: np.full(len(labels), value)))
+        monkeypatch.setattr(
+            ClassNoise, "root", property(lambda labels: np.full(len(labels), value))
+        )
     else:
-        of = Labels.of.__func__
+        of = ClassNoise.of.__func__
 
         def negative(cls, weight):
             labels = of(cls, weight)
-            return Labels(labels.number, labels.other + value, labels.less)
+            return ClassNoise(labels.number, labels.other + value, labels.less)
 
-        monkeypatch.setattr(Labels, "of", classmethod(negative))
+        monkeypatch.setattr(ClassNoise, "of", classmethod(negative))
     with pytest.raises(SingularBlockError, match="the 8 rows of a block"):
         made.mean_variance(X_TEST, TEST_LABELS)

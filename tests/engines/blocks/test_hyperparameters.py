@@ -15,7 +15,7 @@ from sklearn_sgp.engines.blocks.natural_gradient import learn_stochastic
 from sklearn_sgp.factors.block_factors import Model
 from sklearn_sgp.objectives.block_evidence import block_evidence
 from sklearn_sgp.optimize.budget import Budget
-from sklearn_sgp.partitions.partition import Blocks
+from sklearn_sgp.partitions.blocks import Blocks
 
 
 def local_problem(rng, **settings):

@@ -29,7 +29,7 @@ from sklearn_sgp.engines.blocks.schedules import Average, RobbinsMonro
 from sklearn_sgp.engines.blocks.solver import fit
 from sklearn_sgp.optimize import budget
 from sklearn_sgp.optimize.budget import Budget
-from sklearn_sgp.partitions.partition import Blocks
+from sklearn_sgp.partitions.blocks import Blocks
 
 
 def summed(found, blocks):

@@ -11,13 +11,19 @@ from sklearn_sgp.engines.start import Choices, default_starts, start
 from sklearn_sgp.likelihoods import Gaussian
 
 
-def starts_of(rng, categorical, tries="local"):
+def starts_of(rng, categorical, kernel_set="local"):
     """Starts of default kernels for 60 rows of two numbers and two codes."""
     X = np.column_stack([rng.uniform(0.0, 3.0, (60, 2)), np.arange(60) % 4, np.arange(60) % 3])
     rows = Rows(X, np.sin(X[:, :1]), None, np.zeros(1), np.ones(1))
     columns = InputColumns(None, categorical, tuple(np.arange(4) for _ in categorical))
     choices = Choices(
-        None, 5, "kmeans", True, noise_variance_bounds=(1e-6, 1e3), tries=tries, columns=columns
+        None,
+        5,
+        "kmeans",
+        True,
+        noise_variance_bounds=(1e-6, 1e3),
+        kernel_set=kernel_set,
+        columns=columns,
     )
     first = start(rows, choices, Gaussian(), np.random.RandomState(0))
     return X, first, default_starts(first)
@@ -53,8 +59,8 @@ def test_short_length_scales_are_tried_without_categories(rng):
     assert (last.parameters.theta < numbers[0].parameters.theta).any()
 
 
-@pytest.mark.parametrize("tries", ["one", "smooth"])
-def test_other_fits_compare_kernels_with_categories_alone(rng, tries):
+@pytest.mark.parametrize("kernel_set", ["one", "smooth"])
+def test_other_fits_compare_kernels_with_categories_alone(rng, kernel_set):
     """Where no numbers come first, or none are compared, all kernels have categories."""
-    _, _, starts = starts_of(rng, (2,), tries)
+    _, _, starts = starts_of(rng, (2,), kernel_set)
     assert all(has_categories(one) for one in starts)

@@ -7,7 +7,7 @@ import pytest
 from block_helpers import problem_of
 
 from sklearn_sgp.data.categories import InputColumns
-from sklearn_sgp.engines.blocks import composite_likelihood
+from sklearn_sgp.engines.blocks import composite_learning
 from sklearn_sgp.engines.blocks.candidates import best_start
 from sklearn_sgp.engines.blocks.category_starts import has_categories
 from sklearn_sgp.engines.start import Choices, default_starts, start
@@ -22,7 +22,7 @@ def problem(rng):
     empty = problem_of(X, np.sin(X[:, 0]), kernel=None, optimizer="auto")
     columns = InputColumns(None, (2,), (tuple(range(5)),))
     choices = Choices(
-        None, 5, "kmeans", True, None, (1e-6, 1e3), True, tries="local", columns=columns
+        None, 5, "kmeans", True, None, (1e-6, 1e3), True, kernel_set="local", columns=columns
     )
     begun = start(empty.rows, choices, Gaussian(), np.random.RandomState(0))
     return replace(empty, start=begun)
@@ -36,9 +36,9 @@ def found_with(problem, monkeypatch, values):
         tried.append((task.start, parameters))
         return parameters.with_values(log_noise=-0.1 * len(tried)), 1, next(values)
 
-    monkeypatch.setattr(composite_likelihood.CompositeLikelihood, "trial", trial)
-    monkeypatch.setattr(composite_likelihood.CompositeLikelihood, "probe", lambda *_: None)
-    sample, budget = composite_likelihood.CompositeLikelihood(problem), Budget(problem.trace.clock)
+    monkeypatch.setattr(composite_learning.CompositeLearning, "trial", trial)
+    monkeypatch.setattr(composite_learning.CompositeLearning, "probe", lambda *_: None)
+    sample, budget = composite_learning.CompositeLearning(problem), Budget(problem.trace.clock)
     starts = default_starts(problem.start)
     return best_start(problem, sample, starts, budget), tried
 

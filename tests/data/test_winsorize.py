@@ -4,8 +4,8 @@ import numpy as np
 from numpy.testing import assert_array_equal
 from scipy.stats import kurtosis
 
-from sklearn_sgp.data.heavy_tails import with_light_tails
 from sklearn_sgp.data.rows import Rows
+from sklearn_sgp.data.winsorize import with_light_tails
 
 
 def rows_of(y):

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 from sklearn_sgp.factors.block_factors import Model, SingularBlockError
 from sklearn_sgp.objectives.block_evidence import block_evidence
-from sklearn_sgp.objectives.near_rows import NearRowsEvidence
+from sklearn_sgp.objectives.composite_likelihood import CompositeLikelihood
 
 
 @EVERY_KERNEL
@@ -23,7 +23,7 @@ def test_it_is_the_joint_density_over_that_of_the_conditions(kernel):
         expected += log_normal(case.y[both], S[np.ix_(both, both)])
         if before:
             expected -= log_normal(case.y[before], S[np.ix_(before, before)])
-    evidence = NearRowsEvidence(near_pieces(case.rows))
+    evidence = CompositeLikelihood(near_pieces(case.rows))
     assert_allclose(evidence(case.parameters)[0], expected, rtol=1e-12)
     assert evidence.weight == 8.0
 
@@ -42,7 +42,7 @@ def test_errors_are_those_of_each_row_given_its_conditions(noise):
                 std = np.sqrt(S[row, row] - S[row, before] @ G)
                 of_row.append((case.y[row, c] - G @ case.y[before, c]) / std)
             expected.append(of_row)
-    errors = NearRowsEvidence(near_pieces(case.rows)).standardised_errors(case.parameters)
+    errors = CompositeLikelihood(near_pieces(case.rows)).standardised_errors(case.parameters)
     assert_allclose(errors, expected, rtol=1e-9)
 
 
@@ -51,7 +51,7 @@ def test_errors_are_those_of_each_row_given_its_conditions(noise):
 def test_gradients_are_differences(kernel, noise):
     """Derivatives in kernel and noise, of one for all outputs or one for each."""
     case = replace(make_case(kernel, t=2, noise=noise), weight=np.linspace(0.3, 3.0, 24))
-    evidence = NearRowsEvidence(near_pieces(case.rows))
+    evidence = CompositeLikelihood(near_pieces(case.rows))
     space = case.space()
     space = replace(space, groups=tuple(group for group in space.groups if group.name != "Z"))
     _, gradient = evidence(case.parameters)
@@ -66,7 +66,7 @@ def test_it_is_the_evidence_of_conditioned_groups_without_inducing_inputs():
     expected, of_groups = block_evidence(
         none, pieces, case.delta, Model("conditioned"), with_inputs=False
     )
-    value, gradient = NearRowsEvidence(pieces)(case.parameters)
+    value, gradient = CompositeLikelihood(pieces)(case.parameters)
     assert_allclose(value, expected, rtol=1e-12)
     for name in ("theta", "log_noise"):
         assert_allclose(gradient[name], of_groups[name], rtol=1e-9, atol=1e-11)
@@ -76,7 +76,7 @@ def test_workers_do_not_change_the_sum():
     """Groups are summed in the same order by any number of workers."""
     case = make_case()
     pieces = near_pieces(case.rows) * 5
-    one, two = (NearRowsEvidence(pieces, n_jobs=n)(case.parameters) for n in (1, 2))
+    one, two = (CompositeLikelihood(pieces, n_jobs=n)(case.parameters) for n in (1, 2))
     assert one[0] == two[0]
     assert (one[1]["theta"] == two[1]["theta"]).all()
 
@@ -86,4 +86,4 @@ def test_a_singular_group_says_why():
     case = make_case(noise=1e-300)
     same = replace(case, X=np.zeros_like(case.X))
     with pytest.raises(SingularBlockError, match="noise"):
-        NearRowsEvidence(near_pieces(same.rows))(same.parameters)
+        CompositeLikelihood(near_pieces(same.rows))(same.parameters)

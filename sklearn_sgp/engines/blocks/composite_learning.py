@@ -20,13 +20,13 @@ import numpy as np
 
 from ..._linalg import NotPositiveDefiniteError, single_blas_thread
 from ..._warnings import warn_caller
-from ...data.heavy_tails import with_light_tails
 from ...data.repeats import least_noise_variance
 from ...data.rows import ConditionedRows, column_mean_std
-from ...kernels._length_scales import nearness_scales, rough_part
+from ...data.winsorize import with_light_tails
+from ...kernels._length_scales import matern12_component, nearness_scales
 from ...kernels.categories._node import category_slots
+from ...objectives.composite_likelihood import CompositeLikelihood
 from ...objectives.left_out_classes import LeftOutClasses
-from ...objectives.near_rows import NearRowsEvidence
 from ...optimize.budget import LEAST_EVALUATIONS, count_within
 from ...optimize.probes import far_steps
 from ...partitions.sampling import LARGEST_WHOLE, random_groups, sampled_groups, whole_group
@@ -88,7 +88,7 @@ def learn_from_near_rows(problem, budget):
         Inducing inputs are as in the start.
     n_iter : int
     """
-    sample = CompositeLikelihood(problem)
+    sample = CompositeLearning(problem)
     if not sample.has_time(problem.start.parameters, budget):
         sample.whole = False
     with single_blas_thread(not sample.whole):  # groups are small
@@ -149,7 +149,7 @@ def _above_repeats(start, rows):
     return replace(start, space=start.space.raised("log_noise", least_noise_variance(rows)))
 
 
-class CompositeLikelihood:
+class CompositeLearning:
     """Draws groups and learns from them.
 
     Parameters
@@ -224,7 +224,7 @@ class CompositeLikelihood:
                     seconds = _TEST_SHARE * task.trace.clock.max_time
                     self.n_tests = self._tests_within(groups, parameters, likelihood, seconds)
                 return self._of_labels(groups[: self.n_tests], parameters, likelihood)
-            evidence, begin = NearRowsEvidence(groups, self.n_jobs), time.perf_counter()
+            evidence, begin = CompositeLikelihood(groups, self.n_jobs), time.perf_counter()
             total, _ = evidence(parameters)
             self.seconds_each = (time.perf_counter() - begin) / len(groups)
             return total / evidence.weight
@@ -232,7 +232,7 @@ class CompositeLikelihood:
             return -np.inf
 
     def _of_labels(self, groups, parameters, likelihood):
-        evidence = NearRowsEvidence(groups, self.n_jobs)
+        evidence = CompositeLikelihood(groups, self.n_jobs)
         value = LeftOutClasses.of_groups(evidence, parameters, likelihood).best_temperature()[1]
         return value if np.isfinite(value) else -np.inf
 
@@ -260,13 +260,13 @@ class CompositeLikelihood:
         rng = np.random.RandomState(self.test_seed)
         groups = sampled_groups(self.rows, scale, count, GROUP_SIZE, self.more_neighbors, rng)
         groups = groups[: self._tests_within(groups, parameters, likelihood, seconds)]
-        evidence = NearRowsEvidence(groups, self.n_jobs)
+        evidence = CompositeLikelihood(groups, self.n_jobs)
         return LeftOutClasses.of_groups(evidence, parameters, likelihood)
 
     def coverage(self, parameters):
         """Share of the rows of those groups that 90 % intervals hold, by what is near them."""
         groups = self.groups(parameters, np.random.RandomState(self.test_seed))
-        errors = NearRowsEvidence(groups).standardised_errors(parameters)
+        errors = CompositeLikelihood(groups).standardised_errors(parameters)
         return np.mean(np.abs(errors) <= _WITHIN)
 
     def trial(self, task, parameters, limit, budget):
@@ -284,7 +284,7 @@ class CompositeLikelihood:
 
     def probe(self, problem, start, parameters, budget):
         """A start whose rough part is short in some columns; None where none is promising."""
-        part = rough_part(parameters.expression)
+        part = matern12_component(parameters.expression)
         seconds = _PROBE_SECONDS * budget.left()
         is_given = part is None or "theta" not in start.with_default_bounds
         if is_given or not self.is_first or seconds <= 0:
@@ -373,7 +373,7 @@ class CompositeLikelihood:
         """Of an evaluation, on average; 0 where it fails."""
         some = groups[-_LEAST_GROUPS:]
         with suppress(NotPositiveDefiniteError):
-            evidence, seconds = NearRowsEvidence(some, self.n_jobs), np.inf
+            evidence, seconds = CompositeLikelihood(some, self.n_jobs), np.inf
             for _ in range(2):  # the first has costs that come once
                 begin = time.perf_counter()
                 evidence(parameters)
@@ -384,7 +384,7 @@ class CompositeLikelihood:
 
     def ascend(self, task, groups, parameters, max_iter, seconds, budget):
         """L-BFGS on some groups, scaled to all rows."""
-        evidence = NearRowsEvidence(groups, task.settings.n_jobs)
+        evidence = CompositeLikelihood(groups, task.settings.n_jobs)
         space = task.space.within_reach(parameters, _REACH)
         scale = self.rows.total_weight / evidence.weight
         n_rows = sum(len(piece) for piece in groups)

@@ -28,7 +28,7 @@ SHARED_FROM = 4
 
 
 def share_factors(rows):
-    """Whether outputs are the regressions of so many classes that one factor serves all of them.
+    """Return True if outputs are regressions of so many classes that one factor serves all.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def share_factors(rows):
 
 
 @dataclass(frozen=True)
-class Labels:
+class ClassNoise:
     """The noise of some rows.
 
     Parameters
@@ -57,7 +57,7 @@ class Labels:
 
     @classmethod
     def of(cls, weight):
-        """From precisions (n, C) of rows, of which the largest is that of the own class."""
+        """Take the noise from precisions (n, C), the largest of a row being that of its class."""
         other = 1.0 / weight.min(axis=1)
         return cls(np.argmax(weight, axis=1), other, other - 1.0 / weight.max(axis=1))
 
@@ -65,8 +65,8 @@ class Labels:
         return len(self.number)
 
     def select(self, index):
-        """Those of rows at an array of indices."""
-        return Labels(self.number[index], self.other[index], self.less[index])
+        """Select rows by an array of indices."""
+        return ClassNoise(self.number[index], self.other[index], self.less[index])
 
     @cached_property
     def order(self):
@@ -75,7 +75,7 @@ class Labels:
 
     @cached_property
     def ends(self):
-        """Where the rows of each class begin in `order`, and their end."""
+        """Bounds of the rows of each class in `order`, from 0 to n."""
         return np.append(0, np.cumsum(np.bincount(self.number)))
 
     @property
@@ -94,11 +94,11 @@ class Labels:
         return np.log1p(-self.less / self.other)
 
     def column(self, values):
-        """Of an array (n, C) the entry of each row's class, shape (n, 1)."""
+        """Return the entry of each row's class in an array (n, C), shape (n, 1)."""
         return np.ascontiguousarray(values[np.arange(len(self)), self.number][:, None])
 
-    def spread(self, column, n_classes):
-        """An array (n, C) with these entries, rows in `order`, at each row's class, 0 elsewhere."""
+    def at_classes(self, column, n_classes):
+        """Put entries, rows in `order`, at each row's class into an array (n, C), 0 elsewhere."""
         values = np.zeros((len(self), n_classes))
         values[self.order, self.number[self.order]] = column[:, 0]
         return values
@@ -111,7 +111,7 @@ class ClassFactors:
     ----------
     W : ndarray of shape (n, n)
         inv(S_0).
-    labels : Labels
+    class_noise : ClassNoise
 
     Raises
     ------
@@ -119,34 +119,36 @@ class ClassFactors:
         If the S_c of a class is not positive definite.
     """
 
-    def __init__(self, W, labels):
-        self.labels, self.U = labels, empty((np.sum(np.diff(labels.ends) ** 2),))
+    def __init__(self, W, class_noise):
+        self.class_noise, self.U = class_noise, empty((np.sum(np.diff(class_noise.ends) ** 2),))
         # log |S_c| - log |S_0|, summed over classes
-        self.log_det = 2.0 * factorise_classes(W, labels.order, labels.ends, labels.root, self.U)
+        self.log_det = 2.0 * factorise_classes(
+            W, class_noise.order, class_noise.ends, class_noise.root, self.U
+        )
         if not np.isfinite(self.log_det):
             raise NotPositiveDefiniteError("the noise of a class leaves nothing of a covariance")
 
-    def own(self, solved):
-        """F_c B of all classes, rows in the labels' order, from W B (n, k)."""
-        found = np.take(solved, self.labels.order, axis=0)
-        found *= self.labels.root[:, None]
-        solve_classes(self.U, self.labels.ends, found)
-        return found
+    def F_times(self, solved):
+        """Compute F_c B of all classes, rows in the order of `class_noise`, from W B (n, k)."""
+        result = np.take(solved, self.class_noise.order, axis=0)
+        result *= self.class_noise.root[:, None]
+        solve_classes(self.U, self.class_noise.ends, result)
+        return result
 
-    def own_column(self, solved):
-        """F_c y_c of all classes, rows in the labels' order, from W y (n, C); shape (n, 1)."""
-        return self.own(self.labels.column(solved))
+    def F_times_column(self, solved):
+        """Compute F_c y_c of all classes, (n, 1), rows ordered alike, from W y (n, C)."""
+        return self.F_times(self.class_noise.column(solved))
 
-    def added(self, solved):
-        """e_c with inv(S_c) y_c = W (y_c + e_c), all in one array (n, C), from W y."""
-        moved = self.own_column(solved)
-        solve_classes(self.U, self.labels.ends, moved, True)
-        moved *= self.labels.root[:, None]
-        return self.labels.spread(moved, solved.shape[1])
+    def corrections(self, solved):
+        """Compute e_c with inv(S_c) y_c = W (y_c + e_c), all in one array (n, C), from W y."""
+        moved = self.F_times_column(solved)
+        solve_classes(self.U, self.class_noise.ends, moved, True)
+        moved *= self.class_noise.root[:, None]
+        return self.class_noise.at_classes(moved, solved.shape[1])
 
 
 class ClassTerms(NamedTuple):
-    """What the information of the classes' regressions has more than that of S_0.
+    """The information of the classes' regressions beyond that of S_0.
 
     With P_c and p_c the rows of class c, H of the class has scale P_c^T P_c more, h has scale P_c^T
     p_c, and the constant, summed over classes, less scale p^T p / 2 and less ``normaliser``.
@@ -168,8 +170,8 @@ class ClassTerms(NamedTuple):
     scale: float = 1.0
 
     @classmethod
-    def of_covariance(cls, L, At, y, labels):
-        """Of rows that belong together, but for what their noise adds to the normaliser.
+    def of_covariance(cls, L, At, y, class_noise):
+        """Return the terms of a dense block; the caller adds the noise part of the normaliser.
 
         Parameters
         ----------
@@ -177,30 +179,30 @@ class ClassTerms(NamedTuple):
             Cholesky factor of S_0.
         At : ndarray of shape (n, m)
         y : ndarray of shape (n, C)
-        labels : Labels
+        class_noise : ClassNoise
         """
         W = inverse_from_cholesky(L)
-        factors = ClassFactors(W, labels)
-        P, p = factors.own(product(W, At)), factors.own_column(product(W, y))
-        return cls(P, p, labels.number[labels.order], 0.5 * factors.log_det)
+        factors = ClassFactors(W, class_noise)
+        P, p = factors.F_times(product(W, At)), factors.F_times_column(product(W, y))
+        return cls(P, p, class_noise.number[class_noise.order], 0.5 * factors.log_det)
 
     def add_to(self, every_H, h):
         """Add the information to that of each class; returns the constant."""
         order = np.argsort(self.number, kind="stable")
         numbers, first = np.unique(self.number[order], return_index=True)
-        for c, own in zip(numbers, np.split(order, first[1:]), strict=True):
-            P, p = self.P[own], self.p[own]
+        for c, rows in zip(numbers, np.split(order, first[1:]), strict=True):
+            P, p = self.P[rows], self.p[rows]
             la.syrk(P, every_H[c], self.scale, 1.0, True)
             h[:, c] += self.scale * product(P, p, trans_a=True)[:, 0]
         return -0.5 * self.scale * float(np.vdot(self.p, self.p)) - self.normaliser
 
     def times(self, share):
-        """The terms of a factor to a power."""
+        """Return the terms of a factor to a power."""
         return self._replace(normaliser=share * self.normaliser, scale=share * self.scale)
 
     @classmethod
     def joined(cls, parts):
-        """Terms of one scale in one, so that few products serve many groups."""
+        """Join terms of one scale, so that few products serve many groups."""
         P, p, number, normaliser, scale = zip(*parts, strict=True)
         rows = (np.concatenate(each) for each in (P, p, number))
         return cls(*rows, sum(normaliser), scale[0])

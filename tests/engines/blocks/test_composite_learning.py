@@ -10,9 +10,9 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
 from sklearn_sgp import AnytimeSGPRegressor
 from sklearn_sgp.data.repeats import least_noise_variance
-from sklearn_sgp.engines.blocks import composite_likelihood, solver
+from sklearn_sgp.engines.blocks import composite_learning, solver
 from sklearn_sgp.engines.blocks.candidates import task_of
-from sklearn_sgp.engines.blocks.composite_likelihood import can_learn, learn_from_near_rows
+from sklearn_sgp.engines.blocks.composite_learning import can_learn, learn_from_near_rows
 from sklearn_sgp.optimize.budget import Budget
 from sklearn_sgp.optimize.parameters import TiedLengthScales
 
@@ -21,13 +21,13 @@ ANY_BANDS = pytest.mark.filterwarnings("ignore:Intervals of 90 %")
 
 SMOOTH = ConstantKernel() * RBF(3.0)
 ROUGH = ConstantKernel() * Matern(3.0, nu=0.5)
-LARGEST_EXACT = composite_likelihood._LARGEST_EXACT
+LARGEST_EXACT = composite_learning._LARGEST_EXACT
 
 
 @pytest.fixture(autouse=True)
 def many_rows(monkeypatch):
     """Few hundred rows count as many, of which groups are drawn."""
-    monkeypatch.setattr(composite_likelihood, "_LARGEST_EXACT", 512)
+    monkeypatch.setattr(composite_learning, "_LARGEST_EXACT", 512)
 
 
 def rough_rows(rng, n=900):
@@ -57,7 +57,7 @@ def test_the_kernel_that_predicts_better_goes_on(rng):
 
 def test_bands_that_are_too_narrow_are_told(rng, monkeypatch):
     """Where 90 % intervals hold less than 85 % of rows that were not learned from."""
-    monkeypatch.setattr(composite_likelihood, "_WITHIN", 1.0)  # as if errors were 1.6 times as large
+    monkeypatch.setattr(composite_learning, "_WITHIN", 1.0)  # as if errors were 1.6 times as large
     with pytest.warns(UserWarning, match="of 90 % should hold .* Got 6.%: standard deviations"):
         learned(problem_with(rng, ROUGH))
 
@@ -67,13 +67,13 @@ def test_far_targets_do_not_choose_the_kernel(rng, monkeypatch):
     X, y = rough_rows(rng, 2000)
     noise = 2.0 * rng.standard_t(2.5, len(y))
     problem = problem_of(X, y + noise, kernel=ROUGH, optimizer="auto")
-    furthest, value = [], composite_likelihood.CompositeLikelihood.value
+    furthest, value = [], composite_learning.CompositeLearning.value
 
     def seen(sample, *args):
         furthest.append(np.abs(sample.rows.targets).max())
         return value(sample, *args)
 
-    monkeypatch.setattr(composite_likelihood.CompositeLikelihood, "value", seen)
+    monkeypatch.setattr(composite_learning.CompositeLearning, "value", seen)
     _, parameters, _ = learned(problem)
     assert furthest[0] <= 4.0
     assert furthest[-1] == np.abs(problem.rows.targets).max() > 8.0
@@ -85,8 +85,10 @@ def test_noise_of_each_row_has_its_own_way_with_tails(rng):
     """Later rounds of function and noise learn from the targets as they are, given precisions."""
     X, y = rough_rows(rng)
     problem = problem_of(X, y + rng.standard_cauchy(len(y)), kernel=ROUGH, optimizer="auto")
-    assert composite_likelihood.CompositeLikelihood(problem).rows is not problem.rows
-    assert composite_likelihood.CompositeLikelihood(replace(problem, is_interim=True)).rows is problem.rows
+    assert composite_learning.CompositeLearning(problem).rows is not problem.rows
+    assert (
+        composite_learning.CompositeLearning(replace(problem, is_interim=True)).rows is problem.rows
+    )
 
 
 def test_inducing_inputs_stay(rng):
@@ -101,7 +103,7 @@ def test_inducing_inputs_stay(rng):
 def test_what_does_not_hold_is_taken_back(rng, monkeypatch):
     """Rounds whose results are worse on other groups leave the parameters as they were."""
     problem, values = problem_with(rng, ROUGH), iter([1.0, 0.0, 0.0])
-    monkeypatch.setattr(composite_likelihood.CompositeLikelihood, "value", lambda *_: next(values))
+    monkeypatch.setattr(composite_learning.CompositeLearning, "value", lambda *_: next(values))
     _, parameters, n_iter = learned(problem)
     assert n_iter > 0
     assert_array_equal(parameters.theta, problem.start.parameters.theta)
@@ -112,7 +114,7 @@ def test_rounds_end_when_they_gain_little(rng, monkeypatch):
     """Two rounds without a gain in a row end learning, the second a long one."""
     problem = problem_with(rng, ROUGH, max_iter=120)
     values = iter([0.0, 0.1, 0.1001, 0.2, 0.1, 0.2001])
-    monkeypatch.setattr(composite_likelihood.CompositeLikelihood, "value", lambda *_: next(values))
+    monkeypatch.setattr(composite_learning.CompositeLearning, "value", lambda *_: next(values))
     limits, neighbours = [], []
 
     def ascend(self, task, groups, parameters, max_iter, *rest):
@@ -121,13 +123,13 @@ def test_rounds_end_when_they_gain_little(rng, monkeypatch):
         task.trace.cut_by = "max_iter"
         return parameters, max_iter
 
-    monkeypatch.setattr(composite_likelihood.CompositeLikelihood, "ascend", ascend)
+    monkeypatch.setattr(composite_learning.CompositeLearning, "ascend", ascend)
     assert learned(problem)[2] == sum(limits)
     assert limits == [20, 20, 40, 20, 20]
-    assert set(neighbours) == {composite_likelihood.MORE_NEIGHBORS}
+    assert set(neighbours) == {composite_learning.MORE_NEIGHBORS}
     assert problem.trace.cut_by == "max_iter"  # 120 in all
     problem.trace.cut_by, values = None, iter([0.0, 0.0, 0.0])
-    monkeypatch.setattr(composite_likelihood.CompositeLikelihood, "value", lambda *_: next(values))
+    monkeypatch.setattr(composite_learning.CompositeLearning, "value", lambda *_: next(values))
     assert learned(problem)[2] == 60
     assert problem.trace.cut_by is None
 
@@ -149,8 +151,8 @@ def test_two_trials_that_are_nearly_as_good_get_a_round(rng, monkeypatch, second
         rounds.append(task.start.kernel)
         return parameters, 1, 2.0 if task.start.kernel == ROUGH else 1.0
 
-    monkeypatch.setattr(composite_likelihood.CompositeLikelihood, "trial", trial)
-    monkeypatch.setattr(composite_likelihood.CompositeLikelihood, "first_round", first_round)
+    monkeypatch.setattr(composite_learning.CompositeLearning, "trial", trial)
+    monkeypatch.setattr(composite_learning.CompositeLearning, "first_round", first_round)
     start, _, _ = learned(both)
     assert len(rounds) == finalists
     assert start.kernel == (ROUGH if finalists else SMOOTH)
@@ -160,13 +162,13 @@ def test_two_trials_that_are_nearly_as_good_get_a_round(rng, monkeypatch, second
 def test_a_short_budget_learns_from_fewer_groups(rng, monkeypatch):
     """As many as there is time to follow, at least eight; the seconds are kept."""
     seen = []
-    ascend = composite_likelihood.CompositeLikelihood.ascend
+    ascend = composite_learning.CompositeLearning.ascend
 
     def counted(self, task, groups, *rest):
         seen.append(len(groups))
         return ascend(self, task, groups, *rest)
 
-    monkeypatch.setattr(composite_likelihood.CompositeLikelihood, "ascend", counted)
+    monkeypatch.setattr(composite_learning.CompositeLearning, "ascend", counted)
     learned(problem_with(rng, ROUGH))
     without = seen.copy()
     seen.clear()
@@ -177,13 +179,13 @@ def test_a_short_budget_learns_from_fewer_groups(rng, monkeypatch):
 @ANY_BANDS
 def test_no_other_start_is_tried_when_time_is_over(rng, monkeypatch):
     """The first is, so that there is something to go on with."""
-    tried, trial = [], composite_likelihood.CompositeLikelihood.trial
+    tried, trial = [], composite_learning.CompositeLearning.trial
 
     def noted(self, task, *rest):
         tried.append(task.start.kernel)
         return trial(self, task, *rest)
 
-    monkeypatch.setattr(composite_likelihood.CompositeLikelihood, "trial", noted)
+    monkeypatch.setattr(composite_learning.CompositeLearning, "trial", noted)
     other = problem_with(rng, ROUGH).start
     for seconds, kernels in ((1e-9, [SMOOTH]), (None, [SMOOTH, ROUGH])):
         problem = problem_with(rng, max_time=seconds)
@@ -195,9 +197,9 @@ def test_no_other_start_is_tried_when_time_is_over(rng, monkeypatch):
 
 def test_hundreds_of_rows_are_one_group(rng, monkeypatch):
     """Three outputs of 700 rows took 74 s in many groups (seed 81021 of the hostile campaign)."""
-    monkeypatch.setattr(composite_likelihood, "_LARGEST_EXACT", LARGEST_EXACT)
+    monkeypatch.setattr(composite_learning, "_LARGEST_EXACT", LARGEST_EXACT)
     X, y = rough_rows(rng, 700)
-    sample = composite_likelihood.CompositeLikelihood(problem_of(X, y, kernel=ROUGH, optimizer="auto"))
+    sample = composite_learning.CompositeLearning(problem_of(X, y, kernel=ROUGH, optimizer="auto"))
     (group,) = sample.groups(None)
     assert len(group) == 700
 
@@ -205,7 +207,7 @@ def test_hundreds_of_rows_are_one_group(rng, monkeypatch):
 @pytest.mark.parametrize(("n", "most"), [(300, 0.5), (700, 0.05)])
 def test_a_peak_of_few_rows_is_learned_as_it_is(rng, n, most, monkeypatch):
     """Its targets have tails, but what is learned is in their units."""
-    monkeypatch.setattr(composite_likelihood, "_LARGEST_EXACT", LARGEST_EXACT)
+    monkeypatch.setattr(composite_learning, "_LARGEST_EXACT", LARGEST_EXACT)
     x = rng.uniform(0.0, 10.0, 1200)
     f = 1000.0 * np.exp(-((x - 5.0) ** 2) / 0.02)
     y = f + rng.standard_normal(1200)
@@ -217,9 +219,9 @@ def test_a_peak_of_few_rows_is_learned_as_it_is(rng, n, most, monkeypatch):
 
 def test_hundreds_of_rows_are_many_groups_where_time_is_short(rng, monkeypatch):
     """The exact process is for those who can wait for a hundred evaluations of it."""
-    monkeypatch.setattr(composite_likelihood, "_LARGEST_EXACT", LARGEST_EXACT)
+    monkeypatch.setattr(composite_learning, "_LARGEST_EXACT", LARGEST_EXACT)
     problem = problem_with(rng, ROUGH)
-    sample = composite_likelihood.CompositeLikelihood(problem)
+    sample = composite_learning.CompositeLearning(problem)
     monkeypatch.setattr(sample, "_seconds_of_group", lambda *arguments: 0.01)
     for seconds, has_time in ((1.0, False), (30.0, True), (np.inf, True)):
         problem.trace.clock.max_time = seconds
@@ -228,13 +230,13 @@ def test_hundreds_of_rows_are_many_groups_where_time_is_short(rng, monkeypatch):
 
 def test_some_rows_judge_what_others_say_of_many_categories(rng, monkeypatch):
     """Few rows are one group, of which a quarter is only predicted; of few categories none is."""
-    sizes, trial = [], composite_likelihood.CompositeLikelihood.trial
+    sizes, trial = [], composite_learning.CompositeLearning.trial
 
     def counted(self, *arguments):
         sizes.append((self.held_out, sum(map(len, self.groups(None)))))
         return trial(self, *arguments)
 
-    monkeypatch.setattr(composite_likelihood.CompositeLikelihood, "trial", counted)
+    monkeypatch.setattr(composite_learning.CompositeLearning, "trial", counted)
     x = rng.uniform(0.0, 6.0, 200)
     for n_categories, n_own in ((20, 150), (3, 200)):
         X = np.column_stack([x, np.arange(200) % n_categories])
@@ -249,9 +251,9 @@ def test_some_rows_judge_what_others_say_of_many_categories(rng, monkeypatch):
 def test_few_rows_are_learned_from_whole(rng, monkeypatch):
     """Up to a limit all rows are one group, whose density is the exact marginal likelihood."""
     sizes = []
-    ascend = composite_likelihood.CompositeLikelihood.ascend
+    ascend = composite_learning.CompositeLearning.ascend
     monkeypatch.setattr(
-        composite_likelihood.CompositeLikelihood,
+        composite_learning.CompositeLearning,
         "ascend",
         lambda self, task, groups, *rest: (
             sizes.append([len(piece) for piece in groups]) or ascend(self, task, groups, *rest)
@@ -294,10 +296,12 @@ def test_one_ascent_keeps_a_default_kernel_within_reach(rng):
     """Bounds of theta are narrowed around where an ascent begins; a given kernel has its own."""
     given = problem_with(rng, ROUGH)
     space = given.start.space
-    assert space.within_reach(given.start.parameters, composite_likelihood._REACH) is space
+    assert space.within_reach(given.start.parameters, composite_learning._REACH) is space
     tied = replace(space, prior=TiedLengthScales(np.zeros(1), (np.array([1]),), 1.0))
     theta = given.start.parameters.theta
-    bounds = tied.within_reach(given.start.parameters, composite_likelihood._REACH).group("theta").bounds
+    bounds = (
+        tied.within_reach(given.start.parameters, composite_learning._REACH).group("theta").bounds
+    )
     assert_allclose(bounds, np.column_stack([theta - 3.0, theta + 3.0]))
 
 
@@ -313,7 +317,7 @@ def walks(rng, n_walks=40, n=2400):
 
 
 def probed(problem, begin):
-    return composite_likelihood.CompositeLikelihood(problem).probe(
+    return composite_learning.CompositeLearning(problem).probe(
         problem, problem.start, begin, Budget(problem.trace.clock)
     )
 
@@ -326,7 +330,7 @@ def test_far_steps_make_the_rough_part_short_where_rows_are_strangers(rng):
     scales = np.exp(found.theta[-2:])
     assert start is problem.start
     assert scales[0] < 0.03 * scales[1] <= 0.1
-    sample = composite_likelihood.CompositeLikelihood(problem)
+    sample = composite_learning.CompositeLearning(problem)
     task = task_of(problem, start)
     assert sample.value(task, found) > sample.value(task, problem.start.parameters) + 0.5
 
@@ -359,4 +363,4 @@ def test_equal_inputs_tell_of_noise_that_no_group_has(rng):
     _, parameters, _ = learned(problem)
     assert parameters.noise_variance >= least * (1 - 1e-9)
     chosen = replace(problem.start, with_default_bounds=())
-    assert composite_likelihood._above_repeats(chosen, problem.rows) is chosen
+    assert composite_learning._above_repeats(chosen, problem.rows) is chosen

@@ -10,10 +10,10 @@ from labelled_rows import COUNTS, LABEL, N_CLASSES, VARIANCE, labelled_case
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_sgp.data.rows import ConditionedRows
-from sklearn_sgp.factors import labelled
+from sklearn_sgp.factors import class_noise
 from sklearn_sgp.factors.block_factors import Mixture, Model, SingularBlockError
 from sklearn_sgp.factors.block_sums import block_sums
-from sklearn_sgp.factors.labelled import ClassFactors, Labels
+from sklearn_sgp.factors.class_noise import ClassFactors, ClassNoise
 from sklearn_sgp.factors.passes import Pieces
 
 MODELS = {
@@ -44,7 +44,7 @@ def test_sums_are_those_of_each_class(name, monkeypatch):
     """H, h and constant of every model, of rows with weights."""
     case, rows = labelled_case()
     found = sums(case, rows, MODELS[name])
-    monkeypatch.setattr(labelled, "SHARED_FROM", N_CLASSES + 1)
+    monkeypatch.setattr(class_noise, "SHARED_FROM", N_CLASSES + 1)
     expected = sums(case, rows, MODELS[name])
     assert_allclose(found.posterior.H, expected.posterior.H, rtol=1e-11, atol=1e-12)
     assert_allclose(found.posterior.h, expected.posterior.h, rtol=1e-11, atol=1e-12)
@@ -96,11 +96,11 @@ def test_jobs_change_nothing(name):
 def test_inverses_of_all_classes():
     """W + F_c^T F_c is inv(S_c), and the determinants are those of the S_c."""
     case, rows = labelled_case()
-    labels, K = Labels.of(rows.weight), case.kernel(case.X)
+    labels, K = ClassNoise.of(rows.weight), case.kernel(case.X)
     S_0 = K + np.diag(labels.other)
     W, log_det = np.linalg.inv(S_0), 0.0
     factors = ClassFactors(W, labels)
-    F = factors.own(W)
+    F = factors.F_times(W)
     for c, own in labels.members:
         S = K + np.diag(VARIANCE[:, c])
         assert_allclose(W + F[own].T @ F[own], np.linalg.inv(S), rtol=1e-10, atol=1e-13)
@@ -109,7 +109,7 @@ def test_inverses_of_all_classes():
     solved = np.column_stack(
         [np.linalg.solve(K + np.diag(v), y) for v, y in zip(VARIANCE.T, case.y.T, strict=True)]
     )
-    assert_allclose(W @ (case.y + factors.added(W @ case.y)), solved, rtol=1e-9, atol=1e-12)
+    assert_allclose(W @ (case.y + factors.corrections(W @ case.y)), solved, rtol=1e-9, atol=1e-12)
     assert_array_equal(labels.number, LABEL)
 
 
@@ -117,7 +117,7 @@ def test_noise_that_does_not_depend_on_the_class():
     """With one noise variance for all, nothing is added; W alone serves."""
     case, rows = labelled_case()
     equal = replace(rows, weight=np.ones_like(rows.weight))
-    labels = Labels.of(equal.weight)
+    labels = ClassNoise.of(equal.weight)
     assert_array_equal(labels.less, 0.0)
     assert ClassFactors(np.linalg.inv(case.kernel(case.X) + np.eye(24)), labels).log_det == 0.0
     found, one = sums(case, equal, MODELS["conditioned"]), replace(case, noise=1.0)
@@ -131,7 +131,7 @@ def test_noise_that_does_not_depend_on_the_class():
 def test_a_class_that_is_not_positive_definite_is_told(name, monkeypatch):
     """Rows whose own noise is below 0: the error has cause and cure."""
     case, rows = labelled_case()
-    monkeypatch.setattr(Labels, "root", property(lambda labels: np.full(len(labels), 1e3)))
+    monkeypatch.setattr(ClassNoise, "root", property(lambda labels: np.full(len(labels), 1e3)))
     with pytest.raises(SingularBlockError, match="must be positive definite with the noise"):
         sums(case, rows, MODELS[name])
 

@@ -1,19 +1,18 @@
 """Where q(x) starts: probabilistic principal components, or the map of an earlier fit."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from scipy.linalg import eigh
 
-from ...latents.passes import LatentInputs
+from ...latents.passes import InputPosteriors
 from ...latents.row_posteriors import find_inputs
-from ..fingerprints import fingerprint, structure
-from .result import ROW_ITERATIONS, ROW_TOL, LatentResult
+from ..fingerprints import structure
 
-_EM_ITERATIONS = 50
-_EM_TOL = 1e-4
+# Most iterations of expectation maximisation, and the relative change of the noise that ends it.
+_EM_ITERATIONS, _EM_TOL = 50, 1e-4
 # Rows whose matrices (Q, Q) exist together.
-_ROWS = 4096
+_MOMENT_ROWS = 4096
 
 
 class PrincipalComponents:
@@ -34,7 +33,7 @@ class PrincipalComponents:
 
     @classmethod
     def fit(cls, table, Q, rng):
-        """Components of a table whose scaled columns have mean zero or nearly so."""
+        """Find the components of a table whose scaled columns have mean zero or nearly so."""
         n, P = len(table), table.Y.shape[1]
         Y, observed = table.piece(slice(None))
         kept = min(Q, P)
@@ -52,7 +51,7 @@ class PrincipalComponents:
         return components if observed.all() else components._maximised(Y, observed)
 
     def _maximised(self, Y, observed):
-        """Components after expectation maximisation."""
+        """Go on by expectation maximisation."""
         W, noise, before = self.W, max(self.noise_variance, 1e-2), np.inf
         Q = W.shape[1]
         for _ in range(_EM_ITERATIONS):
@@ -75,16 +74,16 @@ class PrincipalComponents:
         return PrincipalComponents(np.ascontiguousarray(W[:, order]), noise)
 
     def latents(self, table):
-        """Posterior means of the latent inputs of all rows, shape (n, Q)."""
+        """Return posterior means of the latent inputs of all rows, (n, Q)."""
         parts = []
-        for lo in range(0, len(table), _ROWS):
-            Y, observed = table.piece(slice(lo, lo + _ROWS))
+        for lo in range(0, len(table), _MOMENT_ROWS):
+            Y, observed = table.piece(slice(lo, lo + _MOMENT_ROWS))
             parts.append(_moments(self.W, self.noise_variance, Y, observed)[0])
         return np.concatenate(parts)
 
 
 def _moments(W, noise, Y, observed):
-    """Means (n, Q) and second moments (n, Q, Q) of the latent inputs."""
+    """Return means (n, Q) and second moments (n, Q, Q) of the latent inputs."""
     Q = W.shape[1]
     outer = (W[:, :, None] * W[:, None, :]).reshape(len(W), -1)  # (P, Q Q)
     precision = (observed @ outer).reshape(-1, Q, Q) / noise + np.eye(Q)
@@ -94,64 +93,40 @@ def _moments(W, noise, Y, observed):
 
 
 def starting_inputs(components, table, variance):
-    """q(x) of all rows: principal components, scaled to unit variance, and one variance.
+    """Start q(x) of all rows at principal components of unit variance, with one variance.
 
     Returns
     -------
-    q : LatentInputs
+    q : InputPosteriors
     """
     mean = components.latents(table)
     scale = mean.std(axis=0)
     mean = mean / np.where(scale > 1e-10, scale, 1.0)
-    return LatentInputs(mean, np.full(mean.shape, float(variance)))
+    return InputPosteriors(mean, np.full(mean.shape, float(variance)))
 
 
-@dataclass(frozen=True)
-class Earlier:
-    """An earlier fit of the same columns, which a warm start goes on from.
+def inputs_under(before, table, n_jobs, seconds):
+    """Find q(x) of rows, old or new, under an earlier `Fitted` of the same columns."""
+    q, _ = find_inputs(
+        before.predictor,
+        replace(table, scaling=before.targets.scaling),
+        candidates=before.state.candidates,
+        n_jobs=n_jobs,
+        seconds=seconds,
+    )
+    return q
 
-    Parameters
-    ----------
-    result : LatentResult
-    inducing : object
-        Fingerprint of how inducing inputs were asked for.
-    """
 
-    result: LatentResult
-    inducing: object
-
-    def inputs(self, table, n_jobs, seconds):
-        """q(x) of rows, old or new, under the model as it was learned.
-
-        Returns
-        -------
-        q : LatentInputs
-        """
-        q, _ = find_inputs(
-            self.result.model,
-            replace(table, scaling=self.result.scaling),
-            candidates=self.result.candidates,
-            max_iter=ROW_ITERATIONS,
-            tol=ROW_TOL,
-            n_jobs=n_jobs,
-            seconds=seconds,
-        )
-        return q
-
-    def learned(self, parameters, space):
-        """The parameters with learned kernel and noise, where these mean the same and are free."""
-        old = self.result.parameters
-        kernels = (one.kernel.sklearn_kernel for one in (old, parameters))
-        same = "theta" if len({structure(kernel) for kernel in kernels}) == 1 else None
-        values = {
-            name: old.values[name]
-            for name in (same, "log_noise")
-            if name is not None
-            and space.learns(name)
-            and np.shape(old.values[name]) == np.shape(parameters.values[name])
-        }
-        return space.clipped(parameters.with_values(**values))
-
-    def inducing_inputs(self, inducing):
-        """Learned inducing inputs if they were asked for in the same way, or None."""
-        return self.result.parameters.Z if self.inducing == fingerprint(inducing) else None
+def with_learned(parameters, before, space):
+    """Take the kernel and noise of an earlier `Fitted`, where these mean the same and are free."""
+    old = before.parameters
+    kernels = (one.kernel.sklearn_kernel for one in (old, parameters))
+    same = "theta" if len({structure(kernel) for kernel in kernels}) == 1 else None
+    values = {
+        name: old.values[name]
+        for name in (same, "log_noise")
+        if name is not None
+        and space.learns(name)
+        and np.shape(old.values[name]) == np.shape(parameters.values[name])
+    }
+    return space.clipped(parameters.with_values(**values))
