@@ -414,7 +414,7 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
         clone_kernel : bool, default=True
             Has no effect, as ``kernel_`` is never changed; scikit-learn has it.
 
-        X, y, sample_weight : array-like, default=None
+        X, y, sample_weight : array-like, default=None, None, None
             The training rows. None means those that the model keeps; only "pitc", "pic", "lma" and
             "vif" of `AnytimeSGPRegressor` do.
 
