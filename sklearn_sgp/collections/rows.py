@@ -1,5 +1,6 @@
 """Rows in partitions, as learning code sees `data.rows.Rows`: samples come here, sums too."""
 
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -123,17 +124,8 @@ class PartitionedRows(AnyRows):
     def resident(self):
         """Keep the rows checked and encoded where they are, for many passes."""
         tasks = resident(each(loaded_rows, self.parts, self.load))
-        rows = PartitionedRows(
-            [(task,) for task in tasks],
-            None,
-            np.diff(self.offsets),
-            self.total_weight,
-            self.weighted_rows,
-            self.like,
-            self.code_weights,
-            self.labels,
-        )
-        rows._places, rows._known = self._places, self._known
+        rows = copy(self)
+        rows.parts, rows.load = [(task,) for task in tasks], None
         return rows
 
 

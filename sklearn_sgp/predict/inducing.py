@@ -91,6 +91,10 @@ class InducingPoints:
             return self.blocks.drawn(n_rows, size, rng)
         return random_index(n_rows, size, rng)
 
+    def separated(self):
+        """Leave out what only training rows need; see `Predictor`."""
+        return replace(self, blocks=None), None
+
     def ready(self):
         """Return the predictor itself: it needs no cache."""
         return self
