@@ -231,7 +231,7 @@ class SVGPRegressor(_EvidenceRegressor):
     mixing_: _Array | None
     output_correlation_: _Array | None
     def __init__(
-        self, kernel: Kernel | list[Kernel] | None = None, **parameters: Unpack[_SVGPRegressor]
+        self, kernel: Kernel | None = None, **parameters: Unpack[_SVGPRegressor]
     ) -> None: ...
 
 class SVGPClassifier(_Classifier):

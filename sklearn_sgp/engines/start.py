@@ -1,8 +1,7 @@
 """From what the user gave to starting values, bounds and the space of what is learned."""
 
 from dataclasses import dataclass, replace
-from functools import partial, reduce
-from operator import add
+from functools import partial
 
 import numpy as np
 
@@ -51,8 +50,7 @@ class Choices:
     a weak prior ties those of the default kernel. ``learns`` says whether anything is learned, and
     ``kernel_set`` names default kernels; see `default_kernels`. ``columns`` has the names of the
     columns, and which are categories for the default kernel. ``n_latent`` is the number of latent
-    functions that outputs mix, None for independent outputs; ``kernel`` may then be a list of
-    theirs, which become the terms of a sum.
+    functions that outputs mix, None for independent outputs.
     """
 
     kernel: object
@@ -110,9 +108,7 @@ def _kernels(rows, choices, likelihood, std, previous):
     """The given kernel, or default ones: that of an earlier fit alone, if it was one of them."""
     names, categorical = choices.columns.names, choices.columns.categorical
     if choices.kernel is not None:
-        kernel = choices.kernel
-        kernel = reduce(add, kernel) if isinstance(kernel, list) else kernel
-        return [bound_to(kernel, rows.X, names)]
+        return [bound_to(choices.kernel, rows.X, names)]
     kernel_set = choices.kernel_set if choices.learns else "one"
     if kernel_set == "labels" and not begins_with_regressions(likelihood):
         kernel_set = "one"

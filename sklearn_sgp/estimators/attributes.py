@@ -29,12 +29,9 @@ def fitted_attributes(model, fitted, weight):
         Total weight of the rows that the objective counts.
     """
     targets, parameters, form = fitted.targets, fitted.parameters, model._format
-    kernel = fitted.sklearn_kernel
-    if isinstance(model.kernel, list):
-        kernel = mixed_outputs.terms(kernel, len(model.kernel))
     attributes = {
         "_fitted": replace(fitted, predictor=fitted.predictor.ready()),
-        "kernel_": kernel,
+        "kernel_": fitted.sklearn_kernel,
         "likelihood_": fitted.public_likelihood,
         "inducing_points_": read_only_copy(parameters.Z),
         "objective_": fitted.objective - weight * targets.log_scale,

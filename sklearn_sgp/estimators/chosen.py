@@ -32,7 +32,7 @@ def inference_of(model, likelihood, n_outputs):
     """Return how q(u) is found."""
     if getattr(model, "n_latent", None) is None:
         return inference_for(likelihood, n_outputs)
-    return CoregionalisedInference(len(model.kernel) if isinstance(model.kernel, list) else 1)
+    return CoregionalisedInference()
 
 
 def previous_fit(model):

@@ -1,13 +1,11 @@
 """SVGPRegressor: stochastic variational sparse GP regression (Hensman, Fusi & Lawrence 2013)."""
 
-from sklearn.gaussian_process.kernels import Kernel
-
 from .._compat import FitProgress
 from ..collections.detection import any_collection
 from ..engines.variational.partial_fit import scaled_to_total
 from ..likelihoods._names import regression_likelihood
 from ..optimize.progress import Clock
-from . import collections, mixed_outputs, recipes
+from . import collections, recipes
 from .chosen import check_same_parameters, later_problem, previous_fit
 from .constraints import N_LATENT, REGRESSOR_CONSTRAINTS, ROWS_CONSTRAINTS
 from .drift import DriftCheck
@@ -28,7 +26,7 @@ class SVGPRegressor(SGPRegressor):
 
     Parameters
     ----------
-    kernel : Kernel or list of Kernel, default=None
+    kernel : Kernel, default=None
         Any kernel of :mod:`sklearn.gaussian_process.kernels`, sums, products and powers of them, or
         :class:`~sklearn_sgp.kernels.Columns`. ``WhiteKernel`` terms of the outermost sum are the
         noise. None means one with length scales for each column, whose starting values and bounds
@@ -37,7 +35,7 @@ class SVGPRegressor(SGPRegressor):
         bounds after 20 iterations; the first of these without learning, with "adam" or where
         ``max_iter`` is 20 or less. From three times ``init_size`` rows on, a rough part of the
         columns that predict held-out rows better is added. The kernel refers to normalised targets
-        and unscaled inputs. With ``n_latent=Q`` a list of Q kernels gives each latent function one.
+        and unscaled inputs.
 
     likelihood : {"gaussian", "student_t", "heteroscedastic", "heteroscedastic_student_t", "auto", \
             "poisson"} or instance, default="gaussian"
@@ -284,11 +282,7 @@ class SVGPRegressor(SGPRegressor):
     (array([ 1., -1.]), array([0.1, 0.1]))
     """
 
-    _parameter_constraints = (
-        REGRESSOR_CONSTRAINTS
-        | ROWS_CONSTRAINTS
-        | {"kernel": [None, Kernel, list], "n_latent": N_LATENT}
-    )
+    _parameter_constraints = REGRESSOR_CONSTRAINTS | ROWS_CONSTRAINTS | {"n_latent": N_LATENT}
 
     def __init__(
         self,
@@ -352,7 +346,6 @@ class SVGPRegressor(SGPRegressor):
     def _learn_rows(self, X, y, sample_weight, is_batch=False):
         """Learn from all rows, or from a first batch."""
         clock, previous = Clock(self.max_time), previous_fit(self)
-        mixed_outputs.check_kernels(self)
         if any_collection(X, y, sample_weight) and not is_batch:
             fit = collections.numbers_of(self, X, y, sample_weight)
         else:
@@ -391,4 +384,4 @@ class SVGPRegressor(SGPRegressor):
             is_conjugate = regression_likelihood(self.likelihood).conjugate
         except ValueError:  # tags and `dir` are of any parameters; `fit` refuses this one
             return False
-        return is_conjugate and self.n_latent is None and not isinstance(self.kernel, list)
+        return is_conjugate and self.n_latent is None

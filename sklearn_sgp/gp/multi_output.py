@@ -31,11 +31,6 @@ class MixedPosterior:
         return self.mixing.shape[1]
 
     @property
-    def priors(self):
-        """Those of the latent functions: one that all share, or one for each."""
-        return (self.prior,)
-
-    @property
     def inducing_values(self):
         """Prior covariance (m, m) and posterior means (m, Q) of u."""
         return self.prior.K, product(self.prior.L, self.v_mean)
@@ -128,12 +123,27 @@ class CoregionalisedPosterior(MixedPosterior):
     h : ndarray of shape (Q, m)
     mixing : ndarray of shape (t, Q)
         W.
+    of_each_output : Posterior or None
+        What the data say about each output by itself, if that is kept: with an H for each output,
+        of its function with weight 1 of a latent function.
     """
 
     prior: Prior
     H: np.ndarray
     h: np.ndarray
     mixing: np.ndarray
+    of_each_output: Posterior | None = None
+
+    @classmethod
+    def from_outputs(cls, outputs, mixing):
+        """Return the posterior that mixes what is known of each output (docs/theory.md, eq. 81).
+
+        An observation is of one output, so that this does not depend on the mixing.
+        """
+        parts = zip(mixing, outputs.H, strict=True)
+        H = sum(np.kron(np.outer(weights, weights), one) for weights, one in parts)
+        h = np.ascontiguousarray((outputs.h @ mixing).T)
+        return cls(outputs.prior, H, h, mixing, outputs)
 
     @classmethod
     def from_sums(cls, prior, sums, patterns, mixing, noise_variance):
@@ -247,27 +257,3 @@ class CoregionalisedPosterior(MixedPosterior):
                 SA = product(np.ascontiguousarray(self.covariance[q, :, r]), A)
                 covariance[:, :, q, r] += product(A, SA, trans_a=True)
         return covariance
-
-
-@dataclass(frozen=True)
-class PosteriorOfOutputs(CoregionalisedPosterior):
-    """q(u) that knows what the data say about each output by itself.
-
-    An observation is of one output, so that this does not depend on the mixing: with other weights
-    another q(u) follows from the same information (docs/theory.md, eq. 81).
-
-    Parameters
-    ----------
-    outputs : Posterior
-        With an H for each output, of its function with weight 1 of a latent function.
-    """
-
-    outputs: Posterior
-
-    @classmethod
-    def mixed(cls, outputs, mixing):
-        """Return the posterior of latent functions with these weights."""
-        parts = zip(mixing, outputs.H, strict=True)
-        H = sum(np.kron(np.outer(weights, weights), one) for weights, one in parts)
-        h = np.ascontiguousarray((outputs.h @ mixing).T)
-        return cls(outputs.prior, H, h, mixing, outputs)

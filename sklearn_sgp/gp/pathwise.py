@@ -47,12 +47,9 @@ def draw_mixed_functions(posterior, n_samples, rng, n_features=N_FEATURES):
     """
     m, Q = posterior.v_mean.shape
     v = posterior.drawn(rng.standard_normal((Q * m, n_samples)))
-    v = np.ascontiguousarray(posterior.v_mean[:, :, None] + v)  # (m, Q, n_samples)
-    draws, count = [], Q // len(posterior.priors)
-    for k, prior in enumerate(posterior.priors):
-        values = np.ascontiguousarray(v[:, k * count : (k + 1) * count].reshape(m, -1))
-        draws.append(_draw_with(prior, values, (count, n_samples), rng, n_features))
-    return MixedDraws(draws, posterior.mixing)
+    v = np.ascontiguousarray(posterior.v_mean[:, :, None] + v).reshape(m, -1)
+    draw = _draw_with(posterior.prior, v, (Q, n_samples), rng, n_features)
+    return MixedDraws([draw], posterior.mixing)
 
 
 def _draw(prior, precision, v_mean, n_samples, rng, n_features):
@@ -95,28 +92,15 @@ class PathwiseDraws:
         return np.concatenate([draw(X) for draw in self.draws], axis=1)
 
 
-class MixedDraws:
-    """Callable on X (n, d), result (n, t, n_samples): draws of latent functions, mixed.
-
-    Parameters
-    ----------
-    draws : list of callable
-        Each for some of the latent functions, one after another, result (n, their number,
-        n_samples).
-    mixing : ndarray of shape (t, Q)
-    """
+class MixedDraws(PathwiseDraws):
+    """The same of latent functions, mixed by ``mixing`` (t, Q)."""
 
     def __init__(self, draws, mixing):
-        self.draws, self.mixing = draws, mixing
-
-    @property
-    def n_features(self):
-        """Number of columns of X."""
-        return self.draws[0].Z.shape[1]
+        super().__init__(draws)
+        self.mixing = mixing
 
     def __call__(self, X):
-        drawn = np.concatenate([draw(X) for draw in self.draws], axis=1)
-        return np.einsum("tq,nqs->nts", self.mixing, drawn)
+        return np.einsum("tq,nqs->nts", self.mixing, super().__call__(X))
 
 
 class _Draw:

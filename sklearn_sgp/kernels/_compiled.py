@@ -5,7 +5,7 @@ them, the gradient of its objective F in each entry, and gets the gradients of F
 parameters (scikit-learn's ``theta``, mostly logarithms) and in Z. The model never sees a formula.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -87,18 +87,6 @@ class BoundKernel:
     def sklearn_kernel(self):
         """The same kernel as a scikit-learn object."""
         return self.expression.kernel.clone_with_theta(self.theta)
-
-    def terms(self, count):
-        """Return the last ``count - 1`` terms of the outermost sum, after the sum of those before.
-
-        They have the parameters of the whole, so that their gradients in these add up.
-        """
-        last, node = [], self.expression.node
-        for _ in range(count - 1):
-            last, node = [node.right, *last], node.left
-        return tuple(
-            BoundKernel(replace(self.expression, node=one), self.values) for one in (node, *last)
-        )
 
     def block(self, Z, X):
         """Compute K(Z, X), shape (m, n), C order."""

@@ -1,7 +1,5 @@
 """How much each input matters: inverse length scales."""
 
-from functools import reduce
-from operator import add
 from typing import Self
 
 import numpy as np
@@ -162,9 +160,7 @@ class RelevanceDisplay:
         """
         pyplot("RelevanceDisplay.from_estimator")
         model = fitted_model(estimator, "kernel_", "RelevanceDisplay")
-        kernel = model.kernel_
-        kernel = reduce(add, kernel) if isinstance(kernel, list) else kernel
-        relevances, part_names = _relevances(kernel, model.n_features_in_)
+        relevances, part_names = _relevances(model.kernel_, model.n_features_in_)
         xlabel = "inverse length scale"
         if scale is not None:
             relevances = relevances * _feature_scale(scale, model.n_features_in_)

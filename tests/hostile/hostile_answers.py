@@ -191,8 +191,7 @@ def _numbers(model, X, y, table, refusals):
 
 def _evidence_at(model, X, y, refusals):
     """The objective and its gradient at other parameters, on other rows."""
-    kernels = model.kernel_ if isinstance(model.kernel_, list) else [model.kernel_]
-    theta = np.concatenate([kernel.theta for kernel in kernels]) + 0.1
+    theta = model.kernel_.theta + 0.1
     given = {"X": X, "y": y, "eval_gradient": True}
     found = _asked(refusals, "evidence", model.log_marginal_likelihood, theta, **given)
     for values in found or ():

@@ -88,7 +88,6 @@ add(
 )
 add("outputs, adam", svgp(optimizer="adam", batch_size=40), "outputs")
 add("mixed by one", svgp(n_latent=1), "mixed", later=LATER)
-add("mixed by two kernels", svgp([RBF(), Matern(nu=1.5)], n_latent=2), "mixed", later=LATER)
 add("mixed, shared noise", svgp(RBF() + WhiteKernel(), n_latent=2), "mixed", weight="some zero")
 add("mixed, all observed", svgp(n_latent=2), "outputs", later=(30,))
 add("mixed, warm", svgp(n_latent=1, warm_start=True), "mixed", again=True)
@@ -254,13 +253,7 @@ for _name, _change in (
 ):
     add(f"dask of {_name}", svgp(**_change), layout="dask")
 for _kernel in (DotProduct(), Matern(nu=2.5), RationalQuadratic(), Columns(RBF(), [1])):
-    for _t in (1, 2):
-        add(
-            f"two of {_kernel!r} mix {_t}",
-            svgp([_kernel, RBF()][:_t], n_latent=_t),
-            "outputs",
-            later=(20,),
-        )
+    add(f"two mix {_kernel!r}", svgp(_kernel, n_latent=2), "outputs", later=(20,))
 add("many rows", svgp(init_size=800, n_inducing=30), "four", n=6000)
 add("many rows of noise", svgp(likelihood="heteroscedastic", init_size=400), "noisy", n=2500)
 add("many rows, auto", svgp(likelihood="auto", init_size=400), "noisy_outliers", n=2500)

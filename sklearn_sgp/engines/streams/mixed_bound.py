@@ -13,10 +13,10 @@ from ...factors.multi_output import (
     output_sums,
     output_sums_gradient,
     outputs_by_rows,
-    products_with_blocks,
+    product_with_blocks,
 )
 from ...factors.passes import Pieces
-from ...gp.multi_output import PosteriorOfOutputs
+from ...gp.multi_output import CoregionalisedPosterior
 from ...gp.posterior import Posterior
 from ...objectives.multi_output import (
     coregionalised_value,
@@ -38,7 +38,7 @@ class MixedOnlineBound(OnlineBound):
         self.patterns = outputs_by_rows(self.rows.y)
 
     def posterior(self, parameters):
-        """Optimal q(u), a `PosteriorOfOutputs`, and the bound."""
+        """Optimal q(u), with what is known of each output, and the bound."""
         prior = self.prior(parameters)
         return self._at(prior, parameters, self._pieces(prior))[:2]
 
@@ -57,14 +57,14 @@ class MixedOnlineBound(OnlineBound):
 
     def _at(self, prior, parameters, pieces):
         W, s2 = parameters.mixing, noise_of_outputs(parameters)
-        sums = output_sums((prior,), pieces, self.patterns)
+        sums = output_sums(prior, pieces, self.patterns)
         scalars = OutputScalars.of(self.rows, sums, self.patterns)
         projection, factors = self._factors(prior, W)
         base, constant = self._base(prior, factors)
         outputs = _of_rows(prior, sums, self.patterns, s2)
         if base is not None:
             outputs = outputs.joined(base)
-        q = PosteriorOfOutputs.mixed(outputs, W)
+        q = CoregionalisedPosterior.from_outputs(outputs, W)
         value = coregionalised_value(q, scalars, s2) + constant
         if not np.isfinite(value):
             raise NotPositiveDefiniteError("the online bound is not finite")
@@ -77,9 +77,9 @@ class MixedOnlineBound(OnlineBound):
         q, value, past, (sums, scalars) = self._at(prior, parameters, pieces)
         cotangent, mixing, log_noise = sums_cotangent(q, sums, scalars, self.patterns, s2)
         theta, Z = output_sums_gradient(
-            (prior,), pieces, self.patterns, cotangent, with_inputs=self.with_inputs
+            prior, pieces, self.patterns, cotangent, with_inputs=self.with_inputs
         )
-        (AAt,) = products_with_blocks(cotangent, sums, 1)
+        AAt = product_with_blocks(cotangent, sums)
         noise = noise_gradient(parameters.noise_variance, log_noise)
         total = GradientSums(value, theta, noise, Z, AAt, {"mixing": mixing})
         if self.old is not None:

@@ -20,7 +20,6 @@ from scipy.linalg import solve_triangular
 from ..._core import _linalg as la
 from ..._linalg import cholesky, copy_of, pivoted_cholesky, product, sandwich, triangular_inverse
 from ...factors.gradients import BlockGradient, pull_back
-from ...gp.multi_output import PosteriorOfOutputs
 from ...gp.posterior import Posterior
 
 
@@ -41,7 +40,7 @@ class OldPosterior:
     @classmethod
     def of(cls, posterior):
         """The factor of a `Posterior`, or one for each of the outputs that mix latent functions."""
-        outputs = posterior.outputs if isinstance(posterior, PosteriorOfOutputs) else posterior
+        outputs = getattr(posterior, "of_each_output", posterior)
         return cls(outputs, -posterior.log_evidence())
 
     @property
