@@ -34,7 +34,7 @@ class RowBlocks:
         return self.several([k])[0]
 
     def several(self, numbers):
-        """`Rows` of some blocks, in memory: at random, each row in one block only."""
+        """Draw `Rows` of some blocks, in memory, each row in one block only."""
         new = [k for k in numbers if k not in self._places]
         sizes = np.diff(self.bounds)[new]
         used = np.concatenate([*self._places.values(), np.empty(0, dtype=np.int64)])
@@ -47,7 +47,7 @@ class RowBlocks:
         return [self.rows.select(self._places[k]) for k in numbers]
 
     def as_pieces(self, n_jobs=None):
-        """All rows, where they are."""
+        """Return the pieces of all rows, where they are."""
         return self.rows.as_pieces(n_jobs)
 
 
@@ -93,21 +93,21 @@ class LabelledBlocks:
         return self.several([k])[0]
 
     def several(self, numbers):
-        """`Rows` of some blocks, in memory."""
+        """Return `Rows` of some blocks, in memory."""
         parts = [(*self.rows.parts[self.home[k]], self.labels[k]) for k in numbers]
         return computed(each(_block, parts, self.rows.load))
 
     def around(self, cells):
-        """Rows of some blocks, which come here, as `partitions.partition.Blocks.around`."""
+        """Bring the rows of some blocks here; see `partitions.partition.Blocks.around`."""
         known = [k for k in cells if k >= 0]
-        found = dict(zip(known, self.several(known), strict=True)) if known else {}
-        parts = [found.get(k, self.rows.like) for k in cells]
+        rows_of = dict(zip(known, self.several(known), strict=True)) if known else {}
+        parts = [rows_of.get(k, self.rows.like) for k in cells]
         ends = np.cumsum([len(part) for part in parts])
         rows = self.rows.like.joined(*parts) if len(parts) > 1 else parts[0]
         return rows, np.split(np.arange(ends[-1]), ends[:-1])
 
     def as_pieces(self, n_jobs=None):
-        """All blocks, where they are."""
+        """Return the pieces of all blocks, where they are."""
         return _BlockPieces(self.rows.parts, self.rows.load, n_jobs)
 
 
@@ -124,21 +124,23 @@ class _BlockPieces(PartitionPieces):
 def _of_blocks(*arguments):
     *part, load, function, shared = arguments
     rows = loaded_rows(*part, load)
-    return function([_own(rows, label) for label in np.unique(rows.labels)], None, *shared)
+    return function(
+        [_rows_of_block(rows, label) for label in np.unique(rows.labels)], None, *shared
+    )
 
 
-def _own(rows, label):
-    """Rows of a block, which carry no label any more."""
+def _rows_of_block(rows, label):
+    """Return the rows of a block, which carry no label any more."""
     return rows.select(np.flatnonzero(rows.labels == label)).without_labels()
 
 
 def _block(*arguments):
     *part, label, load = arguments
-    return _own(loaded_rows(*part, load), label)
+    return _rows_of_block(loaded_rows(*part, load), label)
 
 
 def blocks_here(rows):
-    """`Blocks` of the rows of one partition, and their labels."""
+    """Return `Blocks` of the rows of one partition, and their labels."""
     labels, numbers = np.unique(rows.labels, return_inverse=True)
     return Blocks(rows.without_labels(), numbers), labels
 
@@ -162,7 +164,7 @@ class Renumbered:
 
 
 def regrouped(rows, partition):
-    """Rows brought together so that each block of a partition is in one place, and stays there.
+    """Move rows so that each block of a partition is in one place, and stays there.
 
     Each row moves once, from where it is read to the worker that has its block.
 
@@ -183,13 +185,13 @@ def regrouped(rows, partition):
     group = np.minimum((np.cumsum(sizes) - sizes) * n_parts // len(rows), n_parts - 1)
     divided = each(_divided, rows.parts, rows.load, partition, group, n_parts)
     groups = [k for k in range(n_parts) if sizes[group == k].any()]
-    tasks = resident(each(_brought, [tuple(task[k] for task in divided) for k in groups]))
+    tasks = resident(each(_gathered_blocks, [tuple(task[k] for task in divided) for k in groups]))
     labels = [np.flatnonzero((group == k) & (sizes > 0)) for k in groups]
-    each_size = [sizes[own] for own in labels]
+    each_size = [sizes[numbers] for numbers in labels]
     together = PartitionedRows(
         [(task,) for task in tasks],
         None,
-        [int(own.sum()) for own in each_size],
+        [int(of_blocks.sum()) for of_blocks in each_size],
         rows.total_weight,
         rows.weighted_rows,
         rows.like,
@@ -204,18 +206,18 @@ def _counted(*arguments):
 
 
 def _divided(*arguments):
-    """Rows of a partition for each group of blocks, labelled by their blocks."""
+    """Divide rows of a partition by groups of blocks, labelled by their blocks."""
     *part, load, partition, group, n_groups = arguments
     rows = loaded_rows(*part, load)
     rows = replace(rows, labels=partition.assign(rows.X))
     return [rows.select(np.flatnonzero(group[rows.labels] == k)) for k in range(n_groups)]
 
 
-def _brought(*parts):
+def _gathered_blocks(*parts):
     joined = parts[0].joined(*parts[1:])
     return replace(joined, labels=np.concatenate([part.labels for part in parts]))
 
 
 def blocks_of(rows: PartitionedRows, size, rng):
-    """Blocks with the labels of the rows if they have some, else of independent rows."""
+    """Make blocks by the labels of the rows if they have some, else of independent rows."""
     return RowBlocks(rows, size, rng) if rows.labels is None else LabelledBlocks(rows, *rows.labels)

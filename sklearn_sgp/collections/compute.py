@@ -35,20 +35,20 @@ class LostCollectionError(RuntimeError):
 
 
 class Shared:
-    """What all tasks of a pass get: one object, which dask sends once and does not look into."""
+    """Arguments that all tasks of a pass share: dask sends them once, without looking inside."""
 
     def __init__(self, *values):
         self.values = values
 
     def __sizeof__(self):
-        """Bytes, by which a cluster counts what it moves."""
+        """Count the bytes that a cluster moves."""
         import cloudpickle  # dask has it
 
         return len(cloudpickle.dumps(self.values))
 
 
 def each(function, parts, *shared):
-    """Delayed ``function(*part, *shared)`` for each partition, each part a tuple.
+    """Delay ``function(*part, *shared)`` for each partition, each part a tuple.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def each(function, parts, *shared):
 
 
 def _key(name):
-    """A name for a task, by which dashboards show what it does."""
+    """Return a name for a task, by which dashboards show what it does."""
     return f"sgp_{name}-{uuid4().hex}"
 
 
@@ -82,7 +82,7 @@ def _run(function, once, *part):
 
 
 def in_one(tasks):
-    """One delayed sum of what tasks return, added in a tree that is the same for any workers."""
+    """Return one delayed sum of tasks' results, added in the same tree for any workers."""
     from dask import delayed
 
     add = delayed(added, pure=False)
@@ -96,7 +96,7 @@ def in_one(tasks):
 
 
 def computed(tasks):
-    """What delayed tasks return, as a list.
+    """Compute delayed tasks; return their results as a list.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def computed(tasks):
 
 
 def resident(tasks):
-    """The same tasks, computed once and kept where they ran."""
+    """Compute tasks once and keep the results where they ran."""
     import dask
 
     with _naming_losses():
@@ -130,14 +130,14 @@ def _naming_losses():
 
 
 def live_futures(*values):
-    """Futures of a cluster that collections rest on; a LostCollectionError if some are lost."""
+    """Return the cluster's futures behind collections; raise LostCollectionError if one is lost."""
     if "distributed" not in sys.modules:
         return []
     from distributed import futures_of
 
     with _naming_losses():
-        found = [future for one in values if is_collection(one) for future in futures_of(one)]
-    states = {future.status for future in found}.intersection(("cancelled", "lost"))
+        futures = [future for one in values if is_collection(one) for future in futures_of(one)]
+    states = {future.status for future in futures}.intersection(("cancelled", "lost"))
     if states:
         raise LostCollectionError(_GONE.format(f"a collection whose parts are {states.pop()}"))
-    return found
+    return futures

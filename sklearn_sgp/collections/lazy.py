@@ -60,11 +60,11 @@ def lazily(answers):
             bound.apply_defaults()
             arguments = dict(bound.arguments)
             del arguments["self"]
-            found = _lazy_arrays(method.__name__, self, arguments, answers)
+            result = _lazy_arrays(method.__name__, self, arguments, answers)
             if any(map(is_collection, arguments.values())):
-                return found
-            made = computed(found if isinstance(found, tuple) else [found])  # files may be closed
-            return tuple(made) if isinstance(found, tuple) else made[0]
+                return result
+            arrays = computed(result if isinstance(result, tuple) else [result])  # files may close
+            return tuple(arrays) if isinstance(result, tuple) else arrays[0]
 
         return either
 
@@ -92,18 +92,18 @@ def _lazy_arrays(method, model, arguments, answers):
     asked = asked if several else (asked,)
     shared = method, model, tuple(of_rows), others, asked, several
     tasks = answer(sealed(partitions), *shared)
-    found = []
+    arrays = []
     for k, (tail, dtype) in enumerate(asked):
         parts = [
             array.from_delayed(task[k], (_rows(size), *tail), dtype)
             for task, size in zip(tasks, partitions.sizes, strict=True)
         ]
-        found.append(array.concatenate(parts))
-    return tuple(found) if several else found[0]
+        arrays.append(array.concatenate(parts))
+    return tuple(arrays) if several else arrays[0]
 
 
 def _answers(parts, *shared):
-    """A task for each partition."""
+    """Return a task for each partition."""
     return each(_answered, parts, *shared)
 
 
@@ -112,11 +112,11 @@ _MOST_TASKS = 100_000
 
 
 def _check_blocks_given(of_rows, partitions, model):
-    found, given = model._blocks, of_rows.get("blocks")
-    if given is not None and found.labels is None:
-        found.check_labels(given, 0)  # which refuses them
-    n_tasks = len(partitions.parts) * len(found.blocks.rows.parts)
-    if n_tasks > _MOST_TASKS or (given is None and found.labels is not None):
+    fitted, given = model._blocks, of_rows.get("blocks")
+    if given is not None and fitted.labels is None:
+        fitted.check_labels(given, 0)  # which refuses them
+    n_tasks = len(partitions.parts) * len(fitted.blocks.rows.parts)
+    if n_tasks > _MOST_TASKS or (given is None and fitted.labels is not None):
         raise ValueError(
             "blocks must be given where X is a dask collection and the model was fitted to one "
             f"with blocks, and their partitions make at most {_MOST_TASKS} pairs. Got "
@@ -125,7 +125,7 @@ def _check_blocks_given(of_rows, partitions, model):
 
 
 def _answers_at_blocks(sizes, parts, method, model, names, others, asked, several):
-    """For each partition a task that puts together what workers answer that have the blocks.
+    """Return for each partition a task that joins the answers of the workers with the blocks.
 
     Workers get the rows of several partitions at once, as their blocks cost more than the rows do.
     """
@@ -139,14 +139,14 @@ def _answers_at_blocks(sizes, parts, method, model, names, others, asked, severa
     sent = each(_sent, parts, model, names, blocks.labels, blocks.home, len(homes))
     shared = blocks.rows.load, method, model, names, others, asked
     for lo, hi in _together(sizes, len(blocks.rows), len(homes)):
-        questions = [(*own, [one[k] for one in sent[lo:hi]]) for k, own in enumerate(homes)]
+        questions = [(*part, [one[k] for one in sent[lo:hi]]) for k, part in enumerate(homes)]
         there = each(_answered_there, questions, *shared)
         tasks += [put_together([answers[i] for answers in there]) for i in range(hi - lo)]
     return tasks
 
 
 def _together(sizes, n_rows, n_parts):
-    """Bounds of runs of partitions, each with at most so many rows, or one partition.
+    """Return bounds of runs of partitions of at most ``n_rows`` rows, or of one partition.
 
     A partition of unknown size counts as an equal part of the rows.
     """
@@ -161,7 +161,7 @@ def _together(sizes, n_rows, n_parts):
 
 
 def _sent(*arguments):
-    """What is asked of each partition that has blocks: positions of some test rows, their arrays.
+    """Split test rows by the partitions that have their blocks: positions, and arrays.
 
     Test rows of a block that nobody has go to the first of them.
     """
@@ -177,8 +177,8 @@ def _sent(*arguments):
         arrays[names.index("blocks")] = np.where(place < 0, -1, labels[place])
     there, sent = np.where(place < 0, 0, home[place]), []
     for k in range(count):
-        own = np.flatnonzero(there == k)
-        sent.append((own, [None if array is None else _rows_at(array, own) for array in arrays]))
+        rows = np.flatnonzero(there == k)
+        sent.append((rows, [None if array is None else _rows_at(array, rows) for array in arrays]))
     return sent
 
 
@@ -187,28 +187,31 @@ def _rows_at(array, index):
 
 
 def _answered_there(*arguments):
-    """For each of several partitions the positions of some rows, and what a worker answers.
+    """Return for several partitions the positions of some rows, and the answers for these.
 
     It is a worker that has the blocks of these rows.
     """
     *part, sent, load, method, model, names, others, asked = arguments
-    places = [own for own, _ in sent]
+    places = [place for place, _ in sent]
     if not any(map(len, places)):
         nothing = tuple(np.empty((0, *tail), dtype) for tail, dtype in asked)
-        return [(own, nothing) for own in places]
+        return [(place, nothing) for place in places]
     blocks, labels = blocks_here(loaded_rows(*part, load))
     model = copy.copy(model)
     model._blocks = replace(model._blocks, blocks=blocks, labels=labels, partition=None)
     model._cache = type(model._cache)(model._cache.max_bytes)  # blocks have other numbers here
-    tables = zip(*(arrays for own, arrays in sent if len(own)), strict=True)
-    found = getattr(model, method)(**dict(zip(names, map(_joined, tables), strict=True)), **others)
+    tables = zip(*(arrays for place, arrays in sent if len(place)), strict=True)
+    joined = map(_concatenated_tables, tables)
+    result = getattr(model, method)(**dict(zip(names, joined, strict=True)), **others)
     ends = np.cumsum([*map(len, places)])[:-1]
-    split = [np.split(array, ends) for array in (found if isinstance(found, tuple) else (found,))]
+    split = [
+        np.split(array, ends) for array in (result if isinstance(result, tuple) else (result,))
+    ]
     return list(zip(places, zip(*split, strict=True), strict=True))
 
 
-def _joined(tables):
-    """Rows of several arrays or dataframes; None of None."""
+def _concatenated_tables(tables):
+    """Concatenate several arrays or dataframes; None of None."""
     if tables[0] is None:
         return None
     if hasattr(tables[0], "iloc"):
@@ -219,9 +222,9 @@ def _joined(tables):
 
 
 def _put_together(answers):
-    places, found = zip(*answers, strict=True)
+    places, arrays_of = zip(*answers, strict=True)
     order = np.argsort(np.concatenate(places))
-    return tuple(np.concatenate(arrays)[order] for arrays in zip(*found, strict=True))
+    return tuple(np.concatenate(arrays)[order] for arrays in zip(*arrays_of, strict=True))
 
 
 def _rows(size):
@@ -229,25 +232,25 @@ def _rows(size):
 
 
 def _answered(*arguments):
-    """What the method returns for one partition, as a tuple."""
+    """Call the method for one partition; return a tuple."""
     *parts, method, model, names, others, asked, several = arguments
     if not len(parts[0]):
         return tuple(np.empty((0, *tail), dtype) for tail, dtype in asked)
-    found = getattr(model, method)(**dict(zip(names, parts, strict=True)), **others)
-    return found if several else (found,)
+    result = getattr(model, method)(**dict(zip(names, parts, strict=True)), **others)
+    return result if several else (result,)
 
 
 # ---- What the methods of regressors and classifiers return
 
 
 def of_targets(model, arguments):
-    """A number for each target."""
+    """Return the answer with a number for each target."""
     targets = model._targets
     return Answer(() if targets.ndim == 1 else (targets.n_outputs,))
 
 
 def of_targets_twice(model, arguments):
-    """Means, and standard deviations where these are asked for."""
+    """Return that of means, and of standard deviations where these are asked for."""
     if arguments["return_cov"]:
         raise ValueError(
             "return_cov must be False for a dask collection, as the covariance of all its rows has "
@@ -258,32 +261,32 @@ def of_targets_twice(model, arguments):
 
 
 def of_quantiles(model, arguments):
-    """A number for each target and level."""
+    """Return the answer with a number for each target and level."""
     return Answer((*of_targets(model, arguments).tail, np.size(arguments["quantiles"])))
 
 
 def of_rows(model, arguments):
-    """A number."""
+    """Return the answer with a number."""
     return Answer(())
 
 
 def of_labels(model, arguments):
-    """A label."""
+    """Return the answer with a label."""
     return Answer((), model.classes_.dtype)
 
 
 def of_classes(model, arguments):
-    """A number for each class."""
+    """Return the answer with a number for each class."""
     return Answer((len(model.classes_),))
 
 
 def of_decisions(model, arguments):
-    """A number for each class, one number for two classes."""
+    """Return the answer with a number for each class, one number for two classes."""
     n_classes = len(model.classes_)
     return Answer(() if n_classes == 2 else (n_classes,))
 
 
 def of_functions(model, arguments):
-    """A number for each latent function, without an axis for one."""
+    """Return the answer with a number for each latent function, without an axis for one."""
     n_latent = model._result.posterior.h.shape[1]
     return Answer(() if n_latent == 1 else (n_latent,))

@@ -36,7 +36,7 @@ class RawPart:
 
 
 def checked_part(X, y, weight, labels, n_features, check_y):
-    """One partition, validated as `fit` validates rows in memory.
+    """Validate one partition as `fit` validates rows in memory.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class Moments(NamedTuple):
 
     @classmethod
     def of(cls, part):
-        """Those of a `RawPart`; None if it has no rows."""
+        """Sum over a `RawPart`; None if it has no rows."""
         if not len(part):
             return None
         y = target_columns(part.y)
@@ -144,7 +144,7 @@ class Moments(NamedTuple):
         return self.squares / self.weight
 
     def joined(self, other):
-        """Those of these rows and others (Chan, Golub and LeVeque 1983)."""
+        """Add the sums over other rows (Chan, Golub and LeVeque 1983)."""
         weight = self.weight + other.weight
         change, share = other.mean - self.mean, other.weight / weight
         return Moments(
@@ -158,7 +158,7 @@ class Moments(NamedTuple):
 
 
 class LabelCounts(NamedTuple):
-    """How often each label comes in some rows, and with which weight."""
+    """Number of rows of each label, and their weights."""
 
     count: int
     weight: float
@@ -167,7 +167,7 @@ class LabelCounts(NamedTuple):
 
     @classmethod
     def of(cls, part):
-        """Those of a `RawPart`; None if it has no rows."""
+        """Count in a `RawPart`; None if it has no rows."""
         if not len(part):
             return None
         labels, place = np.unique(part.y, return_inverse=True)
@@ -175,7 +175,7 @@ class LabelCounts(NamedTuple):
         return cls(len(part), float(weights.sum()), labels, weights)
 
     def joined(self, other):
-        """Those of these rows and others."""
+        """Add the counts of other rows."""
         both = np.concatenate([self.labels, other.labels])
         labels, place = np.unique(both, return_inverse=True)
         weights = np.bincount(place, np.concatenate([self.weights, other.weights]), len(labels))
@@ -208,7 +208,7 @@ class Coded(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """How a worker makes `Rows` of its part: checked, then encoded."""
+    """A worker's way to make `Rows` of its part: checked, then encoded."""
 
     n_features: int
     check_y: object
@@ -220,7 +220,7 @@ class Loaded(NamedTuple):
 
 
 def taken(rows, index):
-    """Some of the rows of a worker, copied."""
+    """Copy some of the rows of a worker."""
     part = rows.select(index)
     owned = {
         name: None if getattr(part, name) is None else np.array(getattr(part, name))

@@ -10,7 +10,7 @@ from .compute import computed, each, in_one, resident
 from .parts import taken
 
 # Steps of regular samples that every fit looks at, in numbers of rows; they are gathered together.
-_SPREADS = (1000, 2000)
+_SAMPLE_STEPS = (1000, 2000)
 
 
 class PartitionedRows:
@@ -68,31 +68,31 @@ class PartitionedRows:
     # ---- Samples
 
     def select(self, index):
-        """`Rows` at a slice or an array of indices, in memory."""
+        """Return `Rows` at a slice or an array of indices, in memory."""
         if isinstance(index, slice):
-            index = self._spread(index)
+            index = self._regular(index)
         index = np.asarray(index, dtype=np.int64)
         self._gather(index)
         return self._known.select(np.searchsorted(self._places, index))
 
-    def _spread(self, index):
+    def _regular(self, index):
         step, index = index.step, np.arange(*index.indices(len(self)))
         if step is not None:
-            self._gather(np.concatenate([index, *self._usual_spreads()]))
+            self._gather(np.concatenate([index, *self._common_samples()]))
         return index
 
-    def _usual_spreads(self):
+    def _common_samples(self):
         n = len(self)
-        steps = [column_summary_step(n), max(1, n // _SPREADS[0]), -(-n // _SPREADS[1])]
+        steps = [column_summary_step(n), max(1, n // _SAMPLE_STEPS[0]), -(-n // _SAMPLE_STEPS[1])]
         return [np.arange(0, n, step) for step in steps]
 
     def holding(self, index):
-        """These rows, with those at some indices gathered, from which selections will be made."""
+        """Gather the rows at some indices, from which selections will be made."""
         self._gather(index)
         return self
 
     def in_memory(self):
-        """All of them as `Rows`."""
+        """Return all of them as `Rows`."""
         return self.select(np.arange(len(self)))
 
     def _gather(self, index):
@@ -103,40 +103,40 @@ class PartitionedRows:
         ends = np.searchsorted(missing, self.offsets)
         asked = np.flatnonzero(np.diff(ends))
         parts = [(*self.parts[k], missing[ends[k] : ends[k + 1]] - self.offsets[k]) for k in asked]
-        found = computed(each(_taken, parts, self.load))
-        first, *more = found if self._known is None else [self._known, *found]
+        gathered = computed(each(_taken, parts, self.load))
+        first, *more = gathered if self._known is None else [self._known, *gathered]
         joined = first.joined(*more)
         places = np.concatenate([self._places, missing])
         order = np.argsort(places)
         self._places, self._known = places[order], joined.select(order)
 
     def random_subset(self, size, rng):
-        """Random rows without replacement, in their order, as `Rows.random_subset`."""
+        """Draw rows without replacement, in their order; see `Rows.random_subset`."""
         if len(self) <= size:
             return self.in_memory()
         return self.select(np.sort(random_index(len(self), size, rng)))
 
     def spread_sample(self, size):
-        """About ``size`` rows at regular distances, as `Rows.spread_sample`."""
+        """Return about ``size`` rows at regular distances; see `Rows.spread_sample`."""
         sample = self.select(slice(None, None, -(-len(self) // size)))
         return sample.weighted(self.total_weight / sample.total_weight)
 
     def without(self, index):
-        """These rows but those at some indices, to be sampled from."""
+        """Return these rows without those at some indices, to be sampled from."""
         return _Others(self, np.sort(index))
 
     def code_counts(self, n_codes):
-        """Weights of the rows with each code, as `Rows.code_counts`."""
+        """Return the weights of the rows with each code; see `Rows.code_counts`."""
         return self.code_weights[:n_codes]
 
     # ---- Passes
 
     def as_pieces(self, n_jobs=None):
-        """What a pass over all rows goes through."""
+        """Return the pieces of a pass over all rows."""
         return PartitionPieces(self.parts, self.load, n_jobs)
 
     def resident(self):
-        """The same rows, kept checked and encoded where they are, for many passes."""
+        """Keep the rows, checked and encoded, where they are, for many passes."""
         tasks = resident(each(loaded_rows, self.parts, self.load))
         rows = PartitionedRows(
             [(task,) for task in tasks],
@@ -170,7 +170,7 @@ class PartitionPieces:
         self.parts, self.load, self.n_jobs = parts, load, n_jobs
 
     def map(self, function, *shared, slices=None):
-        """A list of one result: the sum of ``function(pieces, None, *shared)`` of the partitions.
+        """Return a list of one sum, that of ``function(pieces, None, *shared)`` of the partitions.
 
         What belongs to single rows cannot be handed over (``slices``).
         """
@@ -181,7 +181,7 @@ class PartitionPieces:
 
 
 def loaded_rows(*arguments):
-    """`Rows` of a partition."""
+    """Return the `Rows` of a partition."""
     *part, load = arguments
     return part[0] if load is None else load(*part)
 
@@ -218,7 +218,7 @@ class _Column:
         return getattr(self.rows.select(index), self.name)
 
     def max(self):
-        """The largest weight, of a regular sample."""
+        """Return the largest weight, of a regular sample."""
         return self.rows.spread_sample(1000).weight.max()
 
 
@@ -257,5 +257,5 @@ class _Others:
 
 
 def like_rows(rows: Rows):
-    """No rows of the same columns, without weights."""
+    """Return no rows of the same columns, without weights."""
     return replace(rows.select(slice(0, 0)), weight=None, labels=None)

@@ -27,21 +27,23 @@ class Source:
         self._load = Loaded(partitions.n_features, check_y)
         self.is_weighted = partitions.parts[0][2] is not None
         parts = sealed(partitions)
-        found = computed(each(_summarised, parts, self._load, summary))
-        labels = [own for one, own in found if one is not None]
+        summaries = computed(each(_summarised, parts, self._load, summary))
+        labels = [of_blocks for one, of_blocks in summaries if one is not None]
         self.labels = None if labels and labels[0] is None else tuple(zip(*labels, strict=True))
-        found = [one for one, _ in found]
-        self.parts = [part for part, one in zip(parts, found, strict=True) if one is not None]
-        self.sizes = [one.count for one in found if one is not None]
+        summaries = [one for one, _ in summaries]
+        self.parts = [part for part, one in zip(parts, summaries, strict=True) if one is not None]
+        self.sizes = [one.count for one in summaries if one is not None]
         if not self.sizes:
             raise ValueError("X must have a row of positive weight. Got a collection without one.")
-        self.summary = reduce(lambda a, b: a.joined(b), (one for one in found if one is not None))
+        self.summary = reduce(
+            lambda a, b: a.joined(b), (one for one in summaries if one is not None)
+        )
 
     def __len__(self):
         return sum(self.sizes)
 
     def rows(self, encode, total_weight, code_weights=None):
-        """`PartitionedRows` whose targets a callable of `parts` encodes."""
+        """Return `PartitionedRows` whose targets a callable of `parts` encodes."""
         load = self._load._replace(encode=encode)
         has_weight = self.is_weighted or getattr(encode, "factors", None) is not None
         (first,) = computed(each(_some, self.parts[:1], self._load))
@@ -57,7 +59,7 @@ class Source:
         )
 
     def in_memory(self):
-        """X, y and weights of all rows, as numpy arrays, checked."""
+        """Return X, y and weights of all rows, as numpy arrays, checked."""
         parts = computed(each(_loaded, self.parts, self._load))
         X, y = (np.concatenate([getattr(part, n) for part in parts]) for n in ("X", "y"))
         weight = np.concatenate([part.weight for part in parts]) if self.is_weighted else None
@@ -70,7 +72,7 @@ def _loaded(*arguments):
 
 
 def _some(*arguments):
-    """The first row, for the types of columns."""
+    """Return the first row, for the types of columns."""
     part = _loaded(*arguments)
     cut = [None if a is None else a[:1].copy() for a in (part.X, part.y, part.weight)]
     return type(part)(*cut)

@@ -10,7 +10,7 @@ MERGE_ROWS = 2048
 
 
 def random_index(n_rows, size, rng):
-    """Distinct row numbers in random order, in memory that grows with ``size`` only.
+    """Draw distinct row numbers in random order, in memory that grows with ``size`` only.
 
     scikit-learn's reservoir sampling takes 29 s for 131,072 of 10 million rows, this 8 ms. For more
     than a fiftieth of more than 10,000 rows NumPy shuffles an array of all of them: up to a quarter
@@ -36,24 +36,24 @@ def random_index(n_rows, size, rng):
 
 
 def in_parts(array, sizes):
-    """An array in parts of these sizes; `numpy.split` takes ten times as long."""
+    """Cut an array into parts of these sizes; `numpy.split` takes ten times as long."""
     return [array[lo:hi] for lo, hi in pairwise(np.append(0, np.cumsum(sizes)).tolist())]
 
 
 def each_weight(weight, n):
-    """Weights as an array of shape (n,); None means 1."""
+    """Return weights as an array of shape (n,); None means 1."""
     return np.ones(n) if weight is None else weight
 
 
-def weight_of(weight, own):
-    """Weights of the rows for some outputs, shape (n,); these are one where each has its own.
+def weight_of(weight, columns):
+    """Return the weights of rows for one output, or for all that share them, shape (n,).
 
     Parameters
     ----------
     weight : ndarray of shape (n,) or (n, t)
-    own : slice
+    columns : slice
     """
-    return weight if weight.ndim == 1 else np.ascontiguousarray(weight[:, own.start])
+    return weight if weight.ndim == 1 else np.ascontiguousarray(weight[:, columns.start])
 
 
 @dataclass(frozen=True)
@@ -94,18 +94,18 @@ class Rows:
         return len(self.X)
 
     def __sizeof__(self):
-        """Bytes of the arrays, by which a cluster decides what to move."""
+        """Count the bytes of the arrays, by which a cluster decides what to move."""
         arrays = (self.X, self.y, self.weight, self.labels, self.counts)
         return object.__sizeof__(self) + sum(a.nbytes for a in arrays if a is not None)
 
     @property
     def observations(self):
-        """How many observations each row is, (n,) or None for 1."""
+        """Number of observations of each row, (n,), or None for 1."""
         return self.weight if self.counts is None else self.counts
 
     @property
     def outputs_differ(self):
-        """Whether each output has weights of its own."""
+        """True if each output has weights of its own."""
         return np.ndim(self.weight) == 2
 
     @property
@@ -122,33 +122,33 @@ class Rows:
     # Rows that live elsewhere (`sklearn_sgp.collections`) gather, or keep, what is asked for here.
 
     def holding(self, index):
-        """These rows, where all of them are at hand to select some of these indices from."""
+        """Hold the rows at some indices, from which selections will be made."""
         return self
 
     def in_memory(self):
-        """These rows, in this process."""
+        """Return these rows, in this process."""
         return self
 
     def resident(self):
-        """These rows, ready for many passes."""
+        """Return these rows, ready for many passes."""
         return self
 
     def without(self, index):
-        """The other rows."""
+        """Return the other rows."""
         others = np.ones(len(self), dtype=bool)
         others[index] = False
         return self.select(np.flatnonzero(others))
 
     def without_labels(self):
-        """These rows, as those of one block."""
+        """Return these rows, as those of one block."""
         return replace(self, labels=None)
 
     def code_counts(self, n_codes):
-        """Weights of the rows with each code 0, 1, ..., where targets are codes of classes."""
+        """Sum the weights of rows with each code 0, 1, ..., where targets are codes of classes."""
         return np.bincount(self.y[:, 0].astype(np.intp), self.weights[0], n_codes)
 
     def with_precision(self, precision):
-        """These rows, the noise variance of each divided by its precision.
+        """Divide the noise variance of each row by its precision.
 
         A row with a precision is one of a larger or smaller weight, but for the normaliser of its
         density, which counts observations (docs/theory.md, section 13).
@@ -162,11 +162,11 @@ class Rows:
         return replace(self, weight=weight, counts=counts)
 
     def with_weight(self, weight):
-        """The same rows with other weights, precisions of as many observations as before."""
+        """Replace the weights; they are precisions of as many observations as before."""
         return replace(self, weight=weight)
 
     def select(self, index):
-        """Rows at a slice or an array of indices; a slice copies nothing."""
+        """Return rows at a slice or an array of indices; a slice copies nothing."""
         weight, labels, counts = (
             None if part is None else part[index]
             for part in (self.weight, self.labels, self.counts)
@@ -174,35 +174,35 @@ class Rows:
         X, y = self.X[index], self.y[index]
         return replace(self, X=X, y=y, weight=weight, labels=labels, counts=counts)
 
-    def of_outputs(self, own):
-        """The same rows with a slice of the outputs."""
-        weight = self.weight if np.ndim(self.weight) < 2 else self.weight[:, own]
-        mean, scale = self.y_mean[own], self.y_scale[own]
-        return replace(self, y=self.y[:, own], y_mean=mean, y_scale=scale, weight=weight)
+    def of_outputs(self, columns):
+        """Return the rows with a slice of the outputs."""
+        weight = self.weight if np.ndim(self.weight) < 2 else self.weight[:, columns]
+        mean, scale = self.y_mean[columns], self.y_scale[columns]
+        return replace(self, y=self.y[:, columns], y_mean=mean, y_scale=scale, weight=weight)
 
     def weighted(self, factor):
-        """The same rows with all weights multiplied by ``factor``."""
+        """Multiply all weights by ``factor``."""
         weight = factor * each_weight(self.weight, len(self))
         counts = None if self.counts is None else factor * self.counts
         return replace(self, weight=weight, counts=counts)
 
     def joined(self, *others):
-        """These rows and more, targets scaled alike; without labels."""
+        """Append more rows, targets scaled alike; without labels."""
         parts = (self, *others)
-        weight = _joined([rows.weight for rows in parts], parts)
+        weight = _joined_weights([rows.weight for rows in parts], parts)
         counts = None
         if any(rows.counts is not None for rows in parts):
-            counts = _joined([rows.observations for rows in parts], parts)
+            counts = _joined_weights([rows.observations for rows in parts], parts)
         X, y = (np.concatenate(each) for each in zip(*((r.X, r.y) for r in parts), strict=True))
         return replace(self, X=X, y=y, weight=weight, labels=None, counts=counts)
 
     def chunks(self, size):
-        """Successive pieces of at most ``size`` rows."""
+        """Yield successive pieces of at most ``size`` rows."""
         for lo in range(0, len(self), size):
             yield self.select(slice(lo, lo + size))
 
     def spread_sample(self, size):
-        """About ``size`` rows at regular distances, with weights that sum to those of all."""
+        """Return about ``size`` rows at regular distances; their weights sum to those of all."""
         step = -(-len(self) // size)
         if step == 1:
             return self
@@ -210,7 +210,7 @@ class Rows:
         return sample.weighted(self.total_weight / sample.total_weight)
 
     def random_subset(self, size, rng):
-        """Random rows without replacement, in their order; all of them where there are fewer."""
+        """Draw rows without replacement, in their order; return all where there are fewer."""
         if len(self) <= size:
             return self
         return self.select(np.sort(random_index(len(self), size, rng)))
@@ -252,7 +252,7 @@ class ConditionedRows:
     targets = property(lambda self: self.rows.targets)
 
     def with_weight(self, weight):
-        """As `Rows.with_weight`."""
+        """Replace the weights; see `Rows.with_weight`."""
         return replace(self, rows=self.rows.with_weight(weight))
 
     @property
@@ -264,8 +264,8 @@ class ConditionedRows:
         return sum(_total(observations[own], len(own)) for _, own in self.groups)
 
 
-def _joined(weights, parts):
-    """Weights of several `Rows` in one array; None where all are None.
+def _joined_weights(weights, parts):
+    """Join the weights of several `Rows` in one array; None where all are None.
 
     Where outputs have their own in some parts, those of the other parts count for each output.
     """
@@ -281,12 +281,12 @@ def _total(weight, n):
 
 
 def column_summary_step(n_rows):
-    """Every how many rows `column_mean_std` looks at one."""
+    """Return the distance of the rows that `column_mean_std` looks at."""
     return max(1, n_rows // _SUMMARY_ROWS)
 
 
 def column_mean_std(X, weight):
-    """Weighted mean and standard deviation of the columns; 1 for a constant column.
+    """Return weighted mean and standard deviation of the columns; 1 for a constant column.
 
     A regular subsample stands in for very many rows. The mean of a constant column is its value, to
     the last digit: what is left of 1e90 otherwise, 1e74, would be far away.
@@ -304,7 +304,7 @@ def column_mean_std(X, weight):
 
 
 def drop_zero_weight(X, y, weight, *more):
-    """Inputs, targets, weights and further arrays without rows of weight zero."""
+    """Drop rows of weight zero from inputs, targets, weights and further arrays."""
     if weight is None or weight.all():
         return X, y, weight, *more
     keep = weight > 0
@@ -312,7 +312,7 @@ def drop_zero_weight(X, y, weight, *more):
 
 
 def merge_repeated(X, y, weight):
-    """Sort and merge repeated rows, up to 2,048 rows; larger sets only lose rows of weight zero.
+    """Sort and merge repeated rows, up to 2,048; larger sets only lose rows of weight zero.
 
     Weights and repetitions then are one problem to the last bit. Equal to rounding is not enough:
     where a model can interpolate, L-BFGS amplifies the difference (in 5 of 12 data sets of 15 rows
@@ -329,7 +329,7 @@ def merge_repeated(X, y, weight):
 
 
 def make_rows(X, y, weight, targets, labels=None):
-    """`Rows` of positive weight, with the scaling of their targets.
+    """Make `Rows` of positive weight, with the scaling of their targets.
 
     Parameters
     ----------

@@ -25,12 +25,12 @@ _MOST_ROWS = 256
 
 
 def chunk_of(m):
-    """Rows that are worked on together."""
+    """Return the number of rows that are worked on together."""
     return int(np.clip(_CHUNK_NUMBERS // max(packed_size(m), 1), 8, _MOST_ROWS))
 
 
 def expectations_of(kernel, Z):
-    """Expectations of a kernel at inducing inputs: in closed form if there is one.
+    """Return the expectations of a kernel at inducing inputs: in closed form if there is one.
 
     Parameters
     ----------

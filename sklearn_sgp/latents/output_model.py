@@ -37,8 +37,10 @@ class OutputModel:
         posterior, c = self.posterior, self.posterior.coefficients  # (m, P)
         m, P = c.shape
         C = np.empty((P, packed_size(m)))
-        for precision, own in posterior.by_precision:
-            C[own] = pack(sandwich(posterior.prior.L_inv, precision.covariance_change, trans=True))
+        for precision, columns in posterior.by_precision:
+            C[columns] = pack(
+                sandwich(posterior.prior.L_inv, precision.covariance_change, trans=True)
+            )
         i, j = np.tril_indices(m)
         for p in range(P):
             C[p] += c[i, p] * c[j, p]
@@ -57,7 +59,7 @@ class OutputModel:
         return self.cotangents, self.expectations
 
     def row_objective(self, Y, observed):
-        """The bound of rows as a function of their q(x).
+        """Return the bound of rows as a function of their q(x).
 
         Parameters
         ----------
@@ -77,7 +79,7 @@ class OutputModel:
         )
 
     def moments(self, q):
-        """Means and variances of the functions at rows with q(x), both (n, P)."""
+        """Return means and variances of the functions at rows with q(x), both (n, P)."""
         psi0, psi1, psi2 = self.expectations.rows(*q)
         mean = product(psi1, self.posterior.coefficients)
         second = np.empty(mean.shape)
@@ -87,7 +89,7 @@ class OutputModel:
         return mean, np.maximum(second - mean**2, 0.0)
 
     def with_moments(self, candidates):
-        """`Candidates` from some q(x)."""
+        """Make `Candidates` from some q(x)."""
         chunk = chunk_of(len(self.expectations.Z))
         pieces = [slice(lo, lo + chunk) for lo in range(0, len(candidates.mean), chunk)]
         parts = [self.moments(candidates[one]) for one in pieces]
@@ -95,7 +97,7 @@ class OutputModel:
         return Candidates(candidates, mean, mean**2 + variance)
 
     def bounds_at(self, candidates, Y, observed):
-        """Bounds of rows at each of some `Candidates`, without their constant; shape (n, J)."""
+        """Compute bounds (n, J) of rows at each of some `Candidates`, without their constant."""
         s2 = self.noise_variance
         fitted = product(Y / s2, candidates.mean, trans_b=True)
         fitted -= 0.5 * product(observed / s2, candidates.second, trans_b=True)
@@ -119,7 +121,7 @@ class RowObjective:
     constant: np.ndarray
 
     def __call__(self, mean, log_variance, active=None):
-        """Values (n,) and gradients (n, 2 Q) in means and logarithms of the variances."""
+        """Compute values (n,) and gradients (n, 2 Q) in means and logarithms of the variances."""
         variance = np.exp(log_variance)
         cotangents, constant = self.cotangents, self.constant
         if active is not None:

@@ -26,7 +26,7 @@ class Pace:
         self.workers = min(effective_n_jobs(n_jobs), N_GROUPS)
 
     def deadline(self, n):
-        """When so many of the rows, which begin now, must be done, by `time.perf_counter`."""
+        """Return when ``n`` rows that begin now must be done, by `time.perf_counter`."""
         if np.isinf(self.end):
             return np.inf
         now = time.perf_counter()

@@ -10,12 +10,12 @@ def packed_size(m):
 
 
 def pack(A):
-    """Lower triangles of symmetric matrices (..., m, m), shape (..., m (m + 1) / 2), a copy."""
+    """Pack lower triangles of symmetric (..., m, m): a copy of shape (..., m (m + 1) / 2)."""
     return np.ascontiguousarray(A[(..., *np.tril_indices(A.shape[-1]))])
 
 
 def unpack(packed, m):
-    """One symmetric matrix of shape (m, m) from its lower triangle."""
+    """Unpack one symmetric matrix of shape (m, m) from its lower triangle."""
     A = np.zeros((m, m))
     A[np.tril_indices(m)] = packed
     la.mirror(A)
@@ -23,12 +23,12 @@ def unpack(packed, m):
 
 
 def for_inner_products(packed, m):
-    """Numbers whose products with a packed matrix sum to <A, B> over both triangles."""
+    """Return numbers whose products with a packed matrix sum to <A, B> over both triangles."""
     doubled = 2.0 * packed
     doubled[..., _diagonal(m)] *= 0.5
     return doubled
 
 
 def _diagonal(m):
-    """Places of the diagonal."""
+    """Return the places of the diagonal."""
     return np.arange(m) * (np.arange(m) + 3) // 2

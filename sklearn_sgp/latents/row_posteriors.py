@@ -19,11 +19,11 @@ _TRIALS = 6
 _ARMIJO = 1e-4
 # Near the top rounding hides the gains, relative to the bound so far from zero: a step is taken
 # then if the slope along it has become smaller.
-_ROUNDING, _SMALLER = 1e-7, 0.9
+_BOUND_ROUNDING, _SMALLER = 1e-7, 0.9
 # A shorter move says nothing of the curvature: its square has no digits, or is zero.
 _SHORTEST = 1e-100
 # Starts that are followed for a few iterations before the best is finished.
-_STARTS, _TRIAL_ITERATIONS = 3, 5
+_MOST_STARTS, _START_ITERATIONS = 3, 5
 
 
 def ascend_rows(objective, q, max_iter, tol, deadline=np.inf):
@@ -81,7 +81,7 @@ def _line_search(objective, x, value, g, active, step):
         np.clip(trial[:, Q:], *_LOG_VARIANCE, out=trial[:, Q:])
         new, new_g = objective(trial[:, :Q], trial[:, Q:], rows)
         good = new >= value[rows] + _ARMIJO * length[open_] * slope[open_]
-        flat = new >= value[rows] - _ROUNDING * (1.0 + np.abs(value[rows]))
+        flat = new >= value[rows] - _BOUND_ROUNDING * (1.0 + np.abs(value[rows]))
         good |= flat & (np.abs((step[open_] * new_g).sum(axis=1)) <= _SMALLER * slope[open_])
         done = rows[good]
         x[done], value[done], g[done] = trial[good], new[good], new_g[good]
@@ -99,7 +99,7 @@ def _line_search(objective, x, value, g, active, step):
 
 
 def _update(inverse, active, s, y):
-    """BFGS on the inverses of the negative Hessians, where the curvature is positive."""
+    """Update the inverses of the negative Hessians by BFGS, where the curvature is positive."""
     sy = (s * y).sum(axis=1)
     use = sy > 1e-10 * np.sqrt((s * s).sum(axis=1) * (y * y).sum(axis=1))
     use &= (np.abs(s).max(axis=1) > _SHORTEST) & (sy > _SHORTEST**3)
@@ -116,7 +116,7 @@ def _update(inverse, active, s, y):
 def find_inputs(
     model, table, *, start=None, candidates=None, max_iter, tol, n_jobs=None, seconds=np.inf
 ):
-    """q(x) of all rows of a table, and their bounds.
+    """Find q(x) of all rows of a table, and their bounds.
 
     Parameters
     ----------
@@ -162,27 +162,27 @@ def _find_group(model, table, start, candidates, max_iter, tol, pace):
         first = None if start is None else start[piece]
         if candidates is not None:
             first = _best_start(model, objective, Y, observed, first, candidates, deadline)
-        found, bounds = ascend_rows(objective, first, max_iter, tol, deadline)
+        result, bounds = ascend_rows(objective, first, max_iter, tol, deadline)
         nothing = ~observed.any(axis=1)  # the prior, without the last digits of an ascent
-        found.mean[nothing], found.variance[nothing], bounds[nothing] = 0.0, 1.0, 0.0
-        q.mean[piece], q.variance[piece], values[piece] = *found, bounds
+        result.mean[nothing], result.variance[nothing], bounds[nothing] = 0.0, 1.0, 0.0
+        q.mean[piece], q.variance[piece], values[piece] = *result, bounds
     return q, values
 
 
 def _best_start(model, objective, Y, observed, start, candidates, deadline):
-    """Where each row gets highest in a few iterations: from its own start or from candidates.
+    """Return where each row gets highest in a few iterations, from its start or from candidates.
 
     Each gets a share of the time, and what follows from the best of them one too.
     """
     scores = model.bounds_at(candidates, Y, observed)
-    count = min(_STARTS, scores.shape[1])
+    count = min(_MOST_STARTS, scores.shape[1])
     best = np.argsort(-scores, axis=1, kind="stable")[:, :count]
-    tries = [candidates.q[best[:, k]] for k in range(count)]
-    tries = tries if start is None else [start, *tries[: max(count - 1, 1)]]
-    begin, found = time.perf_counter(), []
-    for k, q in enumerate(tries):
-        until = begin + (k + 1) / (len(tries) + 1) * (deadline - begin)
-        found.append(ascend_rows(objective, q, _TRIAL_ITERATIONS, 0.0, until))
-    choice = np.argmax([values for _, values in found], axis=0)
+    starts = [candidates.q[best[:, k]] for k in range(count)]
+    starts = starts if start is None else [start, *starts[: max(count - 1, 1)]]
+    begin, results = time.perf_counter(), []
+    for k, q in enumerate(starts):
+        until = begin + (k + 1) / (len(starts) + 1) * (deadline - begin)
+        results.append(ascend_rows(objective, q, _START_ITERATIONS, 0.0, until))
+    choice = np.argmax([values for _, values in results], axis=0)
     rows = np.arange(len(Y))
-    return LatentInputs(*(np.stack([q[k] for q, _ in found])[choice, rows] for k in (0, 1)))
+    return LatentInputs(*(np.stack([q[k] for q, _ in results])[choice, rows] for k in (0, 1)))

@@ -14,14 +14,14 @@ from scipy.stats import qmc
 from .packed import pack
 
 # Points of Gauss-Hermite for each dimension; of the Sobol sequence without their mirror images.
-_NODES = {1: 20, 2: 9, 3: 6}
+_QUADRATURE_NODES = {1: 20, 2: 9, 3: 6}
 _SOBOL = 128
 
 
 def standard_points(Q):
-    """Points (J, Q) and weights (J,) for N(0, I)."""
-    if Q in _NODES:
-        x, w = np.polynomial.hermite_e.hermegauss(_NODES[Q])
+    """Return points (J, Q) and weights (J,) for N(0, I)."""
+    if Q in _QUADRATURE_NODES:
+        x, w = np.polynomial.hermite_e.hermegauss(_QUADRATURE_NODES[Q])
         points = np.array(list(pairs(x, repeat=Q)))
         weights = np.array([np.prod(each) for each in pairs(w / w.sum(), repeat=Q)])
         return points, weights
@@ -47,12 +47,12 @@ class Points:
         self.points, self.weights = standard_points(Z.shape[1])
 
     def _at(self, mean, variance):
-        """Inputs of all points, shape (n J, Q)."""
+        """Return the inputs of all points, shape (n J, Q)."""
         X = mean[:, None] + np.sqrt(variance)[:, None] * self.points
         return X.reshape(-1, mean.shape[1])
 
     def _block(self, X):
-        """k(x, Z) at all points, shape (n, J, m)."""
+        """Return k(x, Z) at all points, shape (n, J, m)."""
         return self.kernel.block(X, self.Z).reshape(-1, len(self.points), len(self.Z))
 
     def rows(self, mean, variance):
@@ -66,11 +66,11 @@ class Points:
         return self.kernel.diag(X).reshape(-1, len(self.points))
 
     def new_sums(self):
-        """Room for the cotangents of theta and Z."""
+        """Return zeros for the cotangents of theta and Z."""
         return [np.zeros(len(self.kernel.theta)), np.zeros(self.Z.shape)]
 
     def reverse(self, mean, variance, cotangents, sums=None):
-        """As `squared_exponential.SquaredExponential.reverse`."""
+        """Do the same as `squared_exponential.SquaredExponential.reverse`."""
         (n, Q), m = mean.shape, len(self.Z)
         X = self._at(mean, variance)
         A, diagonal = self._block(X), self._diagonal(X)
@@ -94,7 +94,7 @@ class Points:
         return value, X_.sum(axis=1), variance_
 
     def _diagonal_slope(self, X, weight, step=1e-5):
-        """Weights times the derivatives of k(x, x) in x, by central differences."""
+        """Return weights times the derivatives of k(x, x) in x, by central differences."""
         slope = np.zeros(X.shape)
         for q in range(X.shape[1]):
             shift = step * np.eye(1, X.shape[1], q)
@@ -103,5 +103,5 @@ class Points:
         return slope * weight.reshape(-1, 1)
 
     def gradients(self, sums):
-        """Cotangents of theta and Z from sums."""
+        """Return the cotangents of theta and Z from sums."""
         return sums[0], sums[1]

@@ -54,12 +54,12 @@ class SquaredExponential:
         return np.full(n, self.kappa), psi1, psi2
 
     def new_sums(self):
-        """Room for the cotangents of theta and Z."""
+        """Return zeros for the cotangents of theta and Z."""
         Q, m = self.Zt.shape
         return [np.zeros((Q, m)), np.zeros(Q), np.zeros(packed_size(m)), np.zeros(3)]
 
     def reverse(self, mean, variance, cotangents, sums=None):
-        """Sums of cotangents times expectations (n,), and cotangents of mean and variance (n, Q).
+        """Return sums of cotangents times expectations (n,), and cotangents of both moments (n, Q).
 
         ``sums`` of `new_sums` get those of theta and Z; None leaves them out.
         """
@@ -83,7 +83,7 @@ class SquaredExponential:
         return value, mean_, variance_
 
     def gradients(self, sums):
-        """Cotangents of theta and Z from sums, shapes (n_theta,) and (m, Q)."""
+        """Return the cotangents of theta and Z from sums, shapes (n_theta,) and (m, Q)."""
         Zt_, scale_, V, totals = sums
         V = unpack(V, len(self.Z))  # (m, m)
         rows = V.sum(axis=1)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 # Scaled numbers beyond this are refused: products of four of them would not be finite.
-_LARGEST = 1e50
+_LARGEST_SCALED_Y = 1e50
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Scaling:
 
     @classmethod
     def fit(cls, Y, normalize):
-        """Means and standard deviations of what was observed; 1 for constant columns."""
+        """Take means and standard deviations of observed entries; 1 for constant columns."""
         P = Y.shape[1]
         if not normalize:
             return cls(np.zeros(P), np.ones(P), np.zeros(P, dtype=bool))
@@ -48,9 +48,9 @@ class Scaling:
         with np.errstate(over="ignore"):
             farthest = np.fmax(high - self.mean, self.mean - low) / self.scale
         largest = np.fmax.reduce(farthest, initial=0.0)
-        if largest > _LARGEST:
+        if largest > _LARGEST_SCALED_Y:
             raise ValueError(
-                f"Y must hold numbers of at most {_LARGEST:g} in size, as scaled by the first "
+                f"Y must hold numbers of at most {_LARGEST_SCALED_Y:g} in size, as scaled by the first "
                 f"rows' means and standard deviations. Got {largest:g}: use another unit, or fit "
                 "with normalize=True."
             )
@@ -63,7 +63,7 @@ class Scaling:
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns models see. Constant ones take no part: they would say that noise is nothing.
+    """Columns that models see. Constant ones take no part: they would say that noise is nothing.
 
     Parameters
     ----------
@@ -77,18 +77,18 @@ class Columns:
 
     @classmethod
     def of(cls, scaling):
-        """All columns without ``normalize``, or where all are constant."""
+        """Take all columns without ``normalize``, or where all are constant."""
         varying = ~scaling.constant
         if not varying.any():
             varying[:] = True
         return cls(np.where(varying, 0.0, scaling.mean), varying)
 
     def cut(self, Y):
-        """The columns that vary: Y itself where all do."""
+        """Return the columns that vary: Y itself where all do."""
         return Y if self.varying.all() else np.ascontiguousarray(Y[..., self.varying])
 
     def full(self, values, rest):
-        """All columns, from values of those that vary, (..., P'), and a value of the others."""
+        """Return all columns, from values of those that vary, (..., P'), and one of the others."""
         if self.varying.all():
             return values
         shape = (*np.shape(values)[:-1], len(self.varying))
@@ -98,7 +98,7 @@ class Columns:
 
 
 def pattern_of_columns(Y):
-    """For each column, the number of its pattern of missing entries: equal ones share a number."""
+    """Return for each column the number of its pattern of missing entries, shared by equal ones."""
     packed = np.stack([np.packbits(np.isnan(column)) for column in Y.T])
     return np.unique(packed, axis=0, return_inverse=True)[1].ravel()
 
@@ -138,14 +138,14 @@ class Table:
         return np.unique(self.pattern, return_index=True)[1]
 
     def piece(self, index):
-        """Scaled outputs (n, P) with 0 where missing, and what was observed, 0 or 1, (n, P)."""
+        """Return scaled outputs, 0 where missing, and a mask of the others, 0 or 1, both (n, P)."""
         Y = self.scaling.scaled(self.Y[index])
         observed = (~np.isnan(Y)).astype(np.float64)
         Y[observed == 0.0] = 0.0
         return Y, observed
 
     def select(self, index):
-        """The table of some rows; columns keep their numbers."""
+        """Return the table of some rows; columns keep their numbers."""
         return Table(self.Y[index], self.scaling, self.pattern)
 
     def log_scales(self):
@@ -153,7 +153,7 @@ class Table:
         return (~np.isnan(self.Y)) @ np.log(self.scaling.scale)
 
     def counts(self):
-        """Observed entries of each column, and sums of their squares, both (P,)."""
+        """Count the observed entries of each column, and sum their squares, both (P,)."""
         counts, squares = np.zeros(self.Y.shape[1]), np.zeros(self.Y.shape[1])
         for lo in range(0, len(self), 4096):
             Y, observed = self.piece(slice(lo, lo + 4096))
