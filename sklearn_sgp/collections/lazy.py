@@ -201,16 +201,15 @@ def _answered_there(*arguments):
     model._blocks = replace(model._blocks, blocks=blocks, labels=labels, partition=None)
     model._cache = type(model._cache)(model._cache.max_bytes)  # blocks have other numbers here
     tables = zip(*(arrays for place, arrays in sent if len(place)), strict=True)
-    joined = map(_concatenated_tables, tables)
-    result = getattr(model, method)(**dict(zip(names, joined, strict=True)), **others)
+    named = dict(zip(names, map(_concatenated, tables), strict=True))
+    result = getattr(model, method)(**named, **others)
     ends = np.cumsum([*map(len, places)])[:-1]
-    split = [
-        np.split(array, ends) for array in (result if isinstance(result, tuple) else (result,))
-    ]
+    arrays = result if isinstance(result, tuple) else (result,)
+    split = [np.split(array, ends) for array in arrays]
     return list(zip(places, zip(*split, strict=True), strict=True))
 
 
-def _concatenated_tables(tables):
+def _concatenated(tables):
     """Concatenate several arrays or dataframes; None of None."""
     if tables[0] is None:
         return None

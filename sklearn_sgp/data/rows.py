@@ -252,7 +252,6 @@ class ConditionedRows:
     targets = property(lambda self: self.rows.targets)
 
     def with_weight(self, weight):
-        """Replace the weights; see `Rows.with_weight`."""
         return replace(self, rows=self.rows.with_weight(weight))
 
     @property

@@ -37,11 +37,7 @@ class LatentInputs(NamedTuple):
         return LatentInputs(self.mean[index], self.variance[index])
 
     def kl(self):
-        """Return KL(q(x_n)
-
-
-        N(0, I)) of each row, shape (n,), in nats.
-        """
+        """Return KL(q(x_n) || N(0, I)) of each row, shape (n,), in nats."""
         s = self.variance
         return 0.5 * (s + self.mean**2 - 1.0 - np.log(s)).sum(axis=1)
 

@@ -66,7 +66,6 @@ class Points:
         return self.kernel.diag(X).reshape(-1, len(self.points))
 
     def new_sums(self):
-        """Return zeros for the cotangents of theta and Z."""
         return [np.zeros(len(self.kernel.theta)), np.zeros(self.Z.shape)]
 
     def reverse(self, mean, variance, cotangents, sums=None):
@@ -103,5 +102,4 @@ class Points:
         return slope * weight.reshape(-1, 1)
 
     def gradients(self, sums):
-        """Return the cotangents of theta and Z from sums."""
         return sums[0], sums[1]

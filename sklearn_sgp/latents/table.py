@@ -50,9 +50,9 @@ class Scaling:
         largest = np.fmax.reduce(farthest, initial=0.0)
         if largest > _LARGEST_SCALED_Y:
             raise ValueError(
-                f"Y must hold numbers of at most {_LARGEST_SCALED_Y:g} in size, as scaled by the first "
-                f"rows' means and standard deviations. Got {largest:g}: use another unit, or fit "
-                "with normalize=True."
+                f"Y must hold numbers of at most {_LARGEST_SCALED_Y:g} in size, as scaled by the "
+                f"first rows' means and standard deviations. Got {largest:g}: use another unit, "
+                "or fit with normalize=True."
             )
 
     def scaled(self, Y):

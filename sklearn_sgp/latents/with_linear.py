@@ -68,11 +68,9 @@ class WithLinear:
         return psi0, psi1 + g, psi2
 
     def new_sums(self):
-        """Return zeros for the cotangents of theta and Z."""
         return [*self.smooth.new_sums(), np.zeros(2), np.zeros(self.Z.shape)]
 
     def reverse(self, mean, variance, cotangents, sums=None):
-        """Do the same as `SquaredExponential.reverse`."""
         beta, Z, m = self.beta, self.Z, len(self.Z)
         psi1 = self.smooth.rows(mean, variance)[1]
         g, tilted, R = self._affine(mean, variance, psi1)
@@ -112,7 +110,6 @@ class WithLinear:
         return value, mean_, variance_
 
     def gradients(self, sums):
-        """Return the cotangents of theta and Z from sums."""
         p, grad = self.kernel.values, np.zeros_like(self.kernel.values)
         alpha_, beta_ = sums[-2]
         for leaf in self.rest:

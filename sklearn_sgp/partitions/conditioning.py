@@ -77,7 +77,6 @@ class ConditionedBlocks:
         return self.rows.select(needed), places
 
     def weighted_as(self, rows):
-        """Do the same as `Blocks.weighted_as`."""
         changed = copy(self)  # with the cells, where they are known
         changed.groups = self.groups.weighted_as(rows)
         return changed
