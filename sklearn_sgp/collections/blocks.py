@@ -124,7 +124,9 @@ class _BlockPieces(PartitionPieces):
 def _of_blocks(*arguments):
     *part, load, function, shared = arguments
     rows = loaded_rows(*part, load)
-    return function([_own(rows, label) for label in np.unique(rows.labels)], None, *shared)
+    return function(
+        [_rows_of_block(rows, label) for label in np.unique(rows.labels)], None, *shared
+    )
 
 
 def _own(rows, label):
@@ -232,7 +234,7 @@ def regrouped(rows, partition):
     group = _evenly(sizes, n_parts)
     divided = each(_divided, rows.parts, rows.load, partition, group, n_parts)
     groups = [k for k in range(n_parts) if sizes[group == k].any()]
-    tasks = resident(each(_brought, [tuple(task[k] for task in divided) for k in groups]))
+    tasks = resident(each(_gathered_blocks, [tuple(task[k] for task in divided) for k in groups]))
     labels = [np.flatnonzero((group == k) & (sizes > 0)) for k in groups]
     each_size = [sizes[own] for own in labels]
     parts, n_rows = [(task,) for task in tasks], [int(own.sum()) for own in each_size]
@@ -254,7 +256,7 @@ def _divided(*arguments):
     return [rows.select(np.flatnonzero(group[rows.labels] == k)) for k in range(n_groups)]
 
 
-def _brought(*parts):
+def _gathered_blocks(*parts):
     joined = parts[0].joined(*parts[1:])
     return replace(joined, labels=np.concatenate([part.labels for part in parts]))
 

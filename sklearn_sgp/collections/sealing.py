@@ -80,8 +80,8 @@ def _sealed(part, whole):
             continue
         if id(value.dask) not in whole:
             whole[id(value.dask)] = value.dask, dict(value.dask)
-        own, _ = cull(whole[id(value.dask)][1], [value.key])
-        graph |= own
+        needed, _ = cull(whole[id(value.dask)][1], [value.key])
+        graph |= needed
         values.append(_Key(value.key))
     return Sealed(graph, tuple(values))
 

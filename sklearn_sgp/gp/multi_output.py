@@ -226,7 +226,6 @@ class CoregionalisedPosterior(MixedPosterior):
         return self._replaced(prior, H.reshape(size, size), np.pad(self.h, ((0, 0), (0, more))))
 
     def restricted(self, picked):
-        """Leave some inducing inputs out; see `Posterior.restricted`."""
         prior, W = self.prior.restricted(picked)
         whole = np.kron(np.eye(self.n_latent), W)
         H = product(product(whole, self.H), whole, trans_b=True)

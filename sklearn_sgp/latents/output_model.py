@@ -38,8 +38,10 @@ class OutputModel:
         posterior, c = self.posterior, self.posterior.coefficients  # (m, P)
         m, P = c.shape
         C = np.empty((P, packed_size(m)))
-        for precision, own in posterior.by_precision:
-            C[own] = pack(sandwich(posterior.prior.L_inv, precision.covariance_change, trans=True))
+        for precision, columns in posterior.by_precision:
+            C[columns] = pack(
+                sandwich(posterior.prior.L_inv, precision.covariance_change, trans=True)
+            )
         i, j = np.tril_indices(m)
         for p in range(P):
             C[p] += c[i, p] * c[j, p]
