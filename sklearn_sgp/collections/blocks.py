@@ -129,7 +129,7 @@ def _of_blocks(*arguments):
     )
 
 
-def _own(rows, label):
+def _rows_of_block(rows, label):
     """Take the rows of a block, which carry no label any more."""
     return rows.select(np.flatnonzero(rows.labels == label)).without_labels()
 
@@ -137,7 +137,7 @@ def _own(rows, label):
 def _some_blocks(*arguments):
     *part, labels, load = arguments
     rows = loaded_rows(*part, load)
-    return [_own(rows, label) for label in labels]
+    return [_rows_of_block(rows, label) for label in labels]
 
 
 def blocks_here(rows):
