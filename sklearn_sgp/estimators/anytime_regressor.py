@@ -8,6 +8,7 @@ from . import block_plan, collections, recipes
 from .chosen import check_same_parameters, later_problem, previous_fit
 from .constraints import BLOCK_CONSTRAINTS
 from .drift import DriftCheck
+from .evidence import log_marginal_likelihood
 from .learning import learn, store_blocks
 from .numbers import checked_batch, checked_numbers
 from .regressor import SGPRegressor
@@ -241,16 +242,14 @@ class AnytimeSGPRegressor(SGPRegressor):
     Rows that belong together, such as flights of one route, are better blocks by ``block_column``.
     The first pass over the blocks is finished if it takes at most a second more than was kept for
     it. Otherwise, and after few ``max_steps``, a warning says on how many rows the posterior rests.
-    After Ctrl-C within the anytime solver the estimator has the last q(u). If ``warm_start`` finds
-    ``optimizer=None`` and rows and parameters as before, the solver goes on with the blocks that it
-    has not seen.
+    After Ctrl-C the estimator has the last q(u) of the anytime solver. With ``warm_start``, if only
+    the number of steps has changed, it goes on from there.
 
     Later batches of ``partial_fit`` change the posterior only, through the blocks that they add
     rows to. A block of more than 1.5 times ``block_size`` rows is split, and a new label of a
     clusterer begins one. Rows of "lma" and "vif" form new groups. ``block_column``, and what
     `SVGPRegressor` names, must stay as in the first batch; drift is warned of as there. With
-    ``solver="exact"`` and any model but "lma" and "vif", ``fit`` reads dask collections partition
-    by partition (``docs/large_data.md``).
+    ``solver="exact"``, all models but "lma" and "vif" read dask collections.
 
     PIC's predictions jump where one block ends and another begins. As its rows are correlated
     within blocks, `sample_y` draws at most 2,000 of them, jointly, unless ``method="joint"``, and
@@ -285,6 +284,8 @@ class AnytimeSGPRegressor(SGPRegressor):
     """
 
     _parameter_constraints = BLOCK_CONSTRAINTS
+
+    log_marginal_likelihood = log_marginal_likelihood
 
     def __init__(
         self,
