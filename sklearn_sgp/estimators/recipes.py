@@ -2,8 +2,8 @@
 
 A recipe is read from top to bottom. The steps of ``prepare`` begin with the rows of a first batch,
 as they were checked, encode their targets, and pose the problem: rows, kernel, noise and inducing
-inputs. Those of ``learn`` solve it, by the engine that was chosen; a step that learns again, such as
-noise in turn with the function, asks the same engine.
+inputs. Those of ``learn`` solve it, by the engine that was chosen. A step that learns again, such
+as noise in turn with the function, asks the same engine.
 """
 
 from typing import NamedTuple
