@@ -50,7 +50,7 @@ def pieces_of_blocks(blocks, m, model, n_jobs=None, noise_variance=1.0):
     -------
     pieces : passes.AnyPieces
     """
-    n_dense = np.size(noise_variance) * model.n_dense
+    n_dense = np.size(noise_variance) * model.dense
     size = sum(len(rows) * (m + max(n_dense, 1) * m + n_dense * len(rows)) for rows in blocks)
     return Pieces(blocks, size, n_jobs)
 
