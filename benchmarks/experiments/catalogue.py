@@ -107,6 +107,7 @@ EXPERIMENTS = {
     "figure8": _on_data(paper_figures.figure8, 900, on_request=True),
     "collections": Experiment(clusters.collections, 2400, on_request=True),
     "airline_parquet": _on_data(clusters.airline_parquet, 2400, on_request=True),
+    "worker_predictions": _on_data(clusters.worker_predictions, 2400, on_request=True),
     "lost_workers": Experiment(clusters.lost_workers, 1800, on_request=True),
     "stream_soak": Experiment(streams.stream_soak, 2400, on_request=True),
 }

@@ -1,5 +1,7 @@
 """Rows that dask workers make where they need them: how the cost of a pass scales, what moves."""
 
+from statistics import median
+
 
 def collections(context):
     """An exact pass with 1, 2 and 4 workers, against one process; a whole fit on more rows.
@@ -42,6 +44,26 @@ def airline_parquet(context):
               for key in ("rmse", "seconds", "predict_seconds")}  # fmt: skip
     values["times"] = there["seconds"] / here["seconds"]
     return {"values": values, "details": {"records": [here, there]}}
+
+
+def worker_predictions(context):
+    """PIC's predictions of all test rows by two workers, in turn with one process."""
+    options = {"workers": 2, "repeats": context.size(3, 1)}
+    options |= context.size(
+        {"n_inducing": 100, "n_blocks": 2000}, {"n_inducing": 10, "n_blocks": 10}
+    )
+    path, values, records = context.problem("airline_all"), {}, []
+    for kind in ("k-means", "labels"):
+        turns = context.run(
+            "ours/worker_predictions", "pic", path, labelled=kind == "labels", **options
+        )
+        for where in dict.fromkeys(record["where"] for record in turns):
+            own = [record for record in turns if record["where"] == where]
+            values[f"{kind}, {where}: seconds"] = median(record["seconds"] for record in own)
+            values[f"{kind}, {where}: times"] = median(record["times"] for record in own)
+            values[f"{kind}, {where}: difference"] = max(record["difference"] for record in own)
+        records += [{"blocks": kind, **record} for record in turns]
+    return {"values": values, "details": {"records": records}}
 
 
 def lost_workers(context):

@@ -3,6 +3,12 @@
 from tables.measure import Measure
 
 _PASSES, _PARQUET, _LOST = "collections", "airline_parquet", "lost_workers"
+_PREDICTIONS = "worker_predictions"
+_WAYS = {
+    "joblib": "joblib's processes",
+    "dask": "dask's, model fitted to arrays",
+    "dask, blocks there": "dask's, which have the blocks",
+}
 
 CLUSTERS = [
     Measure(_PASSES, "seconds", "exact pass over 10 million rows of 8 float32 columns that 2 "
@@ -26,6 +32,10 @@ CLUSTERS = [
     Measure(_PARQUET, "there_rmse", "the same from Parquet files on 2 workers", "sd"),
     Measure(_PARQUET, "here_seconds", "fit in one process", "s"),
     Measure(_PARQUET, "times", "fit on the workers over that", "times", high=1.3),
+    *(Measure(_PREDICTIONS, f"{kind}, {where}: times", f"PIC of these flights, blocks by {kind}, "
+              f"predicts 102,786 rows by 2 workers, {name}: seconds over those in one process",
+              "times", high=1.3)
+      for kind in ("k-means", "labels") for where, name in _WAYS.items()),
     Measure(_LOST, "lost", "fits of 2 million rows, of which one of 2 workers was killed at a "
             "random moment"),
     Measure(_LOST, "equal", "of these gave the same, to the last bit"),

@@ -33,7 +33,7 @@ class Partitions:
     names : list or None
         Names of the columns of X, if it is a dataframe.
     held : bool
-        Whether some of it is on the workers of a cluster already.
+        Whether a part of it is on the workers of a cluster already.
     """
 
     parts: tuple
@@ -98,15 +98,14 @@ def partitions_of(X, **others):
         )
     held = bool(live_futures(X, *others.values()))
     X, sizes, names = _table(X)
-    columns = [_delayed(X, held)]
-    for name, value in others.items():
-        columns.append(_aligned(name, value, sizes, held))
+    columns = [_aligned(name, value, sizes, held) for name, value in others.items()]
     n_features = len(names) if names is not None else X.shape[1]
-    return Partitions(tuple(zip(*columns, strict=True)), sizes, int(n_features), names, held)
+    parts = tuple(zip(_delayed(X, held), *columns, strict=True))
+    return Partitions(parts, sizes, int(n_features), names, held)
 
 
 def _chunked(value, sizes=None):
-    """A data set on disk as a dask array that reads some rows at a time."""
+    """Make a dask array of a data set on disk, which reads a few rows at a time."""
     try:
         from dask import array
     except ImportError as error:
@@ -129,7 +128,7 @@ def _is_frame(value):
 
 
 def _table(X):
-    """X with whole rows in its partitions, their sizes, and names of columns."""
+    """Return X with whole rows in its partitions, their sizes, and names of columns."""
     if _is_array(X):
         if X.ndim != 2:
             raise ValueError(f"Expected 2D array, got {X.ndim}D array instead: X must have rows.")
@@ -148,7 +147,7 @@ def _table(X):
 
 
 def _delayed(value, held):
-    """Delayed parts of a collection, one for each partition by rows.
+    """Return the delayed parts of a collection, one for each partition by rows.
 
     An optimised graph would drop the futures of what workers hold, and these be released. That of a
     dataframe may have other partitions, fewer for y than for X.
@@ -158,7 +157,7 @@ def _delayed(value, held):
 
 
 def _aligned(name, value, sizes, held):
-    """Parts of a further argument with the rows of X."""
+    """Return the parts of a further argument with the rows of X."""
     if value is None:
         return [None] * len(sizes)
     known = not any(map(math.isnan, sizes))
@@ -172,19 +171,19 @@ def _aligned(name, value, sizes, held):
         return _delayed(value, held)
     if value.ndim not in (1, 2):
         raise ValueError(f"{name} must have one or two axes. Got {value.ndim}.")
-    own_known = not any(map(math.isnan, value.chunks[0]))
+    rows_known = not any(map(math.isnan, value.chunks[0]))
     if value.ndim == 2 and value.numblocks[1] > 1:
         value = value.rechunk({1: -1})
-    if known and own_known:
+    if known and rows_known:
         _check_rows(name, value.shape[0], sizes)
-        own = tuple(int(size) for size in sizes)
-        return _delayed(value if value.chunks[0] == own else value.rechunk({0: own}), held)
+        chunks = tuple(int(size) for size in sizes)
+        return _delayed(value if value.chunks[0] == chunks else value.rechunk({0: chunks}), held)
     _check_count(name, value.numblocks[0], sizes)
     return _delayed(value, held)
 
 
 def _slices(name, value, sizes, known):
-    """Parts of an array in memory."""
+    """Cut an array in memory into parts."""
     if not known:
         raise ValueError(_UNKNOWN.format(name=name, got="an array in memory"))
     _check_rows(name, len(value), sizes)

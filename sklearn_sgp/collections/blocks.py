@@ -1,6 +1,8 @@
 """Blocks of rows in partitions: no block is in two of them, so that none leaves its worker."""
 
 from dataclasses import replace
+from itertools import chain, pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -83,9 +85,18 @@ class LabelledBlocks(AnyBlocks):
     def __call__(self, k):
         return self.several([k])[0]
 
+    @property
+    def homes(self):
+        """`Homes` of the blocks."""
+        return Homes(self.rows.parts, self.rows.load, self.home, len(self.rows))
+
     def several(self, numbers):
-        parts = [(*self.rows.parts[self.home[k]], self.block_labels[k]) for k in numbers]
-        return computed(each(_block, parts, self.rows.load))
+        numbers = np.asarray(numbers)
+        home = self.home[numbers]
+        asked = [np.flatnonzero(home == k) for k in np.unique(home)]
+        parts = [(*self.rows.parts[home[i[0]]], self.block_labels[numbers[i]]) for i in asked]
+        blocks = list(chain(*computed(each(_some_blocks, parts, self.rows.load))))
+        return [blocks[i] for i in np.argsort(np.concatenate(asked))]
 
     def around(self, cells):
         known = [k for k in cells if k >= 0]
@@ -101,7 +112,7 @@ class LabelledBlocks(AnyBlocks):
 
 
 class _BlockPieces(PartitionPieces):
-    """A piece is a block."""
+    """Blocks as pieces of rows that live elsewhere."""
 
     def map(self, function, *shared, slices=None):
         if slices is not None:
@@ -113,23 +124,74 @@ class _BlockPieces(PartitionPieces):
 def _of_blocks(*arguments):
     *part, load, function, shared = arguments
     rows = loaded_rows(*part, load)
-    return function([_own(rows, label) for label in np.unique(rows.labels)], None, *shared)
+    return function(
+        [_rows_of_block(rows, label) for label in np.unique(rows.labels)], None, *shared
+    )
 
 
-def _own(rows, label):
+def _rows_of_block(rows, label):
     """Take the rows of a block, which carry no label any more."""
     return rows.select(np.flatnonzero(rows.labels == label)).without_labels()
 
 
-def _block(*arguments):
-    *part, label, load = arguments
-    return _own(loaded_rows(*part, load), label)
+def _some_blocks(*arguments):
+    *part, labels, load = arguments
+    rows = loaded_rows(*part, load)
+    return [_rows_of_block(rows, label) for label in labels]
 
 
 def blocks_here(rows):
-    """Make `Blocks` of the rows of one partition; return them and their labels."""
-    labels, numbers = np.unique(rows.labels, return_inverse=True)
-    return Blocks(rows.without_labels(), numbers), labels
+    """Make `Blocks` of the rows of one partition, in the order of their labels."""
+    _, numbers = np.unique(rows.labels, return_inverse=True)
+    return Blocks(rows.without_labels(), numbers)
+
+
+class Homes(NamedTuple):
+    """Which part of the rows has the rows of each block.
+
+    Attributes
+    ----------
+    parts : list of tuple
+    load : callable or None
+        As of `PartitionedRows`.
+    home : ndarray of int, shape (n_blocks,)
+        A part for each block. The labels of its rows sort its blocks as this array has them.
+    n_rows : int
+    """
+
+    parts: list
+    load: object
+    home: np.ndarray
+    n_rows: int
+
+
+def divided(blocks, count):
+    """Divide blocks in memory among parts of about as many rows, each of which can be sent.
+
+    Parameters
+    ----------
+    blocks : Blocks
+    count : int
+        Of parts, at most.
+
+    Returns
+    -------
+    homes : Homes
+    """
+    from dask import delayed
+
+    sizes, parts = np.diff(blocks.bounds), []
+    _, first, home = np.unique(_evenly(sizes, count), return_index=True, return_inverse=True)
+    for lo, hi in pairwise([*first, len(sizes)]):
+        labels = np.repeat(np.arange(lo, hi), sizes[lo:hi])
+        rows = replace(blocks.run(lo, hi), labels=labels)
+        parts.append((delayed(rows, traverse=False, pure=False),))
+    return Homes(parts, None, home, int(sizes.sum()))
+
+
+def _evenly(sizes, count):
+    """Assign successive blocks of these sizes to so many parts of about as many rows."""
+    return np.minimum((np.cumsum(sizes) - sizes) * count // sizes.sum(), count - 1)
 
 
 class Renumbered:
@@ -169,21 +231,15 @@ def regrouped(rows, partition):
     count = partition.n_blocks
     (sizes,) = computed([in_one(each(_counted, rows.parts, rows.load, partition, count))])
     n_parts = len(rows.parts)
-    group = np.minimum((np.cumsum(sizes) - sizes) * n_parts // len(rows), n_parts - 1)
+    group = _evenly(sizes, n_parts)
     divided = each(_divided, rows.parts, rows.load, partition, group, n_parts)
     groups = [k for k in range(n_parts) if sizes[group == k].any()]
-    tasks = resident(each(_brought, [tuple(task[k] for task in divided) for k in groups]))
+    tasks = resident(each(_gathered_blocks, [tuple(task[k] for task in divided) for k in groups]))
     labels = [np.flatnonzero((group == k) & (sizes > 0)) for k in groups]
     each_size = [sizes[own] for own in labels]
-    together = PartitionedRows(
-        [(task,) for task in tasks],
-        None,
-        [int(own.sum()) for own in each_size],
-        rows.total_weight,
-        rows.weighted_rows,
-        rows.like,
-        labels=(labels, each_size),
-    )
+    parts, n_rows = [(task,) for task in tasks], [int(own.sum()) for own in each_size]
+    total = rows.total_weight, rows.weighted_rows, rows.like
+    together = PartitionedRows(parts, None, n_rows, *total, labels=(labels, each_size))
     return LabelledBlocks(together, labels, each_size)
 
 
@@ -200,7 +256,7 @@ def _divided(*arguments):
     return [rows.select(np.flatnonzero(group[rows.labels] == k)) for k in range(n_groups)]
 
 
-def _brought(*parts):
+def _gathered_blocks(*parts):
     joined = parts[0].joined(*parts[1:])
     return replace(joined, labels=np.concatenate([part.labels for part in parts]))
 

@@ -6,6 +6,7 @@ Tasks run where a `distributed.Client` says if there is one, else in threads of 
 import sys
 import warnings
 from contextlib import contextmanager
+from functools import cached_property
 from uuid import uuid4
 
 from .._linalg import single_blas_thread
@@ -35,20 +36,24 @@ class LostCollectionError(RuntimeError):
 
 
 class Shared:
-    """What all tasks of a pass get: one object, which dask sends once and does not look into."""
+    """Holds what all tasks of a pass get; dask sends it once and does not look into it."""
 
     def __init__(self, *values):
         self.values = values
 
-    def __sizeof__(self):
+    @cached_property
+    def nbytes(self):
         """Bytes, by which a cluster counts what it moves."""
         import cloudpickle  # dask has it
 
         return len(cloudpickle.dumps(self.values))
 
+    def __sizeof__(self):
+        return self.nbytes
+
 
 def each(function, parts, *shared):
-    """Delayed ``function(*part, *shared)`` for each partition, each part a tuple.
+    """Delay ``function(*part, *shared)`` for each partition, each part a tuple.
 
     Parameters
     ----------
@@ -70,7 +75,7 @@ def each(function, parts, *shared):
 
 
 def _key(name):
-    """A name for a task, by which dashboards show what it does."""
+    """Name a task, by what dashboards show of it."""
     return f"sgp_{name}-{uuid4().hex}"
 
 
@@ -82,7 +87,7 @@ def _run(function, once, *part):
 
 
 def in_one(tasks):
-    """One delayed sum of what tasks return, added in a tree that is the same for any workers."""
+    """Delay the sum of what tasks return, added in a tree that is the same for any workers."""
     from dask import delayed
 
     add = delayed(added, pure=False)
@@ -96,7 +101,7 @@ def in_one(tasks):
 
 
 def computed(tasks):
-    """What delayed tasks return, as a list.
+    """Compute what delayed tasks return, a list.
 
     Raises
     ------
@@ -112,7 +117,7 @@ def computed(tasks):
 
 
 def resident(tasks):
-    """The same tasks, computed once and kept where they ran."""
+    """Compute tasks once, and keep what they return where they ran."""
     import dask
 
     with _naming_losses():
@@ -130,14 +135,14 @@ def _naming_losses():
 
 
 def live_futures(*values):
-    """Futures of a cluster that collections rest on; a LostCollectionError if some are lost."""
+    """List the futures of a cluster that collections rest on, or raise a LostCollectionError."""
     if "distributed" not in sys.modules:
         return []
     from distributed import futures_of
 
     with _naming_losses():
-        found = [future for one in values if is_collection(one) for future in futures_of(one)]
-    states = {future.status for future in found}.intersection(("cancelled", "lost"))
+        futures = [f for value in values if is_collection(value) for f in futures_of(value)]
+    states = {future.status for future in futures}.intersection(("cancelled", "lost"))
     if states:
         raise LostCollectionError(_GONE.format(f"a collection whose parts are {states.pop()}"))
-    return found
+    return futures

@@ -1,7 +1,8 @@
 """Predictions for dask collections: dask arrays, not computed before they are asked for.
 
 A task gets a predictive model, without its estimator, and one partition, so rows stay where they
-are and what comes out stays with them.
+are and what comes out stays with them. Where a row is predicted from the rows of its block, it goes
+to a task that has this block: each block is in one task, which factorises it once.
 """
 
 from dataclasses import dataclass, replace
@@ -13,14 +14,16 @@ from .._compat import check_array, validate_data
 from ..data.inputs import InputFormat, Inputs, as_labels
 from ..partitions.partition import check_labels
 from .alignment import example_of, partitions_of, split_labels
-from .blocks import blocks_here
+from .blocks import blocks_here, divided
 from .compute import computed, each
 from .detection import is_collection
 from .rows import loaded_rows
 from .sealing import sealed
 
-# Tasks of a lazy prediction by a model whose blocks stay on their workers.
+# Pairs of a partition to predict and a part of the blocks.
 _MOST_TASKS = 100_000
+# Parts of the blocks of a model that was fitted to arrays.
+_MOST_PARTS = 32
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,15 @@ class Question:
     parameters: object
     labels: np.ndarray | None
     dtypes: tuple
+
+    @property
+    def is_of_noise(self):
+        """Whether the answer does not depend on the function."""
+        return self.method == "noise_std" and self.model.targets.keeps_means
+
+    def with_predictor(self, predictor):
+        """Ask another predictor the same."""
+        return replace(self, model=replace(self.model, predictor=predictor))
 
     def read(self, X, labels):
         """Return checked `Inputs` of one partition."""
@@ -128,10 +140,16 @@ def _rows(size):
 
 def _tasks(parts, sizes, question):
     """Return a task for each partition."""
-    blocks = getattr(question.model.predictor, "blocks", None)
-    if blocks is None or not blocks.rows.live_elsewhere or question.method == "noise_std":
+    predictor, blocks = question.model.predictor.separated()
+    if blocks is None or question.is_of_noise:
+        return each(_answered, parts, question.with_predictor(predictor))
+    if blocks.rows.live_elsewhere:
+        homes = blocks.homes
+    elif len(parts) == 1:
         return each(_answered, parts, question)
-    return _tasks_at_blocks(parts, sizes, question, blocks)
+    else:
+        homes = divided(blocks, min(len(parts), len(blocks), _MOST_PARTS))
+    return _tasks_at_homes(parts, sizes, question.with_predictor(predictor), homes)
 
 
 def _answered(X, y, labels, question):
@@ -141,27 +159,29 @@ def _answered(X, y, labels, question):
     return question.answer(question.read(X, labels), y)
 
 
-def _tasks_at_blocks(parts, sizes, question, blocks):
-    """Return for each partition a task that puts together what the workers with the blocks answer.
+def _tasks_at_homes(parts, sizes, question, homes):
+    """Return for each partition a task that puts together what is answered where the blocks are.
 
-    Workers get the rows of several partitions at once, as their blocks cost more than the rows do.
+    Rows of several partitions are answered at once, as their blocks cost more than the rows do.
     """
     from dask import delayed
 
-    homes = blocks.rows.parts
-    if len(parts) * len(homes) > _MOST_TASKS:
+    count = len(homes.parts)
+    if len(parts) * count > _MOST_TASKS:
         raise ValueError(
             "X must have so few partitions, where it is a dask collection and the model was fitted "
             f"to one with blocks, that their partitions make at most {_MOST_TASKS} pairs. Got "
-            f"{len(parts) * len(homes)} pairs: rechunk X."
+            f"{len(parts) * count} pairs: rechunk X."
         )
-    predictor = replace(question.model.predictor, blocks=None)  # the rows are there already
-    question = replace(question, model=replace(question.model, predictor=predictor))
     put_together, tasks = delayed(_put_together, pure=False), []
-    sent = each(_sent, parts, question, blocks.block_labels, blocks.home, len(homes))
-    for lo, hi in _together(sizes, len(blocks.rows), len(homes)):
-        asked = [(*own, [one[k] for one in sent[lo:hi]]) for k, own in enumerate(homes)]
-        there = each(_answered_there, asked, blocks.rows.load, question)
+    sent = each(_sent, parts, question, homes.home, count)
+    numbers = [np.flatnonzero(homes.home == k) for k in range(count)]
+    for lo, hi in _together(sizes, homes.n_rows, count):
+        asked = [
+            (*part, numbers[k], [one[k] for one in sent[lo:hi]])
+            for k, part in enumerate(homes.parts)
+        ]
+        there = each(_answered_there, asked, homes.load, question)
         tasks += [put_together([answers[i] for answers in there]) for i in range(hi - lo)]
     return tasks
 
@@ -181,8 +201,8 @@ def _together(sizes, n_rows, n_parts):
     return list(zip(bounds, [*bounds[1:], len(sizes)], strict=True))
 
 
-def _sent(X, y, labels, question, known, home, count):
-    """Return what is asked of each partition that has blocks: places of test rows, their arrays.
+def _sent(X, y, labels, question, home, count):
+    """Return what is asked of each part that has blocks: places of test rows, their arrays.
 
     Test rows of a block that nobody has go to the first of them.
     """
@@ -190,33 +210,28 @@ def _sent(X, y, labels, question, known, home, count):
         return [(np.empty(0, dtype=np.intp), None)] * count
     inputs = question.read(X, labels)
     number = question.model.predictor.number(inputs)
-    if labels is None:
-        inputs = inputs._replace(labels=np.where(number < 0, -1, known[number]))
     there, sent = np.where(number < 0, 0, home[number]), []
     for k in range(count):
         own = np.flatnonzero(there == k)
         y_own = None if y is None else np.asarray(y)[own]
-        sent.append((own, (inputs.X[own], y_own, inputs.labels[own])))
+        sent.append((own, (inputs.X[own], y_own, number[own])))
     return sent
 
 
 def _answered_there(*arguments):
-    """Return for each of several partitions places of rows, and what a worker answers for them.
+    """Return for each of several partitions places of rows, and what is answered for them.
 
-    It is a worker that has the blocks of these rows.
+    It is done where the blocks of these rows are, each of which is factorised once: no cache.
     """
-    *part, sent, load, question = arguments
+    *part, numbers, sent, load, question = arguments
     places = [own for own, _ in sent]
     if not any(map(len, places)):
         return [(own, question.nothing()) for own in places]
-    blocks, labels = blocks_here(loaded_rows(*part, load))
-    predictor = replace(
-        question.model.predictor, blocks=blocks, labels=labels, partition=None
-    ).ready()
-    question = replace(question, model=replace(question.model, predictor=predictor))
-    X, y, own_labels = zip(*(arrays for own, arrays in sent if len(own)), strict=True)
+    blocks = blocks_here(loaded_rows(*part, load))
+    question = question.with_predictor(question.model.predictor.with_blocks(blocks, numbers))
+    X, y, number = zip(*(arrays for own, arrays in sent if len(own)), strict=True)
     y = None if y[0] is None else np.concatenate(y)
-    answers = question.answer(Inputs(np.concatenate(X), np.concatenate(own_labels)), y)
+    answers = question.answer(Inputs(np.concatenate(X), np.concatenate(number)), y)
     ends = np.cumsum([*map(len, places)])[:-1]
     split = [np.split(array, ends) for array in answers]
     return list(zip(places, zip(*split, strict=True), strict=True))

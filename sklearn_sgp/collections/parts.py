@@ -1,4 +1,4 @@
-"""What workers do with their part of the rows: check it, sum it up, hand out some of it."""
+"""What workers do with their part of the rows: check it, sum it up, hand out rows of it."""
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -37,7 +37,7 @@ class RawPart:
 
 
 def checked_part(X, y, weight, labels, n_features, check_y):
-    """One partition, validated as `fit` validates rows in memory.
+    """Validate one partition as `fit` validates rows in memory.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def _checked_weight(weight):
 
 
 class NumbersCheck(NamedTuple):
-    """Targets of a regression: finite numbers of a kind that the likelihood knows."""
+    """Checks targets of a regression: finite numbers of a kind that the likelihood knows."""
 
     likelihood: object
 
@@ -95,7 +95,7 @@ class NumbersCheck(NamedTuple):
 
 
 class LabelsCheck(NamedTuple):
-    """Labels of a classification."""
+    """Checks labels of a classification."""
 
     check: object
 
@@ -109,7 +109,7 @@ class LabelsCheck(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """Sums over the targets of some rows, which join to those of more rows.
+    """Sums over the targets of rows, which join to those of more rows.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ class Moments(NamedTuple):
 
     @classmethod
     def of(cls, part):
-        """Those of a `RawPart`; None if it has no rows."""
+        """Sum up a `RawPart`; None if it has no rows."""
         if not len(part):
             return None
         y = target_columns(part.y)
@@ -146,7 +146,7 @@ class Moments(NamedTuple):
         return self.squares / self.weight
 
     def joined(self, other):
-        """Those of these rows and others (Chan, Golub and LeVeque 1983)."""
+        """Add the sums of other rows (Chan, Golub and LeVeque 1983)."""
         weight = self.weight + other.weight
         change, share = other.mean - self.mean, other.weight / weight
         return Moments(
@@ -160,7 +160,7 @@ class Moments(NamedTuple):
 
 
 class LabelCounts(NamedTuple):
-    """How often each label comes in some rows, and with which weight."""
+    """How many rows there are, and of which weight those with each label are."""
 
     count: int
     weight: float
@@ -169,7 +169,7 @@ class LabelCounts(NamedTuple):
 
     @classmethod
     def of(cls, part):
-        """Those of a `RawPart`; None if it has no rows."""
+        """Sum up a `RawPart`; None if it has no rows."""
         if not len(part):
             return None
         labels, place = np.unique(part.y, return_inverse=True)
@@ -177,7 +177,7 @@ class LabelCounts(NamedTuple):
         return cls(len(part), float(weights.sum()), labels, weights)
 
     def joined(self, other):
-        """Those of these rows and others."""
+        """Add the counts of other rows."""
         both = np.concatenate([self.labels, other.labels])
         labels, place = np.unique(both, return_inverse=True)
         weights = np.bincount(place, np.concatenate([self.weights, other.weights]), len(labels))
@@ -210,7 +210,7 @@ class Coded(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """How a worker makes `Rows` of its part: checked, then encoded."""
+    """Makes `Rows` of a worker's part: checked, then encoded."""
 
     n_features: int
     check_y: object
@@ -222,7 +222,7 @@ class Loaded(NamedTuple):
 
 
 def taken(rows, index):
-    """Some of the rows of a worker, copied."""
+    """Copy rows of a worker."""
     part = rows.select(index)
     owned = {
         name: None if getattr(part, name) is None else np.array(getattr(part, name))

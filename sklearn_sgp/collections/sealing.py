@@ -16,7 +16,7 @@ _LARGEST_SHARED = 65536
 
 
 class Sealed:
-    """How to read one partition: a graph of dask that its scheduler does not look into.
+    """Reads one partition by a graph of dask that its scheduler does not look into.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class Sealed:
         self.graph, self.values = graph, values
 
     def opened(self):
-        """The parts of the partition, read in this thread."""
+        """Read the parts of the partition in this thread."""
         import dask
 
         keys = [value.key for value in self.values if isinstance(value, _Key)]
@@ -39,14 +39,14 @@ class Sealed:
 
 
 class _Key:
-    """What stands for a delayed value."""
+    """Stands for a delayed value."""
 
     def __init__(self, key):
         self.key = key
 
 
 def sealed(partitions):
-    """Partitions sealed, where each can be read alone; else as they are.
+    """Seal partitions where each can be read alone; else return them as they are.
 
     Parameters
     ----------
@@ -60,17 +60,17 @@ def sealed(partitions):
     parts, whole = partitions.parts, {}
     if partitions.held:
         return parts
-    found = [_sealed(part, whole) for part in parts]
-    users = Counter(key for one in found for key in one.graph)
+    each = [_sealed(part, whole) for part in parts]
+    users = Counter(key for one in each for key in one.graph)
     shared = {key for key, count in users.items() if count > 1}
-    nodes = {key: one.graph[key] for one in found for key in shared.intersection(one.graph)}
+    nodes = {key: one.graph[key] for one in each for key in shared.intersection(one.graph)}
     if not all(map(_is_small, nodes.values())):
         return parts
-    return tuple((one,) for one in found)
+    return tuple((one,) for one in each)
 
 
 def _sealed(part, whole):
-    """One partition, with what it needs of whole graphs, which are kept by their identity."""
+    """Seal one partition, with what it needs of whole graphs, which are kept by their identity."""
     from dask.optimization import cull
 
     graph, values = {}, []
@@ -80,14 +80,14 @@ def _sealed(part, whole):
             continue
         if id(value.dask) not in whole:
             whole[id(value.dask)] = value.dask, dict(value.dask)
-        own, _ = cull(whole[id(value.dask)][1], [value.key])
-        graph |= own
+        needed, _ = cull(whole[id(value.dask)][1], [value.key])
+        graph |= needed
         values.append(_Key(value.key))
     return Sealed(graph, tuple(values))
 
 
 def _is_small(node):
-    """Whether what several partitions need is a little data, and no work."""
+    """Return whether what several partitions need is a little data, and no work."""
     if getattr(node, "dependencies", None) or type(node).__name__ != "DataNode":
         return False
     value = getattr(node, "value", node)

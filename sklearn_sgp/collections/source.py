@@ -27,37 +27,29 @@ class Source:
         self._load = Loaded(partitions.n_features, check_y)
         self.is_weighted = partitions.parts[0][2] is not None
         parts = sealed(partitions)
-        found = computed(each(_summarised, parts, self._load, summary))
-        labels = [own for one, own in found if one is not None]
-        self.labels = None if labels and labels[0] is None else tuple(zip(*labels, strict=True))
-        found = [one for one, _ in found]
-        self.parts = [part for part, one in zip(parts, found, strict=True) if one is not None]
-        self.sizes = [one.count for one in found if one is not None]
-        if not self.sizes:
+        pairs = computed(each(_summarised, parts, self._load, summary))
+        filled = [k for k, (own, _) in enumerate(pairs) if own is not None]
+        if not filled:
             raise ValueError("X must have a row of positive weight. Got a collection without one.")
-        self.summary = reduce(lambda a, b: a.joined(b), (one for one in found if one is not None))
+        sums, labels = zip(*(pairs[k] for k in filled), strict=True)
+        self.labels = None if labels[0] is None else tuple(zip(*labels, strict=True))
+        self.parts, self.sizes = [parts[k] for k in filled], [own.count for own in sums]
+        self.summary = reduce(lambda a, b: a.joined(b), sums)
 
     def __len__(self):
         return sum(self.sizes)
 
     def rows(self, encode, total_weight, code_weights=None):
-        """`PartitionedRows` whose targets a callable of `parts` encodes."""
+        """Make `PartitionedRows` whose targets a callable of `parts` encodes."""
         load = self._load._replace(encode=encode)
         has_weight = self.is_weighted or getattr(encode, "factors", None) is not None
-        (first,) = computed(each(_some, self.parts[:1], self._load))
-        return PartitionedRows(
-            self.parts,
-            load,
-            self.sizes,
-            total_weight,
-            has_weight,
-            like_rows(encode(first)),
-            code_weights,
-            self.labels,
-        )
+        (first,) = computed(each(_first_row, self.parts[:1], self._load))
+        like, labels = like_rows(encode(first)), self.labels
+        arguments = self.sizes, total_weight, has_weight, like, code_weights, labels
+        return PartitionedRows(self.parts, load, *arguments)
 
     def in_memory(self):
-        """X, y and weights of all rows, as numpy arrays, checked."""
+        """Gather X, y and weights of all rows, as numpy arrays, checked."""
         parts = computed(each(_loaded, self.parts, self._load))
         X, y = (np.concatenate([getattr(part, n) for part in parts]) for n in ("X", "y"))
         weight = np.concatenate([part.weight for part in parts]) if self.is_weighted else None
@@ -69,8 +61,8 @@ def _loaded(*arguments):
     return load(*values)
 
 
-def _some(*arguments):
-    """The first row, for the types of columns."""
+def _first_row(*arguments):
+    """Take the first row, for the types of columns."""
     part = _loaded(*arguments)
     cut = [None if a is None else a[:1].copy() for a in (part.X, part.y, part.weight)]
     return type(part)(*cut)

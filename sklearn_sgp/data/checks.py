@@ -61,7 +61,7 @@ def check_count(name, value, least=0):
 
 
 def is_missing(value):
-    """Whether a value is None, NaN, NaT, or pandas' NA, which is not equal to anything."""
+    """Return True for None, NaN, NaT, and pandas' NA, which is not equal to anything."""
     return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
@@ -79,15 +79,15 @@ def check_labels_present(name, labels):
     missing = [place for place, value in enumerate(values) if is_missing(value)]
     if missing:
         place, count = missing[0], f"{len(missing)} of {len(values)}"
-        found = "NaN" if isinstance(values[place], float) else values[place]
+        got = "NaN" if isinstance(values[place], float) else values[place]
         raise ValueError(
-            f"{name} must hold labels, none of which is missing. Got {found} at index {place}; "
+            f"{name} must hold labels, none of which is missing. Got {got} at index {place}; "
             f"{count} are missing: leave them out, or give them a label."
         )
 
 
 def sorted_labels(name, labels):
-    """Labels, each once, in their order, or a ValueError where they have none.
+    """Return labels, each once, in their order, or raise a ValueError where they have none.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def sorted_labels(name, labels):
 
 
 def not_sortable(name, labels):
-    """What is wrong with labels that have no order."""
+    """Return the message for labels that have no order."""
     kinds = sorted({type(label).__name__ for label in np.ravel(labels)})
     return (
         f"{name} must hold labels of one kind, words or numbers. Got labels of {kinds}: make words "

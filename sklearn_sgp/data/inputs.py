@@ -10,6 +10,8 @@ from ..kernels.categories._binding import check_seen_codes
 from .categories import CategoryCodes, InputColumns, categorical_columns
 from .checks import check_labels_present, check_size, check_variance
 
+_LARGEST_LABEL = 2.0**63  # what an int64 does not hold
+
 
 class Inputs(NamedTuple):
     """Checked inputs of a prediction; `Rows` have the same two attributes.
@@ -181,8 +183,10 @@ def as_labels(labels):
             labels = np.array(labels.tolist())
     if labels.dtype.kind != "f":
         return labels
-    if not np.array_equal(labels, np.floor(labels)) or not np.isfinite(labels).all():
-        wrong = labels[~(labels == np.floor(labels)) | ~np.isfinite(labels)][0]
+    labels = labels.astype(np.float64)  # half precision does not hold the bound
+    is_integer = (labels == np.floor(labels)) & (np.abs(labels) < _LARGEST_LABEL)
+    if not is_integer.all():
+        wrong = labels[~is_integer][0]
         raise ValueError(
             "The 'block_column' parameter must name a column of integers or strings. Got "
             f"{wrong:g}: round or encode the labels."

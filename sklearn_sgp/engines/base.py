@@ -221,6 +221,11 @@ class Fitted:
         state = None if self.state is None else self.state.with_constant(constant)
         return replace(self, objective=self.objective + constant, row_noise=noise, state=state)
 
+    def without_caches(self):
+        """Return the same with nothing that can be computed again, as it is saved."""
+        noise = None if self.row_noise is None else self.row_noise.without_caches()
+        return replace(self, predictor=self.predictor.without_caches(), row_noise=noise)
+
     def moments_at(self, X, n_jobs):
         """Return mean (n, t) and variance (n, t) or (n, 1) of the function of q(u) at X."""
         return in_chunks(self.posterior.mean_variance, X, n_jobs)

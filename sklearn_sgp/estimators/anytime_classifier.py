@@ -56,8 +56,7 @@ class AnytimeSGPClassifier(SGPClassifier):
 
     block_column : int or str, default=None
         Column of X, by index or name, with labels of blocks, integers or strings, instead of
-        ``partition``. It is no input of the kernel, and inducing inputs do not have it. New labels
-        of later batches begin new blocks; test rows with new labels belong to empty ones.
+        ``partition``; no input of the kernel. New labels begin blocks, empty ones of test rows.
 
     n_blocks : int, default=None
         Number of blocks of the first rows. None means blocks of ``block_size`` rows.

@@ -8,6 +8,7 @@ from . import block_plan, collections, recipes
 from .chosen import check_same_parameters, later_problem, previous_fit
 from .constraints import BLOCK_CONSTRAINTS
 from .drift import DriftCheck
+from .evidence import log_marginal_likelihood
 from .learning import learn, store_blocks
 from .numbers import checked_batch, checked_numbers
 from .regressor import SGPRegressor
@@ -51,8 +52,7 @@ class AnytimeSGPRegressor(SGPRegressor):
 
     block_column : int or str, default=None
         Column of X, by index or name, with labels of blocks, integers or strings, instead of
-        ``partition``. It is no input of the kernel, and inducing inputs do not have it. New labels
-        of later batches begin new blocks; test rows with new labels belong to empty ones.
+        ``partition``; no input of the kernel. New labels begin blocks, empty ones of test rows.
 
     n_blocks : int, default=None
         Number of blocks of the first rows. None means blocks of ``block_size`` rows.
@@ -241,26 +241,23 @@ class AnytimeSGPRegressor(SGPRegressor):
     -----
     Rows that belong together, such as flights of one route, are better blocks by ``block_column``.
     The first pass over the blocks is finished if it takes at most a second more than was kept for
-    it. Otherwise, and after few ``max_steps``, the posterior rests on few rows, and a warning says
-    on how many. After Ctrl-C within the anytime solver the estimator has the last q(u). If
-    ``warm_start`` finds ``optimizer=None`` and rows and parameters as before, the solver goes on
-    with the blocks that it has not seen. Otherwise q(u) begins anew.
+    it. Otherwise, and after few ``max_steps``, a warning says on how many rows the posterior rests.
+    After Ctrl-C the estimator has the last q(u) of the anytime solver. With ``warm_start``, if only
+    the number of steps has changed, it goes on from there.
 
     Later batches of ``partial_fit`` change the posterior only, through the blocks that they add
     rows to. A block of more than 1.5 times ``block_size`` rows is split, and a new label of a
-    clusterer begins one. Rows of "lma" and "vif" form new groups. ``kernel``, ``likelihood``,
-    ``inducing``, ``optimize_inducing``, ``noise_variance``, ``noise_variance_bounds``,
-    ``normalize_y``, ``categorical_features`` and ``block_column`` must stay as in the first batch.
-    A warning tells of drift as in `SVGPRegressor`. With ``solver="exact"`` and any model but "lma"
-    and "vif", ``fit`` reads dask collections partition by partition (``docs/large_data.md``).
+    clusterer begins one. Rows of "lma" and "vif" form new groups. ``block_column``, and what
+    `SVGPRegressor` names, must stay as in the first batch; drift is warned of as there. With
+    ``solver="exact"``, all models but "lma" and "vif" read dask collections.
 
     PIC's predictions jump where one block ends and another begins. As its rows are correlated
-    within blocks, `sample_y` draws them jointly, at most 2,000 rows unless ``method="joint"``, and
-    `sample_functions` raises; so it is with SoR and FIC. LMA conditions each block of a chain on
+    within blocks, `sample_y` draws at most 2,000 of them, jointly, unless ``method="joint"``, and
+    `sample_functions` raises. So it is with SoR and FIC. LMA conditions each block of a chain on
     the blocks before it, VIF groups of rows on the nearest earlier rows. With ``n_inducing=0`` VIF
-    is Vecchia's approximation, given all rows the exact GP. PITC to VIF keep their training rows.
-    With b rows, a block costs O(b^3 + b^2 m + b m^2), and again once in prediction, where each row
-    costs O(b^2 + b m). ``docs/theory.md``, 9, 12 and 13, has the equations.
+    is Vecchia's approximation, given all rows the exact GP. PITC to VIF keep their training rows. A
+    block of b rows costs O(b^3 + b^2 m + b m^2), and again once in prediction, where each row costs
+    O(b^2 + b m). ``docs/theory.md``, 9, 12 and 13, has the equations.
 
     References
     ----------
@@ -287,6 +284,8 @@ class AnytimeSGPRegressor(SGPRegressor):
     """
 
     _parameter_constraints = BLOCK_CONSTRAINTS
+
+    log_marginal_likelihood = log_marginal_likelihood
 
     def __init__(
         self,

@@ -60,6 +60,12 @@ class BaseSGP(SavedWithVersion, LinkedToReference, CallbackSupportMixin, BaseEst
     def __sklearn_is_fitted__(self):
         return self._fitted is not None
 
+    def __getstate__(self):
+        state = super().__getstate__()
+        if self._fitted is not None:
+            state["_fitted"] = self._fitted.without_caches()
+        return state
+
     # ---- What callbacks and `verbose` are told
 
     @contextmanager

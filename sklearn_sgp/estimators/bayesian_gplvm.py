@@ -1,13 +1,9 @@
 """BayesianGPLVM: latent inputs by variational inference (Titsias & Lawrence 2010)."""
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from .._compat import FitProgress, _fit_context
 from .._parallel import one_blas_thread_each
-from ..data.checks import check_count
 from ..engines.latent_inputs.engine import LatentInputs
 from ..engines.latent_inputs.new_columns import with_new_columns
 from ..engines.latent_inputs.solver import snapshot
@@ -15,29 +11,27 @@ from ..engines.latent_inputs.state import LatentTrace
 from ..latents.table import Columns
 from ..optimize.progress import Clock, Trace
 from .attributes import set_attributes
-from .base import BaseSGP, transaction
+from .base import transaction
 from .chosen import check_same_parameters, fingerprints
 from .constraints import LATENT_CONSTRAINTS, LATENT_FIXED_AFTER_FIT
+from .latent_answers import LatentAnswers
 from .latent_tables import (
-    checked_latents,
     checked_table,
     fit_to_go_on_from,
     latent_attributes,
     latent_choices,
-    latent_map,
     latent_problem,
 )
 
 
-class BayesianGPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseSGP):
+class BayesianGPLVM(LatentAnswers):
     """Nonlinear principal components with error bars, from tables with missing values.
 
     Each column is a Gaussian process of a few latent inputs, which every row has its own of. The
     model finds a normal distribution of the latent inputs of each row, and with it a map of the
     rows, a density of new rows, and missing values with their standard deviations. Unneeded latent
-    dimensions are switched off. Up to ``init_size`` rows, L-BFGS on the variational bound learns
-    all of this together. With more rows it learns from some of them, and stochastic variational
-    inference goes on from there with minibatches of all rows.
+    dimensions are switched off. L-BFGS on the variational bound learns all of this from up to
+    ``init_size`` rows; minibatches of all rows go on from there.
 
     Parameters
     ----------
@@ -58,8 +52,7 @@ class BayesianGPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseSGP):
     inducing : {"kmeans", "greedy", "random"} or array-like of shape (n_inducing, n_components), \
             default="kmeans"
         How inducing inputs are chosen among the latent inputs at the start: k-means centres, rows
-        of largest conditional variance, or random rows. An array gives the inducing inputs
-        themselves.
+        of largest conditional variance, or random rows. An array gives them.
 
     optimize_inducing : bool, default=True
         Whether the inducing inputs are learned together with the kernel.
@@ -72,22 +65,19 @@ class BayesianGPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseSGP):
         Bounds of the noise variance, or "fixed" to keep it at its starting value.
 
     noise : {"shared", "columns"}, default="shared"
-        Whether all normalised columns share one noise variance, or each has its own. With their own
-        ones, columns that are nearly constant may end with hardly any noise.
+        Whether all normalised columns share one noise variance, or each has its own.
 
     normalize : bool, default=True
         Whether columns are centred and scaled to unit variance. Kernel and noise then refer to the
-        normalised columns, and constant columns take no part, unless all are constant: they stay
-        constant, with a standard deviation of 0.001. Predictions are always in units of Y.
+        normalised columns. Constant columns stay constant, with a standard deviation of 0.001.
 
     optimizer : {"auto", "lbfgs", "adam"} or None, default="auto"
-        "auto" runs L-BFGS on all rows or on ``init_size`` of them, and then takes stochastic steps
-        if there are more. "lbfgs" runs L-BFGS on all rows. "adam" takes stochastic steps from the
-        start. None keeps kernel, noise and inducing inputs, and finds the latent inputs only.
+        "auto" runs L-BFGS on at most ``init_size`` rows, then takes stochastic steps if there are
+        more. "lbfgs" runs L-BFGS on all rows, "adam" takes stochastic steps from the start. None
+        finds the latent inputs only.
 
     n_starts : int, default=1
-        Number of starts of L-BFGS. The first is principal components, the others are disturbed at
-        random. The start with the best objective goes on.
+        Number of starts of L-BFGS: principal components, and others disturbed at random.
 
     init_size : int, default=5000
         Number of rows of the L-BFGS stage.
@@ -305,15 +295,6 @@ class BayesianGPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseSGP):
         self.random_state = random_state
         self.verbose = verbose
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
-    @property
-    def _n_features_out(self):
-        return self.embedding_.shape[1]
-
     # ---- Learning
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -380,23 +361,6 @@ class BayesianGPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseSGP):
                 self._add_rows(Y, clock)
         return self
 
-    def fit_transform(self, Y, y=None):
-        """Learn from all rows, and return the means of their latent inputs.
-
-        Parameters
-        ----------
-        Y : array-like of shape (n_samples, n_features)
-            Rows, with NaN where a value is missing.
-
-        y : object, default=None
-            Ignored.
-
-        Returns
-        -------
-        embedding : ndarray of shape (n_samples, n_components)
-        """
-        return self.fit(Y, y).embedding_.copy()
-
     def _learn_rows(self, Y, progress, clock):
         """Learn from all rows, or from a first batch."""
         Y = checked_table(self, Y, reset=True)
@@ -434,141 +398,3 @@ class BayesianGPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseSGP):
         self.objectives_ = np.append(self.objectives_, self.objective_)
         seconds = self.fit_times_[-1:].sum() + clock.elapsed()  # no entry yet: 0
         self.fit_times_ = np.append(self.fit_times_, seconds)
-
-    # ---- Predictions
-
-    def transform(self, Y, return_std=False):
-        """Find latent inputs of rows, complete or not, given the learned model.
-
-        Parameters
-        ----------
-        Y : array-like of shape (n_samples, n_features)
-            Rows, with NaN where a value is missing. A row with nothing observed gets the prior.
-
-        return_std : bool, default=False
-            Whether to return standard deviations too.
-
-        Returns
-        -------
-        mean : ndarray of shape (n_samples, n_components)
-
-        std : ndarray of shape (n_samples, n_components)
-            Only if ``return_std`` is True.
-        """
-        Y = checked_table(self, Y)
-        with self._telling(len(Y)):
-            q = latent_map(self).inputs_of(Y)
-        return (q.mean, np.sqrt(q.variance)) if return_std else q.mean
-
-    def inverse_transform(self, X, return_std=False):
-        """Predict columns at given latent inputs.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_components)
-            Latent inputs.
-
-        return_std : bool, default=False
-            Whether to return standard deviations of new observations, noise included, too.
-
-        Returns
-        -------
-        mean : ndarray of shape (n_samples, n_features)
-
-        std : ndarray of shape (n_samples, n_features)
-            Only if ``return_std`` is True.
-        """
-        check_is_fitted(self)
-        X = checked_latents(X, self._n_features_out)
-        with self._telling(len(X)):
-            return latent_map(self).columns_at(X, return_std)
-
-    def score_samples(self, Y):
-        """Compute lower bounds of the log density of what was observed in each row.
-
-        Parameters
-        ----------
-        Y : array-like of shape (n_samples, n_features)
-            Rows, with NaN where a value is missing.
-
-        Returns
-        -------
-        bounds : ndarray of shape (n_samples,)
-            In nats, for Y in its own units; 0 for a row with nothing observed.
-        """
-        Y = checked_table(self, Y)
-        with self._telling(len(Y)):
-            return latent_map(self).log_density_bounds(Y)
-
-    def score(self, Y, y=None):
-        """Compute the mean of `score_samples`.
-
-        Parameters
-        ----------
-        Y : array-like of shape (n_samples, n_features)
-            Rows, with NaN where a value is missing.
-
-        y : object, default=None
-            Ignored.
-
-        Returns
-        -------
-        score : float
-            In nats a row.
-        """
-        return float(self.score_samples(Y).mean())
-
-    def impute(self, Y, return_std=False):
-        """Fill in missing values.
-
-        Parameters
-        ----------
-        Y : array-like of shape (n_samples, n_features)
-            Rows, with NaN where a value is missing.
-
-        return_std : bool, default=False
-            Whether to return standard deviations too.
-
-        Returns
-        -------
-        filled : ndarray of shape (n_samples, n_features)
-            Observed values are as they were.
-
-        std : ndarray of shape (n_samples, n_features)
-            Standard deviations of the missing values, noise included and corrected by
-            ``calibration_``, and 0 for observed ones. Only if ``return_std`` is True.
-        """
-        Y = checked_table(self, Y)
-        with self._telling(len(Y)):
-            filled, std = latent_map(self).imputed(Y)
-        return (filled, std) if return_std else filled
-
-    def sample(self, n_samples=1, random_state=None):
-        """Draw new rows from the model.
-
-        Latent inputs come from their prior, and values of the columns from their distributions at
-        these, each value on its own.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-            Number of rows.
-
-        random_state : int, RandomState instance or None, default=None
-            Seed of the draws.
-
-        Returns
-        -------
-        Y : ndarray of shape (n_samples, n_features)
-
-        Raises
-        ------
-        ValueError
-            If ``n_samples`` is not a positive whole number.
-        """
-        check_is_fitted(self)
-        check_count("n_samples", n_samples, least=1)
-        rng = check_random_state(random_state)
-        X = rng.normal(size=(n_samples, self._n_features_out))
-        mean, std = self.inverse_transform(X, return_std=True)
-        return mean + std * rng.normal(size=mean.shape)

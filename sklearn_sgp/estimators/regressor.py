@@ -1,17 +1,13 @@
 """The base of regressors: targets, predictions in their units, later batches."""
 
-from operator import attrgetter
-
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import _fit_context
 from ..data.checks import check_count
 from ..data.inputs import InputFormat
-from ..engines.evidence import check_question, evidence_at
 from ..predict.distribution import check_levels
 from ..predict.observations import Observations
 from ..predict.rescaled import Rescaled
@@ -19,8 +15,6 @@ from ..predict.units import FunctionsInUnits
 from . import mixed_outputs
 from .asking import ask, model_at
 from .base import BaseSGP, transaction
-from .chosen import settings_of
-from .numbers import training_rows
 
 # Largest covariance, in rows, of which sample_y(method="auto") takes a root.
 _JOINT_ROWS = 2000
@@ -34,7 +28,6 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
 
     _format = InputFormat()
     _has_prior = False  # before `fit`
-    _has_marginal_likelihood = True
     _drift = None  # drift.DriftCheck; None where kernel and noise were given
 
     def __sklearn_tags__(self):
@@ -384,63 +377,6 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
         if not (mixed and mixed_outputs.has_missing(y)):
             return super().score(X, y, sample_weight)
         return mixed_outputs.score(np.asarray(y), self.predict(X), sample_weight)
-
-    @available_if(attrgetter("_has_marginal_likelihood"))
-    def log_marginal_likelihood(
-        self,
-        theta=None,
-        eval_gradient=False,
-        clone_kernel=True,
-        *,
-        X=None,
-        y=None,
-        sample_weight=None,
-    ):
-        """Compute the objective at other parameters of the kernel.
-
-        It is that of `objective_`, with all else that was learned held. If the inducing inputs are
-        the rows, it is the log marginal likelihood of ``GaussianProcessRegressor``, less
-        ``log(y_scale_)`` for each row, as targets are not normalised here.
-
-        Parameters
-        ----------
-        theta : array-like of shape (n_kernel_params,), default=None
-            Log parameters, in the order of ``kernel_.theta``. ``WhiteKernel`` terms are the noise;
-            without them the noise variance is held. None means `objective_`.
-
-        eval_gradient : bool, default=False
-            Whether to return the gradient in ``theta``, too.
-
-        clone_kernel : bool, default=True
-            Has no effect, as ``kernel_`` is never changed; scikit-learn has it.
-
-        X, y, sample_weight : array-like, default=None
-            The training rows. None means those that the model keeps; only "pitc", "pic", "lma" and
-            "vif" of `AnytimeSGPRegressor` do.
-
-        Returns
-        -------
-        log_likelihood : float
-            The objective, in nats, for y as it is given.
-
-        log_likelihood_gradient : ndarray of shape (n_kernel_params,)
-            Its gradient in ``theta``. Only if ``eval_gradient``.
-
-        Raises
-        ------
-        ValueError
-            If X and y are missing or not asked for, if a gradient is wanted without ``theta``, or
-            if the noise differs from row to row, or outputs mix latent functions.
-        """
-        check_is_fitted(self, "kernel_")
-        check_question(type(self).__name__, self._fitted, theta, eval_gradient, X, y)
-        if theta is None:
-            return self.objective_
-        rows, targets = training_rows(self, X, y, sample_weight)
-        settings = settings_of(self)
-        value, weight, gradient = evidence_at(self._fitted, self.kernel_, theta, rows, settings)
-        value -= weight * targets.log_scale
-        return (value, gradient) if eval_gradient else value
 
     def _model(self):
         """Return the distribution of observations."""

@@ -290,7 +290,6 @@ class StreamingSGPRegressor(SGPRegressor):
         | {"alpha_divergence": [Interval(Real, 0, 1, closed="both")], "n_latent": N_LATENT}
     )
     _fixed_after_fit = streaming.FIXED_IN_STREAMS
-    _has_marginal_likelihood = False
 
     def __init__(
         self,

@@ -9,6 +9,7 @@ from . import collections, recipes
 from .chosen import check_same_parameters, later_problem, previous_fit
 from .constraints import N_LATENT, REGRESSOR_CONSTRAINTS, ROWS_CONSTRAINTS
 from .drift import DriftCheck
+from .evidence import log_marginal_likelihood
 from .fit import Fit
 from .learning import learn, store_batch
 from .numbers import checked_batch, checked_numbers
@@ -283,6 +284,8 @@ class SVGPRegressor(SGPRegressor):
     """
 
     _parameter_constraints = REGRESSOR_CONSTRAINTS | ROWS_CONSTRAINTS | {"n_latent": N_LATENT}
+
+    log_marginal_likelihood = log_marginal_likelihood
 
     def __init__(
         self,

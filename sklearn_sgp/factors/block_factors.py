@@ -277,7 +277,6 @@ class DenseFactor:
         return At, y
 
     def add_to(self, H, h):
-        """Add the information; returns the constant."""
         At, y = self.whitened
         la.syrk(At, H, 1.0, 1.0, True)
         la.gemm(At, y, h, True, False, 1.0, 1.0)
@@ -294,7 +293,6 @@ class DenseFactor:
         return half_log_det + 0.5 * n * LOG_2PI + penalty + repetitions
 
     def class_terms(self, class_noise):
-        """Return the terms of classes, if this factor has the noise of classes that no row has."""
         terms = ClassTerms.of_covariance(self.C, self._At, self.y, class_noise)
         of_noise = 0.5 * float(class_noise.log_ratio.sum())
         return [terms._replace(normaliser=(terms.normaliser - of_noise) / self.alpha)]
@@ -338,7 +336,6 @@ class MixtureFactor:
         self.parts, self.A = parts, parts[0][1].A
 
     def add_to(self, H, h):
-        """Add the information; returns the constant."""
         constant = 0.0
         for share, block in self.parts:
             part_H, part_h = np.zeros_like(H), np.zeros_like(h)

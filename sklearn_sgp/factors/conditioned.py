@@ -121,7 +121,6 @@ class ConditionedFactor:
         return groups
 
     def add_to(self, H, h):
-        """Add the information; returns the constant."""
         At, y = self.residual_At, self.residual_y
         la.syrk(At, H, 1.0, 1.0, True)
         la.gemm(At, y, h, True, False, 1.0, 1.0)
@@ -133,24 +132,21 @@ class ConditionedFactor:
         return self._half_log_det + constant + repetition_constant(weight, self.s2, self._counts_B)
 
     def class_terms(self, class_noise):
-        """Return the terms of classes, if this factor has the noise of classes that no row has."""
         both, before = [], []
         for index, L, C, _ in self.groups:
             both.append(self._class_terms(class_noise, index, L))
             if len(C):
                 of_before = np.ascontiguousarray(L[: len(C), : len(C)])
-                before.append(
-                    self._class_terms(class_noise, index[: len(C)], of_before).times(-1.0)
-                )
+                terms = self._class_terms(class_noise, index[: len(C)], of_before)
+                before.append(terms.times(-1.0))
         of_noise = -0.5 * float(class_noise.log_ratio[self._B].sum())
         terms = ClassTerms.joined(both)
         terms = [terms._replace(normaliser=terms.normaliser + of_noise)]
         return [*terms, ClassTerms.joined(before)] if before else terms
 
     def _class_terms(self, class_noise, index, L):
-        return ClassTerms.of_covariance(
-            L, self._At[index], self.y[index], class_noise.select(index)
-        )
+        noise = class_noise.select(index)
+        return ClassTerms.of_covariance(L, self._At[index], self.y[index], noise)
 
     def gradient(self, mean, covariance):
         """Compute E_q[log t_B] for v ~ N(mean, covariance) and its derivatives (eqs. 45 and 46)."""

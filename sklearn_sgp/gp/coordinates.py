@@ -62,11 +62,7 @@ class _Coordinates:
         return (self,)
 
     def information_cotangent(self):
-        """Return dF/dH of t (tr H - log
-
-        I + H
-        ) / 2 + h^T (I + H)^-1 h / 2 (eq. 11).
-        """
+        """Return dF/dH, F = t (tr H - log |I + H|) / 2 + h^T (I + H)^-1 h / 2 (eq. 11)."""
         c, M = self.coefficients, self.covariance_change  # (m, t), (m, m)
         cotangent = np.multiply(-0.5 * c.shape[1], M, out=empty(M.shape))
         la.gemm(c, c, cotangent, False, True, -0.5, 1.0)
@@ -231,7 +227,6 @@ class Direct(_Coordinates):
         return la.dot(self.prior.K_inv, self.H)
 
     def towards(self, target, rho):
-        """Take one natural-gradient step; see `Posterior.towards`."""
         step = Posterior(self.prior, (self.H,), self.h).towards(
             Posterior(target.prior, (target.H,), target.h), rho
         )
@@ -248,16 +243,11 @@ class Direct(_Coordinates):
         return A_cotangent
 
     def kl(self):
-        """Return KL(q(u)
-
-
-        p(u)) in nats, summed over outputs.
-        """
+        """Return KL(q(u) || p(u)) in nats, summed over outputs."""
         K, a, (m, t) = self.prior.K, self.coefficients, self.h.shape
         return 0.5 * (t * (la.dot(self.C, K) - m + self.log_det) + float(np.vdot(a, product(K, a))))
 
     def collapsed_gram_cotangent(self, information_cotangent):
-        """Return the cotangent of K(Z, Z) in the collapsed bound (docs/theory.md, eq. 11)."""
         K_inv = self.prior.K_inv
         half = product(K_inv, self.H)  # (m, m)
         cotangent = copy_of(information_cotangent)

@@ -71,6 +71,10 @@ class MixedPosterior:
         """Return products of the sums of a y^T with the latent functions' means, (t, Q)."""
         return product(cross, self.v_mean, trans_a=True)
 
+    def without_caches(self):
+        """Return the same: it is saved as it is."""
+        return self
+
     def towards(self, target, rho, scale=1.0):
         """Take one natural-gradient step; see `Posterior.towards`."""
         return self.scaled(1.0 - rho).joined(target.scaled(rho * scale))
@@ -222,7 +226,6 @@ class CoregionalisedPosterior(MixedPosterior):
         return self._replaced(prior, H.reshape(size, size), np.pad(self.h, ((0, 0), (0, more))))
 
     def restricted(self, picked):
-        """Leave some inducing inputs out; see `Posterior.restricted`."""
         prior, W = self.prior.restricted(picked)
         whole = np.kron(np.eye(self.n_latent), W)
         H = product(product(whole, self.H), whole, trans_b=True)

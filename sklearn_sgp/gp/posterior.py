@@ -6,7 +6,7 @@ all outputs share one H. With a variance for each output, or any other likelihoo
 function has an H of its own; the prior, its factor and every kernel block are shared.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 
@@ -83,11 +83,7 @@ class Precision:
         return V
 
     def kl(self, mean):
-        """Return KL(N(mean, (I + H)^-1)
-
-
-        N(0, I)) in nats, summed over the columns of ``mean``.
-        """
+        """Return KL(N(mean, (I + H)^-1) || N(0, I)) in nats, summed over columns of ``mean``."""
         m, t = mean.shape
         trace = la.dot(self.L_inv, self.L_inv)  # of (I + H)^-1
         return 0.5 * (t * (trace - m + self.log_det) + float(np.vdot(mean, mean)))
@@ -153,9 +149,8 @@ class Posterior:
     @cached_property
     def v_mean(self):
         """Means of v, shape (m, t)."""
-        return _side_by_side(
-            [precision.solve(self.h[:, columns]) for precision, columns in self.by_precision]
-        )
+        parts = [precision.solve(self.h[:, part]) for precision, part in self.by_precision]
+        return parts[0] if len(parts) == 1 else np.hstack(parts)
 
     @cached_property
     def coefficients(self):
@@ -169,6 +164,10 @@ class Posterior:
         """Prior covariance (m, m) and posterior means (m, t) of u."""
         return self.prior.K, product(self.prior.L, self.v_mean)
 
+    def without_caches(self):
+        """Return the same with nothing that can be computed again, as it is saved."""
+        return replace(self, prior=self.prior.without_caches())
+
     def warm_cache(self):
         """Compute once what every prediction needs."""
         return self.coefficients, [precision.L_inv for precision in self.precisions]
@@ -176,28 +175,22 @@ class Posterior:
     # ---- Scalars
 
     def kl(self):
-        """Return KL(q(u)
-
-
-        p(u)) in nats, summed over outputs.
-        """
-        return sum(
-            precision.kl(self.v_mean[:, columns]) for precision, columns in self.by_precision
-        )
+        """Return KL(q(u) || p(u)) in nats, summed over outputs."""
+        return sum(precision.kl(self.v_mean[:, part]) for precision, part in self.by_precision)
 
     def log_evidence(self, constant=0.0):
         """Compute log of the integral of p(u) exp(h^T v - v^T H v / 2 + constant) (eq. 2)."""
-        for precision, columns in self.by_precision:
-            h = self.h[:, columns]
-            fit = float(np.vdot(h, self.v_mean[:, columns]))
+        for precision, part in self.by_precision:
+            h = self.h[:, part]
+            fit = float(np.vdot(h, self.v_mean[:, part]))
             constant = constant + 0.5 * (fit - h.shape[1] * precision.log_det)
         return constant
 
     def expected_log_factor(self, q):
         """Compute E of h^T v - v^T H v / 2 under a posterior with as many H, over all outputs."""
         total = 0.0
-        for H, (precision, columns) in zip(self.H, q.by_precision, strict=True):
-            h, mean = self.h[:, columns], q.v_mean[:, columns]  # both (m, t_own)
+        for H, (precision, part) in zip(self.H, q.by_precision, strict=True):
+            h, mean = self.h[:, part], q.v_mean[:, part]  # both (m, t of this H)
             total += float(np.vdot(h, mean) - 0.5 * np.vdot(mean, H @ mean))
             total -= 0.5 * h.shape[1] * la.dot(H, precision.covariance)
         return total
@@ -311,7 +304,3 @@ class Posterior:
             la.gemm(root, root, covariance, True, False, 1.0, 1.0)
             covariances.append(0.5 * (covariance + covariance.T))
         return mean, np.stack(covariances, axis=2)
-
-
-def _side_by_side(columns):
-    return columns[0] if len(columns) == 1 else np.hstack(columns)

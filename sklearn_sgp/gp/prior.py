@@ -4,7 +4,7 @@ Whitened, u = L v with L L^T = K(Z, Z) + delta I, so that the prior of v is N(0,
 delta is part of the model; `jitter.py` chooses it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -32,10 +32,8 @@ class Prior:
         Inducing inputs.
     delta : float
         Jitter, in units of the kernel: K(Z, Z) + delta I is the model's covariance of u.
-    K : ndarray of shape (m, m)
-        K(Z, Z) + delta I.
     L : ndarray of shape (m, m)
-        Its lower Cholesky factor.
+        Lower Cholesky factor of K(Z, Z) + delta I.
     jitter : float or None
         The same jitter relative to the mean of diag K(Z, Z), where the ladder chose it.
     """
@@ -43,16 +41,25 @@ class Prior:
     kernel: BoundKernel
     Z: np.ndarray
     delta: float
-    K: np.ndarray
     L: np.ndarray
     jitter: float | None = None
 
     @classmethod
     def build(cls, kernel, Z, delta, jitter=None):
         """Factorise, or raise NotPositiveDefiniteError."""
-        K = kernel.gram(Z)
-        K.flat[:: len(K) + 1] += delta
-        return cls(kernel, Z, delta, K, cholesky(K), jitter)
+        K = _covariance(kernel, Z, delta)
+        prior = cls(kernel, Z, delta, cholesky(K), jitter)
+        prior.__dict__["K"] = K
+        return prior
+
+    def without_caches(self):
+        """Return the same with nothing that can be computed again, as it is saved."""
+        return replace(self)
+
+    @cached_property
+    def K(self):
+        """K(Z, Z) + delta I."""
+        return _covariance(self.kernel, self.Z, self.delta)
 
     @cached_property
     def L_inv(self):
@@ -120,6 +127,12 @@ class Prior:
         inner = sandwich(self.L_inv, inner, trans=True)
         la.symmetrize(inner, -1.0)
         return inner
+
+
+def _covariance(kernel, Z, delta):
+    K = kernel.gram(Z)
+    K.flat[:: len(K) + 1] += delta
+    return K
 
 
 def projection(old, new):

@@ -82,21 +82,22 @@ def group_terms(group, sums, counts, squares, L_inv, given=None):
     L_inv : ndarray of shape (m, m)
     given : Moments or None
     """
-    s2, own = group.noise_variance, group.columns
+    s2, columns = group.noise_variance, group.columns
     H, h, unexplained = information(group, sums, L_inv)
     if given is None:
         precision = Precision(H)
         given = Moments(precision.solve(h), precision)
     mean, precision = given
     B = product(mean, mean, trans_b=True)
-    la.axpy(float(len(own)), precision.covariance_change, B)
+    la.axpy(float(len(columns)), precision.covariance_change, B)
     B *= -0.5
     informed, fitted = la.dot(B, H), np.einsum("mt,mt->t", mean, h)
     # of psi0: what H leaves is part of B, and is put back for the clipping
     lost = max(unexplained, 0.0) + np.trace(H)
     value = fitted.sum() + informed - precision.kl(mean)
-    value -= 0.5 * (counts[own] * np.log(2.0 * np.pi * s2) + squares[own] / s2 + lost).sum()
-    log_noise = 0.5 * (squares[own] / s2 + lost - counts[own]) - fitted - informed / len(own)
+    value -= 0.5 * (counts[columns] * np.log(2.0 * np.pi * s2) + squares[columns] / s2 + lost).sum()
+    log_noise = 0.5 * (squares[columns] / s2 + lost - counts[columns]) - fitted
+    log_noise -= informed / len(columns)
     gram = product(B, H)
     gram *= 2.0
     la.gemm(mean, h, gram, False, True, 1.0, 1.0)
@@ -226,7 +227,7 @@ def posterior_of(prior, groups, sums):
     h = np.empty((len(prior.Z), len(sums.cross)))
     H = [None] * len(sums.cross)
     for group in groups:
-        H_own, h[:, group.columns], _ = information(group, sums, prior.L_inv)
+        H_group, h[:, group.columns], _ = information(group, sums, prior.L_inv)
         for p in group.columns:
-            H[p] = H_own
+            H[p] = H_group
     return Posterior(prior, (H[0],) if len(groups) == 1 else tuple(H), h)

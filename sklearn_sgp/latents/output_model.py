@@ -38,8 +38,10 @@ class OutputModel:
         posterior, c = self.posterior, self.posterior.coefficients  # (m, P)
         m, P = c.shape
         C = np.empty((P, packed_size(m)))
-        for precision, own in posterior.by_precision:
-            C[own] = pack(sandwich(posterior.prior.L_inv, precision.covariance_change, trans=True))
+        for precision, columns in posterior.by_precision:
+            C[columns] = pack(
+                sandwich(posterior.prior.L_inv, precision.covariance_change, trans=True)
+            )
         i, j = np.tril_indices(m)
         for p in range(P):
             C[p] += c[i, p] * c[j, p]
@@ -52,6 +54,10 @@ class OutputModel:
         cross = np.ascontiguousarray((self.posterior.coefficients / s2).T)
         psi2 = self.second_coefficients * (-0.5 / s2)[:, None]
         return LatentSums(-0.5 / s2, cross, psi2)
+
+    def without_caches(self):
+        """Return the same: it is saved as it is."""
+        return self
 
     def warm_cache(self):
         """Compute once what parallel tasks would otherwise each compute."""

@@ -86,8 +86,8 @@ def latent_sums_gradient(expectations, q, table, cotangents, n_jobs=None):
     parts = map_groups(_reverse_of_group, tasks, n_jobs)
     sums = parts[0][0]
     for other, *_ in parts[1:]:
-        for own, more in zip(sums, other, strict=True):
-            own += more
+        for total, more in zip(sums, other, strict=True):
+            total += more
     theta, Z = expectations.gradients(sums)
     mean, variance = (np.concatenate([part[k] for part in parts]) for k in (1, 2))
     return LatentGradient(theta, Z, mean, variance)

@@ -22,7 +22,7 @@ _LINE_TRIALS = 6
 _ARMIJO = 1e-4
 # Near the top rounding hides the gains, relative to the bound so far from zero: a step is taken
 # then if the slope along it has become smaller.
-_ROUNDING, _SMALLER = 1e-7, 0.9
+_BOUND_ROUNDING, _SMALLER = 1e-7, 0.9
 # A shorter move says nothing of the curvature: its square has no digits, or is zero.
 _SHORTEST = 1e-100
 # Starts that are followed for a few iterations before the best is finished.
@@ -84,7 +84,7 @@ def _line_search(objective, x, value, g, active, step):
         np.clip(trial[:, Q:], *LOG_VARIANCE_BOUNDS, out=trial[:, Q:])
         new, new_g = objective(trial[:, :Q], trial[:, Q:], rows)
         good = new >= value[rows] + _ARMIJO * length[open_] * slope[open_]
-        flat = new >= value[rows] - _ROUNDING * (1.0 + np.abs(value[rows]))
+        flat = new >= value[rows] - _BOUND_ROUNDING * (1.0 + np.abs(value[rows]))
         good |= flat & (np.abs((step[open_] * new_g).sum(axis=1)) <= _SMALLER * slope[open_])
         done = rows[good]
         x[done], value[done], g[done] = trial[good], new[good], new_g[good]

@@ -87,9 +87,9 @@ class WithLinear:
         g_ = cotangents.psi1 + 2.0 * Gg
         GZ = np.matmul(G, Z)
         squares = np.einsum("nmq,mq->nq", GZ, Z) + np.zeros_like(mean)  # z_q^T G z_q
-        own = None if sums is None else sums[:-2]
+        smooth_sums = None if sums is None else sums[:-2]
         smooth = Cotangents(cotangents.psi0, np.ascontiguousarray(psi1_), cotangents.psi2)
-        value, mean_, variance_ = self.smooth.reverse(mean, variance, smooth, own)
+        value, mean_, variance_ = self.smooth.reverse(mean, variance, smooth, smooth_sums)
         second = (mean**2 + variance).sum(axis=1)
         # what R adds to psi1_ is that of psi2's products, and already in the value
         value += cotangents.psi0 * (self.alpha + beta * second) + (cotangents.psi1 * g).sum(axis=1)

@@ -108,6 +108,12 @@ class RowNoise:
         of_log_noise = 0 if self.log_noise is None else len(self.log_noise.parameters.theta)
         return self.likelihood.row_precision.n_parameters + of_log_noise
 
+    def without_caches(self):
+        """Return the same with nothing that can be computed again, as it is saved."""
+        log_noise = None if self.log_noise is None else self.log_noise.without_caches()
+        scale = None if self.variance_scale is None else self.variance_scale.without_caches()
+        return replace(self, log_noise=log_noise, variance_scale=scale)
+
     def log_noise_at(self, X, n_jobs):
         """Return the `LogNoiseMoments` at some inputs."""
         if self.log_noise is None:

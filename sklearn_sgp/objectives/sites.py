@@ -39,7 +39,7 @@ _MIN_STEP = 1e-3
 # Rows of others that an error tells of.
 _SHOWN_ROWS = 1000
 # A step that fails costs a pass, and a length that was right stays nearly so.
-_SHORTER, _LONGER = 0.6, 1.1
+_STEP_SHRINKAGE, _STEP_GROWTH = 0.6, 1.1
 
 
 class UnboundedSitesError(NotPositiveDefiniteError, ValueError):
@@ -217,7 +217,7 @@ class SiteProblem:
             except NotPositiveDefiniteError as caught:
                 value, error = -np.inf, caught
             if error is not None or not value >= bound - tol:  # tol may be infinite
-                self.rho *= _SHORTER
+                self.rho *= _STEP_SHRINKAGE
                 if self.rho < _MIN_STEP:
                     if error is not None:
                         raise self.unbounded(_NO_FACTOR) from error
@@ -225,7 +225,7 @@ class SiteProblem:
                 continue
             gain = value - bound
             q, sites, bound = candidate, there, value
-            self.rho = min(self.likelihood.natural_step, _LONGER * self.rho)
+            self.rho = min(self.likelihood.natural_step, _STEP_GROWTH * self.rho)
             if gain < tol:
                 break
         else:

@@ -85,6 +85,5 @@ class Product:
     factors: tuple[Callable, ...]
 
     def __call__(self, theta):
-        """Return the value, up to a constant, and the gradient."""
         values, gradients = zip(*(factor(theta) for factor in self.factors), strict=True)
         return sum(values), sum(gradients)

@@ -68,7 +68,11 @@ class Blocks(AnyBlocks):
         self.bounds = np.concatenate([[0], np.cumsum(np.bincount(labels))])
 
     def __call__(self, k):
-        own = slice(self.bounds[k], self.bounds[k + 1])
+        return self.run(k, k + 1)
+
+    def run(self, first, last):
+        """Return the rows of successive blocks, ``last`` excluded."""
+        own = slice(self.bounds[first], self.bounds[last])
         return self.rows.select(own if self.sorted else self.order[own])
 
     def members(self, k):

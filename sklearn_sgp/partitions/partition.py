@@ -283,19 +283,18 @@ def check_labels(labels, n_rows, classes=None):
     labels = np.asarray(labels)
     if labels.shape != (n_rows,):
         raise ValueError(
-            f"The column of blocks must hold one label for each of the {n_rows} rows. Got shape "
-            f"{labels.shape}."
+            f"block_column must hold one label for each of {n_rows} rows. Got shape {labels.shape}."
         )
     if labels.dtype.kind == "O":
         labels = labels.astype(str)
     if labels.dtype.kind not in "iubUS":
         raise ValueError(
-            "The column of blocks must hold integers or strings. Got "
+            "block_column must hold integers or strings. Got "
             f"{labels.dtype} such as {labels.item(0)!r}."
         )
     if classes is not None and (classes.dtype.kind in "US") != (labels.dtype.kind in "US"):
         raise ValueError(
-            "The column of blocks must hold labels like those of fit, such as "
-            f"{classes.item(0)!r}. Got {labels.item(0)!r}."
+            f"block_column must hold labels like those of fit, such as {classes.item(0)!r}. Got "
+            f"{labels.item(0)!r}."
         )
     return labels

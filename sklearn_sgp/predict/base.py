@@ -34,5 +34,15 @@ class Predictor(Protocol):
     def drawn(self, n_rows, size, rng):
         """Draw the places of about so many of the training rows."""
 
+    def separated(self):
+        """Separate the predictor from training rows; return it and `AnyBlocks`, or None.
+
+        The predictor goes to all workers, the blocks to those that need them: `with_blocks`. None
+        where new rows need no training rows, or rows of many blocks: the predictor has them then.
+        """
+
     def ready(self):
         """Return the predictor as an estimator holds it, with room for what predictions reuse."""
+
+    def without_caches(self):
+        """Return the predictor with nothing that can be computed again, as it is saved."""

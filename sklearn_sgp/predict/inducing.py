@@ -91,9 +91,18 @@ class InducingPoints:
             return self.blocks.drawn(n_rows, size, rng)
         return random_index(n_rows, size, rng)
 
+    def separated(self):
+        """Leave out what only training rows need; see `Predictor`."""
+        return replace(self, blocks=None), None
+
     def ready(self):
         """Return the predictor itself: it needs no cache."""
         return self
+
+    def without_caches(self):
+        """Return the same with nothing that can be computed again, as it is saved."""
+        blocks = None if self.blocks is None else self.blocks.without_caches()
+        return replace(self, posterior=self.posterior.without_caches(), blocks=blocks)
 
     def with_posterior(self, posterior):
         """Replace q(u)."""

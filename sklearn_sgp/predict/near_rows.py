@@ -96,6 +96,20 @@ class NearRows:
         """Draw places of about so many training rows, in whole blocks."""
         return self.blocks.drawn(size, rng)
 
+    def without_caches(self):
+        """Return the same with nothing that can be computed again, as it is saved."""
+        return replace(self, posterior=self.posterior.without_caches())
+
+    def separated(self):
+        """Separate the predictor from the blocks, if a test row needs those of its own alone."""
+        if self.blocks.is_conditioned:
+            return self, None
+        return replace(self, blocks=None), self.blocks
+
+    def with_blocks(self, blocks, labels):
+        """Return the predictor of test rows that are labelled by some blocks, and of others."""
+        return NearRows(self.posterior, self.noise_variance, blocks, labels=labels)
+
     def ready(self):
         """Return the predictor with an empty cache for the cells of predictions."""
         return replace(self, cache=FactorCache(_CACHE_BYTES))
@@ -161,7 +175,9 @@ class LocalConditional:
     def _cells(self, X, index, numbers, bounds):
         """`Cells` of some blocks, with the test rows in each."""
         rows, own = self.around(numbers)
-        return Cells(X[index], bounds, numbers, rows, own, self.noise_variance, self.cache)
+        # in another process nobody comes back to what one task has factorised
+        cache = self.cache if shares_memory() else FactorCache(0)
+        return Cells(X[index], bounds, numbers, rows, own, self.noise_variance, cache)
 
     def mean_covariance(self, X, blocks):
         """Rows of one block as the block's data correlate them, others only through u."""

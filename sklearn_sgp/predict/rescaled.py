@@ -1,6 +1,6 @@
 """A predictor whose deviations have a factor that depends on the input."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,19 @@ class Rescaled:
         mean, covariance = self.predictor.joint(inputs, n_jobs)
         factor = self.scale.at(inputs.X, n_jobs)
         return mean, covariance * factor[:, None] * factor
+
+    def number(self, inputs):
+        """Return the number of the block of each row; see `NearRows`."""
+        return self.predictor.number(inputs)
+
+    def separated(self):
+        """Separate the predictor from training rows; see `Predictor`."""
+        predictor, blocks = self.predictor.separated()
+        return replace(self, predictor=predictor), blocks
+
+    def with_blocks(self, blocks, labels):
+        """Return the predictor with some blocks; see `NearRows`."""
+        return replace(self, predictor=self.predictor.with_blocks(blocks, labels))
 
     @property
     def has_functions(self):

@@ -6,8 +6,9 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.gaussian_process.kernels import Matern
 
-from sklearn_sgp import AnytimeSGPRegressor
+from sklearn_sgp import AnytimeSGPClassifier, AnytimeSGPRegressor
 from sklearn_sgp.collections import lazy
+from sklearn_sgp.factors import cells
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -58,6 +59,68 @@ def test_partitions_are_answered_together(rng, visits, labelled):
     here = model.predict(new.to_numpy(), return_std=True)
     assert_allclose(mean, here[0], rtol=1e-8, atol=1e-8)
     assert_allclose(std, here[1], rtol=1e-8)
+
+
+@pytest.fixture
+def factorised(monkeypatch):
+    """Numbers of blocks that were factorised."""
+    counts, make = [], cells._factorised
+
+    def noted(posterior, rows, places, noise_variance):
+        counts.append(len(places))
+        return make(posterior, rows, places, noise_variance)
+
+    monkeypatch.setattr(cells, "_factorised", noted)
+    return counts
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["array", "dataframe"])
+@pytest.mark.parametrize("labelled", [False, True])
+def test_a_task_has_the_blocks_of_its_rows(rng, visits, factorised, labelled, known):
+    """Blocks of a model that was fitted to arrays are divided: each is factorised in one task."""
+    X, y = table(rng, N)
+    new, _ = table(rng, 2500)
+    if labelled:
+        names = np.char.add("route ", (np.arange(N) // 100).astype(str))
+        X, new = X.assign(block=names), new.assign(block=names[:2500][::-1])
+        new.iloc[:3, 2] = "nobody's"
+    if known:
+        X, new = X.to_numpy(), new.to_numpy()
+    model = fitted(X, y, block_column=2 if labelled else None)
+    expected = model.predict(new, return_std=True)
+    n_hit, factorised[:] = sum(factorised), []
+    chunks = chunked(new, (500, -1)) if known else dd.from_pandas(new, npartitions=5)
+    mean, std = da.compute(*model.predict(chunks, return_std=True))
+    assert sum(factorised) == n_hit
+    assert len(visits) == 5
+    assert sum(visits) == N
+    assert_allclose(mean, expected[0], rtol=1e-8, atol=1e-8)
+    assert_allclose(std, expected[1], rtol=1e-8)
+
+
+@pytest.mark.parametrize("likelihood", ["heteroscedastic", "auto"])
+def test_noise_of_each_row(rng, likelihood):
+    """Predictors with more around them are divided, too, and all that they say is the same."""
+    X, y = table(rng, 1000)
+    y = y + rng.standard_normal(1000) * np.where(X["a"] > 3.0, 0.5, 0.05)
+    model = fitted(X, y, likelihood=likelihood, optimizer="auto", max_iter=2, normalize_y="warped")
+    chunks = dd.from_pandas(X, npartitions=4)
+    for name in ("predict", "predict_std", "noise_std", "predict_quantiles"):
+        lazily = getattr(model, name)(chunks).compute()
+        assert_allclose(lazily, getattr(model, name)(X), rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_classes_in_blocks(rng, visits, n_classes):
+    """So are blocks of a classifier, whose factors classes share."""
+    X, y = table(rng, 1000)
+    model = AnytimeSGPClassifier(Matern(nu=1.5), model="pic", solver="exact", n_inducing=8)
+    model.set_params(optimizer=None, block_size=100, random_state=0)
+    model.fit(X, np.digitize(y, [0.5, 1.5][: n_classes - 1]))
+    chunks = dd.from_pandas(X, npartitions=4)
+    lazily = model.predict_proba(chunks).compute()
+    assert len(visits) == 4
+    assert_allclose(lazily, model.predict_proba(X), rtol=1e-8, atol=1e-10)
 
 
 def test_partitions_of_unknown_size(rng, visits):

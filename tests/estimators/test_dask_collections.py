@@ -14,8 +14,8 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 from sklearn_sgp import AnytimeSGPRegressor, StreamingSGPClassifier, SVGPClassifier, SVGPRegressor
 from sklearn_sgp.collections.compute import each, in_one
 from sklearn_sgp.data.rows import make_rows
-from sklearn_sgp.estimators.classifier import check_labels
 from sklearn_sgp.estimators.collections import labels_of
+from sklearn_sgp.estimators.labels import check_labels
 from sklearn_sgp.factors.passes import added
 from sklearn_sgp.objectives.sites import SiteProblem
 

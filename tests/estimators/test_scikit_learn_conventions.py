@@ -85,7 +85,7 @@ def test_weights_are_routed(kind, toy):
 
 @pytest.mark.parametrize("kind", [AnytimeSGPClassifier, AnytimeSGPRegressor])
 def test_labels_of_blocks_go_through_a_pipeline(kind, toy):
-    """A column with labels is passed on by the step that scales the others; nothing is routed."""
+    """A column with labels is passed on by the step that scales the others."""
     X, y = targets(kind, toy)
     X = np.column_stack([X, X[:, 0] > 0.0])
     scaler = make_column_transformer((StandardScaler(), [0, 1]), remainder="passthrough")
@@ -96,4 +96,3 @@ def test_labels_of_blocks_go_through_a_pipeline(kind, toy):
     assert alone.n_blocks_ == 2
     assert_array_equal(pipeline.predict(X), alone.predict(scaled))
     assert pipeline.score(X, y) == alone.score(scaled, y)
-    assert not hasattr(model, "set_predict_request")

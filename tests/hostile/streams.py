@@ -54,7 +54,7 @@ def classes_that_come_late(seed):
         known = rows[y[rows] < n_classes - 1] if number < 4 else rows
         if len(known):
             model.partial_fit(X[known], y[known], classes=np.arange(n_classes))
-    if not hasattr(model, "_result"):
+    if model._fitted is None:
         return 0.0, np.log(n_classes)
     p = model.predict_proba(X[edges[-1] :])
     assert np.isfinite(p).all() and np.allclose(p.sum(axis=1), 1.0)

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.gaussian_process.kernels import Exponentiation, KernelOperator
 
 from .._columns import Columns
-from ._codes import check_codes
+from ._covariance import check_codes
 from ._kernel import Categorical
 
 

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.gaussian_process.kernels import Hyperparameter, Kernel
 
-from ._codes import check_codes
 from ._covariance import (
     LARGEST_COUNT,
     CategoryCovariance,
+    check_codes,
     codes_of,
     starting_diagonal,
     starting_factor,

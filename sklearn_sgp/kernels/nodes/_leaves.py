@@ -73,6 +73,12 @@ class _ScaledLeaf(Leaf):
         """Return the product of the constants."""
         return float(prod(p[slot] for slot in self.amplitudes))
 
+    def diag(self, p, X):
+        return np.full(len(X), self.variance(p))
+
+    def diag_vjp(self, p, X, g, grad):
+        grad[list(self.amplitudes)] += self.variance(p) * g.sum()
+
 
 class Stationary(_ScaledLeaf):
     """variance * profile(|x - z|^2 / length_scale^2), or the periodic kernel of |x - z|."""
@@ -142,12 +148,6 @@ class Stationary(_ScaledLeaf):
         if self.length_scale is not None:
             target = grad[self.length_scale]
             target += -2.0 * (squares if target.size == len(squares) else squares.sum())
-
-    def diag(self, p, X):
-        return np.full(len(X), self.variance(p))
-
-    def diag_vjp(self, p, X, g, grad):
-        grad[list(self.amplitudes)] += self.variance(p) * g.sum()
 
     def block_vjp(self, p, Z, X, G, grad, grad_Z, direct=False):
         Zs, Xs, Xt, variance, shape = self._arguments(p, Z, X)
@@ -230,12 +230,6 @@ class Constant(_ScaledLeaf):
 
     def blocks(self, p, Z, X, groups):
         return np.full(groups.n_values, self.variance(p))
-
-    def diag(self, p, X):
-        return np.full(len(X), self.variance(p))
-
-    def diag_vjp(self, p, X, g, grad):
-        grad[list(self.amplitudes)] += self.variance(p) * g.sum()
 
     def block_vjp(self, p, Z, X, G, grad, grad_Z, direct=False):
         grad[list(self.amplitudes)] += self.variance(p) * G.sum()

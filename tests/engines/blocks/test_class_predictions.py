@@ -96,9 +96,7 @@ def test_jobs_and_the_cache_change_nothing(monkeypatch):
             assert_array_equal(one, other)
     assert sorted(cache.held) == [0, 1, 2]
     assert all(isinstance(cell, ClassCell) for cell in cache.held.values())
-    arrays = [
-        each for cell in cache.held.values() for each in (cell.X, cell.own_At, cell.classes.U)
-    ]
+    arrays = [each for cell in cache.held.values() for each in (cell.X, cell.F_At, cell.classes.U)]
     assert sum(each.nbytes for each in arrays) < cache.nbytes <= cache.max_bytes
     monkeypatch.setattr(cells, "_TOGETHER", 1)
     apart = conditional(1)[-1].mean_variance(X_TEST, TEST_LABELS)
