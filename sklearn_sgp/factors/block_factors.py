@@ -182,7 +182,6 @@ class DiagonalFactor:
     prior_variance : ndarray of shape (n,)
         k(x, x).
     noise_variance : float
-    model : Model
     precision : ndarray of shape (n,) or float
         The noise variance of each row is divided by its own.
     """

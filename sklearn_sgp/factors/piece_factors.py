@@ -16,11 +16,9 @@ def block_factors(prior, rows, noise_variance, model):
 
     Parameters
     ----------
-    prior : Prior
     rows : Rows or ConditionedRows
         Of positive weight.
     noise_variance : float or ndarray of shape (t,)
-    model : Model or Mixture
 
     Returns
     -------

@@ -44,11 +44,6 @@ def with_rough_columns(problem, alternatives, parameters, rows, held_out, second
         From which predictions are made, and what they are of; nothing was learned from the latter.
     seconds : float
         What is left of a time budget.
-
-    Returns
-    -------
-    problem : Problem
-    parameters : Parameters
     """
     found = _sum_of(problem.start, alternatives, parameters)
     has_densities = problem.start.likelihood.conjugate and parameters.mixing is None
