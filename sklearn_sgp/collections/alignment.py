@@ -29,7 +29,6 @@ class Partitions:
         an argument that is None.
     sizes : tuple of float
         Rows of each partition, NaN where that is not known.
-    n_features : int
     names : list or None
         Names of the columns of X, if it is a dataframe.
     held : bool
@@ -77,10 +76,6 @@ def partitions_of(X, **others):
     X : dask array or dataframe, or data set on disk
     **others : dask array, dataframe or series, data set on disk, array-like, or None
         Arguments by their names, with a row for each row of X.
-
-    Returns
-    -------
-    partitions : Partitions
 
     Raises
     ------

@@ -18,7 +18,6 @@ class RowBlocks(AnyBlocks):
 
     Parameters
     ----------
-    rows : PartitionedRows
     size : int
         Rows of a block.
     rng : numpy.random.RandomState
@@ -56,7 +55,6 @@ class LabelledBlocks(AnyBlocks):
 
     Parameters
     ----------
-    rows : PartitionedRows
     labels : list of ndarray
         Labels in each partition.
     sizes : list of ndarray of int
@@ -170,13 +168,8 @@ def divided(blocks, count):
 
     Parameters
     ----------
-    blocks : Blocks
     count : int
         Of parts, at most.
-
-    Returns
-    -------
-    homes : Homes
     """
     from dask import delayed
 
@@ -219,7 +212,6 @@ def regrouped(rows, partition):
 
     Parameters
     ----------
-    rows : PartitionedRows
     partition : object
         With ``assign(X)``; it has been fitted to a sample.
 

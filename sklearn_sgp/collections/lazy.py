@@ -38,7 +38,6 @@ class Question:
     options : dict
     form : InputFormat
         Of the columns, in a fitted model with these parameters.
-    parameters : Parameters
     labels : ndarray or None
         Of the blocks that the model knows.
     dtypes : tuple of dtype

@@ -42,7 +42,6 @@ def checked_part(X, y, weight, labels, n_features, check_y):
     Parameters
     ----------
     X, y, weight, labels : array-like, dataframe or None
-    n_features : int
     check_y : callable
         ``check_y(y)`` returns targets or labels as an array, or raises a ValueError.
 

@@ -48,10 +48,6 @@ class _Key:
 def sealed(partitions):
     """Seal partitions where each can be read alone; else return them as they are.
 
-    Parameters
-    ----------
-    partitions : alignment.Partitions
-
     Returns
     -------
     parts : tuple of tuple

@@ -30,7 +30,6 @@ def check_scaled(targets, y):
 
     Parameters
     ----------
-    targets : Targets
     y : ndarray of shape (n, t)
         In units of y; NaN is no target.
     """

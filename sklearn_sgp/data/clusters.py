@@ -34,8 +34,6 @@ def kmeans(points, count, rng, *, max_iter, weight=None, init="k-means++"):
     points : ndarray of shape (n, d)
     count : int
         Number of centres, at most n; fewer come back where points cannot be told apart.
-    rng : numpy.random.RandomState
-    max_iter : int
     weight : ndarray of shape (n,) or None
         Positive weights; None means 1.
     init : {"k-means++", "random"}

@@ -34,7 +34,6 @@ def choose_inducing(method, X, weight, n_inducing, kernel, scale, rng):
         For the conditional variances of "greedy", and the columns that hold categories.
     scale : ndarray of shape (d,)
         Distances of "kmeans" are taken in ``X / scale``.
-    rng : numpy.random.RandomState
 
     Returns
     -------
@@ -175,11 +174,9 @@ def greedy_variance(kernel, X, mass, n_inducing, *, tol=1e-10, enough=0.0, least
 
     Parameters
     ----------
-    kernel : BoundKernel
     X : ndarray of shape (n, d)
     mass : ndarray of shape (n,)
         Positive weights.
-    n_inducing : int
     tol : float
         Picking stops when no conditional variance exceeds this share of the largest variance.
     enough : float
@@ -230,7 +227,6 @@ def greedy_error(K, means, n_inducing, tol=1e-8):
         Prior covariance.
     means : ndarray of shape (m, t)
         Posterior means. Squares are averaged over columns.
-    n_inducing : int
     tol : float
         As in `greedy_variance`: the jitter hides what lies below.
 

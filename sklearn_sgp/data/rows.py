@@ -17,11 +17,6 @@ def random_index(n_rows, size, rng):
     than a fiftieth of more than 10,000 rows NumPy shuffles an array of all of them: up to a quarter
     are drawn with repetitions here, until enough distinct ones are found.
 
-    Parameters
-    ----------
-    n_rows, size : int
-    rng : numpy.random.RandomState
-
     Returns
     -------
     index : ndarray of shape (size,)
@@ -380,10 +375,6 @@ def make_rows(X, y, weight, targets, labels=None):
     targets : encoding.Encoding
     labels : ndarray of shape (n,) or None
         Of blocks.
-
-    Returns
-    -------
-    rows : Rows
     """
     X, y, weight, labels = drop_zero_weight(X, y, weight, labels)
     return Rows(X, y, weight, targets.mean, targets.scale, labels)

@@ -21,10 +21,6 @@ def with_light_tails(rows):
     A few far targets decide which kernel explains squared errors best. Length scales change little
     under a monotone function of the targets, so that they can be learned after it.
 
-    Parameters
-    ----------
-    rows : Rows
-
     Returns
     -------
     rows : Rows

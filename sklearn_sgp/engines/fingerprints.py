@@ -37,10 +37,6 @@ def structure(kernel):
 
     Kernels of one structure have the same theta, entry by entry.
 
-    Parameters
-    ----------
-    kernel : Kernel
-
     Returns
     -------
     structure : tuple

@@ -46,7 +46,6 @@ class DriftCheck:
             Of a later batch, before the model learns from it.
         n_rows : int
             Number of rows with those before.
-        observations : Observations
         """
         if n_rows < self.due or not len(rows):
             return self

@@ -29,11 +29,6 @@ class Fit:
         Rows of positive weight, before repeated ones were merged.
     targets : Targets, ClassLabels or ClassTargets
         Encodes the targets of later batches.
-    likelihood : Likelihood
-    trace : Trace
-    engine : Engine
-    problem : Problem
-    fitted : Fitted
     """
 
     X: object

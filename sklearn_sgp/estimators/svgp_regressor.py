@@ -34,9 +34,7 @@ class SVGPRegressor(SGPRegressor):
         come from the data, or from the first batch: the best of ``ConstantKernel()`` times
         ``RBF()``, ``Matern(nu=1.5)``, or ``RBF()`` and a rough part, ``Matern(nu=0.5)``, by their
         bounds after 20 iterations; the first of these without learning, with "adam" or where
-        ``max_iter`` is 20 or less. From three times ``init_size`` rows on, a rough part of the
-        columns that predict held-out rows better is added. The kernel refers to normalised targets
-        and unscaled inputs.
+        ``max_iter`` is 20 or less. The kernel refers to normalised targets and unscaled inputs.
 
     likelihood : {"gaussian", "student_t", "heteroscedastic", "heteroscedastic_student_t", "auto", \
             "poisson"} or instance, default="gaussian"

@@ -140,11 +140,6 @@ class Model:
         return self.residual in ("full", "conditioned") and self.alpha > 0.0
 
     @property
-    def n_dense(self):
-        """Number of dense factors that a block needs."""
-        return int(self.dense)
-
-    @property
     def components(self):
         """Models and their weights as a `Mixture` has them: this one alone."""
         return ((self, 1.0),)
@@ -157,6 +152,7 @@ class Mixture:
     Parameters
     ----------
     components : tuple of (Model, float)
+        None of them twice, and one dense at most.
     """
 
     components: tuple
@@ -165,10 +161,6 @@ class Mixture:
     @property
     def dense(self):
         return any(model.dense for model, _ in self.components)
-
-    @property
-    def n_dense(self):
-        return sum(model.n_dense for model, _ in self.components)
 
 
 def _penalty(x, alpha):
@@ -190,7 +182,6 @@ class DiagonalFactor:
     prior_variance : ndarray of shape (n,)
         k(x, x).
     noise_variance : float
-    model : Model
     precision : ndarray of shape (n,) or float
         The noise variance of each row is divided by its own.
     """

@@ -42,7 +42,6 @@ def pieces_of_blocks(blocks, m, model, n_jobs=None, noise_variance=1.0):
         Of positive weight, none empty.
     m : int
         Number of inducing inputs.
-    model : Model or Mixture
     n_jobs : int or None
     noise_variance : float or ndarray of shape (t,)
 
@@ -50,7 +49,7 @@ def pieces_of_blocks(blocks, m, model, n_jobs=None, noise_variance=1.0):
     -------
     pieces : passes.AnyPieces
     """
-    n_dense = np.size(noise_variance) * model.n_dense
+    n_dense = np.size(noise_variance) * model.dense
     size = sum(len(rows) * (m + max(n_dense, 1) * m + n_dense * len(rows)) for rows in blocks)
     return Pieces(blocks, size, n_jobs)
 
@@ -60,11 +59,9 @@ def block_sums(prior, pieces, noise_variance, model):
 
     Parameters
     ----------
-    prior : Prior
     pieces : passes.AnyPieces
         A piece is a block.
     noise_variance : float or ndarray of shape (t,)
-    model : Model or Mixture
 
     Returns
     -------

@@ -112,10 +112,6 @@ class FactorCache:
     """Factorised cells, the last ones used, within a bound on their memory.
 
     A copy, as for a worker in another process or a pickle, begins empty.
-
-    Parameters
-    ----------
-    max_bytes : int
     """
 
     def __init__(self, max_bytes):
@@ -170,7 +166,6 @@ class Cells:
     near : list of ndarray of int
         Positions of each cell's near rows.
     noise_variance : float or ndarray of shape (t,)
-    cache : FactorCache
     """
 
     X: np.ndarray
@@ -241,7 +236,6 @@ class _Places:
 
     Parameters
     ----------
-    posterior : Posterior
     X : ndarray of shape (n, d)
     places : list of ndarray of int
     """

@@ -28,12 +28,7 @@ SHARED_FROM = 4
 
 
 def share_factors(rows):
-    """Return True if outputs are regressions of so many classes that one factor serves all.
-
-    Parameters
-    ----------
-    rows : Rows or ConditionedRows
-    """
+    """Return True if outputs are regressions of so many classes that one factor serves all."""
     return rows.of_classes and rows.y.shape[1] >= SHARED_FROM
 
 
@@ -111,7 +106,6 @@ class ClassFactors:
     ----------
     W : ndarray of shape (n, n)
         inv(S_0).
-    class_noise : ClassNoise
 
     Raises
     ------
@@ -179,7 +173,6 @@ class ClassTerms(NamedTuple):
             Cholesky factor of S_0.
         At : ndarray of shape (n, m)
         y : ndarray of shape (n, C)
-        class_noise : ClassNoise
         """
         W = inverse_from_cholesky(L)
         factors = ClassFactors(W, class_noise)

@@ -118,10 +118,8 @@ def pull_back(prior, X, A, gradient, with_inputs=True):
 
     Parameters
     ----------
-    prior : Prior
     X : ndarray of shape (n, d)
     A : ndarray of shape (m, n)
-    gradient : BlockGradient
     with_inputs : bool
         Whether the gradient in Z is wanted.
 

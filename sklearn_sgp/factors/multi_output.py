@@ -116,8 +116,6 @@ def output_sums(prior, pieces, patterns):
 
     Parameters
     ----------
-    prior : gp.prior.Prior
-    pieces : passes.AnyPieces
     patterns : list of ndarray of int
         See `outputs_by_rows`.
 

@@ -16,11 +16,9 @@ def block_factors(prior, rows, noise_variance, model):
 
     Parameters
     ----------
-    prior : Prior
     rows : Rows or ConditionedRows
         Of positive weight.
     noise_variance : float or ndarray of shape (t,)
-    model : Model or Mixture
 
     Returns
     -------
@@ -43,21 +41,20 @@ def block_factors(prior, rows, noise_variance, model):
         ]
     A, diagonal = prior.whitened(rows.X), kernel.diag(rows.X)
     gram = kernel.gram(rows.X) if model.dense else None
-    n_copies = len(outputs) * model.n_dense - 1  # each factor overwrites its own
+    n_left = len(outputs)
 
     def single(model, y, weight, s2):
-        nonlocal n_copies
         if not model.dense:
             return DiagonalFactor(A, y, counts, diagonal, s2, model, weight / counts)
-        n_copies -= 1
-        K = copy_of(gram) if n_copies >= 0 else gram
+        K = copy_of(gram) if n_left else gram  # each factor overwrites its own
         return DenseFactor(A, y, weight, K, s2, model, counts)
 
-    def factor(y, weight, s2):
-        parts = [(share, single(component, y, weight, s2)) for component, share in model.components]
-        return parts[0][1] if len(parts) == 1 else MixtureFactor(parts)
-
-    return [factor(*each) for each in by_output]
+    factors = []
+    for each in by_output:
+        n_left -= 1
+        parts = [(share, single(one, *each)) for one, share in model.components]
+        factors.append(parts[0][1] if len(parts) == 1 else MixtureFactor(parts))
+    return factors
 
 
 def class_factors(prior, rows, noise_variance, model):

@@ -15,12 +15,7 @@ _LEAST_LEFT = 1e-6
 
 
 class ExactConditional:
-    """The exact conditional p(f | u): DTC, VFE, FITC, PITC and Power-EP.
-
-    Parameters
-    ----------
-    posterior : Posterior
-    """
+    """The exact conditional p(f | u): DTC, VFE, FITC, PITC and Power-EP."""
 
     def __init__(self, posterior):
         self.posterior = posterior

@@ -171,7 +171,6 @@ class Direct(_Coordinates):
 
     Parameters
     ----------
-    prior : Prior
     H : ndarray of shape (m, m)
     h : ndarray of shape (m, t)
     """

@@ -33,14 +33,9 @@ def factorise_with_jitter(kernel, Z, jitter):
 
     Parameters
     ----------
-    kernel : BoundKernel
     Z : ndarray of shape (m, d)
     jitter : float
         First rung, relative to the mean of diag K(Z, Z).
-
-    Returns
-    -------
-    prior : Prior
 
     Raises
     ------
@@ -117,15 +112,10 @@ def factorise_larger(prior, Z, jitter):
 
     Parameters
     ----------
-    prior : Prior
     Z : ndarray of shape (m, d)
         The old inducing inputs first.
     jitter : float
         Relative jitter in use: the first rung where the old jitter is not enough.
-
-    Returns
-    -------
-    prior : Prior
     """
     try:
         # zeros appended to H and h are exact only if the old inducing inputs keep their jitter

@@ -151,8 +151,6 @@ class CoregionalisedPosterior(MixedPosterior):
 
         Parameters
         ----------
-        prior : Prior
-        sums : factors.multi_output.OutputSums
         patterns : list of ndarray of int
         mixing : ndarray of shape (t, Q)
         noise_variance : ndarray of shape (t,)

@@ -17,9 +17,6 @@ def draw_functions(posterior, n_samples, rng, n_features=N_FEATURES):
 
     Parameters
     ----------
-    posterior : Posterior
-    n_samples : int
-    rng : numpy.random.RandomState
     n_features : int
         Random features that stand for the prior.
 
@@ -36,10 +33,6 @@ def draw_functions(posterior, n_samples, rng, n_features=N_FEATURES):
 
 def draw_mixed_functions(posterior, n_samples, rng, n_features=N_FEATURES):
     """Draw functions of mixed outputs; parameters as in `draw_functions`.
-
-    Parameters
-    ----------
-    posterior : MixedPosterior
 
     Returns
     -------

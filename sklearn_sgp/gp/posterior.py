@@ -95,7 +95,6 @@ class Posterior:
 
     Parameters
     ----------
-    prior : Prior
     H : tuple of ndarray of shape (m, m)
         Information matrices of the data, positive semidefinite: one that all outputs share, or one
         for each.
@@ -209,10 +208,6 @@ class Posterior:
         rho : float
         scale : float
             What the rows of the target are multiplied by to stand for all rows.
-
-        Returns
-        -------
-        posterior : Posterior
         """
         H = []
         for old, new in zip(self.H, target.H, strict=True):

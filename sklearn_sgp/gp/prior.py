@@ -27,7 +27,6 @@ class Prior:
 
     Parameters
     ----------
-    kernel : BoundKernel
     Z : ndarray of shape (m, d)
         Inducing inputs.
     delta : float

@@ -60,7 +60,6 @@ def compile_without_noise(kernel, center):
 
     Parameters
     ----------
-    kernel : Kernel
     center : ndarray of shape (n_features,)
         See ``compile_kernel``.
 

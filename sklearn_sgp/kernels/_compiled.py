@@ -106,7 +106,6 @@ class BoundKernel:
         ----------
         Z : ndarray of shape (m, d)
         X : ndarray of shape (n, d)
-        groups : Groups
 
         Returns
         -------

@@ -17,7 +17,6 @@ def input_scales(kernel, fallback):
 
     Parameters
     ----------
-    kernel : BoundKernel
     fallback : ndarray of shape (d,)
         Result for the columns on which the kernel has no length scale, 100 times as much for those
         that it does not see.
@@ -51,7 +50,6 @@ def with_shorter_scales(expression, theta, share):
 
     Parameters
     ----------
-    expression : KernelExpression
     theta : ndarray of shape (n_theta,)
     share : float
 
@@ -107,7 +105,6 @@ def with_larger_variance(expression, theta, factor):
 
     Parameters
     ----------
-    expression : KernelExpression
     theta : ndarray of shape (n_theta,)
     factor : float
 

@@ -31,7 +31,6 @@ def sample_features(kernel, n_features, rng):
 
     Parameters
     ----------
-    kernel : BoundKernel
     n_features : int
         Number of features, shared among the terms of the kernel. Rounding may give slightly
         fewer, and a wide linear kernel gives more.

@@ -75,8 +75,6 @@ def group_terms(group, sums, counts, squares, L_inv, given=None):
 
     Parameters
     ----------
-    group : Group
-    sums : LatentSums
     counts, squares : ndarray of shape (P,)
         Observed entries of each output, and sums of their squares.
     L_inv : ndarray of shape (m, m)
@@ -172,7 +170,6 @@ def latent_bound(parameters, table, delta, *, given=None, n_jobs=None):
     ----------
     parameters : Parameters
         With q(x) of all rows, see `inputs_of`.
-    table : Table
     delta : float
         Jitter in units of the kernel.
     given : Posterior or None

@@ -34,7 +34,6 @@ def expectations_of(kernel, Z):
 
     Parameters
     ----------
-    kernel : BoundKernel
     Z : ndarray of shape (m, Q)
     """
     parts = parts_of(kernel.expression.node, Z.shape[1])

@@ -25,7 +25,6 @@ class LatentMap:
         Which new rows may start from.
     calibration : ndarray of shape (2,)
         Factors of the noise and of the other variance of filled-in values.
-    columns : Columns
     n_jobs : int or None
     """
 

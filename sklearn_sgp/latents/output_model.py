@@ -20,7 +20,6 @@ class OutputModel:
 
     Parameters
     ----------
-    posterior : Posterior
     noise_variance : ndarray of shape (P,)
     """
 

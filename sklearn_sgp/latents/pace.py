@@ -17,7 +17,6 @@ class Pace:
     ----------
     seconds : float
         Of the whole pass; infinite for no limit.
-    n_rows : int
     n_jobs : int or None
     """
 

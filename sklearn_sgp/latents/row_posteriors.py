@@ -34,10 +34,8 @@ def ascend_rows(objective, q, max_iter, tol, deadline=np.inf):
 
     Parameters
     ----------
-    objective : RowObjective
     q : InputPosteriors
         Where the rows start.
-    max_iter : int
     tol : float
         A row rests once its expected gain is below this, in nats.
     deadline : float
@@ -131,13 +129,10 @@ def find_inputs(
 
     Parameters
     ----------
-    model : OutputModel
-    table : Table
     start : InputPosteriors or None
         One for each row.
     candidates : InputPosteriors or None
         q(x) that any row may start from; those with the best bounds are tried.
-    max_iter : int
     tol : float
     n_jobs : int or None
     seconds : float

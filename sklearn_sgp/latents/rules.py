@@ -38,7 +38,6 @@ class Points:
 
     Parameters
     ----------
-    kernel : BoundKernel
     Z : ndarray of shape (m, Q)
     """
 

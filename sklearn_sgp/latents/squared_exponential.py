@@ -26,7 +26,6 @@ class SquaredExponential:
 
     Parameters
     ----------
-    kernel : BoundKernel
     Z : ndarray of shape (m, Q)
     node : Stationary
         The kernel's node, or its squared exponential where that is a term of a sum.

@@ -146,7 +146,6 @@ class Table:
     ----------
     Y : ndarray of shape (n, P)
         In the user's units; never copied whole.
-    scaling : Scaling
     pattern : ndarray of int, shape (P,)
         Columns with equal numbers miss the same entries.
     """

@@ -32,7 +32,6 @@ class WithLinear:
 
     Parameters
     ----------
-    kernel : BoundKernel
     Z : ndarray of shape (m, Q)
     smooth : Stationary
     rest : list of Linear or Constant

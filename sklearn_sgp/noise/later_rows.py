@@ -11,8 +11,6 @@ def with_precisions(fitted, rows, n_jobs):
 
     Parameters
     ----------
-    fitted : Fitted
-    rows : Rows
     n_jobs : int or None
 
     Returns

@@ -34,7 +34,6 @@ def learn_log_noise(given, prior, squares, before):
     ----------
     given : Problem
         Of the function.
-    prior : LogNoisePrior
     squares : ndarray of shape (n, t)
         Expected squared errors in units of the noise variance. Outputs that have noise variances of
         their own have a log noise each, with one kernel and the same inducing inputs.
@@ -115,7 +114,6 @@ def with_squares(before, rows, squares, n_jobs):
     Parameters
     ----------
     before : Fitted
-    rows : Rows
     squares : ndarray of shape (n, t)
     n_jobs : int or None
 

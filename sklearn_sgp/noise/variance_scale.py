@@ -70,7 +70,6 @@ class ScaledDraws:
     functions : PathwiseDraws
     posterior : Posterior
         That they were drawn from.
-    scale : VarianceScale
     """
 
     def __init__(self, functions, posterior, scale):

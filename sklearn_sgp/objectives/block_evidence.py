@@ -16,14 +16,11 @@ def block_evidence(parameters, blocks, delta, model, *, copies=1.0, with_inputs=
 
     Parameters
     ----------
-    parameters : Parameters
     blocks : list of Rows
     delta : float
         Jitter in units of the kernel.
-    model : Model or Mixture
     copies : float
         How many blocks each of these stands for.
-    with_inputs : bool
     n_jobs : int or None
 
     Returns

@@ -75,7 +75,6 @@ class ClassRegressions:
 
         Parameters
         ----------
-        prior : Prior
         pieces : Pieces or None
             Of this object, where their blocks are needed again.
 
@@ -126,7 +125,6 @@ class ClassRegressions:
 
         Parameters
         ----------
-        prior : Prior
         with_inputs : bool
             Whether the gradient in Z is wanted.
 

@@ -109,8 +109,6 @@ def optimal_q(prior, pieces, noise_variance, coordinates):
 
     Parameters
     ----------
-    prior : Prior
-    pieces : passes.AnyPieces
     noise_variance : float or ndarray of shape (t,)
     coordinates : type
         Whitened or Direct; see `gp.coordinates.choose_coordinates`.
@@ -140,8 +138,6 @@ def collapsed_bound(
 
     Parameters
     ----------
-    parameters : Parameters
-    rows : Rows
     delta : float
         Jitter in units of the kernel.
     with_inputs : bool

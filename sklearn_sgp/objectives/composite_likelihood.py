@@ -68,7 +68,6 @@ class CompositeLikelihood:
 
         Parameters
         ----------
-        parameters : Parameters
         targets : list of ndarray of shape (n, t)
             One for each group, in the order of `targets`.
 

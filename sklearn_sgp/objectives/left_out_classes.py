@@ -37,14 +37,7 @@ class LeftOutClasses:
 
     @classmethod
     def of_groups(cls, evidence, parameters, likelihood):
-        """Predict each row of some groups, given the others of its group.
-
-        Parameters
-        ----------
-        evidence : CompositeLikelihood
-        parameters : Parameters
-        likelihood : Dirichlet
-        """
+        """Predict each row of some groups, given the others of its group."""
         place, weight = np.concatenate(evidence.classes), np.concatenate(evidence.counts)
         return cls(likelihood, evidence.left_out(parameters), place, weight)
 

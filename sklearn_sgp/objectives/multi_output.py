@@ -33,7 +33,6 @@ def coregionalised_value(q, scalars, noise_variance):
     Parameters
     ----------
     q : MixedPosterior
-    scalars : OutputScalars
     noise_variance : ndarray of shape (t,)
 
     Returns
@@ -51,8 +50,6 @@ def optimal_posterior(prior, sums, patterns, mixing, noise_variance):
 
     Parameters
     ----------
-    prior : Prior
-    sums : OutputSums
     patterns : list of ndarray of int
     mixing : ndarray of shape (t, Q)
     noise_variance : ndarray of shape (t,)
@@ -68,7 +65,6 @@ def coregionalised_bound(parameters, rows, delta, *, patterns, with_inputs=True,
     ----------
     parameters : Parameters
         With "mixing", and with "means" where these are taken off the targets.
-    rows : Rows
     delta : float
         Jitter in units of the kernel.
     patterns : list of ndarray of int
@@ -125,8 +121,6 @@ def sums_cotangent(q, sums, scalars, patterns, noise_variance):
     Parameters
     ----------
     q : MixedPosterior
-    sums : OutputSums
-    scalars : OutputScalars
     patterns : list of ndarray of int
     noise_variance : ndarray of shape (t,)
 

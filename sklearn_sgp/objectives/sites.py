@@ -74,8 +74,6 @@ class SiteProblem:
 
     Parameters
     ----------
-    prior : Prior
-    rows : Rows
     likelihood : Likelihood
         With numbers for its parameters.
     noise_variance : float
@@ -162,7 +160,6 @@ class SiteProblem:
             Where to begin.
         tol : float
             In nats.
-        max_iter : int
         seconds : float
             No step is begun that would end later than so many seconds from now.
         base : Posterior or None
@@ -272,13 +269,10 @@ class SiteBound:
 
     Parameters
     ----------
-    rows : Rows
     likelihood : Likelihood
         Its free parameters come with the `Parameters`.
-    n_latent : int
     tol : float
         Gain of the bound, in nats, with which inner iterations end.
-    with_inputs : bool
     n_jobs : int or None
     rho : float
         Length of the first inner step.
@@ -308,7 +302,6 @@ class SiteBound:
 
         Parameters
         ----------
-        parameters : Parameters
         prior : Prior
             At these parameters.
         start : Posterior or None

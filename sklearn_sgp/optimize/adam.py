@@ -41,10 +41,6 @@ def adam_step(adam, space, parameters, gradient, delta):
 
     Parameters
     ----------
-    adam : Adam
-    space : ParameterSpace
-    parameters : Parameters
-    gradient : Gradient
     delta : float
         Jitter in units of the kernel.
 

@@ -23,12 +23,7 @@ _LAST_SHARE, _SLOWEST = 0.3, 4.0
 
 
 class Budget:
-    """Seconds of a fit.
-
-    Parameters
-    ----------
-    clock : Clock
-    """
+    """Seconds of a fit."""
 
     def __init__(self, clock):
         self.clock, self.reserve = clock, 0.0
@@ -47,12 +42,7 @@ class Budget:
             self._measured = self.reserve
 
     def measure_finish(self, measure):
-        """Measure the seconds of the finish; the last ones where measuring took long.
-
-        Parameters
-        ----------
-        measure : callable
-        """
+        """Measure the seconds of the finish; the last ones where measuring took long."""
         if self._measuring <= _MEASURING_SHARE * self.clock.max_time:
             begin = time.perf_counter()
             self.finish_seconds = measure()
@@ -84,11 +74,6 @@ class Budget:
 
     def affordable(self, n, seconds_each):
         """Return how many of ``n`` tasks the finish can do; all if the fit is then a little late.
-
-        Parameters
-        ----------
-        n : int
-        seconds_each : float
 
         Returns
         -------

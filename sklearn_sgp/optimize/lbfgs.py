@@ -27,9 +27,7 @@ def ascend_lbfgs(objective, space, start, *, max_iter, plateau, trace, seconds=n
     ----------
     objective : callable
         ``objective(parameters) -> (value, Gradient)``.
-    space : ParameterSpace
     start : Parameters
-    max_iter : int
     plateau : Plateau
         On what is maximised, after each iteration.
     trace : Trace

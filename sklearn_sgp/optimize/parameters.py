@@ -27,7 +27,6 @@ class Parameters:
 
     Parameters
     ----------
-    expression : KernelExpression
     values : dict of str to ndarray or float
         By the names of the groups.
     """

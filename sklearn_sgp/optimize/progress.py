@@ -30,7 +30,6 @@ class Trace:
 
     Parameters
     ----------
-    clock : Clock
     on_iteration : callable or None
         Called after every entry with the trace and a function that returns the `Parameters` at
         that time; True asks to stop.

@@ -57,7 +57,6 @@ class Blocks(AnyBlocks):
 
     Parameters
     ----------
-    rows : Rows
     labels : ndarray of int, shape (n,)
         From 0, none left out.
     """
@@ -128,9 +127,5 @@ class Blocks(AnyBlocks):
         rows : Rows
             Targets scaled as before.
         labels : ndarray of int, shape (n,)
-
-        Returns
-        -------
-        blocks : Blocks
         """
         return Blocks(self.rows.joined(rows), np.concatenate([self.labels, labels]))

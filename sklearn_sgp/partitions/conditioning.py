@@ -94,12 +94,7 @@ class ConditionedBlocks(AnyBlocks):
 
 @dataclass(frozen=True)
 class ChainChoice:
-    """LMA: blocks in a chain, each conditioned on so many blocks before it.
-
-    Parameters
-    ----------
-    markov_order : int
-    """
+    """LMA: blocks in a chain, each conditioned on so many blocks before it."""
 
     markov_order: int
 
@@ -108,11 +103,8 @@ class ChainChoice:
 
         Parameters
         ----------
-        rows : Rows
-        choice : PartitionChoice
         scale : ndarray of shape (d,) or Units
             Units in which distances are taken.
-        rng : numpy.random.RandomState
 
         Returns
         -------
@@ -187,7 +179,6 @@ class NeighboursChoice:
 
     Parameters
     ----------
-    n_neighbors : int
     group_size : int
         Rows of a group, on average.
     n_jobs : int or None
@@ -261,12 +252,10 @@ class Neighbours:
 
         Parameters
         ----------
-        blocks : ConditionedBlocks
         rows : Rows
             Targets scaled as before.
         cells : ndarray of int, shape (n,)
             Cells of the partition; new ones have numbers beyond those before.
-        rng : numpy.random.RandomState
 
         Returns
         -------
@@ -297,7 +286,6 @@ def are_near(blocks, places, cells):
 
     Parameters
     ----------
-    blocks : AnyBlocks
     places : ndarray of int, shape (n,)
         Of the rows, as they came to be put in.
     cells : ndarray of int, shape (n,)

@@ -140,7 +140,6 @@ class KMeansTree:
             All its rows.
         size : int
             Rows of a new block, on average.
-        rng : numpy.random.RandomState
 
         Returns
         -------

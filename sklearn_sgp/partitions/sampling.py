@@ -18,12 +18,6 @@ _FEW_PLACES = 512
 def random_groups(rows, n_groups, size, rng):
     """Draw groups of rows from anywhere, conditioned on nothing: they show what is smooth and wide.
 
-    Parameters
-    ----------
-    rows : Rows
-    n_groups, size : int
-    rng : numpy.random.RandomState
-
     Returns
     -------
     groups : list of ConditionedRows
@@ -41,14 +35,12 @@ def sampled_groups(rows, scale, n_groups, size, n_neighbors, rng):
 
     Parameters
     ----------
-    rows : Rows
     scale : ndarray of shape (d,) or Units
         Units in which distances are taken.
     n_groups : int
         Fewer where a row would be in more than three groups.
     size, n_neighbors : int
         Rows of a group, and rows that it is conditioned on.
-    rng : numpy.random.RandomState
 
     Returns
     -------

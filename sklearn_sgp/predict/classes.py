@@ -17,8 +17,6 @@ class Classes:
 
     Parameters
     ----------
-    predictor : Predictor
-    likelihood : Likelihood
     targets : ClassLabels or ClassTargets
     n_jobs : int or None
     """

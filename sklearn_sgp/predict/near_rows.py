@@ -33,9 +33,7 @@ class NearRows:
 
     Parameters
     ----------
-    posterior : Posterior
     noise_variance : float or ndarray of shape (t,)
-    blocks : AnyBlocks
     partition : object or None
         Assigns rows to blocks by their inputs; see partitions/partition.py.
     labels : ndarray or None

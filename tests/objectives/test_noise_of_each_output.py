@@ -68,7 +68,7 @@ def test_collapsed_bound(case, coordinates):
     "model",
     [
         *MODELS.values(),
-        Mixture(((MODELS["dtc"], 0.3), (MODELS["pitc"], 0.5), (MODELS["block power-ep"], 0.2))),
+        Mixture(((MODELS["dtc"], 0.3), (MODELS["pitc"], 0.5), (MODELS["fitc"], 0.2))),
     ],
     ids=[*MODELS, "mixture"],
 )

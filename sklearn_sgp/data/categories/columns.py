@@ -45,7 +45,6 @@ class CategoryCodes:
     ----------
     columns : tuple of int
     encoders : tuple of ColumnCodes
-    n_features : int
     """
 
     columns: tuple

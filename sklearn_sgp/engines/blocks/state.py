@@ -20,7 +20,6 @@ class BlockPlan:
 
     Parameters
     ----------
-    specification : Specification
     schedule : RobbinsMonro, Average or None
         None visits every block once, in parallel.
     blocks_per_step : int
@@ -100,7 +99,6 @@ class BlockState:
 
     Parameters
     ----------
-    specification : Specification
     constant : float
         Of the evidence.
     blocks : AnyBlocks or None
@@ -111,7 +109,6 @@ class BlockState:
         The user's labels, in the order of the blocks.
     block_size : int
         Blocks may grow to 1.5 times as many rows.
-    progress : Progress
     """
 
     specification: Specification

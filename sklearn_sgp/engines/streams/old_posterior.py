@@ -182,7 +182,6 @@ class OldPosteriorFactor:
 
     Parameters
     ----------
-    projection : Projection or OutputProjection
     old : OldPosterior
     c : int
         Number of the factor.
@@ -284,11 +283,9 @@ def old_posterior_gradient(projection, factors, q, with_inputs=True):
 
     Parameters
     ----------
-    projection : Projection
     factors : list of OldPosteriorFactor
     q : Posterior
         With as many H.
-    with_inputs : bool
 
     Returns
     -------

@@ -60,16 +60,10 @@ class Outliers:
 
         Parameters
         ----------
-        rows : Rows
         fitted : Fitted
             Before the batch, with Gaussian noise.
         units : data.targets.Targets
             Says what targets are in units of y.
-
-        Returns
-        -------
-        rows : Rows
-        outliers : Outliers
         """
         after = self.seen(len(rows))
         posterior, noise = fitted.posterior, fitted.parameters.noise_variance

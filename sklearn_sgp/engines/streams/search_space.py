@@ -22,7 +22,6 @@ def plausible(start, parameters, rows):
 
     Parameters
     ----------
-    start : Start
     parameters : Parameters
         As learned so far: their variances stay allowed, as they come from larger targets.
     rows : Rows
@@ -50,8 +49,6 @@ def trusted(space, parameters, radius):
 
     Parameters
     ----------
-    space : ParameterSpace
-    parameters : Parameters
     radius : float
         `_NOISE_RISE` times that for noise that rises.
 

@@ -62,7 +62,6 @@ class StreamState:
         Whether something other than noise was seen, or too few rows to tell.
     n_rows : int
         Number of rows so far.
-    outliers : Outliers
     initial_rows : InitialRows or None
         The rows themselves, as long as they are few.
     """
@@ -209,8 +208,6 @@ def examined(fitted, rows, targets):
 
     Parameters
     ----------
-    fitted : Fitted
-    rows : Rows
     targets : Targets
         In whose units a warning tells of them.
 

@@ -69,7 +69,6 @@ def inference_for(likelihood, n_outputs):
 
     Parameters
     ----------
-    likelihood : Likelihood
     n_outputs : int
         Columns of the targets, or classes.
 
@@ -113,11 +112,6 @@ class ConjugateInference(RowInference):
     """Gaussian noise: the optimal q(u) takes one pass.
 
     All outputs share one H, unless each has a noise variance of its own.
-
-    Parameters
-    ----------
-    likelihood : Likelihood
-    n_outputs : int
     """
 
     cost = last_cost = 1  # in passes with one H; that of the last q(u)
@@ -131,10 +125,8 @@ class ConjugateInference(RowInference):
 
         Parameters
         ----------
-        space : ParameterSpace
         parameters : Parameters
             Where the run begins.
-        rows : Rows
         delta : float
             Jitter in units of the kernel.
         has_learned : bool
@@ -173,9 +165,6 @@ class ConjugateInference(RowInference):
 
         Parameters
         ----------
-        parameters : Parameters
-        rows : Rows
-        settings : Settings
         value : float
             The bound.
         price : float
@@ -250,9 +239,6 @@ class ConjugateInference(RowInference):
 
         Parameters
         ----------
-        posterior : Posterior
-        parameters : Parameters
-        rows : Rows
         scale : float
             Number of all rows, these included, divided by that of these rows.
         is_new : bool
@@ -299,7 +285,6 @@ class SiteInference(RowInference):
     ----------
     likelihood : Likelihood
         With its free parameters, which come with the `Parameters`.
-    n_latent : int
     """
 
     def __init__(self, likelihood, n_latent):

@@ -20,7 +20,6 @@ from ..start import default_starts, price, random_starts, tried
 from .class_regressions import begins_with_regressions
 from .class_variance import from_regressions
 from .partial_fit import RowState
-from .rough_columns import with_rough_columns
 from .stochastic import ascend_stochastic
 
 # Refinements are on so many times the rows of the warm start.
@@ -49,16 +48,7 @@ _TIMED, _LEAST_TIMED = 4 * CHUNK, 256
 
 
 def fit(problem):
-    """Run the stages that ``optimizer`` asks for, then the exact finish.
-
-    Parameters
-    ----------
-    problem : Problem
-
-    Returns
-    -------
-    fitted : Fitted
-    """
+    """Run the stages that ``optimizer`` asks for, then the exact finish."""
     parameters, budget = problem.start.parameters, Budget(problem.trace.clock)
     budget.keep_for_finish(_finish_seconds(problem, parameters, budget))
     n_iter = n_steps = 0
@@ -86,8 +76,6 @@ def _auto(problem, budget):
     rows = rows.holding(order)
     used = rows.select(np.sort(order[:init_size]))
     seconds = budget.stage_seconds(is_last=False)
-    compares = problem.settings.max_iter > _FIRST_ITERATIONS
-    others = problem.start.alternatives if compares else ()
     problem, parameters, n_iter = _best_start(problem, used, seconds, interim=True)
     # a pass may take half the time with the kernel that was found
     pass_seconds = _finish_seconds(problem, parameters, budget)
@@ -98,12 +86,6 @@ def _auto(problem, budget):
         if problem.trace.stopped:
             break
         is_last = size == sizes[-1]
-        if is_last and len(sizes) > 1 and others:
-            known, held_out = order[: sizes[-2]], order[sizes[-2] : 2 * sizes[-2]]
-            used, held_out = (rows.select(np.sort(index)) for index in (known, held_out))
-            problem, parameters = with_rough_columns(
-                problem, others, parameters, used, held_out, budget.left()
-            )
         used = rows.in_memory() if size == len(rows) else rows.select(np.sort(order[:size]))
         factor = min(len(rows) / size, LARGEST_WEIGHT if 2 * affordable >= size else 1.0)
         used = used if factor == 1.0 else used.weighted(factor)

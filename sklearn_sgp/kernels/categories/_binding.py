@@ -92,7 +92,6 @@ def check_seen_codes(expression, X, columns):
 
     Parameters
     ----------
-    expression : KernelExpression
     X : array of shape (n, d)
     columns : InputColumns
         Those that it has as categories were encoded, and may have codes beyond the largest count.

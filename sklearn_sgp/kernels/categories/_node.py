@@ -71,10 +71,6 @@ def _are_large(groups):
 def category_leaves(expression):
     """Return the leaves over categories of a compiled kernel, and the column each of them sees.
 
-    Parameters
-    ----------
-    expression : KernelExpression
-
     Returns
     -------
     pairs : list of (CategoricalNode, int)
@@ -85,10 +81,6 @@ def category_leaves(expression):
 
 def category_slots(expression):
     """Return the places of the parameters of categories among a compiled kernel's free parameters.
-
-    Parameters
-    ----------
-    expression : KernelExpression
 
     Returns
     -------
@@ -115,7 +107,6 @@ def of_known_categories(Z, expression):
     Parameters
     ----------
     Z : ndarray of shape (m, d)
-    expression : KernelExpression
     """
     known = np.ones(len(Z), dtype=bool)
     for leaf, column in category_leaves(expression):

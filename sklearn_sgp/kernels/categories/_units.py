@@ -60,7 +60,6 @@ def units_of(kernel, scale, by_variance=False):
 
     Parameters
     ----------
-    kernel : BoundKernel
     scale : ndarray of shape (d,)
     by_variance : bool
         Whether a category counts as much as the terms that it is in have of the variance: rows that
