@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from stream_helpers import fixed
 
 from sklearn_sgp.engines.streams.outliers import Outliers
+from sklearn_sgp.estimators.numbers import later_rows
 
 SEEN = Outliers().seen(300)
 
@@ -20,7 +21,7 @@ def damped(rng):
     stream = fixed(n_inducing=20).partial_fit(X, np.sin(2.0 * X[:, 0]))
 
     def damped(outliers, X, y, weight=None):
-        rows = stream._later_rows((X, None), y, weight)
+        rows = later_rows(stream._fitted, (X, None), y, weight)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             found, after = outliers.damped(rows, stream._fitted, stream._fitted.targets)
@@ -110,7 +111,8 @@ def test_several_outputs_share_a_weight(rng):
     X = rng.uniform(0.0, 9.0, (300, 1))
     y = np.column_stack([np.sin(2.0 * X[:, 0]), np.cos(2.0 * X[:, 0])])
     stream = fixed(n_inducing=20).partial_fit(X, y)
-    later, model = partial(stream._later_rows, (X[:60], None)), stream._fitted
+    model = stream._fitted
+    later = partial(later_rows, model, (X[:60], None))
     targets = y[:60].copy()
     targets[7, 1] = 1e5
     with pytest.warns(UserWarning, match=r"1 of 60 rows.*student_t"):
