@@ -5,8 +5,8 @@ import numpy as np
 from .._warnings import warn_caller
 from ..kernels.categories._node import category_slots
 
-_ROWS = 2000
-_LEAST_ROWS = 60
+_EXPLAINED_ROWS = 2000
+_LEAST_EXPLAINED_ROWS = 60
 _N_NEIGHBOURS = 5
 # A fit that explains less than the first share of the variance is weak where neighbours explain
 # more than the second; of pure noise five neighbours explain -0.2 on average.
@@ -108,9 +108,9 @@ def warn_of_unexplained(rows, posterior, likelihood):
         Only one of regression with the mean of q(u) as its own is looked at.
     """
     has_own_mean = likelihood.scales_targets and likelihood.identity_mean
-    if not has_own_mean or min(len(rows), rows.total_weight) < _LEAST_ROWS:
+    if not has_own_mean or min(len(rows), rows.total_weight) < _LEAST_EXPLAINED_ROWS:
         return
-    sample = rows.select(slice(None, None, -(-len(rows) // _ROWS)))
+    sample = rows.select(slice(None, None, -(-len(rows) // _EXPLAINED_ROWS)))
     if np.isnan(sample.y).any():
         return
     X, y = np.asarray(sample.X, dtype=np.float64), sample.targets

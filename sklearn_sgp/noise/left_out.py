@@ -22,7 +22,7 @@ from .variance_scale import VarianceScale
 
 # Rows that are left out, the share of them that c is learned from, and the fewest of the others
 # that can tell whether it is better.
-_ROWS, _LEARNED_SHARE, _LEAST_TEST_ROWS = 16_384, 0.75, 50
+_LEFT_OUT_ROWS, _LEARNED_SHARE, _LEAST_TEST_ROWS = 16_384, 0.75, 50
 # Times that the components of each row's mixture are weighed anew.
 _WEIGHINGS = 3
 # Gain in nats a row, on rows that c was not learned from, without which a simpler one is kept.
@@ -163,8 +163,8 @@ def _is_least(fitted):
 def _left_out(problem, fitted, noise):
     """Make `LeftOutRows` of a part of the rows; None where there are too few."""
     rows, places, n_jobs = problem.rows, None, problem.settings.n_jobs
-    if len(rows) > _ROWS:
-        places = fitted.predictor.drawn(len(rows), _ROWS, problem.rng)
+    if len(rows) > _LEFT_OUT_ROWS:
+        places = fitted.predictor.drawn(len(rows), _LEFT_OUT_ROWS, problem.rng)
         rows = rows.select(places)
     mean, variance = fitted.predictor.left_out(rows, places, n_jobs)
     known = np.flatnonzero(np.isfinite(mean + variance).all(axis=1))

@@ -25,9 +25,9 @@ from ..optimize.progress import Clock, Trace
 # Values that `alpha_epsilon` is chosen from.
 ALPHAS = (0.01, 0.1, 0.001, 0.0001)  # the usual one first: there may be no time for the others
 # Rows left out of groups that tell a temperature, and the share of a time budget for that.
-_ROWS, _SHARE = 4096, 0.1
+_JUDGED_ROWS, _TEST_SECONDS = 4096, 0.1
 # So many rows are held out instead, without a budget, where there are so many in all.
-_HELD_OUT, _LEAST_ROWS = 2048, 8192
+_HELD_OUT, _LEAST_HELD_OUT = 2048, 8192
 # These tell by which power of a factor the variance is multiplied, too, then all length scales.
 _CHANGES, _MOST_POWERS = ((with_larger_variance, 2.5), (with_shorter_scales, 1.25)), 4
 
@@ -95,11 +95,11 @@ def calibrated(problem, fitted, learn, keeps_inducing):
     fitted : Fitted
     """
     max_time = problem.trace.clock.max_time
-    if len(problem.rows) < _LEAST_ROWS or max_time < np.inf:
+    if len(problem.rows) < _LEAST_HELD_OUT or max_time < np.inf:
         with single_blas_thread():
             near, likelihood = CompositeLearning(problem), fitted.start.likelihood
-            seconds = _SHARE * max_time
-            left_out = near.left_out(fitted.parameters, likelihood, _ROWS, seconds)
+            seconds = _TEST_SECONDS * max_time
+            left_out = near.left_out(fitted.parameters, likelihood, _JUDGED_ROWS, seconds)
         return _with_temperature(fitted, left_out)
     try:
         trials = Trials(problem, fitted, learn)

@@ -24,28 +24,28 @@ from ..partitions.sampling import LARGEST_WHOLE, sampled_groups
 from .warp_evidence import WarpedEvidence
 
 # Fewer rows or different targets than these say nothing about a warp.
-_LEAST_ROWS, _LEAST_TARGETS = 20, 10
+_LEAST_WARP_ROWS, _LEAST_TARGETS = 20, 10
 # Rows that are drawn to learn a warp from, a third of which only judge it; groups of them, rows of
 # a group, and rows that it is conditioned on.
-_ROWS, _TEST_SHARE = 50_000, 3
+_WARP_ROWS, _ONE_TEST_ROW_IN = 50_000, 3
 _GROUPS, _SIZE, _NEIGHBORS = 32, 50, 50
 # Iterations for kernel and noise alone, then for them with and without a warp; they end with gains
 # below so many nats a row.
-_FIRST_ITERATIONS, _ITERATIONS, _TOL = 15, 30, 5e-4
+_PLAIN_ITERATIONS, _WARP_ITERATIONS, _WARP_TOL = 15, 30, 5e-4
 # Then the bend that does least is tried elsewhere, this steep and high, at these quantiles of the
 # targets, and learning goes on from the best place; so many times. Where targets of 20,000 houses
 # are capped, L-BFGS alone misses that in most runs: -0.45 nats a house instead of -0.35.
-_ROUNDS, _SLOPE, _HEIGHT = 2, 6.0, 0.2
+_BEND_ROUNDS, _SLOPE, _HEIGHT = 2, 6.0, 0.2
 _LEVELS = (0.0, 0.02, 0.1, 0.3, 0.7, 0.9, 0.98, 1.0)
 # A warp that gains less, in nats a row and in nats of all rows, is not kept: predictions cost more
 # with one, and the gain on some hundred rows has an error.
-_LEAST_GAIN, _LEAST_NATS = 2e-3, 6.0
+_LEAST_WARP_GAIN, _LEAST_NATS = 2e-3, 6.0
 # Bounds of log b, log c and d: bends of at most a hundred and at least a tenth of the spread.
 _BOUNDS = np.repeat(
     [[np.log(1e-4), np.log(1e2)], [np.log(0.05), np.log(10.0)], [-30.0, 30.0]], TERMS, axis=0
 )
 _MANY_LEVELS = (np.arange(200) + 0.5) / 200
-_REFERENCE_ROWS, _POWER_ROWS, _CHECKED_ROWS = 2048, 1_000_000, 10_000
+_REFERENCE_ROWS, _POWER_ROWS, _SOUND_ROWS = 2048, 1_000_000, 10_000
 _USUAL = norm.ppf(0.9) - norm.ppf(0.1)
 
 
@@ -126,12 +126,12 @@ def _can_be_warped(y):
     """Whether there are enough different targets, also after rounding by their size."""
     values = np.unique(y)
     resolved = np.diff(values) > 1e-13 * np.abs(values).max(initial=0.0)
-    return len(y) >= _LEAST_ROWS and np.count_nonzero(resolved) >= _LEAST_TARGETS - 1
+    return len(y) >= _LEAST_WARP_ROWS and np.count_nonzero(resolved) >= _LEAST_TARGETS - 1
 
 
 def _sound(shape, y):
     """The `Warp` of a shape, or the identity where its values or those of its inverse are not."""
-    values = np.unique(y[:: -(-len(y) // _CHECKED_ROWS)])
+    values = np.unique(y[:: -(-len(y) // _SOUND_ROWS)])
     with np.errstate(all="ignore"):
         z, low, high = shape.value(values), y.min(), y.max()
         ends = np.exp(shape.log_slope(np.array([low, high])))
@@ -176,10 +176,10 @@ class _OneOutput:
         started = self._started()
         space = started.space if self.learns else replace(started.space, groups=())
         evidence = self._evidence(rows, started.parameters)
-        begin = _ascend(evidence, space, started.parameters, _FIRST_ITERATIONS, 0.2 * seconds)
+        begin = _ascend(evidence, space, started.parameters, _PLAIN_ITERATIONS, 0.2 * seconds)
         if rest is not None:
             evidence = self._evidence(rows, begin)
-        plain = _ascend(evidence, space, begin, _ITERATIONS, 0.3 * seconds)
+        plain = _ascend(evidence, space, begin, _WARP_ITERATIONS, 0.3 * seconds)
         of_warp = replace(space, groups=(*space.groups, Group("warp", _BOUNDS)))
         warped = self._best_warp(evidence, of_warp, begin, 0.5 * seconds)
         price = _LEAST_NATS
@@ -190,21 +190,21 @@ class _OneOutput:
         # without a warp kernel and noise may be better where the warp has led them
         without = max(evidence(plain)[0], evidence(_without_warp(warped))[0])
         gain = (evidence(warped)[0] - without) / evidence.weight
-        least = _LEAST_GAIN + price / self.total_weight
+        least = _LEAST_WARP_GAIN + price / self.total_weight
         return warped.values["warp"] if gain > least else None
 
     def _best_warp(self, evidence, space, begin, seconds):
         """`Parameters` with a warp, learned from the best of some shapes and again from others."""
-        share, limit = seconds / (1.0 + _ROUNDS), time.perf_counter() + seconds
+        share, limit = seconds / (1.0 + _BEND_ROUNDS), time.perf_counter() + seconds
         best, value, shapes = begin, -np.inf, self._first_shapes()
-        for _ in range(1 + _ROUNDS):
+        for _ in range(1 + _BEND_ROUNDS):
             starts = [best.with_values(warp=psi) for psi in shapes]
             first = max(starts, key=lambda one: evidence(one)[0])
-            found = _ascend(evidence, space, first, _ITERATIONS, share)
+            found = _ascend(evidence, space, first, _WARP_ITERATIONS, share)
             before, after = value, evidence(found)[0]
             if after > before:
                 best, value = found, after
-            if after - before < _LEAST_GAIN * evidence.weight or time.perf_counter() > limit:
+            if after - before < _LEAST_WARP_GAIN * evidence.weight or time.perf_counter() > limit:
                 break
             shapes = self._other_bends(best.values["warp"])
         return best
@@ -215,8 +215,8 @@ class _OneOutput:
         rows = Rows(self.X, self.y[:, None], self.weight, center, spread)
         if len(rows) <= LARGEST_WHOLE:
             return rows, None
-        index = random_index(len(rows), min(len(rows), _ROWS), self.rng)
-        n_test = len(index) // _TEST_SHARE
+        index = random_index(len(rows), min(len(rows), _WARP_ROWS), self.rng)
+        n_test = len(index) // _ONE_TEST_ROW_IN
         test, own = np.sort(index[:n_test]), np.sort(index[n_test:])
         return rows.select(own), rows.select(test)
 
@@ -270,7 +270,7 @@ def _ascend(evidence, space, parameters, max_iter, seconds):
         space,
         parameters,
         max_iter=max_iter,
-        plateau=Plateau(_TOL * evidence.weight, 2),
+        plateau=Plateau(_WARP_TOL * evidence.weight, 2),
         trace=Trace(Clock()),
         seconds=seconds,
     )

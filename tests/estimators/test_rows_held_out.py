@@ -14,7 +14,7 @@ from sklearn_sgp.selection import classes as selection
 
 def few_are_many(monkeypatch):
     """Rows are held out of few, too."""
-    monkeypatch.setattr(selection, "_LEAST_ROWS", 100)
+    monkeypatch.setattr(selection, "_LEAST_HELD_OUT", 100)
     monkeypatch.setattr(selection, "_HELD_OUT", 30)
 
 

@@ -13,7 +13,7 @@ from .category_starts import begins_with_categories, has_categories
 
 # The two best trials get a round, in such a share of the time that is left, unless one is better by
 # so many nats a row; the better one goes on.
-_FINAL_SECONDS, _CLEAR = 0.6, 0.02
+_FINAL_SECONDS, _CLEARLY_BETTER = 0.6, 0.02
 # All trials together take such a share of the time. Where there are categories, those of numbers
 # alone and then the others take such shares of what is left.
 _TRIAL_SECONDS, _NUMBERS_SECONDS, _CATEGORIES_SECONDS = 0.5, 0.25, 0.35
@@ -53,7 +53,7 @@ def best_start(problem, sample, starts, budget):
         begins = [*((start, start.parameters) for start in starts), *drawn]
         found = _trials(problem, sample, begins, _TRIAL_SECONDS, budget)
     begins, values, n_iter = found
-    is_clear = len(values) == 1 or values[0] - values[1] >= _CLEAR
+    is_clear = len(values) == 1 or values[0] - values[1] >= _CLEARLY_BETTER
     if is_clear or sample.whole or problem.trace.stopped or budget.left() <= 0.0:
         return *begins[0], None, n_iter
     begins, values, more = _best_of(begins[:2], sample.first_round, _FINAL_SECONDS, problem, budget)

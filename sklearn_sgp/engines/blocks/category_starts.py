@@ -7,7 +7,7 @@ from ...kernels.nodes import leaves
 
 # Variance of all levels together, beside what was learned without them, as a share of the noise;
 # a constant that all categories of a column have is no level.
-_SHARE_OF_NOISE = 0.1
+_LEVELS_VARIANCE = 0.1
 
 
 def has_categories(start):
@@ -63,7 +63,7 @@ def _with_small_levels(start, found):
     """Parameters of a sum with levels, at what was learned without these."""
     theta, slots = start.parameters.theta.copy(), category_slots(start.parameters.expression)
     theta[_places_of_numbers(start)] = found.theta
-    variance = _SHARE_OF_NOISE * float(np.mean(found.noise_variance)) / len(slots)
+    variance = _LEVELS_VARIANCE * float(np.mean(found.noise_variance)) / len(slots)
     for diagonal, _, _ in slots:
         theta[diagonal] = np.log(variance)
     values = {**found.values, "theta": theta}

@@ -44,32 +44,38 @@ _LARGEST_EXACT, _EXACT_EVALUATIONS = 1536, 100
 # none loses more than 0.04 nats a row, 24 gain 0.03 and more, in half of the time. Of 18 draws with
 # 3 to 5 categories half lose. Nor do length scales need such a judge (32 draws of 60 to 160 rows
 # from four tables of 26 to 60 columns).
-_MANY_NUMBERS, _HELD_OUT_SHARE = 32, 0.25
+_MANY_NUMBERS, _JUDGING_SHARE = 32, 0.25
 # Rows of a group, and rows around it that it is conditioned on.
 GROUP_SIZE, NEIGHBORS = 50, 100
 # Learning goes on in rounds with so many neighbours, of 20 iterations, or 40 after a round that
 # gained less than so many nats a row on other groups. Some structure shows at no smaller size:
 # delays of 200,000 flights have RMSE 0.935 sd and -1.341 nats with 100 neighbours, 0.886 and -1.189
 # with 250.
-MORE_NEIGHBORS, _ROUND_ITERATIONS, _LEAST_GAIN = 250, (20, 40), 3e-3
+MORE_NEIGHBORS, _ROUND_ITERATIONS, _LEAST_ROUND_GAIN = 250, (20, 40), 3e-3
 # One group in so many besides is of so many rows from anywhere, which know what is smooth and wide.
 WIDE_EVERY, WIDE_SIZE = 40, 400
 # Every start learns for so many iterations, draws groups anew and learns for as many more.
-_TRIAL_ITERATIONS, _TRIAL_ROUNDS = 15, 2
+_GROUP_TRIAL_ITERATIONS, _TRIAL_ROUNDS = 15, 2
 _LEAST_GROUPS = 8
 # What is local in a few columns and wide in others (flights of one route at much the same time of
 # one day) has a narrow valley, which ascents from equal length scales miss. After the trials each
 # length scale of the rough part, with half of the noise, is tried so many times shorter, one after
 # the other, on one group in so many, in such a share of the time; a trial follows where that comes
 # as close as so many nats to the best one. 200,000 flights: -1.293 nats without, -1.12 with.
-_SHORTER, _PROBE_SWEEPS, _PROBE_EVERY, _PROBE_SECONDS, _PROMISING = (0.2, 0.03), 5, 3, 0.1, 0.05
+_SHORTER, _PROBE_SWEEPS, _PROBE_EVERY, _GROUP_PROBE_SECONDS, _PROMISING = (
+    (0.2, 0.03),
+    5,
+    3,
+    0.1,
+    0.05,
+)
 # Share of a time budget in which left-out labels may be judged each time; that is some ten times.
-_TEST_SHARE = 0.02
+_LABEL_TEST_SHARE = 0.02
 # Where 90 % intervals, so many deviations to each side, hold less, that is told.
 _LEAST_COVERAGE, _WITHIN = 0.85, 1.645
 # Logarithms of a default kernel's parameters move at most so far in one ascent: the first step of
 # L-BFGS may jump to a far corner, where equal targets of equal rows are all that counts.
-_REACH = 3.0
+_LARGEST_LOG_MOVE = 3.0
 
 
 def learn_from_near_rows(problem, budget):
@@ -191,7 +197,7 @@ class CompositeLearning:
     def hold_out(self):
         """Leave rows out that judge, where all would be one group."""
         n_rows = len(self.rows)
-        judges = int(_HELD_OUT_SHARE * n_rows)
+        judges = int(_JUDGING_SHARE * n_rows)
         if self.whole and judges and not self.has_labels:
             order = np.random.RandomState(self.test_seed).permutation(n_rows)
             self.held_out = order[judges:], order[:judges]
@@ -221,7 +227,7 @@ class CompositeLearning:
             if self.has_labels:
                 likelihood = task.start.likelihood
                 if self.n_tests is None:
-                    seconds = _TEST_SHARE * task.trace.clock.max_time
+                    seconds = _LABEL_TEST_SHARE * task.trace.clock.max_time
                     self.n_tests = self._tests_within(groups, parameters, likelihood, seconds)
                 return self._of_labels(groups[: self.n_tests], parameters, likelihood)
             evidence, begin = CompositeLikelihood(groups, self.n_jobs), time.perf_counter()
@@ -275,7 +281,7 @@ class CompositeLearning:
         for left in range(rounds, 0, -1):
             seconds = (limit - time.perf_counter()) / left
             groups = self.affordable(task, parameters, seconds, budget)
-            iterations = min(_TRIAL_ITERATIONS, task.settings.max_iter)
+            iterations = min(_GROUP_TRIAL_ITERATIONS, task.settings.max_iter)
             parameters, more = self.ascend(task, groups, parameters, iterations, seconds, budget)
             n_iter += more
             if task.trace.stopped or time.perf_counter() > limit:
@@ -285,7 +291,7 @@ class CompositeLearning:
     def probe(self, problem, start, parameters, budget):
         """A start whose rough part is short in some columns; None where none is promising."""
         part = matern12_component(parameters.expression)
-        seconds = _PROBE_SECONDS * budget.left()
+        seconds = _GROUP_PROBE_SECONDS * budget.left()
         is_given = part is None or "theta" not in start.with_default_bounds
         if is_given or not self.is_first or seconds <= 0:
             return None
@@ -297,7 +303,7 @@ class CompositeLearning:
         begins = parameters.with_values(log_noise=np.log(half))
         theta, value = far_steps(
             lambda theta: some.value(task, begins.with_values(theta=theta)),
-            begin, scales, np.log(_SHORTER), _LEAST_GAIN, _PROBE_SWEEPS,
+            begin, scales, np.log(_SHORTER), _LEAST_ROUND_GAIN, _PROBE_SWEEPS,
             lambda: time.perf_counter() < limit,
         )  # fmt: skip
         if value < some.value(task, parameters) - _PROMISING:
@@ -329,7 +335,7 @@ class CompositeLearning:
         if space.groups:
             of_noise = replace(task, start=replace(task.start, space=space))
             groups = self.affordable(of_noise, parameters, budget.left(), budget)
-            iterations = min(_TRIAL_ITERATIONS, task.settings.max_iter)
+            iterations = min(_GROUP_TRIAL_ITERATIONS, task.settings.max_iter)
             parameters, n_iter = self.ascend(
                 of_noise, groups, parameters, iterations, budget.left(), budget
             )
@@ -352,7 +358,7 @@ class CompositeLearning:
                 task, parameters, before, iterations, budget.left(), budget
             )
             n_iter += more
-            misses = 0 if value - before >= _LEAST_GAIN else misses + 1
+            misses = 0 if value - before >= _LEAST_ROUND_GAIN else misses + 1
             if trace.cut_by == "max_time":
                 break
         if trace.cut_by == "max_iter" and n_iter < left:
@@ -385,7 +391,7 @@ class CompositeLearning:
     def ascend(self, task, groups, parameters, max_iter, seconds, budget):
         """L-BFGS on some groups, scaled to all rows."""
         evidence = CompositeLikelihood(groups, task.settings.n_jobs)
-        space = task.space.within_reach(parameters, _REACH)
+        space = task.space.within_reach(parameters, _LARGEST_LOG_MOVE)
         scale = self.rows.total_weight / evidence.weight
         n_rows = sum(len(piece) for piece in groups)
         task = replace(task, start=replace(task.start, space=space))

@@ -26,7 +26,7 @@ from ..variational.schedule import LARGEST_WEIGHT, refinement_sizes
 # Starting length scales, as shares of those that inducing inputs can follow.
 _STARTS = (1.0, 0.3, 0.1)
 # Iterations after which only the best start goes on.
-_TRIAL_ITERATIONS = 12
+_BLOCK_TRIAL_ITERATIONS = 12
 # Fewer blocks teach less than the variational bound of rows does, which gets this share of a budget
 # that is short.
 _LEAST_BLOCKS, _ROWS_SHARE = 8, 0.4
@@ -56,7 +56,7 @@ def learn_on_sample(problem, plan, blocks, budget, rearranged=None):
     sample = _whole_blocks(blocks, order, init_size)
     seconds_each = _evaluation_seconds(problem, plan.objective, sample, budget)
     seconds = budget.stage_seconds(is_last=False)
-    trials = len(_STARTS) * _TRIAL_ITERATIONS
+    trials = len(_STARTS) * _BLOCK_TRIAL_ITERATIONS
     if seconds < trials * min(_LEAST_BLOCKS, len(sample)) * seconds_each:
         return _from_rows(problem, plan.objective, sample, budget, seconds_each)
     few = sample[: count_within(len(sample), seconds, trials * seconds_each)]
@@ -131,7 +131,7 @@ def _warm_start(problem, objective, sample, seconds, budget):
     if objective.dense:
         starts = [shorter_start(problem.start, share) for share in _STARTS]
     starts += random_starts(problem)
-    trial, share = min(_TRIAL_ITERATIONS, max_iter), seconds / (2 * len(starts))
+    trial, share = min(_BLOCK_TRIAL_ITERATIONS, max_iter), seconds / (2 * len(starts))
 
     def run(start):
         found = ascend_blocks(problem, objective, sample, start, trial, share, budget)

@@ -8,7 +8,7 @@ from ...data.inducing import distinct_rows, greedy_variance, is_new, kmeans_cent
 
 # The jitter hides what a candidate could add where the others leave less than this share of its
 # variance unexplained.
-_TOL = 1e-8
+_UNEXPLAINED_TOL = 1e-8
 # An unexplained variance below this share of the noise costs the bound at most 0.05 nats a row.
 _ENOUGH = 0.1
 # Pairs (new, old) of inducing inputs that are the same.
@@ -97,7 +97,7 @@ class StreamInducing:
         ones = np.ones(len(candidates))
         limit = min(self.n_inducing + spare, len(candidates))
         return greedy_variance(
-            kernel, candidates, ones, limit, tol=_TOL, enough=enough, least=least
+            kernel, candidates, ones, limit, tol=_UNEXPLAINED_TOL, enough=enough, least=least
         )
 
 

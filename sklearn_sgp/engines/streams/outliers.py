@@ -17,7 +17,7 @@ from ..._warnings import warn_caller
 # posterior's are no measure: where a model is too sure, good rows differ by many of them.
 _HOPELESS = 10.0
 # Most rows near a suspect that are asked, and the correlation above which a row is near.
-_ASKED, _NEAR = 5, 0.5
+_ASKED, _NEAR_CORRELATION = 5, 0.5
 # Least share of a suspect's difference by which a row differs that agrees with it: the function of
 # good rows seldom gets so far.
 _ALIKE = 0.2
@@ -112,7 +112,7 @@ class Outliers:
         np.fill_diagonal(near, -np.inf)
         all_off = np.concatenate([off, other_off])
         asked = np.argsort(-near, axis=1, kind="stable")[:, :_ASKED]
-        is_near = np.take_along_axis(near, asked, axis=1) >= _NEAR
+        is_near = np.take_along_axis(near, asked, axis=1) >= _NEAR_CORRELATION
         worst = np.nanargmax(np.abs(off), axis=1)[:, None]  # its most hopeless output
         share = all_off[asked, worst] / np.take_along_axis(off, worst, axis=1)
         is_near &= ~np.isnan(share)
@@ -134,7 +134,7 @@ class Outliers:
         """Without suspects that good rows are near to."""
         if self.X is None or not len(self.X) or not len(X):
             return self
-        stays = (_correlation(posterior.prior.kernel, self.X, X) < _NEAR).all(axis=1)
+        stays = (_correlation(posterior.prior.kernel, self.X, X) < _NEAR_CORRELATION).all(axis=1)
         return replace(self, X=self.X[stays], targets=self.targets[stays])
 
 

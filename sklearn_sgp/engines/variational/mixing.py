@@ -4,9 +4,9 @@ import numpy as np
 
 from ...data.rows import each_weight
 
-_ROWS = 10_000
+_MIXING_ROWS = 10_000
 # Share of the variance of scaled targets that is not noise, at the start.
-_SHARE = 0.9
+_EXPLAINED_SHARE = 0.9
 # Rows that two outputs must share for their correlation to be believed by half.
 _LEAST_SHARED = 10.0
 # Size of columns, and of an entry of rows, that correlations leave empty: at zero they would never
@@ -32,12 +32,12 @@ def starting_mixing(rows, n_latent):
         Targets that are NaN are not there.
     n_latent : int
     """
-    sample = rows.select(slice(None, None, -(-len(rows) // _ROWS)))
+    sample = rows.select(slice(None, None, -(-len(rows) // _MIXING_ROWS)))
     sample = _Observed(sample.targets, sample.weight)
     W, varies = sample.starting_mixing(n_latent), sample.varies
     if sample.has_gaps:
         vector, size, _ = np.linalg.svd(sample.components(W), full_matrices=False)
-        W = vector * np.maximum(size, np.sqrt(_SHARE * _SMALL))
+        W = vector * np.maximum(size, np.sqrt(_EXPLAINED_SHARE * _SMALL))
     W = np.where(varies[:, None], W, 0.0)
     W *= np.where(np.abs(W.min(axis=0)) > W.max(axis=0), -1.0, 1.0)
     left_out = np.flatnonzero(varies & (np.abs(W).max(axis=1) < _SMALL))
@@ -80,7 +80,7 @@ class _Observed:
         np.fill_diagonal(correlation, self.varies)
         value, vector = np.linalg.eigh(correlation)
         value, vector = value[::-1][:n_latent], vector[:, ::-1][:, :n_latent]
-        return np.sqrt(_SHARE * np.maximum(value, _SMALL)) * vector
+        return np.sqrt(_EXPLAINED_SHARE * np.maximum(value, _SMALL)) * vector
 
     def components(self, W):
         """Probabilistic principal components, by expectation and maximisation.
@@ -101,7 +101,7 @@ class _Observed:
         patterns, own = np.unique(self.seen, axis=0, return_inverse=True)
         patterns, own = patterns.astype(np.float64), own.ravel()
         weighted_y, total = self.weighted * self.y.T, self.weighted.sum()
-        noise, eye = 1.0 - _SHARE, np.eye(Q)
+        noise, eye = 1.0 - _EXPLAINED_SHARE, np.eye(Q)
         for _ in range(_MOST_ITERATIONS):
             squares = (W[:, :, None] * W[:, None, :]).reshape(t, -1)
             covariance = np.linalg.inv(eye + (patterns @ squares).reshape(-1, Q, Q) / noise)[own]

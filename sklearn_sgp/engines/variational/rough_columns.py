@@ -22,11 +22,11 @@ _MOST_COLUMNS = 32
 # The rough part begins so wide, in units of its usual length scales, that it is a constant; its
 # variance is such a share of the noise. A column's far step leads to such a share of its standard
 # deviation, about.
-_OFF, _SHARE_OF_NOISE, _NEAR = 100.0, 0.03, (0.5, 0.05)
+_OFF, _ROUGH_PER_NOISE, _SHORT_SHARES = 100.0, 0.03, (0.5, 0.05)
 # Nats that a row held out gains by a column that is taken, and standard errors of what all gain.
-_LEAST_GAIN, _CERTAIN, _SWEEPS = 1e-3, 3.0, 3
+_LEAST_COLUMN_GAIN, _CERTAIN, _SWEEPS = 1e-3, 3.0, 3
 # Share of a time budget for this.
-_PROBE_SECONDS = 0.05
+_COLUMN_PROBE_SECONDS = 0.05
 
 
 def with_rough_columns(problem, alternatives, parameters, rows, held_out, seconds):
@@ -58,9 +58,9 @@ def with_rough_columns(problem, alternatives, parameters, rows, held_out, second
     noise = float(np.mean(parameters.noise_variance))
     usual = start.parameters.theta[scales]
     begin = begin.copy()
-    begin[variance], begin[scales] = np.log(_SHARE_OF_NOISE * noise), usual + np.log(_OFF)
+    begin[variance], begin[scales] = np.log(_ROUGH_PER_NOISE * noise), usual + np.log(_OFF)
     begins = start.parameters.with_values(**{**parameters.values, "theta": begin})
-    limit = time.perf_counter() + _PROBE_SECONDS * seconds
+    limit = time.perf_counter() + _COLUMN_PROBE_SECONDS * seconds
     both, n_known = with_light_tails(rows.joined(held_out)), len(rows)
     rows, held_out = both.select(slice(n_known)), both.select(slice(n_known, None))
 
@@ -72,9 +72,15 @@ def with_rough_columns(problem, alternatives, parameters, rows, held_out, second
 
     weight = held_out.weights[0]
     weight = weight if weight.ndim == 1 else weight.mean(axis=1)
-    steps = np.log(np.array(_NEAR) / (_OFF * np.sqrt(len(scales))))
+    steps = np.log(np.array(_SHORT_SHARES) / (_OFF * np.sqrt(len(scales))))
     theta, _ = far_steps(
-        value, begin, scales, steps, _LEAST_GAIN, _SWEEPS, lambda: time.perf_counter() < limit
+        value,
+        begin,
+        scales,
+        steps,
+        _LEAST_COLUMN_GAIN,
+        _SWEEPS,
+        lambda: time.perf_counter() < limit,
     )
     moved = start.space.clipped(begins.with_values(theta=theta))
     if not (theta < begin).any() or not _is_gain(densities(moved), densities(parameters), weight):
@@ -120,4 +126,4 @@ def _is_gain(after, before, weight):
     gain = after - before
     mean = np.average(gain, weights=weight)
     error = np.sqrt(np.average((gain - mean) ** 2, weights=weight) / len(gain))
-    return bool(mean > max(_LEAST_GAIN, _CERTAIN * error))
+    return bool(mean > max(_LEAST_COLUMN_GAIN, _CERTAIN * error))

@@ -32,7 +32,7 @@ _REFINEMENTS = (2, 16)
 # from the beginning irrelevant inputs of flights stay in (1.356 against 1.349).
 LARGEST_WEIGHT = 4.0
 # Iterations of the warm start after which the units of its variables are taken anew.
-_FIRST_ITERATIONS = 20
+_WARM_ITERATIONS = 20
 # Default kernels that fits of no more iterations compare where there are categories: with a level
 # for each, and with a function for each. Where functions differ, 60 stations of 12 rows have RMSE
 # 0.61 with the first and 0.30 with the second after 20 iterations, where they do not 0.21 and 0.31.
@@ -86,7 +86,7 @@ def _auto(problem, budget):
     rows = rows.holding(order)
     used = rows.select(np.sort(order[:init_size]))
     seconds = budget.stage_seconds(is_last=False)
-    compares = problem.settings.max_iter > _FIRST_ITERATIONS
+    compares = problem.settings.max_iter > _WARM_ITERATIONS
     others = problem.start.alternatives if compares else ()
     problem, parameters, n_iter = _best_start(problem, used, seconds, interim=True)
     # a pass may take half the time with the kernel that was found
@@ -183,13 +183,13 @@ def _with_best_kernel(problem, rows, seconds, interim):
     """
     starts, trace, inference = default_starts(problem.start), problem.trace, problem.inference
     max_iter = problem.settings.max_iter
-    if max_iter <= _FIRST_ITERATIONS:
+    if max_iter <= _WARM_ITERATIONS:
         starts = starts[: _FEW_KERNELS if problem.start.columns.categorical else 1]
     if len(starts) == 1:
         return problem, None, inference.kept, 0
     scale = problem.rows.total_weight / rows.total_weight
     share = _TRIAL_SECONDS * seconds / len(starts)
-    most = min(_FIRST_ITERATIONS, max_iter)
+    most = min(_WARM_ITERATIONS, max_iter)
 
     def until_cut():
         for start in starts:
@@ -210,7 +210,7 @@ def _with_best_kernel(problem, rows, seconds, interim):
 
 
 def _warm_start(problem, parameters, rows, seconds, interim=False):
-    begin, max_iter = time.perf_counter(), min(_FIRST_ITERATIONS, problem.settings.max_iter)
+    begin, max_iter = time.perf_counter(), min(_WARM_ITERATIONS, problem.settings.max_iter)
     found = _lbfgs(problem, parameters, rows, seconds, max_iter, interim)
     return _second_run(problem, found, rows, seconds - (time.perf_counter() - begin), interim)
 
@@ -219,7 +219,7 @@ def _second_run(problem, found, rows, seconds, interim):
     """Go on with L-BFGS: what the first run has found gives units."""
     (parameters, _, n_iter), trace = found, problem.trace
     left = problem.settings.max_iter - n_iter
-    if n_iter < _FIRST_ITERATIONS or left <= 0 or trace.stopped:
+    if n_iter < _WARM_ITERATIONS or left <= 0 or trace.stopped:
         return found
     if seconds <= 0:
         trace.cut_by = "max_time"
