@@ -72,15 +72,12 @@ class Start:
         As it was given, white noise included, or the default one.
     likelihood : Likelihood
         Its free parameters are the group "likelihood".
-    parameters : Parameters
-    space : ParameterSpace
     inducing : object
         The fingerprint of what the user gave as ``inducing``.
     with_default_bounds : tuple of str
         Groups whose bounds the user did not choose.
     alternatives : tuple of Start
         With other default kernels.
-    columns : InputColumns
     """
 
     kernel: object
@@ -103,14 +100,10 @@ class Problem:
 
     Parameters
     ----------
-    rows : Rows or Table
     start : Start or None
         None where the engine finds it from the rows.
     inference : inference.ConjugateInference, inference.SiteInference or None
         None where the engine finds q(u) in its own way.
-    settings : Settings
-    trace : Trace
-    rng : numpy.random.RandomState
     n_samples : int or None
         Rows before repeated ones were merged; None for as many as there are.
     is_interim : bool
@@ -164,14 +157,10 @@ class Fitted:
 
     Parameters
     ----------
-    start : Start
-    parameters : Parameters
-    predictor : predict.base.Predictor
     objective : float
         In nats, for targets as scaled.
     jitter : float
         Relative.
-    n_iter, n_steps : int
     weight : float
         Total weight of the rows that the objective counts.
     n_samples : int

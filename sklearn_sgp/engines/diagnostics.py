@@ -18,8 +18,6 @@ def warn_of_weak_spots(problem, result, uses_blocks=False):
 
     Parameters
     ----------
-    problem : Problem
-    result : FitResult
     uses_blocks : bool
         Whether predictions rest on more than the mean of q(u), which then need not explain.
     """
@@ -41,7 +39,6 @@ def warn_at_bounds(start, parameters):
 
     Parameters
     ----------
-    start : Start
     parameters : Parameters
         As learned.
     """
@@ -102,8 +99,6 @@ def warn_of_unexplained(rows, posterior, likelihood):
 
     Parameters
     ----------
-    rows : Rows
-    posterior : Posterior
     likelihood : Likelihood
         Only one of regression with the mean of q(u) as its own is looked at.
     """

@@ -18,13 +18,11 @@ def evidence_at(fitted, kernel, theta, rows, settings):
 
     Parameters
     ----------
-    fitted : Fitted
     kernel : Kernel
         The learned kernel, noise included where it was given so.
     theta : array-like of shape (n_kernel_params,)
     rows : Rows or None
         None for those that the model keeps.
-    settings : Settings
 
     Returns
     -------

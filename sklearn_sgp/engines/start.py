@@ -72,19 +72,11 @@ def start(rows, choices, likelihood, rng, previous=None, choose=None):
 
     Parameters
     ----------
-    rows : Rows
-    choices : Choices
-    likelihood : Likelihood
-    rng : numpy.random.RandomState
     previous : FitResult or None
         An earlier fit whose parameters are taken, each group where it still fits.
     choose : callable or None
         ``choose(rows, kernel, noise_variance, scale, rng)``: inducing inputs, where they are
         neither given nor chosen by `data.inducing.choose_inducing`.
-
-    Returns
-    -------
-    start : problem.Start
 
     Raises
     ------
@@ -276,10 +268,6 @@ def random_starts(problem):
     Noise is drawn between 1e-4 and 1 of the targets' variance, as far as its bounds allow: far
     outside L-BFGS hardly moves.
 
-    Parameters
-    ----------
-    problem : Problem
-
     Returns
     -------
     starts : list of Parameters
@@ -319,10 +307,6 @@ def default_starts(start):
     A fast function is noise at the usual length scales, and no gradient leads away from there.
     Short ones are those of the first kernel, or of the first that is of numbers alone.
 
-    Parameters
-    ----------
-    start : Start
-
     Returns
     -------
     starts : list of Start
@@ -355,8 +339,6 @@ def tried(starts, run, trace):
 
     Parameters
     ----------
-    starts : iterable
-    run : callable
     trace : Trace
         Where a callback ends learning, no other start is tried.
 

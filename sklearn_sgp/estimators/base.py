@@ -74,8 +74,6 @@ class BaseSGP(SavedWithVersion, LinkedToReference, CallbackSupportMixin, BaseEst
 
         Parameters
         ----------
-        trace : Trace
-        progress : FitProgress
         log_scale : float
             What objectives lose in units of the targets.
         attributes_now : callable

@@ -33,7 +33,6 @@ def numbers_of(model, X, y, sample_weight):
 
     Parameters
     ----------
-    model : SGPRegressor
     X, y, sample_weight : dask array, dataframe or series, array-like, or None
 
     Returns

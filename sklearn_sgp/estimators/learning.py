@@ -15,16 +15,7 @@ from .steps import run
 
 
 def learn(model, fit, recipe, progress, clock):
-    """Run the steps of a recipe, and store what they learned.
-
-    Parameters
-    ----------
-    model : SGPRegressor or SGPClassifier
-    fit : steps.Fit
-    recipe : recipes.Recipe
-    progress : FitProgress
-    clock : Clock
-    """
+    """Run the steps of a recipe, and store what they learned."""
     progress.begin()
     fit = run(recipe.prepare, replace(fit, trace=Trace(clock)))
     trace, attributes_now = fit.trace, partial(_attributes_now, model, fit, recipe)

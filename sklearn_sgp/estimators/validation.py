@@ -51,7 +51,6 @@ def checked_inputs(estimator, X, *, reset=False, learns=False, weight=None):
 
     Parameters
     ----------
-    estimator : BaseSGP
     X : array-like
     reset : bool
         Whether the estimator is not fitted.

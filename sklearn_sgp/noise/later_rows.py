@@ -9,12 +9,6 @@ def with_precisions(fitted, rows, n_jobs):
 
     The precisions are those that the predictions before the batch ask for.
 
-    Parameters
-    ----------
-    fitted : Fitted
-    rows : Rows
-    n_jobs : int or None
-
     Returns
     -------
     rows : Rows

@@ -95,11 +95,6 @@ def with_variance_scale(problem, likelihood, fitted):
         Its rows with the precisions that q(u) rests on.
     likelihood : Likelihood
         The noise, or the choice among noises, that the user asked for.
-    fitted : Fitted
-
-    Returns
-    -------
-    fitted : Fitted
     """
     clock, likelihood = problem.trace.clock, _varying(NoiseChoice.of(likelihood), fitted.likelihood)
     if likelihood is None or not problem.learns or clock.left() <= 0.0 or _is_least(fitted):

@@ -34,16 +34,11 @@ def learn_log_noise(given, prior, squares, before):
     ----------
     given : Problem
         Of the function.
-    prior : LogNoisePrior
     squares : ndarray of shape (n, t)
         Expected squared errors in units of the noise variance. Outputs that have noise variances of
         their own have a log noise each, with one kernel and the same inducing inputs.
     before : Fitted or None
         Of earlier squared errors.
-
-    Returns
-    -------
-    result : Fitted
     """
     rows = given.rows
     if len(rows) > 2 * LARGEST_SAMPLE:
@@ -114,14 +109,7 @@ def with_squares(before, rows, squares, n_jobs):
 
     Parameters
     ----------
-    before : Fitted
-    rows : Rows
     squares : ndarray of shape (n, t)
-    n_jobs : int or None
-
-    Returns
-    -------
-    result : Fitted
     """
     log_noise = before.start.likelihood
     of_squares = _rows_of(rows, squares, log_noise)

@@ -139,10 +139,8 @@ class RowNoise:
 
         Parameters
         ----------
-        rows : Rows
         squares : ndarray of shape (n, t)
             As those of `updated`, expected before the batch.
-        n_jobs : int or None
 
         Returns
         -------
@@ -170,17 +168,12 @@ class RowNoise:
 
         Parameters
         ----------
-        rows : Rows
         squares : ndarray of shape (n, t)
             See `squared_errors`.
         at_rows : LogNoiseMoments
             Of this noise.
         learns, learns_scale : bool
             True where parameters of the likelihood, and the noise variance, may move.
-
-        Returns
-        -------
-        update : Update
         """
         t, (_, weight), common = rows.y.shape[1], rows.weights, at_rows.precision
         scaled, each = common * squares, np.ones(1)

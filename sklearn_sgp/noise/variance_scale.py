@@ -67,10 +67,8 @@ class ScaledDraws:
 
     Parameters
     ----------
-    functions : PathwiseDraws
     posterior : Posterior
         That they were drawn from.
-    scale : VarianceScale
     """
 
     def __init__(self, functions, posterior, scale):

@@ -16,7 +16,6 @@ class InducingPoints:
 
     Parameters
     ----------
-    posterior : Posterior
     noise_variance : float or ndarray of shape (t,)
     conditional : class
         One of gp/conditionals.py.

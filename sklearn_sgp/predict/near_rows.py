@@ -33,9 +33,7 @@ class NearRows:
 
     Parameters
     ----------
-    posterior : Posterior
     noise_variance : float or ndarray of shape (t,)
-    blocks : AnyBlocks
     partition : object or None
         Assigns rows to blocks by their inputs; see partitions/partition.py.
     labels : ndarray or None
@@ -129,7 +127,6 @@ class LocalConditional:
     around : callable
         ``around(numbers)``: the `Rows` that test rows of some blocks are conditioned on, and the
         positions of each block's among them; see `Blocks.around`.
-    n_jobs : int or None
     cache : FactorCache or None
         Of this posterior and these blocks.
     """

@@ -26,13 +26,9 @@ class Observations:
 
     Parameters
     ----------
-    predictor : Predictor
-    likelihood : Likelihood
     noise_variance : float, ndarray of shape (t,) or None
     row_noise : noise.row_noise.RowNoise or None
         Noise that differs from row to row.
-    targets : Targets
-    n_jobs : int or None
     """
 
     predictor: object

@@ -5,13 +5,7 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Rescaled:
-    """Multiplies the deviations of a predictor by c(x) (docs/theory.md, section 13).
-
-    Parameters
-    ----------
-    predictor : Predictor
-    scale : noise.variance_scale.VarianceScale
-    """
+    """Multiplies the deviations of a predictor by c(x) (docs/theory.md, section 13)."""
 
     predictor: object
     scale: object

@@ -15,9 +15,6 @@ class FunctionsInUnits:
 
     Parameters
     ----------
-    functions : gp.pathwise.PathwiseDraws
-    targets : Targets
-    n_jobs : int or None
     form : data.inputs.InputFormat
         Of the columns of X.
     """

@@ -39,13 +39,8 @@ def best_alpha(problem_at, alphas, seconds):
     ----------
     problem_at : callable
         ``problem_at(alpha)`` returns a `Problem` with that value.
-    alphas : sequence of float
     seconds : float
         For all of them.
-
-    Returns
-    -------
-    alpha : float
     """
     found, limit = [], time.perf_counter() + seconds
     with single_blas_thread():  # groups are small
@@ -83,16 +78,10 @@ def calibrated(problem, fitted, learn, keeps_inducing):
 
     Parameters
     ----------
-    problem : Problem
-    fitted : Fitted
     learn : callable
         ``learn(problem)`` returns a `Fitted`.
     keeps_inducing : bool
         Whether inducing inputs take part whatever they are worth.
-
-    Returns
-    -------
-    fitted : Fitted
     """
     max_time = problem.trace.clock.max_time
     if len(problem.rows) < _LEAST_HELD_OUT or max_time < np.inf:
@@ -131,14 +120,7 @@ class Trial(NamedTuple):
 
 
 class Trials:
-    """Models of all but some rows held out.
-
-    Parameters
-    ----------
-    problem : Problem
-    fitted : Fitted
-    learn : callable
-    """
+    """Models of all but some rows held out."""
 
     def __init__(self, problem, fitted, learn):
         self.problem, self.fitted, self.learn = problem, fitted, learn

@@ -90,8 +90,6 @@ def learned_warps(X, y, weight, choices, likelihood, settings, rng, seconds=np.i
         Of the model. What it holds, the kernel or noise, is held here.
     likelihood : Likelihood
         Gaussian noise.
-    settings : problem.Settings
-    rng : numpy.random.RandomState
     seconds : float
         For all outputs; those that there is no time for keep the identity.
 

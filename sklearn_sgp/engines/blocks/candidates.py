@@ -30,10 +30,7 @@ def best_start(problem, sample, starts, budget):
 
     Parameters
     ----------
-    problem : Problem
-    sample : near_rows.NearRows
     starts : list of Start
-    budget : Budget
 
     Returns
     -------

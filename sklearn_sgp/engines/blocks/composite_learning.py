@@ -81,11 +81,6 @@ _LARGEST_LOG_MOVE = 3.0
 def learn_from_near_rows(problem, budget):
     """The best of several starts, after L-BFGS on sampled groups.
 
-    Parameters
-    ----------
-    problem : Problem
-    budget : Budget
-
     Returns
     -------
     start : problem.Start
@@ -156,12 +151,7 @@ def _above_repeats(start, rows):
 
 
 class CompositeLearning:
-    """Draws groups and learns from them.
-
-    Parameters
-    ----------
-    problem : Problem
-    """
+    """Draws groups and learns from them."""
 
     def __init__(self, problem):
         self.rng, self.has_labels = problem.rng, problem.rows.of_classes
@@ -256,9 +246,6 @@ class CompositeLearning:
 
         Parameters
         ----------
-        parameters : Parameters
-        likelihood : Dirichlet
-        n_rows : int
         seconds : float
             Of one search for the best temperature.
         """

@@ -70,17 +70,7 @@ class _Run(NamedTuple):
 
 
 def keep_time_for_all_blocks(problem, plan, parameters, blocks, budget, more=0.0):
-    """Measure what the finish takes and reserve it, ``more`` seconds besides.
-
-    Parameters
-    ----------
-    problem : Problem
-    plan : BlockPlan
-    parameters : Parameters
-    blocks : Blocks
-    budget : Budget
-    more : float
-    """
+    """Measure what the finish takes and reserve it, ``more`` seconds besides."""
     if not budget.is_limited:
         return
     if blocks.rows.live_elsewhere:  # workers make that pass, in a time of their own
@@ -103,17 +93,8 @@ def final_posterior(problem, plan, parameters, blocks, budget, before=None):
 
     Parameters
     ----------
-    problem : Problem
-    plan : BlockPlan
-    parameters : Parameters
-    blocks : Blocks
-    budget : Budget
     before : Fitted or None
         From the same rows, parameters and plan: its steps go on.
-
-    Returns
-    -------
-    final : FinalPosterior
 
     Raises
     ------
@@ -158,11 +139,6 @@ def with_enough_jitter(run, prior, settings, model, rows, noise_variance):
 
     Parameters
     ----------
-    run : callable
-    prior : Prior
-    settings : Settings
-    model : Model or Mixture
-    rows : Rows
     noise_variance : float or ndarray of shape (t,)
 
     Returns
@@ -295,10 +271,6 @@ class _StepMonitor:
 
     Parameters
     ----------
-    problem : Problem
-    plan : BlockPlan
-    parameters : Parameters
-    ascent : NaturalGradientAscent
     reserve : float
         Seconds that were kept for all this; learning may have used some of them up.
     """

@@ -37,10 +37,6 @@ def learn_on_sample(problem, plan, blocks, budget, rearranged=None):
 
     Parameters
     ----------
-    problem : Problem
-    plan : BlockPlan
-    blocks : Blocks
-    budget : Budget
     rearranged : callable or None
         ``rearranged(parameters)``: the blocks for later stages, once the first has learned. None
         for the same ones.
@@ -161,12 +157,7 @@ def ascend_blocks(problem, objective, sample, start, max_iter, seconds, budget=N
 
     Parameters
     ----------
-    problem : Problem
-    objective : Model or Mixture
     sample : list of Rows
-    start : Parameters
-    max_iter : int
-    seconds : float
     budget : Budget or None
         Evaluations tell it how fast the machine is, and the finish keeps its time.
     copies : float

@@ -66,10 +66,6 @@ def specification(model, alpha):
     alpha : float
         Power of the factors.
 
-    Returns
-    -------
-    specification : Specification
-
     Raises
     ------
     ValueError

@@ -24,13 +24,8 @@ class NaturalGradientAscent:
 
     Parameters
     ----------
-    prior : Prior
     noise_variance : float or ndarray of shape (t,)
-    model : Model or Mixture
-    blocks : Blocks
     schedule : RobbinsMonro, Average or Constant
-    n_outputs : int
-    n_jobs : int or None
     """
 
     def __init__(self, prior, noise_variance, model, blocks, schedule, n_outputs=1, n_jobs=None):
@@ -46,12 +41,7 @@ class NaturalGradientAscent:
         return Pieces([self.blocks(k) for k in chosen], n_jobs=self.n_jobs)
 
     def go_on_from(self, before):
-        """Take over what a fit with the same prior and blocks has come to.
-
-        Parameters
-        ----------
-        before : Fitted
-        """
+        """Take over what a fit with the same prior and blocks has come to."""
         progress = before.state.progress
         self.posterior, self.constant = before.posterior, before.state.constant
         self.n_steps, self.n_seen, self.seen = before.n_steps, progress.n_seen, progress.seen
@@ -99,13 +89,6 @@ def learn_stochastic(problem, plan, blocks, budget):
     The stochastic gradient of sum_B E_q[log t_B] - KL for Adam, alongside natural-gradient steps on
     q(u): what Hoang et al. (2015) leave for later. q(u) is held whitened while the kernel moves, so
     the divergence has no gradient in it.
-
-    Parameters
-    ----------
-    problem : Problem
-    plan : BlockPlan
-    blocks : Blocks
-    budget : Budget
 
     Returns
     -------

@@ -7,12 +7,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class RobbinsMonro:
-    """rho_t = size / (1 + decay size t)^power, blocks drawn with replacement: the paper's steps.
-
-    Parameters
-    ----------
-    size, decay, power : float
-    """
+    """rho_t = size / (1 + decay size t)^power, blocks drawn with replacement: the paper's steps."""
 
     size: float
     decay: float
@@ -77,12 +72,7 @@ class Average:
 
 @dataclass(frozen=True)
 class Constant:
-    """Steps of one length, each epoch in a new random order.
-
-    Parameters
-    ----------
-    size : float
-    """
+    """Steps of one length, each epoch in a new random order."""
 
     size: float
 

@@ -47,14 +47,8 @@ def fit(problem, plan, before=None):
 
     Parameters
     ----------
-    problem : Problem
-    plan : BlockPlan
     before : Fitted or None
         Of the fit before. Where nothing but the number of steps has changed, they go on.
-
-    Returns
-    -------
-    fitted : Fitted
 
     Raises
     ------
@@ -260,15 +254,10 @@ def add(fitted, problem):
 
     Parameters
     ----------
-    fitted : Fitted
     problem : Problem
         With rows of positive weight, targets scaled as before, and labels where the first batch had
         them. Unknown labels begin new blocks, as do rows of a model without blocks. Blocks of a
         partition that have grown too large are split by its rule.
-
-    Returns
-    -------
-    fitted : Fitted
 
     Raises
     ------
@@ -319,9 +308,6 @@ class _Update:
 
     Parameters
     ----------
-    fitted : Fitted
-    rows : Rows
-    settings : Settings
     labels : ndarray or None
         Of the blocks, new ones included.
     """
@@ -350,7 +336,6 @@ class _Update:
 
         Parameters
         ----------
-        blocks : Blocks
         partition : object or None
         changed : ndarray of int
             Numbers of these blocks.

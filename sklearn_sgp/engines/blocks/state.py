@@ -20,10 +20,8 @@ class BlockPlan:
 
     Parameters
     ----------
-    specification : Specification
     schedule : RobbinsMonro, Average or None
         None visits every block once, in parallel.
-    blocks_per_step : int
     partition : PartitionChoice
         Where the rows have no labels.
     block_size : int
@@ -100,7 +98,6 @@ class BlockState:
 
     Parameters
     ----------
-    specification : Specification
     constant : float
         Of the evidence.
     blocks : AnyBlocks or None
@@ -111,7 +108,6 @@ class BlockState:
         The user's labels, in the order of the blocks.
     block_size : int
         Blocks may grow to 1.5 times as many rows.
-    progress : Progress
     """
 
     specification: Specification

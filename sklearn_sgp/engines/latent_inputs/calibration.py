@@ -45,13 +45,8 @@ def calibration_factors(parameters, q, table, model, space, settings, rng, secon
     ----------
     parameters : Parameters
         Without q(x).
-    q : InputPosteriors
-    table : Table
     model : OutputModel
         Learned from the table.
-    space : ParameterSpace
-    settings : Settings
-    rng : numpy.random.RandomState
     seconds : float
         Rows rest when these are over, and then errors are a little too large.
 

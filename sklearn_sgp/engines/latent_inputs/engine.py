@@ -17,7 +17,6 @@ class LatentInputs:
 
     Parameters
     ----------
-    choices : LatentChoices
     before : Fitted or None
         An earlier fit of the same columns, which the first start goes on from.
     """

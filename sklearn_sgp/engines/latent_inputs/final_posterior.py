@@ -61,10 +61,6 @@ def final_posteriors(parameters, q, table, settings, rng, seconds=np.inf):
     ----------
     parameters : Parameters
         Kernel, noise and inducing inputs.
-    q : InputPosteriors
-    table : Table
-    settings : Settings
-    rng : numpy.random.RandomState
     seconds : float
         Rows rest when these are over.
 

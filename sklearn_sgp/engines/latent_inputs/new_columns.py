@@ -14,7 +14,6 @@ def with_new_columns(fitted, Y):
 
     Parameters
     ----------
-    fitted : Fitted
     Y : ndarray of shape (n, P)
         All columns of the batch.
 

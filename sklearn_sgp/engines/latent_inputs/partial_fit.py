@@ -22,13 +22,8 @@ def add(fitted, problem):
 
     Parameters
     ----------
-    fitted : Fitted
     problem : Problem
         Its rows are the `Table` of the batch.
-
-    Returns
-    -------
-    fitted : Fitted
     """
     table, settings, before = problem.rows, problem.settings, fitted.state
     P, n, n_steps, seconds = table.Y.shape[1], len(table), 0, problem.trace.clock.left()

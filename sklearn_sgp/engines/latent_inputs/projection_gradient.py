@@ -15,7 +15,6 @@ def projection_gradient(posterior, target, scale):
 
     Parameters
     ----------
-    posterior : Posterior
     target : Posterior
         Information of some rows, with as many H as the posterior.
     scale : float

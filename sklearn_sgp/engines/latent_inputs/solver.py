@@ -51,13 +51,8 @@ def fit(problem, choices, before=None):
     ----------
     problem : Problem
         Its rows are a `Table`.
-    choices : LatentChoices
     before : Fitted or None
         An earlier fit to go on from.
-
-    Returns
-    -------
-    fitted : Fitted
     """
     table, settings, trace = problem.rows, problem.settings, problem.trace
     size = len(table) if settings.optimizer in ("lbfgs", None) else settings.init_size

@@ -70,9 +70,6 @@ def start_at(problem, choices, table, before=None, disturbs=False):
 
     Parameters
     ----------
-    problem : Problem
-    choices : LatentChoices
-    table : Table
     before : Fitted or None
         An earlier fit to go on from.
     disturbs : bool

@@ -58,8 +58,6 @@ class Minibatches:
         Of all rows.
     n_rows : int
         Number of rows that minibatches stand for.
-    space : ParameterSpace
-    settings : Settings
     adam : Adam or None
     """
 
@@ -91,7 +89,6 @@ class Minibatches:
         ----------
         table : Table
             Some rows.
-        q : InputPosteriors
         target : Posterior
             Their `information`.
         """
@@ -134,7 +131,6 @@ def learn_from_minibatches(problem, parameters, index, clock):
         With q(x) of the rows of ``index``.
     index : ndarray of int or None
         Rows whose q(x) are known; None for all.
-    clock : Clock
 
     Returns
     -------

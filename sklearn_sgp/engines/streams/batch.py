@@ -55,14 +55,12 @@ class StreamPlan:
     ----------
     start : Start
         Of the stream.
-    settings : Settings
     inducing : StreamInducing or None
         None where inducing inputs were given.
     n_outputs : int
         Columns of the targets, or classes.
     alpha : float
         Power of the rows of the batch.
-    forget_factor, trust_region : float
     restarts : bool
         Whether kernel and noise begin at the start again, as there is no signal so far.
     keeps_scales : bool
@@ -72,7 +70,6 @@ class StreamPlan:
     learns : bool
         Whether kernel, noise and inducing inputs are learned from this batch.
     seed : int, RandomState or None
-    trace : Trace
     """
 
     start: Start
@@ -137,7 +134,6 @@ def sees_signal(fitted, rows, weight_seen):
 
     Parameters
     ----------
-    fitted : Fitted
     rows : Rows
         The last batch.
     weight_seen : float
@@ -148,17 +144,7 @@ def sees_signal(fitted, rows, weight_seen):
 
 
 def first_batch(rows, plan):
-    """Learn from the rows with which a stream begins.
-
-    Parameters
-    ----------
-    rows : Rows
-    plan : StreamPlan
-
-    Returns
-    -------
-    fitted : Fitted
-    """
+    """Learn from the rows with which a stream begins."""
     with one_blas_thread_each(plan.settings.n_jobs):
         found, n_iter = _best_of_rounds(plan.start.parameters, rows, None, 0.0, plan)
     warn_about_jitter(found[0].prior.jitter, plan.settings.jitter)
@@ -170,15 +156,8 @@ def next_batch(fitted, rows, weight_seen, plan):
 
     Parameters
     ----------
-    fitted : Fitted
-    rows : Rows
     weight_seen : float
         Of all rows so far.
-    plan : StreamPlan
-
-    Returns
-    -------
-    fitted : Fitted
     """
     before = fitted.parameters
     old = OldPosterior.of(fitted.posterior).tempered(plan.forget_factor)

@@ -55,15 +55,12 @@ class StreamInducing:
         ----------
         rows : Rows
             The batch.
-        kernel : BoundKernel
-        noise_variance : float
         old : ndarray of shape (m, d)
             Present inducing inputs, none at first.
         seen : float
             Weight of the rows that the old ones stand for.
         scale : ndarray of shape (d,)
             Units of distances between rows.
-        rng : numpy.random.RandomState
         spare : int, default=0
             With "greedy", so many more than there may be, to be thinned out.
 

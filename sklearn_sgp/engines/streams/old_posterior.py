@@ -31,7 +31,6 @@ class OldPosterior:
     ----------
     posterior : Posterior
         With its prior, at the old kernel.
-    constant : float
     """
 
     posterior: Posterior
@@ -182,8 +181,6 @@ class OldPosteriorFactor:
 
     Parameters
     ----------
-    projection : Projection or OutputProjection
-    old : OldPosterior
     c : int
         Number of the factor.
     alpha : float
@@ -284,15 +281,9 @@ def old_posterior_gradient(projection, factors, q, with_inputs=True):
 
     Parameters
     ----------
-    projection : Projection
     factors : list of OldPosteriorFactor
     q : Posterior
         With as many H.
-    with_inputs : bool
-
-    Returns
-    -------
-    sums : GradientSums
     """
     parts = [
         factor.gradient(np.ascontiguousarray(q.v_mean[:, own]), precision.covariance)

@@ -30,8 +30,6 @@ class OnlineBound:
         See `old_posterior.Projection`.
     delta : float
         Jitter in units of the kernel.
-    with_inputs : bool
-    n_jobs : int or None
     power : float
         In [0, 1], of the old posterior's factor.
     """
@@ -129,8 +127,6 @@ class SiteOnlineBound(OnlineBound):
 
     Parameters
     ----------
-    likelihood : Likelihood
-    n_latent : int
     rho : float
         Length of the first inner step.
     """

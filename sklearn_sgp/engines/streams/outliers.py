@@ -60,7 +60,6 @@ class Outliers:
 
         Parameters
         ----------
-        rows : Rows
         fitted : Fitted
             Before the batch, with Gaussian noise.
         units : data.targets.Targets

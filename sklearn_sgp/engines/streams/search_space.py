@@ -22,15 +22,10 @@ def plausible(start, parameters, rows):
 
     Parameters
     ----------
-    start : Start
     parameters : Parameters
         As learned so far: their variances stay allowed, as they come from larger targets.
     rows : Rows
         The batch.
-
-    Returns
-    -------
-    space : ParameterSpace
     """
     space, is_mixed = start.space, parameters.mixing is not None
     by_user = "theta" not in start.with_default_bounds or not space.learns("theta")
@@ -50,14 +45,8 @@ def trusted(space, parameters, radius):
 
     Parameters
     ----------
-    space : ParameterSpace
-    parameters : Parameters
     radius : float
         `_NOISE_RISE` times that for noise that rises.
-
-    Returns
-    -------
-    space : ParameterSpace
     """
     if np.isinf(radius):
         return space

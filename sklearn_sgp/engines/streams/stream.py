@@ -62,7 +62,6 @@ class StreamState:
         Whether something other than noise was seen, or too few rows to tell.
     n_rows : int
         Number of rows so far.
-    outliers : Outliers
     initial_rows : InitialRows or None
         The rows themselves, as long as they are few.
     """
@@ -97,10 +96,8 @@ class Stream:
     ----------
     inducing : StreamInducing or None
         None where the inducing inputs were given.
-    alpha_divergence, forget_factor, trust_region : float
     keeps_scales : bool
         Whether the kernel is the default one.
-    random_state : object
     n_outputs : int
         Columns of the targets, or classes.
     initial : InitialRows or None
@@ -209,8 +206,6 @@ def examined(fitted, rows, targets):
 
     Parameters
     ----------
-    fitted : Fitted
-    rows : Rows
     targets : Targets
         In whose units a warning tells of them.
 

@@ -44,7 +44,6 @@ def from_regressions(problem, budget, learn):
     ----------
     problem : Problem
         With a softmax.
-    budget : Budget
     learn : callable
         ``learn(problem, budget)`` returns the problem with its kernel chosen, its parameters and
         the number of iterations.
@@ -113,10 +112,8 @@ class VarianceSearch:
 
     Parameters
     ----------
-    problem : Problem
     known : Rows
         That q(u) rests on.
-    held_out : Rows
     deadline : float
         Reading of time.perf_counter() after which no further variance is tried.
     """

@@ -69,13 +69,8 @@ def inference_for(likelihood, n_outputs):
 
     Parameters
     ----------
-    likelihood : Likelihood
     n_outputs : int
         Columns of the targets, or classes.
-
-    Returns
-    -------
-    inference : ConjugateInference or SiteInference
     """
     if likelihood.conjugate:
         return ConjugateInference(likelihood, n_outputs)
@@ -113,11 +108,6 @@ class ConjugateInference(RowInference):
     """Gaussian noise: the optimal q(u) takes one pass.
 
     All outputs share one H, unless each has a noise variance of its own.
-
-    Parameters
-    ----------
-    likelihood : Likelihood
-    n_outputs : int
     """
 
     cost = last_cost = 1  # in passes with one H; that of the last q(u)
@@ -131,15 +121,12 @@ class ConjugateInference(RowInference):
 
         Parameters
         ----------
-        space : ParameterSpace
         parameters : Parameters
             Where the run begins.
-        rows : Rows
         delta : float
             Jitter in units of the kernel.
         has_learned : bool
             Whether something has been learned before.
-        n_jobs : int or None
         deadline : float
             Reading of time.perf_counter() at which the run should be over.
 
@@ -173,9 +160,6 @@ class ConjugateInference(RowInference):
 
         Parameters
         ----------
-        parameters : Parameters
-        rows : Rows
-        settings : Settings
         value : float
             The bound.
         price : float
@@ -250,18 +234,13 @@ class ConjugateInference(RowInference):
 
         Parameters
         ----------
-        posterior : Posterior
-        parameters : Parameters
-        rows : Rows
         scale : float
             Number of all rows, these included, divided by that of these rows.
         is_new : bool
             Whether the rows are added to those before; else q(u) moves by ``natural_step`` towards
             what the rows ask for, as if they stood for all.
-        natural_step : float
         gradient : {None, False, True}
             None where no terms are wanted; else whether their gradient has the part in Z.
-        n_jobs : int or None
 
         Returns
         -------
@@ -299,7 +278,6 @@ class SiteInference(RowInference):
     ----------
     likelihood : Likelihood
         With its free parameters, which come with the `Parameters`.
-    n_latent : int
     """
 
     def __init__(self, likelihood, n_latent):

@@ -30,7 +30,6 @@ def starting_mixing(rows, n_latent):
     ----------
     rows : Rows
         Targets that are NaN are not there.
-    n_latent : int
     """
     sample = rows.select(slice(None, None, -(-len(rows) // _MIXING_ROWS)))
     sample = _Observed(sample.targets, sample.weight)

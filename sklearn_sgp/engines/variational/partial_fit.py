@@ -74,13 +74,8 @@ def scaled_to_total(fitted, total):
 
     Parameters
     ----------
-    fitted : Fitted
     total : int
         Number of rows.
-
-    Returns
-    -------
-    fitted : Fitted
     """
     posterior = fitted.posterior.scaled(total / fitted.n_samples)
     posterior.warm_cache()
@@ -125,11 +120,8 @@ def add_rows(
 
     Parameters
     ----------
-    fitted : Fitted
     rows : Rows
         The batch, targets scaled as before.
-    settings : Settings
-    inference : ConjugateInference or SiteInference
     clock : Clock or None
     total_samples : int or None
         Number of rows, whatever their weights: a minibatch of b rows stands for so many if each

@@ -49,16 +49,7 @@ _TIMED, _LEAST_TIMED = 4 * CHUNK, 256
 
 
 def fit(problem):
-    """Run the stages that ``optimizer`` asks for, then the exact finish.
-
-    Parameters
-    ----------
-    problem : Problem
-
-    Returns
-    -------
-    fitted : Fitted
-    """
+    """Run the stages that ``optimizer`` asks for, then the exact finish."""
     parameters, budget = problem.start.parameters, Budget(problem.trace.clock)
     budget.keep_for_finish(_finish_seconds(problem, parameters, budget))
     n_iter = n_steps = 0

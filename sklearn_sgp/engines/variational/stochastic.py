@@ -10,12 +10,6 @@ def ascend_stochastic(problem, parameters, budget):
 
     In the first epoch only q(u) moves, as in Hensman et al. (2013, section 4.1).
 
-    Parameters
-    ----------
-    problem : Problem
-    parameters : Parameters
-    budget : Budget
-
     Returns
     -------
     parameters : Parameters
@@ -47,7 +41,6 @@ class StochasticSteps:
 
     Parameters
     ----------
-    problem : Problem
     parameters : Parameters
         Where the steps begin.
     """
