@@ -41,23 +41,23 @@ class Settings:
     batch_size: int | None = None  # steps take whole blocks
 
     def prior(self, parameters):
-        """p(u) at some parameters, with the jitter that it needs."""
+        """Factorise p(u) at some parameters, with the jitter that it needs."""
         return factorise_with_jitter(parameters.kernel, parameters.Z, self.jitter)
 
     def final_prior(self, parameters):
-        """p(u) of the posterior that is kept; warns where the jitter had to be raised."""
+        """Factorise p(u) of the posterior that is kept; warn where the jitter had to be raised."""
         return factorise_finally(parameters.kernel, parameters.Z, self.jitter)
 
     def prior_again(self, prior):
-        """p(u) with more jitter, where something that rests on the last one failed."""
+        """Factorise p(u) with more jitter, where something that rests on the last one failed."""
         return factorise_again(prior, self.jitter)
 
     def larger_prior(self, prior, Z, jitter):
-        """p(u) at more inducing inputs, with the jitter of the old ones if that is enough."""
+        """Factorise p(u) at more inducing inputs, with the old jitter if that is enough."""
         return factorise_larger(prior, Z, jitter)
 
     def plateau(self, weight, interim=False):
-        """When rows of this weight have nothing to gain any more."""
+        """Return the `Plateau` at which rows of this weight have nothing more to gain."""
         tol = self.tol * (_INTERIM_TOL if interim else 1.0)
         return Plateau(tol * weight, self.n_iter_no_change)
 
@@ -90,7 +90,7 @@ class Start:
     columns: InputColumns = PLAIN_COLUMNS
 
     def learns(self, optimizer):
-        """Whether there is anything to learn, and an optimiser to do it."""
+        """Return whether there is anything to learn, and an optimiser to do it."""
         return optimizer is not None and bool(len(self.space.pack(self.parameters)))
 
 
@@ -128,11 +128,11 @@ class Problem:
 
     @property
     def learns(self):
-        """Whether this fit moves any parameter."""
+        """Return whether there is anything to learn, and an optimiser to do it."""
         return self.start.learns(self.settings.optimizer)
 
     def prior(self, parameters):
-        """p(u) at some parameters, with the jitter that it needs."""
+        """Factorise p(u) at some parameters, with the jitter that it needs."""
         return self.settings.prior(parameters)
 
     def plateau(self, interim=False):
@@ -238,13 +238,13 @@ class Fitted:
 
     @property
     def public_likelihood(self):
-        """The same, with what was learned as its parameters: it learns nothing further."""
+        """The likelihood with what was learned as its parameters: it learns nothing further."""
         likelihood = self.likelihood
         return clone(likelihood) if hasattr(likelihood, "get_params") else likelihood
 
     @property
     def noise_variance(self):
-        """In units of the scaled targets; None for a likelihood without one."""
+        """Noise variance in units of the scaled targets; None for a likelihood without one."""
         return self.parameters.noise_variance if self.likelihood.has_noise else None
 
     @property

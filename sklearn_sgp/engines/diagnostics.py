@@ -87,7 +87,7 @@ def warn_of_max_iter(max_iter):
 
 
 def _names(kernel):
-    """Names of the entries of theta."""
+    """Yield names of the entries of theta."""
     for parameter in kernel.hyperparameters:
         if not parameter.fixed:
             for i in range(parameter.n_elements):
@@ -123,7 +123,7 @@ def warn_of_unexplained(rows, posterior, likelihood):
 
 
 def _explained(y, predicted):
-    """Share of the variance of y that is explained, all outputs together.
+    """Return the share of the variance of y that is explained, all outputs together.
 
     It is 1 for constants, and for numbers so small that their squares are zero.
     """
@@ -134,7 +134,7 @@ def _explained(y, predicted):
 
 
 def _explained_by_neighbours(X, y):
-    """The same by five neighbours among half of the rows, for the other half."""
+    """Return that share by five neighbours among half of the rows, for the other half."""
     from sklearn.neighbors import KNeighborsRegressor  # not needed by most fits
 
     scale = X.std(axis=0)

@@ -68,7 +68,7 @@ class Choices:
 
 
 def start(rows, choices, likelihood, rng, previous=None, choose=None):
-    """Starting parameters and the space of those that are free.
+    """Return starting parameters and the space of those that are free.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def start(rows, choices, likelihood, rng, previous=None, choose=None):
 
 
 def _kernels(rows, choices, likelihood, std, previous):
-    """The given kernel, or default ones: that of an earlier fit alone, if it was one of them."""
+    """Return the given kernel, or default ones: of an earlier fit alone, if it was one of them."""
     names, categorical = choices.columns.names, choices.columns.categorical
     if choices.kernel is not None:
         return [bound_to(choices.kernel, rows.X, names)]
@@ -118,7 +118,7 @@ def _kernels(rows, choices, likelihood, std, previous):
 
 
 def _start_with(kernel, rows, choices, likelihood, previous, center, std, inducing_inputs):
-    """The start with one kernel; ``inducing_inputs`` is a function of its `Parameters`."""
+    """Start with one kernel; ``inducing_inputs`` is a function of its `Parameters`."""
     expression, whites, theta_bounds = compile_without_noise(kernel, center)
     if likelihood.has_noise:
         noise, noise_bounds = starting_noise(
@@ -163,7 +163,7 @@ def _start_with(kernel, rows, choices, likelihood, previous, center, std, induci
 
 
 def _prior(choices, expression, std):
-    """The prior that ties what is learned of categories, and length scales; None without these."""
+    """Return the prior that ties what is learned of categories, and length scales, or None."""
     factors, places = [], tuple(CategoryPlaces(*slots) for slots in category_slots(expression))
     if places:
         factors.append(TiedCategories(places, _CATEGORY_TIES))
@@ -175,13 +175,13 @@ def _prior(choices, expression, std):
 
 
 def _ties(expression, std):
-    """The prior that ties length scales of the columns, where each column has one."""
+    """Return the prior that ties length scales of the columns, where each column has one."""
     places = [place for place in scale_places(expression) if len(place) == len(std)]
     return TiedLengthScales(np.log(std), tuple(places), _TIES)
 
 
 def _groups(choices, parameters, likelihood, theta_bounds, noise_bounds, std):
-    """The groups that are learned, in the order of the vector."""
+    """Yield the groups that are learned, in the order of the vector."""
     expression = parameters.expression
     yield Group("theta", theta_bounds)
     if noise_bounds is not None:
@@ -197,7 +197,7 @@ def _groups(choices, parameters, likelihood, theta_bounds, noise_bounds, std):
 
 
 def _learned(previous, likelihood, parameters, bounds):
-    """Values of an earlier fit, where they mean the same and are free now, within the bounds."""
+    """Return values of an earlier fit, within the bounds, where they mean the same and are free."""
     if previous is None or previous.parameters.Z.shape[1] != parameters.expression.n_features:
         return {}
     old, kept = previous.parameters, []
@@ -218,13 +218,13 @@ def _learned(previous, likelihood, parameters, bounds):
 
 
 def _same_categories(previous, choices):
-    """Whether codes of categories mean what they meant in an earlier fit."""
+    """Return whether codes of categories mean what they meant in an earlier fit."""
     before, now = previous.start.columns, choices.columns
     return (before.categorical, before.categories) == (now.categorical, now.categories)
 
 
 def _without_categories(theta, expression):
-    """Learned parameters of a kernel, with those of categories as they start."""
+    """Return learned parameters of a kernel, with those of categories as they start."""
     slots = [slot.ravel() for found in category_slots(expression) for slot in found[:2]]
     places = np.concatenate([*slots, np.empty(0, dtype=np.intp)])
     theta = theta.copy()
@@ -238,7 +238,7 @@ def _clipped(value, bounds):
 
 
 def _inducing_inputs(rows, choices, parameters, std, rng, choose, previous=None):
-    """Inducing inputs as given or chosen; those of an earlier fit that was asked for the same."""
+    """Return inducing inputs as given or chosen; of an earlier fit if chosen the same way."""
     kernel = parameters.kernel
     method, n_inducing, n_columns = choices.inducing, choices.n_inducing, rows.X.shape[1]
     old = None
@@ -263,7 +263,7 @@ def _inducing_inputs(rows, choices, parameters, std, rng, choose, previous=None)
 
 
 def random_starts(problem):
-    """Starting parameters, log-uniform within the bounds of kernel and noise.
+    """Draw starting parameters, log-uniform within the bounds of kernel and noise.
 
     Noise is drawn between 1e-4 and 1 of the targets' variance, as far as its bounds allow: far
     outside L-BFGS hardly moves.
@@ -295,14 +295,14 @@ def random_starts(problem):
 
 
 def shorter_start(start, share):
-    """Parameters of a `Start` with length scales multiplied by a share, within their bounds."""
+    """Return parameters of a `Start` with length scales times a share, within their bounds."""
     parameters = start.parameters
     theta = with_shorter_scales(parameters.expression, parameters.theta, share)
     return start.space.clipped(parameters.with_values(theta=theta))
 
 
 def default_starts(start):
-    """Where learning with default kernels may begin: with each, and with short length scales.
+    """Return starts with default kernels: with each, and with short length scales.
 
     A fast function is noise at the usual length scales, and no gradient leads away from there.
     Short ones are those of the first kernel, or of the first that is of numbers alone.
@@ -321,7 +321,7 @@ def default_starts(start):
 
 
 def price(expression, n_rows):
-    """What the free parameters of a kernel have to be worth, in nats.
+    """Return the BIC penalty of the free parameters of a kernel, in nats.
 
     Half the logarithm of the number of rows for each, as in the Bayesian information criterion.
     What is learned of categories counts once for all of them, as a prior ties it together and few
@@ -335,7 +335,7 @@ def price(expression, n_rows):
 
 
 def tried(starts, run, trace):
-    """What ``run(start)`` finds from each start at which the objective can be evaluated.
+    """Return ``run(start)`` of each start at which the objective can be evaluated.
 
     Parameters
     ----------

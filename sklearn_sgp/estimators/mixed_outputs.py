@@ -97,7 +97,7 @@ def attributes(mixing):
 
 
 def has_missing(y):
-    """Whether some of several outputs were not observed."""
+    """Return whether some of several outputs were not observed."""
     y = np.asarray(y)
     return y.ndim == 2 and y.dtype.kind == "f" and bool(np.isnan(y).any())
 

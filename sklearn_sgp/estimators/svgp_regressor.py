@@ -382,7 +382,7 @@ class SVGPRegressor(SGPRegressor):
 
     @property
     def _has_prior(self):
-        """Whether there are predictions before `fit`: other noise takes parameters from targets."""
+        """True if there are predictions before `fit`: other noise takes parameters from targets."""
         try:
             is_conjugate = regression_likelihood(self.likelihood).conjugate
         except ValueError:  # tags and `dir` are of any parameters; `fit` refuses this one

@@ -28,19 +28,19 @@ class VaryingNoise(NamedTuple):
 
 
 def varying(noise, shape):
-    """A noise variance, or one of each output, as `VaryingNoise` of rows where it is the same."""
+    """Return a noise variance, or one of each output, as `VaryingNoise` of rows."""
     if isinstance(noise, VaryingNoise):
         return noise
     return VaryingNoise(np.broadcast_to(np.log(noise), shape), np.zeros(shape))
 
 
 def of_rows(noise, function):
-    """Noise with a function of its arrays, where it differs from row to row; else as it is."""
+    """Apply a function to the arrays of noise that differs from row to row."""
     return VaryingNoise(*map(function, noise)) if isinstance(noise, VaryingNoise) else noise
 
 
 def noise_of_output(noise, output):
-    """Noise of one output, of one for all, one for each, or one for each row."""
+    """Return noise of one output, of one for all, one for each, or one for each row."""
     if isinstance(noise, VaryingNoise):
         return of_rows(noise, lambda part: part[:, output : output + 1])
     return noise[output] if np.ndim(noise) else noise

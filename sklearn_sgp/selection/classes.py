@@ -33,7 +33,7 @@ _CHANGES, _MOST_POWERS = ((with_larger_variance, 2.5), (with_shorter_scales, 1.2
 
 
 def best_alpha(problem_at, alphas, seconds):
-    """The value whose probabilities of left-out rows are best, after as much learning for each.
+    """Choose the value that predicts left-out rows best, after as much learning for each.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class Trial(NamedTuple):
         return np.average(self.log_p, weights=self.left_out.weight)
 
     def is_better(self, other):
-        """By more than the standard error."""
+        """Return whether it is better by more than the standard error."""
         return is_better(self.log_p, other.log_p, self.left_out.weight)
 
 
@@ -129,7 +129,7 @@ class Trials:
         self.first = self.tried(fitted.parameters)
 
     def tried(self, parameters):
-        """`Trial` of some parameters."""
+        """Return the `Trial` of some parameters."""
         rng = np.random.RandomState(self.seed)  # the same cells for all
         fitted = self._fitted(parameters, self.known, Trace(Clock()), rng, is_interim=True)
         weight, counts = self.held_out.weights
@@ -151,14 +151,14 @@ class Trials:
         return fitted
 
     def best_kernel(self):
-        """That whose log probabilities are best, of other variances, then of length scales."""
+        """Choose among other variances, then length scales, by log probabilities."""
         best = self.first
         for change, factor in _CHANGES:
             best = self._best_along(change, factor, best)
         return best
 
     def _best_along(self, change, factor, first):
-        """The best on the way down, or else up."""
+        """Return the best on the way down, or else up."""
         best = first
         for direction in (-1, 1):
             for power in range(1, _MOST_POWERS + 1):
@@ -172,7 +172,7 @@ class Trials:
         return best
 
     def _changed(self, change, factor, parameters):
-        """Parameters of a changed kernel; None where bounds leave no room."""
+        """Return parameters of a changed kernel; None where bounds leave no room."""
         space = self.fitted.start.space
         theta = change(parameters.expression, parameters.theta, factor)
         changed = parameters.with_values(theta=theta)
@@ -181,7 +181,7 @@ class Trials:
         return changed if moves and is_within else None
 
     def without_inducing(self, best):
-        """The same, or near rows alone where they predict better."""
+        """Leave out inducing inputs where near rows alone predict better."""
         Z = best.parameters.Z
         if not len(Z):
             return best
@@ -189,7 +189,7 @@ class Trials:
         return trial if trial.is_better(best) else best
 
     def again(self, parameters):
-        """q(u) of all rows, after as much learning as there was."""
+        """Find q(u) of all rows, after as much learning as there was."""
         problem, before = self.problem, self.fitted
         fitted = self._fitted(
             parameters, problem.rows, problem.trace, problem.rng, n_samples=problem.n_samples
@@ -203,7 +203,7 @@ def _with_temperature(fitted, left_out):
 
 
 def _parted(problem):
-    """Rows to know, and rows held out."""
+    """Return rows to know, and rows held out."""
     rows, is_held_out = problem.rows, np.zeros(len(problem.rows), dtype=bool)
     is_held_out[random_index(len(rows), _HELD_OUT, problem.rng)] = True
     return tuple(rows.select(np.flatnonzero(part)) for part in (~is_held_out, is_held_out))

@@ -50,7 +50,7 @@ _USUAL = norm.ppf(0.9) - norm.ppf(0.1)
 
 
 def power_warps(y, weight):
-    """The warp of scikit-learn's `PowerTransformer` for each output.
+    """Find the warp of scikit-learn's `PowerTransformer` for each output.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def power_warps(y, weight):
 
 
 def learned_warps(X, y, weight, choices, likelihood, settings, rng, seconds=np.inf):
-    """A warp for each output, learned with kernel and noise; the identity where none is better.
+    """Learn a warp for each output with kernel and noise; the identity where none is better.
 
     Parameters
     ----------
@@ -121,14 +121,14 @@ def learned_warps(X, y, weight, choices, likelihood, settings, rng, seconds=np.i
 
 
 def _can_be_warped(y):
-    """Whether there are enough different targets, also after rounding by their size."""
+    """Return whether there are enough different targets, also after rounding by their size."""
     values = np.unique(y)
     resolved = np.diff(values) > 1e-13 * np.abs(values).max(initial=0.0)
     return len(y) >= _LEAST_WARP_ROWS and np.count_nonzero(resolved) >= _LEAST_TARGETS - 1
 
 
 def _sound(shape, y):
-    """The `Warp` of a shape, or the identity where its values or those of its inverse are not."""
+    """Return the `Warp` of a shape, or the identity where values or inverses are not sound."""
     values = np.unique(y[:: -(-len(y) // _SOUND_ROWS)])
     with np.errstate(all="ignore"):
         z, low, high = shape.value(values), y.min(), y.max()
@@ -150,7 +150,7 @@ class _OneOutput:
         self.total_weight = float(len(y) if weight is None else weight.sum())
 
     def learned(self, seconds):
-        """A `Warp`, or the identity."""
+        """Learn a `Warp`, or return the identity."""
         if not _can_be_warped(self.y):
             return Identity()
         self.center, self.spread = _center_and_spread(self.y)
@@ -169,7 +169,7 @@ class _OneOutput:
         return _sound(TanhSum(psi, self.center, self.spread), self.y)
 
     def _psi(self, seconds):
-        """Parameters of the best warp, or None where none is better than the identity."""
+        """Return parameters of the best warp, or None where none is better than the identity."""
         rows, rest = self._drawn()
         started = self._started()
         space = started.space if self.learns else replace(started.space, groups=())
@@ -192,7 +192,7 @@ class _OneOutput:
         return warped.values["warp"] if gain > least else None
 
     def _best_warp(self, evidence, space, begin, seconds):
-        """`Parameters` with a warp, learned from the best of some shapes and again from others."""
+        """Learn `Parameters` with a warp from the best of some shapes, and again from others."""
         share, limit = seconds / (1.0 + _BEND_ROUNDS), time.perf_counter() + seconds
         best, value, shapes = begin, -np.inf, self._first_shapes()
         for _ in range(1 + _BEND_ROUNDS):
@@ -208,7 +208,7 @@ class _OneOutput:
         return best
 
     def _drawn(self):
-        """Rows to learn from, and others to judge by; None where there are few rows."""
+        """Draw rows to learn from, and others to judge by; None where there are few rows."""
         center, spread = np.array([self.center]), np.array([self.spread])
         rows = Rows(self.X, self.y[:, None], self.weight, center, spread)
         if len(rows) <= LARGEST_WHOLE:
@@ -223,7 +223,7 @@ class _OneOutput:
         return start(rows, self.choices, self.likelihood, self.rng)
 
     def _evidence(self, rows, parameters):
-        """Of some groups of rows that are near at the length scales of these parameters."""
+        """Build the evidence of some groups of rows that are near at these length scales."""
         std = column_mean_std(self.X, self.weight)[1]
         scale = nearness_scales(parameters.kernel, std)
         groups = sampled_groups(rows, scale, _GROUPS, _SIZE, _NEIGHBORS, self.rng)
@@ -231,11 +231,11 @@ class _OneOutput:
         return WarpedEvidence(groups, some.targets[:, 0], some.weights[1], self.n_jobs)
 
     def _quantiles(self, levels):
-        """Of the targets, about their centre in units of their spread."""
+        """Return quantiles of the targets, about their centre in units of their scatter."""
         return (np.quantile(self.y, levels) - self.center) / self.spread
 
     def _other_bends(self, psi):
-        """Parameters with the least bend replaced by a steep one in several places."""
+        """Yield parameters with the least bend replaced by a steep one in several places."""
         t = self._quantiles(_MANY_LEVELS)
         least, height = _least_bend(t, psi), _HEIGHT * tanh_sum(t, psi)[0].std()
         for place in self._quantiles(_LEVELS):
@@ -244,7 +244,7 @@ class _OneOutput:
             yield np.clip(terms.ravel(), *_BOUNDS.T)
 
     def _first_shapes(self):
-        """Parameters of almost the identity, and of a shape like that of Yeo and Johnson."""
+        """Yield parameters of almost the identity, and of a shape like that of Yeo and Johnson."""
         t = self._quantiles(_MANY_LEVELS)
         almost = np.concatenate(
             [
@@ -260,7 +260,7 @@ class _OneOutput:
 
 
 def _ascend(evidence, space, parameters, max_iter, seconds):
-    """The best `Parameters` that L-BFGS finds; the same where none are free."""
+    """Learn `Parameters` by L-BFGS; the same where none are free."""
     if not len(space.pack(parameters)):
         return parameters
     found, _, _ = ascend_lbfgs(
@@ -276,13 +276,13 @@ def _ascend(evidence, space, parameters, max_iter, seconds):
 
 
 def _without_warp(parameters):
-    """The same `Parameters` of kernel and noise."""
+    """Return the same `Parameters` of kernel and noise."""
     values = {name: value for name, value in parameters.values.items() if name != "warp"}
     return replace(parameters, values=values)
 
 
 def _least_bend(t, psi):
-    """Number of the term that differs least from a line."""
+    """Return number of the term that differs least from a line."""
     design, sizes = np.column_stack([t, np.ones_like(t)]), []
     for term in np.reshape(psi, (EACH, TERMS)).T:
         bend = np.exp(term[0]) * np.tanh(np.exp(term[1]) * (t + term[2]))
@@ -291,14 +291,14 @@ def _least_bend(t, psi):
 
 
 def _center_and_spread(y):
-    """Median and standard deviation, the latter by quantiles that a few far targets do not move."""
+    """Return median and standard deviation, the latter by quantiles that few far targets move."""
     low, center, high = np.quantile(y, [0.1, 0.5, 0.9])
     spread = (high - low) / _USUAL
     return float(center), float(spread) if spread > 0.0 else float(y.std())
 
 
 def _fitted_shape(t, z, begin):
-    """Parameters with which a sum of tanh is nearest to a line of some values."""
+    """Fit a sum of tanh to a line of some values."""
     z = (z - z.mean()) / z.std()
 
     def loss(psi):

@@ -20,13 +20,13 @@ _TRIAL_SECONDS, _NUMBERS_SECONDS, _CATEGORIES_SECONDS = 0.5, 0.25, 0.35
 
 
 def task_of(problem, start):
-    """The problem with inducing inputs that stay where they are."""
+    """Return the problem with inducing inputs that stay where they are."""
     groups = tuple(group for group in start.space.groups if group.name != "Z")
     return replace(problem, start=replace(start, space=replace(start.space, groups=groups)))
 
 
 def best_start(problem, sample, starts, budget):
-    """The start that goes on with what trials and rounds have found from it.
+    """Find the start that goes on, by trials and rounds.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def best_start(problem, sample, starts, budget):
 
 
 def _numbers_first(problem, sample, starts, drawn, budget):
-    """As `_trials`: of kernels of numbers alone, then with categories and the best of these."""
+    """Try kernels of numbers alone, then those with categories from the best of these."""
     numbers = [(start, start.parameters) for start in starts if not has_categories(start)]
     alone, values, n_iter = _trials(problem, sample, numbers, _NUMBERS_SECONDS, budget)
     if problem.trace.stopped:
@@ -71,7 +71,7 @@ def _numbers_first(problem, sample, starts, drawn, budget):
 
 
 def _trials(problem, sample, begins, share, budget):
-    """Starts with what is learned from each, best first, their values, and all iterations."""
+    """Try starts; return them with what is learned, best first, their values, all iterations."""
     begins, values, n_iter = _best_of(begins, sample.trial, share, problem, budget)
     probed = None if problem.trace.stopped else sample.probe(problem, *begins[0], budget)
     if probed is None:
@@ -84,7 +84,7 @@ def _trials(problem, sample, begins, share, budget):
 
 
 def _best_of(begins, run, share, problem, budget):
-    """What ``run`` finds from each start, best first, the values, and all iterations."""
+    """Run each start; return starts with what is learned, best first, values, all iterations."""
     seconds, done = share * budget.left() / len(begins), []
 
     def in_time():

@@ -11,12 +11,12 @@ _LEVELS_VARIANCE = 0.1
 
 
 def has_categories(start):
-    """Whether the kernel of a `Start` has a part over categories."""
+    """Return whether the kernel of a `Start` has a part over categories."""
     return bool(category_leaves(start.parameters.expression))
 
 
 def begins_with_categories(of_numbers, found, starts):
-    """Where kernels with categories begin whose numbers have a certain kernel.
+    """Start kernels with categories whose numbers have a certain kernel.
 
     As they start, as functions of categories may have nothing in common; before these a sum with
     levels at what was learned without them.
@@ -42,7 +42,7 @@ def begins_with_categories(of_numbers, found, starts):
 
 
 def _parts(start):
-    """Names and starting length scales of the parts that see numbers."""
+    """Return names and starting length scales of the parts that see numbers."""
     expression = start.parameters.expression
     every = leaves(expression.node, np.arange(expression.n_features))
     return [
@@ -53,14 +53,14 @@ def _parts(start):
 
 
 def _places_of_numbers(start):
-    """Places of what is not of categories among the free parameters of the kernel."""
+    """Return the places of free kernel parameters that are not of categories."""
     expression = start.parameters.expression
     slots = [slot.ravel() for pair in category_slots(expression) for slot in pair[:2]]
     return np.delete(np.arange(len(expression.theta)), np.concatenate(slots))
 
 
 def _with_small_levels(start, found):
-    """Parameters of a sum with levels, at what was learned without these."""
+    """Start a sum with levels at what was learned without these."""
     theta, slots = start.parameters.theta.copy(), category_slots(start.parameters.expression)
     theta[_places_of_numbers(start)] = found.theta
     variance = _LEVELS_VARIANCE * float(np.mean(found.noise_variance)) / len(slots)

@@ -79,7 +79,7 @@ _LARGEST_LOG_MOVE = 3.0
 
 
 def learn_from_near_rows(problem, budget):
-    """The best of several starts, after L-BFGS on sampled groups.
+    """Learn from several starts by L-BFGS on sampled groups, and return the best.
 
     Returns
     -------
@@ -132,7 +132,7 @@ def _check_coverage(coverage):
 
 
 def can_learn(problem):
-    """Whether kernel or noise are there to be learned, by L-BFGS on samples."""
+    """Return whether anything is free and ``optimizer="auto"``."""
     space = task_of(problem, problem.start).space
     free = len(space.pack(problem.start.parameters))
     return problem.settings.optimizer == "auto" and free > 0
@@ -144,7 +144,7 @@ def _numbers_of_categories(start):
 
 
 def _above_repeats(start, rows):
-    """A start whose noise is no less than rows with equal inputs show, which no group may have."""
+    """Raise the bound of the noise to what rows with equal inputs show, which no group may have."""
     if "log_noise" not in start.with_default_bounds:
         return start
     return replace(start, space=start.space.raised("log_noise", least_noise_variance(rows)))
@@ -172,11 +172,11 @@ class CompositeLearning:
 
     @property
     def is_first(self):
-        """Whether a kernel is chosen by groups of rows."""
+        """True if a kernel is chosen by groups of rows."""
         return self.begins and not self.whole
 
     def has_time(self, parameters, budget):
-        """Whether the exact process of all rows is affordable, where it is what is learned from."""
+        """Return whether the exact process of all rows is affordable, where it is learned from."""
         n_rows = len(self.rows)
         if not (self.whole and budget.is_limited) or n_rows <= LARGEST_WHOLE:
             return True
@@ -193,7 +193,7 @@ class CompositeLearning:
             self.held_out = order[judges:], order[:judges]
 
     def groups(self, parameters, rng=None):
-        """Groups of rows that are near at the length scales of these parameters, and wide ones."""
+        """Draw groups of rows that are near at these length scales, and wide ones."""
         if self.whole:
             rows = self.rows
             return [whole_group(rows if self.held_out is None else rows.select(self.held_out[0]))]
@@ -204,7 +204,7 @@ class CompositeLearning:
         return random_groups(self.rows, self.n_groups // WIDE_EVERY, size, rng) + near
 
     def value(self, task, parameters):
-        """Mean log density of a row given those around it; -inf where it cannot be had.
+        """Compute the mean log density of a row given those around it; -inf where it fails.
 
         On groups that nothing is learned from, around the same rows whatever the parameters. Of
         labels it is the log probability of a row's class given all other rows of its group.
@@ -233,7 +233,7 @@ class CompositeLearning:
         return value if np.isfinite(value) else -np.inf
 
     def _tests_within(self, groups, parameters, likelihood, seconds):
-        """Of how many groups the best temperature can be had in some seconds."""
+        """Count the groups whose best temperature can be found in some seconds."""
         if seconds == np.inf or len(groups) <= _LEAST_GROUPS:
             return len(groups)
         begin, some = time.perf_counter(), groups[-_LEAST_GROUPS:]
@@ -242,7 +242,7 @@ class CompositeLearning:
         return max(_LEAST_GROUPS, count_within(len(groups), seconds, each))
 
     def left_out(self, parameters, likelihood, n_rows, seconds):
-        """`LeftOutClasses` of groups of near rows, about so many rows or as there is time for.
+        """Return `LeftOutClasses` of groups of near rows, about so many rows or as time allows.
 
         Parameters
         ----------
@@ -257,13 +257,13 @@ class CompositeLearning:
         return LeftOutClasses.of_groups(evidence, parameters, likelihood)
 
     def coverage(self, parameters):
-        """Share of the rows of those groups that 90 % intervals hold, by what is near them."""
+        """Return the share of rows of those groups in 90 % intervals, given what is near them."""
         groups = self.groups(parameters, np.random.RandomState(self.test_seed))
         errors = CompositeLikelihood(groups).standardised_errors(parameters)
         return np.mean(np.abs(errors) <= _WITHIN)
 
     def trial(self, task, parameters, limit, budget):
-        """Parameters, iterations, and the value on groups that were not learned from."""
+        """Learn from a start; return parameters, iterations, and the value on other groups."""
         n_iter, rounds = 0, 1 if self.whole else _TRIAL_ROUNDS
         for left in range(rounds, 0, -1):
             seconds = (limit - time.perf_counter()) / left
@@ -276,7 +276,7 @@ class CompositeLearning:
         return parameters, n_iter, self.value(task, parameters)
 
     def probe(self, problem, start, parameters, budget):
-        """A start whose rough part is short in some columns; None where none is promising."""
+        """Try short length scales of the Matern-1/2 component by column; None if none promises."""
         part = matern12_component(parameters.expression)
         seconds = _GROUP_PROBE_SECONDS * budget.left()
         is_given = part is None or "theta" not in start.with_default_bounds
@@ -298,26 +298,26 @@ class CompositeLearning:
         return start, begins.with_values(theta=theta)
 
     def learn_whole(self, task, parameters, budget):
-        """One long ascent with all rows in one group."""
+        """Learn in one long ascent with all rows in one group."""
         groups, limit = self.groups(parameters), task.settings.max_iter
         return self.ascend(task, groups, parameters, limit, budget.left(), budget)
 
     def first_round(self, task, parameters, limit, budget):
-        """Parameters, iterations and the value after a round, or before it where that is better."""
+        """Return parameters, iterations and the value after a round, or before it if better."""
         self.n_neighbors = self.more_neighbors
         value, seconds = self.value(task, parameters), limit - time.perf_counter()
         iterations = min(_ROUND_ITERATIONS[0], task.settings.max_iter)
         return self.round(task, parameters, value, iterations, seconds, budget)
 
     def round(self, task, parameters, value, iterations, seconds, budget):
-        """The same, where the value before it is known."""
+        """Do the same where the value before it is known."""
         groups = self.affordable(task, parameters, seconds, budget)
         learned, n_iter = self.ascend(task, groups, parameters, iterations, seconds, budget)
         after = self.value(task, learned)
         return (learned, n_iter, after) if after > value else (parameters, n_iter, value)
 
     def learn_further(self, task, parameters, budget):
-        """The noise, then rounds, of targets that had no tails until then."""
+        """Learn the noise, then in rounds, of targets that had no tails until then."""
         n_iter, space = 0, task.space.only("log_noise")
         if space.groups:
             of_noise = replace(task, start=replace(task.start, space=space))
@@ -330,7 +330,7 @@ class CompositeLearning:
         return parameters, n_iter + more
 
     def learn(self, task, parameters, value, budget, most_misses=2):
-        """Rounds on new groups, as long as that gains on other groups.
+        """Learn in rounds on new groups, as long as that gains on other groups.
 
         A round that gains little is followed by a long one, a second such by nothing.
         """
@@ -353,7 +353,7 @@ class CompositeLearning:
         return parameters, n_iter
 
     def affordable(self, task, parameters, seconds, budget):
-        """New groups, as many as there is time to follow."""
+        """Draw new groups, as many as there is time to follow."""
         groups = self.groups(parameters)
         if not budget.is_limited or self.whole:
             return groups
@@ -363,7 +363,7 @@ class CompositeLearning:
         return groups[: max(_LEAST_GROUPS, count_within(len(groups), seconds, each))]
 
     def _seconds_of_group(self, groups, parameters):
-        """Of an evaluation, on average; 0 where it fails."""
+        """Measure the seconds of an evaluation, on average; 0 where it fails."""
         some = groups[-_LEAST_GROUPS:]
         with suppress(NotPositiveDefiniteError):
             evidence, seconds = CompositeLikelihood(some, self.n_jobs), np.inf
@@ -376,7 +376,7 @@ class CompositeLearning:
         return 0.0
 
     def ascend(self, task, groups, parameters, max_iter, seconds, budget):
-        """L-BFGS on some groups, scaled to all rows."""
+        """Follow the density of some groups by L-BFGS, scaled to all rows."""
         evidence = CompositeLikelihood(groups, task.settings.n_jobs)
         space = task.space.within_reach(parameters, _LARGEST_LOG_MOVE)
         scale = self.rows.total_weight / evidence.weight

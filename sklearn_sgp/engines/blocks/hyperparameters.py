@@ -33,7 +33,7 @@ _LEAST_BLOCKS, _ROWS_SHARE = 8, 0.4
 
 
 def learn_on_sample(problem, plan, blocks, budget, rearranged=None):
-    """L-BFGS on the evidence of sampled blocks: several starts on few, the best one on more.
+    """Learn by L-BFGS on the evidence of sampled blocks: several starts on few, the best on more.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def learn_on_sample(problem, plan, blocks, budget, rearranged=None):
 
 
 def _evaluation_seconds(problem, objective, sample, budget):
-    """Measured time of an evaluation, for each block; 0 without a budget."""
+    """Measure the time of an evaluation, for each block; 0 without a budget."""
     if not budget.is_limited:
         return 0.0
     few, start = sample[:2], problem.start.parameters
@@ -91,7 +91,7 @@ def _evaluation_seconds(problem, objective, sample, budget):
 
 
 def _from_rows(problem, objective, sample, budget, seconds_each):
-    """Where time is short: the variational bound of some rows, then of blocks if there is time."""
+    """Learn by the variational bound of some rows, then of blocks if there is time."""
     seconds, limit = budget.left(), problem.settings.max_iter
     for_blocks = (1.0 - _ROWS_SHARE) * seconds
     if len(_evaluable(sample, for_blocks, seconds_each)) >= min(_LEAST_BLOCKS, len(sample)):
@@ -117,7 +117,7 @@ def _from_rows(problem, objective, sample, budget, seconds_each):
 
 
 def _evaluable(sample, seconds, seconds_each):
-    """The first blocks of a sample whose evidence there is time to follow."""
+    """Return the first blocks of a sample whose evidence there is time to follow."""
     return sample[: count_within(len(sample), seconds, LEAST_EVALUATIONS * seconds_each)]
 
 
@@ -146,7 +146,7 @@ def _warm_start(problem, objective, sample, seconds, budget):
 
 
 def _whole_blocks(blocks, order, n_rows):
-    """The first blocks of an order with about so many rows, at least one."""
+    """Return the first blocks of an order with about so many rows, at least one."""
     total = np.cumsum(np.diff(blocks.bounds)[order])
     chosen = order[: np.searchsorted(total, n_rows) + 1]
     return blocks.several(chosen)
@@ -194,7 +194,7 @@ def ascend_blocks(problem, objective, sample, start, max_iter, seconds, budget=N
 
 
 def ascend_scaled(evidence, scale, work, problem, start, max_iter, seconds, budget, kind=None):
-    """L-BFGS on ``scale`` times an evidence, until a plateau or until only the finish has time.
+    """Follow ``scale`` times an evidence by L-BFGS, to a plateau or until only the finish has time.
 
     The budget is told how long an evaluation takes for each unit of its ``work``, of one ``kind``.
     """

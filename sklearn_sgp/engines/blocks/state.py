@@ -48,12 +48,12 @@ class BlockPlan:
 
     @property
     def uses_near_rows(self):
-        """Whether predictions use training rows beside the inducing inputs."""
+        """True if predictions use training rows beside the inducing inputs."""
         return self.specification.uses_near_rows
 
     @property
     def model(self):
-        """Of the posterior."""
+        """The model of the posterior."""
         return self.specification.model
 
     @property
@@ -88,7 +88,7 @@ class Progress:
 
     @property
     def is_complete(self):
-        """Whether q(u) rests on all blocks."""
+        """True if q(u) rests on all blocks."""
         return bool(self.seen.all())
 
 
@@ -129,7 +129,7 @@ class BlockState:
 
     @property
     def keeps_rows(self):
-        """Whether training rows are at hand."""
+        """True if training rows are at hand."""
         return self.blocks is not None and not self.blocks.rows.live_elsewhere
 
     def with_constant(self, constant):
@@ -150,7 +150,7 @@ class BlockState:
 
 
 def check_sizes(blocks, model):
-    """The same blocks, or a ValueError where a dense one is too large."""
+    """Return the same blocks, or raise a ValueError where a dense one is too large."""
     largest = int(np.diff(blocks.bounds).max())
     if model.dense and largest > LARGEST_BLOCK:
         raise ValueError(

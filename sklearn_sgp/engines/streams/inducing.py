@@ -16,7 +16,7 @@ NO_PAIRS = np.empty((0, 2), dtype=np.intp)
 
 
 def identity_pairs(Z):
-    """Pairs where the new inducing inputs are the old ones, in their order."""
+    """Return pairs where the new inducing inputs are the old ones, in their order."""
     return np.column_stack([np.arange(len(Z))] * 2)
 
 
@@ -44,12 +44,12 @@ class StreamInducing:
         return self.n_inducing if self.method == "greedy" else None
 
     def first(self, rows, kernel, noise_variance, scale, rng):
-        """The inducing inputs with which a stream begins."""
+        """Choose the inducing inputs with which a stream begins."""
         none = np.empty((0, rows.X.shape[1]))
         return self.choose(rows, kernel, noise_variance, none, 0.0, scale, rng)[0]
 
     def choose(self, rows, kernel, noise_variance, old, seen, scale, rng, spare=0):
-        """Inducing inputs, and which of the old ones are among them.
+        """Choose inducing inputs, and tell which of the old ones are among them.
 
         Parameters
         ----------
@@ -99,7 +99,7 @@ class StreamInducing:
 
 
 def restrict(Z, kept, picked):
-    """Inducing inputs ``Z[picked]``, and those pairs of ``kept`` that are left."""
+    """Return inducing inputs ``Z[picked]``, and those pairs of ``kept`` that are left."""
     place = np.full(len(Z), -1)
     place[picked] = np.arange(len(picked))
     new = place[kept[:, 0]]

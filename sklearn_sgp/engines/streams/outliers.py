@@ -49,14 +49,14 @@ class Outliers:
     recent_rows: float = 0.0
 
     def seen(self, n_rows):
-        """After rows that were not examined."""
+        """Count rows that were not examined."""
         fade = np.exp(-n_rows / _RECENT_ROWS)
         return replace(
             self, recent=fade * self.recent, recent_rows=fade * self.recent_rows + n_rows
         )
 
     def damped(self, rows, fitted, units):
-        """The rows of a batch, hopeless ones with less weight.
+        """Return the rows of a batch, hopeless ones with less weight.
 
         Parameters
         ----------
@@ -98,7 +98,7 @@ class Outliers:
         return replace(rows, weight=weight), replace(after, count=self.count + len(which))
 
     def _agreed(self, X, off, other_X, other_off, posterior):
-        """Whether most of the nearest rows differ from their predictions as a suspect does.
+        """Return whether most of the nearest rows differ from predictions as a suspect does.
 
         Rows of the batch may do so in the other direction: where a function begins to move, it goes
         up and down. At the edge of a jump one near suspect is enough for which this holds.
@@ -130,7 +130,7 @@ class Outliers:
         return replace(self, X=X[-_REMEMBERED:], targets=targets[-_REMEMBERED:])
 
     def _forgetting(self, X, posterior):
-        """Without suspects that good rows are near to."""
+        """Forget suspects that good rows are near to."""
         if self.X is None or not len(self.X) or not len(X):
             return self
         stays = (_correlation(posterior.prior.kernel, self.X, X) < _NEAR_CORRELATION).all(axis=1)
@@ -138,7 +138,7 @@ class Outliers:
 
 
 def _correlation(kernel, A, B):
-    """Prior correlations of function values, (len(A), len(B))."""
+    """Return prior correlations of function values, (len(A), len(B))."""
     size = np.sqrt(np.outer(kernel.diag(A), kernel.diag(B)))
     return kernel.block(A, B) / np.maximum(size, np.finfo(np.float64).tiny)
 

@@ -18,7 +18,7 @@ _LARGEST_VARIANCE = 100.0
 
 
 def plausible(start, parameters, rows):
-    """The space of a start where a default kernel is no larger than targets so far may ask for.
+    """Bound the amplitude of a default kernel by what targets so far may ask for.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def plausible(start, parameters, rows):
 
 
 def trusted(space, parameters, radius):
-    """The space with log parameters bound to within ``radius`` of where they are.
+    """Bound log parameters to within ``radius`` of where they are.
 
     Weights of latent functions are within ``radius`` times the length of their output's weights.
 

@@ -89,7 +89,7 @@ def from_regressions(problem, budget, learn):
 
 
 def _affordable(problem, budget):
-    """How many rows tell the variance, so that there is time for two of them."""
+    """Return how many rows tell the variance, so that there is time for two of them."""
     if not budget.is_limited:
         return _VARIANCE_ROWS
     each = _FINISHES * budget.finish_seconds / len(problem.rows)
@@ -100,7 +100,7 @@ def _affordable(problem, budget):
 
 
 def _parted(problem):
-    """Rows to learn from, and rows held out."""
+    """Return rows to learn from, and rows held out."""
     rows = problem.rows
     size = min(_HELD_OUT, int(_LABELS_SHARE * len(rows)))
     held_out = np.sort(random_index(len(rows), size, problem.rng))
@@ -132,7 +132,7 @@ class VarianceSearch:
         )
 
     def best(self, parameters):
-        """Parameters of the best variance, and their q(u); None where there is no time for it."""
+        """Return parameters of the best variance, and their q(u); None where time is over."""
         variances = self._variances(parameters)
         first = min(_FIRST, max(variances))
         if perf_counter() > self.deadline:
@@ -150,7 +150,7 @@ class VarianceSearch:
         return best[1:]
 
     def _variances(self, parameters):
-        """Parameters with larger and smaller variances, by powers; those within the bounds."""
+        """Return parameters with variances times powers of a factor, by these; those in bounds."""
         found, space = {0: parameters}, self.problem.space
         for power in range(_LEAST, _LARGEST + 1):
             factor = _FACTOR**power
@@ -161,7 +161,7 @@ class VarianceSearch:
         return found
 
     def _tried(self, parameters):
-        """Log probabilities of the labels held out, parameters, q(u)."""
+        """Score a variance: log probabilities of held-out labels, parameters, q(u)."""
         _, q, _, _ = self.bound.at(parameters, self.problem.prior(parameters))
         classes = held_out_classes(self.problem.start.likelihood, q, self.held_out)
         return classes.log_probabilities(1.0), parameters, q

@@ -65,7 +65,7 @@ class Added(NamedTuple):
 
 
 def inference_for(likelihood, n_outputs):
-    """The inference for a likelihood.
+    """Return the inference for a likelihood.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def inference_for(likelihood, n_outputs):
 
 
 def in_measured_units(space, parameters, rows, delta, has_learned, optimal):
-    """The space with units of Z that the optimal q(u) of some rows tells, once something is known.
+    """Return the space with units of Z from the optimal q(u) of some rows, if anything is learned.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class ConjugateInference(RowInference):
         self.likelihood, self.n_outputs = likelihood, n_outputs
 
     def objective(self, space, parameters, rows, delta, has_learned, n_jobs, deadline):
-        """Space with units for a run of L-BFGS, and its objective.
+        """Return space with units for a run of L-BFGS, and its objective.
 
         Parameters
         ----------
@@ -156,7 +156,7 @@ class ConjugateInference(RowInference):
         return space, objective
 
     def worth(self, parameters, rows, settings, value, price):
-        """Of parameters that learning from some rows found, compared with those of other kernels.
+        """Return the selection score of learned parameters, to compare kernels by.
 
         Parameters
         ----------
@@ -174,7 +174,7 @@ class ConjugateInference(RowInference):
         return optimal_q(prior, Pieces.of_rows(rows, n_jobs=n_jobs), s2, coordinates)
 
     def pass_task(self, prior, parameters, rows, sample, n_jobs):
-        """A task on a sample of the rows, and how many of it the last q(u) takes for each row."""
+        """Return a task on a sample, and how many of it the last q(u) takes for each row."""
         coordinates = choose_coordinates(rows, prior, parameters.noise_variance)
 
         def task():
@@ -183,7 +183,7 @@ class ConjugateInference(RowInference):
         return task, 1
 
     def posterior(self, prior, parameters, rows, n_jobs, seconds):
-        """Optimal q(u), the bound and the scalar sums, from all rows, in the seconds left."""
+        """Find the optimal q(u), the bound and scalar sums, from all rows, in the seconds left."""
         q, sums = self._optimal_q(prior, parameters, rows, n_jobs)
         scalars = RowScalars(sums.weight, sums.targets, sums.diagonal)
         return q.posterior, collapsed_value(q, sums, parameters.noise_variance), scalars
@@ -191,14 +191,14 @@ class ConjugateInference(RowInference):
     # ---- Minibatches
 
     def first_q(self, prior, parameters, rows, settings):
-        """q(u) before any data."""
+        """Return q(u) before any data."""
         if np.ndim(parameters.noise_variance):
             return Posterior.at_prior(prior, self.n_outputs, self.n_outputs)
         q = Whitened(Posterior.at_prior(prior, self.n_outputs))
         return self.under(q, prior, parameters, rows, settings)
 
     def under(self, q, prior, parameters, rows, settings):
-        """q(u) under another prior, its data part held in the coordinates that it is in.
+        """Return q(u) under another prior, its data part held in the coordinates that it is in.
 
         Direct coordinates are taken only where a step in kernel or Z cannot throw q(u) off: held as
         L H L^T, the data part takes a relative change of K(Z, Z) times its condition number
@@ -213,7 +213,7 @@ class ConjugateInference(RowInference):
         return q if isinstance(q, coordinates) else coordinates.from_posterior(q.posterior)
 
     def minibatch(self, q, parameters, batch, scale, with_inputs, n_jobs=None):
-        """`MinibatchTerms` of a batch whose rows count ``scale`` times.
+        """Return `MinibatchTerms` of a batch whose rows count ``scale`` times.
 
         ``q`` is a `Posterior` if each output has a noise variance, else in coordinates.
         """
@@ -223,14 +223,14 @@ class ConjugateInference(RowInference):
         return minibatch_bound(q, self.likelihood, s2, batch, scale, with_inputs=with_inputs)
 
     def _in_coordinates(self, posterior, parameters):
-        """A posterior as `minibatch` takes it."""
+        """Return a posterior as `minibatch` takes it."""
         return posterior if np.ndim(parameters.noise_variance) else Whitened(posterior)
 
     def keep_q(self, q, weight):
-        """Nothing has to be remembered: the last q(u) is known in closed form."""
+        """Remember nothing: the last q(u) is known in closed form."""
 
     def add(self, posterior, parameters, rows, *, scale, is_new, natural_step, gradient, n_jobs):
-        """q(u) with more rows.
+        """Update q(u) with more rows.
 
         Parameters
         ----------
@@ -261,7 +261,7 @@ class ConjugateInference(RowInference):
         return Added(posterior, terms, sums)
 
     def bound(self, posterior, parameters, scalars):
-        """The collapsed bound from the scalar sums of all rows."""
+        """Compute the collapsed bound from the scalar sums of all rows."""
         q = Separate.from_posterior(posterior)
         return collapsed_value(q, scalars, parameters.noise_variance)
 

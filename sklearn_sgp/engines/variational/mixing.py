@@ -18,7 +18,7 @@ _MOST_ITERATIONS, _SMALLEST_CHANGE, _LEAST_NOISE = 200, 1e-3, 1e-3
 
 
 def starting_mixing(rows, n_latent):
-    """W from the principal components of the outputs, shape (t, n_latent).
+    """Find W from the principal components of the outputs, shape (t, n_latent).
 
     Complete targets have them in the eigenvectors of their correlations. Correlations of pairs of
     outputs, each over the rows that have both, may be those of no set of targets: where outputs are
@@ -69,7 +69,7 @@ class _Observed:
         return not self.seen.all()
 
     def starting_mixing(self, n_latent):
-        """W from eigenvectors of the correlations of pairs of outputs."""
+        """Find W from the principal components of the outputs, shape (t, n_latent)."""
         count = self.weighted @ self.seen
         square = (self.weighted * (self.y**2).T) @ self.seen
         size = np.sqrt(square * square.T)  # each output over the rows that it shares with another
@@ -82,7 +82,7 @@ class _Observed:
         return np.sqrt(_EXPLAINED_SHARE * np.maximum(value, _SMALL)) * vector
 
     def components(self, W):
-        """Probabilistic principal components, by expectation and maximisation.
+        """Find probabilistic principal components, by expectation and maximisation.
 
         Targets are W g plus noise of one variance, g ~ N(0, I) for each row by itself (Tipping and
         Bishop 1999). Entries of W are N(0, 1), which holds outputs of few rows.

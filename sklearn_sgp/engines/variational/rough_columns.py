@@ -30,7 +30,7 @@ _COLUMN_PROBE_SECONDS = 0.05
 
 
 def with_rough_columns(problem, alternatives, parameters, rows, held_out, seconds):
-    """The problem and parameters, with a rough part of few columns where that predicts better.
+    """Add a Matern-1/2 component of few columns where that predicts better.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def with_rough_columns(problem, alternatives, parameters, rows, held_out, second
 
 
 def _sum_of(chosen, alternatives, parameters):
-    """A start with a rough part, its theta with what was learned, and where that part is."""
+    """Return a start with such a component, its learned theta, and where the component is."""
     for start in (chosen, *alternatives):
         part = matern12_component(start.parameters.expression)
         if part is None or not 1 < len(part[1]) <= _MOST_COLUMNS:
@@ -106,7 +106,7 @@ def _sum_of(chosen, alternatives, parameters):
 
 
 def _densities(problem, parameters, rows, held_out):
-    """Log densities of rows held out by the q(u) of others; -inf where there is none."""
+    """Compute log densities of held-out rows by the q(u) of others; -inf where there is none."""
     try:
         prior, n_jobs = problem.prior(parameters), problem.settings.n_jobs
         q, *_ = problem.inference.posterior(prior, parameters, rows, n_jobs, np.inf)
@@ -120,7 +120,7 @@ def _densities(problem, parameters, rows, held_out):
 
 
 def _is_gain(after, before, weight):
-    """Whether densities rose by more than chance."""
+    """Return whether densities rose by more than chance."""
     if not (np.isfinite(after).all() and np.isfinite(before).all()):
         return False
     gain = after - before

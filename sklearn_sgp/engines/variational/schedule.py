@@ -67,7 +67,7 @@ def fit(problem):
 
 
 def _auto(problem, budget):
-    """L-BFGS on nested random subsets that grow."""
+    """Learn by L-BFGS on nested random subsets that grow."""
     rows = problem.rows
     init_size = _warm_start_rows(problem)
     if len(rows) <= init_size:
@@ -105,13 +105,13 @@ def _auto(problem, budget):
 
 
 def _warm_start_rows(problem):
-    """Rows of the warm start: a row costs as many times as there are latent functions."""
+    """Return rows of the warm start: a row costs as many times as there are latent functions."""
     size = problem.settings.init_size
     return max(-(-size // problem.inference.cost), min(size, _LEAST_START))
 
 
 def refinement_sizes(n_rows, init_size, affordable=np.inf):
-    """Rows of each refinement; a last one that would be nearly everything takes everything.
+    """Return rows of each refinement; one that would take nearly everything takes everything.
 
     Where the time is too short for more rows, those of the warm start are taken again.
     """
@@ -125,7 +125,7 @@ def refinement_sizes(n_rows, init_size, affordable=np.inf):
 
 
 def _affordable_rows(n_rows, budget):
-    """With how many rows a refinement still gets anywhere; the reserve is a pass over all."""
+    """Return with how many rows a refinement gets anywhere; the reserve is a pass over all."""
     if not budget.is_limited:
         return np.inf
     row = max(budget.reserve - MIN_SECONDS, 0.0) / n_rows
@@ -134,7 +134,7 @@ def _affordable_rows(n_rows, budget):
 
 
 def _best_start(problem, rows, seconds, interim=False):
-    """The problem with its kernel chosen, and the best of its warm starts.
+    """Return the problem with its kernel chosen, and the best of its warm starts.
 
     From the starting values and from random ones, if asked for.
     """
@@ -158,7 +158,7 @@ def _best_start(problem, rows, seconds, interim=False):
 
 
 def _with_best_kernel(problem, rows, seconds, interim):
-    """The problem with the default kernel whose bound is best after a few iterations.
+    """Choose the default kernel whose bound is best after a few iterations.
 
     More parameters have to be worth it; see `starting_values.price`.
 
@@ -224,7 +224,7 @@ def _full_lbfgs(problem, budget):
 
 
 def _lbfgs(problem, parameters, rows, seconds, max_iter=None, interim=False):
-    """Parameters, value and iterations along the bound of some rows, scaled to all rows."""
+    """Follow the bound of some rows, scaled to all; return parameters, value and iterations."""
     settings, trace = problem.settings, problem.trace
     deadline = time.perf_counter() + max(seconds, MIN_SECONDS)
     scale = problem.rows.total_weight / rows.total_weight
@@ -256,7 +256,7 @@ def _lbfgs(problem, parameters, rows, seconds, max_iter=None, interim=False):
 
 
 def _finish_seconds(problem, parameters, budget):
-    """Measured time of the exact finish, a little more to be safe; 0 without a budget."""
+    """Measure the time of the exact finish, a little more to be safe; 0 without a budget."""
     if not budget.is_limited:
         return 0.0
     rows, n_jobs = problem.rows, problem.settings.n_jobs
@@ -272,7 +272,7 @@ def _finish_seconds(problem, parameters, budget):
 
 
 def _final_posterior(problem, parameters, budget, n_iter, n_steps):
-    """The optimal q(u) for the parameters, from all rows or as many as the budget allows."""
+    """Find the optimal q(u) from all rows, or as many as the budget allows."""
     settings, rows, trace = problem.settings, problem.rows, problem.trace
     prior = settings.final_prior(parameters)
     used = rows if trace.stopped else _affordable(problem, parameters, budget)
@@ -301,7 +301,7 @@ def _final_posterior(problem, parameters, budget, n_iter, n_steps):
 
 
 def _affordable(problem, parameters, budget):
-    """All rows, or a random part of them if the time left does not allow for all."""
+    """Return all rows, or a random part of them if the time left does not allow for all."""
     rows = problem.rows
     if not budget.is_limited or rows.live_elsewhere:  # workers make that pass
         return rows
