@@ -25,7 +25,7 @@ _INTERIM_TOL = 10.0
 
 @dataclass(frozen=True)
 class Settings:
-    """What the user chose about learning; names as in the public interface."""
+    """Choices of the user about learning; names as in the public interface."""
 
     optimizer: str | None
     init_size: int
@@ -64,7 +64,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Start:
-    """Where learning starts.
+    """Starting point of learning.
 
     Parameters
     ----------

@@ -239,7 +239,7 @@ def _share(trace, share):
 def _chosen(problem, errors, candidates, free):
     """Return the `Update` of the candidate whose bound is best with the function as it is.
 
-    More parameters have to be worth it, as by the Bayesian information criterion.
+    More parameters pay a BIC penalty.
     """
     penalty = 0.5 * np.log(max(problem.rows.total_weight, len(problem.rows)))
     share = errors.rows.total_weight / problem.rows.total_weight

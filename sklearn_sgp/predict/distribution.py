@@ -140,10 +140,10 @@ class PredictiveDistribution:
         distinct, first = np.unique(levels.ravel()[order], return_index=True)
         for level, entries in zip(distinct, np.split(order, first[1:]), strict=True):
             rows = np.unique(entries // levels.shape[1])
-            found = self._likelihood.quantiles(
+            result = self._likelihood.quantiles(
                 mean[rows], variance[rows], of_rows(noise, itemgetter(rows)), np.array([level])
             )
-            values[rows] = np.where(levels[rows] == level, found[:, :, 0], values[rows])
+            values[rows] = np.where(levels[rows] == level, result[:, :, 0], values[rows])
         return self._in_units(values, shape)
 
     def interval(self, confidence: ArrayLike) -> tuple[_Array, _Array]:
@@ -251,15 +251,15 @@ class PredictiveDistribution:
         y, shape = self._broadcast(np.asarray(y, dtype=np.float64))
         targets, scaled = self._targets, self._targets.scaled(y)
         mean, variance = self._latent_at(shape)
-        noise, found = self._noise_at(shape), np.empty(scaled.shape)
+        noise, result = self._noise_at(shape), np.empty(scaled.shape)
         for c in range(targets.n_outputs):
             own = slice(c, c + 1)
             one = self._likelihood if targets.n_outputs == 1 else self._likelihood.for_output(c)
             values = getattr(one, method)(
                 scaled[:, own], mean[:, own], variance[:, own], noise_of_output(noise, c)
             )
-            found[:, c] = values.ravel()  # a log density has lost its last axis
-        return found.reshape(shape)
+            result[:, c] = values.ravel()  # a log density has lost its last axis
+        return result.reshape(shape)
 
     def _broadcast_shape(self, shape):
         """Return the shape that values of a shape and the predictions broadcast to, or None."""

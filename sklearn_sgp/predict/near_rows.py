@@ -139,15 +139,15 @@ class LocalConditional:
     def mean(self, X, blocks):
         """Compute means alone, without any variance: linear in the rows of a block."""
         mean = np.empty((len(X), self.posterior.h.shape[1]))
-        for index, (found,) in self._mapped(_mean, X, blocks):
-            mean[index] = found
+        for index, (result,) in self._mapped(_mean, X, blocks):
+            mean[index] = result
         return mean
 
     def mean_variance(self, X, blocks):
         mean = np.empty((len(X), self.posterior.h.shape[1]))
         variance = np.empty((len(X), len(self.posterior.H)))
-        for index, found in self._mapped(_mean_variance, X, blocks):
-            mean[index], variance[index] = found
+        for index, result in self._mapped(_mean_variance, X, blocks):
+            mean[index], variance[index] = result
         return mean, variance
 
     def _mapped(self, function, X, blocks):
@@ -216,15 +216,15 @@ def _places(blocks):
 
 def _each_part(function, posterior, cells):
     """Call a function on the test rows of some cells; return arrays with a row for each."""
-    cells, found = cells() if callable(cells) else cells, []
+    cells, result = cells() if callable(cells) else cells, []
     with single_blas_thread(max(len(own) for own in cells.near) < SMALL_GROUP):
         for X, bounds, some in cells.parts(posterior):
             for lo in range(0, len(X), _CHUNK):
                 hi = min(lo + _CHUNK, len(X))
                 g, end = np.searchsorted(bounds, lo, "right") - 1, np.searchsorted(bounds, hi)
                 within = np.clip(bounds[g : end + 1], lo, hi) - lo
-                found.append(function(posterior, X[lo:hi], within, some[g:end]))
-    return [np.concatenate(arrays) for arrays in zip(*found, strict=True)]
+                result.append(function(posterior, X[lo:hi], within, some[g:end]))
+    return [np.concatenate(arrays) for arrays in zip(*result, strict=True)]
 
 
 def _projections(posterior, X, bounds, cells):
@@ -256,14 +256,14 @@ def _project(posterior, X, bounds, cells):
     a, cross, groups = _projections(posterior, X, bounds, cells)
     if isinstance(cells[0], ClassCell):
         return a, *_of_classes(posterior, a, cross, groups, bounds, cells)
-    mean, found = [], []
+    mean, result = [], []
     for number, (precision, own) in enumerate(posterior.by_precision):
         c = cross if number == len(posterior.H) - 1 else cross.copy()
         own_mean, b, squares = _condition(posterior, a, c, bounds, cells, number, own)
         la.trmm_right(b, precision.L_inv, True)
         mean.append(own_mean)
-        found.append((b, [c], squares))
-    return a, np.hstack(mean), found
+        result.append((b, [c], squares))
+    return a, np.hstack(mean), result
 
 
 def _condition(posterior, a, cross, bounds, cells, number, own, solved=None):

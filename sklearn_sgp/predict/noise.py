@@ -9,7 +9,7 @@ _LARGEST_LOG = 300.0
 
 
 class VaryingNoise(NamedTuple):
-    """What is known of the noise variances of some rows, in the place of a ``noise_variance``.
+    """Distribution of the noise variances of rows, in the place of a ``noise_variance``.
 
     The logarithm of that of each row and output is normal.
 

@@ -42,7 +42,7 @@ def best_alpha(problem_at, alphas, seconds):
     seconds : float
         For all of them.
     """
-    found, limit = [], time.perf_counter() + seconds
+    result, limit = [], time.perf_counter() + seconds
     with single_blas_thread():  # groups are small
         for number, alpha in enumerate(alphas):
             problem = problem_at(alpha)
@@ -56,10 +56,10 @@ def best_alpha(problem_at, alphas, seconds):
                     value = rows.value(problem, parameters)
             except NotPositiveDefiniteError:
                 value = -np.inf
-            found.append((value, alpha))
+            result.append((value, alpha))
             if time.perf_counter() > limit:
                 break
-    return max(found)[1]
+    return max(result)[1]
 
 
 def calibrated(problem, fitted, learn, keeps_inducing):
@@ -126,9 +126,9 @@ class Trials:
         self.problem, self.fitted, self.learn = problem, fitted, learn
         self.known, self.held_out = _parted(problem)
         self.seed = problem.rng.randint(2**31)
-        self.first = self.tried(fitted.parameters)
+        self.first = self.scored(fitted.parameters)
 
-    def tried(self, parameters):
+    def scored(self, parameters):
         """Return the `Trial` of some parameters."""
         rng = np.random.RandomState(self.seed)  # the same cells for all
         fitted = self._fitted(parameters, self.known, Trace(Clock()), rng, is_interim=True)
@@ -163,7 +163,7 @@ class Trials:
         for direction in (-1, 1):
             for power in range(1, _MOST_POWERS + 1):
                 parameters = self._changed(change, factor ** (direction * power), first.parameters)
-                trial = None if parameters is None else self.tried(parameters)
+                trial = None if parameters is None else self.scored(parameters)
                 if trial is None or trial.value <= best.value:
                     break
                 best = trial
@@ -185,7 +185,7 @@ class Trials:
         Z = best.parameters.Z
         if not len(Z):
             return best
-        trial = self.tried(best.parameters.with_values(Z=Z[:0]))
+        trial = self.scored(best.parameters.with_values(Z=Z[:0]))
         return trial if trial.is_better(best) else best
 
     def again(self, parameters):

@@ -180,15 +180,15 @@ class _OneOutput:
         plain = _ascend(evidence, space, begin, _WARP_ITERATIONS, 0.3 * seconds)
         of_warp = replace(space, groups=(*space.groups, Group("warp", _BOUNDS)))
         warped = self._best_warp(evidence, of_warp, begin, 0.5 * seconds)
-        price = _LEAST_NATS
+        bic_penalty = _LEAST_NATS
         if rest is None:
-            price = 0.5 * np.log(max(self.total_weight, len(self.y))) * TERMS * EACH
+            bic_penalty = 0.5 * np.log(max(self.total_weight, len(self.y))) * TERMS * EACH
         else:
             evidence = self._evidence(rest, plain)
         # without a warp kernel and noise may be better where the warp has led them
         without = max(evidence(plain)[0], evidence(_without_warp(warped))[0])
         gain = (evidence(warped)[0] - without) / evidence.weight
-        least = _LEAST_WARP_GAIN + price / self.total_weight
+        least = _LEAST_WARP_GAIN + bic_penalty / self.total_weight
         return warped.values["warp"] if gain > least else None
 
     def _best_warp(self, evidence, space, begin, seconds):
@@ -198,10 +198,10 @@ class _OneOutput:
         for _ in range(1 + _BEND_ROUNDS):
             starts = [best.with_values(warp=psi) for psi in shapes]
             first = max(starts, key=lambda one: evidence(one)[0])
-            found = _ascend(evidence, space, first, _WARP_ITERATIONS, share)
-            before, after = value, evidence(found)[0]
+            result = _ascend(evidence, space, first, _WARP_ITERATIONS, share)
+            before, after = value, evidence(result)[0]
             if after > before:
-                best, value = found, after
+                best, value = result, after
             if after - before < _LEAST_WARP_GAIN * evidence.weight or time.perf_counter() > limit:
                 break
             shapes = self._other_bends(best.values["warp"])
@@ -263,7 +263,7 @@ def _ascend(evidence, space, parameters, max_iter, seconds):
     """Learn `Parameters` by L-BFGS; the same where none are free."""
     if not len(space.pack(parameters)):
         return parameters
-    found, _, _ = ascend_lbfgs(
+    result, _, _ = ascend_lbfgs(
         evidence,
         space,
         parameters,
@@ -272,7 +272,7 @@ def _ascend(evidence, space, parameters, max_iter, seconds):
         trace=Trace(Clock()),
         seconds=seconds,
     )
-    return found
+    return result
 
 
 def _without_warp(parameters):

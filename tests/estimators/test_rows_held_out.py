@@ -20,10 +20,10 @@ def few_are_many(monkeypatch):
 
 def test_temperatures_of_many_rows_are_those_of_rows_held_out(monkeypatch):
     """The same model of the other rows predicts them; all of these are near, so it is exact."""
-    seen, parted, tried = [], selection._parted, selection.Trials.tried
+    seen, parted, tried = [], selection._parted, selection.Trials.scored
     monkeypatch.setattr(selection, "_parted", lambda *args: seen.append(parted(*args)) or seen[-1])
     note = lambda *args: seen.append(tried(*args)) or seen[-1]  # noqa: E731
-    monkeypatch.setattr(selection.Trials, "tried", note)
+    monkeypatch.setattr(selection.Trials, "scored", note)
     monkeypatch.setattr(selection, "_MOST_POWERS", 0)
     few_are_many(monkeypatch)
     kernel = ConstantKernel(6.0) * RBF(0.8, "fixed")

@@ -8,7 +8,7 @@ itself where categories gain nothing.
 import time
 from dataclasses import replace
 
-from ..start import random_starts, tried
+from ..start import random_starts, run_candidates
 from .category_starts import begins_with_categories, has_categories
 
 # The two best trials get a round, in such a share of the time that is left, unless one is better by
@@ -45,11 +45,11 @@ def best_start(problem, sample, starts, budget):
     if len(starts) + len(drawn) == 1:
         return starts[0], starts[0].parameters, None, 0
     if {has_categories(start) for start in starts} == {True, False}:
-        found = _numbers_first(problem, sample, starts, drawn, budget)
+        result = _numbers_first(problem, sample, starts, drawn, budget)
     else:
         begins = [*((start, start.parameters) for start in starts), *drawn]
-        found = _trials(problem, sample, begins, _TRIAL_SECONDS, budget)
-    begins, values, n_iter = found
+        result = _trials(problem, sample, begins, _TRIAL_SECONDS, budget)
+    begins, values, n_iter = result
     is_clear = len(values) == 1 or values[0] - values[1] >= _CLEARLY_BETTER
     if is_clear or sample.whole or problem.trace.stopped or budget.left() <= 0.0:
         return *begins[0], None, n_iter
@@ -64,8 +64,8 @@ def _numbers_first(problem, sample, starts, drawn, budget):
     if problem.trace.stopped:
         return alone, values, n_iter
     begins = begins_with_categories(*alone[0], starts) + drawn
-    found, more_values, n = _best_of(begins, sample.trial, _CATEGORIES_SECONDS, problem, budget)
-    pairs = zip([alone[0], *found], [values[0], *more_values], strict=True)
+    result, more_values, n = _best_of(begins, sample.trial, _CATEGORIES_SECONDS, problem, budget)
+    pairs = zip([alone[0], *result], [values[0], *more_values], strict=True)
     begins, values = zip(*sorted(pairs, key=lambda pair: -pair[1]), strict=True)
     return begins, values, n_iter + n
 
@@ -100,6 +100,6 @@ def _best_of(begins, run, share, problem, budget):
         done.append(start)
         return (start, learned), n_iter, value
 
-    found = sorted(tried(in_time(), one, problem.trace), key=lambda each: -each[2])
-    begins, n_iter, values = zip(*found, strict=True)
+    result = sorted(run_candidates(in_time(), one, problem.trace), key=lambda each: -each[2])
+    begins, n_iter, values = zip(*result, strict=True)
     return begins, values, sum(n_iter)

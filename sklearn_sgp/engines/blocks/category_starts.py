@@ -15,7 +15,7 @@ def has_categories(start):
     return bool(category_leaves(start.parameters.expression))
 
 
-def begins_with_categories(of_numbers, found, starts):
+def begins_with_categories(of_numbers, result, starts):
     """Start kernels with categories whose numbers have a certain kernel.
 
     As they start, as functions of categories may have nothing in common; before these a sum with
@@ -25,7 +25,7 @@ def begins_with_categories(of_numbers, found, starts):
     ----------
     of_numbers : Start
         With a default kernel of the numbers alone.
-    found : Parameters
+    result : Parameters
         What was learned with it.
     starts : list of Start
         With and without categories.
@@ -36,8 +36,8 @@ def begins_with_categories(of_numbers, found, starts):
     """
     own = _parts(of_numbers)
     starts = [start for start in starts if has_categories(start) and _parts(start) == own]
-    sums = [start for start in starts if len(_places_of_numbers(start)) == len(found.theta)]
-    begins = [(start, _with_small_levels(start, found)) for start in sums]
+    sums = [start for start in starts if len(_places_of_numbers(start)) == len(result.theta)]
+    begins = [(start, _with_small_levels(start, result)) for start in sums]
     return begins + [(start, start.parameters) for start in starts]
 
 
@@ -59,12 +59,12 @@ def _places_of_numbers(start):
     return np.delete(np.arange(len(expression.theta)), np.concatenate(slots))
 
 
-def _with_small_levels(start, found):
+def _with_small_levels(start, result):
     """Start a sum with levels at what was learned without these."""
     theta, slots = start.parameters.theta.copy(), category_slots(start.parameters.expression)
-    theta[_places_of_numbers(start)] = found.theta
-    variance = _LEVELS_VARIANCE * float(np.mean(found.noise_variance)) / len(slots)
+    theta[_places_of_numbers(start)] = result.theta
+    variance = _LEVELS_VARIANCE * float(np.mean(result.noise_variance)) / len(slots)
     for diagonal, _, _ in slots:
         theta[diagonal] = np.log(variance)
-    values = {**found.values, "theta": theta}
+    values = {**result.values, "theta": theta}
     return start.space.clipped(start.parameters.with_values(**values))

@@ -384,7 +384,7 @@ class CompositeLearning:
         task = replace(task, start=replace(task.start, space=space))
         task.trace.begin(f"learning from {n_rows} of {len(self.rows)} rows, given those near them")
         kind = self.n_neighbors, n_rows  # groups are of different sizes
-        found, _, n_iter = ascend_scaled(
+        result, _, n_iter = ascend_scaled(
             evidence, scale, 1, task, parameters, max_iter, seconds, budget, kind
         )
-        return found, n_iter
+        return result, n_iter

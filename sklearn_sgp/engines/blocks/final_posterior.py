@@ -109,28 +109,28 @@ def final_posterior(problem, plan, parameters, blocks, budget, before=None):
 
     def run(prior):
         if plan.schedule is None:
-            found = _one_pass(problem, plan, prior, s2, blocks, budget)
+            result = _one_pass(problem, plan, prior, s2, blocks, budget)
         else:
             # with more jitter the earlier steps are of another model
             same = before is not None and prior is before.posterior.prior
             earlier = before if same else None
-            found = _steps(problem, plan, parameters, prior, blocks, budget, earlier)
-        found.posterior.warm_cache()
-        return found, found.posterior.log_evidence(found.constant)
+            result = _steps(problem, plan, parameters, prior, blocks, budget, earlier)
+        result.posterior.warm_cache()
+        return result, result.posterior.log_evidence(result.constant)
 
-    found, objective = with_enough_jitter(run, prior, settings, plan.model, problem.rows, s2)
+    result, objective = with_enough_jitter(run, prior, settings, plan.model, problem.rows, s2)
     if not problem.trace.objectives or problem.trace.objectives[-1] != objective:
         problem.trace.add(objective, lambda: parameters)
-    n_rows = int(np.diff(blocks.bounds)[found.seen].sum())
+    n_rows = int(np.diff(blocks.bounds)[result.seen].sum())
     return FinalPosterior(
-        found.posterior,
+        result.posterior,
         objective,
-        found.constant,
-        Progress(found.seen, n_rows, found.n_seen),
-        max(1, round(found.epochs)),
-        found.n_steps,
-        None if found.seen.all() else n_rows,
-        found.interrupted,
+        result.constant,
+        Progress(result.seen, n_rows, result.n_seen),
+        max(1, round(result.epochs)),
+        result.n_steps,
+        None if result.seen.all() else n_rows,
+        result.interrupted,
     )
 
 
@@ -143,7 +143,7 @@ def with_enough_jitter(run, prior, settings, model, rows, noise_variance):
 
     Returns
     -------
-    found : object
+    result : object
         What ``run`` returns.
 
     Raises
@@ -154,7 +154,7 @@ def with_enough_jitter(run, prior, settings, model, rows, noise_variance):
     first = prior
     while True:
         try:
-            found = run(prior)
+            result = run(prior)
             break
         except NotPositiveDefiniteError as error:
             check_shares(model, error)
@@ -164,7 +164,7 @@ def with_enough_jitter(run, prior, settings, model, rows, noise_variance):
                 raise explained(error, rows, noise_variance) from error
     if prior is not first and not np.isclose(prior.jitter, settings.jitter):
         warn_about_jitter(prior.jitter, settings.jitter)
-    return found
+    return result
 
 
 def check_shares(model, error):

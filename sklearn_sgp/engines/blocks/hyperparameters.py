@@ -20,7 +20,7 @@ from ...optimize.budget import (
     measured_seconds,
 )
 from ...optimize.lbfgs import ascend_lbfgs
-from ..start import random_starts, shorter_start, tried
+from ..start import random_starts, run_candidates, shorter_start
 from ..variational.schedule import LARGEST_WEIGHT, refinement_sizes
 
 # Starting length scales, as shares of those that inducing inputs can follow.
@@ -130,10 +130,10 @@ def _warm_start(problem, objective, sample, seconds, budget):
     trial, share = min(_BLOCK_TRIAL_ITERATIONS, max_iter), seconds / (2 * len(starts))
 
     def run(start):
-        found = ascend_blocks(problem, objective, sample, start, trial, share, budget)
-        return *found, problem.trace.cut_by
+        result = ascend_blocks(problem, objective, sample, start, trial, share, budget)
+        return *result, problem.trace.cut_by
 
-    trials = tried(starts, run, problem.trace)
+    trials = run_candidates(starts, run, problem.trace)
     parameters, _, _, problem.trace.cut_by = max(trials, key=lambda run: run[1])
     n_iter = sum(run[2] for run in trials)
     if max_iter > trial and not problem.trace.stopped:

@@ -29,7 +29,7 @@ _POWERS = {"fitc", "fic", "pitc"}
 
 
 class Specification(NamedTuple):
-    """What a name stands for.
+    """Factors and test conditional that a name stands for.
 
     Parameters
     ----------

@@ -113,8 +113,8 @@ def _learn(problem, plan, budget):
     """Return the problem with its kernel chosen, parameters, iterations and steps."""
     rows = problem.rows
     if rows.live_elsewhere and plan.model.dense and rows.labels is None:
-        learned, *found = _learn(replace(problem, rows=_sample(problem)), plan, budget)
-        return replace(learned, rows=rows), *found
+        learned, *result = _learn(replace(problem, rows=_sample(problem)), plan, budget)
+        return replace(learned, rows=rows), *result
     start = problem.start.parameters
     near = plan.uses_near_rows and not problem.rows.live_elsewhere and can_learn(problem)
     begin = time.perf_counter()
@@ -160,7 +160,7 @@ def _rearranged(problem, plan):
     """Return a function that makes blocks anew where the model depends on near rows, else None."""
     if plan.conditioning is None:
         return None
-    return lambda found: _make_blocks(problem, plan, found, int(problem.rng.randint(2**31)))[0]
+    return lambda result: _make_blocks(problem, plan, result, int(problem.rng.randint(2**31)))[0]
 
 
 def _size(plan):

@@ -16,7 +16,7 @@ LARGEST_BLOCK = 20_000
 
 @dataclass(frozen=True)
 class BlockPlan:
-    """What distinguishes one fit in blocks from another.
+    """Everything that distinguishes one fit in blocks from another.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class BlockPlan:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far an anytime fit has come, for the next one to go on.
+    """Progress of an anytime fit, for the next one to go on.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class BlockState:
-    """What a fit in blocks leaves for later rows.
+    """State that a fit in blocks leaves for later rows.
 
     Parameters
     ----------

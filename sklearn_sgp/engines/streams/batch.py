@@ -49,7 +49,7 @@ _LEAST_POWER = 0.5
 
 @dataclass(frozen=True)
 class StreamPlan:
-    """How a batch is taken.
+    """Plan of a batch.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def _round(parameters, rows, old, weight_seen, plan, space, number):
 
 
 def _at_first_scales(found, rows, old, weight_seen, plan):
-    """Without a signal, go back to the length scales that the stream began with.
+    """Go back, without a signal, to the length scales that the stream began with.
 
     The learned ones grow without end. A few inducing inputs then stand for all rows, and a later
     batch cannot tell where the function was flat.

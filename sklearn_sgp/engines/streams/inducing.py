@@ -22,7 +22,7 @@ def identity_pairs(Z):
 
 @dataclass(frozen=True)
 class StreamInducing:
-    """How inducing inputs are chosen.
+    """Choice of inducing inputs.
 
     Parameters
     ----------

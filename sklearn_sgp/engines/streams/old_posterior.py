@@ -147,7 +147,7 @@ class Projection:
 
 
 class OutputProjection:
-    """As a `Projection` of a function that is scaled, as an output is that mixes latent functions.
+    """`Projection` of a scaled function, such as an output that mixes latent functions.
 
     Parameters
     ----------

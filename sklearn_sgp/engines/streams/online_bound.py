@@ -19,7 +19,7 @@ from .old_posterior import OldPosteriorFactor, Projection, old_posterior_gradien
 
 
 class OnlineBound:
-    """What all kinds share.
+    """Base of all kinds.
 
     Parameters
     ----------

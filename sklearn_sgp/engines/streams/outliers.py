@@ -30,7 +30,7 @@ _REMEMBERED = 20
 
 @dataclass(frozen=True)
 class Outliers:
-    """What a stream knows of its outliers; replaced by every batch, never changed.
+    """Outliers of a stream so far; replaced by every batch, never changed.
 
     Parameters
     ----------

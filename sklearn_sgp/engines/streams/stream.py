@@ -50,7 +50,7 @@ class InitialRows:
 
 @dataclass(frozen=True)
 class StreamState:
-    """What a stream keeps besides the fitted model; replaced by every batch, never changed.
+    """State of a stream besides the fitted model; replaced by every batch, never changed.
 
     Parameters
     ----------

@@ -54,12 +54,12 @@ class RegressionInference:
 
         return space, objective
 
-    def worth(self, parameters, rows, settings, value, price):
+    def selection_score(self, parameters, rows, settings, value, bic_penalty):
         """Return the log probability of held-out labels, of all rows, less the BIC penalty."""
         prior, weight = settings.prior(parameters), self.weight
         q, _ = ClassRegressions(rows, self.likelihood, settings.n_jobs).optimal_q(prior)
         log_p = held_out_classes(self.likelihood, q, self.held_out).value(1.0)
-        return weight * log_p - price
+        return weight * log_p - bic_penalty
 
     def pass_task(self, prior, parameters, rows, sample, n_jobs):
         """Return that of the last q(u)."""

@@ -137,30 +137,30 @@ class VarianceSearch:
         first = min(_FIRST, max(variances))
         if perf_counter() > self.deadline:
             return parameters, None
-        best, went_up = self._tried(variances[first]), False
+        best, went_up = self._scored(variances[first]), False
         for direction in (1, -1):  # up first: most tables want more than the first one
             power = first + direction
             while power in variances and perf_counter() < self.deadline:
-                found = self._tried(variances[power])
-                if not is_better(found[0], best[0], self.held_out.weights[0]):
+                result = self._scored(variances[power])
+                if not is_better(result[0], best[0], self.held_out.weights[0]):
                     break
-                best, power, went_up = found, power + direction, direction > 0
+                best, power, went_up = result, power + direction, direction > 0
             if went_up:
                 break
         return best[1:]
 
     def _variances(self, parameters):
         """Return parameters with variances times powers of a factor, by these; those in bounds."""
-        found, space = {0: parameters}, self.problem.space
+        result, space = {0: parameters}, self.problem.space
         for power in range(_LEAST, _LARGEST + 1):
             factor = _FACTOR**power
             theta = with_larger_variance(parameters.expression, parameters.theta, factor)
             changed = parameters.with_values(theta=theta)
             if np.array_equal(space.clipped(changed).theta, theta):
-                found[power] = changed
-        return found
+                result[power] = changed
+        return result
 
-    def _tried(self, parameters):
+    def _scored(self, parameters):
         """Score a variance: log probabilities of held-out labels, parameters, q(u)."""
         _, q, _, _ = self.bound.at(parameters, self.problem.prior(parameters))
         classes = held_out_classes(self.problem.start.likelihood, q, self.held_out)

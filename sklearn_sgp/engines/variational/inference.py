@@ -5,7 +5,7 @@ found by natural-gradient iterations on sites. Both kinds answer the same questi
 minibatch steps and `partial_fit` are written once:
 
     objective          the bound that L-BFGS follows, and units for its variables
-    worth              by what default kernels are compared
+    selection_score    by what default kernels are compared
     posterior          the last q(u), from all rows
     pass_task          a task of known cost, from which the cost of the last q(u) follows
     first_q, under     q(u) before any data, and under another prior, in suitable coordinates
@@ -96,7 +96,7 @@ def in_measured_units(space, parameters, rows, delta, has_learned, optimal):
 
 
 class RowInference:
-    """What both kinds of inference share: rows are independent given u."""
+    """Base of both kinds of inference: rows are independent given u."""
 
     @staticmethod
     def predictor(posterior, noise_variance):
@@ -155,17 +155,17 @@ class ConjugateInference(RowInference):
 
         return space, objective
 
-    def worth(self, parameters, rows, settings, value, price):
+    def selection_score(self, parameters, rows, settings, value, bic_penalty):
         """Return the selection score of learned parameters, to compare kernels by.
 
         Parameters
         ----------
         value : float
             The bound.
-        price : float
-            What the parameters of the kernel have to be worth, in the same nats.
+        bic_penalty : float
+            Of the parameters of the kernel, in the same nats.
         """
-        return value - price
+        return value - bic_penalty
 
     @staticmethod
     def _optimal_q(prior, parameters, rows, n_jobs, coordinates=None):
@@ -285,7 +285,7 @@ class SiteInference(RowInference):
         self.cost = self.last_cost = n_latent
         self.kept = None  # the last q(u), and the weight of the rows that it rests on
 
-    worth = ConjugateInference.worth
+    selection_score = ConjugateInference.selection_score
 
     def _first(self, prior, rows):
         if self.kept is None:
@@ -321,8 +321,8 @@ class SiteInference(RowInference):
         def objective(candidate):
             nonlocal best, last
             prior = Prior.build(candidate.kernel, candidate.Z, delta)
-            problem, q, found, value = bound.at(candidate, prior, last.under(prior))
-            gradient = problem.gradient(q, found, with_inputs)
+            problem, q, result, value = bound.at(candidate, prior, last.under(prior))
+            gradient = problem.gradient(q, result, with_inputs)
             if value > best:  # that of a trial point may be far off where the run ends
                 best, self.kept = value, (q, weight)
             last = q
@@ -360,9 +360,9 @@ class SiteInference(RowInference):
 
     def _minibatch(self, q, parameters, rows, with_inputs, n_jobs):
         problem = self._problem(q.prior, parameters, rows, n_jobs)
-        found = problem.site_pass(q)
-        gradient = None if with_inputs is None else problem.gradient(q, found, with_inputs)
-        return MinibatchTerms(found.value - q.kl(), gradient, found.target)
+        result = problem.site_pass(q)
+        gradient = None if with_inputs is None else problem.gradient(q, result, with_inputs)
+        return MinibatchTerms(result.value - q.kl(), gradient, result.target)
 
     def keep_q(self, q, weight):
         """Let the last q(u) begin at this one, which rests on rows of some weight."""

@@ -17,7 +17,7 @@ class CoregionalisedInference:
 
     cost = last_cost = 1
     kept = None  # no q(u) has to be remembered
-    worth = ConjugateInference.worth
+    selection_score = ConjugateInference.selection_score
 
     @staticmethod
     def predictor(posterior, noise_variance):

@@ -21,7 +21,7 @@ _SHARE_OF_ADDING = 0.5
 
 @dataclass(frozen=True)
 class RowState:
-    """What later batches need besides q(u); its size does not depend on the number of rows.
+    """State for later batches besides q(u); its size does not depend on the number of rows.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A rough part of a default kernel in few columns, found by predictions of rows held out.
+"""A rough part of a default kernel in few columns, chosen by predictions of rows held out.
 
 What differs from one day to the next, or from one station to another, is a rough function of few
 columns. On the rows of a warm start a bound pays more for the inducing inputs that such a part
@@ -50,11 +50,11 @@ def with_rough_columns(problem, alternatives, parameters, rows, held_out, second
     problem : Problem
     parameters : Parameters
     """
-    found = _sum_of(problem.start, alternatives, parameters)
+    result = _sum_of(problem.start, alternatives, parameters)
     has_densities = problem.start.likelihood.conjugate and parameters.mixing is None
-    if found is None or not has_densities or rows.of_classes or rows.outputs_differ:
+    if result is None or not has_densities or rows.of_classes or rows.outputs_differ:
         return problem, parameters
-    start, begin, (variance, scales) = found
+    start, begin, (variance, scales) = result
     noise = float(np.mean(parameters.noise_variance))
     usual = start.parameters.theta[scales]
     begin = begin.copy()

@@ -16,7 +16,7 @@ from ...optimize.budget import LEAST_EVALUATIONS, MIN_SECONDS, Budget, measured_
 from ...optimize.lbfgs import ascend_lbfgs
 from ..base import Fitted
 from ..diagnostics import warn_of_weak_spots
-from ..start import default_starts, price, random_starts, tried
+from ..start import bic_penalty, default_starts, random_starts, run_candidates
 from .class_regressions import begins_with_regressions
 from .class_variance import from_regressions
 from .partial_fit import RowState
@@ -147,26 +147,26 @@ def _best_start(problem, rows, seconds, interim=False):
         inference.kept = None if k else kept  # no start begins at the q(u) of another
         share = (deadline - time.perf_counter()) / (len(starts) - k)
         if k or first is None:
-            found = _warm_start(problem, start, rows, share, interim)
+            result = _warm_start(problem, start, rows, share, interim)
         else:
-            found = _second_run(problem, first, rows, share, interim)
-        return *found, trace.cut_by, inference.kept
+            result = _second_run(problem, first, rows, share, interim)
+        return *result, trace.cut_by, inference.kept
 
-    found = tried(enumerate(starts), run, trace)
-    parameters, _, _, trace.cut_by, inference.kept = max(found, key=lambda one: one[1])
-    return problem, parameters, n_iter + sum(one[2] for one in found)
+    result = run_candidates(enumerate(starts), run, trace)
+    parameters, _, _, trace.cut_by, inference.kept = max(result, key=lambda one: one[1])
+    return problem, parameters, n_iter + sum(one[2] for one in result)
 
 
 def _with_best_kernel(problem, rows, seconds, interim):
     """Choose the default kernel whose bound is best after a few iterations.
 
-    More parameters have to be worth it; see `starting_values.price`.
+    More parameters have to gain their `bic_penalty`.
 
     Returns
     -------
     problem : Problem
-    found : (Parameters, float, int) or None
-        What the first run with this kernel found; None where there is nothing to choose.
+    result : (Parameters, float, int) or None
+        Of the first run with this kernel; None where there is nothing to choose.
     kept : object
         What the inference keeps of it.
     n_iter : int
@@ -190,31 +190,31 @@ def _with_best_kernel(problem, rows, seconds, interim):
 
     def run(start):
         inference.kept, trial = None, replace(problem, start=start)
-        found = _lbfgs(trial, start.parameters, rows, share, most, interim)
-        cost = scale * price(start.parameters.expression, len(rows))
-        value = inference.worth(found[0], rows, problem.settings, found[1], cost)
-        return value, trial, found, inference.kept, trace.cut_by
+        result = _lbfgs(trial, start.parameters, rows, share, most, interim)
+        cost = scale * bic_penalty(start.parameters.expression, len(rows))
+        value = inference.selection_score(result[0], rows, problem.settings, result[1], cost)
+        return value, trial, result, inference.kept, trace.cut_by
 
-    trials = tried(until_cut(), run, trace)
-    _, chosen, found, kept, trace.cut_by = max(trials, key=lambda one: one[0])
-    return chosen, found, kept, sum(one[2][2] for one in trials) - found[2]
+    trials = run_candidates(until_cut(), run, trace)
+    _, chosen, result, kept, trace.cut_by = max(trials, key=lambda one: one[0])
+    return chosen, result, kept, sum(one[2][2] for one in trials) - result[2]
 
 
 def _warm_start(problem, parameters, rows, seconds, interim=False):
     begin, max_iter = time.perf_counter(), min(_WARM_ITERATIONS, problem.settings.max_iter)
-    found = _lbfgs(problem, parameters, rows, seconds, max_iter, interim)
-    return _second_run(problem, found, rows, seconds - (time.perf_counter() - begin), interim)
+    result = _lbfgs(problem, parameters, rows, seconds, max_iter, interim)
+    return _second_run(problem, result, rows, seconds - (time.perf_counter() - begin), interim)
 
 
-def _second_run(problem, found, rows, seconds, interim):
-    """Go on with L-BFGS: what the first run has found gives units."""
-    (parameters, _, n_iter), trace = found, problem.trace
+def _second_run(problem, result, rows, seconds, interim):
+    """Go on with L-BFGS: the first run gives units."""
+    (parameters, _, n_iter), trace = result, problem.trace
     left = problem.settings.max_iter - n_iter
     if n_iter < _WARM_ITERATIONS or left <= 0 or trace.stopped:
-        return found
+        return result
     if seconds <= 0:
         trace.cut_by = "max_time"
-        return found
+        return result
     parameters, value, more = _lbfgs(problem, parameters, rows, seconds, left, interim)
     return parameters, value, n_iter + more
 
