@@ -18,6 +18,7 @@ from ..gp.jitter import (
 from ..kernels._white_noise import join_noise
 from ..optimize.parameters import Parameters, ParameterSpace
 from ..optimize.progress import Plateau, Trace
+from ..predict.noise import EqualNoise
 
 # A stage that another follows stops at so many times `tol`: a larger subset moves its optimum more.
 _INTERIM_TOL = 10.0
@@ -220,21 +221,26 @@ class Fitted:
         return in_chunks(self.posterior.mean_variance, X, n_jobs)
 
     @property
+    def noise(self):
+        """The noise of the rows: `noise.row_noise.RowNoise` or `EqualNoise`."""
+        if self.row_noise is not None:
+            return self.row_noise
+        return EqualNoise(self.start.likelihood.with_theta(self.parameters.likelihood_theta))
+
+    @property
     def variance_scale(self):
         """The factor of predicted deviations, or None."""
-        return None if self.row_noise is None else self.row_noise.variance_scale
+        return self.noise.variance_scale
 
     @property
     def log_noise(self):
         """Fit of the log-noise GP, or None."""
-        return None if self.row_noise is None else self.row_noise.log_noise
+        return self.noise.log_noise
 
     @property
     def likelihood(self):
         """The likelihood with learned parameters."""
-        if self.row_noise is not None:
-            return self.row_noise.likelihood
-        return self.start.likelihood.with_theta(self.parameters.likelihood_theta)
+        return self.noise.likelihood
 
     @property
     def public_likelihood(self):

@@ -188,7 +188,7 @@ def _groups(choices, parameters, likelihood, theta_bounds, noise_bounds, std):
         yield Group("log_noise", np.log(noise_bounds))
     if len(likelihood.theta):
         yield Group("likelihood", likelihood.theta_bounds)
-    if choices.n_latent is not None:
+    if parameters.mixes_outputs:
         yield Group("mixing", None)
     if parameters.means is not None:
         yield Group("means", None)
@@ -212,7 +212,7 @@ def _learned(previous, likelihood, parameters, bounds):
         for name in kept
         if name in bounds and np.shape(old.values[name]) == np.shape(parameters.values.get(name))
     }
-    if old.mixing is not None and np.shape(old.mixing) == np.shape(parameters.mixing):
+    if old.mixes_outputs and np.shape(old.mixing) == np.shape(parameters.mixing):
         values["mixing"] = old.mixing
     return values
 

@@ -17,7 +17,7 @@ from ..optimize.progress import Clock, Trace
 from ..predict.noise import VaryingNoise, varying
 from .ceiling import largest_log_noise
 from .log_noise import learn_log_noise, with_squares
-from .row_noise import LogNoiseMoments, RowNoise
+from .row_noise import LogNoiseMoments, RowNoise, squared_errors
 from .variance_scale import VarianceScale
 
 # Rows that are left out, the share of them that c is learned from, and the fewest of the others
@@ -218,3 +218,24 @@ def _candidates(problem, likelihood, learned):
         ceiling = _ceiling(function, rows, scaled, n_jobs)
         scale = replace(scale, function=function, ceiling=ceiling)
     yield scale
+
+
+def with_precisions(fitted, rows, n_jobs):
+    """Return a later batch with the precisions of its rows, and the noise of all rows.
+
+    The precisions are those that the predictions before the batch ask for.
+
+    Returns
+    -------
+    rows : Rows
+    noise : RowNoise or None
+        None where all rows have the same noise, and the rows are as they came.
+    """
+    if not fitted.noise.differs:
+        return rows, None
+    mean, variance = fitted.predictor.moments(rows, n_jobs)
+    noise_variance = fitted.noise_variance
+    noise = with_later_rows(fitted.noise, rows, mean, variance, noise_variance, n_jobs)
+    squares = squared_errors(rows, mean, variance, noise_variance)
+    noise, precision = noise.joined(rows, squares, n_jobs)
+    return rows.with_precision(precision), noise

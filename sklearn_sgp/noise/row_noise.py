@@ -97,6 +97,8 @@ class RowNoise:
     variance_scale: VarianceScale | None = None
     ceiling: object = np.inf
 
+    differs = True  # from row to row
+
     @property
     def has_tails(self):
         """True if each row has a precision of its own, besides that of its input."""

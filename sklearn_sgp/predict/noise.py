@@ -27,6 +27,19 @@ class VaryingNoise(NamedTuple):
         return np.exp(np.minimum(self.log_mean + 0.5 * self.log_variance, _LARGEST_LOG))
 
 
+class EqualNoise(NamedTuple):
+    """Noise that is the same for all rows; attributes as those of `noise.row_noise.RowNoise`."""
+
+    likelihood: object
+
+    differs = False
+    log_noise = variance_scale = None
+
+    def noise_at(self, X, noise_variance, n_outputs, n_jobs):
+        """Return the noise variance, whatever the inputs."""
+        return noise_variance
+
+
 def varying(noise, shape):
     """Return a noise variance, or one of each output, as `VaryingNoise` of rows."""
     if isinstance(noise, VaryingNoise):

@@ -112,7 +112,7 @@ def _kept(blocks, plan):
 def _learn(problem, plan, budget):
     """Return the problem with its kernel chosen, parameters, iterations and steps."""
     rows = problem.rows
-    if rows.live_elsewhere and plan.model.dense and rows.labels is None:
+    if _is_partitioned_apart(rows, plan):
         learned, *result = _learn(replace(problem, rows=_sample(problem)), plan, budget)
         return replace(learned, rows=rows), *result
     start = problem.start.parameters
@@ -183,7 +183,7 @@ def _mark(problem, plan, parameters):
 
 
 def _blocks_again(problem, parameters):
-    """Return the `Arrangement` of the fit before, None where length scales have moved far."""
+    """Return blocks, partition and labels of the fit before, None if length scales moved far."""
     before = None if problem.before is None else problem.before.state
     if before is None or before.blocks is None:
         return None
@@ -195,9 +195,9 @@ def _blocks_again(problem, parameters):
 
 
 def _make_blocks(problem, plan, parameters, seed):
-    """Arrange rows in blocks: at the inputs' scales, or at learned length scales."""
+    """Make blocks, partition and labels, at the inputs' scales or at learned length scales."""
     rows = problem.rows
-    if rows.live_elsewhere and plan.model.dense and rows.labels is None:
+    if _is_partitioned_apart(rows, plan):
         return _blocks_apart(problem, plan, parameters)
     if rows.live_elsewhere:
         blocks = check_sizes(blocks_of(rows, ROW_BLOCK, np.random.RandomState(seed)), plan.model)
@@ -220,6 +220,11 @@ def _make_blocks(problem, plan, parameters, seed):
     return check_sizes(blocks, plan.model), partition, None
 
 
+def _is_partitioned_apart(rows, plan):
+    """Return whether rows live elsewhere, and a partition says which blocks they are of."""
+    return rows.live_elsewhere and plan.model.dense and rows.labels is None
+
+
 def _scale(problem, parameters):
     """Return units of the inputs for distances."""
     std = _column_std(problem.rows)
@@ -229,7 +234,7 @@ def _scale(problem, parameters):
 
 
 def _blocks_apart(problem, plan, parameters):
-    """Arrange rows that live elsewhere in blocks, by a partition of a sample of them."""
+    """Make blocks of rows that live elsewhere, by a partition of a sample of them."""
     rows, sample = problem.rows, _sample(problem)
     size = max(2, round(plan.partition.block_size * len(sample) / len(rows)))
     partition = replace(plan.partition, block_size=size).make(_scale(problem, parameters))
@@ -265,8 +270,7 @@ def add(fitted, problem):
         If a block is too large.
     """
     state, rows = fitted.state, problem.rows
-    stayed = state.blocks is None or state.blocks.rows.live_elsewhere
-    if stayed and state.specification.model.dense:
+    if not state.keeps_rows and state.specification.model.dense:
         raise ValueError(
             "partial_fit needs the blocks of the rows before, which stayed on the workers of a "
             "dask collection. Fit on arrays, or all rows at once."

@@ -51,7 +51,7 @@ def with_rough_columns(problem, alternatives, parameters, rows, held_out, second
     parameters : Parameters
     """
     result = _sum_of(problem.start, alternatives, parameters)
-    has_densities = problem.start.likelihood.conjugate and parameters.mixing is None
+    has_densities = problem.start.likelihood.conjugate and not parameters.mixes_outputs
     if result is None or not has_densities or rows.of_classes or rows.outputs_differ:
         return problem, parameters
     start, begin, (variance, scales) = result
