@@ -11,6 +11,7 @@ from typing import NamedTuple
 from ..engines.variational.engine import Variational
 from ..likelihoods._names import has_row_precision, has_sites, regression_likelihood
 from .block_plan import uses_near_rows
+from .mixed_outputs import mixes_outputs
 from .steps import (
     AlternateNoise,
     BeginStream,
@@ -55,7 +56,7 @@ def svgp_regressor(model, previous):
     likelihood = regression_likelihood(model.likelihood)
     engine = UseEngine(variational(model))
     pose = PoseProblem(model, previous=previous)
-    if model.n_latent is not None:
+    if mixes_outputs(model):
         return Recipe([engine, ScaleObserved(model, likelihood), pose], [Learn(), MoveMeans()])
     encode = [MergeRepeatedRows(), InitialiseLikelihood(likelihood), ScaleTargets(model)]
     if not has_sites(likelihood):  # noise of each row, or a choice among noises
@@ -80,7 +81,7 @@ def anytime_regressor(model, previous, merges):
 def streaming_regressor(model, engine, initial):
     """List what the first batch of a `StreamingSGPRegressor` does."""
     likelihood = regression_likelihood(model.likelihood)
-    if model.n_latent is not None:
+    if mixes_outputs(model):
         scale, noise_apart = [ScaleObserved(model, likelihood)], False
     else:
         scale = [MergeRepeatedRows(), InitialiseLikelihood(likelihood), ScaleTargets(model)]

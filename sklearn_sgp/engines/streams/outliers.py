@@ -17,7 +17,7 @@ from ..._warnings import warn_caller
 # posterior's are no measure: where a model is too sure, good rows differ by many of them.
 _HOPELESS = 10.0
 # Most rows near a suspect that are asked, and the correlation above which a row is near.
-_ASKED, _NEAR = 5, 0.5
+_ASKED, _NEAR_CORRELATION = 5, 0.5
 # Least share of a suspect's difference by which a row differs that agrees with it: the function of
 # good rows seldom gets so far.
 _ALIKE = 0.2
@@ -30,7 +30,7 @@ _REMEMBERED = 20
 
 @dataclass(frozen=True)
 class Outliers:
-    """What a stream knows of its outliers; replaced by every batch, never changed.
+    """Outliers of a stream so far; replaced by every batch, never changed.
 
     Parameters
     ----------
@@ -49,14 +49,14 @@ class Outliers:
     recent_rows: float = 0.0
 
     def seen(self, n_rows):
-        """After rows that were not examined."""
+        """Count rows that were not examined."""
         fade = np.exp(-n_rows / _RECENT_ROWS)
         return replace(
             self, recent=fade * self.recent, recent_rows=fade * self.recent_rows + n_rows
         )
 
     def damped(self, rows, fitted, units):
-        """The rows of a batch, hopeless ones with less weight.
+        """Return the rows of a batch, hopeless ones with less weight.
 
         Parameters
         ----------
@@ -93,7 +93,7 @@ class Outliers:
         return replace(rows, weight=weight), replace(after, count=self.count + len(which))
 
     def _agreed(self, X, off, other_X, other_off, posterior):
-        """Whether most of the nearest rows differ from their predictions as a suspect does.
+        """Return whether most of the nearest rows differ from predictions as a suspect does.
 
         Rows of the batch may do so in the other direction: where a function begins to move, it goes
         up and down. At the edge of a jump one near suspect is enough for which this holds.
@@ -106,7 +106,7 @@ class Outliers:
         np.fill_diagonal(near, -np.inf)
         all_off = np.concatenate([off, other_off])
         asked = np.argsort(-near, axis=1, kind="stable")[:, :_ASKED]
-        is_near = np.take_along_axis(near, asked, axis=1) >= _NEAR
+        is_near = np.take_along_axis(near, asked, axis=1) >= _NEAR_CORRELATION
         worst = np.nanargmax(np.abs(off), axis=1)[:, None]  # its most hopeless output
         share = all_off[asked, worst] / np.take_along_axis(off, worst, axis=1)
         is_near &= ~np.isnan(share)
@@ -125,15 +125,15 @@ class Outliers:
         return replace(self, X=X[-_REMEMBERED:], targets=targets[-_REMEMBERED:])
 
     def _forgetting(self, X, posterior):
-        """Without suspects that good rows are near to."""
+        """Forget suspects that good rows are near to."""
         if self.X is None or not len(self.X) or not len(X):
             return self
-        stays = (_correlation(posterior.prior.kernel, self.X, X) < _NEAR).all(axis=1)
+        stays = (_correlation(posterior.prior.kernel, self.X, X) < _NEAR_CORRELATION).all(axis=1)
         return replace(self, X=self.X[stays], targets=self.targets[stays])
 
 
 def _correlation(kernel, A, B):
-    """Prior correlations of function values, (len(A), len(B))."""
+    """Return prior correlations of function values, (len(A), len(B))."""
     size = np.sqrt(np.outer(kernel.diag(A), kernel.diag(B)))
     return kernel.block(A, B) / np.maximum(size, np.finfo(np.float64).tiny)
 
