@@ -147,7 +147,7 @@ def blocks_here(rows):
 
 
 class Homes(NamedTuple):
-    """Which part of the rows has the rows of each block.
+    """Parts of the rows that hold the rows of each block.
 
     Attributes
     ----------

@@ -160,7 +160,7 @@ class Moments(NamedTuple):
 
 
 class LabelCounts(NamedTuple):
-    """How many rows there are, and of which weight those with each label are."""
+    """Number of rows, and weight of the rows of each label."""
 
     count: int
     weight: float
