@@ -1,5 +1,6 @@
 """Noise that is known for each row, in the place of one noise variance."""
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +28,8 @@ class VaryingNoise(NamedTuple):
         return np.exp(np.minimum(self.log_mean + 0.5 * self.log_variance, _LARGEST_LOG))
 
 
-class EqualNoise(NamedTuple):
+@dataclass(frozen=True)
+class EqualNoise:
     """Noise that is the same for all rows; attributes as those of `noise.row_noise.RowNoise`."""
 
     likelihood: object
