@@ -64,11 +64,6 @@ class Outliers:
             Before the batch, with Gaussian noise.
         units : data.targets.Targets
             Says what targets are in units of y.
-
-        Returns
-        -------
-        rows : Rows
-        outliers : Outliers
         """
         after = self.seen(len(rows))
         posterior, noise = fitted.posterior, fitted.parameters.noise_variance
