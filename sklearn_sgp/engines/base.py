@@ -18,6 +18,7 @@ from ..gp.jitter import (
 from ..kernels._white_noise import join_noise
 from ..optimize.parameters import Parameters, ParameterSpace
 from ..optimize.progress import Plateau, Trace
+from ..predict.base import Predictor
 from ..predict.noise import EqualNoise
 
 # A stage that another follows stops at so many times `tol`: a larger subset moves its optimum more.
@@ -180,7 +181,7 @@ class Fitted:
 
     start: Start
     parameters: Parameters
-    predictor: object
+    predictor: Predictor
     objective: float
     jitter: float
     n_iter: int

@@ -27,10 +27,6 @@ def structure(kernel):
     """Return the fingerprint of a kernel without values and bounds of its free parameters.
 
     Kernels of one structure have the same theta, entry by entry.
-
-    Returns
-    -------
-    structure : tuple
     """
     params = dict(kernel.get_params(deep=False))
     for parameter in kernel.hyperparameters:

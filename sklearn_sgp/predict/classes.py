@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from ..gp.chunks import in_chunks
+from .base import Predictor
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,7 @@ class Classes:
     ``inputs`` of its methods are `data.inputs.Inputs`. It can be pickled without an estimator.
     """
 
-    predictor: object
+    predictor: Predictor
     likelihood: object
     targets: object
     n_jobs: int | None = None

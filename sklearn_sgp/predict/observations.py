@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_consistent_length
 from .._compat import check_array
 from .._linalg import NotPositiveDefiniteError, cholesky
 from ..gp.chunks import in_chunks
+from .base import Predictor
 from .distribution import PredictiveDistribution
 from .multi_output import MixedOutputs
 
@@ -30,7 +31,7 @@ class Observations:
     row_noise : noise.row_noise.RowNoise or predict.noise.EqualNoise
     """
 
-    predictor: object
+    predictor: Predictor
     likelihood: object
     noise_variance: object
     row_noise: object

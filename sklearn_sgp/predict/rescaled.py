@@ -2,13 +2,15 @@
 
 from dataclasses import dataclass, replace
 
+from .base import Predictor
+
 
 @dataclass(frozen=True)
 class Rescaled:
     """Multiplies the deviations of a predictor by c(x) (docs/theory.md, section 13)."""
 
-    predictor: object
-    scale: object
+    predictor: Predictor
+    scale: object  # noise.variance_scale.VarianceScale, of a package above
 
     @property
     def posterior(self):

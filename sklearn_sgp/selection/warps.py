@@ -57,10 +57,6 @@ def power_warps(y, weight):
     y : ndarray of shape (n, t)
     weight : ndarray of shape (n,) or None
         Whole numbers count rows, up to a million of these; others are not used.
-
-    Returns
-    -------
-    warps : tuple of Warp or Identity
     """
     if weight is not None:
         y, _, weight = drop_zero_weight(y, y, weight)
@@ -92,10 +88,6 @@ def learned_warps(X, y, weight, choices, likelihood, settings, rng, seconds=np.i
         Gaussian noise.
     seconds : float
         For all outputs; those that there is no time for keep the identity.
-
-    Returns
-    -------
-    warps : tuple of Warp or Identity
     """
     X, y, weight = drop_zero_weight(X, y, weight)
     choices = replace(
