@@ -145,7 +145,7 @@ def blocks_here(rows):
 
 
 class Homes(NamedTuple):
-    """Which part of the rows has the rows of each block.
+    """Parts of the rows that have the rows of each block.
 
     Attributes
     ----------

@@ -28,7 +28,7 @@ _MOST_PARTS = 32
 
 @dataclass(frozen=True)
 class Question:
-    """What each partition is asked.
+    """Question that each partition is asked.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Question:
 
     @property
     def is_of_noise(self):
-        """Whether the answer does not depend on the function."""
+        """True if the answer does not depend on the function."""
         return self.method == "noise_std" and self.model.targets.keeps_means
 
     def with_predictor(self, predictor):

@@ -159,7 +159,7 @@ class Moments(NamedTuple):
 
 
 class LabelCounts(NamedTuple):
-    """How many rows there are, and of which weight those with each label are."""
+    """Number of rows, and the weight of those with each label."""
 
     count: int
     weight: float

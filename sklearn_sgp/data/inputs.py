@@ -130,18 +130,20 @@ def without_column(X, k):
 
 
 def block_position(X, block_column):
-    """Return the position of the column that holds labels of blocks.
+    """Return the position of the column that holds labels of blocks, or None.
 
     Parameters
     ----------
     X : array, dataframe or list of lists
-    block_column : int or str
+    block_column : int, str or None
 
     Raises
     ------
     ValueError
         If there is no such column.
     """
+    if block_column is None:
+        return None
     names = list(X.columns) if hasattr(X, "columns") else None
     count = X.shape[1] if hasattr(X, "shape") and len(X.shape) == 2 else np.shape(X)[-1]
     if isinstance(block_column, str):

@@ -48,7 +48,7 @@ def evidence_at(fitted, kernel, theta, rows, settings):
 
 def check_question(name, fitted, theta, eval_gradient, X, y):
     """Refuse what cannot be asked of an evidence; see `SGPRegressor.log_marginal_likelihood`."""
-    if fitted.parameters.mixing is not None and theta is not None:
+    if fitted.parameters.mixes_outputs and theta is not None:
         raise ValueError(
             "theta must be None with n_latent, as the objective at other parameters is not "
             f"there for mixed outputs. Got {theta!r}. Without theta, the objective of the fit "
@@ -61,7 +61,7 @@ def check_question(name, fitted, theta, eval_gradient, X, y):
             "X and y must be given together, and with theta. Got "
             f"{[name for name, v in (('theta', theta), ('X', X), ('y', y)) if v is not None]}."
         )
-    if theta is not None and fitted.row_noise is not None:
+    if theta is not None and fitted.noise.differs:
         raise ValueError(
             "theta must be None where the noise differs from row to row, as that is found "
             f"together with the kernel. Got theta={theta!r} with {fitted.public_likelihood!r}."

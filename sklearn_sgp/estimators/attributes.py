@@ -23,7 +23,6 @@ def fitted_attributes(model, fitted, weight):
 
     Parameters
     ----------
-    model : SGPRegressor or SGPClassifier
     weight : float
         Total weight of the rows that the objective counts.
     """

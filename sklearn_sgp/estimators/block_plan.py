@@ -21,7 +21,7 @@ def chosen_model(model):
 
 
 def uses_near_rows(model):
-    """Whether predictions use training rows beside the inducing inputs."""
+    """Return whether predictions use training rows beside the inducing inputs."""
     named = chosen_model(model)
     return specification(named, model.alpha_divergence).uses_near_rows
 
@@ -53,7 +53,7 @@ def check_noise(model):
 
 
 def merges_rows(model):
-    """Whether repeated rows are merged: rows of given blocks and in their own order are not."""
+    """Return whether repeated rows are merged: those of given blocks or in order are not."""
     return model.block_column is None and model.partition != "contiguous"
 
 

@@ -11,6 +11,7 @@ from ..engines.start import Choices
 from ..engines.variational.inference import inference_for
 from ..engines.variational.multi_output import CoregionalisedInference
 from ..optimize.progress import Trace
+from .mixed_outputs import mixes_outputs
 
 
 def settings_of(model):
@@ -30,9 +31,9 @@ def choices_of(model):
 
 def inference_of(model, likelihood, n_outputs):
     """Return how q(u) is found."""
-    if getattr(model, "n_latent", None) is None:
-        return inference_for(likelihood, n_outputs)
-    return CoregionalisedInference()
+    if mixes_outputs(model):
+        return CoregionalisedInference()
+    return inference_for(likelihood, n_outputs)
 
 
 def previous_fit(model):

@@ -22,6 +22,7 @@ from ..likelihoods._names import (
 from .block_plan import chosen_model
 from .fit import Fit
 from .labels import weight_of_classes
+from .mixed_outputs import mixes_outputs
 
 _BY_ORDER = ("contiguous", "random")
 # Models in blocks whose factors are rows.
@@ -33,7 +34,6 @@ def numbers_of(model, X, y, sample_weight):
 
     Parameters
     ----------
-    model : SGPRegressor
     X, y, sample_weight : dask array, dataframe or series, array-like, or None
 
     Returns
@@ -109,7 +109,7 @@ def refuse_labels_in_blocks():
 def _split(model, X):
     """Set the format of the inputs; return X without labels of blocks, and the labels or None."""
     example, block_column = example_of(X), getattr(model, "block_column", None)
-    block = None if block_column is None else block_position(example, block_column)
+    block = block_position(example, block_column)
     model._format = InputFormat(block=block)
     validate_data(model, example, reset=True)
     names = getattr(model, "feature_names_in_", None)
@@ -158,7 +158,7 @@ def _check_regression(model, likelihood):
         wrong = f"likelihood={model.likelihood!r}, whose noise differs from row to row"
     elif isinstance(model.normalize_y, str):
         wrong = f"normalize_y={model.normalize_y!r}, which transforms targets"
-    elif getattr(model, "n_latent", None) is not None:
+    elif mixes_outputs(model):
         wrong = f"n_latent={model.n_latent!r}"
     if wrong is not None:
         raise ValueError(

@@ -6,12 +6,12 @@ import numpy as np
 
 from .._warnings import warn_caller
 
-_CHECKED_ROWS = 50
+_DRIFT_ROWS = 50
 _LEAST_CHECKED_ROWS = 8
 # Predicted standard deviations. Of right models at most one row in 16 is so far from its mean, by
 # Chebyshev's inequality, and half of the rows must be: none of 137 courses of 19 tables whose bands
 # of 90 % held 80 % of new rows or more had such a batch, 38 % of those with less than 60 % had one.
-_FAR = 4.0
+_FAR_DEVIATIONS = 4.0
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class DriftCheck:
         """
         if n_rows < self.due or not len(rows):
             return self
-        sample = rows.random_subset(_CHECKED_ROWS, np.random.RandomState(0))
+        sample = rows.random_subset(_DRIFT_ROWS, np.random.RandomState(0))
         is_far, is_seen = _far(sample, observations)
         seen, far = self.seen + is_seen.sum(axis=0), self.far + is_far.sum(axis=0)
         if seen.max() < _LEAST_CHECKED_ROWS:
@@ -70,4 +70,4 @@ def _far(rows, observations):
     mean, std = observations.mean_std(rows)
     y = observations.targets.in_units(rows.targets)
     mean, std = mean.reshape(y.shape), std.reshape(y.shape)
-    return (np.abs(y - mean) > _FAR * std) & (std > 0.0), ~np.isnan(y)
+    return (np.abs(y - mean) > _FAR_DEVIATIONS * std) & (std > 0.0), ~np.isnan(y)

@@ -10,6 +10,11 @@ from ..likelihoods._names import regression_likelihood
 from .validation import checked_inputs, checked_weight
 
 
+def mixes_outputs(model):
+    """Return whether an estimator's outputs mix latent functions."""
+    return getattr(model, "n_latent", None) is not None
+
+
 def checked_rows(model, X, y, sample_weight, *, reset):
     """Return checked `Inputs`, targets and weights of the rows that have a target.
 
@@ -97,7 +102,7 @@ def attributes(mixing):
 
 
 def has_missing(y):
-    """Whether some of several outputs were not observed."""
+    """Return whether some of several outputs were not observed."""
     y = np.asarray(y)
     return y.ndim == 2 and y.dtype.kind == "f" and bool(np.isnan(y).any())
 

@@ -4,14 +4,14 @@ import copy
 
 from ..data.checks import check_scaled
 from ..data.rows import drop_zero_weight, make_rows
-from ..noise.later_rows import with_precisions
+from ..noise.left_out import with_precisions
 from . import mixed_outputs
 from .validation import checked_rows
 
 
 def checked_numbers(model, X, y, sample_weight, *, reset):
     """Return validated `Inputs`, targets and weights."""
-    if getattr(model, "n_latent", None) is not None and y is not None:
+    if mixed_outputs.mixes_outputs(model) and y is not None:
         return mixed_outputs.checked_rows(model, X, y, sample_weight, reset=reset)
     return checked_rows(model, X, y, sample_weight, reset=reset, multi_output=True, y_numeric=True)
 

@@ -14,6 +14,7 @@ from ..kernels._defaults import with_categories
 from ..kernels.categories._binding import bound_to
 from ..likelihoods._names import regression_likelihood
 from ..predict.inducing import InducingPoints
+from ..predict.noise import EqualNoise
 from ..predict.observations import Observations
 from .chosen import choices_of, settings_of
 from .validation import checked_inputs
@@ -50,7 +51,7 @@ def prior_model(model, X):
     prior = settings_of(model).prior(started.parameters)
     q = Posterior.at_prior(prior, n_outputs, np.size(noise_variance))
     predictor = InducingPoints(q, noise_variance)
-    parts = likelihood, noise_variance, None, targets, model.n_jobs
+    parts = likelihood, noise_variance, EqualNoise(likelihood), targets, model.n_jobs
     return Observations.of(predictor, *parts), inputs
 
 

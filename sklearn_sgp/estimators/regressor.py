@@ -373,7 +373,7 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
         score : float
             The mean over the outputs of their coefficients, each at most 1.
         """
-        mixed = self._fitted is not None and self._fitted.parameters.mixing is not None
+        mixed = self._fitted is not None and self._fitted.parameters.mixes_outputs
         if not (mixed and mixed_outputs.has_missing(y)):
             return super().score(X, y, sample_weight)
         return mixed_outputs.score(np.asarray(y), self.predict(X), sample_weight)
@@ -386,7 +386,7 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
             predictor if scale is None else Rescaled(predictor, scale),
             self.likelihood_,
             fitted.noise_variance,
-            fitted.row_noise,
+            fitted.noise,
             fitted.targets,
             self.n_jobs,
         )

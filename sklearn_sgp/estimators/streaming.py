@@ -9,12 +9,13 @@ from ..data.targets import count_samples
 from ..engines.base import Problem
 from ..engines.streams.inducing import StreamInducing
 from ..engines.streams.stream import InitialRows, Stream, counted
-from ..noise.later_rows import with_precisions
+from ..noise.left_out import with_precisions
 from ..optimize.progress import Trace
 from .chosen import check_same_parameters, previous_fit, settings_of
 from .constraints import FIXED_AFTER_FIT
 from .fit import Fit
 from .learning import store, store_fit
+from .mixed_outputs import mixes_outputs
 from .steps import run
 
 # Inducing inputs may be given later: then they stay where the stream has them.
@@ -99,7 +100,7 @@ def _add(model, engine, X, y, weight, clock):
 def _later_rows(model, X, y, weight):
     """Return the `Rows` of a later batch, repeated ones merged."""
     rows = model._later_rows(X, y, weight)
-    if getattr(model, "n_latent", None) is not None:  # each has outputs of its own
+    if mixes_outputs(model):  # each has outputs of its own
         return rows
     X, y, weight = merge_repeated(rows.X, rows.y, rows.weight)
     return replace(rows, X=X, y=y, weight=weight)

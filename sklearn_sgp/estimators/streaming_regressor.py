@@ -9,6 +9,7 @@ from ..likelihoods._names import has_sites, regression_likelihood
 from ..optimize.progress import Clock
 from . import recipes, streaming
 from .constraints import N_LATENT, REGRESSOR_CONSTRAINTS, STREAM_CONSTRAINTS
+from .mixed_outputs import mixes_outputs
 from .numbers import checked_numbers, later_rows
 from .regressor import SGPRegressor
 from .validation import rows_of_weight
@@ -353,7 +354,7 @@ class StreamingSGPRegressor(SGPRegressor):
         clock, given = Clock(self.max_time), (X, y)
         inputs, y, weight = checked_numbers(self, X, y, sample_weight, reset=True)
         # targets of weight zero are refused, too, before those rows are left out
-        (target_columns if self.n_latent is None else observed_columns)(y)
+        (observed_columns if mixes_outputs(self) else target_columns)(y)
         if is_batch:
             streaming.take_batch(self, inputs.X, y, weight, clock)
         else:
@@ -372,7 +373,7 @@ class StreamingSGPRegressor(SGPRegressor):
 
     def _check_alpha(self):
         """Refuse a power of the factors that the model does not have."""
-        if self.n_latent is not None:
+        if mixes_outputs(self):
             raise ValueError(
                 "The 'alpha_divergence' parameter must be 0 with n_latent. Got "
                 f"{self.alpha_divergence} with n_latent={self.n_latent}."

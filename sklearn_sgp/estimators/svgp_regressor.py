@@ -12,6 +12,7 @@ from .drift import DriftCheck
 from .evidence import log_marginal_likelihood
 from .fit import Fit
 from .learning import learn, store_batch
+from .mixed_outputs import mixes_outputs
 from .numbers import checked_batch, checked_numbers
 from .regressor import SGPRegressor
 
@@ -365,7 +366,7 @@ class SVGPRegressor(SGPRegressor):
         clock = Clock(self.max_time)
         check_same_parameters(self)
         rows, noise, targets = checked_batch(self, X, y, sample_weight)
-        problem = later_problem(self, rows, clock, learns=self.n_latent is None)
+        problem = later_problem(self, rows, clock, learns=not mixes_outputs(self))
         fitted = recipes.variational(self).add(self._fitted, problem)
         if noise is not None:
             fitted = fitted.with_noise(noise)
@@ -375,14 +376,14 @@ class SVGPRegressor(SGPRegressor):
         return {
             "ties_length_scales": True,
             "kernel_set": "one" if self.optimizer == "adam" else "smooth",
-            "learns_means": self.n_latent is not None and self.normalize_y is True,
+            "learns_means": mixes_outputs(self) and self.normalize_y is True,
         }
 
     @property
     def _has_prior(self):
-        """Whether there are predictions before `fit`: other noise takes parameters from targets."""
+        """True if there are predictions before `fit`: other noise takes parameters from targets."""
         try:
             is_conjugate = regression_likelihood(self.likelihood).conjugate
         except ValueError:  # tags and `dir` are of any parameters; `fit` refuses this one
             return False
-        return is_conjugate and self.n_latent is None
+        return is_conjugate and not mixes_outputs(self)

@@ -51,7 +51,6 @@ def checked_inputs(estimator, X, *, reset=False, learns=False, weight=None):
 
     Parameters
     ----------
-    estimator : BaseSGP
     X : array-like
     reset : bool
         Whether the estimator is not fitted.
@@ -99,7 +98,7 @@ def _split(estimator, X, reset, learns, weight):
     """Return X without labels of blocks, and these; learn codes from a batch of rows."""
     block_column = getattr(estimator, "block_column", None)
     if reset:
-        block = None if block_column is None else block_position(X, block_column)
+        block = block_position(X, block_column)
         estimator._format = InputFormat(block=block)
     form = estimator._format
     has_names = hasattr(X, "columns") and hasattr(estimator, "feature_names_in_")

@@ -97,6 +97,8 @@ class RowNoise:
     variance_scale: VarianceScale | None = None
     ceiling: object = np.inf
 
+    differs = True  # from row to row
+
     @property
     def has_tails(self):
         """True if each row has a precision of its own, besides that of its input."""
@@ -141,7 +143,6 @@ class RowNoise:
         ----------
         squares : ndarray of shape (n, t)
             As those of `updated`, expected before the batch.
-        n_jobs : int or None
 
         Returns
         -------

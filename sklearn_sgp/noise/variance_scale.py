@@ -67,7 +67,6 @@ class ScaledDraws:
 
     Parameters
     ----------
-    functions : PathwiseDraws
     posterior : Posterior
         That they were drawn from.
     """

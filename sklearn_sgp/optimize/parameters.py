@@ -68,6 +68,11 @@ class Parameters:
         return self.values.get("mixing")
 
     @property
+    def mixes_outputs(self):
+        """True if outputs mix latent functions."""
+        return "mixing" in self.values
+
+    @property
     def means(self):
         """Means subtracted from the scaled targets, shape (t,); None where there are none."""
         return self.values.get("means")

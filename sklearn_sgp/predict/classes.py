@@ -14,11 +14,6 @@ class Classes:
     """Distribution of labels: a predictor, a likelihood and the encoding of labels.
 
     ``inputs`` of its methods are `data.inputs.Inputs`. It can be pickled without an estimator.
-
-    Parameters
-    ----------
-    targets : ClassLabels or ClassTargets
-    n_jobs : int or None
     """
 
     predictor: object

@@ -49,7 +49,7 @@ class InducingPoints:
 
     @property
     def has_functions(self):
-        """Whether draws of functions have the right distribution."""
+        """True if draws of functions have the right distribution."""
         return self.conditional is ExactConditional
 
     def functions(self, n_samples, rng):

@@ -27,9 +27,7 @@ class Observations:
     Parameters
     ----------
     noise_variance : float, ndarray of shape (t,) or None
-    row_noise : noise.row_noise.RowNoise or None
-        Noise that differs from row to row.
-    n_jobs : int or None
+    row_noise : noise.row_noise.RowNoise or predict.noise.EqualNoise
     """
 
     predictor: object
@@ -93,8 +91,6 @@ class Observations:
 
     def noise_at(self, X):
         """Return the noise variance, or what is known of it at each input."""
-        if self.row_noise is None:
-            return self.noise_variance
         n_outputs = self.targets.n_outputs
         return self.row_noise.noise_at(X, self.noise_variance, n_outputs, self.n_jobs)
 

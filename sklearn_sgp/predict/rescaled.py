@@ -45,7 +45,7 @@ class Rescaled:
 
     @property
     def has_functions(self):
-        """Whether draws of functions have the right distribution."""
+        """True if draws of functions have the right distribution."""
         return self.predictor.has_functions
 
     def functions(self, n_samples, rng):

@@ -15,8 +15,6 @@ class FunctionsInUnits:
 
     Parameters
     ----------
-    functions : gp.pathwise.PathwiseDraws
-    n_jobs : int or None
     form : data.inputs.InputFormat
         Of the columns of X.
     """

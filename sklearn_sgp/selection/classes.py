@@ -25,29 +25,24 @@ from ..optimize.progress import Clock, Trace
 # Values that `alpha_epsilon` is chosen from.
 ALPHAS = (0.01, 0.1, 0.001, 0.0001)  # the usual one first: there may be no time for the others
 # Rows left out of groups that tell a temperature, and the share of a time budget for that.
-_ROWS, _SHARE = 4096, 0.1
+_JUDGED_ROWS, _TEST_SECONDS = 4096, 0.1
 # So many rows are held out instead, without a budget, where there are so many in all.
-_HELD_OUT, _LEAST_ROWS = 2048, 8192
+_HELD_OUT, _LEAST_HELD_OUT = 2048, 8192
 # These tell by which power of a factor the variance is multiplied, too, then all length scales.
 _CHANGES, _MOST_POWERS = ((with_larger_variance, 2.5), (with_shorter_scales, 1.25)), 4
 
 
 def best_alpha(problem_at, alphas, seconds):
-    """The value whose probabilities of left-out rows are best, after as much learning for each.
+    """Choose the value that predicts left-out rows best, after as much learning for each.
 
     Parameters
     ----------
     problem_at : callable
         ``problem_at(alpha)`` returns a `Problem` with that value.
-    alphas : sequence of float
     seconds : float
         For all of them.
-
-    Returns
-    -------
-    alpha : float
     """
-    found, limit = [], time.perf_counter() + seconds
+    result, limit = [], time.perf_counter() + seconds
     with single_blas_thread():  # groups are small
         for number, alpha in enumerate(alphas):
             problem = problem_at(alpha)
@@ -61,10 +56,10 @@ def best_alpha(problem_at, alphas, seconds):
                     value = rows.value(problem, parameters)
             except NotPositiveDefiniteError:
                 value = -np.inf
-            found.append((value, alpha))
+            result.append((value, alpha))
             if time.perf_counter() > limit:
                 break
-    return max(found)[1]
+    return max(result)[1]
 
 
 def calibrated(problem, fitted, learn, keeps_inducing):
@@ -89,11 +84,11 @@ def calibrated(problem, fitted, learn, keeps_inducing):
         Whether inducing inputs take part whatever they are worth.
     """
     max_time = problem.trace.clock.max_time
-    if len(problem.rows) < _LEAST_ROWS or max_time < np.inf:
+    if len(problem.rows) < _LEAST_HELD_OUT or max_time < np.inf:
         with single_blas_thread():
             near, likelihood = CompositeLearning(problem), fitted.start.likelihood
-            seconds = _SHARE * max_time
-            left_out = near.left_out(fitted.parameters, likelihood, _ROWS, seconds)
+            seconds = _TEST_SECONDS * max_time
+            left_out = near.left_out(fitted.parameters, likelihood, _JUDGED_ROWS, seconds)
         return _with_temperature(fitted, left_out)
     try:
         trials = Trials(problem, fitted, learn)
@@ -120,7 +115,7 @@ class Trial(NamedTuple):
         return np.average(self.log_p, weights=self.left_out.weight)
 
     def is_better(self, other):
-        """By more than the standard error."""
+        """Return whether it is better by more than the standard error."""
         return is_better(self.log_p, other.log_p, self.left_out.weight)
 
 
@@ -131,10 +126,10 @@ class Trials:
         self.problem, self.fitted, self.learn = problem, fitted, learn
         self.known, self.held_out = _parted(problem)
         self.seed = problem.rng.randint(2**31)
-        self.first = self.tried(fitted.parameters)
+        self.first = self.scored(fitted.parameters)
 
-    def tried(self, parameters):
-        """`Trial` of some parameters."""
+    def scored(self, parameters):
+        """Return the `Trial` of some parameters."""
         rng = np.random.RandomState(self.seed)  # the same cells for all
         fitted = self._fitted(parameters, self.known, Trace(Clock()), rng, is_interim=True)
         weight, counts = self.held_out.weights
@@ -156,19 +151,19 @@ class Trials:
         return fitted
 
     def best_kernel(self):
-        """That whose log probabilities are best, of other variances, then of length scales."""
+        """Choose among other variances, then length scales, by log probabilities."""
         best = self.first
         for change, factor in _CHANGES:
             best = self._best_along(change, factor, best)
         return best
 
     def _best_along(self, change, factor, first):
-        """The best on the way down, or else up."""
+        """Return the best on the way down, or else up."""
         best = first
         for direction in (-1, 1):
             for power in range(1, _MOST_POWERS + 1):
                 parameters = self._changed(change, factor ** (direction * power), first.parameters)
-                trial = None if parameters is None else self.tried(parameters)
+                trial = None if parameters is None else self.scored(parameters)
                 if trial is None or trial.value <= best.value:
                     break
                 best = trial
@@ -177,7 +172,7 @@ class Trials:
         return best
 
     def _changed(self, change, factor, parameters):
-        """Parameters of a changed kernel; None where bounds leave no room."""
+        """Return parameters of a changed kernel; None where bounds leave no room."""
         space = self.fitted.start.space
         theta = change(parameters.expression, parameters.theta, factor)
         changed = parameters.with_values(theta=theta)
@@ -186,15 +181,15 @@ class Trials:
         return changed if moves and is_within else None
 
     def without_inducing(self, best):
-        """The same, or near rows alone where they predict better."""
+        """Leave out inducing inputs where near rows alone predict better."""
         Z = best.parameters.Z
         if not len(Z):
             return best
-        trial = self.tried(best.parameters.with_values(Z=Z[:0]))
+        trial = self.scored(best.parameters.with_values(Z=Z[:0]))
         return trial if trial.is_better(best) else best
 
     def again(self, parameters):
-        """q(u) of all rows, after as much learning as there was."""
+        """Find q(u) of all rows, after as much learning as there was."""
         problem, before = self.problem, self.fitted
         fitted = self._fitted(
             parameters, problem.rows, problem.trace, problem.rng, n_samples=problem.n_samples
@@ -208,7 +203,7 @@ def _with_temperature(fitted, left_out):
 
 
 def _parted(problem):
-    """Rows to know, and rows held out."""
+    """Return rows to know, and rows held out."""
     rows, is_held_out = problem.rows, np.zeros(len(problem.rows), dtype=bool)
     is_held_out[random_index(len(rows), _HELD_OUT, problem.rng)] = True
     return tuple(rows.select(np.flatnonzero(part)) for part in (~is_held_out, is_held_out))

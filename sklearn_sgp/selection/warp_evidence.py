@@ -26,7 +26,6 @@ class WarpedEvidence:
         Targets that say what mean 0 and variance 1 are.
     weight : ndarray of shape (m,)
         Of these.
-    n_jobs : int or None
     """
 
     def __init__(self, groups, reference, weight, n_jobs=None):

@@ -58,10 +58,10 @@ def test_the_bound_rises(model, likelihood, monkeypatch):
     """With kernel and inducing inputs fixed, each round of noise and function raises the bound."""
     if model is None and likelihood == "student_t":
         likelihood = HeteroscedasticStudentT(4.0, ConstantKernel(1e-12, "fixed") * RBF(1.0))
-    monkeypatch.setattr(alternation, "_LEAST_GAIN", -np.inf)
+    monkeypatch.setattr(alternation, "_LEAST_NOISE_GAIN", -np.inf)
     bounds = []
     for rounds in (1, 2, 3, 5):
-        monkeypatch.setattr(alternation, "_ROUNDS", rounds)
+        monkeypatch.setattr(alternation, "_NOISE_ROUNDS", rounds)
         fixed = made(model, likelihood, optimizer=None, noise_variance=0.2, inducing=Z)
         bounds.append(fixed.fit(*data(400)).objective_)
     assert (np.diff(bounds) > -1e-6).all() and bounds[-1] > bounds[0]
@@ -69,7 +69,7 @@ def test_the_bound_rises(model, likelihood, monkeypatch):
 
 def test_vfe_is_the_collapsed_bound(monkeypatch):
     """Few inducing inputs leave much of the function to the rows, which say nothing of it."""
-    monkeypatch.setattr(alternation, "_LEAST_GAIN", -np.inf)
+    monkeypatch.setattr(alternation, "_LEAST_NOISE_GAIN", -np.inf)
     given = {
         "optimizer": None,
         "noise_variance": 0.2,

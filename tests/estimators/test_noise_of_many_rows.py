@@ -61,7 +61,7 @@ def test_noise_is_known_where_no_time_is_left(model, likelihood, monkeypatch):
     fixed = {"optimizer": None, "noise_variance": 0.04}
     gaussian = made(model, "gaussian", **fixed).fit(X, y)
     rounds = made(model, likelihood, **fixed).fit(X, y)
-    monkeypatch.setattr(alternation, "_ROUNDS", 0)
+    monkeypatch.setattr(alternation, "_NOISE_ROUNDS", 0)
     fitted = made(model, likelihood, **fixed).fit(X, y)
     assert_allclose(fitted.predict(X_TEST), gaussian.predict(X_TEST))
     assert np.abs(np.log(fitted.noise_std(X_TEST) / rounds.noise_std(X_TEST))).mean() < 0.25

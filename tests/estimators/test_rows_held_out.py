@@ -14,16 +14,16 @@ from sklearn_sgp.selection import classes as selection
 
 def few_are_many(monkeypatch):
     """Rows are held out of few, too."""
-    monkeypatch.setattr(selection, "_LEAST_ROWS", 100)
+    monkeypatch.setattr(selection, "_LEAST_HELD_OUT", 100)
     monkeypatch.setattr(selection, "_HELD_OUT", 30)
 
 
 def test_temperatures_of_many_rows_are_those_of_rows_held_out(monkeypatch):
     """The same model of the other rows predicts them; all of these are near, so it is exact."""
-    seen, parted, tried = [], selection._parted, selection.Trials.tried
+    seen, parted, tried = [], selection._parted, selection.Trials.scored
     monkeypatch.setattr(selection, "_parted", lambda *args: seen.append(parted(*args)) or seen[-1])
     note = lambda *args: seen.append(tried(*args)) or seen[-1]  # noqa: E731
-    monkeypatch.setattr(selection.Trials, "tried", note)
+    monkeypatch.setattr(selection.Trials, "scored", note)
     monkeypatch.setattr(selection, "_MOST_POWERS", 0)
     few_are_many(monkeypatch)
     kernel = ConstantKernel(6.0) * RBF(0.8, "fixed")

@@ -61,7 +61,7 @@ def test_the_variance_is_the_best_of_those_beside_it():
         def _variances(self, parameters):
             return {power: power for power in range(-1, 6)}
 
-        def _tried(self, power):
+        def _scored(self, power):
             steps.setdefault(self.peak, []).append(power)
             return np.full(50, -abs(power - self.peak)), power, None
 

@@ -277,7 +277,8 @@ def made(table):
     labels, spoil = labels_of(table), SPOILT[table.spoilt]
     if table.spoilt == "nothing":
         laid = Y_LAYOUTS[table.y_layout]
-        y, weights = laid(y), weights if weights is None else laid(weights)
+        with np.errstate(over="ignore"):  # in single precision
+            y, weights = laid(y), weights if weights is None else laid(weights)
     elif labels is None or table.spoilt in ENTRIES:
         X, y, weights = spoil(X, y, weights)
         return X if labels is None else _with_labels(X, labels), y, weights

@@ -9,6 +9,7 @@ from sklearn_sgp import SVGPRegressor
 from sklearn_sgp._linalg import NotPositiveDefiniteError
 from sklearn_sgp.data.continued_warps import Identity, Warp
 from sklearn_sgp.data.warps import tanh_sum
+from sklearn_sgp.estimators.chosen import choices_of, settings_of
 from sklearn_sgp.likelihoods.noise import Gaussian
 from sklearn_sgp.selection import warps as learning
 
@@ -17,7 +18,7 @@ def learned(X, y, seed=0, seconds=np.inf, weight=None, **options):
     model = SVGPRegressor(**options)
     rng = np.random.RandomState(seed)
     return learning.learned_warps(
-        X, y, weight, model._choices(), Gaussian(), model._settings(), rng, seconds
+        X, y, weight, choices_of(model), Gaussian(), settings_of(model), rng, seconds
     )
 
 

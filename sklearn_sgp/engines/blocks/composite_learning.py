@@ -44,36 +44,42 @@ _LARGEST_EXACT, _EXACT_EVALUATIONS = 1536, 100
 # none loses more than 0.04 nats a row, 24 gain 0.03 and more, in half of the time. Of 18 draws with
 # 3 to 5 categories half lose. Nor do length scales need such a judge (32 draws of 60 to 160 rows
 # from four tables of 26 to 60 columns).
-_MANY_NUMBERS, _HELD_OUT_SHARE = 32, 0.25
+_MANY_NUMBERS, _JUDGING_SHARE = 32, 0.25
 # Rows of a group, and rows around it that it is conditioned on.
 GROUP_SIZE, NEIGHBORS = 50, 100
 # Learning goes on in rounds with so many neighbours, of 20 iterations, or 40 after a round that
 # gained less than so many nats a row on other groups. Some structure shows at no smaller size:
 # delays of 200,000 flights have RMSE 0.935 sd and -1.341 nats with 100 neighbours, 0.886 and -1.189
 # with 250.
-MORE_NEIGHBORS, _ROUND_ITERATIONS, _LEAST_GAIN = 250, (20, 40), 3e-3
+MORE_NEIGHBORS, _ROUND_ITERATIONS, _LEAST_ROUND_GAIN = 250, (20, 40), 3e-3
 # One group in so many besides is of so many rows from anywhere, which know what is smooth and wide.
 WIDE_EVERY, WIDE_SIZE = 40, 400
 # Every start learns for so many iterations, draws groups anew and learns for as many more.
-_TRIAL_ITERATIONS, _TRIAL_ROUNDS = 15, 2
+_GROUP_TRIAL_ITERATIONS, _TRIAL_ROUNDS = 15, 2
 _LEAST_GROUPS = 8
 # What is local in a few columns and wide in others (flights of one route at much the same time of
 # one day) has a narrow valley, which ascents from equal length scales miss. After the trials each
 # length scale of the rough part, with half of the noise, is tried so many times shorter, one after
 # the other, on one group in so many, in such a share of the time; a trial follows where that comes
 # as close as so many nats to the best one. 200,000 flights: -1.293 nats without, -1.12 with.
-_SHORTER, _PROBE_SWEEPS, _PROBE_EVERY, _PROBE_SECONDS, _PROMISING = (0.2, 0.03), 5, 3, 0.1, 0.05
+_SHORTER, _PROBE_SWEEPS, _PROBE_EVERY, _GROUP_PROBE_SECONDS, _PROMISING = (
+    (0.2, 0.03),
+    5,
+    3,
+    0.1,
+    0.05,
+)
 # Share of a time budget in which left-out labels may be judged each time; that is some ten times.
-_TEST_SHARE = 0.02
+_LABEL_TEST_SHARE = 0.02
 # Where 90 % intervals, so many deviations to each side, hold less, that is told.
 _LEAST_COVERAGE, _WITHIN = 0.85, 1.645
 # Logarithms of a default kernel's parameters move at most so far in one ascent: the first step of
 # L-BFGS may jump to a far corner, where equal targets of equal rows are all that counts.
-_REACH = 3.0
+_LARGEST_LOG_MOVE = 3.0
 
 
 def learn_from_near_rows(problem, budget):
-    """The best of several starts, after L-BFGS on sampled groups.
+    """Learn from several starts by L-BFGS on sampled groups, and return the best.
 
     Returns
     -------
@@ -126,7 +132,7 @@ def _check_coverage(coverage):
 
 
 def can_learn(problem):
-    """Whether kernel or noise are there to be learned, by L-BFGS on samples."""
+    """Return whether anything is free and ``optimizer="auto"``."""
     space = task_of(problem, problem.start).space
     free = len(space.pack(problem.start.parameters))
     return problem.settings.optimizer == "auto" and free > 0
@@ -138,7 +144,7 @@ def _numbers_of_categories(start):
 
 
 def _above_repeats(start, rows):
-    """A start whose noise is no less than rows with equal inputs show, which no group may have."""
+    """Raise the bound of the noise to what rows with equal inputs show, which no group may have."""
     if "log_noise" not in start.with_default_bounds:
         return start
     return replace(start, space=start.space.raised("log_noise", least_noise_variance(rows)))
@@ -166,11 +172,11 @@ class CompositeLearning:
 
     @property
     def is_first(self):
-        """Whether a kernel is chosen by groups of rows."""
+        """True if a kernel is chosen by groups of rows."""
         return self.begins and not self.whole
 
     def has_time(self, parameters, budget):
-        """Whether the exact process of all rows is affordable, where it is what is learned from."""
+        """Return whether the exact process of all rows is affordable, where it is learned from."""
         n_rows = len(self.rows)
         if not (self.whole and budget.is_limited) or n_rows <= LARGEST_WHOLE:
             return True
@@ -181,13 +187,13 @@ class CompositeLearning:
     def hold_out(self):
         """Leave rows out that judge, where all would be one group."""
         n_rows = len(self.rows)
-        judges = int(_HELD_OUT_SHARE * n_rows)
+        judges = int(_JUDGING_SHARE * n_rows)
         if self.whole and judges and not self.has_labels:
             order = np.random.RandomState(self.test_seed).permutation(n_rows)
             self.held_out = order[judges:], order[:judges]
 
     def groups(self, parameters, rng=None):
-        """Groups of rows that are near at the length scales of these parameters, and wide ones."""
+        """Draw groups of rows that are near at these length scales, and wide ones."""
         if self.whole:
             rows = self.rows
             return [whole_group(rows if self.held_out is None else rows.select(self.held_out[0]))]
@@ -198,7 +204,7 @@ class CompositeLearning:
         return random_groups(self.rows, self.n_groups // WIDE_EVERY, size, rng) + near
 
     def value(self, task, parameters):
-        """Mean log density of a row given those around it; -inf where it cannot be had.
+        """Compute the mean log density of a row given those around it; -inf where it fails.
 
         On groups that nothing is learned from, around the same rows whatever the parameters. Of
         labels it is the log probability of a row's class given all other rows of its group.
@@ -211,7 +217,7 @@ class CompositeLearning:
             if self.has_labels:
                 likelihood = task.start.likelihood
                 if self.n_tests is None:
-                    seconds = _TEST_SHARE * task.trace.clock.max_time
+                    seconds = _LABEL_TEST_SHARE * task.trace.clock.max_time
                     self.n_tests = self._tests_within(groups, parameters, likelihood, seconds)
                 return self._of_labels(groups[: self.n_tests], parameters, likelihood)
             evidence, begin = CompositeLikelihood(groups, self.n_jobs), time.perf_counter()
@@ -227,7 +233,7 @@ class CompositeLearning:
         return value if np.isfinite(value) else -np.inf
 
     def _tests_within(self, groups, parameters, likelihood, seconds):
-        """Of how many groups the best temperature can be had in some seconds."""
+        """Count the groups whose best temperature can be found in some seconds."""
         if seconds == np.inf or len(groups) <= _LEAST_GROUPS:
             return len(groups)
         begin, some = time.perf_counter(), groups[-_LEAST_GROUPS:]
@@ -236,11 +242,10 @@ class CompositeLearning:
         return max(_LEAST_GROUPS, count_within(len(groups), seconds, each))
 
     def left_out(self, parameters, likelihood, n_rows, seconds):
-        """`LeftOutClasses` of groups of near rows, about so many rows or as there is time for.
+        """Return `LeftOutClasses` of groups of near rows, about so many rows or as time allows.
 
         Parameters
         ----------
-        likelihood : Dirichlet
         seconds : float
             Of one search for the best temperature.
         """
@@ -252,18 +257,18 @@ class CompositeLearning:
         return LeftOutClasses.of_groups(evidence, parameters, likelihood)
 
     def coverage(self, parameters):
-        """Share of the rows of those groups that 90 % intervals hold, by what is near them."""
+        """Return the share of rows of those groups in 90 % intervals, given what is near them."""
         groups = self.groups(parameters, np.random.RandomState(self.test_seed))
         errors = CompositeLikelihood(groups).standardised_errors(parameters)
         return np.mean(np.abs(errors) <= _WITHIN)
 
     def trial(self, task, parameters, limit, budget):
-        """Parameters, iterations, and the value on groups that were not learned from."""
+        """Learn from a start; return parameters, iterations, and the value on other groups."""
         n_iter, rounds = 0, 1 if self.whole else _TRIAL_ROUNDS
         for left in range(rounds, 0, -1):
             seconds = (limit - time.perf_counter()) / left
             groups = self.affordable(task, parameters, seconds, budget)
-            iterations = min(_TRIAL_ITERATIONS, task.settings.max_iter)
+            iterations = min(_GROUP_TRIAL_ITERATIONS, task.settings.max_iter)
             parameters, more = self.ascend(task, groups, parameters, iterations, seconds, budget)
             n_iter += more
             if task.trace.stopped or time.perf_counter() > limit:
@@ -271,9 +276,9 @@ class CompositeLearning:
         return parameters, n_iter, self.value(task, parameters)
 
     def probe(self, problem, start, parameters, budget):
-        """A start whose rough part is short in some columns; None where none is promising."""
+        """Try short length scales of the Matern-1/2 component by column; None if none promises."""
         part = matern12_component(parameters.expression)
-        seconds = _PROBE_SECONDS * budget.left()
+        seconds = _GROUP_PROBE_SECONDS * budget.left()
         is_given = part is None or "theta" not in start.with_default_bounds
         if is_given or not self.is_first or seconds <= 0:
             return None
@@ -285,7 +290,7 @@ class CompositeLearning:
         begins = parameters.with_values(log_noise=np.log(half))
         theta, value = far_steps(
             lambda theta: some.value(task, begins.with_values(theta=theta)),
-            begin, scales, np.log(_SHORTER), _LEAST_GAIN, _PROBE_SWEEPS,
+            begin, scales, np.log(_SHORTER), _LEAST_ROUND_GAIN, _PROBE_SWEEPS,
             lambda: time.perf_counter() < limit,
         )  # fmt: skip
         if value < some.value(task, parameters) - _PROMISING:
@@ -293,31 +298,31 @@ class CompositeLearning:
         return start, begins.with_values(theta=theta)
 
     def learn_whole(self, task, parameters, budget):
-        """One long ascent with all rows in one group."""
+        """Learn in one long ascent with all rows in one group."""
         groups, limit = self.groups(parameters), task.settings.max_iter
         return self.ascend(task, groups, parameters, limit, budget.left(), budget)
 
     def first_round(self, task, parameters, limit, budget):
-        """Parameters, iterations and the value after a round, or before it where that is better."""
+        """Return parameters, iterations and the value after a round, or before it if better."""
         self.n_neighbors = self.more_neighbors
         value, seconds = self.value(task, parameters), limit - time.perf_counter()
         iterations = min(_ROUND_ITERATIONS[0], task.settings.max_iter)
         return self.round(task, parameters, value, iterations, seconds, budget)
 
     def round(self, task, parameters, value, iterations, seconds, budget):
-        """The same, where the value before it is known."""
+        """Do the same where the value before it is known."""
         groups = self.affordable(task, parameters, seconds, budget)
         learned, n_iter = self.ascend(task, groups, parameters, iterations, seconds, budget)
         after = self.value(task, learned)
         return (learned, n_iter, after) if after > value else (parameters, n_iter, value)
 
     def learn_further(self, task, parameters, budget):
-        """The noise, then rounds, of targets that had no tails until then."""
+        """Learn the noise, then in rounds, of targets that had no tails until then."""
         n_iter, space = 0, task.space.only("log_noise")
         if space.groups:
             of_noise = replace(task, start=replace(task.start, space=space))
             groups = self.affordable(of_noise, parameters, budget.left(), budget)
-            iterations = min(_TRIAL_ITERATIONS, task.settings.max_iter)
+            iterations = min(_GROUP_TRIAL_ITERATIONS, task.settings.max_iter)
             parameters, n_iter = self.ascend(
                 of_noise, groups, parameters, iterations, budget.left(), budget
             )
@@ -325,7 +330,7 @@ class CompositeLearning:
         return parameters, n_iter + more
 
     def learn(self, task, parameters, value, budget, most_misses=2):
-        """Rounds on new groups, as long as that gains on other groups.
+        """Learn in rounds on new groups, as long as that gains on other groups.
 
         A round that gains little is followed by a long one, a second such by nothing.
         """
@@ -340,7 +345,7 @@ class CompositeLearning:
                 task, parameters, before, iterations, budget.left(), budget
             )
             n_iter += more
-            misses = 0 if value - before >= _LEAST_GAIN else misses + 1
+            misses = 0 if value - before >= _LEAST_ROUND_GAIN else misses + 1
             if trace.cut_by == "max_time":
                 break
         if trace.cut_by == "max_iter" and n_iter < left:
@@ -348,7 +353,7 @@ class CompositeLearning:
         return parameters, n_iter
 
     def affordable(self, task, parameters, seconds, budget):
-        """New groups, as many as there is time to follow."""
+        """Draw new groups, as many as there is time to follow."""
         groups = self.groups(parameters)
         if not budget.is_limited or self.whole:
             return groups
@@ -358,7 +363,7 @@ class CompositeLearning:
         return groups[: max(_LEAST_GROUPS, count_within(len(groups), seconds, each))]
 
     def _seconds_of_group(self, groups, parameters):
-        """Of an evaluation, on average; 0 where it fails."""
+        """Measure the seconds of an evaluation, on average; 0 where it fails."""
         some = groups[-_LEAST_GROUPS:]
         with suppress(NotPositiveDefiniteError):
             evidence, seconds = CompositeLikelihood(some, self.n_jobs), np.inf
@@ -371,15 +376,15 @@ class CompositeLearning:
         return 0.0
 
     def ascend(self, task, groups, parameters, max_iter, seconds, budget):
-        """L-BFGS on some groups, scaled to all rows."""
+        """Follow the density of some groups by L-BFGS, scaled to all rows."""
         evidence = CompositeLikelihood(groups, task.settings.n_jobs)
-        space = task.space.within_reach(parameters, _REACH)
+        space = task.space.within_reach(parameters, _LARGEST_LOG_MOVE)
         scale = self.rows.total_weight / evidence.weight
         n_rows = sum(len(piece) for piece in groups)
         task = replace(task, start=replace(task.start, space=space))
         task.trace.begin(f"learning from {n_rows} of {len(self.rows)} rows, given those near them")
         kind = self.n_neighbors, n_rows  # groups are of different sizes
-        found, _, n_iter = ascend_scaled(
+        result, _, n_iter = ascend_scaled(
             evidence, scale, 1, task, parameters, max_iter, seconds, budget, kind
         )
-        return found, n_iter
+        return result, n_iter

@@ -29,7 +29,7 @@ _POWERS = {"fitc", "fic", "pitc"}
 
 
 class Specification(NamedTuple):
-    """What a name stands for.
+    """Factors and test conditional that a name stands for.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Specification(NamedTuple):
 
     @property
     def uses_near_rows(self):
-        """Whether predictions use training rows beside the inducing inputs."""
+        """True if predictions use training rows beside the inducing inputs."""
         return self.conditional is LocalConditional
 
     @property
@@ -58,7 +58,7 @@ class Specification(NamedTuple):
 
 
 def specification(model, alpha):
-    """Specification of a name, or of pairs of a name and a weight.
+    """Return the specification of a name, or of pairs of a name and a weight.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def _mixture(pairs, alpha):
 
 
 def _combined(models):
-    """A mixture in which no model comes twice; the model itself where it is alone."""
+    """Return a mixture in which no model comes twice; the model itself where it is alone."""
     shares = {}
     for model, share in models:
         shares[model] = shares.get(model, 0.0) + share

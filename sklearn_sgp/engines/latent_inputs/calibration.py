@@ -45,7 +45,6 @@ def calibration_factors(parameters, q, table, model, space, settings, rng, secon
     ----------
     parameters : Parameters
         Without q(x).
-    q : InputPosteriors
     model : OutputModel
         Learned from the table.
     seconds : float

@@ -93,12 +93,7 @@ def _moments(W, noise, Y, observed):
 
 
 def starting_inputs(components, table, variance):
-    """Start q(x) of all rows at principal components of unit variance, with one variance.
-
-    Returns
-    -------
-    q : InputPosteriors
-    """
+    """Start q(x) of all rows at principal components of unit variance, with one variance."""
     mean = components.latents(table)
     scale = mean.std(axis=0)
     mean = mean / np.where(scale > 1e-10, scale, 1.0)

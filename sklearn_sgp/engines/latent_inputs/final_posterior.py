@@ -61,7 +61,6 @@ def final_posteriors(parameters, q, table, settings, rng, seconds=np.inf):
     ----------
     parameters : Parameters
         Kernel, noise and inducing inputs.
-    q : InputPosteriors
     seconds : float
         Rows rest when these are over.
 

@@ -36,7 +36,7 @@ _HYPER_UNIT, _LOG_VARIANCE_UNIT = 10.0, 2.0
 
 @dataclass(frozen=True)
 class LatentChoices:
-    """What the user chose about the model; names as in the public interface.
+    """Choices of the user about the model; names as in the public interface.
 
     ``likelihood`` is that of the columns, Gaussian noise.
     """

@@ -27,7 +27,7 @@ class LatentTrace(Trace):
 
 @dataclass(frozen=True)
 class LatentState:
-    """What a fit of latent inputs leaves for later rows.
+    """State that a fit of latent inputs leaves for later rows.
 
     Parameters
     ----------

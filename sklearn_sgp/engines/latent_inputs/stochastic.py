@@ -89,7 +89,6 @@ class Minibatches:
         ----------
         table : Table
             Some rows.
-        q : InputPosteriors
         target : Posterior
             Their `information`.
         """

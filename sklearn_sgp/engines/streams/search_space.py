@@ -18,7 +18,7 @@ _LARGEST_VARIANCE = 100.0
 
 
 def plausible(start, parameters, rows):
-    """The space of a start where a default kernel is no larger than targets so far may ask for.
+    """Bound the amplitude of a default kernel by what targets so far may ask for.
 
     Parameters
     ----------
@@ -26,10 +26,6 @@ def plausible(start, parameters, rows):
         As learned so far: their variances stay allowed, as they come from larger targets.
     rows : Rows
         The batch.
-
-    Returns
-    -------
-    space : ParameterSpace
     """
     space, is_mixed = start.space, parameters.mixing is not None
     by_user = "theta" not in start.with_default_bounds or not space.learns("theta")
@@ -43,7 +39,7 @@ def plausible(start, parameters, rows):
 
 
 def trusted(space, parameters, radius):
-    """The space with log parameters bound to within ``radius`` of where they are.
+    """Bound log parameters to within ``radius`` of where they are.
 
     Weights of latent functions are within ``radius`` times the length of their output's weights.
 
@@ -51,10 +47,6 @@ def trusted(space, parameters, radius):
     ----------
     radius : float
         `_NOISE_RISE` times that for noise that rises.
-
-    Returns
-    -------
-    space : ParameterSpace
     """
     if np.isinf(radius):
         return space

@@ -55,7 +55,7 @@ class InitialRows:
 
 @dataclass(frozen=True)
 class StreamState:
-    """What a stream keeps besides the fitted model; replaced by every batch, never changed.
+    """State of a stream besides the fitted model; replaced by every batch, never changed.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class StreamState:
 
     @property
     def is_established(self):
-        """Whether kernel and noise were learned from enough rows that have a signal."""
+        """True if kernel and noise were learned from enough rows that have a signal."""
         is_long = self.n_rows >= _MIN_ROWS_FOR_SIGNAL
         return self.has_signal and self.weight_learned > 0.0 and is_long
 
@@ -100,10 +100,8 @@ class Stream:
     ----------
     inducing : StreamInducing or None
         None where the inducing inputs were given.
-    alpha_divergence, forget_factor, trust_region : float
     keeps_scales : bool
         Whether the kernel is the default one.
-    random_state : object
     n_outputs : int
         Columns of the targets, or classes.
     initial : InitialRows or None
@@ -124,7 +122,7 @@ class Stream:
 
     @property
     def first_inducing(self):
-        """What chooses the inducing inputs of the first batch; None where they were given."""
+        """Choice of the inducing inputs of the first batch; None where they were given."""
         return None if self.inducing is None else self.inducing.first
 
     def fit(self, problem):
@@ -163,7 +161,7 @@ class Stream:
         return replace(more, state=state)
 
     def begins_anew(self, fitted, settings):
-        """Whether a batch joins the initial rows, and the stream begins again with all of them."""
+        """Return whether a batch joins the initial rows, and the stream begins again with them."""
         learns = settings.optimizer is not None and not _is_spent(settings, fitted.n_steps)
         return fitted.state.initial_rows is not None and learns
 
@@ -199,7 +197,7 @@ class Stream:
 
 
 def _is_spent(settings, n_batches):
-    """Whether no further batch may be learned from."""
+    """Return whether no further batch may be learned from."""
     return settings.max_steps is not None and n_batches >= settings.max_steps
 
 

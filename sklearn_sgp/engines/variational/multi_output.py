@@ -17,7 +17,7 @@ class CoregionalisedInference:
 
     cost = last_cost = 1
     kept = None  # no q(u) has to be remembered
-    worth = ConjugateInference.worth
+    selection_score = ConjugateInference.selection_score
 
     @staticmethod
     def predictor(posterior, noise_variance):
@@ -52,7 +52,7 @@ class CoregionalisedInference:
         return q, self.bound(q, parameters, scalars), scalars
 
     def keep_q(self, q, weight):
-        """Nothing has to be remembered: the last q(u) is known in closed form."""
+        """Remember nothing: the last q(u) is known in closed form."""
 
     def add(self, posterior, parameters, rows, *, scale, is_new, natural_step, gradient, n_jobs):
         asked, sums, patterns = _optimal(posterior.prior, parameters, rows, n_jobs)
@@ -63,11 +63,11 @@ class CoregionalisedInference:
         return Added(posterior, None, OutputScalars.of(rows, sums, patterns))
 
     def bound(self, posterior, parameters, scalars):
-        """The collapsed bound from the scalar sums of all rows."""
+        """Compute the collapsed bound from the scalar sums of all rows."""
         return coregionalised_value(posterior, scalars, noise_of_outputs(parameters))
 
     def estimate(self, posterior, parameters, rows, scale, terms):
-        """The bound of some rows, each of which counts ``scale`` times."""
+        """Compute the bound of some rows, each of which counts ``scale`` times."""
         _, sums, patterns = _optimal(posterior.prior, parameters, rows, None)
         scalars = OutputScalars.of(rows, sums, patterns)
         asked = posterior.scaled(1.0 / scale)

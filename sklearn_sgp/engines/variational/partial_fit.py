@@ -21,7 +21,7 @@ _SHARE_OF_ADDING = 0.5
 
 @dataclass(frozen=True)
 class RowState:
-    """What later batches need besides q(u); its size does not depend on the number of rows.
+    """State for later batches besides q(u); its size does not depend on the number of rows.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def scaled_to_total(fitted, total):
 
 
 def more_inducing_inputs(method, n_inducing, rows, parameters, rng):
-    """Inducing inputs that a batch adds.
+    """Choose inducing inputs that a batch adds.
 
     Categories that come for the first time have some in any case, for which others have to go where
     there are ``n_inducing`` already. Other rows have as many as there are fewer.
@@ -155,7 +155,7 @@ def add_rows(
 
 
 def _take_steps(steps, pieces, budget):
-    """Steps until their number or the time ends them; returns the minibatches that are left."""
+    """Take steps until their number or the time ends them; return the minibatches that are left."""
     settings = steps.settings
     most = np.inf if settings.max_steps is None else settings.max_steps
     if steps.is_new and not steps.learns:

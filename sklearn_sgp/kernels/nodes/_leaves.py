@@ -98,8 +98,9 @@ class Stationary(_ScaledLeaf):
         return 1.0 if self.length_scale is None else p[self.length_scale]
 
     def _scaled(self, p, X):
+        scales = 1.0 if self.length_scale is None else p[self.length_scale]
         with np.errstate(over="ignore"):  # beyond 1e100 squares are not finite
-            scaled = (np.asarray(X, dtype=np.float64) - self.center) / self.scales(p)
+            scaled = (np.asarray(X, dtype=np.float64) - self.center) / scales
         return scaled.clip(-1e100, 1e100, out=scaled)
 
     def _arguments(self, p, Z, X):

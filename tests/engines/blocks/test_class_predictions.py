@@ -10,7 +10,7 @@ from sklearn_sgp.factors import cells, class_noise
 from sklearn_sgp.factors.block_factors import SingularBlockError
 from sklearn_sgp.factors.cells import ClassCell, FactorCache
 from sklearn_sgp.factors.class_noise import ClassNoise
-from sklearn_sgp.partitions.partition import Blocks
+from sklearn_sgp.partitions.blocks import Blocks
 from sklearn_sgp.predict.near_rows import LocalConditional
 
 LABELS = np.repeat([0, 1, 2], 8)  # of the blocks of the 24 rows

@@ -296,11 +296,13 @@ def test_one_ascent_keeps_a_default_kernel_within_reach(rng):
     """Bounds of theta are narrowed around where an ascent begins; a given kernel has its own."""
     given = problem_with(rng, ROUGH)
     space = given.start.space
-    assert space.within_reach(given.start.parameters, composite_learning._REACH) is space
+    assert space.within_reach(given.start.parameters, composite_learning._LARGEST_LOG_MOVE) is space
     tied = replace(space, prior=TiedLengthScales(np.zeros(1), (np.array([1]),), 1.0))
     theta = given.start.parameters.theta
     bounds = (
-        tied.within_reach(given.start.parameters, composite_learning._REACH).group("theta").bounds
+        tied.within_reach(given.start.parameters, composite_learning._LARGEST_LOG_MOVE)
+        .group("theta")
+        .bounds
     )
     assert_allclose(bounds, np.column_stack([theta - 3.0, theta + 3.0]))
 

@@ -9,6 +9,7 @@ from stream_helpers import batches, fresh_residual, parameters_of, rows_of, taug
 
 from sklearn_sgp import StreamingSGPRegressor
 from sklearn_sgp.engines.streams.search_space import plausible, trusted
+from sklearn_sgp.estimators.numbers import later_rows
 
 PARAMETERS = parameters_of(rows_of(4).X)
 
@@ -45,7 +46,7 @@ def largest_variance(targets, kernel=None, learned=0.0, **options):
     options = {"n_inducing": 5, "max_iter": 1, "normalize_y": (0.0, 1.0), **options}
     stream = StreamingSGPRegressor(kernel, **options)
     stream.partial_fit(X, np.round(3.0 + np.sin(9.0 * X[:, 0])))
-    rows = stream._later_rows((X, None), np.broadcast_to(targets, 40), None)
+    rows = later_rows(stream._fitted, (X, None), np.broadcast_to(targets, 40), None)
     parameters = stream._fitted.parameters
     theta = np.maximum(parameters.theta, [learned, -np.inf])
     space = plausible(stream._fitted.start, parameters.with_values(theta=theta), rows)

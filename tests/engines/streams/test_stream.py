@@ -9,6 +9,7 @@ from stream_helpers import batches, make_line, taught
 
 from sklearn_sgp import StreamingSGPRegressor
 from sklearn_sgp.engines.streams.stream import InitialRows, Stream, _is_spent
+from sklearn_sgp.estimators.chosen import settings_of
 
 
 def model_of(**options):
@@ -29,8 +30,8 @@ def test_every_batch_has_a_seed_of_its_own():
 
 def test_a_stream_is_spent_after_its_last_step():
     """max_steps counts batches that may be learned from."""
-    assert not _is_spent(model_of()._settings(), 10**6)
-    settings = model_of(max_steps=2)._settings()
+    assert not _is_spent(settings_of(model_of()), 10**6)
+    settings = settings_of(model_of(max_steps=2))
     assert [_is_spent(settings, k) for k in range(4)] == [False, False, True, True]
 
 
@@ -59,10 +60,10 @@ def test_the_first_rows_are_kept_until_they_are_enough(rng):
     assert_array_equal(model._fitted.state.initial_rows.rows.y, y[:10])
     model.partial_fit(X[10:20], y[10:20])
     assert_array_equal(model._fitted.state.initial_rows.rows.X, X[:20])
-    assert engine_of().begins_anew(model._fitted, model._settings())
+    assert engine_of().begins_anew(model._fitted, settings_of(model))
     model.partial_fit(X[20:30], y[20:30])
     assert model._fitted.state.initial_rows is None
-    assert not engine_of().begins_anew(model._fitted, model._settings())
+    assert not engine_of().begins_anew(model._fitted, settings_of(model))
     still = model_of(optimizer=None).partial_fit(X[:10], y[:10])
     assert still._fitted.state.initial_rows is None
 
@@ -72,7 +73,7 @@ def test_a_stream_that_is_spent_does_not_begin_anew(rng):
     X, y = make_line(rng)
     fitted = model_of().partial_fit(X[:10], y[:10])._fitted
     for options in ({"max_steps": 1}, {"optimizer": None}):
-        assert not engine_of().begins_anew(fitted, model_of(**options)._settings())
+        assert not engine_of().begins_anew(fitted, settings_of(model_of(**options)))
 
 
 def test_initial_rows_leave_out_weights_of_zero():
