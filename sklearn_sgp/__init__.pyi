@@ -242,7 +242,6 @@ class SVGPClassifier(_Classifier):
 class StreamingSGPRegressor(_Regressor):
     log_evidence_: float
     mixing_: _Array | None
-    n_outliers_: int
     output_correlation_: _Array | None
     def __init__(
         self, kernel: Kernel | None = None, **parameters: Unpack[_StreamingRegressor]

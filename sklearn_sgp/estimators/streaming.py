@@ -8,7 +8,7 @@ from ..data.rows import merge_repeated
 from ..data.targets import count_samples
 from ..engines.base import Problem
 from ..engines.streams.inducing import StreamInducing
-from ..engines.streams.stream import InitialRows, Stream, examined
+from ..engines.streams.stream import InitialRows, Stream, counted
 from ..noise.left_out import with_precisions
 from ..optimize.progress import Trace
 from .chosen import check_same_parameters, previous_fit, settings_of
@@ -84,8 +84,7 @@ def _add(model, engine, X, y, weight, clock):
     """Learn from a later batch."""
     before, rows = model._fitted, _later_rows(model, X, y, weight)
     targets = before.targets
-    before, rows, n_damped = examined(before, rows, targets)
-    is_informative = n_damped < len(rows) and targets.is_informative(rows)
+    before, is_informative = counted(before, rows, targets), targets.is_informative(rows)
     rows, noise = with_precisions(before, rows, model.n_jobs)
     trace = Trace(clock)
     problem = Problem(rows, before.start, None, settings_of(model), trace, None)

@@ -337,14 +337,13 @@ def test_streams_keep_the_warp_of_the_first_batch(normalize_y):
 
 
 def test_a_stream_tells_of_outliers_in_units_of_y():
-    """A reading that is not believed is told as it came, with what was predicted."""
+    """A reading far off is told as it came, with what was predicted."""
     X, y, _ = skewed(300)
     model = StreamingSGPRegressor(normalize_y="warped", n_inducing=15, random_state=0)
     model.partial_fit(X, y)
     predicted = str(model.predict_quantiles(X[:1], [0.5])[0, 0])[:4]
     with pytest.warns(UserWarning, match=rf"y = \[1000000\.\] where \[{predicted}"):
         model.partial_fit(X[:10], np.append(1e6, y[1:10]))
-    assert model.n_outliers_ == 1
 
 
 @each_regressor
