@@ -1,5 +1,6 @@
 """The columns of X: their names, codes of categories, labels of blocks."""
 
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -79,29 +80,40 @@ class InputFormat:
     def read(self, X, validate, parameters=None):
         """Return an array of numbers, with codes in the columns of categories.
 
-        An array of numbers is validated as it is, and has codes where its rows are read: it is not
-        copied. Anything else has them before ``validate(X)`` makes it an array.
-
         Parameters
         ----------
         X : array-like
             Without labels of blocks.
         validate : callable
+            ``validate(X)`` returns an array.
+        parameters : Parameters or None
+            See `checked`.
+        """
+        given, waits = self.coded(X)
+        with only_numbers(given):
+            X = validate(given)
+        return self.checked(X, waits, parameters)
+
+    def coded(self, X):
+        """Return X with codes in the columns of categories, and whether these wait.
+
+        An array of numbers is returned as it is, and has codes where its rows are read: it is not
+        copied. Anything else has them before it is made an array.
+        """
+        waits = self.codes is not None and self.codes.can_wait(X)
+        return (X if waits or self.codes is None else self.codes.transform(X)), waits
+
+    def checked(self, X, waits, parameters=None):
+        """Return an array in which codes that wait are those that rows have when they are read.
+
+        Parameters
+        ----------
+        X : ndarray
+        waits : bool
+            As `coded` returned it.
         parameters : Parameters or None
             Of a fitted model, whose kernel must know all codes and be finite.
         """
-        waits = self.codes is not None and self.codes.can_wait(X)
-        if self.codes is not None and not waits:
-            X = self.codes.transform(X)
-        try:
-            X = validate(X)
-        except ValueError as error:
-            if "could not convert string" not in str(error) or not _holds_strings(X):
-                raise
-            raise ValueError(
-                f"X must hold numbers but in columns of categories. Got a string: {error}. Name "
-                "such columns in categorical_features, or encode them."
-            ) from error
         check_size("X", X)
         X = self.codes.transform(X) if waits else X
         if parameters is not None:
@@ -120,6 +132,25 @@ class InputFormat:
         if categorical_features is None:
             return replace(self, codes=None)
         return replace(self, codes=CategoryCodes.fit(X, categorical_features, weight))
+
+
+@contextmanager
+def only_numbers(X):
+    """Say where strings may stand, if X cannot be made an array for one of its own.
+
+    Raises
+    ------
+    ValueError
+    """
+    try:
+        yield
+    except ValueError as error:
+        if "could not convert string" not in str(error) or not _holds_strings(X):
+            raise
+        raise ValueError(
+            f"X must hold numbers but in columns of categories. Got a string: {error}. Name "
+            "such columns in categorical_features, or encode them."
+        ) from error
 
 
 def without_column(X, k):

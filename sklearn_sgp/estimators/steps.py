@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.utils import check_random_state
 
+from .._linalg import single_blas_thread
 from ..data.checks import check_scaled
 from ..data.class_targets import ClassLabels, ClassTargets
 from ..data.rows import drop_zero_weight, make_rows, merge_repeated
@@ -30,7 +31,7 @@ from ..noise.heteroscedastic import alternate_noise
 from ..noise.left_out import with_variance_scale
 from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
-from ..selection.classes import ALPHAS, best_alpha, calibrated
+from ..selection.classes import AlphaTrials, calibrated
 from ..selection.warps import learned_warps, power_warps
 from .block_plan import block_plan, uses_near_rows
 from .chosen import choices_of, inference_of, settings_of
@@ -214,18 +215,18 @@ class EncodeAsRegressions:
             optimize_inducing=False,
             kernel_set="isotropic",
         )
+        settings = replace(settings_of(model), init_size=_ALPHA_ROWS)
         seed = check_random_state(model.random_state).randint(2**31)  # the same groups for all
         seconds = None if model.max_time is None else _CHOICE_SHARE * model.max_time
-
-        def problem_at(alpha):
-            fit, rng = replace(encoded(alpha), labels=None), check_random_state(seed)
-            rows = rows_of(fit)
-            started = start(rows, choices, fit.likelihood, rng)
-            settings = replace(settings_of(model), init_size=_ALPHA_ROWS)
-            trace = Trace(Clock(seconds))
-            return Problem(rows, started, None, settings, trace, rng, is_interim=True)
-
-        return best_alpha(problem_at, ALPHAS, np.inf if seconds is None else seconds)
+        trials = AlphaTrials(np.inf if seconds is None else seconds)
+        with single_blas_thread():  # groups are small
+            for alpha in trials.values():
+                fit, rng = replace(encoded(alpha), labels=None), check_random_state(seed)
+                rows, trace = rows_of(fit), Trace(Clock(seconds))
+                started = start(rows, choices, fit.likelihood, rng)
+                problem = Problem(rows, started, None, settings, trace, rng, is_interim=True)
+                trials.add(alpha, problem)
+        return trials.best
 
 
 # ---- The problem

@@ -23,7 +23,7 @@ from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
 
 # Values that `alpha_epsilon` is chosen from.
-ALPHAS = (0.01, 0.1, 0.001, 0.0001)  # the usual one first: there may be no time for the others
+_ALPHAS = (0.01, 0.1, 0.001, 0.0001)  # the usual one first: there may be no time for the others
 # Rows left out of groups that tell a temperature, and the share of a time budget for that.
 _JUDGED_ROWS, _TEST_SECONDS = 4096, 0.1
 # So many rows are held out instead, without a budget, where there are so many in all.
@@ -32,34 +32,43 @@ _HELD_OUT, _LEAST_HELD_OUT = 2048, 8192
 _CHANGES, _MOST_POWERS = ((with_larger_variance, 2.5), (with_shorter_scales, 1.25)), 4
 
 
-def best_alpha(problem_at, alphas, seconds):
-    """Choose the value that predicts left-out rows best, after as much learning for each.
+class AlphaTrials:
+    """Chooses the value that predicts left-out rows best, after as much learning for each.
 
     Parameters
     ----------
-    problem_at : callable
-        ``problem_at(alpha)`` returns a `Problem` with that value.
     seconds : float
-        For all of them.
+        For all values.
     """
-    result, limit = [], time.perf_counter() + seconds
-    with single_blas_thread():  # groups are small
-        for number, alpha in enumerate(alphas):
-            problem = problem_at(alpha)
-            rows, parameters = CompositeLearning(problem), problem.start.parameters
-            left = (limit - time.perf_counter()) / (len(alphas) - number)
-            try:
-                if can_learn(problem):
-                    until, budget = time.perf_counter() + left, Budget(problem.trace.clock)
-                    parameters, _, value = rows.trial(problem, parameters, until, budget)
-                else:
-                    value = rows.value(problem, parameters)
-            except NotPositiveDefiniteError:
-                value = -np.inf
-            result.append((value, alpha))
-            if time.perf_counter() > limit:
+
+    def __init__(self, seconds):
+        self.limit, self.scored = time.perf_counter() + seconds, []
+
+    @property
+    def best(self):
+        """The best of the values that were tried."""
+        return max(self.scored)[1]
+
+    def values(self):
+        """Yield values while there is time for another one."""
+        for alpha in _ALPHAS:
+            yield alpha
+            if time.perf_counter() > self.limit:
                 break
-    return max(result)[1]
+
+    def add(self, alpha, problem):
+        """Try a value; the problem has it."""
+        composite, parameters = CompositeLearning(problem), problem.start.parameters
+        seconds = (self.limit - time.perf_counter()) / (len(_ALPHAS) - len(self.scored))
+        try:
+            if can_learn(problem):
+                until, budget = time.perf_counter() + seconds, Budget(problem.trace.clock)
+                parameters, _, value = composite.trial(problem, parameters, until, budget)
+            else:
+                value = composite.value(problem, parameters)
+        except NotPositiveDefiniteError:
+            value = -np.inf
+        self.scored.append((value, alpha))
 
 
 def calibrated(problem, fitted, learn, keeps_inducing):

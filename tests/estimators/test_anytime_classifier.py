@@ -1,6 +1,7 @@
 """AnytimeSGPClassifier against dense definitions of regressions with known noise."""
 
 import pickle
+from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
@@ -14,9 +15,9 @@ from sklearn.model_selection import GridSearchCV
 
 from sklearn_sgp import AnytimeSGPClassifier, SVGPClassifier
 from sklearn_sgp.engines.blocks import engine
-from sklearn_sgp.estimators import steps
 from sklearn_sgp.metrics import log_density_scorer
 from sklearn_sgp.selection import classes as left_out
+from sklearn_sgp.selection.classes import AlphaTrials
 
 KERNEL = ConstantKernel(6.0, "fixed") * RBF(0.8, "fixed")
 NAMES = np.array(["ash", "birch", "cedar", "date"])
@@ -218,7 +219,7 @@ def test_default_fits_learn(n_classes):
     hits = fitted.predict(X_new) == y_new
     assert hits.mean() > 0.75 and abs(hits.mean() - confidence.mean()) < 0.05
     assert fitted.log_density(X_new, y_new).mean() > -0.55
-    assert fitted.alpha_epsilon_ in left_out.ALPHAS
+    assert fitted.alpha_epsilon_ in left_out._ALPHAS
     scores = fitted.decision_function(X_new)
     assert scores.shape == ((1000,) if n_classes == 2 else (1000, 4))
     copied = pickle.loads(pickle.dumps(fitted))
@@ -257,17 +258,18 @@ def test_it_is_an_estimator():
 
 def test_values_of_alpha_are_compared_on_the_same_groups(monkeypatch):
     """Whatever the random state is."""
-    seeds, same = [], steps.best_alpha
+    seeds, add = [], AlphaTrials.add
 
-    def noted(problem_at, alphas, seconds):
-        seeds.append([problem_at(alpha).rng.randint(2**31) for alpha in alphas])
-        return same(problem_at, alphas[:1], seconds)
+    def noted(trials, alpha, problem):
+        seeds[-1].append(deepcopy(problem.rng).randint(2**31))
+        add(trials, alpha, problem)
 
-    monkeypatch.setattr(steps, "best_alpha", noted)
+    monkeypatch.setattr(AlphaTrials, "add", noted)
     X = np.random.default_rng(0).uniform(-2.0, 2.0, (60, 2))
     for state in (None, 0, np.random.RandomState(0)):
+        seeds.append([])
         AnytimeSGPClassifier(max_iter=2, random_state=state).fit(X, X[:, 0] > 0.0)
-    assert all(len(set(of_one)) == 1 for of_one in seeds) and len(seeds) == 3
+    assert all(len(of_one) == 4 and len(set(of_one)) == 1 for of_one in seeds)
 
 
 @pytest.mark.parametrize("estimator", [AnytimeSGPClassifier, SVGPClassifier])

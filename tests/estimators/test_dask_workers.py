@@ -217,9 +217,9 @@ def test_a_client_that_is_closed_during_a_fit(cluster, client):
     other = distributed.Client(cluster)
 
     class Closing(SVGPRegressor):
-        def _given_likelihood(self):
+        def _default_kernels(self):
             other.close()
-            return super()._given_likelihood()
+            return super()._default_kernels()
 
     with other.as_current():
         (X, y), _ = table()
