@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._compat import check_array
-from ..data.checks import check_size
+from ..data.checks import check_classes_of, check_size
 from ..data.inputs import as_labels
 from ..data.rows import drop_zero_weight, make_rows
 from ..data.targets import target_columns
@@ -93,18 +93,14 @@ class NumbersCheck(NamedTuple):
         return y
 
 
-class LabelsCheck(NamedTuple):
-    """Checks labels of a classification."""
-
-    check: object
-
-    def __call__(self, y):
-        y = np.ravel(y) if y.ndim == 2 and y.shape[1] == 1 else y
-        y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
-        if y.ndim != 1:
-            raise ValueError(f"y must have one label for each row. Got shape {y.shape}.")
-        self.check(y)
-        return y
+def label_part(y):
+    """Return checked labels of a classification."""
+    y = np.ravel(y) if y.ndim == 2 and y.shape[1] == 1 else y
+    y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
+    if y.ndim != 1:
+        raise ValueError(f"y must have one label for each row. Got shape {y.shape}.")
+    check_classes_of(y)
+    return y
 
 
 class Moments(NamedTuple):

@@ -3,6 +3,7 @@
 from numbers import Integral
 
 import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
 
 # Squares of larger numbers, over noise variances and times weights, can overflow.
 LARGEST = 1e100
@@ -134,3 +135,12 @@ def check_variance(kernel, X):
             f"{largest:g} from {kernel.sklearn_kernel!r} for numbers of up to {farthest.max():g} "
             "in size: use another unit, or a stationary kernel."
         )
+
+
+def check_classes_of(y):
+    """Refuse what is no label, and labels that cannot be sorted, such as numbers among words."""
+    try:
+        with np.errstate(invalid="ignore"):  # it casts labels of any size to integers
+            check_classification_targets(y)
+    except TypeError as error:
+        raise ValueError(not_sortable("y", y)) from error

@@ -72,7 +72,7 @@ def start(rows, choices, likelihood, rng, previous=None, choose=None):
 
     Parameters
     ----------
-    previous : FitResult or None
+    previous : Fitted or None
         An earlier fit whose parameters are taken, each group where it still fits.
     choose : callable or None
         ``choose(rows, kernel, noise_variance, scale, rng)``: inducing inputs, where they are

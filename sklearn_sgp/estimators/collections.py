@@ -6,7 +6,7 @@ import numpy as np
 
 from .._compat import validate_data
 from ..collections.alignment import example_of, partitions_of, split_labels
-from ..collections.parts import Coded, LabelCounts, LabelsCheck, Moments, NumbersCheck, Scaled
+from ..collections.parts import Coded, LabelCounts, Moments, NumbersCheck, Scaled, label_part
 from ..collections.source import Source
 from ..data.checks import check_scaled
 from ..data.class_targets import ClassLabels
@@ -70,12 +70,12 @@ def numbers_in_blocks(model, X, y, sample_weight):
     return _numbers(model, X, y, sample_weight, labels)
 
 
-def labels_of(model, X, y, sample_weight, check_labels):
+def labels_of(model, X, y, sample_weight):
     """Return the `Fit` of a classifier, from a collection; see `numbers_of`."""
     _check_parameters(model)
     X, _ = _split(model, X)
     partitions = partitions_of(X, y=y, sample_weight=sample_weight)
-    source = Source(partitions, LabelsCheck(check_labels), LabelCounts)
+    source = Source(partitions, label_part, LabelCounts)
     classes, of_class = source.summary.labels, source.summary.weights
     factors = None
     if model.class_weight is not None:

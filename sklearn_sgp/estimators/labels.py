@@ -4,9 +4,8 @@ from numbers import Real
 
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
 
-from ..data.checks import check_labels_present, not_sortable
+from ..data.checks import check_classes_of, check_labels_present
 from ..data.class_targets import ClassLabels
 from ..data.rows import drop_zero_weight
 from .steps import rows_with
@@ -23,7 +22,7 @@ def checked_labels(model, X, y, sample_weight, *, reset, classes=None):
         inputs, y, weight = checked_rows(
             model, X, y, sample_weight, reset=reset, multi_output=False
         )
-        check_labels(y)
+        check_classes_of(y)
     except ValueError:
         if given is not None:
             check_labels_present("y", given)  # says more where that is the reason
@@ -65,12 +64,3 @@ def later_rows(model, X, y, sample_weight):
     X, y, weight, labels = drop_zero_weight(X, y, weight, labels)
     targets = model._fitted.targets
     return rows_with(X, targets.encode(y), weight, targets, labels)
-
-
-def check_labels(y):
-    """Refuse what is no label, and labels that cannot be sorted, such as numbers among words."""
-    try:
-        with np.errstate(invalid="ignore"):  # it casts labels of any size to integers
-            check_classification_targets(y)
-    except TypeError as error:
-        raise ValueError(not_sortable("y", y)) from error

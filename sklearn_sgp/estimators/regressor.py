@@ -28,7 +28,7 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
 
     _format = InputFormat()
     _has_prior = False  # before `fit`
-    _drift = None  # drift.DriftCheck; None where kernel and noise were given
+    _drift = None  # drift.DriftCheck; None for streams, and where kernel and noise were given
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -9,7 +9,7 @@ from .chosen import check_same_parameters, later_problem, previous_fit
 from .classifier import SGPClassifier
 from .constraints import CLASS_WEIGHT, CLASSIFIER_CONSTRAINTS, ROWS_CONSTRAINTS
 from .fit import Fit
-from .labels import check_labels, checked_labels, later_rows
+from .labels import checked_labels, later_rows
 from .learning import learn, store_batch
 from .validation import rows_of_weight
 
@@ -291,7 +291,7 @@ class SVGPClassifier(SGPClassifier):
         """Learn from all rows, or from a first batch."""
         clock, previous = Clock(self.max_time), previous_fit(self)
         if any_collection(X, y, sample_weight) and not is_batch:
-            fit = collections.labels_of(self, X, y, sample_weight, check_labels)
+            fit = collections.labels_of(self, X, y, sample_weight)
         else:
             checked = checked_labels(self, X, y, sample_weight, reset=True, classes=classes)
             fit = Fit.of(*rows_of_weight(*checked))

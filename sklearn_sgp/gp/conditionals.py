@@ -1,8 +1,8 @@
-"""Test conditionals p(f | u) of all models except PIC, and what they predict from q(u).
+"""Test conditionals p(f | u) of models without near rows, and what they predict from q(u).
 
 All start from a Gaussian q(u), optimal or not, in whitened coordinates (docs/theory.md, section 9),
 and answer ``mean(X)``, ``mean_variance(X)`` and ``mean_covariance(X)``, in shapes as `Posterior`.
-PIC's conditional needs training rows and is in `predict/near_rows.py`.
+That of PIC, LMA and VIF needs training rows and is in `predict/near_rows.py`.
 """
 
 import numpy as np

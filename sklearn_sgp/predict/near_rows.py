@@ -35,7 +35,7 @@ class NearRows:
     ----------
     noise_variance : float or ndarray of shape (t,)
     partition : object or None
-        Assigns rows to blocks by their inputs; see partitions/partition.py.
+        Assigns rows to blocks by their inputs; see partitions/partition.py and neighbours.py.
     labels : ndarray or None
         The labels of the blocks, in their order, where each row has one.
     cache : FactorCache

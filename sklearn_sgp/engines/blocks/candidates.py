@@ -34,7 +34,7 @@ def best_start(problem, sample, starts, budget):
 
     Returns
     -------
-    start : problem.Start
+    start : engines.base.Start
     parameters : Parameters
     value : float or None
         Given more neighbours, None where no round has told.

@@ -83,7 +83,7 @@ def learn_from_near_rows(problem, budget):
 
     Returns
     -------
-    start : problem.Start
+    start : engines.base.Start
         With the kernel that was chosen.
     parameters : Parameters
         Inducing inputs are as in the start.

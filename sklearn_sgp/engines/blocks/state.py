@@ -103,7 +103,7 @@ class BlockState:
     blocks : AnyBlocks or None
         None for a model of independent rows, which needs them no more.
     partition : object or None
-        Assigns rows to blocks by their inputs; see partition.py.
+        Assigns rows to blocks by their inputs; see partitions/partition.py and neighbours.py.
     labels : ndarray or None
         The user's labels, in the order of the blocks.
     block_size : int
