@@ -83,6 +83,7 @@ class _Blocks(TypedDict, total=False):
     model: _Model | Sequence[tuple[str, float]]
     alpha_divergence: float
     solver: Literal["exact", "anytime"]
+    block_column: int | str | None
     n_blocks: int | None
     block_size: int
     partition: Literal["kmeans", "contiguous", "random"] | BaseEstimator
@@ -152,14 +153,14 @@ class _Regressor(_SupervisedEstimator):
     noise_variance_: float | _Array
     y_mean_: float | _Array
     y_scale_: float | _Array
+    variance_scale_: tuple[float, float]
+    variance_scale_gain_: float
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: _Maybe = None) -> Self: ...
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: _Maybe = None) -> Self: ...
     def noise_std(self, X: ArrayLike) -> _Array: ...
     def sample_functions(
         self, n_samples: int = 1, random_state: _Seed = 0
     ) -> Callable[[ArrayLike], _Array]: ...
-
-class _RowsRegressor(_Regressor):
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: _Maybe = None) -> Self: ...
-    def partial_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: _Maybe = None) -> Self: ...
     @overload
     def predict(
         self, X: ArrayLike, return_std: Literal[False] = False, return_cov: Literal[False] = False
@@ -187,10 +188,32 @@ class _RowsRegressor(_Regressor):
     ) -> _Array: ...
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: _Maybe = None) -> float: ...
 
+class _EvidenceRegressor(_Regressor):
+    @overload
+    def log_marginal_likelihood(
+        self,
+        theta: _Maybe = None,
+        eval_gradient: Literal[False] = False,
+        clone_kernel: bool = True,
+        *,
+        X: _Maybe = None,
+        y: _Maybe = None,
+        sample_weight: _Maybe = None,
+    ) -> float: ...
+    @overload
+    def log_marginal_likelihood(
+        self,
+        theta: _Maybe,
+        eval_gradient: Literal[True],
+        clone_kernel: bool = True,
+        *,
+        X: _Maybe = None,
+        y: _Maybe = None,
+        sample_weight: _Maybe = None,
+    ) -> tuple[float, _Array]: ...
+
 class _Classifier(_SupervisedEstimator):
     classes_: NDArray[Any]
-
-class _RowsClassifier(_Classifier):
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: _Maybe = None) -> Self: ...
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, classes: _Maybe = None, sample_weight: _Maybe = None
@@ -204,136 +227,37 @@ class _RowsClassifier(_Classifier):
 
 # The estimators -------------------------------------------------------------------------------
 
-class SVGPRegressor(_RowsRegressor):
+class SVGPRegressor(_EvidenceRegressor):
     mixing_: _Array | None
     output_correlation_: _Array | None
     def __init__(
-        self, kernel: Kernel | list[Kernel] | None = None, **parameters: Unpack[_SVGPRegressor]
+        self, kernel: Kernel | None = None, **parameters: Unpack[_SVGPRegressor]
     ) -> None: ...
-    @overload
-    def log_marginal_likelihood(
-        self,
-        theta: _Maybe = None,
-        eval_gradient: Literal[False] = False,
-        clone_kernel: bool = True,
-        *,
-        X: _Maybe = None,
-        y: _Maybe = None,
-        sample_weight: _Maybe = None,
-    ) -> float: ...
-    @overload
-    def log_marginal_likelihood(
-        self,
-        theta: _Maybe,
-        eval_gradient: Literal[True],
-        clone_kernel: bool = True,
-        *,
-        X: _Maybe = None,
-        y: _Maybe = None,
-        sample_weight: _Maybe = None,
-    ) -> tuple[float, _Array]: ...
 
-class SVGPClassifier(_RowsClassifier):
+class SVGPClassifier(_Classifier):
     def __init__(
         self, kernel: Kernel | None = None, **parameters: Unpack[_SVGPClassifier]
     ) -> None: ...
 
-class StreamingSGPRegressor(_RowsRegressor):
+class StreamingSGPRegressor(_Regressor):
     log_evidence_: float
     mixing_: _Array | None
-    n_outliers_: int
     output_correlation_: _Array | None
     def __init__(
         self, kernel: Kernel | None = None, **parameters: Unpack[_StreamingRegressor]
     ) -> None: ...
 
-class StreamingSGPClassifier(_RowsClassifier):
+class StreamingSGPClassifier(_Classifier):
     log_evidence_: float
     def __init__(
         self, kernel: Kernel | None = None, **parameters: Unpack[_StreamingClassifier]
     ) -> None: ...
 
-class AnytimeSGPRegressor(_Regressor):
+class AnytimeSGPRegressor(_EvidenceRegressor):
     n_blocks_: int
     def __init__(
         self, kernel: Kernel | None = None, **parameters: Unpack[_AnytimeRegressor]
     ) -> None: ...
-    def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: _Maybe = None, blocks: _Maybe = None
-    ) -> Self: ...
-    def partial_fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: _Maybe = None, blocks: _Maybe = None
-    ) -> Self: ...
-    @overload
-    def predict(
-        self,
-        X: ArrayLike,
-        return_std: Literal[False] = False,
-        return_cov: Literal[False] = False,
-        blocks: _Maybe = None,
-    ) -> _Array: ...
-    @overload
-    def predict(
-        self,
-        X: ArrayLike,
-        return_std: Literal[True],
-        return_cov: Literal[False] = False,
-        blocks: _Maybe = None,
-    ) -> tuple[_Array, _Array]: ...
-    @overload
-    def predict(
-        self,
-        X: ArrayLike,
-        return_std: Literal[False] = False,
-        *,
-        return_cov: Literal[True],
-        blocks: _Maybe = None,
-    ) -> tuple[_Array, _Array]: ...
-    def predict_std(
-        self, X: ArrayLike, include_noise: bool = True, blocks: _Maybe = None
-    ) -> _Array: ...
-    def predict_quantiles(
-        self, X: ArrayLike, quantiles: ArrayLike = (0.05, 0.5, 0.95), blocks: _Maybe = None
-    ) -> _Array: ...
-    def predict_distribution(
-        self, X: ArrayLike, blocks: _Maybe = None
-    ) -> PredictiveDistribution: ...
-    def log_density(self, X: ArrayLike, y: ArrayLike, blocks: _Maybe = None) -> _Array: ...
-    def sample_y(
-        self,
-        X: ArrayLike,
-        n_samples: int = 1,
-        random_state: _Seed = 0,
-        method: Literal["auto", "joint", "pathwise"] = "auto",
-        blocks: _Maybe = None,
-    ) -> _Array: ...
-    def score(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: _Maybe = None, blocks: _Maybe = None
-    ) -> float: ...
-    @overload
-    def log_marginal_likelihood(
-        self,
-        theta: _Maybe = None,
-        eval_gradient: Literal[False] = False,
-        clone_kernel: bool = True,
-        *,
-        X: _Maybe = None,
-        y: _Maybe = None,
-        sample_weight: _Maybe = None,
-        blocks: _Maybe = None,
-    ) -> float: ...
-    @overload
-    def log_marginal_likelihood(
-        self,
-        theta: _Maybe,
-        eval_gradient: Literal[True],
-        clone_kernel: bool = True,
-        *,
-        X: _Maybe = None,
-        y: _Maybe = None,
-        sample_weight: _Maybe = None,
-        blocks: _Maybe = None,
-    ) -> tuple[float, _Array]: ...
 
 class AnytimeSGPClassifier(_Classifier):
     alpha_epsilon_: float
@@ -342,25 +266,6 @@ class AnytimeSGPClassifier(_Classifier):
     def __init__(
         self, kernel: Kernel | None = None, **parameters: Unpack[_AnytimeClassifier]
     ) -> None: ...
-    def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: _Maybe = None, blocks: _Maybe = None
-    ) -> Self: ...
-    def partial_fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        classes: _Maybe = None,
-        sample_weight: _Maybe = None,
-        blocks: _Maybe = None,
-    ) -> Self: ...
-    def predict(self, X: ArrayLike, blocks: _Maybe = None) -> NDArray[Any]: ...
-    def predict_proba(self, X: ArrayLike, blocks: _Maybe = None) -> _Array: ...
-    def decision_function(self, X: ArrayLike, blocks: _Maybe = None) -> _Array: ...
-    def predict_std(self, X: ArrayLike, blocks: _Maybe = None) -> _Array: ...
-    def log_density(self, X: ArrayLike, y: ArrayLike, blocks: _Maybe = None) -> _Array: ...
-    def score(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: _Maybe = None, blocks: _Maybe = None
-    ) -> float: ...
 
 class BayesianGPLVM(_Estimator):
     embedding_: _Array

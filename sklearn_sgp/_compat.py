@@ -50,7 +50,7 @@ __all__ = [
 
 
 def _without_warning(check):
-    """The check, silent about the sum of infinities of both signs, which it refuses anyway."""
+    """Check without a warning of sums of infinities of both signs, which are refused anyway."""
 
     @wraps(check)
     def silent(*args, **kwargs):
@@ -65,7 +65,7 @@ check_array = _without_warning(_check_array)
 
 @_without_warning
 def validate_data(*args, **kwargs):
-    """As scikit-learn's, but NaN among labels is named."""
+    """Validate as scikit-learn does, but name NaN among labels."""
     try:
         return _validate_data(*args, **kwargs)
     except ValueError as error:
@@ -102,7 +102,7 @@ def check_sample_weight(sample_weight, X, *, dtype=None):
 
 
 class FitProgress:
-    """What a fit tells scikit-learn's callbacks as it goes.
+    """The reports of a fit to scikit-learn's callbacks, as it goes.
 
     For use in methods under `_fit_context`, which tears the callbacks down however the method ends.
     Before scikit-learn 1.9 there are no callbacks, and no step is ever asked to be the last.

@@ -46,7 +46,7 @@ class _Limit:
             getattr(library, "_real_set_num_threads", library.set_num_threads)(count)
 
     def outside(self):
-        """Thread counts while nobody is inside."""
+        """Return the thread counts while nobody is inside."""
         return self.before if self.holders else [library.num_threads for library in self.libraries]
 
 
@@ -66,9 +66,9 @@ class SingleBlasThread:
     """
 
     def __init__(self, libraries):
-        own = [library for library in libraries if _has_a_count_for_each_thread(library)]
-        self._shared = _Limit([library for library in libraries if library not in own])
-        self._own = _LimitOfEachThread(own)
+        by_thread = [library for library in libraries if _has_a_count_for_each_thread(library)]
+        self._shared = _Limit([library for library in libraries if library not in by_thread])
+        self._of_threads = _LimitOfEachThread(by_thread)
         self._lock = Lock()
         if hasattr(os, "register_at_fork"):  # a fork must not copy a lock that is taken
             free = self._lock.release
@@ -79,21 +79,21 @@ class SingleBlasThread:
     def __enter__(self):
         with self._lock:
             self._shared.enter()
-        self._own.enter()
+        self._of_threads.enter()
 
     def __exit__(self, *_):
-        self._own.leave()
+        self._of_threads.leave()
         with self._lock:
             self._shared.leave()
 
     def count_outside(self):
-        """Most threads of a library while nobody is inside."""
+        """Return the most threads of a library while nobody is inside."""
         with self._lock:
-            return max([*self._shared.outside(), *self._own.outside()], default=1)
+            return max([*self._shared.outside(), *self._of_threads.outside()], default=1)
 
 
 def _has_a_count_for_each_thread(library):
-    """Whether threadpoolctl sets OpenMP's count, which since 3.7 it does for such an OpenBLAS."""
+    """Return True if threadpoolctl sets OpenMP's count, as since 3.7 for such an OpenBLAS."""
     is_openmp = getattr(library, "threading_layer", None) == "openmp"
     return is_openmp and hasattr(library, "_real_set_num_threads")
 
@@ -104,31 +104,31 @@ _SINGLE = SingleBlasThread(
 
 
 def blas_thread_count():
-    """Threads that BLAS may use, whoever keeps it to one thread at the moment."""
+    """Return the threads that BLAS may use, whoever keeps it to one thread at the moment."""
     return _SINGLE.count_outside()
 
 
 def single_blas_thread(when=True):
-    """Context in which BLAS keeps to one thread; it does nothing where ``when`` is False."""
+    """Keep BLAS to one thread in a context; it does nothing where ``when`` is False."""
     return _SINGLE if when else nullcontext()
 
 
 def copy_of(A):
-    """C-ordered float64 copy."""
+    """Copy as float64 in C order."""
     copy = empty(A.shape)
     copy[...] = A
     return copy
 
 
 def transposed(A):
-    """C-ordered copy of the transpose of a C-ordered float64 matrix."""
+    """Copy the transpose of a C-ordered float64 matrix, in C order."""
     out = empty((A.shape[1], A.shape[0]))
     la.transpose(A, out)
     return out
 
 
 def cholesky(A, *, overwrite=False):
-    """Lower Cholesky factor of a symmetric matrix of shape (m, m), a new array or A itself.
+    """Factorise a symmetric matrix (m, m): its lower Cholesky factor, a new array or A itself.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def cholesky(A, *, overwrite=False):
 
 
 def pivoted_cholesky(A):
-    """L and order with A[order][:, order] = L L^T, for a positive semidefinite A.
+    """Return L and order with A[order][:, order] = L L^T, for a positive semidefinite A.
 
     Returns
     -------
@@ -158,14 +158,14 @@ def pivoted_cholesky(A):
 
 
 def triangular_inverse(L):
-    """Inverse of a lower triangular matrix, a new array."""
+    """Invert a lower triangular matrix, a new array."""
     inverse = copy_of(L)
     la.trtri(inverse)
     return inverse
 
 
 def inverse_from_cholesky(L):
-    """inv(L L^T), exactly symmetric, a new array."""
+    """Compute inv(L L^T), exactly symmetric, a new array."""
     inverse = copy_of(L)
     with single_blas_thread(len(L) < _SINGLE_THREAD_POTRI):
         la.potri(inverse)
@@ -174,7 +174,7 @@ def inverse_from_cholesky(L):
 
 
 def product(A, B, *, trans_a=False, trans_b=False):
-    """op(A) @ op(B), a new array, by the same BLAS as everything else."""
+    """Compute op(A) @ op(B), a new array, by the same BLAS as everything else."""
     rows = A.shape[1] if trans_a else A.shape[0]
     out = empty((rows, B.shape[0] if trans_b else B.shape[1]))
     la.gemm(A, B, out, trans_a, trans_b)
@@ -182,7 +182,7 @@ def product(A, B, *, trans_a=False, trans_b=False):
 
 
 def sandwich(L, A, *, trans=False):
-    """L A L^T, or L^T A L, for lower triangular L; a new array."""
+    """Compute L A L^T, or L^T A L, for lower triangular L; a new array."""
     out = copy_of(A)
     la.trmm(L, out, trans)
     la.trmm_right(out, L, not trans)

@@ -18,7 +18,7 @@ _listener = ContextVar("listener", default=None)
 
 
 def group_bounds(n_rows, chunk):
-    """Contiguous groups of rows, at most N_GROUPS, each a whole number of chunks but the last.
+    """Return contiguous groups of rows, at most N_GROUPS, of whole chunks but for the last.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def group_bounds(n_rows, chunk):
 
 
 def resolved_jobs(n_jobs):
-    """Number of workers that ``n_jobs`` asks for.
+    """Return the number of workers that ``n_jobs`` asks for.
 
     None, where joblib is not configured otherwise, takes as many as BLAS would use threads: no more
     cores than BLAS's own threads would, but kernel blocks run in parallel too (8,192 rows and 500
@@ -49,13 +49,13 @@ def resolved_jobs(n_jobs):
 
 
 def shares_memory():
-    """Whether workers of a map see the caller's arrays: threads do, processes do not."""
+    """Return True if workers of a map see the caller's arrays: threads do, processes do not."""
     backend, _ = get_active_backend(prefer="threads")
     return isinstance(backend, ThreadingBackend | SequentialBackend)
 
 
 def one_blas_thread_each(n_jobs):
-    """Context for work that goes through `map_groups` again and again.
+    """Keep BLAS to one thread each in a context of many `map_groups`.
 
     With more than one worker, BLAS keeps to one thread throughout: after a product on two threads
     OpenBLAS's second one spins for some 20 ms, on a core that the next map wants.
@@ -74,7 +74,7 @@ def told_of_tasks(listener):
 
 
 def map_groups(function, argument_lists, n_jobs=None):
-    """List of ``function(*arguments)``, in order.
+    """Return the list of ``function(*arguments)``, in order.
 
     Threads by default, since the work runs without the GIL; a backend chosen with
     ``joblib.parallel_config`` overrides that. Threads are our own, as joblib's polling costs some
@@ -82,6 +82,8 @@ def map_groups(function, argument_lists, n_jobs=None):
     """
     n_tasks = len(argument_lists)
     workers = 1 if n_tasks == 1 else min(effective_n_jobs(n_jobs), n_tasks)
+    if workers == 1 and _listener.get() is None:
+        return [function(*arguments) for arguments in argument_lists]
     if workers == 1:
         return _gathered((function(*arguments) for arguments in argument_lists), n_tasks)
     with single_blas_thread():
@@ -94,7 +96,7 @@ def map_groups(function, argument_lists, n_jobs=None):
 
 
 def _gathered(results, n_tasks):
-    """List of results, which may be made on the way; whoever listens is told of each."""
+    """Return the list of results; the listener, if any, is called after each."""
     listener = _listener.get()
     if listener is None:
         return list(results)

@@ -6,7 +6,7 @@ _PAGE = "reference/generated/sklearn_sgp.{estimator_name}.html"
 
 
 class LinkedToReference:
-    """What an estimator inherits for its question mark, and those of its parameters.
+    """Mixin of estimators for their question mark, and those of their parameters.
 
     The address of the site is the package's "Documentation" link, ``[project.urls]`` of
     pyproject.toml. Without one there is no link: not a dead one, and none to scikit-learn.

@@ -10,7 +10,7 @@ _VERSION, _FORMAT = "_sklearn_sgp_version", "_sklearn_sgp_format"
 
 
 class SavedWithVersion:
-    """What an estimator inherits to be saved with version and format.
+    """Mixin of estimators that are saved with version and format.
 
     Loading warns as scikit-learn's own estimators do if the version is another one, and raises if
     the format is: what was learned would be read wrongly, or not at all.

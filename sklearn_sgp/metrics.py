@@ -27,7 +27,7 @@ __all__ = [
 def negative_log_predictive_density(
     y: ArrayLike, mean: ArrayLike, std: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
-    r"""Mean negative log density of observations under Gaussian predictions.
+    r"""Compute the mean negative log density of observations under Gaussian predictions.
 
     Lower is better. The log is natural, so the unit is nats, and the density is that of ``y`` in
     its own units: the score of ``a + b * y`` is larger by ``log(b)`` for each output.
@@ -79,7 +79,7 @@ def negative_log_predictive_density(
 def continuous_ranked_probability_score(
     y: ArrayLike, mean: ArrayLike, std: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
-    r"""Mean continuous ranked probability score of Gaussian predictions.
+    r"""Compute the mean continuous ranked probability score of Gaussian predictions.
 
     Lower is better. The score is in units of ``y``; for predictions without spread it is the mean
     absolute error.
@@ -140,7 +140,7 @@ def continuous_ranked_probability_score(
 def interval_coverage(
     y: ArrayLike, lower: ArrayLike, upper: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Share of observations inside their intervals, ends included.
+    """Compute the share of observations inside their intervals, ends included.
 
     Calibrated 90 % intervals cover about 0.9 of the observations.
 
@@ -181,7 +181,7 @@ def interval_coverage(
 def time_efficiency(
     full_seconds: ArrayLike, anytime_seconds: ArrayLike
 ) -> float | NDArray[np.float64]:
-    """Time of the full computation divided by the time of the anytime variant.
+    """Divide the time of the full computation by the time of the anytime variant.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def time_efficiency(
 def predictive_efficiency(
     full_rmse: ArrayLike, anytime_rmse: ArrayLike
 ) -> float | NDArray[np.float64]:
-    """Error of the full computation divided by the error of the anytime variant.
+    """Divide the error of the full computation by the error of the anytime variant.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ def predictive_efficiency(
 
 
 def log_density_scorer(estimator: Any, X: ArrayLike, y: ArrayLike) -> float:
-    """Mean log predictive density of observations, as a scorer for model selection.
+    """Compute the mean log predictive density of observations, as a scorer for model selection.
 
     Parameters
     ----------
@@ -292,7 +292,7 @@ def log_density_scorer(estimator: Any, X: ArrayLike, y: ArrayLike) -> float:
 
 
 def neg_crps_scorer(estimator: Any, X: ArrayLike, y: ArrayLike) -> float:
-    """Negative mean continuous ranked probability score, as a scorer for model selection.
+    """Compute the negative mean continuous ranked probability score, as a scorer.
 
     Parameters
     ----------
@@ -332,7 +332,7 @@ def neg_crps_scorer(estimator: Any, X: ArrayLike, y: ArrayLike) -> float:
 
 
 def final_step(estimator, X=None):
-    """Model inside fitted searches and pipelines, and X as the steps before the model transform it.
+    """Return the model inside fitted searches and pipelines, and X as it reaches that model.
 
     A pipeline or a search does not forward ``log_density``, and a search's ``predict`` takes no
     ``return_std``, so both must be called on the model itself.
@@ -349,7 +349,7 @@ def final_step(estimator, X=None):
 
 
 def _gaussian_predictions(y, mean, std) -> Iterable[NDArray[np.float64]]:
-    """Checked float64 arrays of one shape with positive ``std``."""
+    """Return checked float64 arrays of one shape with positive ``std``."""
     y, mean, std = _arrays_of_one_shape(y=y, mean=mean, std=std)
     _require(
         std > 0,
@@ -361,7 +361,7 @@ def _gaussian_predictions(y, mean, std) -> Iterable[NDArray[np.float64]]:
 
 
 def _arrays_of_one_shape(**arrays) -> Iterable[NDArray[np.float64]]:
-    """Finite float64 arrays of one shape, or a ValueError that names them."""
+    """Return finite float64 arrays of one shape, or raise a ValueError that names them."""
     arrays = {name: _floats(values, name) for name, values in arrays.items()}
     if len({array.shape for array in arrays.values()}) > 1:
         shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
@@ -373,7 +373,7 @@ def _arrays_of_one_shape(**arrays) -> Iterable[NDArray[np.float64]]:
 
 
 def _floats(values, name):
-    """A finite float64 array with an entry for each row."""
+    """Return a finite float64 array with an entry for each row."""
     if np.ndim(values) == 0:
         raise ValueError(
             f"{name} must have one entry for each row. Got the scalar {values!r}: repeat it with "
@@ -392,7 +392,7 @@ def _require(condition, values, message):
 
 
 def _mean(scores, sample_weight, over_outputs=np.mean) -> float:
-    """Weighted mean over the rows; rows of weight 0 are left out, even if their score is inf."""
+    """Average over the rows by weight; rows of weight 0 are left out, even of an infinite score."""
     rows = scores if scores.ndim == 1 else over_outputs(scores, axis=1)
     if sample_weight is None:
         return float(np.mean(rows))
@@ -410,7 +410,7 @@ def _mean(scores, sample_weight, over_outputs=np.mean) -> float:
 
 
 def _ratio(**quantities) -> float | NDArray[np.float64]:
-    """The first of two positive quantities divided by the second."""
+    """Divide the first of two positive quantities by the second."""
     for name, values in quantities.items():
         values = np.asarray(values, dtype=np.float64)
         if not ((values > 0) & np.isfinite(values)).all():

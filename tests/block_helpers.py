@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from fitted_models import fitted
 from numpy.testing import assert_allclose
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
@@ -28,13 +29,32 @@ FACTORS = pytest.mark.parametrize(
 )
 # Rows that a group of near rows is conditioned on, and its own; rows may be in several groups.
 NEAR_GROUPS = [([7, 3, 11], [0, 1, 2, 5]), ([], [4, 9, 20]), ([0, 1, 2, 3, 4, 5], [21])]
-WITHOUT_LABELS = "ignore:The model was fitted with labels"
 
 KERNEL = 2.0 * RBF([1.0, 2.0])
 NOISE = 0.1
 LABELS = np.random.default_rng(7).integers(0, 4, 60)  # of the rows of `toy`
 X_TEST = np.random.default_rng(5).uniform(-2.0, 2.0, (9, 2))
 TEST_LABELS = np.array([1, 0, 0, 9, 2, 2, 3, 9, 1])  # 9 is not among LABELS
+LABEL = 2  # the column of labels, behind the two of `toy`
+
+
+def labelled(X, labels=LABELS):
+    """X with labels of blocks as its last column; X itself if there are none."""
+    return X if labels is None else np.column_stack([X, labels])
+
+
+def with_labels(rows, labels=LABELS):
+    """X and y, labels of blocks in the last column of X."""
+    X, y = rows
+    return labelled(X, labels), y
+
+
+def column_of(labels):
+    """The ``block_column`` of rows with these labels or none."""
+    return None if labels is None else LABEL
+
+
+LABELLED_TEST = labelled(X_TEST, TEST_LABELS)
 
 
 def inducing(m=8):
@@ -66,15 +86,14 @@ def fixed(model="pic", **parameters):
     return AnytimeSGPRegressor(model=model, **(defaults | parameters))
 
 
-def assert_same_model(one, other, rtol=1e-9, blocks=None, other_blocks=None):
+def assert_same_model(one, other, rtol=1e-9, at=X_TEST, other_at=None):
     """Predictions, joint ones too, and objective agree."""
-    other_blocks = blocks if other_blocks is None else other_blocks
-    mean, cov = one.predict(X_TEST, return_cov=True, blocks=blocks)
-    other_mean, other_cov = other.predict(X_TEST, return_cov=True, blocks=other_blocks)
+    other_at = at if other_at is None else other_at
+    mean, cov = one.predict(at, return_cov=True)
+    other_mean, other_cov = other.predict(other_at, return_cov=True)
     assert_allclose(other_mean, mean, rtol=rtol, atol=rtol)
     assert_allclose(other_cov, cov, rtol=rtol, atol=rtol)
-    std = one.predict_std(X_TEST, blocks=blocks)
-    assert_allclose(other.predict_std(X_TEST, blocks=other_blocks), std, rtol=rtol)
+    assert_allclose(other.predict_std(other_at), one.predict_std(at), rtol=rtol)
     assert_allclose(other.objective_, one.objective_, rtol=rtol)
 
 
@@ -88,7 +107,7 @@ def exact_predictions(X, y):
 
 def labels_of(model, X):
     """Number of the block that each training row of a fitted estimator is in."""
-    blocks, where = model._blocks.blocks, {tuple(row): i for i, row in enumerate(X)}
+    blocks, where = fitted(model).state.blocks, {tuple(row): i for i, row in enumerate(X)}
     labels = np.empty(len(X), dtype=int)
     for k in range(len(blocks)):
         labels[[where[tuple(row)] for row in blocks(k).X]] = k

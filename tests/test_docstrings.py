@@ -232,11 +232,12 @@ def test_errors_of_predictions_are_documented(kind):
         assert "Error" in sections(method)["Raises"], method.__name__
 
 
-@pytest.mark.parametrize(
-    "method", ["predict", "predict_std", "predict_quantiles", "log_density", "sample_y"]
-)
-def test_methods_with_blocks_are_described_as_without(method):
-    """Methods of the estimator in blocks have the words of the others, and ``blocks``."""
-    ours = entries(getattr(AnytimeSGPRegressor, method), "Parameters")
-    assert ours.pop("blocks")
-    assert ours == entries(getattr(SVGPRegressor, method), "Parameters")
+@pytest.mark.parametrize("kinds", [REGRESSORS, (*CLASSIFIERS, AnytimeSGPClassifier)])
+def test_methods_of_one_task_are_described_once(kinds):
+    """Public methods of all regressors are those of their base, so of all classifiers."""
+    first = public_methods(kinds[0])
+    for kind in kinds[1:]:
+        shared = public_methods(kind).keys() & first.keys()
+        assert {"fit", "partial_fit", "predict", "predict_std", "log_density"} <= shared
+        for name in shared:  # `available_if` makes a function of each class
+            assert inspect.unwrap(public_methods(kind)[name]) is inspect.unwrap(first[name]), name

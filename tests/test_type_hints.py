@@ -81,6 +81,7 @@ def test_methods_have_the_parameters(classes, name):
         if not method.startswith("_")
         and value.__module__.startswith("sklearn_sgp")
         and not method.endswith("_request")
+        and hasattr(estimator(), method)  # not what is there for other estimators only
     }
     assert public <= {function.name for function in functions}
 

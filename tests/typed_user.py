@@ -50,12 +50,14 @@ def regression(X: Floats, y: Floats) -> float:
 
 
 def blocks(X: Floats, y: Floats, labels: list[str]) -> Floats:
-    """Labels of blocks go everywhere; lists are arrays."""
-    model = AnytimeSGPRegressor(model="pic", max_time=60, n_jobs=-1)
+    """Labels of blocks are a column, by index or name; lists are arrays."""
+    model = AnytimeSGPRegressor(model="pic", block_column=2, max_time=60, n_jobs=-1)
     mixture = AnytimeSGPRegressor(model=[("dtc", 0.5), ("fitc", 0.5)])
     assert_type(mixture.fit([[0.0], [1.0]], [0.0, 1.0]), AnytimeSGPRegressor)
-    model.fit(X, y, blocks=labels).partial_fit(X, y, blocks=labels)
-    mean, _ = model.predict(X, return_std=True, blocks=labels)
+    model.fit(X, y).partial_fit(X, y)
+    mean, _ = model.predict(X, return_std=True)
+    AnytimeSGPClassifier(block_column="route").fit(X, labels)
+    assert_type(model.variance_scale_, tuple[float, float])
     return mean
 
 
@@ -96,7 +98,8 @@ def mistakes(X: Floats, y: Floats) -> None:
     SVGPRegressor(n_inducing="many")  # type: ignore[arg-type]
     SVGPRegressor(inducing_points=50)  # type: ignore[call-arg]
     AnytimeSGPRegressor(schedule="fast")  # type: ignore[arg-type]
+    AnytimeSGPRegressor(block_column=["route"])  # type: ignore[arg-type]
     SVGPClassifier(normalize_y=True)  # type: ignore[call-arg]
     SVGPRegressor().predict(X, return_std=True, return_cov=True)  # type: ignore[call-overload]
-    SVGPRegressor().fit(X, y, blocks=y)  # type: ignore[call-arg]
+    AnytimeSGPRegressor().fit(X, y, blocks=y)  # type: ignore[call-arg]
     SVGPRegressor().fit(X)  # type: ignore[call-arg]

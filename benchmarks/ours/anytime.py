@@ -3,7 +3,7 @@
 import pickle
 import time
 import warnings
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,11 +16,22 @@ from ours.internals import block_labels
 from sklearn_sgp import AnytimeSGPRegressor
 
 
-def _fitted(problem, labels=None, **options):
+def _with_labels(problem, labels, test_labels):
+    """Return the problem with labels of blocks in a last column of X, and the options for it."""
+    if labels is None:
+        return problem, {}
+    X, X_test = (
+        np.column_stack([part, of_rows.astype(part.dtype)])
+        for part, of_rows in ((problem.X, labels), (problem.X_test, test_labels))
+    )
+    return replace(problem, X=X, X_test=X_test), {"block_column": problem.X.shape[1]}
+
+
+def _fitted(problem, **options):
     begin = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model = AnytimeSGPRegressor(**options).fit(problem.X, problem.y, blocks=labels)
+        model = AnytimeSGPRegressor(**options).fit(problem.X, problem.y)
     return model, time.perf_counter() - begin
 
 
@@ -69,12 +80,15 @@ def fit(problem, *, keep=None, sort_by=None, **options):
     labels = test_labels = None
     if sort_by is not None:
         labels, test_labels = runs_of(sort_by, options["n_blocks"], problem.X, problem.X_test)
+    problem, column = _with_labels(problem, labels, test_labels)
     with PeakMemory() as peak:
-        model, seconds = _fitted(problem, labels, **{"random_state": 0, "model": "pic", **options})
+        model, seconds = _fitted(
+            problem, **{"random_state": 0, "model": "pic", **column, **options}
+        )
     if "likelihood" in options:
         found = _scored_by_density(problem, model)
     else:
-        found = _scored(problem, partial(model.predict, blocks=test_labels))
+        found = _scored(problem, model.predict)
     emit(
         problem=problem.name,
         seconds=seconds,
@@ -109,13 +123,14 @@ def instances(problem, *, kept, count, max_steps, sort_by=None):
     """Exact PIC against ``count`` anytime runs after ``max_steps`` blocks and after one epoch."""
     model = pickle.loads(Path(kept).read_bytes())
     if sort_by is not None:
-        labels, test_labels = runs_of(sort_by, model.n_blocks_, problem.X, problem.X_test)
+        labels = runs_of(sort_by, model.n_blocks_, problem.X, problem.X_test)
     else:
-        labels, test_labels = block_labels(model, problem.X_test)
+        labels = block_labels(model, problem.X_test)
+    problem, column = _with_labels(problem, *labels)
 
     def run(**options):
-        ours = _fixed(model, **options).fit(problem.X, problem.y, blocks=labels)
-        found = _scored(problem, partial(ours.predict, blocks=test_labels))
+        ours = _fixed(model, **column, **options).fit(problem.X, problem.y)
+        found = _scored(problem, ours.predict)
         return {**found, "n_steps": ours.n_steps_, "seconds": ours.fit_times_[-1]}
 
     emit(way="exact", **run(solver="exact"))

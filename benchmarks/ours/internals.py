@@ -21,6 +21,12 @@ from sklearn_sgp.engines.blocks.natural_gradient import NaturalGradientAscent
 from sklearn_sgp.engines.blocks.schedules import Average
 from sklearn_sgp.engines.variational.inference import ConjugateInference
 from sklearn_sgp.engines.variational.stochastic import StochasticSteps
+from sklearn_sgp.estimators import recipes
+from sklearn_sgp.estimators.fit import Fit as FitOfSteps
+from sklearn_sgp.estimators.labels import checked_labels
+from sklearn_sgp.estimators.numbers import checked_numbers
+from sklearn_sgp.estimators.steps import MergeRepeatedRows
+from sklearn_sgp.estimators.steps import run as run_steps
 from sklearn_sgp.factors.block_sums import block_sums
 from sklearn_sgp.factors.multi_output import outputs_by_rows
 from sklearn_sgp.factors.passes import Pieces
@@ -41,7 +47,7 @@ from sklearn_sgp.objectives.multi_output import (
     optimal_coregionalised,
 )
 from sklearn_sgp.optimize.parameters import Parameters
-from sklearn_sgp.optimize.progress import Clock
+from sklearn_sgp.optimize.progress import Clock, Trace
 from sklearn_sgp.partitions.blocks import Blocks
 
 _FORMS = {"direct": Direct, "whitened": Whitened}
@@ -66,6 +72,12 @@ def kmeans_inducing(X, n_inducing, spread):
     return choose_inducing("kmeans", X, None, n_inducing, kernel, spread, rng)
 
 
+def _posed(recipe, checked):
+    """The problem of checked rows, of which repeated ones are not merged."""
+    prepare = [step for step in recipe.prepare if not isinstance(step, MergeRepeatedRows)]
+    return run_steps(prepare, replace(FitOfSteps.of(*checked), trace=Trace(Clock()))).problem
+
+
 class Fit:
     """A fit of `SVGPRegressor` just before its first stage: rows, parameters, prior.
 
@@ -82,8 +94,8 @@ class Fit:
         if Z is not None:
             options["inducing"] = Z
         self.model = SVGPRegressor(**options)
-        data = self.model._encoded(X, np.asarray(y, dtype=np.float64), None, merges=False)
-        self.problem = self.model._problem(data, Clock())
+        checked = checked_numbers(self.model, X, np.asarray(y, dtype=np.float64), None, reset=True)
+        self.problem = _posed(recipes.svgp_regressor(self.model, None), checked)
         self.rows, self.parameters = self.problem.rows, self.problem.start.parameters
         self.prior = self.problem.prior(self.parameters)
 
@@ -189,8 +201,8 @@ def classifier_step(problem, batch_size):
         Number of latent functions.
     """
     model = SVGPClassifier(inducing=problem.Z, batch_size=batch_size, random_state=0)
-    data = model._encoded(problem.X, problem.y, None)
-    fit = model._problem(data, Clock())
+    checked = checked_labels(model, problem.X, problem.y, None, reset=True)
+    fit = _posed(recipes.svgp_classifier(model, None, None), checked)
     steps = StochasticSteps(fit, fit.start.parameters)
     indices = minibatches(len(fit.rows), batch_size)
 
@@ -202,10 +214,11 @@ def classifier_step(problem, batch_size):
 
 def block_labels(model, X_test):
     """Blocks of the training rows of a fitted `AnytimeSGPRegressor`, and of test rows."""
-    blocks = model._blocks.blocks
+    state = model._fitted.state
+    blocks = state.blocks
     labels = np.empty(len(blocks.order), dtype=np.intp)
     labels[blocks.order] = np.repeat(np.arange(len(blocks)), np.diff(blocks.bounds))
-    return labels, model._blocks.assign(X_test)
+    return labels, state.partition.assign(X_test)
 
 
 def block_steps(X, y, kernel, n_inducing, block_size, noise_variance, models):
@@ -235,13 +248,13 @@ def block_pass(model, X=None, y=None):
 
     A model of independent rows keeps none: it needs them again.
     """
-    found = model._blocks
-    blocks = found.blocks
+    fitted = model._fitted
+    blocks = fitted.state.blocks
     if blocks is None:
         rows = Rows(X, y[:, None], None, np.zeros(1), np.ones(1))
         blocks = Blocks(rows, np.arange(len(X)) // 1024)
     every = [blocks(k) for k in range(len(blocks))]
-    prior, specified = found.result.posterior.prior, found.specification.model
+    prior, specified = fitted.posterior.prior, fitted.state.specification.model
 
     def run(n_jobs):
         pieces = Pieces(every, n_jobs=resolved_jobs(n_jobs))

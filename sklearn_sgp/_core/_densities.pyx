@@ -236,7 +236,7 @@ cdef double _of_classes(
     double *K_bar,              # sign times slopes are added
     double *y_bar,              # set for sign 1, else sign times slopes are added
 ) noexcept nogil:
-    """Sign times the sum over classes of log N(y_c; 0, S_c), or NaN; `factors.labelled` has how.
+    """Sign times the sum over classes of log N(y_c; 0, S_c), or NaN; `factors.class_noise` has how.
 
     With a_c = inv(S_c) y_c the slope in y_c is -a_c, that in K (sum of a_c a_c' - inv(S_c)) / 2.
     """

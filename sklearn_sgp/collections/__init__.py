@@ -1,5 +1,5 @@
 """Rows that are not in this process: dask arrays and dataframes, and data sets on disk.
 
 They give samples that fit in memory, and sums over all rows, one task for each partition. Imported
-by what predicts and by estimators; dask itself is imported only when a collection comes.
+by `engines/blocks` and `estimators`; dask itself is imported only when a collection comes.
 """

@@ -29,7 +29,6 @@ class Partitions:
         an argument that is None.
     sizes : tuple of float
         Rows of each partition, NaN where that is not known.
-    n_features : int
     names : list or None
         Names of the columns of X, if it is a dataframe.
     held : bool
@@ -77,10 +76,6 @@ def partitions_of(X, **others):
     X : dask array or dataframe, or data set on disk
     **others : dask array, dataframe or series, data set on disk, array-like, or None
         Arguments by their names, with a row for each row of X.
-
-    Returns
-    -------
-    partitions : Partitions
 
     Raises
     ------
@@ -171,13 +166,13 @@ def _aligned(name, value, sizes, held):
         return _delayed(value, held)
     if value.ndim not in (1, 2):
         raise ValueError(f"{name} must have one or two axes. Got {value.ndim}.")
-    own_known = not any(map(math.isnan, value.chunks[0]))
+    rows_known = not any(map(math.isnan, value.chunks[0]))
     if value.ndim == 2 and value.numblocks[1] > 1:
         value = value.rechunk({1: -1})
-    if known and own_known:
+    if known and rows_known:
         _check_rows(name, value.shape[0], sizes)
-        own = tuple(int(size) for size in sizes)
-        return _delayed(value if value.chunks[0] == own else value.rechunk({0: own}), held)
+        chunks = tuple(int(size) for size in sizes)
+        return _delayed(value if value.chunks[0] == chunks else value.rechunk({0: chunks}), held)
     _check_count(name, value.numblocks[0], sizes)
     return _delayed(value, held)
 

@@ -18,7 +18,6 @@ class RowBlocks(AnyBlocks):
 
     Parameters
     ----------
-    rows : PartitionedRows
     size : int
         Rows of a block.
     rng : numpy.random.RandomState
@@ -56,7 +55,6 @@ class LabelledBlocks(AnyBlocks):
 
     Parameters
     ----------
-    rows : PartitionedRows
     labels : list of ndarray
         Labels in each partition.
     sizes : list of ndarray of int
@@ -124,10 +122,12 @@ class _BlockPieces(PartitionPieces):
 def _of_blocks(*arguments):
     *part, load, function, shared = arguments
     rows = loaded_rows(*part, load)
-    return function([_own(rows, label) for label in np.unique(rows.labels)], None, *shared)
+    return function(
+        [_rows_of_block(rows, label) for label in np.unique(rows.labels)], None, *shared
+    )
 
 
-def _own(rows, label):
+def _rows_of_block(rows, label):
     """Take the rows of a block, which carry no label any more."""
     return rows.select(np.flatnonzero(rows.labels == label)).without_labels()
 
@@ -135,7 +135,7 @@ def _own(rows, label):
 def _some_blocks(*arguments):
     *part, labels, load = arguments
     rows = loaded_rows(*part, load)
-    return [_own(rows, label) for label in labels]
+    return [_rows_of_block(rows, label) for label in labels]
 
 
 def blocks_here(rows):
@@ -145,7 +145,7 @@ def blocks_here(rows):
 
 
 class Homes(NamedTuple):
-    """Which part of the rows has the rows of each block.
+    """Parts of the rows that have the rows of each block.
 
     Attributes
     ----------
@@ -168,13 +168,8 @@ def divided(blocks, count):
 
     Parameters
     ----------
-    blocks : Blocks
     count : int
         Of parts, at most.
-
-    Returns
-    -------
-    homes : Homes
     """
     from dask import delayed
 
@@ -217,7 +212,6 @@ def regrouped(rows, partition):
 
     Parameters
     ----------
-    rows : PartitionedRows
     partition : object
         With ``assign(X)``; it has been fitted to a sample.
 
@@ -232,7 +226,7 @@ def regrouped(rows, partition):
     group = _evenly(sizes, n_parts)
     divided = each(_divided, rows.parts, rows.load, partition, group, n_parts)
     groups = [k for k in range(n_parts) if sizes[group == k].any()]
-    tasks = resident(each(_brought, [tuple(task[k] for task in divided) for k in groups]))
+    tasks = resident(each(_gathered_blocks, [tuple(task[k] for task in divided) for k in groups]))
     labels = [np.flatnonzero((group == k) & (sizes > 0)) for k in groups]
     each_size = [sizes[own] for own in labels]
     parts, n_rows = [(task,) for task in tasks], [int(own.sum()) for own in each_size]
@@ -254,7 +248,7 @@ def _divided(*arguments):
     return [rows.select(np.flatnonzero(group[rows.labels] == k)) for k in range(n_groups)]
 
 
-def _brought(*parts):
+def _gathered_blocks(*parts):
     joined = parts[0].joined(*parts[1:])
     return replace(joined, labels=np.concatenate([part.labels for part in parts]))
 

@@ -28,7 +28,7 @@ _MOST_PARTS = 32
 
 @dataclass(frozen=True)
 class Question:
-    """What each partition is asked.
+    """Question that each partition is asked.
 
     Parameters
     ----------
@@ -38,7 +38,6 @@ class Question:
     options : dict
     form : InputFormat
         Of the columns, in a fitted model with these parameters.
-    parameters : Parameters
     labels : ndarray or None
         Of the blocks that the model knows.
     dtypes : tuple of dtype
@@ -55,7 +54,7 @@ class Question:
 
     @property
     def is_of_noise(self):
-        """Whether the answer does not depend on the function."""
+        """True if the answer does not depend on the function."""
         return self.method == "noise_std" and self.model.targets.keeps_means
 
     def with_predictor(self, predictor):

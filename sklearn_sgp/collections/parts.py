@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._compat import check_array
-from ..data.checks import check_size
+from ..data.checks import check_classes_of, check_size
 from ..data.inputs import as_labels
 from ..data.rows import drop_zero_weight, make_rows
 from ..data.targets import target_columns
@@ -42,7 +42,6 @@ def checked_part(X, y, weight, labels, n_features, check_y):
     Parameters
     ----------
     X, y, weight, labels : array-like, dataframe or None
-    n_features : int
     check_y : callable
         ``check_y(y)`` returns targets or labels as an array, or raises a ValueError.
 
@@ -94,18 +93,14 @@ class NumbersCheck(NamedTuple):
         return y
 
 
-class LabelsCheck(NamedTuple):
-    """Checks labels of a classification."""
-
-    check: object
-
-    def __call__(self, y):
-        y = np.ravel(y) if y.ndim == 2 and y.shape[1] == 1 else y
-        y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
-        if y.ndim != 1:
-            raise ValueError(f"y must have one label for each row. Got shape {y.shape}.")
-        self.check(y)
-        return y
+def label_part(y):
+    """Return checked labels of a classification."""
+    y = np.ravel(y) if y.ndim == 2 and y.shape[1] == 1 else y
+    y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
+    if y.ndim != 1:
+        raise ValueError(f"y must have one label for each row. Got shape {y.shape}.")
+    check_classes_of(y)
+    return y
 
 
 class Moments(NamedTuple):
@@ -160,7 +155,7 @@ class Moments(NamedTuple):
 
 
 class LabelCounts(NamedTuple):
-    """How many rows there are, and of which weight those with each label are."""
+    """Number of rows, and the weight of those with each label."""
 
     count: int
     weight: float

@@ -11,7 +11,7 @@ from .compute import computed, each, in_one, resident
 from .parts import taken
 
 # Steps of regular samples that every fit looks at, in numbers of rows; they are gathered together.
-_SPREADS = (1000, 2000)
+_SAMPLE_STEPS = (1000, 2000)
 
 
 class PartitionedRows(AnyRows):
@@ -67,20 +67,20 @@ class PartitionedRows(AnyRows):
 
     def select(self, index):
         if isinstance(index, slice):
-            index = self._spread(index)
+            index = self._regular(index)
         index = np.asarray(index, dtype=np.int64)
         self._gather(index)
         return self._known.select(np.searchsorted(self._places, index))
 
-    def _spread(self, index):
+    def _regular(self, index):
         step, index = index.step, np.arange(*index.indices(len(self)))
         if step is not None:
-            self._gather(np.concatenate([index, *self._usual_spreads()]))
+            self._gather(np.concatenate([index, *self._common_samples()]))
         return index
 
-    def _usual_spreads(self):
+    def _common_samples(self):
         n = len(self)
-        steps = [column_summary_step(n), max(1, n // _SPREADS[0]), -(-n // _SPREADS[1])]
+        steps = [column_summary_step(n), max(1, n // _SAMPLE_STEPS[0]), -(-n // _SAMPLE_STEPS[1])]
         return [np.arange(0, n, step) for step in steps]
 
     def holding(self, index):

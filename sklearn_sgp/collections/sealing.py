@@ -48,10 +48,6 @@ class _Key:
 def sealed(partitions):
     """Seal partitions where each can be read alone; else return them as they are.
 
-    Parameters
-    ----------
-    partitions : alignment.Partitions
-
     Returns
     -------
     parts : tuple of tuple
@@ -80,8 +76,8 @@ def _sealed(part, whole):
             continue
         if id(value.dask) not in whole:
             whole[id(value.dask)] = value.dask, dict(value.dask)
-        own, _ = cull(whole[id(value.dask)][1], [value.key])
-        graph |= own
+        needed, _ = cull(whole[id(value.dask)][1], [value.key])
+        graph |= needed
         values.append(_Key(value.key))
     return Sealed(graph, tuple(values))
 

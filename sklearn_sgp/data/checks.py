@@ -3,6 +3,7 @@
 from numbers import Integral
 
 import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
 
 # Squares of larger numbers, over noise variances and times weights, can overflow.
 LARGEST = 1e100
@@ -30,7 +31,6 @@ def check_scaled(targets, y):
 
     Parameters
     ----------
-    targets : Targets
     y : ndarray of shape (n, t)
         In units of y; NaN is no target.
     """
@@ -61,7 +61,7 @@ def check_count(name, value, least=0):
 
 
 def is_missing(value):
-    """Whether a value is None, NaN, NaT, or pandas' NA, which is not equal to anything."""
+    """Return True for None, NaN, NaT, and pandas' NA, which is not equal to anything."""
     return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
@@ -79,15 +79,15 @@ def check_labels_present(name, labels):
     missing = [place for place, value in enumerate(values) if is_missing(value)]
     if missing:
         place, count = missing[0], f"{len(missing)} of {len(values)}"
-        found = "NaN" if isinstance(values[place], float) else values[place]
+        got = "NaN" if isinstance(values[place], float) else values[place]
         raise ValueError(
-            f"{name} must hold labels, none of which is missing. Got {found} at index {place}; "
+            f"{name} must hold labels, none of which is missing. Got {got} at index {place}; "
             f"{count} are missing: leave them out, or give them a label."
         )
 
 
 def sorted_labels(name, labels):
-    """Labels, each once, in their order, or a ValueError where they have none.
+    """Return labels, each once, in their order, or raise a ValueError where they have none.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def sorted_labels(name, labels):
 
 
 def not_sortable(name, labels):
-    """What is wrong with labels that have no order."""
+    """Return the message for labels that have no order."""
     kinds = sorted({type(label).__name__ for label in np.ravel(labels)})
     return (
         f"{name} must hold labels of one kind, words or numbers. Got labels of {kinds}: make words "
@@ -135,3 +135,12 @@ def check_variance(kernel, X):
             f"{largest:g} from {kernel.sklearn_kernel!r} for numbers of up to {farthest.max():g} "
             "in size: use another unit, or a stationary kernel."
         )
+
+
+def check_classes_of(y):
+    """Refuse what is no label, and labels that cannot be sorted, such as numbers among words."""
+    try:
+        with np.errstate(invalid="ignore"):  # it casts labels of any size to integers
+            check_classification_targets(y)
+    except TypeError as error:
+        raise ValueError(not_sortable("y", y)) from error

@@ -88,7 +88,6 @@ class ClassTargets(ClassLabels):
 
         Parameters
         ----------
-        labels : ClassLabels
         likelihood : Dirichlet
         of_class : ndarray of shape (C,)
             Total weight of the rows of each class.

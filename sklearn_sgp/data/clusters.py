@@ -27,15 +27,13 @@ def nearest(X, centres):
 
 
 def kmeans(points, count, rng, *, max_iter, weight=None, init="k-means++"):
-    """Centres of k-means, sorted and distinct.
+    """Return the centres of k-means, sorted and distinct.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
     count : int
         Number of centres, at most n; fewer come back where points cannot be told apart.
-    rng : numpy.random.RandomState
-    max_iter : int
     weight : ndarray of shape (n,) or None
         Positive weights; None means 1.
     init : {"k-means++", "random"}
@@ -66,7 +64,7 @@ def _first_centres(points, count, weight, rng, init):
 
 
 def distinct(points):
-    """Distinct points, sorted by their columns as `numpy.unique` sorts them.
+    """Return distinct points, sorted by their columns as `numpy.unique` sorts them.
 
     Where the first column already tells them apart it takes a tenth of the time.
     """
@@ -77,7 +75,7 @@ def distinct(points):
 
 
 def short_path(points):
-    """An order in which successive points are near: the nearest one left comes next.
+    """Return an order in which successive points are near: the nearest one left comes next.
 
     Parameters
     ----------

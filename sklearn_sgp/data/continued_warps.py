@@ -12,7 +12,7 @@ from scipy.interpolate import CubicHermiteSpline
 _SLOPES = (0.05, 1e6)
 # Knots of an inverse: over the range, and about each bend to so many of its widths.
 _RANGE_KNOTS, _BEND_KNOTS, _BEND_REACH = 257, 65, 8.0
-_STEPS = 100
+_MOST_NEWTON_STEPS = 100
 
 
 class Identity:
@@ -21,11 +21,11 @@ class Identity:
     is_identity = True
 
     def __call__(self, y):
-        """As it is."""
+        """Return y as it is."""
         return y
 
     def log_slope(self, y):
-        """Zeros."""
+        """Return zeros."""
         return np.zeros(np.shape(y))
 
     inverse = near_inverse = __call__
@@ -63,14 +63,14 @@ class Warp:
         object.__setattr__(self, "table", None if has_inverse else self._table())
 
     def __call__(self, y):
-        """phi(y), of any shape."""
+        """Compute phi(y), of any shape."""
         y = np.asarray(y, dtype=np.float64)
         inside = self.shape.value(np.clip(y, self.low, self.high))
         below, above = np.minimum(y - self.low, 0.0), np.maximum(y - self.high, 0.0)
         return inside + self.slopes[0] * below + self.slopes[1] * above
 
     def log_slope(self, y):
-        """log phi'(y), of any shape."""
+        """Compute log phi'(y), of any shape."""
         inside = self.shape.log_slope(np.clip(y, self.low, self.high))
         below, above = np.log(self.slopes)
         return np.where(y < self.low, below, np.where(y > self.high, above, inside))
@@ -81,11 +81,11 @@ class Warp:
         return tuple(1.0 / self.slopes)
 
     def inverse(self, z):
-        """The y with phi(y) = z, to rounding."""
+        """Solve phi(y) = z for y, to rounding."""
         return self._continued(z, lambda inside: self._root(inside.ravel()).reshape(inside.shape))
 
     def near_inverse(self, z):
-        """The same to about eight digits, faster: what means are taken of."""
+        """Solve to about eight digits, faster: for what means are taken of."""
         return self._continued(z, self._interpolated)
 
     def _continued(self, z, inverse):
@@ -99,7 +99,7 @@ class Warp:
         return self.shape.inverse(z) if self.table is None else self.table(z)
 
     def _table(self):
-        """A spline of the inverse through known values and slopes."""
+        """Return a spline of the inverse through known values and slopes."""
         places, widths = self.shape.places
         about = np.sinh(np.linspace(-1.0, 1.0, _BEND_KNOTS) * np.arcsinh(_BEND_REACH))
         bends = (places[:, None] + widths[:, None] * about).ravel()
@@ -111,7 +111,7 @@ class Warp:
         return CubicHermiteSpline(z, y, np.exp(-self.shape.log_slope(y)))
 
     def _root(self, z):
-        """By Newton's method from the table, each root in the interval that is known for it."""
+        """Solve by Newton's method from the table, each root within its interval of the table."""
         if self.table is None:
             return self.shape.inverse(z)
         knots = self.table.x
@@ -120,7 +120,7 @@ class Warp:
         low, high = values[cell], values[cell + 1]
         y, left = np.clip(self.table(z), low, high), np.arange(len(z))
         enough = 4.0 * np.finfo(np.float64).eps
-        for _ in range(_STEPS):
+        for _ in range(_MOST_NEWTON_STEPS):
             at = y[left]
             error = self.shape.value(at) - z[left]
             low[left], high[left] = (

@@ -10,15 +10,15 @@ from .rows import each_weight, random_index
 # Rows that a choice looks at, for each inducing input.
 _ROWS_PER_CENTRE = 20
 _MIN_ROWS = 8192
-_KMEANS_ITERATIONS = 20
+_INDUCING_ITERATIONS = 20
 _GRAM_ROWS = 1500
 _TIE = 1e-10
 # Centres for which nearest rows are looked for together.
-_CENTRES = 256
+_NEAREST_CENTRES = 256
 
 
 def choose_inducing(method, X, weight, n_inducing, kernel, scale, rng):
-    """Inducing inputs from the rows of positive weight.
+    """Choose inducing inputs from the rows of positive weight.
 
     The choice is made among the sorted distinct rows with their weights added up, so that weights
     and repetitions give the same inducing inputs.
@@ -34,7 +34,6 @@ def choose_inducing(method, X, weight, n_inducing, kernel, scale, rng):
         For the conditional variances of "greedy", and the columns that hold categories.
     scale : ndarray of shape (d,)
         Distances of "kmeans" are taken in ``X / scale``.
-    rng : numpy.random.RandomState
 
     Returns
     -------
@@ -54,7 +53,7 @@ def choose_inducing(method, X, weight, n_inducing, kernel, scale, rng):
 
 
 def distinct_rows(X, weight, n_inducing, rng):
-    """Sorted distinct rows of a random sample of X, and the weight of each."""
+    """Return sorted distinct rows of a random sample of X, and the weight of each."""
     size = max(_MIN_ROWS, _ROWS_PER_CENTRE * n_inducing)
     every = weight is None or getattr(weight, "all_positive", False)  # those of partitions are
     index = None if every else np.flatnonzero(weight > 0)
@@ -71,7 +70,7 @@ def distinct_rows(X, weight, n_inducing, rng):
 
 
 def with_more_inducing(old, method, X, weight, n_inducing, kernel, scale, rng):
-    """Inducing inputs ``old``, and others besides; no more in all than distinct rows.
+    """Add inducing inputs to ``old``; no more in all than distinct rows.
 
     Parameters as in `choose_inducing`, and the inducing inputs of an earlier fit (k, d).
     """
@@ -84,7 +83,7 @@ def with_more_inducing(old, method, X, weight, n_inducing, kernel, scale, rng):
 
 
 def new_inducing_inputs(method, rows, Z, count, kernel, scale, rng):
-    """Up to ``count`` inducing inputs among the rows that are not inducing inputs yet.
+    """Choose up to ``count`` inducing inputs among rows that are not inducing inputs yet.
 
     Parameters as in `choose_inducing`, and the present inducing inputs Z (m, d).
     """
@@ -97,7 +96,7 @@ def new_inducing_inputs(method, rows, Z, count, kernel, scale, rng):
 
 
 def inputs_of_new_categories(method, rows, Z, n_inducing, kernel, scale, rng):
-    """Inducing inputs for categories that none of the present ones has.
+    """Choose inducing inputs for categories that none of the present ones has.
 
     Each gets as many as if all inducing inputs were shared equally among the categories of its
     column, together no more than half of them; the categories of the largest weight come first.
@@ -119,22 +118,22 @@ def inputs_of_new_categories(method, rows, Z, n_inducing, kernel, scale, rng):
     """
     new, weight = Z[:0], each_weight(rows.observations, len(rows))
     for column in kernel.expression.held_columns:
-        codes, own = np.unique(rows.X[:, column], return_inverse=True)
-        own = own.ravel()
+        codes, code = np.unique(rows.X[:, column], return_inverse=True)
+        code = code.ravel()
         known = np.unique(np.concatenate([Z[:, column], new[:, column]]))
         unknown = np.flatnonzero(~np.isin(codes, known))
         share = max(1, n_inducing // (len(known) + len(unknown)))
-        mass = np.bincount(own, weights=weight, minlength=len(codes))
+        mass = np.bincount(code, weights=weight, minlength=len(codes))
         for k in unknown[np.argsort(-mass[unknown], kind="stable")]:
-            count, index = min(share, n_inducing // 2 - len(new)), np.flatnonzero(own == k)
+            count, index = min(share, n_inducing // 2 - len(new)), np.flatnonzero(code == k)
             X = np.asarray(rows.X[index], dtype=np.float64)
-            some = choose_inducing(method, X, weight[index], count, kernel, scale, rng)
-            new = np.vstack([new, some])
+            more = choose_inducing(method, X, weight[index], count, kernel, scale, rng)
+            new = np.vstack([new, more])
     return new
 
 
 def given_inducing(inducing, n_columns):
-    """The user's own inducing inputs (m, d) as a new array, or a ValueError."""
+    """Return the user's inducing inputs (m, d) as a new array, or raise a ValueError."""
     try:
         Z = check_array(inducing, dtype=np.float64, order="C", copy=True)
         got = None if Z.shape[1] == n_columns else f"shape {Z.shape}"
@@ -149,37 +148,35 @@ def given_inducing(inducing, n_columns):
 
 
 def is_new(X, Z):
-    """Mask of the rows of X that are not rows of Z, to the last bit."""
+    """Return a mask of the rows of X that are not rows of Z, to the last bit."""
     known = {row.tobytes() for row in Z}
     return np.array([row.tobytes() not in known for row in X])
 
 
 def kmeans_centres(kernel, candidates, mass, n_inducing, scale, rng):
-    """Centres of k-means; with categories the rows nearest to them, whose categories they have."""
+    """Return centres of k-means; with categories the rows nearest to them, categories and all."""
     held = kernel.expression.held_columns
     centre = candidates.mean(axis=0)
     centre[held] = 0.0
     points = (candidates - centre) / units_of(kernel, scale)
     # a start, not a clustering: a few iterations are enough
-    centres = kmeans(points, n_inducing, rng, max_iter=_KMEANS_ITERATIONS, weight=mass)
+    centres = kmeans(points, n_inducing, rng, max_iter=_INDUCING_ITERATIONS, weight=mass)
     if len(held):
-        parts = np.array_split(centres, -(-len(centres) // _CENTRES))
+        parts = np.array_split(centres, -(-len(centres) // _NEAREST_CENTRES))
         return candidates[np.unique(np.concatenate([nearest(part, points) for part in parts]))]
     return centres * scale + centre
 
 
 def greedy_variance(kernel, X, mass, n_inducing, *, tol=1e-10, enough=0.0, least=0):
-    """Rows picked one by one where the conditional variance, times the weight, is largest.
+    """Pick rows one by one where the conditional variance, times the weight, is largest.
 
     A partial pivoted Cholesky factorisation of K(X, X) (Burt et al. 2020), O(n m^2).
 
     Parameters
     ----------
-    kernel : BoundKernel
     X : ndarray of shape (n, d)
     mass : ndarray of shape (n,)
         Positive weights.
-    n_inducing : int
     tol : float
         Picking stops when no conditional variance exceeds this share of the largest variance.
     enough : float
@@ -219,7 +216,7 @@ def greedy_variance(kernel, X, mass, n_inducing, *, tol=1e-10, enough=0.0, least
 
 
 def greedy_error(K, means, n_inducing, tol=1e-8):
-    """Greedy subset: repeatedly keep the value that the kept ones predict worst.
+    """Pick one by one the value that those picked before predict worst.
 
     The expected squared error of a prediction is the conditional variance plus the squared
     difference of the posterior mean from what the kept values predict.
@@ -230,7 +227,6 @@ def greedy_error(K, means, n_inducing, tol=1e-8):
         Prior covariance.
     means : ndarray of shape (m, t)
         Posterior means. Squares are averaged over columns.
-    n_inducing : int
     tol : float
         As in `greedy_variance`: the jitter hides what lies below.
 

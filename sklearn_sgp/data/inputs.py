@@ -1,13 +1,17 @@
 """The columns of X: their names, codes of categories, labels of blocks."""
 
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 
 from ..kernels.categories._binding import check_seen_codes
 from .categories import CategoryCodes, InputColumns, categorical_columns
-from .checks import check_size, check_variance
+from .checks import check_labels_present, check_size, check_variance
+
+_LARGEST_LABEL = 2.0**63  # what an int64 does not hold
 
 
 class Inputs(NamedTuple):
@@ -60,8 +64,11 @@ class InputFormat:
         return np.insert(mask, self.block, False)
 
     def split(self, X):
-        """Return X without the labels of blocks, and the labels; None if there are none."""
-        if self.block is None:
+        """Return X without the labels of blocks, and the labels; None if there are none.
+
+        What is no table, or a sparse one, is returned as it is: it is refused where it is read.
+        """
+        if self.block is None or issparse(X) or np.ndim(X) != 2:
             return X, None
         if hasattr(X, "columns"):
             labels = np.asarray(X[X.columns[self.block]])
@@ -73,29 +80,40 @@ class InputFormat:
     def read(self, X, validate, parameters=None):
         """Return an array of numbers, with codes in the columns of categories.
 
-        An array of numbers is validated as it is, and has codes where its rows are read: it is not
-        copied. Anything else has them before ``validate(X)`` makes it an array.
-
         Parameters
         ----------
         X : array-like
             Without labels of blocks.
         validate : callable
+            ``validate(X)`` returns an array.
+        parameters : Parameters or None
+            See `checked`.
+        """
+        given, waits = self.coded(X)
+        with only_numbers(given):
+            X = validate(given)
+        return self.checked(X, waits, parameters)
+
+    def coded(self, X):
+        """Return X with codes in the columns of categories, and whether these wait.
+
+        An array of numbers is returned as it is, and has codes where its rows are read: it is not
+        copied. Anything else has them before it is made an array.
+        """
+        waits = self.codes is not None and self.codes.can_wait(X)
+        return (X if waits or self.codes is None else self.codes.transform(X)), waits
+
+    def checked(self, X, waits, parameters=None):
+        """Return an array in which codes that wait are those that rows have when they are read.
+
+        Parameters
+        ----------
+        X : ndarray
+        waits : bool
+            As `coded` returned it.
         parameters : Parameters or None
             Of a fitted model, whose kernel must know all codes and be finite.
         """
-        waits = self.codes is not None and self.codes.can_wait(X)
-        if self.codes is not None and not waits:
-            X = self.codes.transform(X)
-        try:
-            X = validate(X)
-        except ValueError as error:
-            if "could not convert string" not in str(error) or not _holds_strings(X):
-                raise
-            raise ValueError(
-                f"X must hold numbers but in columns of categories. Got a string: {error}. Name "
-                "such columns in categorical_features, or encode them."
-            ) from error
         check_size("X", X)
         X = self.codes.transform(X) if waits else X
         if parameters is not None:
@@ -116,6 +134,25 @@ class InputFormat:
         return replace(self, codes=CategoryCodes.fit(X, categorical_features, weight))
 
 
+@contextmanager
+def only_numbers(X):
+    """Say where strings may stand, if X cannot be made an array for one of its own.
+
+    Raises
+    ------
+    ValueError
+    """
+    try:
+        yield
+    except ValueError as error:
+        if "could not convert string" not in str(error) or not _holds_strings(X):
+            raise
+        raise ValueError(
+            f"X must hold numbers but in columns of categories. Got a string: {error}. Name "
+            "such columns in categorical_features, or encode them."
+        ) from error
+
+
 def without_column(X, k):
     """Return an array without one of its columns: a view where that is the first or the last."""
     if k == X.shape[1] - 1:
@@ -124,18 +161,20 @@ def without_column(X, k):
 
 
 def block_position(X, block_column):
-    """Return the position of the column that holds labels of blocks.
+    """Return the position of the column that holds labels of blocks, or None.
 
     Parameters
     ----------
     X : array, dataframe or list of lists
-    block_column : int or str
+    block_column : int, str or None
 
     Raises
     ------
     ValueError
         If there is no such column.
     """
+    if block_column is None:
+        return None
     names = list(X.columns) if hasattr(X, "columns") else None
     count = X.shape[1] if hasattr(X, "shape") and len(X.shape) == 2 else np.shape(X)[-1]
     if isinstance(block_column, str):
@@ -167,11 +206,20 @@ def kernel_categories(X, categorical_features, block):
 
 
 def as_labels(labels):
-    """Return whole numbers of a float array as integers: other labels stay as they are."""
+    """Return labels of blocks, of which whole numbers are integers: others stay as they are.
+
+    Tables of lists, or with columns of several types, give arrays of objects, which may be numbers.
+    """
+    if labels.dtype.kind == "O":
+        check_labels_present("block_column", labels)
+        if not any(isinstance(label, str) for label in labels):
+            labels = np.array(labels.tolist())
     if labels.dtype.kind != "f":
         return labels
-    if not np.array_equal(labels, np.floor(labels)) or not np.isfinite(labels).all():
-        wrong = labels[~(labels == np.floor(labels)) | ~np.isfinite(labels)][0]
+    labels = labels.astype(np.float64)  # half precision does not hold the bound
+    is_integer = (labels == np.floor(labels)) & (np.abs(labels) < _LARGEST_LABEL)
+    if not is_integer.all():
+        wrong = labels[~is_integer][0]
         raise ValueError(
             "The 'block_column' parameter must name a column of integers or strings. Got "
             f"{wrong:g}: round or encode the labels."

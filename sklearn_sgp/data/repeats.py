@@ -4,7 +4,7 @@ import numpy as np
 from scipy.stats import chi2
 
 # Rows are looked through in chunks, and at most so many of them.
-_CHUNK, _LARGEST = 1 << 16, 1 << 22
+_KEY_CHUNK, _MOST_REPEAT_ROWS = 1 << 16, 1 << 22
 # The noise variance is at least the result with this probability.
 _CONFIDENCE = 0.95
 # Rows with equal inputs may cost so many nats a row of all, if the noise has the least variance.
@@ -14,7 +14,7 @@ _NATS = 1e-3
 
 
 def least_noise_variance(rows):
-    """Noise variance below which rows with equal inputs would be too unlikely.
+    """Return the noise variance below which rows with equal inputs would be too unlikely.
 
     These differ by their noise alone. The squared deviations from their means, in units of the
     noise variance, have a chi-squared distribution, whose 95 % quantile gives a bound with that
@@ -31,7 +31,7 @@ def least_noise_variance(rows):
     variance : float
         The smallest of all outputs, of the scaled targets; 0 where no inputs are equal.
     """
-    rows = rows.random_subset(_LARGEST, np.random.RandomState(0))
+    rows = rows.random_subset(_MOST_REPEAT_ROWS, np.random.RandomState(0))
     key = _keys(rows.X)
     order = np.argsort(key, kind="stable")
     same = np.flatnonzero(key[order[1:]] == key[order[:-1]])
@@ -46,17 +46,17 @@ def least_noise_variance(rows):
 
 
 def _keys(X):
-    """A number for each row, equal where rows are."""
+    """Return a number for each row, equal where rows are."""
     direction = np.random.RandomState(0).uniform(1.0, 2.0, X.shape[1])
     keys = np.empty(len(X))
-    for lo in range(0, len(X), _CHUNK):
-        part = np.asarray(X[lo : lo + _CHUNK], dtype=np.float64)
-        keys[lo : lo + _CHUNK] = (part * direction).sum(axis=1)
+    for lo in range(0, len(X), _KEY_CHUNK):
+        part = np.asarray(X[lo : lo + _KEY_CHUNK], dtype=np.float64)
+        keys[lo : lo + _KEY_CHUNK] = (part * direction).sum(axis=1)
     return keys
 
 
 def _pooled(rows, members, run):
-    """The bound, from rows of which those of a run have equal inputs."""
+    """Return the bound, from rows of which those of a run have equal inputs."""
     members, place = np.unique(members, return_index=True)
     run = run[place]
     y, counts = rows.select(members).targets, np.bincount(run)

@@ -17,11 +17,6 @@ def random_index(n_rows, size, rng):
     than a fiftieth of more than 10,000 rows NumPy shuffles an array of all of them: up to a quarter
     are drawn with repetitions here, until enough distinct ones are found.
 
-    Parameters
-    ----------
-    n_rows, size : int
-    rng : numpy.random.RandomState
-
     Returns
     -------
     index : ndarray of shape (size,)
@@ -46,15 +41,15 @@ def each_weight(weight, n):
     return np.ones(n) if weight is None else weight
 
 
-def weight_of(weight, own):
+def weight_of(weight, columns):
     """Return the weights of the rows for some outputs, (n,); one output where each has its own.
 
     Parameters
     ----------
     weight : ndarray of shape (n,) or (n, t)
-    own : slice
+    columns : slice
     """
-    return weight if weight.ndim == 1 else np.ascontiguousarray(weight[:, own.start])
+    return weight if weight.ndim == 1 else np.ascontiguousarray(weight[:, columns.start])
 
 
 class AnyRows(ABC):
@@ -235,10 +230,10 @@ class Rows(AnyRows):
     def joined(self, *others):
         """Concatenate these rows and more, targets scaled alike; without labels."""
         parts = (self, *others)
-        weight = _joined([rows.weight for rows in parts], parts)
+        weight = _joined_weights([rows.weight for rows in parts], parts)
         counts = None
         if any(rows.counts is not None for rows in parts):
-            counts = _joined([rows.observations for rows in parts], parts)
+            counts = _joined_weights([rows.observations for rows in parts], parts)
         X, y = (np.concatenate(each) for each in zip(*((r.X, r.y) for r in parts), strict=True))
         return replace(self, X=X, y=y, weight=weight, labels=None, counts=counts)
 
@@ -304,7 +299,7 @@ class ConditionedRows:
         return sum(_total(observations[own], len(own)) for _, own in self.groups)
 
 
-def _joined(weights, parts):
+def _joined_weights(weights, parts):
     """Concatenate the weights of several `Rows`; None where all are None.
 
     Where outputs have their own in some parts, those of the other parts count for each output.
@@ -352,7 +347,7 @@ def drop_zero_weight(X, y, weight, *more):
 
 
 def merge_repeated(X, y, weight):
-    """Sort and merge repeated rows, up to 2,048 rows; larger sets only lose rows of weight zero.
+    """Sort and merge repeated rows, up to 2,048; larger sets only lose rows of weight zero.
 
     Weights and repetitions then are one problem to the last bit. Equal to rounding is not enough:
     where a model can interpolate, L-BFGS amplifies the difference (in 5 of 12 data sets of 15 rows
@@ -380,10 +375,6 @@ def make_rows(X, y, weight, targets, labels=None):
     targets : encoding.Encoding
     labels : ndarray of shape (n,) or None
         Of blocks.
-
-    Returns
-    -------
-    rows : Rows
     """
     X, y, weight, labels = drop_zero_weight(X, y, weight, labels)
     return Rows(X, y, weight, targets.mean, targets.scale, labels)

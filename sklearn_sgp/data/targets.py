@@ -21,7 +21,6 @@ class Encoded(NamedTuple):
         Encoded and warped, not scaled.
     weight : ndarray of shape (n,) or None
     targets : Encoding
-    likelihood : Likelihood
     n_samples : int
         Rows of positive weight, before repeated ones were merged.
     """
@@ -91,10 +90,6 @@ class Targets(Encoding):
         normalize_y : bool or tuple of (mean, scale)
         ndim : int
 
-        Returns
-        -------
-        targets : Targets
-
         Raises
         ------
         ValueError
@@ -118,10 +113,6 @@ class Targets(Encoding):
         moments : object
             With ``mean``, ``variance`` and ``largest``, each of shape (t,), and ``ndim``.
         normalize_y : bool or tuple of (mean, scale)
-
-        Returns
-        -------
-        targets : Targets
         """
         if normalize_y is True:
             scale = usable_scale(moments.variance, moments.largest)
@@ -266,7 +257,6 @@ class Targets(Encoding):
 
         Parameters
         ----------
-        likelihood : Likelihood
         mean : ndarray of shape (n, t)
             Of the latent function.
         covariance : ndarray of shape (n, n, t) or (n, n, 1)

@@ -45,7 +45,6 @@ def warped_moments(targets, likelihood, mean, variance, noise, n_terms=0):
 
     Parameters
     ----------
-    targets : targets.WarpedTargets
     likelihood : Likelihood or None
         None for the function itself, h(f).
     mean, variance : ndarray of shape (n, t)

@@ -29,7 +29,7 @@ class YeoJohnson:
     centre: float = 0.0
 
     def value(self, y):
-        """Values, of any shape."""
+        """Compute the values, of any shape."""
         if self.centre < 0.0:
             return -self._reflected.value(-y)
         unit, of_zero, slope = self._units
@@ -39,11 +39,11 @@ class YeoJohnson:
         return np.where(y >= 0.0, above, below)
 
     def log_slope(self, y):
-        """Logarithms of the slopes."""
+        """Compute the logarithms of the slopes."""
         return (self.power - 1.0) * (_signed_log(y) - _signed_log(self.centre))
 
     def inverse(self, z):
-        """The y with value z."""
+        """Return the y with value z."""
         if self.centre < 0.0:
             return -self._reflected.inverse(-z)
         unit, of_zero, slope = self._units
@@ -53,7 +53,7 @@ class YeoJohnson:
         return np.where(z >= of_zero, above, below)
 
     def _log_ratio(self, y):
-        """log((1 + y) / (1 + centre)), whose digits a difference or a ratio has, for y >= 0."""
+        """Compute log((1 + y) / (1 + centre)), keeping the digits of the ratio, for y >= 0."""
         change = (y - self.centre) / (1.0 + self.centre)
         near = np.log1p(np.maximum(change, -0.5))
         return np.where(change > -0.5, near, np.log1p(y) - np.log1p(self.centre))
@@ -75,12 +75,12 @@ def _signed_log(y):
 
 
 def _power(log, power):
-    """(x^power - 1) / power of log x, its limit log x included."""
+    """Compute (x^power - 1) / power from log x, its limit log x included."""
     return log if power == 0.0 else np.expm1(power * log) / power
 
 
 def _log_of_power(value, power):
-    """The inverse; beyond its range, where nobody asks, a number that is finite."""
+    """Invert `_power`; beyond its range, where nobody asks, by a number that is finite."""
     if power == 0.0:
         return np.minimum(value, 700.0)
     return np.minimum(np.log1p(np.maximum(power * value, -1.0 + 1e-16)) / power, 700.0)
@@ -104,11 +104,11 @@ class TanhSum:
     spread: float
 
     def value(self, y):
-        """phi(y), of any shape."""
+        """Compute phi(y), of any shape."""
         return self._of(y)[0]
 
     def log_slope(self, y):
-        """log phi'(y)."""
+        """Compute log phi'(y)."""
         return self._of(y)[1] - np.log(self.spread)
 
     def _of(self, y):
@@ -129,7 +129,7 @@ def _split(parameters):
 
 
 def tanh_sum(t, parameters):
-    """Value and slope of t + sum_j b_j tanh(c_j (t + d_j)), each (n,)."""
+    """Compute value and slope of t + sum_j b_j tanh(c_j (t + d_j)), each (n,)."""
     value, slope = t.copy(), np.ones_like(t)
     for b, c, d in zip(*_split(parameters), strict=True):
         bend = np.tanh(c * (t + d))
@@ -139,7 +139,7 @@ def tanh_sum(t, parameters):
 
 
 def tanh_sum_gradient(t, parameters):
-    """Value and log slope, (n,), and their derivatives in the parameters, (n, 9)."""
+    """Compute value and log slope, (n,), and their derivatives in the parameters, (n, 9)."""
     b, c, d = _split(parameters)
     u = t[:, None] + d
     bend = np.tanh(c * u)

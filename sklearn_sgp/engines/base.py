@@ -18,6 +18,8 @@ from ..gp.jitter import (
 from ..kernels._white_noise import join_noise
 from ..optimize.parameters import Parameters, ParameterSpace
 from ..optimize.progress import Plateau, Trace
+from ..predict.base import Predictor
+from ..predict.noise import EqualNoise
 
 # A stage that another follows stops at so many times `tol`: a larger subset moves its optimum more.
 _INTERIM_TOL = 10.0
@@ -25,7 +27,7 @@ _INTERIM_TOL = 10.0
 
 @dataclass(frozen=True)
 class Settings:
-    """What the user chose about learning; names as in the public interface."""
+    """Choices of the user about learning; names as in the public interface."""
 
     optimizer: str | None
     init_size: int
@@ -41,30 +43,30 @@ class Settings:
     batch_size: int | None = None  # steps take whole blocks
 
     def prior(self, parameters):
-        """p(u) at some parameters, with the jitter that it needs."""
+        """Factorise p(u) at some parameters, with the jitter that it needs."""
         return factorise_with_jitter(parameters.kernel, parameters.Z, self.jitter)
 
     def final_prior(self, parameters):
-        """p(u) of the posterior that is kept; warns where the jitter had to be raised."""
+        """Factorise p(u) of the posterior that is kept; warn where the jitter had to be raised."""
         return factorise_finally(parameters.kernel, parameters.Z, self.jitter)
 
     def prior_again(self, prior):
-        """p(u) with more jitter, where something that rests on the last one failed."""
+        """Factorise p(u) with more jitter, where something that rests on the last one failed."""
         return factorise_again(prior, self.jitter)
 
     def larger_prior(self, prior, Z, jitter):
-        """p(u) at more inducing inputs, with the jitter of the old ones if that is enough."""
+        """Factorise p(u) at more inducing inputs, with the old jitter if that is enough."""
         return factorise_larger(prior, Z, jitter)
 
     def plateau(self, weight, interim=False):
-        """When rows of this weight have nothing to gain any more."""
+        """Return the `Plateau` at which rows of this weight have nothing more to gain."""
         tol = self.tol * (_INTERIM_TOL if interim else 1.0)
         return Plateau(tol * weight, self.n_iter_no_change)
 
 
 @dataclass(frozen=True)
 class Start:
-    """Where learning starts.
+    """Starting point of learning.
 
     Parameters
     ----------
@@ -72,15 +74,12 @@ class Start:
         As it was given, white noise included, or the default one.
     likelihood : Likelihood
         Its free parameters are the group "likelihood".
-    parameters : Parameters
-    space : ParameterSpace
     inducing : object
         The fingerprint of what the user gave as ``inducing``.
     with_default_bounds : tuple of str
         Groups whose bounds the user did not choose.
     alternatives : tuple of Start
         With other default kernels.
-    columns : InputColumns
     """
 
     kernel: object
@@ -93,7 +92,7 @@ class Start:
     columns: InputColumns = PLAIN_COLUMNS
 
     def learns(self, optimizer):
-        """Whether there is anything to learn, and an optimiser to do it."""
+        """Return whether there is anything to learn, and an optimiser to do it."""
         return optimizer is not None and bool(len(self.space.pack(self.parameters)))
 
 
@@ -103,12 +102,10 @@ class Problem:
 
     Parameters
     ----------
-    rows : Rows
-    start : Start
-    inference : inference.ConjugateInference or inference.SiteInference
-    settings : Settings
-    trace : Trace
-    rng : numpy.random.RandomState
+    start : Start or None
+        None where the engine finds it from the rows.
+    inference : inference.ConjugateInference, inference.SiteInference or None
+        None where the engine finds q(u) in its own way.
     n_samples : int or None
         Rows before repeated ones were merged; None for as many as there are.
     is_interim : bool
@@ -133,11 +130,11 @@ class Problem:
 
     @property
     def learns(self):
-        """Whether this fit moves any parameter."""
+        """Return whether there is anything to learn, and an optimiser to do it."""
         return self.start.learns(self.settings.optimizer)
 
     def prior(self, parameters):
-        """p(u) at some parameters, with the jitter that it needs."""
+        """Factorise p(u) at some parameters, with the jitter that it needs."""
         return self.settings.prior(parameters)
 
     def plateau(self, interim=False):
@@ -162,14 +159,10 @@ class Fitted:
 
     Parameters
     ----------
-    start : Start
-    parameters : Parameters
-    predictor : predict.base.Predictor
     objective : float
         In nats, for targets as scaled.
     jitter : float
         Relative.
-    n_iter, n_steps : int
     weight : float
         Total weight of the rows that the objective counts.
     n_samples : int
@@ -180,7 +173,7 @@ class Fitted:
         What the engine needs to add rows.
     row_noise : noise.row_noise.RowNoise or None
         Where the noise differs from row to row.
-    targets : Targets, ClassLabels or ClassTargets
+    targets : Targets, ClassLabels, ClassTargets or latents.table.Columns
         The encoding of targets, set when learning has ended.
     interrupted : bool
         Whether Ctrl-C ended the fit after some step.
@@ -188,7 +181,7 @@ class Fitted:
 
     start: Start
     parameters: Parameters
-    predictor: object
+    predictor: Predictor
     objective: float
     jitter: float
     n_iter: int
@@ -219,36 +212,46 @@ class Fitted:
         state = None if self.state is None else self.state.with_constant(constant)
         return replace(self, objective=self.objective + constant, row_noise=noise, state=state)
 
+    def without_caches(self):
+        """Return the same with nothing that can be computed again, as it is saved."""
+        noise = None if self.row_noise is None else self.row_noise.without_caches()
+        return replace(self, predictor=self.predictor.without_caches(), row_noise=noise)
+
     def moments_at(self, X, n_jobs):
         """Return mean (n, t) and variance (n, t) or (n, 1) of the function of q(u) at X."""
         return in_chunks(self.posterior.mean_variance, X, n_jobs)
 
     @property
+    def noise(self):
+        """The noise of the rows: `noise.row_noise.RowNoise` or `EqualNoise`."""
+        if self.row_noise is not None:
+            return self.row_noise
+        return EqualNoise(self.start.likelihood.with_theta(self.parameters.likelihood_theta))
+
+    @property
     def variance_scale(self):
         """The factor of predicted deviations, or None."""
-        return None if self.row_noise is None else self.row_noise.variance_scale
+        return self.noise.variance_scale
 
     @property
     def log_noise(self):
         """Fit of the log-noise GP, or None."""
-        return None if self.row_noise is None else self.row_noise.log_noise
+        return self.noise.log_noise
 
     @property
     def likelihood(self):
         """The likelihood with learned parameters."""
-        if self.row_noise is not None:
-            return self.row_noise.likelihood
-        return self.start.likelihood.with_theta(self.parameters.likelihood_theta)
+        return self.noise.likelihood
 
     @property
     def public_likelihood(self):
-        """The same, with what was learned as its parameters: it learns nothing further."""
+        """The likelihood with what was learned as its parameters: it learns nothing further."""
         likelihood = self.likelihood
         return clone(likelihood) if hasattr(likelihood, "get_params") else likelihood
 
     @property
     def noise_variance(self):
-        """In units of the scaled targets; None for a likelihood without one."""
+        """Noise variance in units of the scaled targets; None for a likelihood without one."""
         return self.parameters.noise_variance if self.likelihood.has_noise else None
 
     @property

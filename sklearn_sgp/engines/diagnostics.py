@@ -5,8 +5,8 @@ import numpy as np
 from .._warnings import warn_caller
 from ..kernels.categories._node import category_slots
 
-_ROWS = 2000
-_LEAST_ROWS = 60
+_EXPLAINED_ROWS = 2000
+_LEAST_EXPLAINED_ROWS = 60
 _N_NEIGHBOURS = 5
 # A fit that explains less than the first share of the variance is weak where neighbours explain
 # more than the second; of pure noise five neighbours explain -0.2 on average.
@@ -18,8 +18,6 @@ def warn_of_weak_spots(problem, result, uses_blocks=False):
 
     Parameters
     ----------
-    problem : Problem
-    result : FitResult
     uses_blocks : bool
         Whether predictions rest on more than the mean of q(u), which then need not explain.
     """
@@ -41,7 +39,6 @@ def warn_at_bounds(start, parameters):
 
     Parameters
     ----------
-    start : Start
     parameters : Parameters
         As learned.
     """
@@ -90,7 +87,7 @@ def warn_of_max_iter(max_iter):
 
 
 def _names(kernel):
-    """Names of the entries of theta."""
+    """Yield names of the entries of theta."""
     for parameter in kernel.hyperparameters:
         if not parameter.fixed:
             for i in range(parameter.n_elements):
@@ -102,15 +99,13 @@ def warn_of_unexplained(rows, posterior, likelihood):
 
     Parameters
     ----------
-    rows : Rows
-    posterior : Posterior
     likelihood : Likelihood
         Only one of regression with the mean of q(u) as its own is looked at.
     """
     has_own_mean = likelihood.scales_targets and likelihood.identity_mean
-    if not has_own_mean or min(len(rows), rows.total_weight) < _LEAST_ROWS:
+    if not has_own_mean or min(len(rows), rows.total_weight) < _LEAST_EXPLAINED_ROWS:
         return
-    sample = rows.select(slice(None, None, -(-len(rows) // _ROWS)))
+    sample = rows.select(slice(None, None, -(-len(rows) // _EXPLAINED_ROWS)))
     if np.isnan(sample.y).any():
         return
     X, y = np.asarray(sample.X, dtype=np.float64), sample.targets
@@ -128,7 +123,7 @@ def warn_of_unexplained(rows, posterior, likelihood):
 
 
 def _explained(y, predicted):
-    """Share of the variance of y that is explained, all outputs together.
+    """Return the share of the variance of y that is explained, all outputs together.
 
     It is 1 for constants, and for numbers so small that their squares are zero.
     """
@@ -139,7 +134,7 @@ def _explained(y, predicted):
 
 
 def _explained_by_neighbours(X, y):
-    """The same by five neighbours among half of the rows, for the other half."""
+    """Return that share by five neighbours among half of the rows, for the other half."""
     from sklearn.neighbors import KNeighborsRegressor  # not needed by most fits
 
     scale = X.std(axis=0)

@@ -19,13 +19,11 @@ def evidence_at(fitted, kernel, theta, rows, settings):
 
     Parameters
     ----------
-    fitted : Fitted
     kernel : Kernel
         The learned kernel, noise included where it was given so.
     theta : array-like of shape (n_kernel_params,)
     rows : Rows or None
         None for those that the model keeps.
-    settings : Settings
 
     Returns
     -------
@@ -47,6 +45,34 @@ def evidence_at(fitted, kernel, theta, rows, settings):
         evaluate, weight = _of_rows(fitted, parameters, rows, settings)
     value, gradient = _with_enough_jitter(settings, parameters, evaluate)
     return value, weight, join_gradient(kernel, gradient["theta"], gradient["log_noise"])
+
+
+def check_question(name, fitted, theta, eval_gradient, X, y):
+    """Refuse what cannot be asked of an evidence; see `SGPRegressor.log_marginal_likelihood`."""
+    if fitted.parameters.mixes_outputs and theta is not None:
+        raise ValueError(
+            "theta must be None with n_latent, as the objective at other parameters is not "
+            f"there for mixed outputs. Got {theta!r}. Without theta, the objective of the fit "
+            "is returned."
+        )
+    if theta is None and eval_gradient:
+        raise ValueError("The gradient needs theta. Got eval_gradient=True and theta=None.")
+    if (X is None) != (y is None) or (theta is None and X is not None):
+        raise ValueError(
+            "X and y must be given together, and with theta. Got "
+            f"{[name for name, v in (('theta', theta), ('X', X), ('y', y)) if v is not None]}."
+        )
+    if theta is not None and fitted.noise.differs:
+        raise ValueError(
+            "theta must be None where the noise differs from row to row, as that is found "
+            f"together with the kernel. Got theta={theta!r} with {fitted.public_likelihood!r}."
+        )
+    if theta is not None and X is None and not fitted.state.keeps_rows:
+        raise ValueError(
+            f"{name} keeps no training rows here, so the objective at a theta needs them: pass "
+            "X= and y= of fit, and sample_weight= if fit had it. Without theta the objective of "
+            "the fit is returned."
+        )
 
 
 def _parameters_at(fitted, kernel, theta):

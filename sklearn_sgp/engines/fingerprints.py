@@ -10,16 +10,7 @@ from sklearn.gaussian_process.kernels import Kernel
 
 
 def fingerprint(value):
-    """A nested tuple that is equal for equal values: of a kernel, likelihood, array or number.
-
-    Parameters
-    ----------
-    value : object
-
-    Returns
-    -------
-    fingerprint : object
-    """
+    """Return a nested tuple that is equal for equal kernels, likelihoods, arrays or numbers."""
     if hasattr(value, "get_params"):
         return _of_params(value, value.get_params(deep=False))
     if value is None or isinstance(value, str):
@@ -33,17 +24,9 @@ def fingerprint(value):
 
 
 def structure(kernel):
-    """The fingerprint of a kernel without values and bounds of its free parameters.
+    """Return the fingerprint of a kernel without values and bounds of its free parameters.
 
     Kernels of one structure have the same theta, entry by entry.
-
-    Parameters
-    ----------
-    kernel : Kernel
-
-    Returns
-    -------
-    structure : tuple
     """
     params = dict(kernel.get_params(deep=False))
     for parameter in kernel.hyperparameters:

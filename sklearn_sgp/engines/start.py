@@ -1,8 +1,7 @@
 """From what the user gave to starting values, bounds and the space of what is learned."""
 
 from dataclasses import dataclass, replace
-from functools import partial, reduce
-from operator import add
+from functools import partial
 
 import numpy as np
 
@@ -37,7 +36,7 @@ _TIES = 4.0
 # With 1 for F stations of `plot_categories` have RMSE 0.265 and 0.245 (two draws), with 4 0.246 and
 # 0.242; on three other draws of 100 to 300 categories the log density gains up to 0.01.
 _CATEGORY_TIES = (4.0, 4.0, 1.0)
-# Default kernels among which fits by near rows choose; see `blocks/starts`.
+# Default kernels among which fits by near rows choose; see `blocks/candidates.py`.
 _NUMBERS_FIRST = ("local", "classes")
 _USUAL_NOISE = (1e-4, 1.0)  # of random starts, in units of the scaled targets' variance
 _DEFAULT_NOISE_BOUNDS = fingerprint((1e-6, 1e3))
@@ -45,14 +44,13 @@ _DEFAULT_NOISE_BOUNDS = fingerprint((1e-6, 1e3))
 
 @dataclass(frozen=True)
 class Choices:
-    """What the user chose about the model; names as in the public interface.
+    """Choices of the user about the model; names as in the public interface.
 
     ``noise_variance`` and its bounds are None for classifiers. ``ties_length_scales`` says whether
     a weak prior ties those of the default kernel. ``learns`` says whether anything is learned, and
-    ``tries`` which default kernels are; see `default_kernels`. ``columns`` has the names of the
+    ``kernel_set`` names default kernels; see `default_kernels`. ``columns`` has the names of the
     columns, and which are categories for the default kernel. ``n_latent`` is the number of latent
-    functions that outputs mix, None for independent outputs; ``kernel`` may then be a list of
-    theirs, which become the terms of a sum.
+    functions that outputs mix, None for independent outputs.
     """
 
     kernel: object
@@ -63,30 +61,22 @@ class Choices:
     noise_variance_bounds: object = None
     ties_length_scales: bool = False
     learns: bool = True
-    tries: str = "one"
+    kernel_set: str = "one"
     columns: InputColumns = PLAIN_COLUMNS
     n_latent: int | None = None
     learns_means: bool = False
 
 
 def start(rows, choices, likelihood, rng, previous=None, choose=None):
-    """Starting parameters and the space of those that are free.
+    """Return starting parameters and the space of those that are free.
 
     Parameters
     ----------
-    rows : Rows
-    choices : Choices
-    likelihood : Likelihood
-    rng : numpy.random.RandomState
-    previous : FitResult or None
+    previous : Fitted or None
         An earlier fit whose parameters are taken, each group where it still fits.
     choose : callable or None
         ``choose(rows, kernel, noise_variance, scale, rng)``: inducing inputs, where they are
         neither given nor chosen by `data.inducing.choose_inducing`.
-
-    Returns
-    -------
-    start : problem.Start
 
     Raises
     ------
@@ -107,17 +97,18 @@ def start(rows, choices, likelihood, rng, previous=None, choose=None):
 
 
 def _kernels(rows, choices, likelihood, std, previous):
-    """The given kernel, or default ones: that of an earlier fit alone, if it was one of them."""
+    """Return the given kernel, or default ones: of an earlier fit alone, if it was one of them."""
     names, categorical = choices.columns.names, choices.columns.categorical
     if choices.kernel is not None:
-        kernel = choices.kernel
-        kernel = reduce(add, kernel) if isinstance(kernel, list) else kernel
-        return [bound_to(kernel, rows.X, names)]
-    tries = choices.tries if choices.learns else "one"
-    if tries == "labels" and not begins_with_regressions(likelihood):
-        tries = "one"
+        return [bound_to(choices.kernel, rows.X, names)]
+    kernel_set = choices.kernel_set if choices.learns else "one"
+    if kernel_set == "labels" and not begins_with_regressions(likelihood):
+        kernel_set = "one"
     kernels = with_categories(
-        partial(default_kernels, tries=tries), std, categorical, tries in _NUMBERS_FIRST
+        partial(default_kernels, kernel_set=kernel_set),
+        std,
+        categorical,
+        kernel_set in _NUMBERS_FIRST,
     )
     kernels = [bound_to(kernel, rows.X, names) for kernel in kernels]
     if previous is not None:
@@ -127,7 +118,7 @@ def _kernels(rows, choices, likelihood, std, previous):
 
 
 def _start_with(kernel, rows, choices, likelihood, previous, center, std, inducing_inputs):
-    """The start with one kernel; ``inducing_inputs`` is a function of its `Parameters`."""
+    """Start with one kernel; ``inducing_inputs`` is a function of its `Parameters`."""
     expression, whites, theta_bounds = compile_without_noise(kernel, center)
     if likelihood.has_noise:
         noise, noise_bounds = starting_noise(
@@ -172,7 +163,7 @@ def _start_with(kernel, rows, choices, likelihood, previous, center, std, induci
 
 
 def _prior(choices, expression, std):
-    """The prior that ties what is learned of categories, and length scales; None without these."""
+    """Return the prior that ties what is learned of categories, and length scales, or None."""
     factors, places = [], tuple(CategoryPlaces(*slots) for slots in category_slots(expression))
     if places:
         factors.append(TiedCategories(places, _CATEGORY_TIES))
@@ -184,20 +175,20 @@ def _prior(choices, expression, std):
 
 
 def _ties(expression, std):
-    """The prior that ties length scales of the columns, where each column has one."""
+    """Return the prior that ties length scales of the columns, where each column has one."""
     places = [place for place in scale_places(expression) if len(place) == len(std)]
     return TiedLengthScales(np.log(std), tuple(places), _TIES)
 
 
 def _groups(choices, parameters, likelihood, theta_bounds, noise_bounds, std):
-    """The groups that are learned, in the order of the vector."""
+    """Yield the groups that are learned, in the order of the vector."""
     expression = parameters.expression
     yield Group("theta", theta_bounds)
     if noise_bounds is not None:
         yield Group("log_noise", np.log(noise_bounds))
     if len(likelihood.theta):
         yield Group("likelihood", likelihood.theta_bounds)
-    if choices.n_latent is not None:
+    if parameters.mixes_outputs:
         yield Group("mixing", None)
     if parameters.means is not None:
         yield Group("means", None)
@@ -206,7 +197,7 @@ def _groups(choices, parameters, likelihood, theta_bounds, noise_bounds, std):
 
 
 def _learned(previous, likelihood, parameters, bounds):
-    """Values of an earlier fit, where they mean the same and are free now, within the bounds."""
+    """Return values of an earlier fit, within the bounds, where they mean the same and are free."""
     if previous is None or previous.parameters.Z.shape[1] != parameters.expression.n_features:
         return {}
     old, kept = previous.parameters, []
@@ -221,20 +212,20 @@ def _learned(previous, likelihood, parameters, bounds):
         for name in kept
         if name in bounds and np.shape(old.values[name]) == np.shape(parameters.values.get(name))
     }
-    if old.mixing is not None and np.shape(old.mixing) == np.shape(parameters.mixing):
+    if old.mixes_outputs and np.shape(old.mixing) == np.shape(parameters.mixing):
         values["mixing"] = old.mixing
     return values
 
 
 def _same_categories(previous, choices):
-    """Whether codes of categories mean what they meant in an earlier fit."""
+    """Return whether codes of categories mean what they meant in an earlier fit."""
     before, now = previous.start.columns, choices.columns
     return (before.categorical, before.categories) == (now.categorical, now.categories)
 
 
 def _without_categories(theta, expression):
-    """Learned parameters of a kernel, with those of categories as they start."""
-    slots = [slot.ravel() for found in category_slots(expression) for slot in found[:2]]
+    """Return learned parameters of a kernel, with those of categories as they start."""
+    slots = [slot.ravel() for result in category_slots(expression) for slot in result[:2]]
     places = np.concatenate([*slots, np.empty(0, dtype=np.intp)])
     theta = theta.copy()
     theta[places] = expression.theta[places]
@@ -247,7 +238,7 @@ def _clipped(value, bounds):
 
 
 def _inducing_inputs(rows, choices, parameters, std, rng, choose, previous=None):
-    """Inducing inputs as given or chosen; those of an earlier fit that was asked for the same."""
+    """Return inducing inputs as given or chosen; of an earlier fit if chosen the same way."""
     kernel = parameters.kernel
     method, n_inducing, n_columns = choices.inducing, choices.n_inducing, rows.X.shape[1]
     old = None
@@ -272,14 +263,10 @@ def _inducing_inputs(rows, choices, parameters, std, rng, choose, previous=None)
 
 
 def random_starts(problem):
-    """Starting parameters, log-uniform within the bounds of kernel and noise.
+    """Draw starting parameters, log-uniform within the bounds of kernel and noise.
 
     Noise is drawn between 1e-4 and 1 of the targets' variance, as far as its bounds allow: far
     outside L-BFGS hardly moves.
-
-    Parameters
-    ----------
-    problem : Problem
 
     Returns
     -------
@@ -308,21 +295,17 @@ def random_starts(problem):
 
 
 def shorter_start(start, share):
-    """Parameters of a `Start` with length scales multiplied by a share, within their bounds."""
+    """Return parameters of a `Start` with length scales times a share, within their bounds."""
     parameters = start.parameters
     theta = with_shorter_scales(parameters.expression, parameters.theta, share)
     return start.space.clipped(parameters.with_values(theta=theta))
 
 
 def default_starts(start):
-    """Where learning with default kernels may begin: with each, and with short length scales.
+    """Return starts with default kernels: with each, and with short length scales.
 
     A fast function is noise at the usual length scales, and no gradient leads away from there.
     Short ones are those of the first kernel, or of the first that is of numbers alone.
-
-    Parameters
-    ----------
-    start : Start
 
     Returns
     -------
@@ -337,12 +320,11 @@ def default_starts(start):
     return starts
 
 
-def price(expression, n_rows):
-    """What the free parameters of a kernel have to be worth, in nats.
+def bic_penalty(expression, n_rows):
+    """Return the BIC penalty of the free parameters of a kernel, in nats: log(n) / 2 for each.
 
-    Half the logarithm of the number of rows for each, as in the Bayesian information criterion.
     What is learned of categories counts once for all of them, as a prior ties it together and few
-    iterations say little of what it will be worth: with a price for each category a sum was taken
+    iterations say little of its gain: with a penalty for each category a sum was taken
     where functions of 300 categories differ (RMSE 0.81, with a product 0.42).
     """
     slots = category_slots(expression)
@@ -351,19 +333,17 @@ def price(expression, n_rows):
     return 0.5 * np.log(n_rows) * (len(expression.theta) - n_tied + n_shared)
 
 
-def tried(starts, run, trace):
-    """What ``run(start)`` finds from each start at which the objective can be evaluated.
+def run_candidates(starts, run, trace):
+    """Return ``run(start)`` of each start at which the objective can be evaluated.
 
     Parameters
     ----------
-    starts : iterable
-    run : callable
     trace : Trace
         Where a callback ends learning, no other start is tried.
 
     Returns
     -------
-    found : list
+    result : list
         Not empty.
 
     Raises
@@ -371,17 +351,17 @@ def tried(starts, run, trace):
     NotPositiveDefiniteError
         If there is no such start.
     """
-    found, failed = [], None
+    result, failed = [], None
     for start in starts:
         try:
-            found.append(run(start))
+            result.append(run(start))
         except NotPositiveDefiniteError as error:  # at its first evaluation
             failed = error
         if trace.stopped:
             break
-    if not found:
+    if not result:
         raise failed
-    return found
+    return result
 
 
 def _drawn(start, bounds, rng):

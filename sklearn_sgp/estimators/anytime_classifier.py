@@ -7,9 +7,11 @@ from ..collections.detection import any_collection
 from ..engines.blocks.solver import add
 from ..optimize.progress import Clock
 from . import block_plan, collections, recipes
-from .base import transactional
+from .chosen import check_same_parameters, later_problem, previous_fit
 from .classifier import SGPClassifier
 from .constraints import BLOCK_CONSTRAINTS, CLASS_WEIGHT, FIXED_AFTER_FIT
+from .labels import checked_labels, later_rows
+from .learning import learn, store_blocks
 
 
 class AnytimeSGPClassifier(SGPClassifier):
@@ -31,7 +33,7 @@ class AnytimeSGPClassifier(SGPClassifier):
 
     model : {"auto", "sor", "dtc", "vfe", "fitc", "fic", "pitc", "pic", "lma", "vif"} or \
             list of (str, float), default="auto"
-        "auto" is "vif", or "pic" where ``fit`` gets ``blocks``. A list is a mixture of models with
+        "auto" is "vif", or "pic" with a ``block_column``. A list is a mixture of models with
         one test conditional, of weights that sum to 1: ``[("dtc", 0.5), ("fitc", 0.5)]``. "sor" and
         "dtc" learn under the variational bound, since their own marginal overfits.
 
@@ -51,6 +53,10 @@ class AnytimeSGPClassifier(SGPClassifier):
     solver : {"anytime", "exact"}, default="anytime"
         "exact" visits every block once, in parallel, and gives the closed form. "anytime" takes
         stochastic natural-gradient steps and can stop after any of them.
+
+    block_column : int or str, default=None
+        Column of X, by index or name, with labels of blocks, integers or strings, instead of
+        ``partition``; no input of the kernel. New labels begin blocks, empty ones of test rows.
 
     n_blocks : int, default=None
         Number of blocks of the first rows. None means blocks of ``block_size`` rows.
@@ -136,13 +142,12 @@ class AnytimeSGPClassifier(SGPClassifier):
         those changes the model.
 
     categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
-        Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of
-        a dataframe's categorical type. Their values become codes: all numbers, all strings, or,
-        if they are of several kinds in the first rows, compared as strings. Missing values are one
-        category, and each value that the first rows do not have is one of its own. With
-        ``kernel=None`` each category has a level and a function of the other columns, the latter,
-        where kernels are compared, if the objective gains by it; any other kernel should have a
-        :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
+        Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of a
+        dataframe's categorical type. Values of several kinds in the first rows are compared as
+        strings. Missing values are one category, and each value that comes later is one of its own.
+        With ``kernel=None`` each category has a random intercept and a function of the other
+        columns; where kernels are compared, the latter must raise the objective. Any other kernel
+        should have a :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
 
     jitter : float, default=1e-8
         Smallest value added to the diagonal of the inducing inputs' covariance, relative to its
@@ -229,16 +234,22 @@ class AnytimeSGPClassifier(SGPClassifier):
 
     Notes
     -----
-    With concentrations a, of ``1 + alpha_epsilon`` for the class of a row and ``alpha_epsilon`` for
-    the others, the target is ``log(a) - s2 / 2`` and the noise variance is ``s2 = log(1 + 1 / a)``,
+    The concentration a is ``1 + alpha_epsilon`` for the class of a row and ``alpha_epsilon`` for
+    the others. The target is ``log(a) - s2 / 2``, the noise variance ``s2 = log(1 + 1 / a)``,
     divided by the weight of the row. Targets are centred by their means over the first rows.
-    Probabilities are expectations of a softmax of the functions, divided by `temperature_`. Of
-    8,192 rows and more, without ``max_time``, some are held out once the kernel is learned. Free
+    Probabilities are expectations of a softmax of the functions, divided by `temperature_`.
+
+    Of 8,192 rows and more, without ``max_time``, some are held out once the kernel is learned. Free
     variances of the kernel, then free length scales, are multiplied by what predicts these rows
-    best. With near rows of earlier groups ("vif", "lma") and no inducing inputs of your own
-    `inducing_points_` is empty where near rows alone predict them better by more than the standard
-    error.
+    best. With "vif" and "lma", `inducing_points_` is empty where near rows alone predict them
+    better by more than the standard error, unless the inducing inputs are your own.
     ``docs/theory.md``, section 14, has the equations.
+
+    Later batches of ``partial_fit`` change the posterior only, through the blocks that they add
+    rows to. ``kernel``, ``inducing``, ``optimize_inducing``, ``categorical_features`` and
+    ``block_column`` must stay as in the first batch. After Ctrl-C within the anytime solver the
+    estimator has the last q(u). Rows must be arrays or memory maps: dask collections are for
+    `SVGPClassifier`.
 
     References
     ----------
@@ -346,38 +357,35 @@ class AnytimeSGPClassifier(SGPClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    @transactional
     def _learn_rows(self, X, y, sample_weight, classes=None, is_batch=False):
         """Learn from all rows, or from a first batch."""
-        clock, previous = Clock(self.max_time), self._previous()
+        clock, previous = Clock(self.max_time), previous_fit(self)
         if any_collection(X, y, sample_weight):
             collections.refuse_labels_in_blocks()
-        checked = self._checked(X, y, sample_weight, reset=True, classes=classes)
+        checked = checked_labels(self, X, y, sample_weight, reset=True, classes=classes)
         fit = block_plan.rows_in_blocks(self, *checked)
         recipe = recipes.anytime_classifier(self, previous, classes, block_plan.merges_rows(self))
-        progress = FitProgress(self, *self._for_callbacks(X, y, fit))
-        self._learn(fit, recipe, progress, clock)
+        progress = FitProgress(self, *fit.for_callbacks(X, y, self._format))
+        learn(self, fit, recipe, progress, clock)
         if self.verbose:
             alpha, temperature = self.alpha_epsilon_, self.temperature_
             chosen = f"alpha_epsilon={alpha:g}, temperature={temperature:.3g}"
             print(f"[{type(self).__name__}] probabilities: {chosen}")
 
-    @transactional
     def _add_rows(self, X, y, sample_weight):
         """Add a later batch to the blocks."""
-        self._check_same_parameters()
-        inputs, y, weight = self._checked(X, y, sample_weight, reset=False, classes=self.classes_)
-        rows, before = self._later_rows(inputs, y, weight), self._fitted
+        check_same_parameters(self)
+        rows, before = later_rows(self, X, y, sample_weight), self._fitted
         if len(rows):  # others are of classes of weight 0
-            fitted = add(before, self._later_problem(rows, Clock()))
-            self._store_blocks(fitted, before.targets, len(rows))
+            fitted = add(before, later_problem(self, rows, Clock()))
+            store_blocks(self, fitted, before.targets, len(rows))
 
-    def _choices(self):
-        return super()._choices(ties_length_scales=block_plan.uses_near_rows(self), tries="classes")
+    def _default_kernels(self):
+        return {"ties_length_scales": block_plan.uses_near_rows(self), "kernel_set": "classes"}
 
-    def _attributes(self, fitted, weight):
+    def _more_attributes(self, fitted):
         likelihood = fitted.likelihood
-        return super()._attributes(fitted, weight) | {
+        return {
             "alpha_epsilon_": likelihood.alpha_epsilon,
             "temperature_": likelihood.temperature,
         }

@@ -3,12 +3,14 @@
 from .._compat import FitProgress
 from ..collections.detection import any_collection
 from ..engines.blocks.solver import add
-from ..likelihoods._names import NORMAL, has_row_precision
-from ..noise.later_rows import with_precisions
 from ..optimize.progress import Clock
 from . import block_plan, collections, recipes
-from .base import transactional
+from .chosen import check_same_parameters, later_problem, previous_fit
 from .constraints import BLOCK_CONSTRAINTS
+from .drift import DriftCheck
+from .evidence import log_marginal_likelihood
+from .learning import learn, store_blocks
+from .numbers import checked_batch, checked_numbers
 from .regressor import SGPRegressor
 
 
@@ -31,11 +33,12 @@ class AnytimeSGPRegressor(SGPRegressor):
 
     likelihood : {"gaussian", "student_t", "heteroscedastic", "heteroscedastic_student_t", "auto"} \
             or instance, default="gaussian"
-        The noise, as in `SVGPRegressor`. All but "gaussian" take about twice as long.
+        The noise, as in `SVGPRegressor`, with ``variance_scale_`` and ``variance_scale_gain_``.
+        All but "gaussian" take about twice as long.
 
     model : {"auto", "sor", "dtc", "vfe", "fitc", "fic", "pitc", "pic", "lma", "vif"} or \
             list of (str, float), default="auto"
-        "auto" is "vif", or "pic" where ``fit`` gets ``blocks``. A list is a mixture of models with
+        "auto" is "vif", or "pic" with a ``block_column``. A list is a mixture of models with
         one test conditional, of weights that sum to 1: ``[("dtc", 0.5), ("fitc", 0.5)]``. "sor" and
         "dtc" learn under the variational bound, since their own marginal overfits.
 
@@ -46,6 +49,10 @@ class AnytimeSGPRegressor(SGPRegressor):
     solver : {"anytime", "exact"}, default="anytime"
         "exact" visits every block once, in parallel, and gives the closed form. "anytime" takes
         stochastic natural-gradient steps and can stop after any of them.
+
+    block_column : int or str, default=None
+        Column of X, by index or name, with labels of blocks, integers or strings, instead of
+        ``partition``; no input of the kernel. New labels begin blocks, empty ones of test rows.
 
     n_blocks : int, default=None
         Number of blocks of the first rows. None means blocks of ``block_size`` rows.
@@ -133,12 +140,12 @@ class AnytimeSGPRegressor(SGPRegressor):
         Length of a stochastic natural-gradient step, in (0, 1].
 
     normalize_y : bool, "yeo-johnson", "warped" or tuple of (mean, scale), default=True
-        Whether targets are centred and scaled to unit variance inside the model. A tuple gives the
-        centre and the scale. Before that, "yeo-johnson" transforms each column of y by the power of
-        scikit-learn's ``PowerTransformer``, "warped" by a monotone function that is learned with
-        kernel and noise, or given these if ``optimizer=None``. Predictions stay in units of y. If
-        rows come in batches, the first batch decides. With a likelihood for outliers a target is
-        taken for at most 148 median absolute deviations from the median here.
+        Whether targets are centred and scaled to unit variance inside the model. Predictions stay
+        in units of y. A tuple gives centre and scale. Before that, "yeo-johnson" transforms each
+        column of y by the power of scikit-learn's ``PowerTransformer``, "warped" by a monotone
+        function that is learned with kernel and noise, or given these if ``optimizer=None``. Of
+        batches, the first decides. With a likelihood for outliers, a target counts here as at most
+        148 median absolute deviations from the median.
 
     copy_X : bool, default=True
         Whether models that keep training rows, PITC to VIF, keep a copy of them. With False they
@@ -146,13 +153,12 @@ class AnytimeSGPRegressor(SGPRegressor):
         those changes the model.
 
     categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
-        Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of
-        a dataframe's categorical type. Their values become codes: all numbers, all strings, or,
-        if they are of several kinds in the first rows, compared as strings. Missing values are one
-        category, and each value that the first rows do not have is one of its own. With
-        ``kernel=None`` each category has a level and a function of the other columns, the latter,
-        where kernels are compared, if the objective gains by it; any other kernel should have a
-        :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
+        Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of a
+        dataframe's categorical type. Values of several kinds in the first rows are compared as
+        strings. Missing values are one category, and each value that comes later is one of its own.
+        With ``kernel=None`` each category has a random intercept and a function of the other
+        columns; where kernels are compared, the latter must raise the objective. Any other kernel
+        should have a :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
 
     jitter : float, default=1e-8
         Smallest value added to the diagonal of the inducing inputs' covariance, relative to its
@@ -233,20 +239,25 @@ class AnytimeSGPRegressor(SGPRegressor):
 
     Notes
     -----
-    Rows that belong together, such as flights of one route, are better ``blocks`` of PIC.
+    Rows that belong together, such as flights of one route, are better blocks by ``block_column``.
     The first pass over the blocks is finished if it takes at most a second more than was kept for
-    it; otherwise, and after few ``max_steps``, the posterior rests on few rows, and a warning says
-    on how many. If ``warm_start`` finds ``optimizer=None`` and rows and parameters as before, the
-    anytime solver goes on with the blocks that it has not seen. Otherwise q(u) begins anew.
+    it. Otherwise, and after few ``max_steps``, a warning says on how many rows the posterior rests.
+    After Ctrl-C the estimator has the last q(u) of the anytime solver. With ``warm_start``, if only
+    the number of steps has changed, it goes on from there.
+
+    Later batches of ``partial_fit`` change the posterior only, through the blocks that they add
+    rows to. A block of more than 1.5 times ``block_size`` rows is split, and a new label of a
+    clusterer begins one. Rows of "lma" and "vif" form new groups. ``block_column``, and what
+    `SVGPRegressor` names, must stay as in the first batch; drift is warned of as there. With
+    ``solver="exact"``, all models but "lma" and "vif" read dask collections.
 
     PIC's predictions jump where one block ends and another begins. As its rows are correlated
-    within blocks, `sample_y` draws them jointly, at most 2,000 rows unless ``method="joint"``, and
-    `sample_functions` raises; so it is with SoR and FIC. LMA conditions each block of a chain on
-    the blocks before it, VIF groups of rows on the nearest earlier rows; with ``n_inducing=0`` it
-    is Vecchia's approximation, given all rows the exact GP. PITC to VIF keep their training rows,
-    as a prediction needs those that are near. With b rows, a block costs O(b^3 + b^2 m + b m^2),
-    and again once in prediction, where each row costs O(b^2 + b m). ``docs/theory.md``, 9, 12 and
-    13, has the equations.
+    within blocks, `sample_y` draws at most 2,000 of them, jointly, unless ``method="joint"``, and
+    `sample_functions` raises. So it is with SoR and FIC. LMA conditions each block of a chain on
+    the blocks before it, VIF groups of rows on the nearest earlier rows. With ``n_inducing=0`` VIF
+    is Vecchia's approximation, given all rows the exact GP. PITC to VIF keep their training rows. A
+    block of b rows costs O(b^3 + b^2 m + b m^2), and again once in prediction, where each row costs
+    O(b^2 + b m). ``docs/theory.md``, 9, 12 and 13, has the equations.
 
     References
     ----------
@@ -273,6 +284,8 @@ class AnytimeSGPRegressor(SGPRegressor):
     """
 
     _parameter_constraints = BLOCK_CONSTRAINTS
+
+    log_marginal_likelihood = log_marginal_likelihood
 
     def __init__(
         self,
@@ -357,47 +370,31 @@ class AnytimeSGPRegressor(SGPRegressor):
         self.random_state = random_state
         self.verbose = verbose
 
-    @transactional
     def _learn_rows(self, X, y, sample_weight, is_batch=False):
         """Learn from all rows, or from a first batch."""
-        clock, previous = Clock(self.max_time), self._previous()
-        self._check_noise()
+        clock, previous = Clock(self.max_time), previous_fit(self)
+        block_plan.check_noise(self)
         if any_collection(X, y, sample_weight):
             fit = collections.numbers_in_blocks(self, X, y, sample_weight)
         else:
-            checked = self._checked(X, y, sample_weight, reset=True)
+            checked = checked_numbers(self, X, y, sample_weight, reset=True)
             fit = block_plan.rows_in_blocks(self, *checked)
-            X, y = self._for_callbacks(X, y, fit)
+            X, y = fit.for_callbacks(X, y, self._format)
         recipe = recipes.anytime_regressor(self, previous, block_plan.merges_rows(self))
         if fit.y is None:
             recipe = recipes.of_collection(recipe)
-        self._learn(fit, recipe, FitProgress(self, X, y), clock)
-        self._after_learning()
+        learn(self, fit, recipe, FitProgress(self, X, y), clock)
+        self._drift = DriftCheck.of(self)
 
-    @transactional
     def _add_rows(self, X, y, sample_weight):
         """Add a later batch to the blocks."""
-        self._check_same_parameters()
-        inputs, y, weight = self._checked(X, y, sample_weight, reset=False)
-        rows, before = self._later_rows(inputs, y, weight), self._fitted
-        targets = before.targets.joined(before.targets.columns(y), weight)
-        self._check_drift(rows)
-        rows, noise = with_precisions(before, rows, self.n_jobs)
-        fitted = add(before, self._later_problem(rows, Clock()))
+        check_same_parameters(self)
+        before, (rows, noise, targets) = self._fitted, checked_batch(self, X, y, sample_weight)
+        fitted = add(before, later_problem(self, rows, Clock()))
         if noise is not None:  # the constant of the rows before is in the evidence already
             fitted = fitted.with_noise(noise, noise.constant - before.row_noise.constant)
-        self._store_blocks(fitted, targets, len(rows))
+        store_blocks(self, fitted, targets, len(rows))
 
-    def _check_noise(self):
-        """Refuse noise that is not Gaussian given a precision of each row."""
-        likelihood = self._given_likelihood()
-        if not (likelihood.conjugate or has_row_precision(likelihood)):
-            raise ValueError(
-                "The 'likelihood' parameter must be Gaussian noise, or Gaussian given a precision "
-                f"of each row: one of {sorted(NORMAL)}. Got {self.likelihood!r}, which "
-                "SVGPRegressor takes."
-            )
-
-    def _choices(self):
+    def _default_kernels(self):
         near = block_plan.uses_near_rows(self)
-        return super()._choices(ties_length_scales=near, tries="local" if near else "one")
+        return {"ties_length_scales": near, "kernel_set": "local" if near else "one"}

@@ -1,24 +1,37 @@
 """BayesianGPLVM: latent inputs by variational inference (Titsias & Lawrence 2010)."""
 
-from numbers import Integral, Real
+import numpy as np
 
-from .._compat import FitProgress, Interval, StrOptions, _fit_context
-from ..optimize.progress import Clock
-from .base import transactional
-from .constraints import SHARED_CONSTRAINTS
-from .latent_model import LatentModel
-from .latent_predictions import LatentPredictions
+from .._compat import FitProgress, _fit_context
+from .._parallel import one_blas_thread_each
+from ..engines.latent_inputs.engine import LatentInputs
+from ..engines.latent_inputs.new_columns import with_new_columns
+from ..engines.latent_inputs.solver import snapshot
+from ..engines.latent_inputs.state import LatentTrace
+from ..latents.table import Columns
+from ..optimize.progress import Clock, Trace
+from .attributes import set_attributes
+from .base import transaction
+from .chosen import check_same_parameters, fingerprints
+from .constraints import LATENT_CONSTRAINTS, LATENT_FIXED_AFTER_FIT
+from .latent_answers import LatentAnswers
+from .latent_tables import (
+    checked_table,
+    fit_to_go_on_from,
+    latent_attributes,
+    latent_choices,
+    latent_problem,
+)
 
 
-class BayesianGPLVM(LatentPredictions, LatentModel):
+class BayesianGPLVM(LatentAnswers):
     """Nonlinear principal components with error bars, from tables with missing values.
 
     Each column is a Gaussian process of a few latent inputs, which every row has its own of. The
     model finds a normal distribution of the latent inputs of each row, and with it a map of the
     rows, a density of new rows, and missing values with their standard deviations. Unneeded latent
-    dimensions are switched off. Up to ``init_size`` rows, L-BFGS on the variational bound learns
-    all of this together. With more rows it learns from some of them, and stochastic variational
-    inference goes on from there with minibatches of all rows.
+    dimensions are switched off. L-BFGS on the variational bound learns all of this from up to
+    ``init_size`` rows; minibatches of all rows go on from there.
 
     Parameters
     ----------
@@ -39,8 +52,7 @@ class BayesianGPLVM(LatentPredictions, LatentModel):
     inducing : {"kmeans", "greedy", "random"} or array-like of shape (n_inducing, n_components), \
             default="kmeans"
         How inducing inputs are chosen among the latent inputs at the start: k-means centres, rows
-        of largest conditional variance, or random rows. An array gives the inducing inputs
-        themselves.
+        of largest conditional variance, or random rows. An array gives them.
 
     optimize_inducing : bool, default=True
         Whether the inducing inputs are learned together with the kernel.
@@ -53,22 +65,19 @@ class BayesianGPLVM(LatentPredictions, LatentModel):
         Bounds of the noise variance, or "fixed" to keep it at its starting value.
 
     noise : {"shared", "columns"}, default="shared"
-        Whether all normalised columns share one noise variance, or each has its own. With their own
-        ones, columns that are nearly constant may end with hardly any noise.
+        Whether all normalised columns share one noise variance, or each has its own.
 
     normalize : bool, default=True
         Whether columns are centred and scaled to unit variance. Kernel and noise then refer to the
-        normalised columns, and constant columns take no part, unless all are constant: they stay
-        constant, with a standard deviation of 0.001. Predictions are always in units of Y.
+        normalised columns. Constant columns stay constant, with a standard deviation of 0.001.
 
     optimizer : {"auto", "lbfgs", "adam"} or None, default="auto"
-        "auto" runs L-BFGS on all rows or on ``init_size`` of them, and then takes stochastic steps
-        if there are more. "lbfgs" runs L-BFGS on all rows. "adam" takes stochastic steps from the
-        start. None keeps kernel, noise and inducing inputs, and finds the latent inputs only.
+        "auto" runs L-BFGS on at most ``init_size`` rows, then takes stochastic steps if there are
+        more. "lbfgs" runs L-BFGS on all rows, "adam" takes stochastic steps from the start. None
+        finds the latent inputs only.
 
     n_starts : int, default=1
-        Number of starts of L-BFGS. The first is principal components, the others are disturbed at
-        random. The start with the best objective goes on.
+        Number of starts of L-BFGS: principal components, and others disturbed at random.
 
     init_size : int, default=5000
         Number of rows of the L-BFGS stage.
@@ -228,37 +237,8 @@ class BayesianGPLVM(LatentPredictions, LatentModel):
     True
     """
 
-    _parameter_constraints = {
-        name: SHARED_CONSTRAINTS[name]
-        for name in (
-            "kernel",
-            "n_inducing",
-            "inducing",
-            "optimize_inducing",
-            "optimizer",
-            "init_size",
-            "batch_size",
-            "max_iter",
-            "max_steps",
-            "max_time",
-            "tol",
-            "n_iter_no_change",
-            "learning_rate",
-            "natural_step",
-            "jitter",
-            "warm_start",
-            "n_jobs",
-            "random_state",
-            "verbose",
-        )
-    } | {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "noise_variance": [None, Interval(Real, 0, None, closed="neither"), "array-like"],
-        "noise_variance_bounds": [StrOptions({"fixed"}), "array-like"],
-        "noise": [StrOptions({"columns", "shared"})],
-        "normalize": ["boolean"],
-        "n_starts": [Interval(Integral, 1, None, closed="left")],
-    }
+    _parameter_constraints = LATENT_CONSTRAINTS
+    _fixed_after_fit = LATENT_FIXED_AFTER_FIT
 
     def __init__(
         self,
@@ -315,7 +295,8 @@ class BayesianGPLVM(LatentPredictions, LatentModel):
         self.random_state = random_state
         self.verbose = verbose
 
-    @transactional
+    # ---- Learning
+
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, Y, y=None):
         """Learn the latent inputs of all rows, and the map from them to the columns.
@@ -339,10 +320,10 @@ class BayesianGPLVM(LatentPredictions, LatentModel):
             If Y or a parameter is not valid. The estimator is then as before.
         """
         clock = Clock(self.max_time)
-        self._learn_anew(Y, clock, FitProgress(self, Y, y))
+        with transaction(self):
+            self._learn_rows(Y, FitProgress(self, Y, y), clock)
         return self
 
-    @transactional
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, Y, y=None):
         """Learn from one more batch of rows.
@@ -373,26 +354,47 @@ class BayesianGPLVM(LatentPredictions, LatentModel):
             ``fit``. The estimator is then as before.
         """
         clock = Clock(self.max_time)
-        if self._fitted is None:
-            self._learn_anew(Y, clock, FitProgress(self, Y, y))
-            return self
-        self._check_same_parameters()
-        self._learn_batch(self._validated_rows(Y, reset=False), clock)
+        with transaction(self):
+            if self._fitted is None:
+                self._learn_rows(Y, FitProgress(self, Y, y), clock)
+            else:
+                self._add_rows(Y, clock)
         return self
 
-    def fit_transform(self, Y, y=None):
-        """Learn from all rows, and return the means of their latent inputs.
+    def _learn_rows(self, Y, progress, clock):
+        """Learn from all rows, or from a first batch."""
+        Y = checked_table(self, Y, reset=True)
+        columns, trace = Columns.of(Y, self.normalize), LatentTrace(clock)
+        table = columns.table(Y)
+        progress.begin()
+        engine = LatentInputs(latent_choices(self, columns), fit_to_go_on_from(self, columns))
+        problem = latent_problem(self, table, trace)
+        log_scale = float(table.log_scales().sum())
 
-        Parameters
-        ----------
-        Y : array-like of shape (n_samples, n_features)
-            Rows, with NaN where a value is missing.
+        def attributes_now(parameters):
+            return latent_attributes(snapshot(problem, parameters), columns)
 
-        y : object, default=None
-            Ignored.
+        threads = one_blas_thread_each(problem.settings.n_jobs)
+        with self._following(trace, progress, log_scale, attributes_now), threads:
+            fitted = engine.fit(problem)
+        set_attributes(self, latent_attributes(fitted, columns))
+        self._given = fingerprints(self)
+        self.objectives_ = np.array(trace.objectives) - log_scale
+        self.fit_times_ = np.array(trace.times)
+        if self.verbose:
+            self._print_end(trace)
+        progress.end()
 
-        Returns
-        -------
-        embedding : ndarray of shape (n_samples, n_components)
-        """
-        return self.fit(Y, y).embedding_.copy()
+    def _add_rows(self, Y, clock):
+        """Learn from a later batch."""
+        check_same_parameters(self)
+        Y = checked_table(self, Y)
+        fitted = with_new_columns(self._fitted, Y)
+        columns = fitted.targets
+        problem = latent_problem(self, columns.table(Y), Trace(clock))
+        with one_blas_thread_each(problem.settings.n_jobs):
+            fitted = LatentInputs(latent_choices(self, columns)).add(fitted, problem)
+        set_attributes(self, latent_attributes(fitted, columns))
+        self.objectives_ = np.append(self.objectives_, self.objective_)
+        seconds = self.fit_times_[-1:].sum() + clock.elapsed()  # no entry yet: 0
+        self.fit_times_ = np.append(self.fit_times_, seconds)

@@ -3,6 +3,7 @@
 from ..engines.blocks.models import specification
 from ..engines.blocks.schedules import Average, RobbinsMonro
 from ..engines.blocks.state import BlockPlan
+from ..likelihoods._names import NORMAL, has_row_precision, regression_likelihood
 from ..partitions.conditioning import ChainChoice, NeighboursChoice
 from ..partitions.partition import PartitionChoice
 from .fit import Fit
@@ -20,7 +21,7 @@ def chosen_model(model):
 
 
 def uses_near_rows(model):
-    """Whether predictions use training rows beside the inducing inputs."""
+    """Return whether predictions use training rows beside the inducing inputs."""
     named = chosen_model(model)
     return specification(named, model.alpha_divergence).uses_near_rows
 
@@ -40,8 +41,19 @@ def _check_blocks(model):
         )
 
 
+def check_noise(model):
+    """Refuse noise that is not Gaussian given a precision of each row."""
+    likelihood = regression_likelihood(model.likelihood)
+    if not (likelihood.conjugate or has_row_precision(likelihood)):
+        raise ValueError(
+            "The 'likelihood' parameter must be Gaussian noise, or Gaussian given a precision of "
+            f"each row: one of {sorted(NORMAL)}. Got {model.likelihood!r}, which SVGPRegressor "
+            "takes."
+        )
+
+
 def merges_rows(model):
-    """Whether repeated rows are merged: rows of given blocks and in their own order are not."""
+    """Return whether repeated rows are merged: those of given blocks or in order are not."""
     return model.block_column is None and model.partition != "contiguous"
 
 

@@ -1,20 +1,13 @@
 """The base of classifiers: labels, weights of classes, probabilities, later batches."""
 
-from numbers import Real
-
-import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
 
 from .._compat import _fit_context
-from ..data.checks import check_labels_present, not_sortable, sorted_labels
-from ..data.class_targets import ClassLabels
-from ..data.rows import drop_zero_weight
+from ..data.checks import sorted_labels
+from ..data.inputs import InputFormat
 from ..predict.classes import Classes
-from .base import BaseSGP
-from .steps import rows_with
-from .validation import checked_rows
+from .asking import ask
+from .base import BaseSGP, transaction
 
 
 class SGPClassifier(ClassifierMixin, BaseSGP):
@@ -22,6 +15,9 @@ class SGPClassifier(ClassifierMixin, BaseSGP):
 
     A subclass has ``_learn_rows``, ``_add_rows`` and what they need; see `BaseSGP`.
     """
+
+    _format = InputFormat()
+    _has_prior = False  # before `fit`
 
     # ---- Learning
 
@@ -53,7 +49,8 @@ class SGPClassifier(ClassifierMixin, BaseSGP):
         RuntimeError
             If the workers that hold a dask collection are gone. The estimator is then as before.
         """
-        self._learn_rows(X, y, sample_weight)
+        with transaction(self):
+            self._learn_rows(X, y, sample_weight)
         if self._fitted.interrupted:
             raise KeyboardInterrupt
         return self
@@ -100,63 +97,23 @@ class SGPClassifier(ClassifierMixin, BaseSGP):
                 "many rows of each class will come: give a dict."
             )
         known = None if classes is None else sorted_labels("classes", classes)
-        if self._fitted is None:
-            self._learn_rows(X, y, sample_weight, classes=known, is_batch=True)
-        else:
-            self._fitted.targets.check_same(known)
-            self._add_rows(X, y, sample_weight)
+        with transaction(self):
+            if self._fitted is None:
+                self._learn_rows(X, y, sample_weight, classes=known, is_batch=True)
+            else:
+                self._fitted.targets.check_same(known)
+                self._add_rows(X, y, sample_weight)
         if self._fitted.interrupted:
             raise KeyboardInterrupt
         return self
 
-    def _checked(self, X, y, sample_weight, *, reset, classes=None):
-        """Return validated inputs, labels and weights of all rows.
+    def _default_kernels(self):
+        """Return how default kernels are chosen, by names of `engines.start.Choices`."""
+        return {}
 
-        Weights are multiplied by those of the classes. Classes of None are those of the labels.
-        """
-        given, class_weight = y, getattr(self, "class_weight", None)
-        try:
-            inputs, y, weight = checked_rows(
-                self, X, y, sample_weight, reset=reset, multi_output=False
-            )
-            check_labels(y)
-        except ValueError:
-            if given is not None:
-                check_labels_present("y", given)  # says more where that is the reason
-            raise
-        if y.dtype.kind == "U" and not hasattr(given, "dtype"):
-            check_labels_present("y", given)  # a NaN among strings is "nan" now
-        if class_weight is not None:
-            weight = np.ones(len(y)) if weight is None else weight.copy()
-            counts = weight > 0.0  # other rows may have any label
-            known = np.unique(y[counts]) if classes is None else classes
-            weight[counts] *= self._weight_of_classes(y[counts], known, weight[counts])
-        if reset and weight is not None and not weight.any():
-            raise ValueError(
-                "class_weight must leave rows of weight above zero. Got "
-                f"{class_weight!r}, which with sample_weight leaves none."
-            )
-        return inputs, y, weight
-
-    def _weight_of_classes(self, y, classes, weight):
-        """Return the weight of each row's class, or raise a ValueError."""
-        place = ClassLabels(classes, None).positions(y)
-        if isinstance(self.class_weight, dict):
-            weights = list(self.class_weight.values())
-            if not all(isinstance(w, Real) and 0.0 <= w < np.inf for w in weights):
-                raise ValueError(
-                    "The weights of the 'class_weight' parameter must be finite and not negative. "
-                    f"Got {self.class_weight!r}."
-                )
-            return compute_class_weight(self.class_weight, classes=classes, y=classes)[place]
-        total = np.bincount(place, weight, len(classes))  # not the rows of scikit-learn 1.6
-        return (weight.sum() / (len(classes) * total[place])) if len(place) else np.empty(0)
-
-    def _later_rows(self, inputs, y, weight):
-        """Make the `Rows` of a later batch."""
-        targets, (X, labels) = self._fitted.targets, inputs
-        X, y, weight, labels = drop_zero_weight(X, y, weight, labels)
-        return rows_with(X, targets.encode(y), weight, targets, labels)
+    def _more_attributes(self, fitted):
+        """Return fitted attributes that only this estimator has."""
+        return {}
 
     # ---- Predictions
 
@@ -173,7 +130,7 @@ class SGPClassifier(ClassifierMixin, BaseSGP):
         y : ndarray of shape (n_samples,)
             Labels, from ``classes_``.
         """
-        return self._ask("labels", X)
+        return ask(self, "labels", X)
 
     def predict_proba(self, X):
         """Predict probabilities of the classes, averaged over the latent functions' uncertainty.
@@ -188,7 +145,7 @@ class SGPClassifier(ClassifierMixin, BaseSGP):
         probability : ndarray of shape (n_samples, n_classes)
             Each row sums to 1. The columns are in the order of ``classes_``.
         """
-        return self._ask("probabilities", X)
+        return ask(self, "probabilities", X)
 
     def decision_function(self, X):
         """Compute a score of the second of two classes, or of each of more classes.
@@ -205,7 +162,7 @@ class SGPClassifier(ClassifierMixin, BaseSGP):
             variance)``. For any other likelihood of two classes, the log-odds of `predict_proba`.
             For more classes, log probabilities.
         """
-        return self._ask("decision", X)
+        return ask(self, "decision", X)
 
     def predict_std(self, X):
         """Predict standard deviations of the latent functions.
@@ -221,7 +178,7 @@ class SGPClassifier(ClassifierMixin, BaseSGP):
             Probit and logit have one function; softmax, and regressions of labels, have one for
             each class.
         """
-        return self._ask("std", X)
+        return ask(self, "std", X)
 
     def log_density(self, X, y):
         """Compute the log probability of given labels.
@@ -244,18 +201,9 @@ class SGPClassifier(ClassifierMixin, BaseSGP):
         ValueError
             If a label is not among ``classes_``.
         """
-        return self._ask("log_density", X, y)
+        return ask(self, "log_density", X, y)
 
     def _model(self):
         """Return the distribution of labels."""
         fitted = self._fitted
         return Classes(fitted.predictor, self.likelihood_, fitted.targets, self.n_jobs)
-
-
-def check_labels(y):
-    """Refuse what is no label, and labels that cannot be sorted, such as numbers among words."""
-    try:
-        with np.errstate(invalid="ignore"):  # it casts labels of any size to integers
-            check_classification_targets(y)
-    except TypeError as error:
-        raise ValueError(not_sortable("y", y)) from error

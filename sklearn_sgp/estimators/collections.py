@@ -6,16 +6,23 @@ import numpy as np
 
 from .._compat import validate_data
 from ..collections.alignment import example_of, partitions_of, split_labels
-from ..collections.parts import Coded, LabelCounts, LabelsCheck, Moments, NumbersCheck, Scaled
+from ..collections.parts import Coded, LabelCounts, Moments, NumbersCheck, Scaled, label_part
 from ..collections.source import Source
 from ..data.checks import check_scaled
 from ..data.class_targets import ClassLabels
 from ..data.inputs import InputFormat, block_position
 from ..data.rows import MERGE_ROWS
 from ..data.targets import Targets
-from ..likelihoods._names import classification_likelihood, has_row_precision, has_sites
+from ..likelihoods._names import (
+    classification_likelihood,
+    has_row_precision,
+    has_sites,
+    regression_likelihood,
+)
 from .block_plan import chosen_model
 from .fit import Fit
+from .labels import weight_of_classes
+from .mixed_outputs import mixes_outputs
 
 _BY_ORDER = ("contiguous", "random")
 # Models in blocks whose factors are rows.
@@ -27,7 +34,6 @@ def numbers_of(model, X, y, sample_weight):
 
     Parameters
     ----------
-    model : SGPRegressor
     X, y, sample_weight : dask array, dataframe or series, array-like, or None
 
     Returns
@@ -64,16 +70,16 @@ def numbers_in_blocks(model, X, y, sample_weight):
     return _numbers(model, X, y, sample_weight, labels)
 
 
-def labels_of(model, X, y, sample_weight, check_labels):
+def labels_of(model, X, y, sample_weight):
     """Return the `Fit` of a classifier, from a collection; see `numbers_of`."""
     _check_parameters(model)
     X, _ = _split(model, X)
     partitions = partitions_of(X, y=y, sample_weight=sample_weight)
-    source = Source(partitions, LabelsCheck(check_labels), LabelCounts)
+    source = Source(partitions, label_part, LabelCounts)
     classes, of_class = source.summary.labels, source.summary.weights
     factors = None
     if model.class_weight is not None:
-        factors = model._weight_of_classes(classes, classes, of_class)
+        factors = weight_of_classes(model.class_weight, classes, classes, of_class)
         if not factors.all():
             raise ValueError(
                 "class_weight must be above zero for each class of a dask collection. Got "
@@ -103,7 +109,7 @@ def refuse_labels_in_blocks():
 def _split(model, X):
     """Set the format of the inputs; return X without labels of blocks, and the labels or None."""
     example, block_column = example_of(X), getattr(model, "block_column", None)
-    block = None if block_column is None else block_position(example, block_column)
+    block = block_position(example, block_column)
     model._format = InputFormat(block=block)
     validate_data(model, example, reset=True)
     names = getattr(model, "feature_names_in_", None)
@@ -113,7 +119,7 @@ def _split(model, X):
 
 def _numbers(model, X, y, sample_weight, labels):
     _check_parameters(model)
-    likelihood = model._given_likelihood()
+    likelihood = regression_likelihood(model.likelihood)
     _check_regression(model, likelihood)
     more = {} if labels is None else {"blocks": labels}
     partitions = partitions_of(X, y=y, sample_weight=sample_weight, **more)
@@ -152,7 +158,7 @@ def _check_regression(model, likelihood):
         wrong = f"likelihood={model.likelihood!r}, whose noise differs from row to row"
     elif isinstance(model.normalize_y, str):
         wrong = f"normalize_y={model.normalize_y!r}, which transforms targets"
-    elif getattr(model, "n_latent", None) is not None:
+    elif mixes_outputs(model):
         wrong = f"n_latent={model.n_latent!r}"
     if wrong is not None:
         raise ValueError(

@@ -21,6 +21,17 @@ FIXED_AFTER_FIT = (
     "block_column",
     "n_latent",
 )
+# The same of a table.
+LATENT_FIXED_AFTER_FIT = (
+    "n_components",
+    "kernel",
+    "inducing",
+    "optimize_inducing",
+    "noise_variance",
+    "noise_variance_bounds",
+    "noise",
+    "normalize",
+)
 
 SHARED_CONSTRAINTS = {
     "kernel": [None, Kernel],
@@ -93,4 +104,13 @@ BLOCK_CONSTRAINTS = {
     "markov_order": [Interval(Integral, 0, None, closed="left")],
     "n_neighbors": [Interval(Integral, 0, None, closed="left")],
     "copy_X": ["boolean"],
+}
+LATENT_CONSTRAINTS = {
+    name: value for name, value in SHARED_CONSTRAINTS.items() if name != "categorical_features"
+} | {
+    **NOISE_CONSTRAINTS,
+    "n_components": [Interval(Integral, 1, None, closed="left")],
+    "noise": [StrOptions({"columns", "shared"})],
+    "normalize": ["boolean"],
+    "n_starts": [Interval(Integral, 1, None, closed="left")],
 }

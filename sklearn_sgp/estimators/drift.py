@@ -6,12 +6,12 @@ import numpy as np
 
 from .._warnings import warn_caller
 
-_CHECKED_ROWS = 50
+_DRIFT_ROWS = 50
 _LEAST_CHECKED_ROWS = 8
 # Predicted standard deviations. Of right models at most one row in 16 is so far from its mean, by
 # Chebyshev's inequality, and half of the rows must be: none of 137 courses of 19 tables whose bands
 # of 90 % held 80 % of new rows or more had such a batch, 38 % of those with less than 60 % had one.
-_FAR = 4.0
+_FAR_DEVIATIONS = 4.0
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,11 @@ class DriftCheck:
     seen: np.ndarray | int = 0
     far: np.ndarray | int = 0
 
+    @classmethod
+    def of(cls, model):
+        """Begin after a first batch; None where kernel and noise were given."""
+        return cls() if model._fitted.start.learns(model.optimizer) else None
+
     def after(self, rows, n_rows, observations):
         """Warn if most of the rows lie far outside of their predictions; return the next check.
 
@@ -41,11 +46,10 @@ class DriftCheck:
             Of a later batch, before the model learns from it.
         n_rows : int
             Number of rows with those before.
-        observations : Observations
         """
         if n_rows < self.due or not len(rows):
             return self
-        sample = rows.random_subset(_CHECKED_ROWS, np.random.RandomState(0))
+        sample = rows.random_subset(_DRIFT_ROWS, np.random.RandomState(0))
         is_far, is_seen = _far(sample, observations)
         seen, far = self.seen + is_seen.sum(axis=0), self.far + is_far.sum(axis=0)
         if seen.max() < _LEAST_CHECKED_ROWS:
@@ -66,4 +70,4 @@ def _far(rows, observations):
     mean, std = observations.mean_std(rows)
     y = observations.targets.in_units(rows.targets)
     mean, std = mean.reshape(y.shape), std.reshape(y.shape)
-    return (np.abs(y - mean) > _FAR * std) & (std > 0.0), ~np.isnan(y)
+    return (np.abs(y - mean) > _FAR_DEVIATIONS * std) & (std > 0.0), ~np.isnan(y)

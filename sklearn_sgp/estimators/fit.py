@@ -29,11 +29,6 @@ class Fit:
         Rows of positive weight, before repeated ones were merged.
     targets : Targets, ClassLabels or ClassTargets
         Encodes the targets of later batches.
-    likelihood : Likelihood
-    trace : Trace
-    engine : Engine
-    problem : Problem
-    fitted : Fitted
     """
 
     X: object
@@ -54,3 +49,11 @@ class Fit:
         """Begin with checked rows; ``inputs`` are `data.inputs.Inputs`."""
         X, labels = inputs
         return cls(X, y, weight, labels, y.ndim, count_samples(X, weight))
+
+    def for_callbacks(self, X, y, form):
+        """Return X and y as callbacks see them, who predict from them.
+
+        Where columns have codes or labels of blocks they get what the user gave, rows of weight
+        zero included, else checked rows.
+        """
+        return (X, y) if form.codes is not None or form.block is not None else (self.X, self.y)

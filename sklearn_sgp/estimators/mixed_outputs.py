@@ -1,14 +1,18 @@
 """Outputs that mix latent functions: their targets, of which some may not be there."""
 
 import numpy as np
-from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils.validation import check_consistent_length
 
 from .._compat import check_array
 from .._warnings import warn_caller
 from ..data.targets import observed_columns, read_only_copy
-from ..kernels._white_noise import split_noise
+from ..likelihoods._names import regression_likelihood
 from .validation import checked_inputs, checked_weight
+
+
+def mixes_outputs(model):
+    """Return whether an estimator's outputs mix latent functions."""
+    return getattr(model, "n_latent", None) is not None
 
 
 def checked_rows(model, X, y, sample_weight, *, reset):
@@ -62,28 +66,10 @@ def _observed(model, inputs, y, weight, reset):
     return inputs, y[~empty], None if weight is None else weight[~empty]
 
 
-def check_kernels(model):
-    """Refuse a list of kernels that is not one of each latent function."""
-    if not isinstance(model.kernel, list):
-        return
-    kernels = all(isinstance(kernel, Kernel) for kernel in model.kernel)
-    if not kernels or len(model.kernel) != model.n_latent:
-        raise ValueError(
-            "A list as the 'kernel' parameter must have a kernel for each of n_latent latent "
-            f"functions. Got {model.kernel!r} with n_latent={model.n_latent}."
-        )
-    for kernel in model.kernel:
-        if split_noise(kernel)[1]:
-            raise ValueError(
-                "Kernels of latent functions must have no WhiteKernel, as noise belongs to the "
-                f"outputs: give noise_variance. Got {kernel!r}."
-            )
-
-
 def _check_mixing(model):
     """Refuse what latent functions cannot be mixed with."""
     wrong, cure = None, ""
-    if not model._given_likelihood().conjugate or model.likelihood == "auto":
+    if not regression_likelihood(model.likelihood).conjugate or model.likelihood == "auto":
         wrong = f"likelihood={model.likelihood!r}, which is not Gaussian noise"
         cure = (
             ": write a row for each target that was observed, with a column that says which "
@@ -115,16 +101,8 @@ def attributes(mixing):
     }
 
 
-def terms(kernel, count):
-    """Return the terms of a sum that a list of kernels has become."""
-    last = []
-    for _ in range(count - 1):
-        last, kernel = [kernel.k2, *last], kernel.k1
-    return [kernel, *last]
-
-
 def has_missing(y):
-    """Whether some of several outputs were not observed."""
+    """Return whether some of several outputs were not observed."""
     y = np.asarray(y)
     return y.ndim == 2 and y.dtype.kind == "f" and bool(np.isnan(y).any())
 

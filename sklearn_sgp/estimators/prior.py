@@ -12,8 +12,11 @@ from ..engines.start import start
 from ..gp.posterior import Posterior
 from ..kernels._defaults import with_categories
 from ..kernels.categories._binding import bound_to
+from ..likelihoods._names import regression_likelihood
 from ..predict.inducing import InducingPoints
+from ..predict.noise import EqualNoise
 from ..predict.observations import Observations
+from .chosen import choices_of, settings_of
 from .validation import checked_inputs
 
 
@@ -41,14 +44,14 @@ def prior_model(model, X):
     n_outputs = max(np.size(value) for value in given)
     y = np.zeros((1, n_outputs))
     targets = Targets.fit(y, None, normalize_y, ndim=1 if n_outputs == 1 else 2)
-    likelihood = model._given_likelihood()
-    choices = replace(model._choices(), kernel=kernel, inducing=Z, learns=False)
+    likelihood = regression_likelihood(model.likelihood)
+    choices = replace(choices_of(model), kernel=kernel, inducing=Z, learns=False)
     started = start(make_rows(Z, y, None, targets), choices, likelihood, np.random.RandomState(0))
     noise_variance = started.parameters.noise_variance
-    prior = model._settings().prior(started.parameters)
+    prior = settings_of(model).prior(started.parameters)
     q = Posterior.at_prior(prior, n_outputs, np.size(noise_variance))
     predictor = InducingPoints(q, noise_variance)
-    parts = likelihood, noise_variance, None, targets, model.n_jobs
+    parts = likelihood, noise_variance, EqualNoise(likelihood), targets, model.n_jobs
     return Observations.of(predictor, *parts), inputs
 
 

@@ -2,15 +2,16 @@
 
 A recipe is read from top to bottom. The steps of ``prepare`` begin with the rows of a first batch,
 as they were checked, encode their targets, and pose the problem: rows, kernel, noise and inducing
-inputs. Those of ``learn`` solve it. A step that learns again, such as noise in turn with the
-function, is given the learning that it repeats.
+inputs. Those of ``learn`` solve it, by the engine that was chosen. A step that learns again, such
+as noise in turn with the function, asks the same engine.
 """
 
 from typing import NamedTuple
 
 from ..engines.variational.engine import Variational
-from ..likelihoods._names import has_row_precision, has_sites
+from ..likelihoods._names import has_row_precision, has_sites, regression_likelihood
 from .block_plan import uses_near_rows
+from .mixed_outputs import mixes_outputs
 from .steps import (
     AlternateNoise,
     BeginStream,
@@ -52,10 +53,10 @@ def variational(model):
 
 def svgp_regressor(model, previous):
     """List what `SVGPRegressor.fit` does."""
-    likelihood = model._given_likelihood()
+    likelihood = regression_likelihood(model.likelihood)
     engine = UseEngine(variational(model))
     pose = PoseProblem(model, previous=previous)
-    if model.n_latent is not None:
+    if mixes_outputs(model):
         return Recipe([engine, ScaleObserved(model, likelihood), pose], [Learn(), MoveMeans()])
     encode = [MergeRepeatedRows(), InitialiseLikelihood(likelihood), ScaleTargets(model)]
     if not has_sites(likelihood):  # noise of each row, or a choice among noises
@@ -67,7 +68,7 @@ def svgp_regressor(model, previous):
 
 def anytime_regressor(model, previous, merges):
     """List what `AnytimeSGPRegressor.fit` does; rows of given blocks are not merged."""
-    likelihood = model._given_likelihood()
+    likelihood = regression_likelihood(model.likelihood)
     encode = [InitialiseLikelihood(likelihood), ScaleTargets(model)]
     if merges:
         encode = [MergeRepeatedRows(), *encode]
@@ -79,8 +80,8 @@ def anytime_regressor(model, previous, merges):
 
 def streaming_regressor(model, engine, initial):
     """List what the first batch of a `StreamingSGPRegressor` does."""
-    likelihood = model._given_likelihood()
-    if model.n_latent is not None:
+    likelihood = regression_likelihood(model.likelihood)
+    if mixes_outputs(model):
         scale, noise_apart = [ScaleObserved(model, likelihood)], False
     else:
         scale = [MergeRepeatedRows(), InitialiseLikelihood(likelihood), ScaleTargets(model)]

@@ -1,28 +1,20 @@
 """The base of regressors: targets, predictions in their units, later batches."""
 
-import copy
-from operator import attrgetter
-
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import _fit_context
-from ..data.checks import check_count, check_scaled
-from ..data.rows import drop_zero_weight, make_rows
-from ..engines.evidence import evidence_at
-from ..engines.variational.multi_output import CoregionalisedInference
-from ..likelihoods._names import may_vary, regression_likelihood
+from ..data.checks import check_count
+from ..data.inputs import InputFormat
 from ..predict.distribution import check_levels
 from ..predict.observations import Observations
 from ..predict.rescaled import Rescaled
 from ..predict.units import FunctionsInUnits
 from . import mixed_outputs
-from .base import BaseSGP
-from .drift import DriftCheck
-from .validation import checked_rows
+from .asking import ask, model_at
+from .base import BaseSGP, transaction
 
 # Largest covariance, in rows, of which sample_y(method="auto") takes a root.
 _JOINT_ROWS = 2000
@@ -34,9 +26,9 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
     A subclass has ``_learn_rows``, ``_add_rows`` and what they need; see `BaseSGP`.
     """
 
+    _format = InputFormat()
     _has_prior = False  # before `fit`
-    _has_marginal_likelihood = True
-    _drift = None  # drift.DriftCheck; None where kernel and noise were given
+    _drift = None  # drift.DriftCheck; None for streams, and where kernel and noise were given
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -75,7 +67,8 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
         RuntimeError
             If the workers that hold a dask collection are gone. The estimator is then as before.
         """
-        self._learn_rows(X, y, sample_weight)
+        with transaction(self):
+            self._learn_rows(X, y, sample_weight)
         if self._fitted.interrupted:
             raise KeyboardInterrupt
         return self
@@ -110,57 +103,22 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
             If inputs or parameters are not valid, or if a parameter has changed that needs a new
             ``fit``. The estimator is then as before, and the next batch can come.
         """
-        if self._fitted is None:
-            self._learn_rows(X, y, sample_weight, is_batch=True)
-        else:
-            self._add_rows(X, y, sample_weight)
+        with transaction(self):
+            if self._fitted is None:
+                self._learn_rows(X, y, sample_weight, is_batch=True)
+            else:
+                self._add_rows(X, y, sample_weight)
         if self._fitted.interrupted:
             raise KeyboardInterrupt
         return self
 
-    def _given_likelihood(self):
-        return regression_likelihood(self.likelihood)
+    def _default_kernels(self):
+        """Return how default kernels are chosen, by names of `engines.start.Choices`."""
+        return {}
 
-    def _checked(self, X, y, sample_weight, *, reset):
-        """Return validated inputs, targets and weights."""
-        if getattr(self, "n_latent", None) is not None and y is not None:
-            return mixed_outputs.checked_rows(self, X, y, sample_weight, reset=reset)
-        return checked_rows(
-            self, X, y, sample_weight, reset=reset, multi_output=True, y_numeric=True
-        )
-
-    def _later_rows(self, inputs, y, weight):
-        """Make the `Rows` of a later batch, with the scaling of the first one."""
-        fitted, (X, labels) = self._fitted, inputs
-        y = fitted.targets.columns(y)
-        X, y, weight, labels = drop_zero_weight(X, y, weight, labels)
-        fitted.likelihood.check_targets(y)
-        if fitted.likelihood.scales_targets:
-            check_scaled(fitted.targets, y)
-        return make_rows(X, fitted.targets.warped(y), weight, fitted.targets, labels)
-
-    def _attributes(self, fitted, weight):
-        attributes = super()._attributes(fitted, weight)
-        if may_vary(self._given_likelihood()):
-            scale = fitted.variance_scale
-            attributes["variance_scale_gain_"] = 0.0 if scale is None else scale.gain
-            attributes["variance_scale_"] = (1.0, 1.0) if scale is None else scale.range
-        if hasattr(self, "n_latent"):
-            attributes |= mixed_outputs.attributes(fitted.parameters.mixing)
-        if isinstance(self.kernel, list):
-            attributes["kernel_"] = mixed_outputs.terms(attributes["kernel_"], len(self.kernel))
-        return attributes
-
-    def _inference(self, likelihood, n_outputs):
-        if getattr(self, "n_latent", None) is None:
-            return super()._inference(likelihood, n_outputs)
-        return CoregionalisedInference(len(self.kernel) if isinstance(self.kernel, list) else 1)
-
-    def _check_drift(self, rows):
-        """Warn where a later batch lies far outside of its predictions."""
-        if self._drift is not None:
-            n_rows = self.n_samples_seen_ + len(rows)
-            self._drift = self._drift.after(rows, n_rows, self._model())
+    def _more_attributes(self, fitted):
+        """Return fitted attributes that only this estimator has."""
+        return {}
 
     # ---- Predictions
 
@@ -201,8 +159,8 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
         if return_std and return_cov:
             raise RuntimeError("At most one of return_std or return_cov can be requested.")
         if return_cov:
-            return self._ask("mean_cov", X)
-        return self._ask("mean_std" if return_std else "mean", X)
+            return ask(self, "mean_cov", X)
+        return ask(self, "mean_std" if return_std else "mean", X)
 
     def predict_std(self, X, include_noise=True):
         """Predict standard deviations.
@@ -221,14 +179,13 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
         std : ndarray of shape (n_samples,) or (n_samples, n_targets)
             Standard deviation, in units of y.
         """
-        return self._ask("std", X, include_noise=include_noise)
+        return ask(self, "std", X, include_noise=include_noise)
 
     def noise_std(self, X):
         """Predict the standard deviation of the noise alone.
 
-        With ``likelihood="heteroscedastic"`` or "heteroscedastic_student_t" it depends on X, and
-        with transformed targets (``normalize_y``), where it is that of an observation whose latent
-        function is known to be its predictive mean; else it is the same everywhere.
+        It depends on X with heteroscedastic noise, and with transformed targets, where the latent
+        function is taken to be its predictive mean.
 
         Parameters
         ----------
@@ -245,7 +202,7 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
         ValueError
             If the likelihood has no noise besides the function, as that of counts.
         """
-        return self._ask("noise_std", X)
+        return ask(self, "noise_std", X)
 
     def predict_quantiles(self, X, quantiles=(0.05, 0.5, 0.95)):
         """Predict quantiles of new observations.
@@ -269,7 +226,7 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
             If a level is not strictly between 0 and 1.
         """
         levels = np.atleast_1d(check_levels("quantiles", quantiles, max_ndim=1))
-        return self._ask("quantiles", X, levels=levels)
+        return ask(self, "quantiles", X, levels=levels)
 
     def predict_distribution(self, X):
         """Predict the distributions of new observations.
@@ -285,24 +242,8 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
             Has ``mean``, ``median``, ``std``, ``var``, ``cdf``, ``sf``, ``ppf``, ``interval``,
             ``pdf``, ``logpdf`` and ``rvs``, as frozen distributions of :mod:`scipy.stats`, in units
             of y.
-
-        Examples
-        --------
-        The probability of more than 1, behind a pipeline:
-
-        >>> import numpy as np
-        >>> from sklearn.pipeline import make_pipeline
-        >>> from sklearn.preprocessing import StandardScaler
-        >>> from sklearn_sgp import SVGPRegressor
-        >>> X = np.linspace(0, 10, 200)[:, None]
-        >>> y = np.sin(X[:, 0]) + 0.1 * np.random.default_rng(0).standard_normal(200)
-        >>> model = SVGPRegressor(n_inducing=20, random_state=0)
-        >>> pipe = make_pipeline(StandardScaler(), model).fit(X, y)
-        >>> new = pipe[:-1].transform([[1.5], [4.5]])
-        >>> pipe[-1].predict_distribution(new).sf(1.0).round(1)
-        array([0.5, 0. ])
         """
-        model, inputs = self._model_at(X)
+        model, inputs = model_at(self, X)
         with self._telling(len(inputs.X)):
             return model.distribution(inputs)
 
@@ -328,7 +269,7 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
             If y does not have the shape that it had in ``fit``, or holds infinity, or NaN where
             ``n_latent`` does not allow for targets that were not observed.
         """
-        return self._ask("log_density", X, y)
+        return ask(self, "log_density", X, y)
 
     def sample_y(self, X, n_samples=1, random_state=0, method="auto"):
         """Draw new observations.
@@ -345,10 +286,9 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
             Seed of the draws.
 
         method : {"auto", "joint", "pathwise"}, default="auto"
-            "joint" draws from the exact joint distribution; its cost is cubic in the number of
-            rows, with ``n_latent`` of rows times outputs. "pathwise" evaluates random functions
-            (see :meth:`sample_functions`); its cost is linear in the number of rows. "auto" is
-            "joint" while the former number is at most 2,000, and "pathwise" above.
+            "joint" draws from the joint distribution, at a cost that is cubic in the rows, with
+            ``n_latent`` in rows times outputs. "pathwise" evaluates random functions (see
+            :meth:`sample_functions`). "auto" is "joint" for at most 2,000 of these.
 
         Returns
         -------
@@ -366,7 +306,7 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
                 f"The 'method' parameter must be 'auto', 'joint' or 'pathwise'. Got {method!r}."
             )
         check_count("n_samples", n_samples)
-        model, inputs = self._model_at(X)
+        model, inputs = model_at(self, X)
         rng = check_random_state(random_state)
         if method == "auto":
             size = len(inputs.X) * model.n_joint_outputs
@@ -433,109 +373,10 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
         score : float
             The mean over the outputs of their coefficients, each at most 1.
         """
-        mixed = self._fitted is not None and self._fitted.parameters.mixing is not None
+        mixed = self._fitted is not None and self._fitted.parameters.mixes_outputs
         if not (mixed and mixed_outputs.has_missing(y)):
             return super().score(X, y, sample_weight)
         return mixed_outputs.score(np.asarray(y), self.predict(X), sample_weight)
-
-    @available_if(attrgetter("_has_marginal_likelihood"))
-    def log_marginal_likelihood(
-        self,
-        theta=None,
-        eval_gradient=False,
-        clone_kernel=True,
-        *,
-        X=None,
-        y=None,
-        sample_weight=None,
-    ):
-        """Compute the objective at other parameters of the kernel.
-
-        It is the variational bound, or the model's own log marginal likelihood or Power-EP energy,
-        as `objective_` is, with inducing inputs, blocks and all else that was learned held. If the
-        inducing inputs are the rows, it is the log marginal likelihood of
-        ``GaussianProcessRegressor``, which has it for normalised targets: with
-        ``normalize_y=True`` the value here is smaller by ``log(y_scale_)`` for each row.
-
-        Parameters
-        ----------
-        theta : array-like of shape (n_kernel_params,), default=None
-            Logarithms of the free parameters of the kernel, in the order of ``kernel_.theta``.
-            ``WhiteKernel`` terms of the kernel are the noise; without them the noise variance is
-            held. None means `objective_`, which needs no rows.
-
-        eval_gradient : bool, default=False
-            Whether to return the gradient in ``theta``, too.
-
-        clone_kernel : bool, default=True
-            Has no effect, as ``kernel_`` is never changed. It is there since scikit-learn has it.
-
-        X : array-like of shape (n_samples, n_features), default=None
-            Inputs of the training rows. None means the rows that the model keeps; only "pitc" and
-            "pic" to "vif" of `AnytimeSGPRegressor` do.
-
-        y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
-            Targets of these rows.
-
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of these rows.
-
-        Returns
-        -------
-        log_likelihood : float
-            The objective, in nats, for y as it is given.
-
-        log_likelihood_gradient : ndarray of shape (n_kernel_params,)
-            Its gradient in ``theta``. Only if ``eval_gradient``.
-
-        Raises
-        ------
-        ValueError
-            If ``theta`` is given without X and y and the model keeps no rows, or X and y without
-            ``theta``, if a gradient is wanted without ``theta``, or if ``theta`` is given and the
-            noise differs from row to row, or outputs mix latent functions.
-        """
-        check_is_fitted(self, "kernel_")
-        fitted = self._fitted
-        self._check_evidence(fitted, theta, eval_gradient, X, y)
-        if theta is None:
-            return self.objective_
-        rows, targets = None, fitted.targets
-        if X is not None:
-            asked = copy.copy(self)  # new categories stay unknown to the model itself
-            inputs, y, weight = asked._checked(X, y, sample_weight, reset=False)
-            targets = targets.of_rows(y, weight)
-            rows = self._later_rows(inputs, y, weight)
-        value, weight, gradient = evidence_at(fitted, self.kernel_, theta, rows, self._settings())
-        value -= weight * targets.log_scale
-        return (value, gradient) if eval_gradient else value
-
-    def _check_evidence(self, fitted, theta, eval_gradient, X, y):
-        """Refuse what `log_marginal_likelihood` cannot be asked."""
-        if fitted.parameters.mixing is not None and theta is not None:
-            raise ValueError(
-                "theta must be None with n_latent, as the objective at other parameters is not "
-                f"there for mixed outputs. Got {theta!r}. Without theta, the objective of the fit "
-                "is returned."
-            )
-        if theta is None and eval_gradient:
-            raise ValueError("The gradient needs theta. Got eval_gradient=True and theta=None.")
-        if (X is None) != (y is None) or (theta is None and X is not None):
-            raise ValueError(
-                "X and y must be given together, and with theta. Got "
-                f"{[name for name, v in (('theta', theta), ('X', X), ('y', y)) if v is not None]}."
-            )
-        if theta is not None and fitted.row_noise is not None:
-            raise ValueError(
-                "theta must be None where the noise differs from row to row, as that is found "
-                f"together with the kernel. Got theta={theta!r} with {self.likelihood_!r}."
-            )
-        if theta is not None and X is None and not fitted.state.keeps_rows:
-            raise ValueError(
-                f"{type(self).__name__} keeps no training rows here, so the objective at a theta "
-                "needs them: pass X= and y= of fit, and sample_weight= if fit had it. Without "
-                "theta the objective of the fit is returned."
-            )
 
     def _model(self):
         """Return the distribution of observations."""
@@ -545,19 +386,7 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
             predictor if scale is None else Rescaled(predictor, scale),
             self.likelihood_,
             fitted.noise_variance,
-            fitted.row_noise,
+            fitted.noise,
             fitted.targets,
             self.n_jobs,
         )
-
-    def _after_learning(self):
-        """Begin to check later batches for drift; print what was found of deviations."""
-        learned = self._fitted.start.learns(self.optimizer)
-        self._drift = DriftCheck() if learned else None
-        scale = self._fitted.variance_scale
-        if self.verbose and scale is not None:
-            low, high = scale.range
-            print(
-                f"[{type(self).__name__}] variance scale: deviations times {low:.2f} to "
-                f"{high:.2f} by input, {scale.gain:.3f} nats a row better for rows left out"
-            )

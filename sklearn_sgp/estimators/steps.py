@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.utils import check_random_state
 
+from .._linalg import single_blas_thread
 from ..data.checks import check_scaled
 from ..data.class_targets import ClassLabels, ClassTargets
-from ..data.heavy_tails import brought_in
 from ..data.rows import drop_zero_weight, make_rows, merge_repeated
 from ..data.targets import Targets, observed_columns, target_columns
+from ..data.winsorize import winsorized
 from ..engines.base import Fitted, Problem
 from ..engines.blocks.engine import Blocks
 from ..engines.start import start
@@ -30,9 +31,10 @@ from ..noise.heteroscedastic import alternate_noise
 from ..noise.left_out import with_variance_scale
 from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
-from ..selection.classes import ALPHAS, best_alpha, calibrated
+from ..selection.classes import AlphaTrials, calibrated
 from ..selection.warps import learned_warps, power_warps
 from .block_plan import block_plan, uses_near_rows
+from .chosen import choices_of, inference_of, settings_of
 
 # Share of a time budget in which a warp of the targets is learned, or `alpha_epsilon` is chosen.
 _CHOICE_SHARE = 0.2
@@ -80,7 +82,7 @@ class ScaleTargets:
         if normalize_y is True and warps_targets(likelihood):
             normalize_y = "warped"
         # one target of any size must not be the unit of all others, where noise has a word for it
-        near = brought_in(y, FURTHEST) if likelihood.allows_outliers else y
+        near = winsorized(y, FURTHEST) if likelihood.allows_outliers else y
         if isinstance(normalize_y, str):
             warps = self._warps(fit, near, normalize_y)
             targets = Targets.fit_warped(y, near, weight, warps, fit.ndim)
@@ -97,7 +99,7 @@ class ScaleTargets:
         model = self.model
         noise, rng = regression_likelihood("gaussian"), check_random_state(model.random_state)
         seconds = np.inf if model.max_time is None else _CHOICE_SHARE * model.max_time
-        choices, settings = model._choices(), model._settings()
+        choices, settings = choices_of(model), settings_of(model)
         return learned_warps(fit.X, y, fit.weight, choices, noise, settings, rng, seconds)
 
 
@@ -119,7 +121,7 @@ class ScaleObserved:
                 "it larger (init_size of fit), or begin with rows that have this output."
             )
         targets = Targets.fit_observed(columns, weight, model.normalize_y, fit.ndim)
-        if model._learns_means() and model.warm_start and np.isnan(columns).any():
+        if choices_of(model).learns_means and model.warm_start and np.isnan(columns).any():
             fitted = model._fitted
             targets = targets.with_means_of(None if fitted is None else fitted.targets)
         check_scaled(targets, columns)
@@ -207,24 +209,24 @@ class EncodeAsRegressions:
     def _best_alpha(self, encoded):
         model = self.model
         choices = replace(
-            model._choices(),
+            choices_of(model),
             n_inducing=1,
             inducing="random",
             optimize_inducing=False,
-            tries="isotropic",
+            kernel_set="isotropic",
         )
+        settings = replace(settings_of(model), init_size=_ALPHA_ROWS)
         seed = check_random_state(model.random_state).randint(2**31)  # the same groups for all
         seconds = None if model.max_time is None else _CHOICE_SHARE * model.max_time
-
-        def problem_at(alpha):
-            fit, rng = replace(encoded(alpha), labels=None), check_random_state(seed)
-            rows = rows_of(fit)
-            started = start(rows, choices, fit.likelihood, rng)
-            settings = replace(model._settings(), init_size=_ALPHA_ROWS)
-            trace = Trace(Clock(seconds))
-            return Problem(rows, started, None, settings, trace, rng, is_interim=True)
-
-        return best_alpha(problem_at, ALPHAS, np.inf if seconds is None else seconds)
+        trials = AlphaTrials(np.inf if seconds is None else seconds)
+        with single_blas_thread():  # groups are small
+            for alpha in trials.values():
+                fit, rng = replace(encoded(alpha), labels=None), check_random_state(seed)
+                rows, trace = rows_of(fit), Trace(Clock(seconds))
+                started = start(rows, choices, fit.likelihood, rng)
+                problem = Problem(rows, started, None, settings, trace, rng, is_interim=True)
+                trials.add(alpha, problem)
+        return trials.best
 
 
 # ---- The problem
@@ -269,10 +271,10 @@ class PoseProblem:
         model = self.model
         rng, rows = check_random_state(model.random_state), rows_of(fit)
         likelihood = regression_likelihood("gaussian") if self.noise_apart else fit.likelihood
-        choices = model._choices()
+        choices = choices_of(model)
         started = start(rows, choices, likelihood, rng, self.previous, self.choose)
-        inference = model._inference(likelihood, fit.targets.n_outputs)
-        settings = model._settings()
+        inference = inference_of(model, likelihood, fit.targets.n_outputs)
+        settings = settings_of(model)
         problem = Problem(rows, started, inference, settings, fit.trace, rng, fit.n_samples)
         return replace(fit, problem=problem)
 

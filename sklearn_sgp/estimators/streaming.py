@@ -8,11 +8,14 @@ from ..data.rows import merge_repeated
 from ..data.targets import count_samples
 from ..engines.base import Problem
 from ..engines.streams.inducing import StreamInducing
-from ..engines.streams.stream import InitialRows, Stream, examined
-from ..noise.later_rows import with_precisions
+from ..engines.streams.stream import InitialRows, Stream, counted
+from ..noise.left_out import with_precisions
 from ..optimize.progress import Trace
+from .chosen import check_same_parameters, previous_fit, settings_of
 from .constraints import FIXED_AFTER_FIT
 from .fit import Fit
+from .learning import store, store_fit
+from .mixed_outputs import mixes_outputs
 from .steps import run
 
 # Inducing inputs may be given later: then they stay where the stream has them.
@@ -24,9 +27,9 @@ def one_pass(model, inputs, y, weight, given, clock):
 
     ``given`` are X and y as the user gave them.
     """
-    X, previous = inputs.X, model._previous()
+    X, previous = inputs.X, previous_fit(model)
     fit = Fit.of(inputs, y, weight)
-    progress = FitProgress(model, *model._for_callbacks(*given, fit)).begin()
+    progress = FitProgress(model, *fit.for_callbacks(*given, model._format)).begin()
     model._fitted = None
     edges = [0, *range(min(model.init_size, len(X)), len(X), model.batch_size), len(X)]
     for lo, hi in pairwise(edges):
@@ -43,10 +46,10 @@ def take_batch(model, X, y, weight, clock, previous=None):
     if model._fitted is None:
         model.log_evidence_ = 0.0
         _begin(model, engine, InitialRows.of(X, y, weight, previous), clock)
-    elif engine.begins_anew(model._fitted, model._settings()):
+    elif engine.begins_anew(model._fitted, settings_of(model)):
         _begin_anew(model, engine, X, y, weight, clock)
     else:
-        model._check_same_parameters()
+        check_same_parameters(model)
         _add(model, engine, X, y, weight, clock)
     model.log_evidence_ += model.objective_
     if model.verbose:
@@ -61,7 +64,7 @@ def _begin(model, engine, initial, clock):
     """Learn from the first batch, after earlier ones that were too short to begin with."""
     rows, recipe = initial.rows, model._recipe(engine, initial)
     fit = replace(Fit.of((rows.X, None), rows.y, rows.weight), trace=Trace(clock))
-    model._store_fit(run(recipe.learn, run(recipe.prepare, fit)))
+    store_fit(model, run(recipe.learn, run(recipe.prepare, fit)))
 
 
 def _begin_anew(model, engine, X, y, weight, clock):
@@ -81,24 +84,23 @@ def _add(model, engine, X, y, weight, clock):
     """Learn from a later batch."""
     before, rows = model._fitted, _later_rows(model, X, y, weight)
     targets = before.targets
-    before, rows, n_damped = examined(before, rows, targets)
-    is_informative = n_damped < len(rows) and targets.is_informative(rows)
+    before, is_informative = counted(before, rows, targets), targets.is_informative(rows)
     rows, noise = with_precisions(before, rows, model.n_jobs)
     trace = Trace(clock)
-    problem = Problem(rows, before.start, None, model._settings(), trace, None)
+    problem = Problem(rows, before.start, None, settings_of(model), trace, None)
     engine = replace(engine, n_outputs=targets.n_outputs, is_informative=is_informative)
     fitted = engine.add(before, problem)
     if noise is not None:  # the objective is that of this batch alone
         fitted = fitted.with_noise(noise, noise.constant - before.row_noise.constant)
     targets = targets.of_rows(y, weight)
-    model._store(replace(fitted, targets=targets), rows.total_weight, trace)
+    store(model, replace(fitted, targets=targets), rows.total_weight, trace)
     model.n_samples_seen_ += count_samples(X, weight)
 
 
 def _later_rows(model, X, y, weight):
     """Return the `Rows` of a later batch, repeated ones merged."""
-    rows = model._later_rows((X, None), y, weight)
-    if getattr(model, "n_latent", None) is not None:  # each has outputs of its own
+    rows = model._later_rows(X, y, weight)
+    if mixes_outputs(model):  # each has outputs of its own
         return rows
     X, y, weight = merge_repeated(rows.X, rows.y, rows.weight)
     return replace(rows, X=X, y=y, weight=weight)

@@ -4,9 +4,10 @@ import numpy as np
 
 from ..optimize.progress import Clock
 from . import recipes, streaming
-from .base import transactional
 from .classifier import SGPClassifier
 from .constraints import CLASSIFIER_CONSTRAINTS, STREAM_CONSTRAINTS
+from .labels import checked_labels
+from .steps import rows_with
 from .validation import rows_of_weight
 
 
@@ -100,13 +101,12 @@ class StreamingSGPClassifier(SGPClassifier):
         Largest length of a natural-gradient step, in (0, 1]. Gaussian noise takes no such steps.
 
     categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
-        Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of
-        a dataframe's categorical type. Their values become codes: all numbers, all strings, or,
-        if they are of several kinds in the first rows, compared as strings. Missing values are one
-        category, and each value that the first rows do not have is one of its own. With
-        ``kernel=None`` each category has a level and a function of the other columns, the latter,
-        where kernels are compared, if the objective gains by it; any other kernel should have a
-        :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
+        Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of a
+        dataframe's categorical type. Values of several kinds in the first rows are compared as
+        strings. Missing values are one category, and each value that comes later is one of its own.
+        With ``kernel=None`` each category has a random intercept and a function of the other
+        columns; where kernels are compared, the latter must raise the objective. Any other kernel
+        should have a :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
 
     jitter : float, default=1e-8
         Value added to the diagonal of the inducing inputs' covariance, relative to its mean. Each
@@ -195,6 +195,13 @@ class StreamingSGPClassifier(SGPClassifier):
     up to ``max_iter`` iterations on each batch: on the electricity prices of elec2 it had 0.47 nats
     in 3 s, and this one 0.60 in 67 s. A smaller ``max_iter`` makes batches faster.
 
+    ``fit`` makes one pass over the rows in their order, as if they came in batches. The first batch
+    of ``partial_fit`` decides starting values, so it should have a few hundred rows. Later batches
+    may have any size. If the kernel is learned, rows are kept until there are 25 of positive
+    weight, and the stream begins anew with each batch until then. A batch of one class updates the
+    posterior and leaves the kernel as it is. ``kernel``, ``likelihood``, ``optimize_inducing`` and
+    ``categorical_features`` must stay as in the first batch.
+
     The latent functions have a prior mean that comes from the frequencies of the classes in the
     first batch, counted with ``sample_weight``; later batches leave it as it is. A class that this
     batch lacks counts as frequent as the geometric mean of the others.
@@ -277,11 +284,10 @@ class StreamingSGPClassifier(SGPClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    @transactional
     def _learn_rows(self, X, y, sample_weight, classes=None, is_batch=False):
         """Learn from all rows in one pass, in their order, or from a first batch."""
         clock, given = Clock(self.max_time), (X, y)
-        checked = self._checked(X, y, sample_weight, reset=True, classes=classes)
+        checked = checked_labels(self, X, y, sample_weight, reset=True, classes=classes)
         inputs, y, weight = rows_of_weight(*checked)
         self.classes_ = np.unique(y) if classes is None else classes
         if is_batch:
@@ -289,13 +295,17 @@ class StreamingSGPClassifier(SGPClassifier):
         else:
             streaming.one_pass(self, inputs, y, weight, given, clock)
 
-    @transactional
     def _add_rows(self, X, y, sample_weight):
         """Learn from a later batch."""
         clock = Clock(self.max_time)
-        checked = self._checked(X, y, sample_weight, reset=False, classes=self.classes_)
+        classes = self.classes_
+        checked = checked_labels(self, X, y, sample_weight, reset=False, classes=classes)
         inputs, y, weight = rows_of_weight(*checked)
         streaming.take_batch(self, inputs.X, y, weight, clock)
+
+    def _later_rows(self, X, y, weight):
+        targets = self._fitted.targets
+        return rows_with(X, targets.encode(y), weight, targets)
 
     def _recipe(self, engine, initial):
         return recipes.streaming_classifier(self, engine, initial)

@@ -5,10 +5,12 @@ from ..collections.detection import any_collection
 from ..engines.variational.partial_fit import scaled_to_total
 from ..optimize.progress import Clock
 from . import collections, recipes
-from .base import transactional
-from .classifier import SGPClassifier, check_labels
+from .chosen import check_same_parameters, later_problem, previous_fit
+from .classifier import SGPClassifier
 from .constraints import CLASS_WEIGHT, CLASSIFIER_CONSTRAINTS, ROWS_CONSTRAINTS
 from .fit import Fit
+from .labels import checked_labels, later_rows
+from .learning import learn, store_batch
 from .validation import rows_of_weight
 
 
@@ -95,13 +97,12 @@ class SVGPClassifier(SGPClassifier):
         Length of a stochastic natural-gradient step, in (0, 1].
 
     categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
-        Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of
-        a dataframe's categorical type. Their values become codes: all numbers, all strings, or,
-        if they are of several kinds in the first rows, compared as strings. Missing values are one
-        category, and each value that the first rows do not have is one of its own. With
-        ``kernel=None`` each category has a level and a function of the other columns, the latter,
-        where kernels are compared, if the objective gains by it; any other kernel should have a
-        :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
+        Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of a
+        dataframe's categorical type. Values of several kinds in the first rows are compared as
+        strings. Missing values are one category, and each value that comes later is one of its own.
+        With ``kernel=None`` each category has a random intercept and a function of the other
+        columns; where kernels are compared, the latter must raise the objective. Any other kernel
+        should have a :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
 
     jitter : float, default=1e-8
         Smallest value added to the diagonal of the inducing inputs' covariance, relative to its
@@ -177,6 +178,17 @@ class SVGPClassifier(SGPClassifier):
 
     Notes
     -----
+    The first batch of ``partial_fit`` decides inducing inputs and starting values. A later batch
+    joins the posterior. It also moves kernel and inducing inputs by one stochastic step for every
+    ``batch_size`` rows, unless ``optimizer=None``. After ``max_steps`` or most of ``max_time``, the
+    rows left only join the posterior, or are left out with ``total_samples``. ``kernel``,
+    ``likelihood``, ``inducing``, ``optimize_inducing`` and ``categorical_features`` must stay as in
+    the first batch. If batches are sorted by class or by inputs, `StreamingSGPClassifier` is
+    better, as it learns anew from each batch.
+
+    ``fit`` reads a dask array or dataframe, or a data set of HDF5 or Zarr, partition by partition
+    (``docs/large_data.md``).
+
     The length scales of the default kernel have a weak prior that ties them together. It matters if
     there are few rows.
 
@@ -186,11 +198,11 @@ class SVGPClassifier(SGPClassifier):
     ``Softmax(0.0)``, has no prior mean.
 
     With ``optimizer="auto"``, kernel and inducing inputs of a softmax are learned by regressions of
-    the labels with known noise [3]_. A pass over the rows serves all classes. Then variances of
-    the functions and a temperature, ``likelihood_.temperature``, are chosen by labels that are held
-    out until then, those of at most 2,048 rows and a fifth of all. ``kernel=None`` is there the
-    better of one length scale for all columns, in units of X, and one for each. ``objectives_`` has
-    the bounds of the regressions before its last entry.
+    the labels with known noise [3]_. A pass over the rows serves all classes. Then variances of the
+    functions and a temperature, ``likelihood_.temperature``, are chosen by labels that are held out
+    until then. They are those of at most 2,048 rows and a fifth of all. ``kernel=None`` is there
+    the better of one length scale for all columns, in units of X, and one for each. ``objectives_``
+    has the bounds of the regressions before its last entry.
 
     The last posterior of a softmax, and ``optimizer="lbfgs"`` or "adam", take C times as long as
     for two classes, as every latent function has covariance matrices of its own.
@@ -275,34 +287,31 @@ class SVGPClassifier(SGPClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    @transactional
     def _learn_rows(self, X, y, sample_weight, classes=None, is_batch=False):
         """Learn from all rows, or from a first batch."""
-        clock, previous = Clock(self.max_time), self._previous()
+        clock, previous = Clock(self.max_time), previous_fit(self)
         if any_collection(X, y, sample_weight) and not is_batch:
-            fit = collections.labels_of(self, X, y, sample_weight, check_labels)
+            fit = collections.labels_of(self, X, y, sample_weight)
         else:
-            checked = self._checked(X, y, sample_weight, reset=True, classes=classes)
+            checked = checked_labels(self, X, y, sample_weight, reset=True, classes=classes)
             fit = Fit.of(*rows_of_weight(*checked))
-            X, y = self._for_callbacks(X, y, fit)
+            X, y = fit.for_callbacks(X, y, self._format)
         recipe = recipes.svgp_classifier(self, previous, classes)
         if fit.y is None:
             recipe = recipes.of_collection(recipe)
-        self._learn(fit, recipe, FitProgress(self, X, y), clock)
+        learn(self, fit, recipe, FitProgress(self, X, y), clock)
         if is_batch and self.total_samples is not None:
             self._fitted = scaled_to_total(self._fitted, self.total_samples)
 
-    @transactional
     def _add_rows(self, X, y, sample_weight):
         """Add a later batch to the posterior."""
         clock = Clock(self.max_time)
-        self._check_same_parameters()
-        inputs, y, weight = self._checked(X, y, sample_weight, reset=False, classes=self.classes_)
-        rows, fitted = self._later_rows(inputs, y, weight), self._fitted
+        check_same_parameters(self)
+        rows, fitted = later_rows(self, X, y, sample_weight), self._fitted
         if len(rows):  # others are of classes of weight 0
-            fitted = recipes.variational(self).add(fitted, self._later_problem(rows, clock))
-            self._store_batch(fitted, fitted.targets)
+            fitted = recipes.variational(self).add(fitted, later_problem(self, rows, clock))
+            store_batch(self, fitted, fitted.targets)
 
-    def _choices(self):
+    def _default_kernels(self):
         tries = "labels" if self.optimizer == "auto" else "one"
-        return super()._choices(ties_length_scales=True, tries=tries)
+        return {"ties_length_scales": True, "kernel_set": tries}

@@ -1,17 +1,19 @@
 """SVGPRegressor: stochastic variational sparse GP regression (Hensman, Fusi & Lawrence 2013)."""
 
-from sklearn.gaussian_process.kernels import Kernel
-
 from .._compat import FitProgress
 from ..collections.detection import any_collection
 from ..engines.variational.partial_fit import scaled_to_total
-from ..noise.later_rows import with_precisions
+from ..likelihoods._names import regression_likelihood
 from ..optimize.progress import Clock
-from . import collections, mixed_outputs, recipes
-from .base import transactional
+from . import collections, recipes
+from .chosen import check_same_parameters, later_problem, previous_fit
 from .constraints import N_LATENT, REGRESSOR_CONSTRAINTS, ROWS_CONSTRAINTS
+from .drift import DriftCheck
+from .evidence import log_marginal_likelihood
 from .fit import Fit
-from .prior import prior_model
+from .learning import learn, store_batch
+from .mixed_outputs import mixes_outputs
+from .numbers import checked_batch, checked_numbers
 from .regressor import SGPRegressor
 
 
@@ -26,34 +28,29 @@ class SVGPRegressor(SGPRegressor):
 
     Parameters
     ----------
-    kernel : Kernel or list of Kernel, default=None
+    kernel : Kernel, default=None
         Any kernel of :mod:`sklearn.gaussian_process.kernels`, sums, products and powers of them, or
         :class:`~sklearn_sgp.kernels.Columns`. ``WhiteKernel`` terms of the outermost sum are the
         noise. None means one with length scales for each column, whose starting values and bounds
         come from the data, or from the first batch: the best of ``ConstantKernel()`` times
         ``RBF()``, ``Matern(nu=1.5)``, or ``RBF()`` and a rough part, ``Matern(nu=0.5)``, by their
         bounds after 20 iterations; the first of these without learning, with "adam" or where
-        ``max_iter`` is 20 or less. From three times ``init_size`` rows on, a rough part of the
-        columns that predict held-out rows better is added. The kernel refers to normalised targets
-        (see ``normalize_y``) and to inputs in their own units. With ``n_latent=Q`` a list of Q
-        kernels gives each latent function one of its own.
+        ``max_iter`` is 20 or less. The kernel refers to normalised targets and unscaled inputs.
 
     likelihood : {"gaussian", "student_t", "heteroscedastic", "heteroscedastic_student_t", "auto", \
             "poisson"} or instance, default="gaussian"
         Distribution of an observation given the function. "gaussian" is Gaussian noise. "student_t"
-        is noise with outliers: Student-t noise with 4 degrees of freedom, whose squared scale is
-        the noise variance. ``StudentT(df=3.0)`` has another number of degrees of freedom, and
-        ``StudentT(df=None)`` learns it. The noise variance of "heteroscedastic" depends on X, its
-        logarithm being a Gaussian process of its own; that of "heteroscedastic_student_t" is the
-        same with learned tails. Function and noise are then learned in turn. "auto" takes the one
-        of these whose bound is best after a fit with Gaussian noise, which ``likelihood_`` tells,
-        and takes ``normalize_y=True`` for "warped".
-        These three also learn a factor of predicted deviations, latent function and noise, that
-        depends on X, where that predicts left-out rows better: ``spread_range_`` has its smallest
-        and largest value, ``spread_gain_`` the nats a row that it gains.
-        "poisson" is for counts, whose logarithmic rate is the function plus the logarithm of the
-        mean count. Counts are never normalised and have no noise variance. An instance is a
-        :class:`~sklearn_sgp.likelihoods.Likelihood`.
+        is Student-t noise with 4 degrees of freedom, for outliers; its squared scale is the noise
+        variance. ``StudentT(df=3.0)`` has another number of them, ``StudentT(df=None)`` learns it.
+        The noise variance of "heteroscedastic" depends on X: its logarithm is a Gaussian process,
+        learned in turn with the function. "heteroscedastic_student_t" has learned tails, too.
+        "auto" takes the one of these whose bound is best after a fit with Gaussian noise, which
+        ``likelihood_`` tells, and takes ``normalize_y=True`` for "warped". These three also learn a
+        variance scale: a factor of predicted deviations, latent function and noise, that depends on
+        X, if left-out rows are predicted better. ``variance_scale_`` has its smallest and largest
+        value, ``variance_scale_gain_`` the nats a row that it gains. "poisson" is for counts, whose
+        log rate is the function plus the log of the mean count. Counts are never normalised and
+        have no noise variance. An instance is a :class:`~sklearn_sgp.likelihoods.Likelihood`.
 
     total_samples : int, default=None
         Only ``partial_fit`` uses it. None means that all rows are new. A number is that of the rows
@@ -64,10 +61,9 @@ class SVGPRegressor(SGPRegressor):
         None means that columns of y are independent outputs. A number is that of latent functions
         which all outputs mix, ``f = W g`` with W the ``mixing_``, at most as many as outputs: they
         share strength, and a target that is NaN was not observed, in ``log_density``, too. The
-        noise must be Gaussian; for others write a row for each target, and which output it is as a
-        category. Later batches of ``partial_fit`` then change the posterior only. Where targets are
-        NaN, centres are learned (``normalize_y=True``), as means of those that are there belong to
-        different rows. ``return_cov`` has shape (n, n, t, t), with covariances between outputs.
+        noise must be Gaussian; for others write a row for each target, and its output as a
+        category. Later batches then change the posterior only. Where targets are NaN, centres are
+        learned (``normalize_y=True``).
 
     n_inducing : int, default=256
         Largest number of inducing inputs. Fewer distinct rows give fewer inducing inputs.
@@ -127,21 +123,20 @@ class SVGPRegressor(SGPRegressor):
         Length of a stochastic natural-gradient step, in (0, 1].
 
     normalize_y : bool, "yeo-johnson", "warped" or tuple of (mean, scale), default=True
-        Whether targets are centred and scaled to unit variance inside the model. A tuple gives the
-        centre and the scale. Before that, "yeo-johnson" transforms each column of y by the power of
-        scikit-learn's ``PowerTransformer``, "warped" by a monotone function that is learned with
-        kernel and noise, or given these if ``optimizer=None``. Predictions stay in units of y. If
-        rows come in batches, the first batch decides. With a likelihood for outliers a target is
-        taken for at most 148 median absolute deviations from the median here.
+        Whether targets are centred and scaled to unit variance inside the model. Predictions stay
+        in units of y. A tuple gives centre and scale. Before that, "yeo-johnson" transforms each
+        column of y by the power of scikit-learn's ``PowerTransformer``, "warped" by a monotone
+        function that is learned with kernel and noise, or given these if ``optimizer=None``. Of
+        batches, the first decides. With a likelihood for outliers, a target counts here as at most
+        148 median absolute deviations from the median.
 
     categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
-        Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of
-        a dataframe's categorical type. Their values become codes: all numbers, all strings, or,
-        if they are of several kinds in the first rows, compared as strings. Missing values are one
-        category, and each value that the first rows do not have is one of its own. With
-        ``kernel=None`` each category has a level and a function of the other columns, the latter,
-        where kernels are compared, if the objective gains by it; any other kernel should have a
-        :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
+        Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of a
+        dataframe's categorical type. Values of several kinds in the first rows are compared as
+        strings. Missing values are one category, and each value that comes later is one of its own.
+        With ``kernel=None`` each category has a random intercept and a function of the other
+        columns; where kernels are compared, the latter must raise the objective. Any other kernel
+        should have a :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
 
     jitter : float, default=1e-8
         Smallest value added to the diagonal of the inducing inputs' covariance, relative to its
@@ -229,16 +224,30 @@ class SVGPRegressor(SGPRegressor):
 
     Notes
     -----
-    The bound is that of Titsias [2]_. The posterior of Hensman et al. [1]_ is optimal for it;
-    ``docs/theory.md`` has the equations. One pass over n rows with m inducing inputs costs
-    O(n m^2). For each row, the prediction of a mean costs O(m) and that of a standard deviation
-    O(m^2).
+    The posterior of Hensman et al. [1]_ is optimal for the bound of Titsias [2]_
+    (``docs/theory.md``, sections 5 and 6). One pass over n rows with m inducing inputs costs O(n
+    m^2); each predicted mean costs O(m), each standard deviation O(m^2). ``fit`` reads a dask array
+    or dataframe, or a data set of HDF5 or Zarr, partition by partition (``docs/large_data.md``).
+
+    The first batch of ``partial_fit`` decides inducing inputs, starting values and the scaling of
+    targets. A later batch joins the posterior. It also moves kernel, noise and inducing inputs by
+    one stochastic step for every ``batch_size`` rows, unless ``optimizer=None``. After
+    ``max_steps`` or most of ``max_time``, the rows left only join the posterior, or are left out
+    with ``total_samples``. With Gaussian noise and all of this held, any split of the rows gives
+    the model of ``fit``. A category that comes later gets its share of the inducing inputs; where
+    there are ``n_inducing`` already, those that the others predict best go.
+
+    ``kernel``, ``likelihood``, ``inducing``, ``optimize_inducing``, ``noise_variance``,
+    ``noise_variance_bounds``, ``normalize_y``, ``categorical_features`` and ``n_latent`` must stay
+    as in the first batch. A warning tells of drift: most rows of a batch lie more than four
+    predicted standard deviations from their predictions. The second batch is checked, then others
+    as often as the number of rows doubles. If rows come from ever new places, take
+    `StreamingSGPRegressor`, whose inducing inputs follow them.
 
     Targets that are skewed, or whose noise grows with their size, are for ``normalize_y="warped"``
-    [3]_ or "yeo-johnson" [4]_. Means are then integrals over the transformed targets, quantiles and
-    densities exact. A warp is learned from groups of near rows and kept if it raises the density of
-    others. Whole-number weights count rows for the power of "yeo-johnson", others do not. Counts
-    are never transformed.
+    [3]_ or "yeo-johnson" [4]_. Means are then integrals, quantiles and densities exact. A warp is
+    learned from groups of near rows, and kept if it raises the density of others. Only whole-number
+    weights count rows for the power of "yeo-johnson".
 
     If the noise variance of each row is known, as ``se**2``, fix the noise at 1 and give each row
     the weight ``1 / se**2``::
@@ -273,11 +282,9 @@ class SVGPRegressor(SGPRegressor):
     (array([ 1., -1.]), array([0.1, 0.1]))
     """
 
-    _parameter_constraints = (
-        REGRESSOR_CONSTRAINTS
-        | ROWS_CONSTRAINTS
-        | {"kernel": [None, Kernel, list], "n_latent": N_LATENT}
-    )
+    _parameter_constraints = REGRESSOR_CONSTRAINTS | ROWS_CONSTRAINTS | {"n_latent": N_LATENT}
+
+    log_marginal_likelihood = log_marginal_likelihood
 
     def __init__(
         self,
@@ -338,62 +345,45 @@ class SVGPRegressor(SGPRegressor):
         self.random_state = random_state
         self.verbose = verbose
 
-    @transactional
     def _learn_rows(self, X, y, sample_weight, is_batch=False):
         """Learn from all rows, or from a first batch."""
-        clock, previous = Clock(self.max_time), self._previous()
-        mixed_outputs.check_kernels(self)
+        clock, previous = Clock(self.max_time), previous_fit(self)
         if any_collection(X, y, sample_weight) and not is_batch:
             fit = collections.numbers_of(self, X, y, sample_weight)
         else:
-            fit = Fit.of(*self._checked(X, y, sample_weight, reset=True))
-            X, y = self._for_callbacks(X, y, fit)
+            fit = Fit.of(*checked_numbers(self, X, y, sample_weight, reset=True))
+            X, y = fit.for_callbacks(X, y, self._format)
         recipe = recipes.svgp_regressor(self, previous)
         if fit.y is None:
             recipe = recipes.of_collection(recipe)
-        self._learn(fit, recipe, FitProgress(self, X, y), clock)
-        self._after_learning()
+        learn(self, fit, recipe, FitProgress(self, X, y), clock)
+        self._drift = DriftCheck.of(self)
         if is_batch and self.total_samples is not None:
             self._fitted = scaled_to_total(self._fitted, self.total_samples)
 
-    @transactional
     def _add_rows(self, X, y, sample_weight):
         """Add a later batch to the posterior."""
         clock = Clock(self.max_time)
-        self._check_same_parameters()
-        inputs, y, weight = self._checked(X, y, sample_weight, reset=False)
-        rows, fitted = self._later_rows(inputs, y, weight), self._fitted
-        targets = fitted.targets.joined(fitted.targets.columns(y), weight)
-        self._check_drift(rows)
-        rows, noise = with_precisions(fitted, rows, self.n_jobs)
-        problem = self._later_problem(rows, clock, learns=self.n_latent is None)
-        fitted = recipes.variational(self).add(fitted, problem)
+        check_same_parameters(self)
+        rows, noise, targets = checked_batch(self, X, y, sample_weight)
+        problem = later_problem(self, rows, clock, learns=not mixes_outputs(self))
+        fitted = recipes.variational(self).add(self._fitted, problem)
         if noise is not None:
             fitted = fitted.with_noise(noise)
-        self._store_batch(fitted, targets)
+        store_batch(self, fitted, targets)
 
-    def _choices(self):
-        return super()._choices(
-            ties_length_scales=True,
-            tries="one" if self.optimizer == "adam" else "smooth",
-            learns_means=self._learns_means(),
-        )
-
-    def _learns_means(self):
-        """Whether means of outputs that mix latent functions are learned."""
-        return self.n_latent is not None and self.normalize_y is True
+    def _default_kernels(self):
+        return {
+            "ties_length_scales": True,
+            "kernel_set": "one" if self.optimizer == "adam" else "smooth",
+            "learns_means": mixes_outputs(self) and self.normalize_y is True,
+        }
 
     @property
     def _has_prior(self):
-        """Whether there are predictions before `fit`: other noise takes parameters from targets."""
+        """True if there are predictions before `fit`: other noise takes parameters from targets."""
         try:
-            is_conjugate = self._given_likelihood().conjugate
+            is_conjugate = regression_likelihood(self.likelihood).conjugate
         except ValueError:  # tags and `dir` are of any parameters; `fit` refuses this one
             return False
-        return is_conjugate and self.n_latent is None and not isinstance(self.kernel, list)
-
-    def _model_at(self, X):
-        if self._fitted is not None or not self._has_prior:
-            return super()._model_at(X)
-        self._validate_params()
-        return prior_model(self, X)
+        return is_conjugate and not mixes_outputs(self)

@@ -8,7 +8,13 @@ from sklearn.utils.validation import check_X_y
 
 from .._compat import check_array, check_sample_weight, validate_data
 from ..data.checks import check_size
-from ..data.inputs import InputFormat, Inputs, block_position, kernel_categories
+from ..data.inputs import (
+    InputFormat,
+    Inputs,
+    block_position,
+    kernel_categories,
+    only_numbers,
+)
 from ..data.rows import drop_zero_weight
 from ..partitions.partition import check_labels
 
@@ -31,19 +37,16 @@ def checked_rows(estimator, X, y, sample_weight, *, reset, **check_y):
     """
     if issparse(y):
         raise TypeError("y must be a dense array. Got a sparse one: pass y.toarray().")
-    checked_y = None
-
-    def validate(X):
-        nonlocal checked_y
-        options = {"order": None, "dtype": _DTYPE, **check_y}
+    X, labels = _split_labels(estimator, X, reset, learns=True, weight=sample_weight)
+    coded, waits = estimator._format.coded(X)
+    options = {"order": None, "dtype": _DTYPE, **check_y}
+    with only_numbers(coded):
         if estimator._format.block is None:
-            X, checked_y = validate_data(estimator, X, y, reset=reset, **options)
+            X, y = validate_data(estimator, coded, y, reset=reset, **options)
         else:
-            X, checked_y = check_X_y(X, y, estimator=estimator, **options)
-        return X
-
-    inputs = read_inputs(estimator, X, validate, reset=reset, learns=True, weight=sample_weight)
-    return inputs, checked_y, checked_weight(sample_weight, inputs.X)
+            X, y = check_X_y(coded, y, estimator=estimator, **options)
+    inputs = _inputs_with(estimator, X, labels, waits, reset)
+    return inputs, y, checked_weight(sample_weight, inputs.X)
 
 
 def checked_inputs(estimator, X, *, reset=False, learns=False, weight=None):
@@ -51,7 +54,6 @@ def checked_inputs(estimator, X, *, reset=False, learns=False, weight=None):
 
     Parameters
     ----------
-    estimator : BaseSGP
     X : array-like
     reset : bool
         Whether the estimator is not fitted.
@@ -60,13 +62,18 @@ def checked_inputs(estimator, X, *, reset=False, learns=False, weight=None):
     weight : array-like or None
         Of these rows, not checked.
     """
+    X, labels = _split_labels(estimator, X, reset, learns, weight)
+    coded, waits = estimator._format.coded(X)
+    with only_numbers(coded):
+        X = _validated(estimator, coded, reset)
+    return _inputs_with(estimator, X, labels, waits, reset)
 
-    def validate(X):
-        if estimator._format.block is None:
-            return validate_data(estimator, X, reset=reset, dtype=_DTYPE)
-        return check_array(X, dtype=_DTYPE, estimator=estimator, input_name="X")
 
-    return read_inputs(estimator, X, validate, reset=reset, learns=learns, weight=weight)
+def _validated(estimator, X, reset):
+    """Return inputs without labels of blocks as an array."""
+    if estimator._format.block is None:
+        return validate_data(estimator, X, reset=reset, dtype=_DTYPE)
+    return check_array(X, dtype=_DTYPE, estimator=estimator, input_name="X")
 
 
 def checked_weight(sample_weight, X):
@@ -78,12 +85,10 @@ def checked_weight(sample_weight, X):
     return weight
 
 
-def read_inputs(estimator, X, validate, *, reset=False, learns=False, weight=None):
-    """Return `Inputs` with codes in the columns of categories, and labels of blocks apart."""
-    X, labels = _split(estimator, X, reset, learns, weight)
+def _inputs_with(estimator, X, labels, waits, reset):
+    """Return `Inputs` of an array and its labels of blocks; learn the names of columns."""
     fitted = None if reset else estimator._fitted
-    parameters = None if fitted is None else fitted.parameters
-    X = estimator._format.read(X, validate, parameters)
+    X = estimator._format.checked(X, waits, None if fitted is None else fitted.parameters)
     names = getattr(estimator, "feature_names_in_", None)
     if reset and names is not None:
         estimator._format = replace(estimator._format, names=tuple(names))
@@ -93,16 +98,13 @@ def read_inputs(estimator, X, validate, *, reset=False, learns=False, weight=Non
     return Inputs(X, labels)
 
 
-def _split(estimator, X, reset, learns, weight):
+def _split_labels(estimator, X, reset, learns, weight):
     """Return X without labels of blocks, and these; learn codes from a batch of rows."""
     block_column = getattr(estimator, "block_column", None)
-    if issparse(X):  # refused where inputs are validated
-        if reset:
-            estimator._format = InputFormat()
-        estimator._format = replace(estimator._format, codes=None)
-        return X, None
+    if issparse(X) or (block_column is not None and np.ndim(X) != 2):
+        _validated(estimator, X, reset)  # refuses it
     if reset:
-        block = None if block_column is None else block_position(X, block_column)
+        block = block_position(X, block_column)
         estimator._format = InputFormat(block=block)
     form = estimator._format
     has_names = hasattr(X, "columns") and hasattr(estimator, "feature_names_in_")

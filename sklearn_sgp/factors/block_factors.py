@@ -25,8 +25,8 @@ from .._linalg import (
     product,
     transposed,
 )
+from .class_noise import ClassTerms
 from .gradients import BlockGradient
-from .labelled import ClassTerms
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 
@@ -36,7 +36,7 @@ class SingularBlockError(NotPositiveDefiniteError, ValueError):
 
 
 def repetition_constant(weight, noise_variance, counts):
-    """What the weights of rows that belong together add to -log t (docs/theory.md, eq. 19).
+    """Return what weights of rows that belong together add to -log t (docs/theory.md, eq. 19).
 
     Parameters
     ----------
@@ -50,12 +50,12 @@ def repetition_constant(weight, noise_variance, counts):
 
 
 def repetition_slope(counts):
-    """Its derivative in the logarithm of the noise variance."""
+    """Return the derivative of `repetition_constant` in the logarithm of the noise variance."""
     return 0.5 * float((counts - 1.0).sum())
 
 
 def singular_block(noise_variance, weight):
-    """Message for a covariance of a block that is not positive definite.
+    """Return the message for a covariance of a block that is not positive definite.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def singular_block(noise_variance, weight):
 
 @contextmanager
 def naming_block(noise_variance, weight):
-    """Context in which a covariance that is not positive definite is one of a block's rows.
+    """Name a block's rows where a covariance is not positive definite; a context.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def naming_block(noise_variance, weight):
 
 
 def residual_cholesky(At, K, weight, noise_variance, alpha=1.0):
-    """Lower Cholesky factor of R_B, in the place of K.
+    """Factorise R_B, in the place of K: its lower Cholesky factor.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def residual_cholesky(At, K, weight, noise_variance, alpha=1.0):
 
 @dataclass(frozen=True)
 class Model:
-    """What a block keeps of the prior's variance that the inducing inputs leave unexplained.
+    """The part of the prior variance that a block keeps of what inducing inputs leave unexplained.
 
     Parameters
     ----------
@@ -131,22 +131,17 @@ class Model:
 
     @property
     def conditioned(self):
-        """Whether pieces are groups that are conditioned on other rows."""
+        """True if pieces are groups that are conditioned on other rows."""
         return self.residual == "conditioned"
 
     @property
     def dense(self):
-        """Whether the rows of a block belong together."""
+        """True if the rows of a block belong together."""
         return self.residual in ("full", "conditioned") and self.alpha > 0.0
 
     @property
-    def n_dense(self):
-        """How many dense factors a block needs."""
-        return int(self.dense)
-
-    @property
     def components(self):
-        """As those of a `Mixture`: the model itself."""
+        """Models and their weights as a `Mixture` has them: this one alone."""
         return ((self, 1.0),)
 
 
@@ -157,6 +152,7 @@ class Mixture:
     Parameters
     ----------
     components : tuple of (Model, float)
+        None of them twice, and one dense at most.
     """
 
     components: tuple
@@ -166,13 +162,9 @@ class Mixture:
     def dense(self):
         return any(model.dense for model, _ in self.components)
 
-    @property
-    def n_dense(self):
-        return sum(model.n_dense for model, _ in self.components)
-
 
 def _penalty(x, alpha):
-    """log(1 + alpha x) (1 - alpha) / (2 alpha), which is x / 2 in the limit alpha -> 0."""
+    """Compute log(1 + alpha x) (1 - alpha) / (2 alpha), which is x / 2 in the limit alpha -> 0."""
     if alpha == 0.0:
         return 0.5 * x
     return (1.0 - alpha) / (2.0 * alpha) * np.log1p(alpha * x)
@@ -190,7 +182,6 @@ class DiagonalFactor:
     prior_variance : ndarray of shape (n,)
         k(x, x).
     noise_variance : float
-    model : Model
     precision : ndarray of shape (n,) or float
         The noise variance of each row is divided by its own.
     """
@@ -218,15 +209,15 @@ class DiagonalFactor:
         quadratic = float(np.vdot(scale[:, None] * self.y, self.y))
         return -0.5 * quadratic - t * self._normaliser()
 
-    def class_terms(self, labels):
-        """What classes have more, if this factor has the noise of classes that no row has."""
-        ratio = np.exp(labels.log_ratio)
-        own = copy(self)
-        own.s2, own.precision = self.s2 * ratio, self.precision / ratio
-        own.__dict__.pop("R", None)  # of the noise before
-        root = np.sqrt(self.weight * (1.0 / own.R - 1.0 / self.R))[:, None]
-        P, p, more = transposed(self.A), labels.column(self.y), own._normaliser()
-        return [ClassTerms(root * P, root * p, labels.number, more - self._normaliser())]
+    def class_terms(self, class_noise):
+        """Return the terms of classes, if this factor has the noise of classes that no row has."""
+        ratio = np.exp(class_noise.log_ratio)
+        member = copy(self)  # with the noise of each row in the regression of its class
+        member.s2, member.precision = self.s2 * ratio, self.precision / ratio
+        member.__dict__.pop("R", None)  # of the noise before
+        root = np.sqrt(self.weight * (1.0 / member.R - 1.0 / self.R))[:, None]
+        P, p, more = transposed(self.A), class_noise.column(self.y), member._normaliser()
+        return [ClassTerms(root * P, root * p, class_noise.number, more - self._normaliser())]
 
     def _normaliser(self):
         each = 0.5 * (LOG_2PI + np.log(self.R * self.precision))
@@ -234,7 +225,7 @@ class DiagonalFactor:
         return float(self.weight @ each)
 
     def gradient(self, mean, covariance):
-        """E_q[log t_B] for v ~ N(mean, covariance) and its derivatives (theory, eq. 28)."""
+        """Compute E_q[log t_B] for v ~ N(mean, covariance) and its derivatives (theory, eq. 28)."""
         A, R, w, t = self.A, self.R, self.weight, self.y.shape[1]
         error = self.y - product(A, mean, trans_a=True)
         CA = product(covariance, A)
@@ -285,7 +276,6 @@ class DenseFactor:
         return At, y
 
     def add_to(self, H, h):
-        """Add the information; returns the constant."""
         At, y = self.whitened
         la.syrk(At, H, 1.0, 1.0, True)
         la.gemm(At, y, h, True, False, 1.0, 1.0)
@@ -301,14 +291,13 @@ class DenseFactor:
         repetitions = repetition_constant(w, self.s2, self.counts)
         return half_log_det + 0.5 * n * LOG_2PI + penalty + repetitions
 
-    def class_terms(self, labels):
-        """What classes have more, if this factor has the noise of classes that no row has."""
-        terms = ClassTerms.of_covariance(self.C, self._At, self.y, labels)
-        of_noise = 0.5 * float(labels.log_ratio.sum())
+    def class_terms(self, class_noise):
+        terms = ClassTerms.of_covariance(self.C, self._At, self.y, class_noise)
+        of_noise = 0.5 * float(class_noise.log_ratio.sum())
         return [terms._replace(normaliser=(terms.normaliser - of_noise) / self.alpha)]
 
     def gradient(self, mean, covariance):
-        """E_q[log t_B] for v ~ N(mean, covariance) and its derivatives (theory, eq. 29)."""
+        """Compute E_q[log t_B] for v ~ N(mean, covariance) and its derivatives (theory, eq. 29)."""
         A, t, n = self.A, self.y.shape[1], len(self.weight)
         W = inverse_from_cholesky(self.C)
         error = self.y - product(A, mean, trans_a=True)
@@ -346,30 +335,31 @@ class MixtureFactor:
         self.parts, self.A = parts, parts[0][1].A
 
     def add_to(self, H, h):
-        """Add the information; returns the constant."""
         constant = 0.0
         for share, block in self.parts:
-            own_H, own_h = np.zeros_like(H), np.zeros_like(h)
-            constant += share * block.add_to(own_H, own_h)
-            la.axpy(share, own_H, H)
-            h += share * own_h
+            part_H, part_h = np.zeros_like(H), np.zeros_like(h)
+            constant += share * block.add_to(part_H, part_h)
+            la.axpy(share, part_H, H)
+            h += share * part_h
         return constant
 
-    def class_terms(self, labels):
-        """As of a single model, each to its power."""
+    def class_terms(self, class_noise):
+        """Return those of each model, to its power."""
         return [
-            terms.times(share) for share, block in self.parts for terms in block.class_terms(labels)
+            terms.times(share)
+            for share, block in self.parts
+            for terms in block.class_terms(class_noise)
         ]
 
     def gradient(self, mean, covariance):
-        """As of a single model, the weighted sum."""
-        found = [(share, block.gradient(mean, covariance)) for share, block in self.parts]
-        K_XX = [share * g.K_XX for share, g in found if g.K_XX is not None]
+        """Return the weighted sum of those of each model."""
+        gradients = [(share, block.gradient(mean, covariance)) for share, block in self.parts]
+        K_XX = [share * g.K_XX for share, g in gradients if g.K_XX is not None]
         if any(part.ndim == 2 for part in K_XX):
             K_XX = [np.diag(part) if part.ndim == 1 else part for part in K_XX]
         return BlockGradient(
-            sum(share * g.value for share, g in found),
-            np.ascontiguousarray(sum(share * g.A for share, g in found)),
+            sum(share * g.value for share, g in gradients),
+            np.ascontiguousarray(sum(share * g.A for share, g in gradients)),
             sum(K_XX) if K_XX else None,
-            sum(share * g.log_noise for share, g in found),
+            sum(share * g.log_noise for share, g in gradients),
         )

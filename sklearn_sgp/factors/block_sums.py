@@ -10,9 +10,9 @@ import numpy as np
 
 from .._core import _linalg as la
 from ..gp.posterior import Posterior, outputs_by_noise
+from .class_noise import share_factors
 from .gradients import BlockGradient, GradientSums, pull_back
-from .labelled import share_factors
-from .passes import Pieces, each_made
+from .passes import Pieces, computed
 from .piece_factors import block_factors, class_factors
 
 
@@ -23,18 +23,18 @@ class BlockSums(NamedTuple):
     constant: float
 
     def scaled(self, factor):
-        """The sums if every block came ``factor`` times."""
+        """Return the sums if every block came ``factor`` times."""
         if factor == 1.0:
             return self
         return BlockSums(self.posterior.scaled(factor), factor * self.constant)
 
     def joined(self, other):
-        """The sums over the blocks of both."""
+        """Add the sums over the blocks of both."""
         return BlockSums(self.posterior.joined(other.posterior), self.constant + other.constant)
 
 
 def pieces_of_blocks(blocks, m, model, n_jobs=None, noise_variance=1.0):
-    """Blocks for two passes, of which the first may keep its factors.
+    """Group blocks for two passes, of which the first may keep its factors.
 
     Parameters
     ----------
@@ -42,7 +42,6 @@ def pieces_of_blocks(blocks, m, model, n_jobs=None, noise_variance=1.0):
         Of positive weight, none empty.
     m : int
         Number of inducing inputs.
-    model : Model or Mixture
     n_jobs : int or None
     noise_variance : float or ndarray of shape (t,)
 
@@ -50,21 +49,19 @@ def pieces_of_blocks(blocks, m, model, n_jobs=None, noise_variance=1.0):
     -------
     pieces : passes.AnyPieces
     """
-    n_dense = np.size(noise_variance) * model.n_dense
+    n_dense = np.size(noise_variance) * model.dense
     size = sum(len(rows) * (m + max(n_dense, 1) * m + n_dense * len(rows)) for rows in blocks)
     return Pieces(blocks, size, n_jobs)
 
 
 def block_sums(prior, pieces, noise_variance, model):
-    """Information of all blocks.
+    """Sum the information of all blocks.
 
     Parameters
     ----------
-    prior : Prior
     pieces : passes.AnyPieces
         A piece is a block.
     noise_variance : float or ndarray of shape (t,)
-    model : Model or Mixture
 
     Returns
     -------
@@ -88,17 +85,17 @@ def _sum_group(group, kept, prior, noise_variance, model):
     if kept is None and share_factors(group[0]):
         return _sum_of_classes(group, prior, noise_variance, model)
     m, y, constant = len(prior.Z), group[0].y, 0.0
-    outputs = [own for own, _ in outputs_by_noise(noise_variance)]
+    outputs = [columns for columns, _ in outputs_by_noise(noise_variance)]
     every_H = [np.zeros((m, m)) for _ in outputs]
-    every_h = [np.zeros((m, y[:, own].shape[1])) for own in outputs]
-    for _, factors in _factors(group, kept, prior, noise_variance, model):
+    every_h = [np.zeros((m, y[:, columns].shape[1])) for columns in outputs]
+    for _, factors in _each_factors(group, kept, prior, noise_variance, model):
         for factor, H, h in zip(factors, every_H, every_h, strict=True):
             constant += factor.add_to(H, h)
     return every_H, np.hstack(every_h), constant
 
 
 def _sum_of_classes(group, prior, noise_variance, model):
-    """The same where outputs are the regressions of classes."""
+    """Sum where outputs are the regressions of classes."""
     (m, t), constant = (len(prior.Z), group[0].y.shape[1]), 0.0
     every_H, shared, h = [np.zeros((m, m)) for _ in range(t)], np.zeros((m, m)), np.zeros((m, t))
     for rows in group:
@@ -109,8 +106,8 @@ def _sum_of_classes(group, prior, noise_variance, model):
     return every_H, h, constant
 
 
-def _factors(group, kept, prior, noise_variance, model):
-    return each_made(group, kept, lambda rows: block_factors(prior, rows, noise_variance, model))
+def _each_factors(group, kept, prior, noise_variance, model):
+    return computed(group, kept, lambda rows: block_factors(prior, rows, noise_variance, model))
 
 
 def block_gradient_sums(q, pieces, noise_variance, model, *, with_inputs=True):
@@ -131,8 +128,8 @@ def block_gradient_sums(q, pieces, noise_variance, model, *, with_inputs=True):
     """
     q.prior.warm_cache()
     moments = [
-        (np.ascontiguousarray(q.v_mean[:, own]), precision.covariance)
-        for precision, own in q.by_precision
+        (np.ascontiguousarray(q.v_mean[:, columns]), precision.covariance)
+        for precision, columns in q.by_precision
     ]
     return GradientSums.total(
         pieces.map(_gradient_group, q.prior, noise_variance, model, moments, with_inputs)
@@ -142,7 +139,7 @@ def block_gradient_sums(q, pieces, noise_variance, model, *, with_inputs=True):
 def _gradient_group(group, kept, prior, noise_variance, model, moments, with_inputs):
     return GradientSums.total(
         pull_back(prior, rows.X, factors[0].A, _gradient(factors, moments), with_inputs)
-        for rows, factors in _factors(group, kept, prior, noise_variance, model)
+        for rows, factors in _each_factors(group, kept, prior, noise_variance, model)
     )
 
 

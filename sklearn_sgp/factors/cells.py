@@ -18,15 +18,15 @@ from ..data.rows import Rows, in_parts, weight_of
 from ..gp.posterior import outputs_by_noise
 from ..kernels import Groups
 from .block_factors import SingularBlockError, naming_block, singular_block
-from .labelled import ClassFactors, Labels, share_factors
+from .class_noise import ClassFactors, ClassNoise, share_factors
 
-# Numbers in the matrices of cells that are made together, about; neighbours share rows.
+# Numbers in the matrices of cells that are factorised together, about; neighbours share rows.
 _TOGETHER = 1 << 22
 
 
 @dataclass(frozen=True)
 class Factor:
-    """What is made for each H, with R = C C^T.
+    """The factors of a cell for each H, with R = C C^T.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Cell:
         return all(factor.whitened_At is not None for factor in self.factors)
 
     def whitened(self):
-        """The same with inv(C) A^T."""
+        """Return the cell with inv(C) A^T."""
         factors = []
         for factor in self.factors:
             At = copy_of(self.At)
@@ -87,7 +87,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class LabelledCell(Cell):
+class ClassCell(Cell):
     """A cell whose outputs are the regressions of classes, with one `Factor` for S_0.
 
     Rows come class after class.
@@ -95,27 +95,23 @@ class LabelledCell(Cell):
     Parameters
     ----------
     classes : ClassFactors
-    own_At : ndarray of shape (n, m)
+    F_At : ndarray of shape (n, m)
         F_c A^T of all classes.
     """
 
     classes: ClassFactors
-    own_At: np.ndarray
-    is_whitened = True  # as inv(C)^T c is needed, inv(C) A^T is not worth while
+    F_At: np.ndarray
+    is_whitened = True  # as inv(C)^T c is needed, inv(C) A^T does not pay
 
     @property
     def nbytes(self):
-        return super().nbytes + self.classes.U.nbytes + self.own_At.nbytes
+        return super().nbytes + self.classes.U.nbytes + self.F_At.nbytes
 
 
 class FactorCache:
     """Factorised cells, the last ones used, within a bound on their memory.
 
     A copy, as for a worker in another process or a pickle, begins empty.
-
-    Parameters
-    ----------
-    max_bytes : int
     """
 
     def __init__(self, max_bytes):
@@ -133,7 +129,7 @@ class FactorCache:
         self._clear()
 
     def find(self, k):
-        """A cell, or None."""
+        """Return a cell, or None."""
         with self.lock:
             if k in self.held:
                 self.held.move_to_end(k)
@@ -167,17 +163,16 @@ class Cells:
         Of the cells.
     rows : Rows
         The near rows of all of them.
-    own : list of ndarray of int
+    near : list of ndarray of int
         Positions of each cell's near rows.
     noise_variance : float or ndarray of shape (t,)
-    cache : FactorCache
     """
 
     X: np.ndarray
     bounds: np.ndarray
     numbers: list
     rows: Rows
-    own: list
+    near: list
     noise_variance: float | np.ndarray
     cache: FactorCache
 
@@ -186,62 +181,61 @@ class Cells:
 
     def parts(self, posterior):
         """Test rows, their bounds and a `Cell` for each, a few cells at a time."""
-        n, m = np.array([len(own) for own in self.own]), len(posterior.h)
+        n, m = np.array([len(near) for near in self.near]), len(posterior.h)
         part = np.cumsum(n * (n + m)) // _TOGETHER
-        for some in np.split(np.arange(len(n)), np.flatnonzero(np.diff(part)) + 1):
-            bounds = self.bounds[some[0] : some[-1] + 2]
+        for cells in np.split(np.arange(len(n)), np.flatnonzero(np.diff(part)) + 1):
+            bounds = self.bounds[cells[0] : cells[-1] + 2]
             X = self.X[bounds[0] : bounds[-1]]
-            yield X, bounds - bounds[0], self._cells(posterior, some, np.diff(bounds))
+            yield X, bounds - bounds[0], self._cells(posterior, cells, np.diff(bounds))
 
-    def _cells(self, posterior, some, counts):
-        found, kept = [self.cache.find(self.numbers[i]) for i in some], []
-        new = [at for at, cell in enumerate(found) if cell is None]
-        made = self._made(posterior, [self.own[some[at]] for at in new])
-        for at, cell in zip(new, made, strict=True):
-            found[at] = cell
-        for at, (cell, count) in enumerate(zip(found, counts, strict=True)):
+    def _cells(self, posterior, index, counts):
+        cells, kept = [self.cache.find(self.numbers[i]) for i in index], []
+        new = [at for at, cell in enumerate(cells) if cell is None]
+        factorised = self._factorised(posterior, [self.near[index[at]] for at in new])
+        for at, cell in zip(new, factorised, strict=True):
+            cells[at] = cell
+        for at, (cell, count) in enumerate(zip(cells, counts, strict=True)):
             # with more test rows than A has columns, a solve for A^T, made once, costs less
             if 0 < cell.At.shape[1] < count and len(cell.X) and not cell.is_whitened:
-                found[at] = cell.whitened()
+                cells[at] = cell.whitened()
                 kept.append(at)
         for at in sorted({*new, *kept}):
-            if len(found[at].X):
-                self.cache.keep(self.numbers[some[at]], found[at])
-        return found
+            if len(cells[at].X):
+                self.cache.keep(self.numbers[index[at]], cells[at])
+        return cells
 
-    def _made(self, posterior, own):
-        """A `Cell` for each of these."""
-        filled = [each for each in own if len(each)]
+    def _factorised(self, posterior, near):
+        """Factorise a `Cell` for each of these."""
+        filled = [each for each in near if len(each)]
         shared = share_factors(self.rows)
         nothing = _without_rows(posterior, self.X, shared)
         if not filled:
-            return [nothing] * len(own)
+            return [nothing] * len(near)
         needed, place = np.unique(np.concatenate(filled), return_inverse=True)
         places = in_parts(place, [len(rows) for rows in filled])
         rows = self.rows.select(needed)
-        factorised = _factorised_for_classes if shared else _factorised
-        made = iter(factorised(posterior, rows, places, self.noise_variance))
-        return [next(made) if len(each) else nothing for each in own]
+        factorise_all = _class_cells if shared else _plain_cells
+        cells = iter(factorise_all(posterior, rows, places, self.noise_variance))
+        return [next(cells) if len(each) else nothing for each in near]
 
 
 def _without_rows(posterior, X, shared):
-    """A cell where nothing is known besides u."""
+    """Return a cell where nothing is known besides u."""
     m, t = posterior.h.shape
     n_factors = 1 if shared else len(posterior.H)
     X, At, U, weights = X[:0], np.empty((0, m)), np.empty((0, 0)), np.empty((0, t))
     factors = [Factor(U, np.empty((0, t // n_factors))) for _ in range(n_factors)]
     nothing = X, At, factors, weights, posterior.v_mean
     if shared:
-        return LabelledCell(*nothing, ClassFactors(U, Labels.of(weights)), At)
+        return ClassCell(*nothing, ClassFactors(U, ClassNoise.of(weights)), At)
     return Cell(*nothing)
 
 
 class _Places:
-    """Rows at each of some places, with their A^T and kernel matrices, made once for all.
+    """Rows at each of some places, with their A^T and kernel matrices, all computed once.
 
     Parameters
     ----------
-    posterior : Posterior
     X : ndarray of shape (n, d)
     places : list of ndarray of int
     """
@@ -251,57 +245,57 @@ class _Places:
         self.posterior, self.places, self.index = posterior, places, triangles.rows
         self.X, self.At = X, prior.whitened_rows(X)
         self.K = prior.kernel.blocks(X, X, triangles)
-        self.own_At = [empty((len(own), self.At.shape[1])) for own in places]
+        self.each_At = [empty((len(rows), self.At.shape[1])) for rows in places]
 
-    def factorised(self, own, y, noise):
-        """For a slice of the outputs U, error, weights and what is left of v, in each place."""
-        y, v_mean = (np.ascontiguousarray(each[:, own]) for each in (y, self.posterior.v_mean))
+    def factorised(self, columns, y, noise):
+        """Return U, error, weights and the rest of v for a slice of the outputs, in each place."""
+        y, v_mean = (np.ascontiguousarray(each[:, columns]) for each in (y, self.posterior.v_mean))
         sizes, t = [len(rows) for rows in self.places], y.shape[1]
         error, weights = ([np.empty((n, t)) for n in sizes] for _ in range(2))
         U, left = [empty((n, n)) for n in sizes], [v_mean.copy() for _ in sizes]
-        found = (U, error, weights, left)
-        failed = factorise(self.K, self.index, self.At, y, v_mean, noise, self.own_At, *found)
-        return failed, found
+        result = (U, error, weights, left)
+        failed = factorise(self.K, self.index, self.At, y, v_mean, noise, self.each_At, *result)
+        return failed, result
 
 
-def _factorised(posterior, rows, places, noise_variance):
-    """A `Cell` for the rows at each of some places."""
-    made = _Places(posterior, np.asarray(rows.X, dtype=np.float64), places)
+def _plain_cells(posterior, rows, places, noise_variance):
+    """Return a `Cell` for the rows at each of some places."""
+    near = _Places(posterior, np.asarray(rows.X, dtype=np.float64), places)
     targets, (weight, _), by_output = rows.targets, rows.weights, []
-    for own, s2 in outputs_by_noise(noise_variance):
-        own_weight = weight_of(weight, own)
-        failed, found = made.factorised(own, targets, s2 / own_weight)
+    for columns, s2 in outputs_by_noise(noise_variance):
+        of_columns = weight_of(weight, columns)
+        failed, result = near.factorised(columns, targets, s2 / of_columns)
         if failed >= 0:
-            raise SingularBlockError(singular_block(s2, own_weight[places[failed]]))
-        by_output.append(found)
+            raise SingularBlockError(singular_block(s2, of_columns[places[failed]]))
+        by_output.append(result)
     cells = []
-    for g, own in enumerate(places):
+    for g, index in enumerate(places):
         factors = [Factor(U[g], error[g]) for U, error, *_ in by_output]
         weights, v_mean = (np.hstack([each[k][g] for each in by_output]) for k in (2, 3))
-        cells.append(Cell(made.X[own], made.own_At[g], factors, weights, v_mean))
+        cells.append(Cell(near.X[index], near.each_At[g], factors, weights, v_mean))
     return cells
 
 
-def _factorised_for_classes(posterior, rows, places, noise_variance):
-    """A `LabelledCell` for the rows at each of some places."""
-    every = Labels.of(rows.weights[0] / noise_variance)
-    places = [own[every.select(own).order] for own in places]
-    made = _Places(posterior, np.asarray(rows.X, dtype=np.float64), places)
-    failed, found = made.factorised(slice(None), rows.targets, every.other)
+def _class_cells(posterior, rows, places, noise_variance):
+    """Return a `ClassCell` for the rows at each of some places."""
+    every = ClassNoise.of(rows.weights[0] / noise_variance)
+    places = [index[every.select(index).order] for index in places]
+    near = _Places(posterior, np.asarray(rows.X, dtype=np.float64), places)
+    failed, result = near.factorised(slice(None), rows.targets, every.other)
     if failed >= 0:
         raise SingularBlockError(singular_block(1.0, 1.0 / every.other[places[failed]]))
     return [
-        _labelled_cell(made.X[own], At, *each, every.select(own))
-        for own, At, *each in zip(places, made.own_At, *found, strict=True)
+        _class_cell(near.X[index], At, *each, every.select(index))
+        for index, At, *each in zip(places, near.each_At, *result, strict=True)
     ]
 
 
-def _labelled_cell(X, At, U, error, weights, v_mean, labels):
+def _class_cell(X, At, U, error, weights, v_mean, class_noise):
     """Turn errors, weights and the rest of v of S_0 into those of each class."""
     L, solved_At = transposed(U), copy_of(At)
-    with naming_block(1.0, 1.0 / labels.other):
-        classes = ClassFactors(inverse_from_cholesky(L), labels)
-    more = classes.added(weights)
+    with naming_block(1.0, 1.0 / class_noise.other):
+        classes = ClassFactors(inverse_from_cholesky(L), class_noise)
+    more = classes.corrections(weights)
     la.trsm(L, more)
     error += more
     la.trsm(L, more, True)
@@ -309,5 +303,5 @@ def _labelled_cell(X, At, U, error, weights, v_mean, labels):
     la.gemm(At, more, v_mean, True, False, -1.0, 1.0)
     la.trsm(L, solved_At)
     la.trsm(L, solved_At, True)
-    own_At = classes.own(solved_At)
-    return LabelledCell(X, At, [Factor(U, error)], weights, v_mean, classes, own_At)
+    F_At = classes.F_times(solved_At)
+    return ClassCell(X, At, [Factor(U, error)], weights, v_mean, classes, F_At)

@@ -24,12 +24,12 @@ from .block_factors import (
     repetition_slope,
     singular_block,
 )
+from .class_noise import ClassTerms
 from .gradients import BlockGradient
-from .labelled import ClassTerms
 
 
 def rows_of_groups(groups):
-    """Rows of each group, those that it is conditioned on first."""
+    """Return the rows of each group, those that it is conditioned on first."""
     return [np.concatenate(group) for group in groups]
 
 
@@ -37,20 +37,20 @@ class _Group(NamedTuple):
     """One group after the elimination of what it is conditioned on.
 
     ``index`` (n_N + n_B,) are its rows in the piece, N first, ``L`` the Cholesky factor of S, ``C``
-    (n_N, n_B), ``own`` its place among the piece's own rows.
+    (n_N, n_B), ``B`` its place among the piece's own rows.
     """
 
     index: np.ndarray
     L: np.ndarray
     C: np.ndarray
-    own: slice
+    B: slice
 
     @property
     def n_before(self):
         return len(self.C)
 
     @property
-    def L_own(self):
+    def L_B(self):
         """Cholesky factor of R_B."""
         return self.L[self.n_before :, self.n_before :]
 
@@ -79,13 +79,13 @@ class ConditionedFactor:
         self._indices = rows_of_groups(groups)
         self._n_before = np.array([len(before) for before, _ in groups], dtype=np.intp)
         self._n_rows = np.array([len(index) for index in self._indices], dtype=np.intp)
-        n_own = self._n_rows - self._n_before
-        self._own = np.concatenate([own for _, own in groups])
-        self._own_counts = (weight if counts is None else counts)[self._own]
-        sizes = (self._n_rows**2).sum(), (self._n_before * n_own).sum()
+        n_B = self._n_rows - self._n_before
+        self._B = np.concatenate([own for _, own in groups])
+        self._counts_B = (weight if counts is None else counts)[self._B]
+        sizes = (self._n_rows**2).sum(), (self._n_before * n_B).sum()
         self._U, self._C = (empty((size,)) for size in sizes)
-        self.residual_At = empty((len(self._own), At.shape[1]))  # (A_B - A_N C)^T, whitened
-        self.residual_y = np.empty((len(self._own), y.shape[1]))  # by inv(chol R_B), as well
+        self.residual_At = empty((len(self._B), At.shape[1]))  # (A_B - A_N C)^T, whitened
+        self.residual_y = np.empty((len(self._B), y.shape[1]))  # by inv(chol R_B), as well
         with single_blas_thread(self._n_rows.max() < SMALL_GROUP):
             self._half_log_det, failed = eliminate(
                 K,
@@ -105,7 +105,7 @@ class ConditionedFactor:
 
     @cached_property
     def A(self):
-        """Of all rows of the piece, (m, n)."""
+        """A of all rows of the piece, (m, n)."""
         return transposed(self._At)
 
     @cached_property
@@ -113,15 +113,14 @@ class ConditionedFactor:
         """A `_Group` for each group."""
         n, k, groups = self._n_rows, self._n_before, []
         ends = [np.cumsum(size) for size in (n * n, k * (n - k), n - k)]
-        for index, n_g, k_g, of_U, of_C, own in zip(self._indices, n, k, *ends, strict=True):
+        for index, n_g, k_g, of_U, of_C, end in zip(self._indices, n, k, *ends, strict=True):
             b = n_g - k_g
             L = transposed(self._U[of_U - n_g * n_g : of_U].reshape(n_g, n_g))
             C = self._C[of_C - k_g * b : of_C].reshape(k_g, b)
-            groups.append(_Group(index, L, C, slice(own - b, own)))
+            groups.append(_Group(index, L, C, slice(end - b, end)))
         return groups
 
     def add_to(self, H, h):
-        """Add the information; returns the constant."""
         At, y = self.residual_At, self.residual_y
         la.syrk(At, H, 1.0, 1.0, True)
         la.gemm(At, y, h, True, False, 1.0, 1.0)
@@ -129,71 +128,72 @@ class ConditionedFactor:
 
     def _normaliser(self):
         constant = 0.5 * len(self.residual_y) * LOG_2PI
-        own = self.weight[self._own]
-        return self._half_log_det + constant + repetition_constant(own, self.s2, self._own_counts)
+        weight = self.weight[self._B]
+        return self._half_log_det + constant + repetition_constant(weight, self.s2, self._counts_B)
 
-    def class_terms(self, labels):
-        """What classes have more, if this factor has the noise of classes that no row has."""
+    def class_terms(self, class_noise):
         both, before = [], []
         for index, L, C, _ in self.groups:
-            both.append(self._class_terms(labels, index, L))
+            both.append(self._class_terms(class_noise, index, L))
             if len(C):
                 of_before = np.ascontiguousarray(L[: len(C), : len(C)])
-                before.append(self._class_terms(labels, index[: len(C)], of_before).times(-1.0))
-        of_noise = -0.5 * float(labels.log_ratio[self._own].sum())
+                terms = self._class_terms(class_noise, index[: len(C)], of_before)
+                before.append(terms.times(-1.0))
+        of_noise = -0.5 * float(class_noise.log_ratio[self._B].sum())
         terms = ClassTerms.joined(both)
         terms = [terms._replace(normaliser=terms.normaliser + of_noise)]
         return [*terms, ClassTerms.joined(before)] if before else terms
 
-    def _class_terms(self, labels, index, L):
-        return ClassTerms.of_covariance(L, self._At[index], self.y[index], labels.select(index))
+    def _class_terms(self, class_noise, index, L):
+        noise = class_noise.select(index)
+        return ClassTerms.of_covariance(L, self._At[index], self.y[index], noise)
 
     def gradient(self, mean, covariance):
-        """E_q[log t_B] for v ~ N(mean, covariance) and its derivatives (theory, eqs. 45 and 46)."""
+        """Compute E_q[log t_B] for v ~ N(mean, covariance) and its derivatives (eqs. 45 and 46)."""
         t = self.y.shape[1]
         value = -t * self._normaliser()
         error = self.residual_y - product(self.residual_At, mean)  # whitened
         value -= 0.5 * float(np.vdot(error, error))
-        spread = product(self.residual_At, covariance)  # (n_own, m)
+        residual_S = product(self.residual_At, covariance)  # (n_B, m)
         A_t = self._At
         A_t_bar, noise, K_bars = np.zeros(A_t.shape), 0.0, []
         for group in self.groups:
-            e, SAt = error[group.own], spread[group.own]
-            E = product(SAt, self.residual_At[group.own], trans_b=True)
+            e, SAt = error[group.B], residual_S[group.B]
+            E = product(SAt, self.residual_At[group.B], trans_b=True)
             value -= 0.5 * t * float(np.trace(E))
             J_bar, S_bar = self._cotangents(group, A_t, e, SAt, E, mean)
             A_t_bar[group.index] += J_bar
             noise += float((np.diagonal(S_bar) / self.weight[group.index]).sum())
             K_bars.append((group.index, S_bar))
-        log_noise = self.s2 * noise - t * repetition_slope(self._own_counts)
+        log_noise = self.s2 * noise - t * repetition_slope(self._counts_B)
         return BlockGradient(value, transposed(A_t_bar), K_bars, log_noise)
 
     def _cotangents(self, group, A_t, e, SAt, E, mean):
-        """Cotangents of A_J^T (n_J, m) and of S (n_J, n_J) of one group.
+        """Return the cotangents of A_J^T (n_J, m) and of S (n_J, n_J) of one group.
 
         ``e`` (n_B, t) and ``SAt`` (n_B, m), the residuals and their A^T times the covariance, are
         whitened by the factor of R_B, and so is ``E`` (n_B, n_B), At cov At^T; it is overwritten.
         """
         k, t, C = group.n_before, e.shape[1], group.C
-        L_own = np.ascontiguousarray(group.L_own)
+        L_B = np.ascontiguousarray(group.L_B)
         E *= 0.5 * t
         la.gemm(e, e, E, False, True, 0.5, 1.0)
         E.flat[:: len(E) + 1] -= 0.5 * t
-        la.trsm(L_own, E, True)
+        la.trsm(L_B, E, True)
         G = np.ascontiguousarray(E.T)
-        la.trsm(L_own, G, True)  # cotangent of R_B
+        la.trsm(L_B, G, True)  # cotangent of R_B
         # cotangent of (A_B - A_N C)^T, from the squares and from the trace
         At_bar = product(e, mean, trans_b=True)
         la.axpy(-t, SAt, At_bar)
-        la.trsm(L_own, At_bar, True)
-        residual = product(L_own, self.residual_At[group.own])  # A_B - A_N C, transposed
+        la.trsm(L_B, At_bar, True)
+        residual = product(L_B, self.residual_At[group.B])  # A_B - A_N C, transposed
         inner = product(G, residual)
         if not k:
             la.axpy(-2.0, inner, At_bar)  # S = K - A^T A + noise
             return At_bar, G
         # C = inv(S_NN) S_NB moves with S, too
         r = np.array(e, order="C")
-        la.trsm(L_own, r, True)  # inv(R_B) times the residual
+        la.trsm(L_B, r, True)  # inv(R_B) times the residual
         A_N, y_N = A_t[group.index[:k]], self.y[group.index[:k]]
         D = product(y_N, r, trans_b=True)
         la.gemm(A_N, At_bar, D, False, True, -1.0, 1.0)
@@ -211,7 +211,7 @@ class ConditionedFactor:
 
 
 def _cotangent_of_all(G, C, D):
-    """P G P^T + (P D^T, 0) / 2 + its transpose, with R_B = P^T S P and P = (-C, 1)."""
+    """Compute P G P^T + (P D^T, 0) / 2 + its transpose: R_B = P^T S P with P = (-C, 1)."""
     k = len(C)
     S_bar = np.empty((k + len(G), k + len(G)))
     CG = product(C, G)

@@ -20,12 +20,12 @@ class Gradient(dict):
     """
 
     def scaled(self, factor):
-        """The gradient of ``factor`` times the objective."""
+        """Return the gradient of ``factor`` times the objective."""
         return Gradient((name, factor * part) for name, part in self.items())
 
 
 def noise_gradient(noise_variance, by_output):
-    """Derivative in the logarithm of the noise variance, from those of the outputs.
+    """Return the derivative in the log noise variance, from those of the outputs.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class BlockGradient(NamedTuple):
 
     @classmethod
     def of_outputs(cls, parts):
-        """The sum over outputs, each with a noise variance of its own."""
+        """Add the gradients of outputs, each with a noise variance of its own."""
         if len(parts) == 1:
             return parts[0]
         K_XX = parts[0].K_XX
@@ -99,11 +99,11 @@ class GradientSums(Additive):
 
     @classmethod
     def total(cls, parts):
-        """The sum of some, into the first of them."""
+        """Add gradients, into the first of them."""
         return reduce(iadd, parts)
 
     def gradient(self, prior, with_inputs=True):
-        """`Gradient` of the value, with what goes by way of L."""
+        """Return the `Gradient` of the value, including what goes by way of L."""
         theta, Z = prior.kernel.gram_vjp(prior.Z, prior.gram_cotangent(self.AAt), with_inputs)
         return Gradient(
             theta=self.theta + theta,
@@ -118,10 +118,8 @@ def pull_back(prior, X, A, gradient, with_inputs=True):
 
     Parameters
     ----------
-    prior : Prior
     X : ndarray of shape (n, d)
     A : ndarray of shape (m, n)
-    gradient : BlockGradient
     with_inputs : bool
         Whether the gradient in Z is wanted.
 
@@ -133,8 +131,8 @@ def pull_back(prior, X, A, gradient, with_inputs=True):
     la.trmm(prior.L_inv, gradient.A, True)
     theta, Z = kernel.block_vjp(prior.Z, X, gradient.A, with_inputs)
     if isinstance(gradient.K_XX, list):
-        for index, of_some in gradient.K_XX:
-            theta = theta + kernel.gram_vjp(X[index], of_some, False)[0]
+        for index, K_bar in gradient.K_XX:
+            theta = theta + kernel.gram_vjp(X[index], K_bar, False)[0]
     elif gradient.K_XX is not None:
         if gradient.K_XX.ndim == 1:
             theta = theta + kernel.diag_vjp(X, gradient.K_XX)

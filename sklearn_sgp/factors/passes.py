@@ -82,33 +82,33 @@ class Pieces(AnyPieces):
         tasks, lo = [], 0
         for group, kept in zip(self.groups, self.kept, strict=True):
             hi = lo + sum(len(piece) for piece in group)
-            own = () if slices is None else tuple(array[lo:hi] for array in slices)
-            tasks.append((group, kept, *shared, *own))
+            parts = () if slices is None else tuple(array[lo:hi] for array in slices)
+            tasks.append((group, kept, *shared, *parts))
             lo = hi
         return map_groups(function, tasks, self.n_jobs)
 
 
-def each_made(group, kept, make):
-    """Pairs of a piece and ``make(piece)``, taken from the last pass where that kept it."""
-    made_before = bool(kept)
+def computed(group, kept, compute):
+    """Yield pairs of a piece and ``compute(piece)``, which the last pass may have kept."""
+    is_kept = bool(kept)
     for i, piece in enumerate(group):
-        made = kept[i] if made_before else make(piece)
-        if kept is not None and not made_before:
-            kept.append(made)
-        yield piece, made
+        value = kept[i] if is_kept else compute(piece)
+        if kept is not None and not is_kept:
+            kept.append(value)
+        yield piece, value
 
 
 class Additive:
     """A mixin of dataclasses that groups return, and that tasks of a cluster send one another."""
 
     def __sizeof__(self):
-        """Bytes of the arrays, by which a cluster counts what it moves."""
+        """Count the bytes of the arrays, by which a cluster counts what it moves."""
         values = (getattr(self, field.name) for field in fields(self))
         return object.__sizeof__(self) + sum(getattr(value, "nbytes", 8) for value in values)
 
 
 def added(*parts):
-    """The sum of what groups returned, entry by entry of tuples, lists and dataclasses.
+    """Add what groups returned, entry by entry of tuples, lists and dataclasses.
 
     None of the parts changes, as another task may want it again. What is None in the first stays.
     """

@@ -7,20 +7,18 @@ from ..data.rows import weight_of
 from ..gp.posterior import outputs_by_noise
 from ..kernels import Groups
 from .block_factors import DenseFactor, DiagonalFactor, MixtureFactor, naming_block
+from .class_noise import ClassNoise
 from .conditioned import ConditionedFactor, rows_of_groups
-from .labelled import Labels
 
 
 def block_factors(prior, rows, noise_variance, model):
-    """The factors of some rows: one of all outputs, or one for each.
+    """Return the factors of some rows: one of all outputs, or one for each.
 
     Parameters
     ----------
-    prior : Prior
     rows : Rows or ConditionedRows
         Of positive weight.
     noise_variance : float or ndarray of shape (t,)
-    model : Model or Mixture
 
     Returns
     -------
@@ -31,43 +29,43 @@ def block_factors(prior, rows, noise_variance, model):
     weight, counts = rows.weights
     outputs = outputs_by_noise(noise_variance)
     by_output = [
-        (np.ascontiguousarray(targets[:, own]), weight_of(weight, own), s2) for own, s2 in outputs
+        (np.ascontiguousarray(targets[:, columns]), weight_of(weight, columns), s2)
+        for columns, s2 in outputs
     ]
     if model.conditioned:
         X, At = np.asarray(rows.X, dtype=np.float64), prior.whitened_rows(rows.X)
         K = kernel.blocks(X, X, Groups.triangles(rows_of_groups(rows.groups)))
         return [
-            ConditionedFactor(At, y, own_weight, K, rows.groups, s2, counts)
-            for y, own_weight, s2 in by_output
+            ConditionedFactor(At, y, weight, K, rows.groups, s2, counts)
+            for y, weight, s2 in by_output
         ]
     A, diagonal = prior.whitened(rows.X), kernel.diag(rows.X)
     gram = kernel.gram(rows.X) if model.dense else None
-    n_copies = len(outputs) * model.n_dense - 1  # each factor overwrites its own
+    n_left = len(outputs)
 
     def single(model, y, weight, s2):
-        nonlocal n_copies
         if not model.dense:
             return DiagonalFactor(A, y, counts, diagonal, s2, model, weight / counts)
-        n_copies -= 1
-        own = copy_of(gram) if n_copies >= 0 else gram
-        return DenseFactor(A, y, weight, own, s2, model, counts)
+        K = copy_of(gram) if n_left else gram  # each factor overwrites its own
+        return DenseFactor(A, y, weight, K, s2, model, counts)
 
-    def factor(y, weight, s2):
-        parts = [(share, single(component, y, weight, s2)) for component, share in model.components]
-        return parts[0][1] if len(parts) == 1 else MixtureFactor(parts)
-
-    return [factor(*each) for each in by_output]
+    factors = []
+    for each in by_output:
+        n_left -= 1
+        parts = [(share, single(one, *each)) for one, share in model.components]
+        factors.append(parts[0][1] if len(parts) == 1 else MixtureFactor(parts))
+    return factors
 
 
 def class_factors(prior, rows, noise_variance, model):
-    """One factor of some rows for the regressions of all classes, and what these have more.
+    """Return one factor of some rows for the regressions of all classes, and the classes' terms.
 
     Parameters
     ----------
     prior, noise_variance, model
         As in `block_factors`.
     rows : Rows or ConditionedRows
-        Whose weights are those of labels.
+        Of classes.
 
     Returns
     -------
@@ -75,8 +73,8 @@ def class_factors(prior, rows, noise_variance, model):
         With the noise of classes that no row has, of all outputs.
     terms : list of ClassTerms
     """
-    labels = Labels.of(rows.weights[0] / noise_variance)
-    precision = 1.0 / labels.other
+    class_noise = ClassNoise.of(rows.weights[0] / noise_variance)
+    precision = 1.0 / class_noise.other
     (factor,) = block_factors(prior, rows.with_weight(precision), 1.0, model)
     with naming_block(1.0, precision):
-        return factor, factor.class_terms(labels)
+        return factor, factor.class_terms(class_noise)

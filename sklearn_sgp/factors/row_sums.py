@@ -12,7 +12,7 @@ import numpy as np
 from .._core import _linalg as la
 from .._core._memory import empty
 from .._linalg import product
-from .passes import Additive, each_made
+from .passes import Additive, computed
 
 
 @dataclass
@@ -31,8 +31,8 @@ class RowSums(Additive):
     weight: float = 0.0
 
     def __iadd__(self, other):
-        for own, more in zip(each_gram(self.gram), each_gram(other.gram), strict=True):
-            la.axpy(1.0, more, own)
+        for gram, more in zip(each_gram(self.gram), each_gram(other.gram), strict=True):
+            la.axpy(1.0, more, gram)
         self.cross += other.cross
         self.targets = self.targets + other.targets
         self.diagonal = self.diagonal + other.diagonal
@@ -54,12 +54,12 @@ class RowSumsCotangent:
 
 
 def each_gram(gram):
-    """The matrices (m, m) of sums: one of all outputs, or one of each."""
+    """Return the matrices (m, m) of sums: one of all outputs, or one of each."""
     return (gram,) if gram.ndim == 2 else tuple(gram)
 
 
 def weighted_kernel_block(kernel, Z, L_inv, rows):
-    """Block and targets of some rows, both times the roots of their weights.
+    """Compute block and targets of some rows, both times the roots of their weights.
 
     A block that outputs with weights of their own share is as it is.
 
@@ -81,22 +81,20 @@ def weighted_kernel_block(kernel, Z, L_inv, rows):
 
 
 def _of_each(A, y, root):
-    """Block and targets of each output with weights of its own."""
-    own = empty(A.shape)
+    """Yield block and targets of each output with weights of its own."""
+    out = empty(A.shape)
     for c in range(y.shape[1]):
-        yield np.multiply(A, root[:, c], out=own), np.ascontiguousarray(y[:, c : c + 1])
+        yield np.multiply(A, root[:, c], out=out), np.ascontiguousarray(y[:, c : c + 1])
 
 
 def row_sums(kernel, Z, L_inv, pieces):
-    """Sums over all rows.
+    """Sum over all rows.
 
     Parameters
     ----------
-    kernel : BoundKernel
     Z : ndarray of shape (m, d)
     L_inv : ndarray of shape (m, m) or None
         Inverse of the Cholesky factor of K(Z, Z) for the whitened form, None for the direct one.
-    pieces : passes.AnyPieces
 
     Returns
     -------
@@ -114,13 +112,13 @@ def _sum_group(group, kept, kernel, Z, L_inv):
     m, t, differ = len(Z), group[0].y.shape[1], group[0].outputs_differ
     total = RowSums(empty((t, m, m) if differ else (m, m)), np.zeros((m, t)))
     total.gram.fill(0.0)
-    blocks = each_made(group, kept, lambda piece: weighted_kernel_block(kernel, Z, L_inv, piece))
+    blocks = computed(group, kept, lambda piece: weighted_kernel_block(kernel, Z, L_inv, piece))
     for piece, (A, y, root) in blocks:
         diagonal = kernel.diag(piece.X)
         if differ:
-            for c, (own_A, own_y) in enumerate(_of_each(A, y, root)):
-                la.syrk(own_A, total.gram[c], 1.0, 1.0)
-                total.cross[:, c] += product(own_A, own_y)[:, 0]
+            for c, (A_c, y_c) in enumerate(_of_each(A, y, root)):
+                la.syrk(A_c, total.gram[c], 1.0, 1.0)
+                total.cross[:, c] += product(A_c, y_c)[:, 0]
         else:
             la.syrk(A, total.gram, 1.0, 1.0)
             la.gemm(A, y, total.cross, False, False, 1.0, 1.0)
@@ -132,7 +130,7 @@ def _sum_group(group, kept, kernel, Z, L_inv):
 
 
 def row_sums_gradient(kernel, Z, L_inv, pieces, cotangent, *, with_inputs=True):
-    """Gradient of <cotangent, sums> in the kernel's log parameters and in Z, at fixed L.
+    """Return the gradient of <cotangent, sums> in log parameters and in Z, at fixed L.
 
     Parameters are those of `row_sums`, whose blocks the pieces may have kept, and the cotangents of
     its result.
@@ -145,8 +143,8 @@ def row_sums_gradient(kernel, Z, L_inv, pieces, cotangent, *, with_inputs=True):
     gram, cross = 2.0 * cotangent.gram, np.array(cotangent.cross, order="C")
     if L_inv is not None:
         # inv(L)^T once on the m x m factor, not on every block
-        for own in each_gram(gram):
-            la.trmm(L_inv, own, True)
+        for one in each_gram(gram):
+            la.trmm(L_inv, one, True)
         la.trmm(L_inv, cross, True)
     parts = pieces.map(
         _gradient_group, kernel, Z, L_inv, gram, cross, cotangent.diagonal, with_inputs
@@ -157,7 +155,7 @@ def row_sums_gradient(kernel, Z, L_inv, pieces, cotangent, *, with_inputs=True):
 
 def _gradient_group(group, kept, kernel, Z, L_inv, gram, cross, diagonal, with_inputs):
     grad_theta, grad_Z = 0.0, 0.0
-    blocks = each_made(group, kept, lambda piece: weighted_kernel_block(kernel, Z, L_inv, piece))
+    blocks = computed(group, kept, lambda piece: weighted_kernel_block(kernel, Z, L_inv, piece))
     for piece, (A, y, root) in blocks:
         weight, _ = piece.weights
         if piece.outputs_differ:
@@ -175,7 +173,7 @@ def _gradient_group(group, kept, kernel, Z, L_inv, gram, cross, diagonal, with_i
 
 
 def _cotangent(gram, cross, A, y):
-    """Of a weighted block, shape (m, n)."""
+    """Return the cotangent of a weighted block, shape (m, n)."""
     G = empty(A.shape)
     la.gemm(gram, A, G)
     la.gemm(cross, y, G, False, True, 1.0, 1.0)
@@ -183,11 +181,11 @@ def _cotangent(gram, cross, A, y):
 
 
 def _cotangent_of_outputs(gram, cross, A, y, root):
-    """Of the block as it is, where each output has weights of its own."""
+    """Return the cotangent of the plain block, where each output has weights of its own."""
     total = np.zeros(A.shape)
-    for c, (own_A, own_y) in enumerate(_of_each(A, y, root)):
-        own_cross = np.ascontiguousarray(cross[:, c : c + 1])
-        G = _cotangent(gram[c], own_cross, own_A, own_y)
+    for c, (A_c, y_c) in enumerate(_of_each(A, y, root)):
+        cross_c = np.ascontiguousarray(cross[:, c : c + 1])
+        G = _cotangent(gram[c], cross_c, A_c, y_c)
         G *= root[:, c]
         total += G
     return total

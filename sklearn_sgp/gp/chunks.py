@@ -10,7 +10,7 @@ PREDICT_TASK = 16 * PREDICT_CHUNK
 
 
 def in_chunks(function, X, n_jobs=None):
-    """``function(X)``, computed chunk by chunk.
+    """Compute ``function(X)`` chunk by chunk.
 
     Parameters
     ----------

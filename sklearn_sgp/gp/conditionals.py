@@ -1,8 +1,8 @@
-"""Test conditionals p(f | u) of all models except PIC, and what they predict from q(u).
+"""Test conditionals p(f | u) of models without near rows, and what they predict from q(u).
 
 All start from a Gaussian q(u), optimal or not, in whitened coordinates (docs/theory.md, section 9),
 and answer ``mean(X)``, ``mean_variance(X)`` and ``mean_covariance(X)``, in shapes as `Posterior`.
-PIC's conditional needs training rows and is in `blocks/prediction.py`.
+That of PIC, LMA and VIF needs training rows and is in `predict/near_rows.py`.
 """
 
 import numpy as np
@@ -15,12 +15,7 @@ _LEAST_LEFT = 1e-6
 
 
 class ExactConditional:
-    """The exact conditional p(f | u): DTC, VFE, FITC, PITC and Power-EP.
-
-    Parameters
-    ----------
-    posterior : Posterior
-    """
+    """The exact conditional p(f | u): DTC, VFE, FITC, PITC and Power-EP."""
 
     def __init__(self, posterior):
         self.posterior = posterior
@@ -50,7 +45,7 @@ class SoRConditional(ExactConditional):
         return mean, np.stack([product(root, root, trans_a=True) for root in roots], axis=2)
 
     def _mean_roots(self, X):
-        """Mean (n, t) and a root (m, n) of the covariance for each H."""
+        """Return mean (n, t) and a root (m, n) of the covariance for each H."""
         A, roots = self.posterior.prior.whitened(X), []
         for precision in self.posterior.precisions:
             roots.append(copy_of(A))
@@ -71,7 +66,7 @@ class FICConditional(SoRConditional):
 
 
 def without_own(mean, variance, targets, noise):
-    """Moments of functions at some rows given all other rows, from those given all of them.
+    """Return moments of functions at rows given all other rows, from those given all of them.
 
     A row adds ``N(y; f, noise)``, which is taken out again (docs/theory.md, eq. 84).
 

@@ -31,7 +31,7 @@ DIRECT_GRADIENT_LIMIT = 1e-7
 
 
 def information_bound(kernel, rows, noise_variance):
-    """What the trace of H, and with it its largest eigenvalue, can hardly exceed.
+    """Return a value that the trace of H, hence its largest eigenvalue, can hardly exceed.
 
     tr H <= sum w k(x, x) / noise; the largest of about 1,000 k(x, x) stands for all, and the least
     noise and the largest sum of the weights, precisions included, for all outputs.
@@ -43,18 +43,18 @@ def information_bound(kernel, rows, noise_variance):
 
 
 def rounding_amplification(prior, rows, noise_variance):
-    """Share of H's largest eigenvalue that rounding may take in direct coordinates (eq. 16)."""
+    """Return the share of H's largest eigenvalue that rounding may take when direct (eq. 16)."""
     information = information_bound(prior.kernel, rows, noise_variance)
     return np.finfo(float).eps * prior.condition * information
 
 
 def choose_coordinates(rows, prior, noise_variance, limit=DIRECT_LIMIT):
-    """`Direct` where rounding leaves it safe, else `Whitened`."""
+    """Return `Direct` where rounding leaves it safe, else `Whitened`."""
     return Direct if rounding_amplification(prior, rows, noise_variance) < limit else Whitened
 
 
 class _Coordinates:
-    """What is the same in both coordinates."""
+    """Formulas that are the same in both coordinates."""
 
     @property
     def outputs(self):
@@ -62,7 +62,7 @@ class _Coordinates:
         return (self,)
 
     def information_cotangent(self):
-        """Derivative in H of t (tr H - log |I + H|) / 2 + h^T (I + H)^-1 h / 2 (eq. 11)."""
+        """Return dF/dH, F = t (tr H - log |I + H|) / 2 + h^T (I + H)^-1 h / 2 (eq. 11)."""
         c, M = self.coefficients, self.covariance_change  # (m, t), (m, m)
         cotangent = np.multiply(-0.5 * c.shape[1], M, out=empty(M.shape))
         la.gemm(c, c, cotangent, False, True, -0.5, 1.0)
@@ -75,7 +75,7 @@ class _Coordinates:
 
     @classmethod
     def from_sums(cls, prior, gram, cross, noise_variance):
-        """The optimum for Gaussian noise, from sums of products of blocks in these coordinates.
+        """Return the optimum for Gaussian noise from sums of products of blocks.
 
         With a noise variance for each output, shape (t,), it is a `Separate`, and ``gram`` may be
         that of each, (t, m, m).
@@ -85,11 +85,11 @@ class _Coordinates:
                 tuple(
                     cls.from_sums(
                         prior,
-                        gram if gram.ndim == 2 else gram[own.start],
-                        np.ascontiguousarray(cross[:, own]),
+                        gram if gram.ndim == 2 else gram[columns.start],
+                        np.ascontiguousarray(cross[:, columns]),
                         s2,
                     )
-                    for own, s2 in outputs_by_noise(noise_variance)
+                    for columns, s2 in outputs_by_noise(noise_variance)
                 )
             )
         H = np.divide(gram, noise_variance, out=empty(gram.shape))
@@ -121,7 +121,7 @@ class Whitened(_Coordinates):
 
     @property
     def block_factor(self):
-        """What blocks K(Z, X) are multiplied by."""
+        """Factor by which blocks K(Z, X) are multiplied."""
         return self.prior.L_inv
 
     @property
@@ -130,7 +130,7 @@ class Whitened(_Coordinates):
         return float(np.trace(self.H))
 
     def towards(self, target, rho):
-        """One natural-gradient step; see `Posterior.towards`."""
+        """Take one natural-gradient step; see `Posterior.towards`."""
         return Whitened(self.posterior.towards(target.posterior, rho))
 
     def under(self, prior):
@@ -140,7 +140,7 @@ class Whitened(_Coordinates):
         return self.prior.whitened(X)
 
     def kernel_cotangent(self, A_cotangent):
-        """Cotangent of K(Z, X), in place of that of the block."""
+        """Turn the cotangent of the block into that of K(Z, X), in its place."""
         la.trmm(self.prior.L_inv, A_cotangent, True)
         return A_cotangent
 
@@ -148,13 +148,13 @@ class Whitened(_Coordinates):
         return self.posterior.kl()
 
     def collapsed_gram_cotangent(self, information_cotangent):
-        """Cotangent of K(Z, Z) in the collapsed bound (docs/theory.md, eq. 11)."""
+        """Return the cotangent of K(Z, Z) in the collapsed bound (docs/theory.md, eq. 11)."""
         inner = copy_of(information_cotangent)
         la.axpy(-0.5 * self.h.shape[1], self.H, inner)
         return sandwich(self.prior.L_inv, inner, trans=True)
 
     def gram_cotangent(self, G, Ag):
-        """Cotangent of K(Z, Z) in the uncollapsed bound (docs/theory.md, eq. 13).
+        """Return the cotangent of K(Z, Z) in the uncollapsed bound (docs/theory.md, eq. 13).
 
         ``G`` (m, m) is A diag(gamma) A^T and ``Ag`` (m, t) is A g.
         """
@@ -171,7 +171,6 @@ class Direct(_Coordinates):
 
     Parameters
     ----------
-    prior : Prior
     H : ndarray of shape (m, m)
     h : ndarray of shape (m, t)
     """
@@ -227,7 +226,6 @@ class Direct(_Coordinates):
         return la.dot(self.prior.K_inv, self.H)
 
     def towards(self, target, rho):
-        """One natural-gradient step; see `Posterior.towards`."""
         step = Posterior(self.prior, (self.H,), self.h).towards(
             Posterior(target.prior, (target.H,), target.h), rho
         )
@@ -240,16 +238,15 @@ class Direct(_Coordinates):
         return self.prior.kernel.block(self.prior.Z, X)
 
     def kernel_cotangent(self, A_cotangent):
-        """Cotangent of K(Z, X): the block is K(Z, X)."""
+        """Return the cotangent of K(Z, X), which is the block."""
         return A_cotangent
 
     def kl(self):
-        """KL(q(u) || p(u)) in nats, summed over outputs."""
+        """Return KL(q(u) || p(u)) in nats, summed over outputs."""
         K, a, (m, t) = self.prior.K, self.coefficients, self.h.shape
         return 0.5 * (t * (la.dot(self.C, K) - m + self.log_det) + float(np.vdot(a, product(K, a))))
 
     def collapsed_gram_cotangent(self, information_cotangent):
-        """Cotangent of K(Z, Z) in the collapsed bound (docs/theory.md, eq. 11)."""
         K_inv = self.prior.K_inv
         half = product(K_inv, self.H)  # (m, m)
         cotangent = copy_of(information_cotangent)
@@ -258,7 +255,7 @@ class Direct(_Coordinates):
         return cotangent
 
     def gram_cotangent(self, G, Ag):
-        """Cotangent of K(Z, Z), that of the divergence included (docs/theory.md, eq. 14).
+        """Return the cotangent of K(Z, Z), divergence included (docs/theory.md, eq. 14).
 
         With D = K^-1 - C: K^-1 G K^-1 - C G C is the symmetric part of D G (K^-1 + C), and the
         divergence's C K C / 2 - C + K^-1 / 2 = D K D / 2 = D H C / 2, because K D = H C.
@@ -290,7 +287,7 @@ class Separate:
 
     @classmethod
     def from_posterior(cls, posterior):
-        """In whitened coordinates."""
+        """Hold a posterior in whitened coordinates."""
         return cls(tuple(Whitened(one) for one in posterior.outputs))
 
     @cached_property

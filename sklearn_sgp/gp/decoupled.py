@@ -34,12 +34,12 @@ class DecoupledPosterior(MixedPosterior):
 
     @classmethod
     def from_sums(cls, prior, sums, patterns, mixing, noise_variance):
-        """The optimum for Gaussian noise; parameters as those of `CoregionalisedPosterior`."""
-        (own,) = patterns
-        scaled = mixing[own] / noise_variance[own, None]
-        value, rotation = np.linalg.eigh(mixing[own].T @ scaled)
+        """Return the optimum for Gaussian noise; parameters as in `CoregionalisedPosterior`."""
+        (observed,) = patterns
+        scaled = mixing[observed] / noise_variance[observed, None]
+        value, rotation = np.linalg.eigh(mixing[observed].T @ scaled)
         H = tuple(max(one, 0.0) * sums.gram[0] for one in value)
-        h = np.ascontiguousarray(sums.cross[:, own] @ scaled @ rotation)
+        h = np.ascontiguousarray(sums.cross[:, observed] @ scaled @ rotation)
         return cls(Posterior(prior, H, h), rotation, mixing)
 
     @property
@@ -72,7 +72,7 @@ class DecoupledPosterior(MixedPosterior):
         m, n_samples = len(self.prior.Z), normal.shape[1]
         normal = normal.reshape(self.n_latent, m, n_samples)
         parts = zip(self.turned.precisions, normal, strict=True)
-        turned = [product(one.L_inv, own, trans_a=True) for one, own in parts]
+        turned = [product(one.L_inv, values, trans_a=True) for one, values in parts]
         return np.einsum("qu,umn->mqn", self.rotation, turned)
 
     def warm_cache(self):
@@ -91,7 +91,7 @@ class DecoupledPosterior(MixedPosterior):
         return DecoupledPosterior(turned, self.rotation, self.mixing)
 
     def joined(self, other):
-        """The information of both: decoupled where the same rotation decouples both."""
+        """Add the information of both; decoupled where the same rotation decouples both."""
         if not self._turns_with(other):
             return self.coupled.joined(other)
         return self._replaced(self.turned.joined(other.turned))

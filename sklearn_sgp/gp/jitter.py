@@ -24,23 +24,18 @@ class SingularCovarianceError(NotPositiveDefiniteError, ValueError):
 
 
 def _next(rung):
-    """The rung after this one; no jitter at all is followed by some."""
+    """Return the next rung; no jitter at all is followed by some."""
     return max(10.0 * rung, _LEAST_JITTER)
 
 
 def factorise_with_jitter(kernel, Z, jitter):
-    """Prior with the smallest jitter of the ladder ``jitter * 10^k`` with which K(Z, Z) factorises.
+    """Factorise with the smallest jitter of the ladder ``jitter * 10^k`` that suffices.
 
     Parameters
     ----------
-    kernel : BoundKernel
     Z : ndarray of shape (m, d)
     jitter : float
         First rung, relative to the mean of diag K(Z, Z).
-
-    Returns
-    -------
-    prior : Prior
 
     Raises
     ------
@@ -58,7 +53,7 @@ def factorise_with_jitter(kernel, Z, jitter):
 
 
 def factorise_finally(kernel, Z, jitter):
-    """Prior of the posterior that is kept: less jitter where the arithmetic allows for less.
+    """Factorise for the posterior that is kept, with less jitter where the arithmetic allows.
 
     No line search follows, so the ladder begins lower. It climbs until rounding changes what the
     inducing inputs leave unexplained, K - A^T A, by less than the jitter itself does.
@@ -74,7 +69,7 @@ def factorise_finally(kernel, Z, jitter):
 
 
 def factorise_again(prior, jitter):
-    """Prior with ten times the jitter, where something that rests on the last one failed.
+    """Factorise with ten times the jitter, after something that rests on the last one failed.
 
     Parameters
     ----------
@@ -97,7 +92,7 @@ def factorise_again(prior, jitter):
 
 
 def rounding_error(prior):
-    """Largest error of K - A^T A at the inducing inputs, in units of the kernel.
+    """Return the largest error of K - A^T A at the inducing inputs, in units of the kernel.
 
     There the truth is known: for the covariance without jitter it is delta I - delta^2 inv(K), K
     with jitter. The error does not depend on the noise, and elsewhere it is of the same size.
@@ -113,19 +108,14 @@ def rounding_error(prior):
 
 
 def factorise_larger(prior, Z, jitter):
-    """Prior at more inducing inputs, with the jitter of the old ones if that is enough.
+    """Factorise at more inducing inputs, with the jitter of the old ones if that is enough.
 
     Parameters
     ----------
-    prior : Prior
     Z : ndarray of shape (m, d)
         The old inducing inputs first.
     jitter : float
         Relative jitter in use: the first rung where the old jitter is not enough.
-
-    Returns
-    -------
-    prior : Prior
     """
     try:
         # zeros appended to H and h are exact only if the old inducing inputs keep their jitter

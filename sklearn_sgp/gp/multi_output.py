@@ -17,7 +17,7 @@ from .prior import Prior
 
 
 class MixedPosterior:
-    """What q(u) of mixed latent functions answers in either form.
+    """Interface of q(u) of mixed latent functions, in either form.
 
     A subclass has ``prior`` (a `Prior`, that of each latent function), ``mixing`` (t, Q), ``h`` (Q,
     m), ``v_mean`` (m, Q) and ``log_det``, log |I + H|. With S = (I + H)^-1, of which S_qr is a part
@@ -31,11 +31,6 @@ class MixedPosterior:
         return self.mixing.shape[1]
 
     @property
-    def priors(self):
-        """Those of the latent functions: one that all share, or one for each."""
-        return (self.prior,)
-
-    @property
     def inducing_values(self):
         """Prior covariance (m, m) and posterior means (m, Q) of u."""
         return self.prior.K, product(self.prior.L, self.v_mean)
@@ -46,21 +41,21 @@ class MixedPosterior:
         return product(self.prior.L_inv, self.v_mean, trans_a=True)
 
     def log_evidence(self, constant=0.0):
-        """As that of `Posterior`: log of the integral of p(u) times the data's factor."""
+        """Return the log of the integral of p(u) times the data's factor; see `Posterior`."""
         return 0.5 * float(np.vdot(self.h.T, self.v_mean) - self.log_det) + constant
 
     def information_sum(self, C):
-        """sum C_qr times the derivative of the bound in H_qr, -(S_qr + V_q V_r^T) / 2, (m, m)."""
+        """Sum C_qr times the derivative of the bound in H_qr, -(S_qr + V_q V_r^T) / 2, (m, m)."""
         V = self.v_mean
         return -0.5 * (self.covariance_sum(C) + product(V @ C, V, trans_b=True))
 
     def information_dots(self, Phi):
-        """Products of the derivatives in H_qr with Phi, for all q and r, (Q, Q)."""
+        """Return products of the derivatives in H_qr with Phi, for all q and r, (Q, Q)."""
         V = self.v_mean
         return -0.5 * (self.covariance_dots(Phi) + product(V, product(Phi, V), trans_a=True))
 
     def gram_cotangent(self, C):
-        """Derivative of the bound in a sum of a a^T that outputs with these C have, trace included.
+        """Return the bound's derivative in a sum of a a^T of outputs with this C, trace included.
 
         C (Q, Q) is the sum of W_p W_p^T / D_p.
         """
@@ -69,36 +64,40 @@ class MixedPosterior:
         return total
 
     def cross_cotangent(self, scaled):
-        """Derivative of the bound in the sums of a y^T, for W / D (t, Q)."""
+        """Return the derivative of the bound in the sums of a y^T, for W / D (t, Q)."""
         return np.ascontiguousarray(self.v_mean @ scaled.T)
 
     def fits(self, cross):
-        """Products of the sums of a y^T with the latent functions' means, (t, Q)."""
+        """Return products of the sums of a y^T with the latent functions' means, (t, Q)."""
         return product(cross, self.v_mean, trans_a=True)
 
+    def without_caches(self):
+        """Return the same: it is saved as it is."""
+        return self
+
     def towards(self, target, rho, scale=1.0):
-        """One natural-gradient step, as `Posterior.towards`."""
+        """Take one natural-gradient step; see `Posterior.towards`."""
         return self.scaled(1.0 - rho).joined(target.scaled(rho * scale))
 
     # ---- Predictions
 
     def mean(self, X):
-        """Means of the outputs, shape (n, t)."""
+        """Return the means of the outputs, shape (n, t)."""
         block = self.prior.kernel.block(self.prior.Z, X)
         return product(block, self.coefficients, trans_a=True) @ self.mixing.T
 
     def moments(self, X):
-        """Means (n, t) of the outputs, and their covariances (n, t, t) at each row."""
+        """Return means (n, t) of the outputs, and their covariances (n, t, t) at each row."""
         W = self.mixing
         return self.mean(X), W @ self._latent_covariances(X) @ W.T
 
     def mean_variance(self, X):
-        """Means and variances of the outputs, both (n, t)."""
+        """Return means and variances of the outputs, both (n, t)."""
         mean, covariance = self.moments(X)
         return mean, np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0)
 
     def full_covariance(self, X):
-        """Means (n, t), and covariances (n, n, t, t) of all outputs at all rows."""
+        """Return means (n, t), and covariances (n, n, t, t) of all outputs at all rows."""
         W, n = self.mixing, len(X)
         covariance = W @ self._latent_joint(X) @ W.T
         whole = covariance.transpose(0, 2, 1, 3).reshape(n * len(W), -1)
@@ -107,7 +106,7 @@ class MixedPosterior:
         return self.mean(X), covariance
 
     def mean_covariance(self, X):
-        """Means (n, t) and joint covariances (n, n, t), each output by itself."""
+        """Return means (n, t) and joint covariances (n, n, t), each output by itself."""
         mean, covariance = self.full_covariance(X)
         return mean, np.diagonal(covariance, axis1=2, axis2=3).copy()
 
@@ -124,29 +123,42 @@ class CoregionalisedPosterior(MixedPosterior):
     h : ndarray of shape (Q, m)
     mixing : ndarray of shape (t, Q)
         W.
+    of_each_output : Posterior or None
+        What the data say about each output by itself, if that is kept: with an H for each output,
+        of its function with weight 1 of a latent function.
     """
 
     prior: Prior
     H: np.ndarray
     h: np.ndarray
     mixing: np.ndarray
+    of_each_output: Posterior | None = None
+
+    @classmethod
+    def from_outputs(cls, outputs, mixing):
+        """Return the posterior that mixes what is known of each output (docs/theory.md, eq. 81).
+
+        An observation is of one output, so that this does not depend on the mixing.
+        """
+        parts = zip(mixing, outputs.H, strict=True)
+        H = sum(np.kron(np.outer(weights, weights), one) for weights, one in parts)
+        h = np.ascontiguousarray((outputs.h @ mixing).T)
+        return cls(outputs.prior, H, h, mixing, outputs)
 
     @classmethod
     def from_sums(cls, prior, sums, patterns, mixing, noise_variance):
-        """The optimum for Gaussian noise.
+        """Return the optimum for Gaussian noise.
 
         Parameters
         ----------
-        prior : Prior
-        sums : factors.several_outputs.output_sums.OutputSums
         patterns : list of ndarray of int
         mixing : ndarray of shape (t, Q)
         noise_variance : ndarray of shape (t,)
         """
         scaled = mixing / noise_variance[:, None]
         H = sum(
-            np.kron(mixing[own].T @ scaled[own], gram)
-            for own, gram in zip(patterns, sums.gram, strict=True)
+            np.kron(mixing[observed].T @ scaled[observed], gram)
+            for observed, gram in zip(patterns, sums.gram, strict=True)
         )
         return cls(prior, H, np.ascontiguousarray((sums.cross @ scaled).T), mixing)
 
@@ -195,16 +207,16 @@ class CoregionalisedPosterior(MixedPosterior):
         return CoregionalisedPosterior(prior, H, h, self.mixing)
 
     def joined(self, other):
-        """The information of both."""
+        """Add the information of both."""
         other = other.coupled
         return self._replaced(self.prior, self.H + other.H, self.h + other.h)
 
     def scaled(self, factor):
-        """The information of the data multiplied by a factor."""
+        """Multiply the information of the data by a factor."""
         return self._replaced(self.prior, factor * self.H, factor * self.h)
 
     def padded(self, prior):
-        """With inducing inputs appended, of which nothing is known yet."""
+        """Append inducing inputs of which nothing is known yet."""
         Q, m = self.h.shape
         more = len(prior.Z) - m
         H = np.pad(self.H.reshape(Q, m, Q, m), ((0, 0), (0, more), (0, 0), (0, more)))
@@ -212,7 +224,6 @@ class CoregionalisedPosterior(MixedPosterior):
         return self._replaced(prior, H.reshape(size, size), np.pad(self.h, ((0, 0), (0, more))))
 
     def restricted(self, picked):
-        """As that of `Posterior`."""
         prior, W = self.prior.restricted(picked)
         whole = np.kron(np.eye(self.n_latent), W)
         H = product(product(whole, self.H), whole, trans_b=True)
@@ -222,48 +233,24 @@ class CoregionalisedPosterior(MixedPosterior):
     # ---- Predictions
 
     def _latent_covariances(self, X):
-        """Covariances of the latent functions at each row, (n, Q, Q)."""
+        """Return covariances of the latent functions at each row, (n, Q, Q)."""
         A = self.prior.whitened(X)
         unexplained = np.maximum(self.prior.kernel.diag(X) - np.einsum("in,in->n", A, A), 0.0)
         C = np.empty((len(X), self.n_latent, self.n_latent))
         for q in range(self.n_latent):
             for r in range(q + 1):
-                own = product(np.ascontiguousarray(self.covariance[q, :, r]), A)
-                C[:, q, r] = C[:, r, q] = np.einsum("in,in->n", own, A)
+                SA = product(np.ascontiguousarray(self.covariance[q, :, r]), A)
+                C[:, q, r] = C[:, r, q] = np.einsum("in,in->n", SA, A)
         return C + unexplained[:, None, None] * np.eye(self.n_latent)
 
     def _latent_joint(self, X):
-        """Covariances of the latent functions at all rows, (n, n, Q, Q)."""
+        """Return covariances of the latent functions at all rows, (n, n, Q, Q)."""
         A, Q = self.prior.whitened(X), self.n_latent
         unexplained = self.prior.kernel.gram(X) - product(A, A, trans_a=True)
         np.fill_diagonal(unexplained, np.maximum(np.diagonal(unexplained), 0.0))
         covariance = unexplained[:, :, None, None] * np.eye(Q)
         for q in range(Q):
             for r in range(Q):
-                own = product(np.ascontiguousarray(self.covariance[q, :, r]), A)
-                covariance[:, :, q, r] += product(A, own, trans_a=True)
+                SA = product(np.ascontiguousarray(self.covariance[q, :, r]), A)
+                covariance[:, :, q, r] += product(A, SA, trans_a=True)
         return covariance
-
-
-@dataclass(frozen=True)
-class PosteriorOfOutputs(CoregionalisedPosterior):
-    """q(u) that knows what the data say about each output by itself.
-
-    An observation is of one output, so that this does not depend on the mixing: with other weights
-    another q(u) follows from the same information (docs/theory.md, eq. 81).
-
-    Parameters
-    ----------
-    outputs : Posterior
-        With an H for each output, of its function with weight 1 of a latent function.
-    """
-
-    outputs: Posterior
-
-    @classmethod
-    def mixed(cls, outputs, mixing):
-        """The posterior of latent functions with these weights."""
-        parts = zip(mixing, outputs.H, strict=True)
-        H = sum(np.kron(np.outer(own, own), one) for own, one in parts)
-        h = np.ascontiguousarray((outputs.h @ mixing).T)
-        return cls(outputs.prior, H, h, mixing, outputs)

@@ -17,9 +17,6 @@ def draw_functions(posterior, n_samples, rng, n_features=N_FEATURES):
 
     Parameters
     ----------
-    posterior : Posterior
-    n_samples : int
-    rng : numpy.random.RandomState
     n_features : int
         Random features that stand for the prior.
 
@@ -28,8 +25,8 @@ def draw_functions(posterior, n_samples, rng, n_features=N_FEATURES):
     functions : PathwiseDraws
     """
     draws = [
-        _draw(posterior.prior, precision, posterior.v_mean[:, own], n_samples, rng, n_features)
-        for precision, own in posterior.by_precision
+        _draw(posterior.prior, precision, posterior.v_mean[:, columns], n_samples, rng, n_features)
+        for precision, columns in posterior.by_precision
     ]
     return PathwiseDraws(draws)
 
@@ -37,26 +34,19 @@ def draw_functions(posterior, n_samples, rng, n_features=N_FEATURES):
 def draw_mixed_functions(posterior, n_samples, rng, n_features=N_FEATURES):
     """Draw functions of mixed outputs; parameters as in `draw_functions`.
 
-    Parameters
-    ----------
-    posterior : MixedPosterior
-
     Returns
     -------
     functions : MixedDraws
     """
     m, Q = posterior.v_mean.shape
     v = posterior.drawn(rng.standard_normal((Q * m, n_samples)))
-    v = np.ascontiguousarray(posterior.v_mean[:, :, None] + v)  # (m, Q, n_samples)
-    draws, count = [], Q // len(posterior.priors)
-    for k, prior in enumerate(posterior.priors):
-        own = np.ascontiguousarray(v[:, k * count : (k + 1) * count].reshape(m, -1))
-        draws.append(_draw_with(prior, own, (count, n_samples), rng, n_features))
-    return MixedDraws(draws, posterior.mixing)
+    v = np.ascontiguousarray(posterior.v_mean[:, :, None] + v).reshape(m, -1)
+    draw = _draw_with(posterior.prior, v, (Q, n_samples), rng, n_features)
+    return MixedDraws([draw], posterior.mixing)
 
 
 def _draw(prior, precision, v_mean, n_samples, rng, n_features):
-    """Draws of the outputs that share a `Precision`."""
+    """Draw the outputs that share a `Precision`."""
     m, t = v_mean.shape
     v = np.repeat(v_mean, n_samples, axis=1)
     v += product(precision.L_inv, rng.standard_normal((m, t * n_samples)), trans_a=True)
@@ -64,7 +54,7 @@ def _draw(prior, precision, v_mean, n_samples, rng, n_features):
 
 
 def _draw_with(prior, v, shape, rng, n_features):
-    """Draws of the functions whose whitened inducing values are the columns of ``v``."""
+    """Draw the functions whose whitened inducing values are the columns of ``v``."""
     features = sample_features(prior.kernel, n_features, rng)
     at_Z = features(prior.Z)  # (m, n_features)
     weights = rng.standard_normal((at_Z.shape[1], v.shape[1]))
@@ -95,28 +85,15 @@ class PathwiseDraws:
         return np.concatenate([draw(X) for draw in self.draws], axis=1)
 
 
-class MixedDraws:
-    """Callable on X (n, d), result (n, t, n_samples): draws of latent functions, mixed.
-
-    Parameters
-    ----------
-    draws : list of callable
-        Each for some of the latent functions, one after another, result (n, their number,
-        n_samples).
-    mixing : ndarray of shape (t, Q)
-    """
+class MixedDraws(PathwiseDraws):
+    """The same of latent functions, mixed by ``mixing`` (t, Q)."""
 
     def __init__(self, draws, mixing):
-        self.draws, self.mixing = draws, mixing
-
-    @property
-    def n_features(self):
-        """Number of columns of X."""
-        return self.draws[0].Z.shape[1]
+        super().__init__(draws)
+        self.mixing = mixing
 
     def __call__(self, X):
-        drawn = np.concatenate([draw(X) for draw in self.draws], axis=1)
-        return np.einsum("tq,nqs->nts", self.mixing, drawn)
+        return np.einsum("tq,nqs->nts", self.mixing, super().__call__(X))
 
 
 class _Draw:

@@ -98,7 +98,7 @@ class Columns(Kernel):
 
     @property
     def requires_vector_input(self):
-        """Whether the kernel is defined on vectors only: always true, as it selects columns."""
+        """True, as the kernel selects columns: it is defined on vectors only."""
         return True
 
     def is_stationary(self):

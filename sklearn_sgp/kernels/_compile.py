@@ -60,7 +60,6 @@ def compile_without_noise(kernel, center):
 
     Parameters
     ----------
-    kernel : Kernel
     center : ndarray of shape (n_features,)
         See ``compile_kernel``.
 
@@ -103,7 +102,7 @@ def _check_kernel(kernel):
 
 @np.errstate(divide="ignore", invalid="ignore")  # logarithms of bad bounds
 def _theta_bounds(kernel):
-    """Bounds of theta, shape (n_theta, 2), or a ValueError."""
+    """Return the bounds of theta, shape (n_theta, 2), or raise a ValueError."""
     try:
         bounds = np.asarray(kernel.bounds, dtype=np.float64).reshape(-1, 2)
     except TypeError:
@@ -137,7 +136,7 @@ class _Builder:
         return slice(start, start + len(value))
 
     def build(self, kernel, center):
-        """Node of a kernel that sees columns with the given center."""
+        """Build the node of a kernel that sees columns with the given center."""
         if isinstance(kernel, WhiteKernel):
             raise ValueError(
                 "WhiteKernel must stand as a term of the outermost sum, where it is the noise of "

@@ -5,7 +5,7 @@ them, the gradient of its objective F in each entry, and gets the gradients of F
 parameters (scikit-learn's ``theta``, mostly logarithms) and in Z. The model never sees a formula.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -47,7 +47,7 @@ class KernelExpression:
         return self.theta_of(self.values)
 
     def theta_of(self, values):
-        """Theta of the natural values of all parameters."""
+        """Return theta from the natural values of all parameters."""
         theta, is_log = values[self.free], ~self.signed[self.free]
         theta[is_log] = np.log(theta[is_log])
         return theta
@@ -61,11 +61,11 @@ class KernelExpression:
 
     @property
     def differentiable_inputs(self):
-        """Whether the gradient in Z is available."""
+        """True if the gradient in Z is available."""
         return self.node.differentiable_inputs
 
     def bind(self, theta):
-        """The kernel at the free log parameters ``theta``."""
+        """Return the kernel at the free log parameters ``theta``."""
         values = self.values.copy()
         values[self.free] = np.where(self.signed[self.free], theta, np.exp(theta))
         return BoundKernel(self, values)
@@ -88,37 +88,24 @@ class BoundKernel:
         """The same kernel as a scikit-learn object."""
         return self.expression.kernel.clone_with_theta(self.theta)
 
-    def terms(self, count):
-        """The last ``count - 1`` terms of the outermost sum, after what comes before them.
-
-        They have the parameters of the whole, so that their gradients in these add up.
-        """
-        found, node = [], self.expression.node
-        for _ in range(count - 1):
-            found, node = [node.right, *found], node.left
-        return tuple(
-            BoundKernel(replace(self.expression, node=one), self.values) for one in (node, *found)
-        )
-
     def block(self, Z, X):
-        """K(Z, X), shape (m, n), C order."""
+        """Compute K(Z, X), shape (m, n), C order."""
         return self.expression.node.block(self.values, _read(Z), _read(X))
 
     def gram(self, Z):
-        """K(Z, Z), shape (m, m), exactly symmetric. Distances are computed from differences."""
+        """Compute K(Z, Z), shape (m, m), exactly symmetric, with distances from differences."""
         Z = _read(Z)
         K = self.expression.node.block(self.values, Z, Z, direct=True)
         la.mirror(K)
         return K
 
     def blocks(self, Z, X, groups):
-        """K(Z[rows], X[columns]) for each group, the entries of all of them in one array.
+        """Compute K(Z[rows], X[columns]) of each group, the entries of all of them in one array.
 
         Parameters
         ----------
         Z : ndarray of shape (m, d)
         X : ndarray of shape (n, d)
-        groups : Groups
 
         Returns
         -------
@@ -128,11 +115,11 @@ class BoundKernel:
         return self.expression.node.blocks(self.values, _read(Z), _read(X), groups)
 
     def diag(self, X):
-        """k(x, x) for each row, shape (n,)."""
+        """Compute k(x, x) of each row, shape (n,)."""
         return self.expression.node.diag(self.values, _read(X))
 
     def block_vjp(self, Z, X, G, with_inputs=True):
-        """Gradients of sum(G * K(Z, X)) in theta and in Z.
+        """Compute the gradients of sum(G * K(Z, X)) in theta and in Z.
 
         ``block_vjp(X, Z, G.T)`` gives the gradient in X.
 
@@ -154,14 +141,14 @@ class BoundKernel:
         return self._vjp(Z, X, G, with_inputs, direct=False)
 
     def gram_vjp(self, Z, G, with_inputs=True):
-        """Gradients of sum(G * K(Z, Z)) in theta and in Z, with G symmetric, as ``block_vjp``."""
+        """Compute the gradients of sum(G * K(Z, Z)), with G symmetric, as ``block_vjp``."""
         grad_theta, grad_Z = self._vjp(Z, Z, G, with_inputs, direct=True)
         if grad_Z is not None:
             grad_Z *= 2.0  # both arguments are Z, and G and K are symmetric
         return grad_theta, grad_Z
 
     def triangles_vjp(self, X, groups, G):
-        """Gradient in theta of sum(G * K) over upper triangles K of some K(X[rows], X[rows]).
+        """Compute the gradient in theta of sum(G * K) over upper triangles of K(X[rows], X[rows]).
 
         Parameters
         ----------
@@ -180,7 +167,7 @@ class BoundKernel:
         return grad[self.expression.free]
 
     def diag_vjp(self, X, g):
-        """Gradient of sum(g * diag K(X, X)) in theta, shape (n_theta,).
+        """Compute the gradient of sum(g * diag K(X, X)) in theta, shape (n_theta,).
 
         There is no gradient in X. The diagonal of a stationary kernel has none; a model that moves
         rows under a kernel with ``DotProduct``, whose diagonal depends on X, would have to add it.
@@ -199,5 +186,5 @@ class BoundKernel:
 
 
 def _read(X):
-    """Inputs as an array, also where they are read from one that is never copied as a whole."""
+    """Return the inputs as an array, also those that are never copied as a whole."""
     return X if isinstance(X, np.ndarray) else np.asarray(X)

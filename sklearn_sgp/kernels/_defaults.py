@@ -11,18 +11,19 @@ from ._columns import Columns
 from .categories._kernel import Categorical
 
 _LENGTH_SCALE_RANGE = np.array([1e-4, 1e4])  # in units of the inputs' standard deviations
-# Of the rough part of a default kernel, at the start: as wide as the smooth one, or nearer.
-_ROUGH_VARIANCE, _NEAR_VARIANCE = 0.1, 0.5
-# Length scales of one more start for default kernels, as a share of the usual ones.
+# Starting variance of the Matern-1/2 component beside a smooth one of variance 1, with the same
+# length scales and with shorter ones.
+_ROUGH_VARIANCE, _SHORT_ROUGH_VARIANCE = 0.1, 0.5
+# Shorter length scales of one more start for default kernels, as a share of the default ones.
 SHORTER = 0.15
-# Columns, from which on classes have no length scale for each: labels of 1,257 digits of 64 pixels
-# have -0.035 nats with one for all, -0.056 with one for each. A rough kernel then has one for all,
-# too: ionosphere, 34 columns, has an error of 4.1 % with it, 9.5 % without.
-_MOST_SCALES = 32
+# Most columns with a length scale for each in kernels for classes: labels of 1,257 digits of 64
+# pixels have -0.035 nats with one for all, -0.056 with one for each. The second kernel then has one
+# for all, too: ionosphere, 34 columns, has an error of 4.1 % with it, 9.5 % without.
+_MOST_ARD_COLUMNS = 32
 
 
 def starting_length_scale(std):
-    """Length scales with which typical rows are about 2 squared length scales apart.
+    """Return length scales with which typical rows are about 2 squared length scales apart.
 
     Inducing inputs are optimised in these units too: on kin40k that takes L-BFGS to a bound 125
     nats higher in 60 iterations than units of ``std`` do.
@@ -30,55 +31,64 @@ def starting_length_scale(std):
     return std * np.sqrt(len(std))
 
 
-def default_kernels(std, tries):
-    """Kernels among which a fit chooses by their evidence on some rows.
+def default_kernels(std, kernel_set):
+    """Return the kernels among which a fit chooses by their evidence on some rows.
 
-    Inducing inputs alone follow what is smooth, and what is rough in a few columns: "smooth". A
-    model that uses near rows can have a part that is rough in all: "local". Either part of a sum
-    may vanish, so that it includes the kernels of its parts. Classes have one length scale for all
-    columns, in the units of X, or a rough part and one for each where these are few: "classes". For
-    what inducing inputs alone follow, "labels", one for each comes first: nothing may be compared
-    in short fits. The logarithm of a noise variance begins wide in many columns: where few inducing
-    inputs explain little of the prior's variance, a bound is best without any, and stays there.
+    A short fit takes the first kernel without a comparison. Kernels have a length scale for each
+    column (ARD) unless they are isotropic. A component of a sum may vanish, so that the sum
+    includes the kernels of its components.
 
     Parameters
     ----------
     std : ndarray of shape (d,)
         Standard deviations of the columns.
-    tries : {"one", "smooth", "local", "isotropic", "classes", "labels", "wide"}
+    kernel_set : str
+        - "one": RBF. Nothing is compared.
+        - "smooth": RBF; Matern-3/2; RBF + Matern-1/2. For sparse regression: inducing inputs follow
+          smooth functions, and functions that are rough in few columns.
+        - "local": RBF + Matern-1/2; Matern-3/2 + Matern-1/2; RBF + Matern-1/2 with shorter length
+          scales. For regression by local models, which can follow functions rough in all columns.
+        - "isotropic": isotropic RBF. For classes with nothing to compare.
+        - "classes": isotropic RBF; then RBF + Matern-1/2, or isotropic Matern-3/2 where columns are
+          many. For classes by local models.
+        - "labels": RBF; isotropic RBF. For classes by inducing inputs; ARD first, since short fits
+          take the first kernel without a comparison.
+        - "wide": RBF with length scales sqrt(d) times as long. For log noise variances: where few
+          inducing inputs explain little of the prior's variance in many columns, the bound is best
+          at variance 0, and stays there.
 
     Returns
     -------
     kernels : list of Kernel
     """
-    if tries == "wide":
+    if kernel_set == "wide":
         return [_scaled(RBF, std, share=np.sqrt(len(std)))]
     smooth = _scaled(RBF, std)
-    if tries == "one":
+    if kernel_set == "one":
         return [smooth]
     middle, rough = _scaled(Matern, std, nu=1.5), _scaled(Matern, std, _ROUGH_VARIANCE, nu=0.5)
-    if tries == "smooth":
+    if kernel_set == "smooth":
         return [smooth, middle, smooth + rough]
-    if tries == "labels":
+    if kernel_set == "labels":
         return [smooth, _isotropic(RBF, std)]
-    if tries == "isotropic":
+    if kernel_set == "isotropic":
         return [_isotropic(RBF, std)]
-    if tries == "classes":
-        few = len(std) <= _MOST_SCALES
+    if kernel_set == "classes":
+        few = len(std) <= _MOST_ARD_COLUMNS
         return [_isotropic(RBF, std), smooth + rough if few else _isotropic(Matern, std, nu=1.5)]
-    near = _scaled(Matern, std, _NEAR_VARIANCE, SHORTER, nu=0.5)
-    return [smooth + rough, middle + rough, smooth + near]
+    short = _scaled(Matern, std, _SHORT_ROUGH_VARIANCE, SHORTER, nu=0.5)
+    return [smooth + rough, middle + rough, smooth + short]
 
 
 def _isotropic(make, std, **options):
-    """A variance times a stationary kernel with one length scale for all columns."""
+    """Return a variance times a stationary kernel with one length scale for all columns."""
     length_scale = float(np.sqrt((starting_length_scale(std) ** 2).mean()))
     bounds = tuple(length_scale * _LENGTH_SCALE_RANGE)
     return ConstantKernel(1.0, (1e-4, 1e4)) * make(length_scale, bounds, **options)
 
 
 def _scaled(make, std, variance=1.0, share=1.0, **options):
-    """A variance times a stationary kernel with length scales of the columns, times a share."""
+    """Return a variance times a stationary kernel with ARD length scales, times ``share``."""
     length_scale = starting_length_scale(std)
     bounds = length_scale[:, None] * _LENGTH_SCALE_RANGE
     length_scale = share * length_scale
@@ -88,13 +98,13 @@ def _scaled(make, std, variance=1.0, share=1.0, **options):
 
 
 def with_categories(kernels_of, std, categorical, numbers_first=False):
-    """Default kernels where some columns are categories.
+    """Return default kernels where some columns are categories.
 
-    Each category has a level of its own, the last of the terms. The first kernel has one function
-    of the other columns for all categories. With the others each category has one of its own, the
-    sum over the columns of categories, which it shares as much as categories are alike; at last so
-    has each combination of categories. Where numbers have one kernel there
-    is no choice: each category has its own function.
+    Each category has a random intercept, the last of the terms. The first kernel has one function
+    of the other columns for all categories. With the next ones each category has a function of its
+    own, summed over the columns of categories, and similar categories have similar functions; in
+    the last ones each combination of categories has one. Where numbers have one kernel there is no
+    choice: each category has its own function.
 
     Parameters
     ----------
@@ -106,9 +116,10 @@ def with_categories(kernels_of, std, categorical, numbers_first=False):
         Columns of categories.
     numbers_first : bool
         Whether a fit chooses a kernel of the numbers alone before it looks at categories; see
-        `blocks/starts`. All of these kernels are then there by themselves, too, and with levels,
-        own functions, and functions of combinations. Levels are then independent: densities of
-        groups of rows, which all have the same levels, would make F these levels.
+        `engines.blocks.category_starts`. All kernels of the numbers then come with intercepts, with
+        functions of categories, with those of combinations, and last by themselves. Intercepts are
+        then independent: densities of groups of rows, which all have the same intercepts, would
+        make F these intercepts.
 
     Returns
     -------
@@ -116,26 +127,26 @@ def with_categories(kernels_of, std, categorical, numbers_first=False):
     """
     if not categorical:
         return kernels_of(std)
-    level = Categorical(1, factor_bounds="fixed") if numbers_first else Categorical(1)
-    levels, each, together = (
+    intercept = Categorical(1, factor_bounds="fixed") if numbers_first else Categorical(1)
+    intercepts, each, together = (
         reduce(operation, [Columns(kernel, [c]) for c in categorical])
-        for operation, kernel in ((add, level), (add, Categorical(2)), (mul, Categorical(2)))
+        for operation, kernel in ((add, intercept), (add, Categorical(2)), (mul, Categorical(2)))
     )
     numbers, several = [c for c in range(len(std)) if c not in categorical], len(categorical) > 1
     if not numbers:
-        return [levels, together + levels] if several else [levels]
+        return [intercepts, together + intercepts] if several else [intercepts]
     plain = [Columns(kernel, numbers) for kernel in kernels_of(std[numbers])]
-    own = [_of_unit_variance(kernel) * each + levels for kernel in plain]
+    by_category = [_of_unit_variance(kernel) * each + intercepts for kernel in plain]
     if len(plain) == 1:
-        return own
-    combined = [_of_unit_variance(kernel) * together + levels for kernel in plain if several]
+        return by_category
+    combined = [_of_unit_variance(kernel) * together + intercepts for kernel in plain if several]
     if numbers_first:
-        return [*(kernel + levels for kernel in plain), *own, *combined, *plain]
-    return [plain[0] + levels, *own, *combined[:1]]
+        return [*(kernel + intercepts for kernel in plain), *by_category, *combined, *plain]
+    return [plain[0] + intercepts, *by_category, *combined[:1]]
 
 
 def _of_unit_variance(kernel):
-    """A default kernel whose first constant is fixed, as what it is multiplied by has a scale.
+    """Fix the first constant of a default kernel, as what it is multiplied by has a scale.
 
     With a constant besides, learning went along the two of them and was not over after twice as
     many iterations.

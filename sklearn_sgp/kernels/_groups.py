@@ -28,19 +28,19 @@ class Groups:
 
     @classmethod
     def of(cls, rows, columns):
-        """From a list of index arrays for Z, and one for X."""
-        (index, bounds), (others, ends) = _joined(rows), _joined(columns)
+        """Make groups from a list of index arrays for Z, and one for X."""
+        (index, bounds), (others, ends) = _concatenated(rows), _concatenated(columns)
         return cls(index, others, bounds, ends)
 
     @classmethod
     def triangles(cls, rows):
-        """The upper triangles of the kernel matrices of some rows."""
-        index, bounds = _joined(rows)
+        """Make groups of the upper triangles of the kernel matrices of some rows."""
+        index, bounds = _concatenated(rows)
         return cls(index, index, bounds, bounds, True)
 
     @cached_property
     def bounds(self):
-        """Where the entries of each group begin, and their end, shape (g + 1,)."""
+        """Bounds of the entries of each group, shape (g + 1,)."""
         m, n = np.diff(self.row_bounds), np.diff(self.column_bounds)
         return np.append(0, np.cumsum(m * (m + 1) // 2 if self.upper else m * n))
 
@@ -50,7 +50,7 @@ class Groups:
         return int(self.bounds[-1])
 
     def pairs(self):
-        """The row of Z and the row of X of each entry, in the order of the entries."""
+        """Return the row of Z and the row of X of each entry, in the order of the entries."""
         group = np.repeat(np.arange(len(self)), np.diff(self.row_bounds))  # of each row
         first = np.arange(len(self.rows)) - self.row_bounds[group] if self.upper else 0
         lengths = np.diff(self.column_bounds)[group] - first
@@ -63,13 +63,13 @@ class Groups:
         return len(self.row_bounds) - 1
 
     def __iter__(self):
-        """Rows, columns and the place of the entries of each group."""
+        """Yield rows, columns and the slice of the entries of each group."""
         for g in range(len(self)):
             rows = self.rows[self.row_bounds[g] : self.row_bounds[g + 1]]
             columns = self.columns[self.column_bounds[g] : self.column_bounds[g + 1]]
             yield rows, columns, slice(self.bounds[g], self.bounds[g + 1])
 
 
-def _joined(parts):
+def _concatenated(parts):
     bounds = np.append(0, np.cumsum([len(part) for part in parts], dtype=np.intp))
     return np.concatenate([np.empty(0, dtype=np.intp), *parts]), bounds.astype(np.intp)

@@ -9,15 +9,14 @@ from ._white_noise import split_noise
 from .categories._units import units_of
 from .nodes import Opaque, Product, Selection, Sum, leaves
 
-_LARGEST_SCALE = 100.0  # in standard deviations of a column
+_LARGEST_NEARNESS_SCALE = 100.0  # in standard deviations of a column
 
 
 def input_scales(kernel, fallback):
-    """Shortest length scale on each column of the inputs.
+    """Return the shortest length scale on each column of the inputs.
 
     Parameters
     ----------
-    kernel : BoundKernel
     fallback : ndarray of shape (d,)
         Result for the columns on which the kernel has no length scale, 100 times as much for those
         that it does not see.
@@ -26,7 +25,8 @@ def input_scales(kernel, fallback):
     -------
     scales : ndarray of shape (d,)
     """
-    shortest, unseen = np.full(len(fallback), np.inf), np.full(len(fallback), _LARGEST_SCALE)
+    shortest = np.full(len(fallback), np.inf)
+    unseen = np.full(len(fallback), _LARGEST_NEARNESS_SCALE)
     for leaf, columns in _leaves(kernel.expression):
         unseen[columns] = 1.0
         if leaf.length_scale is not None:
@@ -36,21 +36,20 @@ def input_scales(kernel, fallback):
 
 
 def nearness_scales(kernel, std):
-    """`Units` in which distances tell which rows are near.
+    """Return the `Units` of the distances by which near rows are found.
 
     Shortest length scales, at most 100 standard deviations: beyond those a column plays no role.
     Categories count as much as the terms that they are in have of the variance.
     """
-    scales = np.minimum(input_scales(kernel, std), _LARGEST_SCALE * std)
+    scales = np.minimum(input_scales(kernel, std), _LARGEST_NEARNESS_SCALE * std)
     return units_of(kernel, scales, by_variance=True)
 
 
 def with_shorter_scales(expression, theta, share):
-    """Free log parameters with every free length scale multiplied by ``share``.
+    """Multiply every free length scale by ``share``, in free log parameters.
 
     Parameters
     ----------
-    expression : KernelExpression
     theta : ndarray of shape (n_theta,)
     share : float
 
@@ -62,7 +61,7 @@ def with_shorter_scales(expression, theta, share):
 
 
 def scale_mask(expression):
-    """Which free log parameters are length scales, bools of shape (n_theta,)."""
+    """Return a mask of the length scales among the free log parameters, (n_theta,)."""
     mask = np.zeros(len(expression.theta), dtype=bool)
     for places in scale_places(expression):
         mask[places] = True
@@ -70,7 +69,7 @@ def scale_mask(expression):
 
 
 def scale_places(expression):
-    """Places of the free length scales of each part of a kernel among its free log parameters."""
+    """Return the places of each leaf's free length scales among the free log parameters."""
     places = []
     for leaf, _ in _leaves(expression):
         if leaf.length_scale is not None:
@@ -80,14 +79,15 @@ def scale_places(expression):
     return places
 
 
-def rough_part(expression):
-    """Places of the variance and the length scales of the second term of a sum of two.
+def matern12_component(expression):
+    """Return the places of the Matern-1/2 component's parameters; it is the second term of two.
 
     Returns
     -------
     variance : int
         Its place among the free log parameters.
     scales : ndarray of int
+        Those of its length scales.
 
     None where the kernel is no such sum, or where one of these is not free.
     """
@@ -101,11 +101,10 @@ def rough_part(expression):
 
 
 def with_larger_variance(expression, theta, factor):
-    """Free log parameters with the kernel multiplied by ``factor``, as far as constants are free.
+    """Multiply the kernel by ``factor`` as far as constants are free, in free log parameters.
 
     Parameters
     ----------
-    expression : KernelExpression
     theta : ndarray of shape (n_theta,)
     factor : float
 
@@ -117,14 +116,14 @@ def with_larger_variance(expression, theta, factor):
 
 
 def variance_mask(expression):
-    """Which free log parameters are variances of terms, bools of shape (n_theta,)."""
+    """Return a mask of the variances of terms among the free log parameters, (n_theta,)."""
     mask = np.zeros(len(expression.values), dtype=bool)
     mask[_constants(expression.node, set(np.flatnonzero(expression.free)))] = True
     return mask[expression.free]
 
 
 def _constants(node, free):
-    """Slots of free constants, one for each term of a sum that has any."""
+    """Return the slots of free constants, one for each term of a sum that has any."""
     if isinstance(node, Sum):
         return [slot for child in node.children for slot in _constants(child, free)]
     if isinstance(node, Product | Selection):
@@ -152,7 +151,7 @@ class LengthScales:
 
 
 def length_scales(kernel, n_features):
-    """Length scales of every part of a kernel that has them, from left to right.
+    """Return the length scales of every part of a kernel that has them, from left to right.
 
     Periodic kernels are left out, because their length scale does not belong to a distance between
     inputs.
@@ -181,10 +180,10 @@ def length_scales(kernel, n_features):
 
 
 def _measures_distance(kernel):
-    """Whether a scikit-learn kernel has a length scale of distances between inputs."""
+    """Return True if a scikit-learn kernel has a length scale of distances between inputs."""
     return hasattr(kernel, "length_scale") and not hasattr(kernel, "periodicity")
 
 
 def _leaves(expression):
-    """Leaves of a compiled kernel and the columns that each of them sees."""
+    """Return the leaves of a compiled kernel and the columns that each of them sees."""
     return leaves(expression.node, np.arange(expression.n_features))

@@ -31,7 +31,6 @@ def sample_features(kernel, n_features, rng):
 
     Parameters
     ----------
-    kernel : BoundKernel
     n_features : int
         Number of features, shared among the terms of the kernel. Rounding may give slightly
         fewer, and a wide linear kernel gives more.
@@ -73,7 +72,7 @@ class RandomFeatures:
         return sum(term.n_features for term in self.terms)
 
     def __call__(self, X):
-        """Phi, shape (n, n_features), C order."""
+        """Compute Phi, shape (n, n_features), C order."""
         X = np.asarray(X, dtype=np.float64)
         Phi = np.empty((len(X), self.n_features))
         ends = list(itertools.accumulate(term.n_features for term in self.terms))
@@ -88,14 +87,14 @@ class _Term:
 
     ``phases`` is None or the columns (c,), the center (c,) and the frequencies (c, F). Each of the
     ``lines`` is a linear factor: sigma_0, its columns (c,) and, for each feature, the index (F,) of
-    the entry of (sigma_0, x) that multiplies it. Each of the ``levels`` is a factor over
+    the entry of (sigma_0, x) that multiplies it. Each of the ``intercepts`` is a factor over
     categories: its column, and the `DrawnNumbers` of F columns.
     """
 
     amplitude: float
     phases: tuple | None
     lines: tuple
-    levels: tuple
+    intercepts: tuple
     n_columns: int  # F
 
     @property
@@ -116,7 +115,7 @@ class _Term:
             entries = np.column_stack([np.full(len(X), sigma_0), X[:, columns]])[:, index]  # (n, F)
             for part in parts:
                 part *= entries
-        for column, numbers in self.levels:
+        for column, numbers in self.intercepts:
             of_rows = numbers.at(codes_of(X[:, [column]]))
             for part in parts:
                 part *= of_rows
@@ -133,7 +132,7 @@ class _Term:
 
 
 def _multiplied_out(node, columns):
-    """The terms of a node, each of them a list of factors (leaf, columns)."""
+    """Return the terms of a node, each of them a list of factors (leaf, columns)."""
     _check_expandable(node)
     if not node.children:
         return [[(node, columns)]]
@@ -161,7 +160,7 @@ def _check_expandable(node):
 
 
 def _product(factors):
-    """Terms of a product of sums, given the terms of each factor."""
+    """Multiply sums, given the terms of each of them, and return the terms of the product."""
     return reduce(_multiplied, factors, [[]])
 
 
@@ -179,7 +178,7 @@ def _multiplied(left, right):
 
 @dataclass(frozen=True)
 class _Product:
-    """A product of leaves: waves are stationary, lines linear, levels those over categories.
+    """A product of leaves: waves are stationary, lines linear, intercepts over categories.
 
     Each of them is a pair (leaf, columns).
     """
@@ -187,19 +186,19 @@ class _Product:
     leaves: list
     waves: list
     lines: list
-    levels: list
+    intercepts: list
 
     @property
     def is_random(self):
-        """Whether its features are drawn, and not exact."""
-        return bool(self.waves or self.levels)
+        """True if features are drawn, False if they are exact."""
+        return bool(self.waves or self.intercepts)
 
     @classmethod
     def of(cls, pairs):
         waves = [pair for pair in pairs if isinstance(pair[0], nodes.Stationary)]
         lines = [pair for pair in pairs if isinstance(pair[0], nodes.Linear)]
-        levels = [pair for pair in pairs if isinstance(pair[0], CategoricalNode)]
-        return cls([leaf for leaf, _ in pairs], waves, lines, levels)
+        intercepts = [pair for pair in pairs if isinstance(pair[0], CategoricalNode)]
+        return cls([leaf for leaf, _ in pairs], waves, lines, intercepts)
 
     @property
     def width(self):
@@ -219,15 +218,16 @@ def _sample_term(p, product, n_features, rng):
     count = copies * width
     variance = math.prod(leaf.variance(p) for leaf in product.leaves)
     phases = _sample_phases(p, waves, count, rng) if waves else None
-    levels = tuple(
-        (int(columns[0]), leaf.covariance(p).drawn(count, rng)) for leaf, columns in product.levels
+    intercepts = tuple(
+        (int(columns[0]), leaf.covariance(p).drawn(count, rng))
+        for leaf, columns in product.intercepts
     )
     lines = _entries(p, product.lines, count)
-    return _Term(math.sqrt(variance / copies), phases, lines, levels, count)
+    return _Term(math.sqrt(variance / copies), phases, lines, intercepts, count)
 
 
 def _entries(p, lines, count):
-    """The linear factors of ``_Term.lines``; features take all combinations of entries in turn."""
+    """Make ``_Term.lines``; features take all combinations of entries in turn."""
     if not lines:
         return ()
     shape = [1 + len(columns) for _, columns in lines]
@@ -239,7 +239,7 @@ def _entries(p, lines, count):
 
 
 def _sample_phases(p, waves, count, rng):
-    """Columns (c,), center (c,) and frequencies (c, count) of all waves, one after the other.
+    """Draw columns (c,), center (c,) and frequencies (c, count) of all waves, concatenated.
 
     An angle is a sum over these columns, so it adds up the angles of the waves.
     """
@@ -250,7 +250,7 @@ def _sample_phases(p, waves, count, rng):
 
 
 def _sample_frequencies(p, leaf, count, rng):
-    """Frequencies per unit of the inputs, shape (d, count)."""
+    """Draw frequencies per unit of the inputs, shape (d, count)."""
     shape = p[list(leaf.shape)]
     unscaled = _DENSITIES[leaf.name](len(leaf.center), count, rng, *shape)
     return unscaled / np.reshape(leaf.scales(p), (-1, 1))
@@ -264,17 +264,17 @@ def _gaussian(d, count, rng):
 
 
 def _student_t(d, count, rng, dof):
-    """Spectral density of the Matern kernel with nu = dof / 2."""
+    """Draw from the spectral density of the Matern kernel with nu = dof / 2."""
     return _gaussian(d, count, rng) / np.sqrt(rng.chisquare(dof, count) / dof)
 
 
 def _gamma_mixture(d, count, rng, alpha):
-    """A rational quadratic is a mixture of squared exponentials over Gamma(alpha, rate alpha)."""
+    """Draw from squared exponentials mixed over Gamma(alpha, rate alpha): a rational quadratic."""
     return _gaussian(d, count, rng) * np.sqrt(rng.gamma(alpha, 1.0 / alpha, count))
 
 
 def _harmonics(d, count, rng, length_scale, period):
-    """Harmonic j of the period has probability exp(-1/l^2) I_j(1/l^2), over all integers j.
+    """Draw harmonics of the period: j has probability exp(-1/l^2) I_j(1/l^2), over all integers j.
 
     These probabilities are the Fourier coefficients of exp((cos t - 1) / l^2). They are also
     Skellam's law: the law of the difference of two Poisson numbers of mean 1 / (2 l^2).

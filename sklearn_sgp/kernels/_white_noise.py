@@ -33,11 +33,11 @@ def split_noise(kernel):
         raise ValueError(
             f"The 'kernel' parameter must have a term besides WhiteKernel. Got {kernel!r}."
         )
-    return _joined(kernel, iter(process)) if whites else kernel, whites
+    return _without_whites(kernel, iter(process)) if whites else kernel, whites
 
 
 def join_noise(kernel, process, noise_variance):
-    """The sum ``kernel`` with its process and its noise replaced by learned ones.
+    """Replace the process and the noise of the sum ``kernel`` by learned ones.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def join_noise(kernel, process, noise_variance):
 
 
 def join_gradient(kernel, process_gradient, noise_gradient):
-    """The gradient in theta of a kernel from those in its process and in its noise.
+    """Join the gradients in the process and in the noise to that in theta of the whole kernel.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def join_gradient(kernel, process_gradient, noise_gradient):
 
 
 def _terms(kernel):
-    """Terms of the outermost sum, in the order of theta."""
+    """Yield the terms of the outermost sum, in the order of theta."""
     if type(kernel) is Sum:
         yield from _terms(kernel.k1)
         yield from _terms(kernel.k2)
@@ -100,10 +100,10 @@ def _terms(kernel):
         yield kernel
 
 
-def _joined(kernel, process):
-    """The sum ``kernel`` without its white terms, from an iterator over the other terms."""
+def _without_whites(kernel, process):
+    """Return the sum ``kernel`` without its white terms, from an iterator over the other terms."""
     if type(kernel) is Sum:
-        left, right = _joined(kernel.k1, process), _joined(kernel.k2, process)
+        left, right = _without_whites(kernel.k1, process), _without_whites(kernel.k2, process)
         if left is None or right is None:
             return right if left is None else left
         return Sum(left, right)
@@ -111,7 +111,7 @@ def _joined(kernel, process):
 
 
 def _rebuilt(kernel, processes, levels):
-    """The sum ``kernel`` from iterators over its other terms and over its noise levels."""
+    """Rebuild the sum ``kernel`` from iterators over its other terms and over its noise levels."""
     if type(kernel) is Sum:
         return Sum(_rebuilt(kernel.k1, processes, levels), _rebuilt(kernel.k2, processes, levels))
     if isinstance(kernel, WhiteKernel):
@@ -120,7 +120,7 @@ def _rebuilt(kernel, processes, levels):
 
 
 def _shared_noise(whites, noise_variance):
-    """Levels with the sum ``noise_variance``: fixed ones keep theirs, the others share the rest."""
+    """Return levels with the sum ``noise_variance``: free ones share what fixed ones leave."""
     levels = np.array([white.noise_level for white in whites], dtype=np.float64)
     free = np.array([not white.hyperparameter_noise_level.fixed for white in whites])
     if free.any():
@@ -130,7 +130,7 @@ def _shared_noise(whites, noise_variance):
 
 
 def starting_noise(whites, noise_variance, noise_variance_bounds, n_outputs=1):
-    """Starting value and bounds of the noise variance, from the kernel or the parameters.
+    """Return starting value and bounds of the noise variance, from the kernel or the parameters.
 
     Several outputs have a noise variance each, unless noise terms say what all of them share.
 
@@ -168,7 +168,7 @@ def starting_noise(whites, noise_variance, noise_variance_bounds, n_outputs=1):
 
 
 def checked_noise(noise_variance, n_outputs):
-    """A positive number, or one for each output, or a ValueError."""
+    """Return a positive number, or one for each output, or raise a ValueError."""
     try:
         value = np.asarray(noise_variance, dtype=np.float64)
     except (TypeError, ValueError):
@@ -184,7 +184,7 @@ def checked_noise(noise_variance, n_outputs):
 
 
 def fixed_unit_noise(whites, kernel, likelihood):
-    """Noise variance and bounds for a likelihood without noise: 1, which has no effect, and None.
+    """Return noise variance and bounds of a likelihood without noise: 1, without effect, and None.
 
     Raises
     ------
@@ -216,7 +216,7 @@ def _noise_from_whites(whites):
 
 
 def check_bounds(name, bounds):
-    """The pair 0 < lower <= upper as floats, or a ValueError that names the parameter."""
+    """Return the pair 0 < lower <= upper as floats, or raise a ValueError naming the parameter."""
     try:
         pair = np.asarray(bounds, dtype=np.float64).ravel()
     except (TypeError, ValueError):

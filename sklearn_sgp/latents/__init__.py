@@ -1,5 +1,5 @@
-"""Gaussian processes whose inputs are latent: expectations over q(x), bounds, and their learning.
+"""Gaussian processes whose inputs are latent: expectations over q(x), bounds, q(x) of each row.
 
-The folder imports ``gp``, ``factors``, ``optimize``, ``data`` and ``kernels``, and ``estimators``
+Imports ``factors``, ``gp``, ``kernels`` and what is below them; ``engines`` and ``estimators``
 import it.
 """

@@ -18,13 +18,13 @@ from ..gp.posterior import Posterior, Precision
 from ..gp.prior import Prior
 from .expectations import expectations_of
 from .packed import pack, unpack
-from .passes import LatentInputs, LatentSums, latent_sums, latent_sums_gradient
+from .passes import InputPosteriors, LatentSums, latent_sums, latent_sums_gradient
 
 
 def inputs_of(parameters):
-    """q(x) among the `Parameters`: groups "mean" and "log_variance", (n, Q) each."""
+    """Return q(x) of `Parameters`: their groups "mean" and "log_variance", (n, Q) each."""
     values = parameters.values
-    return LatentInputs(values["mean"], np.exp(values["log_variance"]))
+    return InputPosteriors(values["mean"], np.exp(values["log_variance"]))
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Group:
 
 
 def groups_of(pattern, noise_variance):
-    """`Group` of all outputs.
+    """Group all outputs.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Moments(NamedTuple):
 
 
 class GroupTerms(NamedTuple):
-    """What a group of outputs adds to the bound, and cotangents in whitened coordinates."""
+    """Terms of the bound of a group of outputs, and cotangents in whitened coordinates."""
 
     value: float
     log_noise: np.ndarray  # (t,)
@@ -71,32 +71,31 @@ class GroupTerms(NamedTuple):
 
 
 def group_terms(group, sums, counts, squares, L_inv, given=None):
-    """`GroupTerms` of the bound, with q(v) given or at its optimum.
+    """Compute the terms of a group, with q(v) given or at its optimum.
 
     Parameters
     ----------
-    group : Group
-    sums : LatentSums
     counts, squares : ndarray of shape (P,)
         Observed entries of each output, and sums of their squares.
     L_inv : ndarray of shape (m, m)
     given : Moments or None
     """
-    s2, own = group.noise_variance, group.columns
+    s2, columns = group.noise_variance, group.columns
     H, h, unexplained = information(group, sums, L_inv)
     if given is None:
         precision = Precision(H)
         given = Moments(precision.solve(h), precision)
     mean, precision = given
     B = product(mean, mean, trans_b=True)
-    la.axpy(float(len(own)), precision.covariance_change, B)
+    la.axpy(float(len(columns)), precision.covariance_change, B)
     B *= -0.5
     informed, fitted = la.dot(B, H), np.einsum("mt,mt->t", mean, h)
     # of psi0: what H leaves is part of B, and is put back for the clipping
     lost = max(unexplained, 0.0) + np.trace(H)
     value = fitted.sum() + informed - precision.kl(mean)
-    value -= 0.5 * (counts[own] * np.log(2.0 * np.pi * s2) + squares[own] / s2 + lost).sum()
-    log_noise = 0.5 * (squares[own] / s2 + lost - counts[own]) - fitted - informed / len(own)
+    value -= 0.5 * (counts[columns] * np.log(2.0 * np.pi * s2) + squares[columns] / s2 + lost).sum()
+    log_noise = 0.5 * (squares[columns] / s2 + lost - counts[columns]) - fitted
+    log_noise -= informed / len(columns)
     gram = product(B, H)
     gram *= 2.0
     la.gemm(mean, h, gram, False, True, 1.0, 1.0)
@@ -104,7 +103,7 @@ def group_terms(group, sums, counts, squares, L_inv, given=None):
 
 
 def information(group, sums, L_inv):
-    """H (m, m), h (m, t), and what psi0 leaves unexplained of one output over its noise."""
+    """Return H (m, m), h (m, t), and what psi0 leaves unexplained of one output over its noise."""
     s2, m = group.noise_variance, len(L_inv)
     H = sandwich(L_inv, unpack(sums.psi2[group.pattern], m))
     H /= s2
@@ -114,7 +113,7 @@ def information(group, sums, L_inv):
 
 
 def _part(groups, sums, counts, squares, L_inv, given):
-    """Value and cotangents of some groups, summed where they can be."""
+    """Return value and cotangents of some groups, summed where they can be."""
     m, n_columns = len(L_inv), sum(len(group.columns) for group in groups)
     value, gram, cross = 0.0, np.zeros((m, m)), np.empty((n_columns, m))
     log_noise, psi2, psi0, lo = np.empty(n_columns), [], [], 0
@@ -140,13 +139,14 @@ class BoundTerms(NamedTuple):
     sums: LatentSums
 
 
-_TASKS = 8
+# Tasks into which the groups are divided.
+_GROUP_TASKS = 8
 
 
 def bound_terms(groups, sums, counts, squares, L_inv, given=None, n_jobs=None):
-    """`BoundTerms` of all groups of outputs; ``given`` has their `Moments`, or is None."""
+    """Compute the terms of all groups of outputs; ``given`` has their `Moments`, or is None."""
     given = [None] * len(groups) if given is None else given
-    each = -(-len(groups) // _TASKS)
+    each = -(-len(groups) // _GROUP_TASKS)
     cuts = [slice(lo, lo + each) for lo in range(0, len(groups), each)]
     tasks = [(groups[cut], sums, counts, squares, L_inv, given[cut]) for cut in cuts]
     parts = map_groups(_part, tasks, n_jobs)
@@ -164,13 +164,12 @@ def bound_terms(groups, sums, counts, squares, L_inv, given=None, n_jobs=None):
 
 
 def latent_bound(parameters, table, delta, *, given=None, n_jobs=None):
-    """Bound and gradient of a table, by two passes over its rows.
+    """Compute bound and gradient of a table, by two passes over its rows.
 
     Parameters
     ----------
     parameters : Parameters
         With q(x) of all rows, see `inputs_of`.
-    table : Table
     delta : float
         Jitter in units of the kernel.
     given : Posterior or None
@@ -197,19 +196,19 @@ def latent_bound(parameters, table, delta, *, given=None, n_jobs=None):
     value = terms.value - float(q.kl().sum())
     if not np.isfinite(value):
         raise NotPositiveDefiniteError("the bound is not finite")
-    found = latent_sums_gradient(expectations, q, table, terms.sums, n_jobs)
+    of_sums = latent_sums_gradient(expectations, q, table, terms.sums, n_jobs)
     theta_K, Z_K = kernel.gram_vjp(Z, prior.gram_cotangent(terms.gram))
     return value, Gradient(
-        theta=found.theta + theta_K,
+        theta=of_sums.theta + theta_K,
         log_noise=terms.log_noise if np.ndim(s2) else float(terms.log_noise.sum()),
-        Z=found.Z + Z_K,
-        mean=found.mean - q.mean,
-        log_variance=q.variance * found.variance - 0.5 * (q.variance - 1.0),
+        Z=of_sums.Z + Z_K,
+        mean=of_sums.mean - q.mean,
+        log_variance=q.variance * of_sums.variance - 0.5 * (q.variance - 1.0),
     )
 
 
 def moments_of(posterior, groups):
-    """`Moments` of groups of outputs under a posterior."""
+    """Return the `Moments` of groups of outputs under a posterior."""
     shared = len(posterior.H) == 1
     return [
         Moments(
@@ -221,11 +220,11 @@ def moments_of(posterior, groups):
 
 
 def posterior_of(prior, groups, sums):
-    """The optimal q(u) of all outputs."""
+    """Return the optimal q(u) of all outputs."""
     h = np.empty((len(prior.Z), len(sums.cross)))
     H = [None] * len(sums.cross)
     for group in groups:
-        H_own, h[:, group.columns], _ = information(group, sums, prior.L_inv)
+        H_group, h[:, group.columns], _ = information(group, sums, prior.L_inv)
         for p in group.columns:
-            H[p] = H_own
+            H[p] = H_group
     return Posterior(prior, (H[0],) if len(groups) == 1 else tuple(H), h)

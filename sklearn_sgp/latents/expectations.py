@@ -21,20 +21,19 @@ from .with_linear import WithLinear, parts_of
 
 # Numbers in the packed matrices of a chunk, 2 MB of them.
 _CHUNK_NUMBERS = 1 << 18
-_MOST_ROWS = 256
+_MOST_CHUNK_ROWS = 256
 
 
 def chunk_of(m):
-    """Rows that are worked on together."""
-    return int(np.clip(_CHUNK_NUMBERS // max(packed_size(m), 1), 8, _MOST_ROWS))
+    """Return the number of rows that are worked on together."""
+    return int(np.clip(_CHUNK_NUMBERS // max(packed_size(m), 1), 8, _MOST_CHUNK_ROWS))
 
 
 def expectations_of(kernel, Z):
-    """Expectations of a kernel at inducing inputs: in closed form if there is one.
+    """Return the expectations of a kernel at inducing inputs: in closed form if there is one.
 
     Parameters
     ----------
-    kernel : BoundKernel
     Z : ndarray of shape (m, Q)
     """
     parts = parts_of(kernel.expression.node, Z.shape[1])

@@ -11,16 +11,15 @@ from .._linalg import product, sandwich
 from ..gp.posterior import Posterior
 from .expectations import chunk_of, expectations_of
 from .packed import for_inner_products, pack, packed_size
-from .passes import LatentInputs, LatentSums, row_cotangents
+from .passes import InputPosteriors, LatentSums, row_cotangents
 
 
 @dataclass(frozen=True)
 class OutputModel:
-    """q(u) and noise, ready for rows with latent inputs.
+    """Outputs as functions of latent inputs, given q(u), as scaled.
 
     Parameters
     ----------
-    posterior : Posterior
     noise_variance : ndarray of shape (P,)
     """
 
@@ -29,6 +28,7 @@ class OutputModel:
 
     @cached_property
     def expectations(self):
+        """Expectations of the kernel under q(x)."""
         return expectations_of(self.posterior.prior.kernel, self.posterior.prior.Z)
 
     @cached_property
@@ -37,8 +37,10 @@ class OutputModel:
         posterior, c = self.posterior, self.posterior.coefficients  # (m, P)
         m, P = c.shape
         C = np.empty((P, packed_size(m)))
-        for precision, own in posterior.by_precision:
-            C[own] = pack(sandwich(posterior.prior.L_inv, precision.covariance_change, trans=True))
+        for precision, columns in posterior.by_precision:
+            C[columns] = pack(
+                sandwich(posterior.prior.L_inv, precision.covariance_change, trans=True)
+            )
         i, j = np.tril_indices(m)
         for p in range(P):
             C[p] += c[i, p] * c[j, p]
@@ -52,12 +54,16 @@ class OutputModel:
         psi2 = self.second_coefficients * (-0.5 / s2)[:, None]
         return LatentSums(-0.5 / s2, cross, psi2)
 
+    def without_caches(self):
+        """Return the same: it is saved as it is."""
+        return self
+
     def warm_cache(self):
         """Compute once what parallel tasks would otherwise each compute."""
         return self.cotangents, self.expectations
 
     def row_objective(self, Y, observed):
-        """The bound of rows as a function of their q(x).
+        """Return the bound of rows as a function of their q(x).
 
         Parameters
         ----------
@@ -77,7 +83,7 @@ class OutputModel:
         )
 
     def moments(self, q):
-        """Means and variances of the functions at rows with q(x), both (n, P)."""
+        """Return means and variances of the functions at rows with q(x), both (n, P)."""
         psi0, psi1, psi2 = self.expectations.rows(*q)
         mean = product(psi1, self.posterior.coefficients)
         second = np.empty(mean.shape)
@@ -86,16 +92,19 @@ class OutputModel:
         second += psi0[:, None]
         return mean, np.maximum(second - mean**2, 0.0)
 
-    def with_moments(self, candidates):
-        """`Candidates` from some q(x)."""
+    def moments_in_chunks(self, q):
+        """Return the same; psi2 of a chunk of rows exist together."""
         chunk = chunk_of(len(self.expectations.Z))
-        pieces = [slice(lo, lo + chunk) for lo in range(0, len(candidates.mean), chunk)]
-        parts = [self.moments(candidates[one]) for one in pieces]
-        mean, variance = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
-        return Candidates(candidates, mean, mean**2 + variance)
+        parts = [self.moments(q[lo : lo + chunk]) for lo in range(0, len(q.mean), chunk)]
+        return tuple(np.concatenate([part[k] for part in parts]) for k in (0, 1))
+
+    def with_moments(self, q):
+        """Make `Candidates` from q(x) of some rows."""
+        mean, variance = self.moments_in_chunks(q)
+        return Candidates(q, mean, mean**2 + variance)
 
     def bounds_at(self, candidates, Y, observed):
-        """Bounds of rows at each of some `Candidates`, without their constant; shape (n, J)."""
+        """Return bounds of rows at each of some `Candidates`, without their constant, (n, J)."""
         s2 = self.noise_variance
         fitted = product(Y / s2, candidates.mean, trans_b=True)
         fitted -= 0.5 * product(observed / s2, candidates.second, trans_b=True)
@@ -105,7 +114,7 @@ class OutputModel:
 class Candidates(NamedTuple):
     """q(x) that rows may start from, and first and second moments of the outputs there."""
 
-    q: LatentInputs
+    q: InputPosteriors
     mean: np.ndarray  # (J, P)
     second: np.ndarray  # (J, P)
 
@@ -119,13 +128,13 @@ class RowObjective:
     constant: np.ndarray
 
     def __call__(self, mean, log_variance, active=None):
-        """Values (n,) and gradients (n, 2 Q) in means and logarithms of the variances."""
+        """Return values (n,) and gradients (n, 2 Q) in means and logarithms of variances."""
         variance = np.exp(log_variance)
         cotangents, constant = self.cotangents, self.constant
         if active is not None:
             cotangents, constant = _some(cotangents, active), constant[active]
         value, mean_, variance_ = self.expectations.reverse(mean, variance, cotangents)
-        value = value + constant - LatentInputs(mean, variance).kl()
+        value = value + constant - InputPosteriors(mean, variance).kl()
         slope = variance * variance_ - 0.5 * (variance - 1.0)
         return value, np.hstack([mean_ - mean, slope])
 

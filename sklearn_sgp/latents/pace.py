@@ -9,7 +9,7 @@ from .._parallel import N_GROUPS
 
 
 class Pace:
-    """When the work on some rows of a pass must end, so that the last rows have time too.
+    """Shares the time of a pass among its rows, so that the last ones have time too.
 
     Workers in other processes have copies, each of which thinks that all rows are its own.
 
@@ -17,7 +17,6 @@ class Pace:
     ----------
     seconds : float
         Of the whole pass; infinite for no limit.
-    n_rows : int
     n_jobs : int or None
     """
 
@@ -26,7 +25,7 @@ class Pace:
         self.workers = min(effective_n_jobs(n_jobs), N_GROUPS)
 
     def deadline(self, n):
-        """When so many of the rows, which begin now, must be done, by `time.perf_counter`."""
+        """Return when so many rows, which begin now, must be done, by `time.perf_counter`."""
         if np.isinf(self.end):
             return np.inf
         now = time.perf_counter()

@@ -6,16 +6,17 @@ from .._core import _linalg as la
 
 
 def packed_size(m):
+    """Return the number of entries of a lower triangle."""
     return m * (m + 1) // 2
 
 
 def pack(A):
-    """Lower triangles of symmetric matrices (..., m, m), shape (..., m (m + 1) / 2), a copy."""
+    """Copy lower triangles of symmetric matrices (..., m, m), shape (..., m (m + 1) / 2)."""
     return np.ascontiguousarray(A[(..., *np.tril_indices(A.shape[-1]))])
 
 
 def unpack(packed, m):
-    """One symmetric matrix of shape (m, m) from its lower triangle."""
+    """Make one symmetric matrix (m, m) from its lower triangle."""
     A = np.zeros((m, m))
     A[np.tril_indices(m)] = packed
     la.mirror(A)
@@ -23,12 +24,12 @@ def unpack(packed, m):
 
 
 def for_inner_products(packed, m):
-    """Numbers whose products with a packed matrix sum to <A, B> over both triangles."""
+    """Double what is off the diagonal: products with a packed matrix then sum to <A, B>."""
     doubled = 2.0 * packed
     doubled[..., _diagonal(m)] *= 0.5
     return doubled
 
 
 def _diagonal(m):
-    """Places of the diagonal."""
+    """Return the places of the diagonal."""
     return np.arange(m) * (np.arange(m) + 3) // 2

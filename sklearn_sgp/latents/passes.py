@@ -18,15 +18,15 @@ from .squared_exponential import Cotangents
 
 
 class LatentSums(NamedTuple):
-    """What the rows contribute to q(u), or the cotangents of that."""
+    """Contributions of rows to q(u), or the cotangents of these."""
 
     psi0: np.ndarray  # (K,): for each pattern, sum of psi0
     cross: np.ndarray  # (P, m): for each output, sum of y psi1
     psi2: np.ndarray  # (K, packed)
 
 
-class LatentInputs(NamedTuple):
-    """q(x) of some rows: means and variances, both (n, Q)."""
+class InputPosteriors(NamedTuple):
+    """q(x) of some rows, normal with a diagonal covariance: means and variances, both (n, Q)."""
 
     mean: np.ndarray
     variance: np.ndarray
@@ -34,16 +34,21 @@ class LatentInputs(NamedTuple):
     def __getitem__(self, index):
         if isinstance(index, int):  # a field of the tuple
             return tuple.__getitem__(self, index)
-        return LatentInputs(self.mean[index], self.variance[index])
+        return InputPosteriors(self.mean[index], self.variance[index])
 
     def kl(self):
-        """KL(q(x_n) || N(0, I)) of each row, shape (n,), in nats."""
+        """Return KL(q(x_n) || N(0, I)) of each row, (n,), in nats."""
         s = self.variance
         return 0.5 * (s + self.mean**2 - 1.0 - np.log(s)).sum(axis=1)
 
 
+def joined_inputs(parts):
+    """Join q(x) of one part of the rows after another."""
+    return InputPosteriors(*(np.concatenate([q[k] for q in parts]) for k in (0, 1)))
+
+
 def latent_sums(expectations, q, table, n_jobs=None):
-    """`LatentSums` of all rows of a table."""
+    """Sum over all rows of a table."""
     bounds = group_bounds(len(table), chunk_of(len(expectations.Z)))
     tasks = [(expectations, q[lo:hi], table.select(slice(lo, hi))) for lo, hi in bounds]
     parts = map_groups(_sums_of_group, tasks, n_jobs)
@@ -75,14 +80,14 @@ class LatentGradient(NamedTuple):
 
 
 def latent_sums_gradient(expectations, q, table, cotangents, n_jobs=None):
-    """`LatentGradient` from the cotangents of `LatentSums`."""
+    """Carry cotangents of `LatentSums` back to parameters and q(x)."""
     bounds = group_bounds(len(table), chunk_of(len(expectations.Z)))
     tasks = [(expectations, q[lo:hi], table.select(slice(lo, hi)), cotangents) for lo, hi in bounds]
     parts = map_groups(_reverse_of_group, tasks, n_jobs)
     sums = parts[0][0]
     for other, *_ in parts[1:]:
-        for own, more in zip(sums, other, strict=True):
-            own += more
+        for total, more in zip(sums, other, strict=True):
+            total += more
     theta, Z = expectations.gradients(sums)
     mean, variance = (np.concatenate([part[k] for part in parts]) for k in (1, 2))
     return LatentGradient(theta, Z, mean, variance)
@@ -104,7 +109,7 @@ def _reverse_of_group(expectations, q, table, cotangents):
 
 
 def row_cotangents(Y, weight, cotangents):
-    """`Cotangents` of the expectations of some rows from those of sums over rows.
+    """Carry cotangents of sums over rows back to the expectations of some rows.
 
     Parameters
     ----------

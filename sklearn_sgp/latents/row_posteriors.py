@@ -10,20 +10,23 @@ import numpy as np
 from .._parallel import group_bounds, map_groups
 from .expectations import chunk_of
 from .pace import Pace
-from .passes import LatentInputs
+from .passes import InputPosteriors, joined_inputs
 
+# Iterations of the q(x) of a row, at most, and the gain below which it rests, in nats.
+ROW_ITERATIONS, ROW_TOL = 100, 1e-6
 # Largest move of one iteration in a mean, and in the logarithm of a variance.
 _LONGEST = 2.0
-_LOG_VARIANCE = (-20.0, 5.0)
-_TRIALS = 6
+# Bounds of the logarithms of variances.
+LOG_VARIANCE_BOUNDS = (-20.0, 5.0)
+_LINE_TRIALS = 6
 _ARMIJO = 1e-4
 # Near the top rounding hides the gains, relative to the bound so far from zero: a step is taken
 # then if the slope along it has become smaller.
-_ROUNDING, _SMALLER = 1e-7, 0.9
+_BOUND_ROUNDING, _SMALLER = 1e-7, 0.9
 # A shorter move says nothing of the curvature: its square has no digits, or is zero.
 _SHORTEST = 1e-100
 # Starts that are followed for a few iterations before the best is finished.
-_STARTS, _TRIAL_ITERATIONS = 3, 5
+_FOLLOWED_STARTS, _FOLLOWED_ITERATIONS = 3, 5
 
 
 def ascend_rows(objective, q, max_iter, tol, deadline=np.inf):
@@ -31,10 +34,8 @@ def ascend_rows(objective, q, max_iter, tol, deadline=np.inf):
 
     Parameters
     ----------
-    objective : RowObjective
-    q : LatentInputs
+    q : InputPosteriors
         Where the rows start.
-    max_iter : int
     tol : float
         A row rests once its expected gain is below this, in nats.
     deadline : float
@@ -42,11 +43,11 @@ def ascend_rows(objective, q, max_iter, tol, deadline=np.inf):
 
     Returns
     -------
-    q : LatentInputs
+    q : InputPosteriors
     values : ndarray of shape (n,)
     """
     n, Q = q.mean.shape
-    x = np.hstack([q.mean, np.clip(np.log(q.variance), *_LOG_VARIANCE)])
+    x = np.hstack([q.mean, np.clip(np.log(q.variance), *LOG_VARIANCE_BOUNDS)])
     value, g = objective(x[:, :Q], x[:, Q:])
     # where a variance is optimal it is the inverse curvature of its mean, and its logarithm has 1/2
     diagonal = np.hstack([q.variance, np.full((n, Q), 2.0)])
@@ -67,21 +68,21 @@ def ascend_rows(objective, q, max_iter, tol, deadline=np.inf):
         s, y = x[active] - old_x, old_g - g[active]
         _update(inverse, active, s, y)
         active = active[moved]
-    return LatentInputs(x[:, :Q].copy(), np.exp(x[:, Q:])), value
+    return InputPosteriors(x[:, :Q].copy(), np.exp(x[:, Q:])), value
 
 
 def _line_search(objective, x, value, g, active, step):
-    """Move rows up along their steps, shorter where that is too far; which rows have moved."""
+    """Move rows up along their steps, shorter where that is too far; return which have moved."""
     Q, slope = x.shape[1] // 2, (step * g[active]).sum(axis=1)
     length, moved = np.ones(len(active)), np.zeros(len(active), dtype=bool)
-    for _ in range(_TRIALS):
+    for _ in range(_LINE_TRIALS):
         open_ = np.flatnonzero(~moved)
         rows = active[open_]
         trial = x[rows] + length[open_, None] * step[open_]
-        np.clip(trial[:, Q:], *_LOG_VARIANCE, out=trial[:, Q:])
+        np.clip(trial[:, Q:], *LOG_VARIANCE_BOUNDS, out=trial[:, Q:])
         new, new_g = objective(trial[:, :Q], trial[:, Q:], rows)
         good = new >= value[rows] + _ARMIJO * length[open_] * slope[open_]
-        flat = new >= value[rows] - _ROUNDING * (1.0 + np.abs(value[rows]))
+        flat = new >= value[rows] - _BOUND_ROUNDING * (1.0 + np.abs(value[rows]))
         good |= flat & (np.abs((step[open_] * new_g).sum(axis=1)) <= _SMALLER * slope[open_])
         done = rows[good]
         x[done], value[done], g[done] = trial[good], new[good], new_g[good]
@@ -99,7 +100,7 @@ def _line_search(objective, x, value, g, active, step):
 
 
 def _update(inverse, active, s, y):
-    """BFGS on the inverses of the negative Hessians, where the curvature is positive."""
+    """Update the inverses of the negative Hessians by BFGS, where the curvature is positive."""
     sy = (s * y).sum(axis=1)
     use = sy > 1e-10 * np.sqrt((s * s).sum(axis=1) * (y * y).sum(axis=1))
     use &= (np.abs(s).max(axis=1) > _SHORTEST) & (sy > _SHORTEST**3)
@@ -114,19 +115,24 @@ def _update(inverse, active, s, y):
 
 
 def find_inputs(
-    model, table, *, start=None, candidates=None, max_iter, tol, n_jobs=None, seconds=np.inf
+    model,
+    table,
+    *,
+    start=None,
+    candidates=None,
+    max_iter=ROW_ITERATIONS,
+    tol=ROW_TOL,
+    n_jobs=None,
+    seconds=np.inf,
 ):
-    """q(x) of all rows of a table, and their bounds.
+    """Find q(x) of all rows of a table, and their bounds.
 
     Parameters
     ----------
-    model : OutputModel
-    table : Table
-    start : LatentInputs or None
+    start : InputPosteriors or None
         One for each row.
-    candidates : LatentInputs or None
+    candidates : InputPosteriors or None
         q(x) that any row may start from; those with the best bounds are tried.
-    max_iter : int
     tol : float
     n_jobs : int or None
     seconds : float
@@ -134,7 +140,7 @@ def find_inputs(
 
     Returns
     -------
-    q : LatentInputs
+    q : InputPosteriors
     values : ndarray of shape (n,)
         Bounds of the rows, for outputs as scaled.
     """
@@ -146,13 +152,12 @@ def find_inputs(
         for lo, hi in group_bounds(len(table), chunk_of(len(model.expectations.Z)))
     ]
     parts = map_groups(_find_group, tasks, n_jobs)
-    q = LatentInputs(*(np.concatenate([part[0][k] for part in parts]) for k in (0, 1)))
-    return q, np.concatenate([part[1] for part in parts])
+    return joined_inputs([q for q, _ in parts]), np.concatenate([values for _, values in parts])
 
 
 def _find_group(model, table, start, candidates, max_iter, tol, pace):
     n, Q = len(table), model.expectations.Z.shape[1]
-    q, values = LatentInputs(np.empty((n, Q)), np.empty((n, Q))), np.empty(n)
+    q, values = InputPosteriors(np.empty((n, Q)), np.empty((n, Q))), np.empty(n)
     chunk = chunk_of(len(model.expectations.Z))
     for lo in range(0, n, chunk):
         piece = slice(lo, lo + chunk)
@@ -162,27 +167,27 @@ def _find_group(model, table, start, candidates, max_iter, tol, pace):
         first = None if start is None else start[piece]
         if candidates is not None:
             first = _best_start(model, objective, Y, observed, first, candidates, deadline)
-        found, bounds = ascend_rows(objective, first, max_iter, tol, deadline)
+        best, bounds = ascend_rows(objective, first, max_iter, tol, deadline)
         nothing = ~observed.any(axis=1)  # the prior, without the last digits of an ascent
-        found.mean[nothing], found.variance[nothing], bounds[nothing] = 0.0, 1.0, 0.0
-        q.mean[piece], q.variance[piece], values[piece] = *found, bounds
+        best.mean[nothing], best.variance[nothing], bounds[nothing] = 0.0, 1.0, 0.0
+        q.mean[piece], q.variance[piece], values[piece] = *best, bounds
     return q, values
 
 
 def _best_start(model, objective, Y, observed, start, candidates, deadline):
-    """Where each row gets highest in a few iterations: from its own start or from candidates.
+    """Choose where each row gets highest in a few iterations: its own start or a candidate.
 
     Each gets a share of the time, and what follows from the best of them one too.
     """
     scores = model.bounds_at(candidates, Y, observed)
-    count = min(_STARTS, scores.shape[1])
+    count = min(_FOLLOWED_STARTS, scores.shape[1])
     best = np.argsort(-scores, axis=1, kind="stable")[:, :count]
     tries = [candidates.q[best[:, k]] for k in range(count)]
     tries = tries if start is None else [start, *tries[: max(count - 1, 1)]]
-    begin, found = time.perf_counter(), []
+    begin, results = time.perf_counter(), []
     for k, q in enumerate(tries):
         until = begin + (k + 1) / (len(tries) + 1) * (deadline - begin)
-        found.append(ascend_rows(objective, q, _TRIAL_ITERATIONS, 0.0, until))
-    choice = np.argmax([values for _, values in found], axis=0)
+        results.append(ascend_rows(objective, q, _FOLLOWED_ITERATIONS, 0.0, until))
+    choice = np.argmax([values for _, values in results], axis=0)
     rows = np.arange(len(Y))
-    return LatentInputs(*(np.stack([q[k] for q, _ in found])[choice, rows] for k in (0, 1)))
+    return InputPosteriors(*(np.stack([q[k] for q, _ in results])[choice, rows] for k in (0, 1)))

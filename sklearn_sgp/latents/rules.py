@@ -14,18 +14,18 @@ from scipy.stats import qmc
 from .packed import pack
 
 # Points of Gauss-Hermite for each dimension; of the Sobol sequence without their mirror images.
-_NODES = {1: 20, 2: 9, 3: 6}
-_SOBOL = 128
+_HERMITE_POINTS = {1: 20, 2: 9, 3: 6}
+_SOBOL_POINTS = 128
 
 
 def standard_points(Q):
-    """Points (J, Q) and weights (J,) for N(0, I)."""
-    if Q in _NODES:
-        x, w = np.polynomial.hermite_e.hermegauss(_NODES[Q])
+    """Return points (J, Q) and weights (J,) for N(0, I)."""
+    if Q in _HERMITE_POINTS:
+        x, w = np.polynomial.hermite_e.hermegauss(_HERMITE_POINTS[Q])
         points = np.array(list(pairs(x, repeat=Q)))
         weights = np.array([np.prod(each) for each in pairs(w / w.sum(), repeat=Q)])
         return points, weights
-    count = max(_SOBOL, 1 << int(np.ceil(np.log2(2 * Q))))
+    count = max(_SOBOL_POINTS, 1 << int(np.ceil(np.log2(2 * Q))))
     u = qmc.Sobol(Q, scramble=True, rng=np.random.default_rng(0)).random(count)
     points = ndtri(np.clip(u, 1e-9, 1.0 - 1e-9))
     L = np.linalg.cholesky(points.T @ points / count)
@@ -34,11 +34,10 @@ def standard_points(Q):
 
 
 class Points:
-    """Expectations by points, for kernels without a closed form here.
+    """Computes expectations by points, for kernels without a closed form here.
 
     Parameters
     ----------
-    kernel : BoundKernel
     Z : ndarray of shape (m, Q)
     """
 
@@ -47,15 +46,16 @@ class Points:
         self.points, self.weights = standard_points(Z.shape[1])
 
     def _at(self, mean, variance):
-        """Inputs of all points, shape (n J, Q)."""
+        """Return the inputs of all points, (n J, Q)."""
         X = mean[:, None] + np.sqrt(variance)[:, None] * self.points
         return X.reshape(-1, mean.shape[1])
 
     def _block(self, X):
-        """k(x, Z) at all points, shape (n, J, m)."""
+        """Return k(x, Z) at all points, (n, J, m)."""
         return self.kernel.block(X, self.Z).reshape(-1, len(self.points), len(self.Z))
 
     def rows(self, mean, variance):
+        """Return psi0, psi1 and psi2 of rows; see `expectations`."""
         X = self._at(mean, variance)
         A = self._block(X)
         weighted = A * self.weights[:, None]
@@ -66,11 +66,11 @@ class Points:
         return self.kernel.diag(X).reshape(-1, len(self.points))
 
     def new_sums(self):
-        """Room for the cotangents of theta and Z."""
+        """Make room for the cotangents of theta and Z."""
         return [np.zeros(len(self.kernel.theta)), np.zeros(self.Z.shape)]
 
     def reverse(self, mean, variance, cotangents, sums=None):
-        """As `squared_exponential.SquaredExponential.reverse`."""
+        """Carry cotangents back; see `squared_exponential.SquaredExponential.reverse`."""
         (n, Q), m = mean.shape, len(self.Z)
         X = self._at(mean, variance)
         A, diagonal = self._block(X), self._diagonal(X)
@@ -94,7 +94,7 @@ class Points:
         return value, X_.sum(axis=1), variance_
 
     def _diagonal_slope(self, X, weight, step=1e-5):
-        """Weights times the derivatives of k(x, x) in x, by central differences."""
+        """Weight the derivatives of k(x, x) in x, by central differences."""
         slope = np.zeros(X.shape)
         for q in range(X.shape[1]):
             shift = step * np.eye(1, X.shape[1], q)
@@ -103,5 +103,5 @@ class Points:
         return slope * weight.reshape(-1, 1)
 
     def gradients(self, sums):
-        """Cotangents of theta and Z from sums."""
+        """Return cotangents of theta and Z from sums."""
         return sums[0], sums[1]

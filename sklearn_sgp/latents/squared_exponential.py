@@ -10,7 +10,7 @@ from .packed import packed_size, unpack
 
 
 class Cotangents(NamedTuple):
-    """Derivatives of some function in the expectations of a chunk of rows.
+    """Derivatives of a function in the expectations of a chunk of rows.
 
     ``psi2`` has one row where all rows share it. An entry off the diagonal stands for both of the
     equal entries of the matrix, and is the derivative in one of them.
@@ -22,11 +22,10 @@ class Cotangents(NamedTuple):
 
 
 class SquaredExponential:
-    """Closed form for a squared exponential with any length scales.
+    """Computes expectations of a squared exponential with any length scales.
 
     Parameters
     ----------
-    kernel : BoundKernel
     Z : ndarray of shape (m, Q)
     node : Stationary
         The kernel's node, or its squared exponential where that is a term of a sum.
@@ -48,18 +47,19 @@ class SquaredExponential:
         return mean, np.ascontiguousarray(variance), self.Zt, self.scales, self.kappa, self.D
 
     def rows(self, mean, variance):
+        """Return psi0, psi1 and psi2 of rows; see `expectations`."""
         n, m = len(mean), len(self.Z)
         psi1, psi2 = empty((n, m)), empty((n, packed_size(m)))
         _latents.expectations(*self._arguments(mean, variance), psi1, psi2)
         return np.full(n, self.kappa), psi1, psi2
 
     def new_sums(self):
-        """Room for the cotangents of theta and Z."""
+        """Make room for the cotangents of theta and Z."""
         Q, m = self.Zt.shape
         return [np.zeros((Q, m)), np.zeros(Q), np.zeros(packed_size(m)), np.zeros(3)]
 
     def reverse(self, mean, variance, cotangents, sums=None):
-        """Sums of cotangents times expectations (n,), and cotangents of mean and variance (n, Q).
+        """Carry cotangents back to rows: their sums with expectations (n,), mean, variance (n, Q).
 
         ``sums`` of `new_sums` get those of theta and Z; None leaves them out.
         """
@@ -83,7 +83,7 @@ class SquaredExponential:
         return value, mean_, variance_
 
     def gradients(self, sums):
-        """Cotangents of theta and Z from sums, shapes (n_theta,) and (m, Q)."""
+        """Return cotangents of theta (n_theta,) and Z (m, Q) from sums."""
         Zt_, scale_, V, totals = sums
         V = unpack(V, len(self.Z))  # (m, m)
         rows = V.sum(axis=1)

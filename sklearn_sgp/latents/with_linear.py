@@ -13,7 +13,7 @@ from .squared_exponential import Cotangents, SquaredExponential
 
 
 def parts_of(node, Q):
-    """The squared exponential of a sum and its other leaves, or None if it is another kernel."""
+    """Return the squared exponential of a sum and its other leaves; None for other kernels."""
 
     def is_sum(one):
         return not one.children or (isinstance(one, Sum) and all(map(is_sum, one.children)))
@@ -28,11 +28,10 @@ def parts_of(node, Q):
 
 
 class WithLinear:
-    """Closed form for a squared exponential plus `Linear` and `Constant` leaves.
+    """Computes expectations of a squared exponential plus `Linear` and `Constant` leaves.
 
     Parameters
     ----------
-    kernel : BoundKernel
     Z : ndarray of shape (m, Q)
     smooth : Stationary
     rest : list of Linear or Constant
@@ -49,7 +48,7 @@ class WithLinear:
         self.phi = np.column_stack([np.full(len(Z), self.alpha), self.beta * Z])  # (m, 1 + Q)
 
     def _affine(self, mean, variance, psi1):
-        """The affine part's mean (n, m), x~ (n, m, Q), and psi1 times (1, x~) (n, m, 1 + Q)."""
+        """Return the affine mean (n, m), x~ (n, m, Q), and psi1 times (1, x~) (n, m, 1 + Q)."""
         squares = self.smooth.scales**2
         g = self.alpha + self.beta * np.einsum("nq,mq->nm", mean, self.Z)
         share = variance / (squares + variance)  # (n, Q)
@@ -58,6 +57,7 @@ class WithLinear:
         return g, tilted, R
 
     def rows(self, mean, variance):
+        """Return psi0, psi1 and psi2 of rows; see `expectations`."""
         psi0, psi1, psi2 = self.smooth.rows(mean, variance)
         g, _, R = self._affine(mean, variance, psi1)
         cross = np.matmul(R, self.phi.T)
@@ -68,11 +68,11 @@ class WithLinear:
         return psi0, psi1 + g, psi2
 
     def new_sums(self):
-        """Room for the cotangents of theta and Z."""
+        """Make room for the cotangents of theta and Z."""
         return [*self.smooth.new_sums(), np.zeros(2), np.zeros(self.Z.shape)]
 
     def reverse(self, mean, variance, cotangents, sums=None):
-        """As `SquaredExponential.reverse`."""
+        """Carry cotangents back; see `SquaredExponential.reverse`."""
         beta, Z, m = self.beta, self.Z, len(self.Z)
         psi1 = self.smooth.rows(mean, variance)[1]
         g, tilted, R = self._affine(mean, variance, psi1)
@@ -86,9 +86,9 @@ class WithLinear:
         g_ = cotangents.psi1 + 2.0 * Gg
         GZ = np.matmul(G, Z)
         squares = np.einsum("nmq,mq->nq", GZ, Z) + np.zeros_like(mean)  # z_q^T G z_q
-        own = None if sums is None else sums[:-2]
+        smooth_sums = None if sums is None else sums[:-2]
         smooth = Cotangents(cotangents.psi0, np.ascontiguousarray(psi1_), cotangents.psi2)
-        value, mean_, variance_ = self.smooth.reverse(mean, variance, smooth, own)
+        value, mean_, variance_ = self.smooth.reverse(mean, variance, smooth, smooth_sums)
         second = (mean**2 + variance).sum(axis=1)
         # what R adds to psi1_ is that of psi2's products, and already in the value
         value += cotangents.psi0 * (self.alpha + beta * second) + (cotangents.psi1 * g).sum(axis=1)
@@ -112,7 +112,7 @@ class WithLinear:
         return value, mean_, variance_
 
     def gradients(self, sums):
-        """Cotangents of theta and Z from sums."""
+        """Return cotangents of theta and Z from sums."""
         p, grad = self.kernel.values, np.zeros_like(self.kernel.values)
         alpha_, beta_ = sums[-2]
         for leaf in self.rest:

@@ -29,10 +29,6 @@ def learn_before_sites(problem, learn):
         With a likelihood that has sites and a ``row_precision``.
     learn : callable
         ``learn(problem)`` returns a `Fitted`.
-
-    Returns
-    -------
-    fitted : Fitted
     """
     settings, likelihood = problem.settings, problem.start.likelihood
     in_full = settings.n_restarts_optimizer > 0 or np.isfinite(problem.trace.clock.max_time)

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..data.heavy_tails import usual
 from ..data.rows import Rows
+from ..data.winsorize import median_mad
 from ..engines.base import Problem
 from ..likelihoods import NoiseChoice
 from .ceiling import largest_log_noise
@@ -19,9 +19,9 @@ from .log_noise import LARGEST_SAMPLE, learn_log_noise
 from .row_noise import RowNoise, squared_errors
 
 # Fits given the noise at most, and a gain of the bound, in nats a row, with which they end.
-_ROUNDS, _LEAST_GAIN = 6, 1e-3
+_NOISE_ROUNDS, _LEAST_NOISE_GAIN = 6, 1e-3
 # In so many of them kernel and noise learn for so many iterations, from where they are.
-_LEARNING_ROUNDS, _ITERATIONS = 2, 20
+_LEARNING_ROUNDS, _GIVEN_NOISE_ITERATIONS = 2, 20
 # Targets so many standard deviations from their median are not believed at first.
 _FAR_TARGET = 6.0
 # Share of a time budget that is for function and noise, of this for the first fit, with the same
@@ -109,7 +109,7 @@ class _CoordinateAscent:
         # where noise was chosen, the bound with the same noise everywhere is to be improved
         is_plain = len(self.candidates) > 1 and first.problem is self.problem
         best = first if is_plain else None
-        n_rounds = _ROUNDS if errors.of_all or not update.noise.has_tails else 0
+        n_rounds = _NOISE_ROUNDS if errors.of_all or not update.noise.has_tails else 0
         for count in range(1, n_rounds + 1):
             if fit is first and self.trace.clock.left() <= 0.0:
                 break
@@ -153,7 +153,7 @@ class _CoordinateAscent:
         if self.trace.stopped or fit.learned.interrupted:
             return True
         is_short = clock.left() < clock.elapsed() - begun
-        return is_short or gain < _LEAST_GAIN * self.problem.rows.total_weight
+        return is_short or gain < _LEAST_NOISE_GAIN * self.problem.rows.total_weight
 
     def _with_equal_noise(self, first, update, errors):
         """Return the first fit, or one in which far targets count as others do."""
@@ -216,7 +216,7 @@ def _without_far_targets(problem):
     no update of the noise leads away.
     """
     targets = problem.rows.targets
-    middle, deviation = usual(targets)
+    middle, deviation = median_mad(targets)
     deviation[deviation == 0.0] = np.inf
     times = (np.abs(targets - middle) / deviation).max(axis=1)
     if times.max() <= _FAR_TARGET:
@@ -239,7 +239,7 @@ def _share(trace, share):
 def _chosen(problem, errors, candidates, free):
     """Return the `Update` of the candidate whose bound is best with the function as it is.
 
-    More parameters have to be worth it, as by the Bayesian information criterion.
+    More parameters pay a BIC penalty.
     """
     penalty = 0.5 * np.log(max(problem.rows.total_weight, len(problem.rows)))
     share = errors.rows.total_weight / problem.rows.total_weight
@@ -298,7 +298,7 @@ def _given(problem, learned, update, learns):
         settings=replace(
             settings,
             optimizer=settings.optimizer if learns else None,
-            max_iter=min(_ITERATIONS, settings.max_iter),
+            max_iter=min(_GIVEN_NOISE_ITERATIONS, settings.max_iter),
             n_restarts_optimizer=0,
         ),
         is_interim=True,

@@ -17,12 +17,12 @@ from ..optimize.progress import Clock, Trace
 from ..predict.noise import VaryingNoise, varying
 from .ceiling import largest_log_noise
 from .log_noise import learn_log_noise, with_squares
-from .row_noise import LogNoiseMoments, RowNoise
+from .row_noise import LogNoiseMoments, RowNoise, squared_errors
 from .variance_scale import VarianceScale
 
 # Rows that are left out, the share of them that c is learned from, and the fewest of the others
 # that can tell whether it is better.
-_ROWS, _LEARNED_SHARE, _LEAST_TEST_ROWS = 16_384, 0.75, 50
+_LEFT_OUT_ROWS, _LEARNED_SHARE, _LEAST_TEST_ROWS = 16_384, 0.75, 50
 # Times that the components of each row's mixture are weighed anew.
 _WEIGHINGS = 3
 # Gain in nats a row, on rows that c was not learned from, without which a simpler one is kept.
@@ -95,11 +95,6 @@ def with_variance_scale(problem, likelihood, fitted):
         Its rows with the precisions that q(u) rests on.
     likelihood : Likelihood
         The noise, or the choice among noises, that the user asked for.
-    fitted : Fitted
-
-    Returns
-    -------
-    fitted : Fitted
     """
     clock, likelihood = problem.trace.clock, _varying(NoiseChoice.of(likelihood), fitted.likelihood)
     if likelihood is None or not problem.learns or clock.left() <= 0.0 or _is_least(fitted):
@@ -163,8 +158,8 @@ def _is_least(fitted):
 def _left_out(problem, fitted, noise):
     """Make `LeftOutRows` of a part of the rows; None where there are too few."""
     rows, places, n_jobs = problem.rows, None, problem.settings.n_jobs
-    if len(rows) > _ROWS:
-        places = fitted.predictor.drawn(len(rows), _ROWS, problem.rng)
+    if len(rows) > _LEFT_OUT_ROWS:
+        places = fitted.predictor.drawn(len(rows), _LEFT_OUT_ROWS, problem.rng)
         rows = rows.select(places)
     mean, variance = fitted.predictor.left_out(rows, places, n_jobs)
     known = np.flatnonzero(np.isfinite(mean + variance).all(axis=1))
@@ -223,3 +218,24 @@ def _candidates(problem, likelihood, learned):
         ceiling = _ceiling(function, rows, scaled, n_jobs)
         scale = replace(scale, function=function, ceiling=ceiling)
     yield scale
+
+
+def with_precisions(fitted, rows, n_jobs):
+    """Return a later batch with the precisions of its rows, and the noise of all rows.
+
+    The precisions are those that the predictions before the batch ask for.
+
+    Returns
+    -------
+    rows : Rows
+    noise : RowNoise or None
+        None where all rows have the same noise, and the rows are as they came.
+    """
+    if not fitted.noise.differs:
+        return rows, None
+    mean, variance = fitted.predictor.moments(rows, n_jobs)
+    noise_variance = fitted.noise_variance
+    noise = with_later_rows(fitted.noise, rows, mean, variance, noise_variance, n_jobs)
+    squares = squared_errors(rows, mean, variance, noise_variance)
+    noise, precision = noise.joined(rows, squares, n_jobs)
+    return rows.with_precision(precision), noise

@@ -20,9 +20,9 @@ from .squared_errors import LogNoise
 # Inducing inputs where the user leaves their number open.
 _INDUCING = 100
 # Rows of its warm start, and iterations of the first and of later fits.
-_INIT_SIZE, _FIRST_ITERATIONS, _LATER_ITERATIONS = 4096, 40, 10
+_INIT_SIZE, _FIRST_NOISE_ITERATIONS, _LATER_ITERATIONS = 4096, 40, 10
 # Share of the time that is left in a budget, and at least of all of it.
-_SHARE, _LEAST_SHARE = 0.2, 0.02
+_LOG_NOISE_SECONDS, _LEAST_SHARE = 0.2, 0.02
 # Rows from which it is learned at most.
 LARGEST_SAMPLE = 200_000
 
@@ -34,16 +34,11 @@ def learn_log_noise(given, prior, squares, before):
     ----------
     given : Problem
         Of the function.
-    prior : LogNoisePrior
     squares : ndarray of shape (n, t)
         Expected squared errors in units of the noise variance. Outputs that have noise variances of
         their own have a log noise each, with one kernel and the same inducing inputs.
     before : Fitted or None
         Of earlier squared errors.
-
-    Returns
-    -------
-    result : Fitted
     """
     rows = given.rows
     if len(rows) > 2 * LARGEST_SAMPLE:
@@ -73,7 +68,7 @@ def _problem(given, prior, log_noise, of_squares, before):
         inducing="kmeans",
         optimize_inducing=False,
         ties_length_scales=True,
-        tries="wide",
+        kernel_set="wide",
         learns=given.learns,
         columns=given.start.columns,
     )
@@ -86,7 +81,7 @@ def _problem(given, prior, log_noise, of_squares, before):
             settings,
             optimizer="auto" if given.learns else None,
             init_size=min(settings.init_size, _INIT_SIZE),
-            max_iter=_FIRST_ITERATIONS if before is None else _LATER_ITERATIONS,
+            max_iter=_FIRST_NOISE_ITERATIONS if before is None else _LATER_ITERATIONS,
             n_restarts_optimizer=0,
         ),
         Trace(Clock(_seconds(clock))),
@@ -106,7 +101,7 @@ def _inference(log_noise, of_squares, started, before):
 def _seconds(clock):
     if not np.isfinite(clock.max_time):
         return None
-    return max(_SHARE * clock.left(), _LEAST_SHARE * clock.max_time)
+    return max(_LOG_NOISE_SECONDS * clock.left(), _LEAST_SHARE * clock.max_time)
 
 
 def with_squares(before, rows, squares, n_jobs):
@@ -114,14 +109,7 @@ def with_squares(before, rows, squares, n_jobs):
 
     Parameters
     ----------
-    before : Fitted
-    rows : Rows
     squares : ndarray of shape (n, t)
-    n_jobs : int or None
-
-    Returns
-    -------
-    result : Fitted
     """
     log_noise = before.start.likelihood
     of_squares = _rows_of(rows, squares, log_noise)

@@ -97,6 +97,8 @@ class RowNoise:
     variance_scale: VarianceScale | None = None
     ceiling: object = np.inf
 
+    differs = True  # from row to row
+
     @property
     def has_tails(self):
         """True if each row has a precision of its own, besides that of its input."""
@@ -107,6 +109,12 @@ class RowNoise:
         """Number of parameters of the likelihood and of the kernel of the log noise."""
         of_log_noise = 0 if self.log_noise is None else len(self.log_noise.parameters.theta)
         return self.likelihood.row_precision.n_parameters + of_log_noise
+
+    def without_caches(self):
+        """Return the same with nothing that can be computed again, as it is saved."""
+        log_noise = None if self.log_noise is None else self.log_noise.without_caches()
+        scale = None if self.variance_scale is None else self.variance_scale.without_caches()
+        return replace(self, log_noise=log_noise, variance_scale=scale)
 
     def log_noise_at(self, X, n_jobs):
         """Return the `LogNoiseMoments` at some inputs."""
@@ -133,10 +141,8 @@ class RowNoise:
 
         Parameters
         ----------
-        rows : Rows
         squares : ndarray of shape (n, t)
             As those of `updated`, expected before the batch.
-        n_jobs : int or None
 
         Returns
         -------
@@ -164,17 +170,12 @@ class RowNoise:
 
         Parameters
         ----------
-        rows : Rows
         squares : ndarray of shape (n, t)
             See `squared_errors`.
         at_rows : LogNoiseMoments
             Of this noise.
         learns, learns_scale : bool
             True where parameters of the likelihood, and the noise variance, may move.
-
-        Returns
-        -------
-        update : Update
         """
         t, (_, weight), common = rows.y.shape[1], rows.weights, at_rows.precision
         scaled, each = common * squares, np.ones(1)

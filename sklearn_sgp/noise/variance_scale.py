@@ -6,7 +6,7 @@ process f -> m + c (f - m) about the predictive mean m, and noise whose deviatio
 large, keep the mean and have the right width (docs/theory.md, section 13).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -48,6 +48,11 @@ class VarianceScale:
             log_square += np.minimum(self.function.moments_at(X, n_jobs)[0], self.ceiling)
         return np.clip(log_square, *_LOG_SQUARE)
 
+    def without_caches(self):
+        """Return the same with nothing that can be computed again, as it is saved."""
+        function = None if self.function is None else self.function.without_caches()
+        return replace(self, function=function)
+
     def at(self, X, n_jobs):
         """Return c, the factor of deviations, (n, k)."""
         return np.exp(0.5 * self.log_square(X, n_jobs))
@@ -62,10 +67,8 @@ class ScaledDraws:
 
     Parameters
     ----------
-    functions : PathwiseDraws
     posterior : Posterior
         That they were drawn from.
-    scale : VarianceScale
     """
 
     def __init__(self, functions, posterior, scale):

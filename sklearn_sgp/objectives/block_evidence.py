@@ -12,18 +12,15 @@ from ..gp.prior import Prior
 
 
 def block_evidence(parameters, blocks, delta, model, *, copies=1.0, with_inputs=True, n_jobs=None):
-    """log Z of a model and its gradient, by two passes over the blocks.
+    """Compute log Z of a model and its gradient, by two passes over the blocks.
 
     Parameters
     ----------
-    parameters : Parameters
     blocks : list of Rows
     delta : float
         Jitter in units of the kernel.
-    model : Model or Mixture
     copies : float
         How many blocks each of these stands for.
-    with_inputs : bool
     n_jobs : int or None
 
     Returns

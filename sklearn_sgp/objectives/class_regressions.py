@@ -13,7 +13,7 @@ import numpy as np
 from .._core import _linalg as la
 from .._linalg import NotPositiveDefiniteError, product
 from ..factors.gradients import BlockGradient, GradientSums, pull_back
-from ..factors.passes import CHUNK, Pieces, each_made
+from ..factors.passes import CHUNK, Pieces, computed
 from ..gp.posterior import Posterior
 
 
@@ -63,19 +63,18 @@ class ClassRegressions:
     @property
     def _numbers(self):
         """Targets (C,) and precisions of a class for rows of others, and for its own."""
-        offset, (other, own) = np.asarray(self.likelihood.offset), self.likelihood.targets
-        return (other - offset, own - offset), 1.0 / self.likelihood.noise
+        offset, (other, same) = np.asarray(self.likelihood.offset), self.likelihood.targets
+        return (other - offset, same - offset), 1.0 / self.likelihood.noise
 
     def _pieces(self, m=None):
         kept_size = None if m is None else m * len(self.rows)
         return Pieces(self.chunks, kept_size, self.n_jobs)
 
     def optimal_q(self, prior, pieces=None):
-        """The optimal q(u), one output for each class, and the bound there.
+        """Return the optimal q(u), one output for each class, and the bound there.
 
         Parameters
         ----------
-        prior : Prior
         pieces : Pieces or None
             Of this object, where their blocks are needed again.
 
@@ -91,29 +90,29 @@ class ClassRegressions:
         """
         prior.warm_cache()
         pieces = pieces or self._pieces()
-        (other, own), (low, high) = self._numbers
+        (other, same), (low, high) = self._numbers
         m, sums = len(prior.Z), [None] * len(other)
         for part in pieces.map(_sums_group, prior):
-            for c, found in part.items():
+            for c, of_class in part.items():
                 if sums[c] is None:
-                    sums[c] = found
+                    sums[c] = of_class
                 else:
-                    sums[c].add(found)
+                    sums[c].add(of_class)
         total = ClassSums.empty(m)
-        for found in sums:
-            if found is not None:
-                la.mirror(found.gram)
-                total.add(found)
+        for of_class in sums:
+            if of_class is not None:
+                la.mirror(of_class.gram)
+                total.add(of_class)
         H, h, value = [], low * np.outer(total.first, other), 0.0
-        for c, found in enumerate(sums):
-            found = found or ClassSums.empty(m)
+        for c, of_class in enumerate(sums):
+            of_class = of_class or ClassSums.empty(m)
             H_c = low * total.gram
-            la.axpy(high - low, found.gram, H_c)
+            la.axpy(high - low, of_class.gram, H_c)
             H.append(H_c)
-            h[:, c] += (high * own[c] - low * other[c]) * found.first
-            value += found.weight * _log_normaliser(own[c], high)
-            value += (total.weight - found.weight) * _log_normaliser(other[c], low)
-            diagonal = low * total.diagonal + (high - low) * found.diagonal
+            h[:, c] += (high * same[c] - low * other[c]) * of_class.first
+            value += of_class.weight * _log_normaliser(same[c], high)
+            value += (total.weight - of_class.weight) * _log_normaliser(other[c], low)
+            diagonal = low * total.diagonal + (high - low) * of_class.diagonal
             value -= 0.5 * max(diagonal - float(np.trace(H_c)), 0.0)
         q = Posterior(prior, tuple(H), h)
         bound = q.log_evidence(value)
@@ -122,11 +121,10 @@ class ClassRegressions:
         return q, float(bound)
 
     def bound(self, prior, with_inputs=True):
-        """The bound and its gradient.
+        """Compute the bound and its gradient.
 
         Parameters
         ----------
-        prior : Prior
         with_inputs : bool
             Whether the gradient in Z is wanted.
 
@@ -146,33 +144,33 @@ class ClassRegressions:
 
 
 def _log_normaliser(y, precision):
-    """log N(y; 0, 1 / precision)."""
+    """Compute log N(y; 0, 1 / precision)."""
     return 0.5 * (np.log(precision / (2.0 * np.pi)) - precision * y**2)
 
 
 def _sums_group(group, kept, prior):
-    """`ClassSums` of the classes of one group of pieces, by their numbers; lower triangles."""
+    """Return `ClassSums` of one group of pieces, by numbers of classes; lower triangles."""
     sums = {}
-    for piece, A in each_made(group, kept, lambda piece: prior.whitened(piece.X)):
-        found = sums.setdefault(int(piece.y[0, 0]), ClassSums.empty(len(A)))
+    for piece, A in computed(group, kept, lambda piece: prior.whitened(piece.X)):
+        of_class = sums.setdefault(int(piece.y[0, 0]), ClassSums.empty(len(A)))
         weight, _ = piece.weights
-        la.syrk(A if piece.weight is None else A * np.sqrt(weight), found.gram, 1.0, 1.0)
-        found.first += product(A, weight[:, None])[:, 0]
-        found.weight += float(weight.sum())
-        found.diagonal += float(weight @ prior.kernel.diag(piece.X))
+        la.syrk(A if piece.weight is None else A * np.sqrt(weight), of_class.gram, 1.0, 1.0)
+        of_class.first += product(A, weight[:, None])[:, 0]
+        of_class.weight += float(weight.sum())
+        of_class.diagonal += float(weight @ prior.kernel.diag(piece.X))
     return sums
 
 
 def _gradient_group(group, kept, q, targets, precisions, changes, with_inputs):
-    """`GradientSums` of one group of pieces."""
-    (other, own), (low, high) = targets, precisions
+    """Return `GradientSums` of one group of pieces."""
+    (other, same), (low, high) = targets, precisions
     total = low * (len(other) - 1) + high
 
     def parts():
-        for piece, A in each_made(group, kept, lambda piece: q.prior.whitened(piece.X)):
+        for piece, A in computed(group, kept, lambda piece: q.prior.whitened(piece.X)):
             c, (weight, _) = int(piece.y[0, 0]), piece.weights
             error = other - product(A, q.v_mean, trans_a=True)  # (n, C)
-            error[:, c] += own[c] - other[c]
+            error[:, c] += same[c] - other[c]
             error *= low
             error[:, c] *= high / low
             error *= weight[:, None]

@@ -28,7 +28,7 @@ class CollapsedTerms(NamedTuple):
 
 
 def collapsed_value(q, sums, noise_variance):
-    """The bound itself (docs/theory.md, eq. 10).
+    """Compute the bound (docs/theory.md, eq. 10).
 
     Parameters
     ----------
@@ -47,29 +47,29 @@ def collapsed_value(q, sums, noise_variance):
 
 
 def _each(q, noise_variance):
-    """Parts of q with one H, and the outputs and noise variance of each."""
+    """Pair the parts of q with one H with the outputs and noise variance of each."""
     return zip(q.outputs, outputs_by_noise(noise_variance), strict=True)
 
 
-def _value(q, sums, own, s2):
+def _value(q, sums, columns, s2):
     t = q.h.shape[1]
-    unexplained = _of(sums.diagonal, own) / s2 - q.trace_H
+    unexplained = _of(sums.diagonal, columns) / s2 - q.trace_H
     return 0.5 * (
         -t * sums.weight * np.log(2.0 * np.pi * s2)
-        - float(sums.targets[own].sum()) / s2
+        - float(sums.targets[columns].sum()) / s2
         - t * q.log_det
         + q.quadratic
         - t * max(unexplained, 0.0)
     )
 
 
-def _of(diagonal, own):
-    """The diagonal's sum of some outputs: the same of all, or that of the one."""
-    return diagonal if np.ndim(diagonal) == 0 else float(diagonal[own.start])
+def _of(diagonal, columns):
+    """Return the diagonal's sum of some outputs: the same of all, or that of the one."""
+    return diagonal if np.ndim(diagonal) == 0 else float(diagonal[columns.start])
 
 
 def collapsed_terms(q, sums, noise_variance):
-    """Value and cotangents of the collapsed bound; parameters as in `collapsed_value`."""
+    """Return value and cotangents of the collapsed bound; parameters as in `collapsed_value`."""
     each = (_terms(one, sums, *noise) for one, noise in _each(q, noise_variance))
     first = next(each)
     if not np.ndim(noise_variance):
@@ -89,15 +89,15 @@ def collapsed_terms(q, sums, noise_variance):
     return CollapsedTerms(sum(value), cotangent, first.K, np.array(log_noise))
 
 
-def _terms(q, sums, own, s2):
-    t, targets = q.h.shape[1], float(sums.targets[own].sum())
+def _terms(q, sums, columns, s2):
+    t, targets = q.h.shape[1], float(sums.targets[columns].sum())
     H_cotangent = q.information_cotangent()  # (m, m)
     scaled = np.divide(H_cotangent, s2, out=empty(H_cotangent.shape))
     informed = float(np.vdot(H_cotangent, q.H)) + q.quadratic
-    unexplained = t * (_of(sums.diagonal, own) / s2 - sums.weight)
+    unexplained = t * (_of(sums.diagonal, columns) / s2 - sums.weight)
     log_noise = 0.5 * (targets / s2 + unexplained) - informed
     return CollapsedTerms(
-        _value(q, sums, own, s2),
+        _value(q, sums, columns, s2),
         RowSumsCotangent(scaled, q.coefficients / s2, -0.5 * t / s2),
         q.collapsed_gram_cotangent(H_cotangent),
         log_noise,
@@ -105,12 +105,10 @@ def _terms(q, sums, own, s2):
 
 
 def optimal_q(prior, pieces, noise_variance, coordinates):
-    """The optimal q(u), by one pass over the rows.
+    """Return the optimal q(u), by one pass over the rows.
 
     Parameters
     ----------
-    prior : Prior
-    pieces : passes.AnyPieces
     noise_variance : float or ndarray of shape (t,)
     coordinates : type
         Whitened or Direct; see `gp.coordinates.choose_coordinates`.
@@ -136,12 +134,10 @@ def collapsed_bound(
     coordinates=None,
     limit=DIRECT_GRADIENT_LIMIT,
 ):
-    """Collapsed bound and its gradient, by two passes over the rows.
+    """Compute the collapsed bound and its gradient, by two passes over the rows.
 
     Parameters
     ----------
-    parameters : Parameters
-    rows : Rows
     delta : float
         Jitter in units of the kernel.
     with_inputs : bool

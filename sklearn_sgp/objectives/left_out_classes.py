@@ -12,11 +12,11 @@ import numpy as np
 # Bounds of the logarithm of a temperature.
 _LOG_TEMPERATURE = (np.log(0.1), np.log(10.0))
 # Its first step, the accuracy that it is wanted with, and the most evaluations.
-_STEP, _TOLERANCE, _MOST = 0.4, 0.02, 10
+_FIRST_LOG_STEP, _LOG_TOLERANCE, _MOST_EVALUATIONS = 0.4, 0.02, 10
 # Of the prior of it. Fifty rows may all be right: then the smaller the better, but for this.
 _LOG_TEMPERATURE_STD = 0.5
 # A temperature that gains less, in nats a row, is not kept.
-_LEAST_GAIN = 5e-3
+_LEAST_TEMPERATURE_GAIN = 5e-3
 
 
 class LeftOutClasses:
@@ -37,65 +37,59 @@ class LeftOutClasses:
 
     @classmethod
     def of_groups(cls, evidence, parameters, likelihood):
-        """Each row of some groups, given the others of its group.
-
-        Parameters
-        ----------
-        evidence : NearRowsEvidence
-        parameters : Parameters
-        likelihood : Dirichlet
-        """
+        """Predict each row of some groups, given the others of its group."""
         place, weight = np.concatenate(evidence.classes), np.concatenate(evidence.counts)
         return cls(likelihood, evidence.left_out(parameters), place, weight)
 
     def at(self, temperature):
-        """The likelihood with another temperature."""
+        """Return the likelihood with another temperature."""
         changed = copy(self.likelihood)
         changed.temperature = float(temperature)
         return changed
 
     def log_probabilities(self, temperature):
-        """Log probabilities of the classes, (n,)."""
+        """Return log probabilities of the classes, (n,)."""
         return self.at(temperature).log_predictive_density(self.place[:, None], *self.moments)
 
     def value(self, temperature):
-        """Mean log probability of the classes."""
+        """Return the mean log probability of the classes."""
         return float(np.average(self.log_probabilities(temperature), weights=self.weight))
 
     def best_temperature(self):
-        """The best temperature, with a prior that few rows do not outweigh, and its value."""
-        price = 0.5 / (len(self.place) * _LOG_TEMPERATURE_STD**2)
-        log_t, value = _peak(lambda log_t: self.value(np.exp(log_t)) - price * log_t**2)
+        """Return the best temperature, under a prior few rows do not outweigh, and its value."""
+        precision = 0.5 / (len(self.place) * _LOG_TEMPERATURE_STD**2)
+        log_t, value = _peak(lambda log_t: self.value(np.exp(log_t)) - precision * log_t**2)
         return float(np.exp(log_t)), value
 
     def calibrated(self):
-        """The likelihood with the best temperature, or with 1 where that is hardly better."""
+        """Return the likelihood with the best temperature; with 1 where that is hardly better."""
         temperature, _ = self.best_temperature()
         before, after = self.log_probabilities(1.0), self.log_probabilities(temperature)
         gain = np.average(after - before, weights=self.weight)
-        if gain < _LEAST_GAIN or not is_better(after, before, self.weight):
+        if gain < _LEAST_TEMPERATURE_GAIN or not is_better(after, before, self.weight):
             return self.at(1.0)
         return self.at(temperature)
 
 
 def _peak(function):
-    """Where a function of a logarithm of a temperature is largest, and how large.
+    """Maximise a function of a log temperature; return the place and the value.
 
     By parabolas through the best point and its neighbours: about five evaluations, each of which
     takes a second for 10,000 rows of 100 classes.
     """
-    points, step = {x: function(x) for x in (-_STEP, 0.0, _STEP)}, _STEP
-    while len(points) < _MOST:
+    step = _FIRST_LOG_STEP
+    points = {x: function(x) for x in (-step, 0.0, step)}
+    while len(points) < _MOST_EVALUATIONS:
         places = sorted(points)
         i = places.index(max(places, key=points.get))
         if 0 < i < len(places) - 1:
             x = _vertex(*((place, points[place]) for place in places[i - 1 : i + 2]))
-            near = max(np.diff(places[i - 1 : i + 2])) <= 1.001 * _STEP
+            near = max(np.diff(places[i - 1 : i + 2])) <= 1.001 * _FIRST_LOG_STEP
         else:
             step *= 2.0
             x = np.clip(places[i] + (step if i else -step), *_LOG_TEMPERATURE)
-            near = abs(places[i] - places[1 if i == 0 else -2]) <= _TOLERANCE
-        if abs(x - places[i]) < _TOLERANCE:
+            near = abs(places[i] - places[1 if i == 0 else -2]) <= _LOG_TOLERANCE
+        if abs(x - places[i]) < _LOG_TOLERANCE:
             if near:
                 break
             x = _halfway(places, i)
@@ -105,13 +99,13 @@ def _peak(function):
 
 
 def _halfway(places, i):
-    """Between a place and that of its neighbours that is farther away."""
+    """Return the middle between a place and that of its neighbours that is farther away."""
     neighbours = [places[j] for j in (i - 1, i + 1) if 0 <= j < len(places)]
     return 0.5 * (places[i] + max(neighbours, key=lambda place: abs(place - places[i])))
 
 
 def _vertex(left, middle, right):
-    """Where the parabola through three points is largest, the middle one of which is highest."""
+    """Return the vertex of the parabola through three points, the middle one the highest."""
     (a, f_a), (b, f_b), (c, f_c) = left, middle, right
     to_left, to_right = (b - a) * (f_b - f_c), (b - c) * (f_b - f_a)
     if to_left == to_right:  # three of one height
@@ -120,7 +114,7 @@ def _vertex(left, middle, right):
 
 
 def is_better(log_p, before, weight):
-    """Whether log probabilities are larger by more than the standard error of their difference."""
+    """Return True if log probabilities gain more than the standard error of the gain."""
     gain = log_p - before
     mean = np.average(gain, weights=weight)
     error = np.sqrt(np.average((gain - mean) ** 2, weights=weight) / max(len(gain) - 1, 1))

@@ -15,27 +15,24 @@ from ..factors.multi_output import (
     output_sums,
     output_sums_gradient,
     outputs_by_rows,
-    products_with_blocks,
 )
 from ..factors.passes import Pieces
 from ..gp.decoupled import DecoupledPosterior
 from ..gp.multi_output import CoregionalisedPosterior
 from ..gp.prior import Prior
-from ..gp.several_kernels import PosteriorOfKernels
 
 
 def noise_of_outputs(parameters):
-    """Noise variance of each output, shape (t,), also where one serves all."""
+    """Return the noise variance of each output, shape (t,), also where one serves all."""
     return np.broadcast_to(parameters.noise_variance, len(parameters.mixing)).copy()
 
 
 def coregionalised_value(q, scalars, noise_variance):
-    """The bound, with q(u) at its optimum (docs/theory.md, eq. 64).
+    """Compute the bound, with q(u) at its optimum (docs/theory.md, eq. 64).
 
     Parameters
     ----------
     q : MixedPosterior
-    scalars : OutputScalars
     noise_variance : ndarray of shape (t,)
 
     Returns
@@ -43,40 +40,33 @@ def coregionalised_value(q, scalars, noise_variance):
     value : float
     """
     s2 = noise_variance
-    unexplained = float((q.mixing**2 / s2[:, None] * scalars.unexplained).sum())
+    unexplained = float((q.mixing**2 / s2[:, None] * scalars.unexplained[:, None]).sum())
     constants = scalars.count @ np.log(2.0 * np.pi * s2) + (scalars.targets / s2).sum()
     return q.log_evidence(-0.5 * float(constants + unexplained))
 
 
-def optimal_posterior(priors, sums, patterns, mixing, noise_variance):
-    """The optimal q(u), decoupled where all outputs are observed in the same rows.
+def optimal_posterior(prior, sums, patterns, mixing, noise_variance):
+    """Return the optimal q(u), decoupled where all outputs are observed in the same rows.
 
     Parameters
     ----------
-    priors : tuple of Prior
-        One that all latent functions share, or one for each.
-    sums : OutputSums
     patterns : list of ndarray of int
     mixing : ndarray of shape (t, Q)
     noise_variance : ndarray of shape (t,)
     """
-    if len(priors) > 1:
-        return PosteriorOfKernels.from_sums(priors, sums, patterns, mixing, noise_variance)
     form = DecoupledPosterior if len(patterns) == 1 else CoregionalisedPosterior
-    return form.from_sums(priors[0], sums, patterns, mixing, noise_variance)
+    return form.from_sums(prior, sums, patterns, mixing, noise_variance)
 
 
-def coregionalised_bound(parameters, rows, deltas, *, patterns, with_inputs=True, n_jobs=None):
-    """Collapsed bound and its gradient, by two passes over the rows.
+def coregionalised_bound(parameters, rows, delta, *, patterns, with_inputs=True, n_jobs=None):
+    """Compute the collapsed bound and its gradient, by two passes over the rows.
 
     Parameters
     ----------
     parameters : Parameters
         With "mixing", and with "means" where these are taken off the targets.
-    rows : Rows
-    deltas : float or tuple of float
-        Jitter in units of the kernel that all latent functions share, or of each one's own: a term
-        of an outermost sum.
+    delta : float
+        Jitter in units of the kernel.
     patterns : list of ndarray of int
     with_inputs : bool
         Whether the gradient in Z is wanted.
@@ -92,55 +82,45 @@ def coregionalised_bound(parameters, rows, deltas, *, patterns, with_inputs=True
     NotPositiveDefiniteError
         If K(Z, Z) does not factorise, or the value is not finite.
     """
-    kernel, Z, deltas = parameters.kernel, parameters.Z, np.atleast_1d(deltas)
+    kernel, Z = parameters.kernel, parameters.Z
     s2, W = noise_of_outputs(parameters), parameters.mixing
     rows = without_means(rows, parameters)
-    kernels = zip(kernel.terms(len(deltas)), deltas, strict=True)
-    priors = tuple(Prior.build(one, Z, delta) for one, delta in kernels)
-    pieces = Pieces.of_rows(rows, len(priors) * len(Z), n_jobs)
-    sums = output_sums(priors, pieces, patterns)
-    q = optimal_posterior(priors, sums, patterns, W, s2)
+    prior = Prior.build(kernel, Z, delta)
+    pieces = Pieces.of_rows(rows, len(Z), n_jobs)
+    sums = output_sums(prior, pieces, patterns)
+    q = optimal_posterior(prior, sums, patterns, W, s2)
     scalars = OutputScalars.of(rows, sums, patterns)
     value = coregionalised_value(q, scalars, s2)
     if not np.isfinite(value):
         raise NotPositiveDefiniteError("the bound is not finite")
     cotangent, mixing, log_noise = sums_cotangent(q, sums, scalars, patterns, s2)
     theta, grad_Z = output_sums_gradient(
-        priors, pieces, patterns, cotangent, with_inputs=with_inputs
+        prior, pieces, patterns, cotangent, with_inputs=with_inputs
     )
-    if len(priors) == 1:
-        grams = [_gram_cotangent(q, sums, patterns, s2)]
-    else:
-        products = products_with_blocks(cotangent, sums, len(priors))
-        grams = [one.gram_cotangent(AAt) for one, AAt in zip(priors, products, strict=True)]
-    for prior, gram in zip(priors, grams, strict=True):
-        theta_K, Z_K = prior.kernel.gram_vjp(Z, gram, with_inputs)
-        theta, grad_Z = theta + theta_K, grad_Z + (0.0 if Z_K is None else Z_K)
+    theta_K, Z_K = kernel.gram_vjp(Z, _gram_cotangent(q, sums, patterns, s2), with_inputs)
     return value, Gradient(
-        theta=theta,
+        theta=theta + theta_K,
         log_noise=noise_gradient(parameters.noise_variance, log_noise),
         mixing=mixing,
         means=(sums.first - (W * q.fits(sums.level)).sum(axis=1)) / s2,
-        Z=grad_Z,
+        Z=grad_Z + (0.0 if Z_K is None else Z_K),
     )
 
 
 def without_means(rows, parameters):
-    """The rows, less the means of the outputs where the parameters have any."""
+    """Subtract the means of the outputs from the rows, where the parameters have any."""
     means = parameters.means
     return rows if means is None else replace(rows, y_mean=rows.y_mean + rows.y_scale * means)
 
 
 def sums_cotangent(q, sums, scalars, patterns, noise_variance):
-    """Cotangents of the sums over rows at fixed L, and derivatives in W and in log noise.
+    """Return cotangents of the sums over rows at fixed L, and derivatives in W and in log noise.
 
     They hold as well where q(u) has information besides that of the rows.
 
     Parameters
     ----------
     q : MixedPosterior
-    sums : OutputSums
-    scalars : OutputScalars
     patterns : list of ndarray of int
     noise_variance : ndarray of shape (t,)
 
@@ -152,40 +132,37 @@ def sums_cotangent(q, sums, scalars, patterns, noise_variance):
     """
     W, s2, Q = q.mixing, noise_variance, q.n_latent
     gram = np.empty_like(sums.gram)
-    mixing, own_noise = np.empty_like(W), np.empty(len(W))
-    for g, (own, Phi) in enumerate(zip(patterns, sums.gram, strict=True)):
-        scaled = W[own] / s2[own, None]
-        C = W[own].T @ scaled
+    mixing, log_noise = np.empty_like(W), np.empty(len(W))
+    for g, (outputs, Phi) in enumerate(zip(patterns, sums.gram, strict=True)):
+        scaled = W[outputs] / s2[outputs, None]
+        C = W[outputs].T @ scaled
         gram[g] = q.gram_cotangent(C)
         # of C, then of its parts W_p W_p^T / s2_p
         of_C = q.information_dots(Phi)
-        of_C = np.broadcast_to(of_C, (len(own), Q, Q)).copy()
-        of_C[:, np.arange(Q), np.arange(Q)] -= 0.5 * scalars.unexplained[own]
-        mixing[own] = 2.0 * np.einsum("pqr,pr->pq", of_C, scaled)
-        own_noise[own] = -np.einsum("pqr,pq,pr->p", of_C, W[own], scaled)
+        of_C = np.broadcast_to(of_C, (len(outputs), Q, Q)).copy()
+        of_C[:, np.arange(Q), np.arange(Q)] -= 0.5 * scalars.unexplained[outputs, None]
+        mixing[outputs] = 2.0 * np.einsum("pqr,pr->pq", of_C, scaled)
+        log_noise[outputs] = -np.einsum("pqr,pq,pr->p", of_C, W[outputs], scaled)
     fits = q.fits(sums.cross) / s2[:, None]  # (t, Q)
     mixing += fits
-    log_noise = own_noise - (W * fits).sum(axis=1) + 0.5 * (sums.targets / s2 - sums.count)
+    log_noise = log_noise - (W * fits).sum(axis=1) + 0.5 * (sums.targets / s2 - sums.count)
     cross = q.cross_cotangent(W / s2[:, None])
-    diagonal = -0.5 * W**2 / s2[:, None]
-    if len(q.priors) == 1:
-        diagonal = diagonal.sum(axis=1, keepdims=True)
+    diagonal = (-0.5 * W**2 / s2[:, None]).sum(axis=1)
     return OutputSumsCotangent(gram, cross, diagonal), mixing, log_noise
 
 
 def _gram_cotangent(q, sums, patterns, s2):
-    """Cotangent of K(Z, Z), where q(u) has the information of the rows alone."""
+    """Return the cotangent of K(Z, Z), where q(u) has the information of the rows alone."""
     W, Q = q.mixing, q.n_latent
     inner = q.information_sum(np.eye(Q))
     inner.flat[:: len(inner) + 1] += 0.5 * Q
-    for own, Phi in zip(patterns, sums.gram, strict=True):
-        inner -= 0.5 * float((W[own] ** 2 / s2[own, None]).sum()) * Phi
+    for outputs, Phi in zip(patterns, sums.gram, strict=True):
+        inner -= 0.5 * float((W[outputs] ** 2 / s2[outputs, None]).sum()) * Phi
     return sandwich(q.prior.L_inv, np.ascontiguousarray(0.5 * (inner + inner.T)), trans=True)
 
 
-def optimal_coregionalised(priors, rows, mixing, noise_variance, n_jobs=None):
-    """The optimal q(u) by one pass, the sums that it is made of, and the patterns of outputs."""
-    priors = priors if isinstance(priors, tuple) else (priors,)
+def optimal_coregionalised(prior, rows, mixing, noise_variance, n_jobs=None):
+    """Return the optimal q(u) by one pass, its sums, and the patterns of outputs."""
     patterns = outputs_by_rows(rows.y)
-    sums = output_sums(priors, Pieces.of_rows(rows, n_jobs=n_jobs), patterns)
-    return optimal_posterior(priors, sums, patterns, mixing, noise_variance), sums, patterns
+    sums = output_sums(prior, Pieces.of_rows(rows, n_jobs=n_jobs), patterns)
+    return optimal_posterior(prior, sums, patterns, mixing, noise_variance), sums, patterns

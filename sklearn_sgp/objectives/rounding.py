@@ -7,17 +7,17 @@ from ..gp.coordinates import DIRECT_GRADIENT_LIMIT, Direct, Whitened, rounding_a
 from ..gp.prior import Prior
 from .collapsed import collapsed_bound
 
-_SAMPLE_ROWS = 2048
+_ROUNDING_ROWS = 2048
 # Largest error of the gradient in direct coordinates, in nats a row and unit of a variable. The
 # tests of convergence compare 1e-4 nats a row.
 _GRADIENT_ERROR = 1e-5
 # K(Z, Z) changes along the run, and the error may grow faster than the amplification.
-_SAFETY = 10.0
+_ROUNDING_SAFETY = 10.0
 _LARGEST_LIMIT = 1e-2
 
 
 def gradient_limit(parameters, rows, delta, space, n_jobs=None):
-    """Up to which amplification of rounding direct coordinates serve this run.
+    """Return the largest amplification of rounding with which this run may take direct coordinates.
 
     `DIRECT_GRADIENT_LIMIT` is safe anywhere. Where both coordinates agree at the start, what the
     direct ones may lose follows from their difference.
@@ -30,7 +30,6 @@ def gradient_limit(parameters, rows, delta, space, n_jobs=None):
         Of the run.
     delta : float
         Jitter in units of the kernel.
-    space : ParameterSpace
     n_jobs : int or None
 
     Returns
@@ -38,13 +37,13 @@ def gradient_limit(parameters, rows, delta, space, n_jobs=None):
     limit : float
         For `collapsed.collapsed_bound`.
     """
-    if len(rows) < 2 * _SAMPLE_ROWS:
+    if len(rows) < 2 * _ROUNDING_ROWS:
         return DIRECT_GRADIENT_LIMIT
     prior = Prior.build(parameters.kernel, parameters.Z, delta)
     amplification = rounding_amplification(prior, rows, parameters.noise_variance)
     if not DIRECT_GRADIENT_LIMIT < amplification < _LARGEST_LIMIT:
         return DIRECT_GRADIENT_LIMIT
-    sample = rows.spread_sample(_SAMPLE_ROWS)
+    sample = rows.spread_sample(_ROUNDING_ROWS)
 
     def gradient(coordinates):
         _, parts = collapsed_bound(
@@ -62,5 +61,5 @@ def gradient_limit(parameters, rows, delta, space, n_jobs=None):
     except NotPositiveDefiniteError:
         return DIRECT_GRADIENT_LIMIT
     allowed = _GRADIENT_ERROR * rows.total_weight
-    room = allowed / (_SAFETY * max(error, np.finfo(float).tiny))
-    return float(max(DIRECT_GRADIENT_LIMIT, amplification * min(room, _SAFETY)))
+    room = allowed / (_ROUNDING_SAFETY * max(error, np.finfo(float).tiny))
+    return float(max(DIRECT_GRADIENT_LIMIT, amplification * min(room, _ROUNDING_SAFETY)))

@@ -7,15 +7,15 @@ from .._core._memory import empty
 from .._linalg import copy_of, product
 from .._parallel import map_groups, shares_memory
 from ..factors.gradients import BlockGradient, GradientSums, noise_gradient, pull_back
-from ..factors.passes import each_made
+from ..factors.passes import computed
 
 
 def _whitened(group, kept, prior):
-    return each_made(group, kept, lambda piece: prior.whitened(piece.X))
+    return computed(group, kept, lambda piece: prior.whitened(piece.X))
 
 
 def information_group(group, kept, prior, lambda_1, lambda_2):
-    """Data parts (H_c, h_c) that sites make, over one group of rows."""
+    """Sum the data parts (H_c, h_c) that sites make, over one group of rows."""
     m, n_latent = len(prior.Z), lambda_1.shape[1]
     H, h, lo = [np.zeros((m, m)) for _ in range(n_latent)], np.zeros((m, n_latent)), 0
     for piece, A in _whitened(group, kept, prior):
@@ -26,7 +26,7 @@ def information_group(group, kept, prior, lambda_1, lambda_2):
 
 
 def equal_sites_group(group, kept, prior, n_latent, precision):
-    """The same for sites of mean zero and one precision."""
+    """Sum them for sites of mean zero and one precision."""
     shape = sum(len(piece) for piece in group), n_latent
     return information_group(group, kept, prior, np.zeros(shape), np.full(shape, precision))
 
@@ -39,7 +39,7 @@ def _add_sites(A, lambda_1, lambda_2, H, h):
 
 
 def pass_group(group, kept, q, likelihood, noise_variance, returns_sites=True):
-    """`SitePass` of one group of rows, the target as its sums.
+    """Return the `SitePass` of one group of rows, the target as its sums.
 
     Without the sites of the rows, the value says whether these are finite.
     """
@@ -50,7 +50,7 @@ def pass_group(group, kept, q, likelihood, noise_variance, returns_sites=True):
 def _pass_group(group, kept, q, likelihood, noise_variance, returns_sites):
     prior, (m, n_latent) = q.prior, q.h.shape
     H, h = [np.zeros((m, m)) for _ in range(n_latent)], np.zeros((m, n_latent))
-    value, log_noise, theta, found = 0.0, 0.0, 0.0, []
+    value, log_noise, theta, sites = 0.0, 0.0, 0.0, []
     for piece, A in _whitened(group, kept, prior):
         mean = product(A, q.v_mean, trans_a=True)  # (n, C)
         unexplained = prior.kernel.diag(piece.X)
@@ -75,22 +75,22 @@ def _pass_group(group, kept, q, likelihood, noise_variance, returns_sites):
         if expected.d_theta is not None:
             theta = theta + weight @ expected.d_theta
         if returns_sites:
-            found.append((g, gamma, lambda_1, lambda_2))
+            sites.append((g, gamma, lambda_1, lambda_2))
         elif not (np.isfinite(g).all() and np.isfinite(gamma).all()):
             value = np.nan
     if not returns_sites:
         return value, log_noise, theta, None, H, h
-    arrays = [np.concatenate(parts) for parts in zip(*found, strict=True)]
+    arrays = [np.concatenate(parts) for parts in zip(*sites, strict=True)]
     return value, log_noise, theta, arrays, H, h
 
 
 def gradient_group(group, kept, q, with_inputs, g, gamma):
-    """`GradientSums` of one group of rows."""
+    """Return `GradientSums` of one group of rows."""
     return GradientSums.total(_gradient_parts(group, kept, q, with_inputs, g, gamma))
 
 
 def gradient_at_group(group, kept, q, with_inputs, likelihood, noise_variance):
-    """The same where the derivatives of the rows were not kept."""
+    """Return them where the derivatives of the rows were not kept."""
     g, gamma, _, _ = pass_group(group, None, q, likelihood, noise_variance)[3]
     return gradient_group(group, kept, q, with_inputs, g, gamma)
 
@@ -98,26 +98,26 @@ def gradient_at_group(group, kept, q, with_inputs, likelihood, noise_variance):
 def _gradient_parts(group, kept, q, with_inputs, g, gamma):
     lo = 0
     for piece, A in _whitened(group, kept, q.prior):
-        own = slice(lo, lo + len(piece))
+        rows = slice(lo, lo + len(piece))
         lo += len(piece)
-        A_bar = product(q.v_mean, np.ascontiguousarray(g[own]), trans_b=True)  # (m, n)
+        A_bar = product(q.v_mean, np.ascontiguousarray(g[rows]), trans_b=True)  # (m, n)
         MA = empty(A.shape)
         for c, precision in enumerate(q.precisions):
             la.gemm(precision.covariance_change, A, MA)
-            MA *= 2.0 * gamma[own, c]
+            MA *= 2.0 * gamma[rows, c]
             A_bar += MA
-        cotangent = BlockGradient(0.0, A_bar, gamma[own].sum(axis=1), 0.0)
+        cotangent = BlockGradient(0.0, A_bar, gamma[rows].sum(axis=1), 0.0)
         yield pull_back(q.prior, piece.X, A, cotangent, with_inputs)
 
 
 def factorised(q, c):
-    """What `pass_group` needs of the c-th precision."""
+    """Compute what `pass_group` needs of the c-th precision."""
     precision = q.precisions[c]
     return precision.L_inv
 
 
 def covariance_changed(q, c):
-    """What `gradient_group` needs of the c-th precision."""
+    """Compute what `gradient_group` needs of the c-th precision."""
     return q.precisions[c].covariance_change
 
 

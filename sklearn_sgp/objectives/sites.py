@@ -39,7 +39,7 @@ _MIN_STEP = 1e-3
 # Rows of others that an error tells of.
 _SHOWN_ROWS = 1000
 # A step that fails costs a pass, and a length that was right stays nearly so.
-_SHORTER, _LONGER = 0.6, 1.1
+_STEP_SHRINKAGE, _STEP_GROWTH = 0.6, 1.1
 
 
 class UnboundedSitesError(NotPositiveDefiniteError, ValueError):
@@ -50,7 +50,7 @@ class UnboundedSitesError(NotPositiveDefiniteError, ValueError):
 
 
 class SitePass(NamedTuple):
-    """What a pass over the rows at some q(u) finds; None for what rows that live elsewhere keep.
+    """Result of a pass over the rows at some q(u); entries of rows that live elsewhere are None.
 
     ``value`` is the expected log density of all rows, ``log_noise`` its derivative in the log noise
     variance and ``theta`` (k,) those in the likelihood's own parameters, 0.0 where it has none.
@@ -74,8 +74,6 @@ class SiteProblem:
 
     Parameters
     ----------
-    prior : Prior
-    rows : Rows
     likelihood : Likelihood
         With numbers for its parameters.
     noise_variance : float
@@ -94,20 +92,20 @@ class SiteProblem:
         prior.warm_cache()
 
     def _summed(self, parts):
-        """Posterior from the sums (H, h) of groups."""
-        H = [sum(some) for some in zip(*(H for H, _ in parts), strict=True)]
+        """Return the posterior of the sums (H, h) of groups."""
+        H = [sum(each) for each in zip(*(H for H, _ in parts), strict=True)]
         for H_c in H:
             la.mirror(H_c)
         return Posterior(self.prior, tuple(H), sum(h for _, h in parts))
 
     def from_sites(self, lambda_1, lambda_2):
-        """q(u) that weighted sites (n, C) make."""
+        """Return the q(u) that weighted sites (n, C) make."""
         return self._summed(
             self.pieces.map(information_group, self.prior, slices=(lambda_1, lambda_2))
         )
 
     def site_pass(self, q):
-        """A pass over all rows at some q(u); UnboundedSitesError where sites are not finite."""
+        """Pass over all rows at some q(u); raise UnboundedSitesError where sites are not finite."""
         try:
             for_each_precision(factorised, q, self.pieces.n_jobs)
         except NotPositiveDefiniteError as error:
@@ -117,24 +115,24 @@ class SiteProblem:
         arrays = [None] * 4
         if in_memory:
             each = zip(*(part[3] for part in parts), strict=True)
-            arrays = [np.concatenate(some) for some in each]
-        found = SitePass(
+            arrays = [np.concatenate(array) for array in each]
+        result = SitePass(
             sum(part[0] for part in parts),
             sum(part[1] for part in parts),
             sum(part[2] for part in parts),
             *arrays,
             self._summed([part[4:] for part in parts]),
         )
-        finite = (found.value, found.g, found.gamma) if in_memory else (found.value,)
+        finite = (result.value, result.g, result.gamma) if in_memory else (result.value,)
         if not all(np.isfinite(part).all() for part in finite):
-            raise self.unbounded(f"an expected log density of {found.value:g}")
-        information = max(float(np.trace(H)) for H in found.target.H)
+            raise self.unbounded(f"an expected log density of {result.value:g}")
+        information = max(float(np.trace(H)) for H in result.target.H)
         if not information <= _LARGEST_INFORMATION:
             raise self.unbounded(f"a precision of {information:.0e} times the prior's")
-        return found
+        return result
 
     def unbounded(self, what):
-        """The error that says what came instead of finite sites."""
+        """Return the error that tells ``what`` came instead of finite sites."""
         rows = self.rows if self.pieces.in_memory else self.rows.spread_sample(_SHOWN_ROWS)
         variance = float(self.prior.kernel.diag(rows.X).max())
         weight = 1.0 if self.rows.weight is None else float(rows.weight.max())
@@ -148,7 +146,7 @@ class SiteProblem:
         )
 
     def ascend(self, q, tol, max_iter=_MAX_INNER, seconds=np.inf, base=None):
-        """Natural-gradient steps until one gains less than ``tol``; shorter where the bound falls.
+        """Take natural-gradient steps until one gains less than ``tol``.
 
         A step that lowers the bound by more than ``tol`` is not taken and the next one is 0.6 times
         as long; after a step that is taken the next one is 1.1 times as long. Where the sites of
@@ -162,7 +160,6 @@ class SiteProblem:
             Where to begin.
         tol : float
             In nats.
-        max_iter : int
         seconds : float
             No step is begun that would end later than so many seconds from now.
         base : Posterior or None
@@ -171,7 +168,7 @@ class SiteProblem:
         Returns
         -------
         q : Posterior
-        found : SitePass
+        sites : SitePass
             At this q(u).
         bound : float
 
@@ -195,15 +192,15 @@ class SiteProblem:
         raise first_error
 
     def _narrow(self, precision, n_latent, base):
-        """q(u) with the mean of the prior, or of the base, and a smaller variance at the rows."""
+        """Return q(u) with the mean of the prior, or of the base, and less variance at the rows."""
         q = self._summed(self.pieces.map(equal_sites_group, self.prior, n_latent, precision))
         return q if base is None else q.joined(base)
 
     def _ascend(self, q, tol, max_iter, deadline, base):
-        """`ascend` from where it is told; an UnboundedSitesError if steps cannot be held."""
+        """Ascend from a given q(u); raise UnboundedSitesError if steps cannot be held."""
         begin, self.needs_more = time.perf_counter(), False
-        found = self.site_pass(q)
-        bound = _bound(q, found, base)
+        sites = self.site_pass(q)
+        bound = _bound(q, sites, base)
         if not np.isfinite(bound):
             raise self.unbounded(f"a bound of {bound:g}")
         step_seconds = time.perf_counter() - begin
@@ -212,56 +209,56 @@ class SiteProblem:
                 break
             error = None
             try:
-                candidate, there = self._step(q, found, base)
+                candidate, there = self._step(q, sites, base)
                 value = _bound(candidate, there, base)
             except NotPositiveDefiniteError as caught:
                 value, error = -np.inf, caught
             if error is not None or not value >= bound - tol:  # tol may be infinite
-                self.rho *= _SHORTER
+                self.rho *= _STEP_SHRINKAGE
                 if self.rho < _MIN_STEP:
                     if error is not None:
                         raise self.unbounded(_NO_FACTOR) from error
                     break
                 continue
             gain = value - bound
-            q, found, bound = candidate, there, value
-            self.rho = min(self.likelihood.natural_step, _LONGER * self.rho)
+            q, sites, bound = candidate, there, value
+            self.rho = min(self.likelihood.natural_step, _STEP_GROWTH * self.rho)
             if gain < tol:
                 break
         else:
             self.needs_more = True
-        return q, found, bound
+        return q, sites, bound
 
-    def _step(self, q, found, base):
-        """The next q(u) and the pass there."""
-        target = found.target if base is None else found.target.joined(base)
+    def _step(self, q, sites, base):
+        """Return the next q(u) and the pass there."""
+        target = sites.target if base is None else sites.target.joined(base)
         candidate = q.towards(target, self.rho)
         if base is None and self.likelihood.shift_invariant:
             candidate = candidate.centred()
         return candidate, self.site_pass(candidate)
 
-    def gradient(self, q, found, with_inputs=True):
-        """Derivatives of the bound in all parameters, q(u) held in whitened coordinates."""
-        return self.gradient_sums(q, found, with_inputs).gradient(self.prior, with_inputs)
+    def gradient(self, q, sites, with_inputs=True):
+        """Return derivatives of the bound in all parameters, q(u) held in whitened coordinates."""
+        return self.gradient_sums(q, sites, with_inputs).gradient(self.prior, with_inputs)
 
-    def gradient_sums(self, q, found, with_inputs=True):
-        """What the rows contribute to the gradient, as `GradientSums`."""
+    def gradient_sums(self, q, sites, with_inputs=True):
+        """Return the rows' part of the gradient, as `GradientSums`."""
         for_each_precision(covariance_changed, q, self.pieces.n_jobs)
         if self.pieces.in_memory:
-            slices = found.g, found.gamma
+            slices = sites.g, sites.gamma
             parts = self.pieces.map(gradient_group, q, with_inputs, slices=slices)
         else:
             model = self.likelihood, self.noise_variance
             parts = self.pieces.map(gradient_at_group, q, with_inputs, *model)
         sums = GradientSums.total(parts)
-        sums.log_noise = found.log_noise
-        if np.ndim(found.theta):
-            sums.others["likelihood"] = found.theta
+        sums.log_noise = sites.log_noise
+        if np.ndim(sites.theta):
+            sums.others["likelihood"] = sites.theta
         return sums
 
 
-def _bound(q, found, base):
-    bound = found.value - q.kl()
+def _bound(q, sites, base):
+    bound = sites.value - q.kl()
     return bound if base is None else bound + base.expected_log_factor(q)
 
 
@@ -272,13 +269,10 @@ class SiteBound:
 
     Parameters
     ----------
-    rows : Rows
     likelihood : Likelihood
         Its free parameters come with the `Parameters`.
-    n_latent : int
     tol : float
         Gain of the bound, in nats, with which inner iterations end.
-    with_inputs : bool
     n_jobs : int or None
     rho : float
         Length of the first inner step.
@@ -304,11 +298,10 @@ class SiteBound:
         self.sites, self.rho = None, rho
 
     def at(self, parameters, prior, start=None, base=None):
-        """Optimal q(u), the pass at it, and the bound.
+        """Return the optimal q(u), the pass at it, and the bound.
 
         Parameters
         ----------
-        parameters : Parameters
         prior : Prior
             At these parameters.
         start : Posterior or None
@@ -320,7 +313,7 @@ class SiteBound:
         -------
         problem : SiteProblem
         q : Posterior
-        found : SitePass
+        sites : SitePass
         bound : float
 
         Raises
@@ -340,10 +333,10 @@ class SiteBound:
         else:
             q = Posterior.at_prior(prior, self.n_latent, self.n_latent)
         seconds = self.deadline - time.perf_counter()
-        q, found, bound = problem.ascend(q, self.tol, seconds=seconds, base=base)
+        q, sites, bound = problem.ascend(q, self.tol, seconds=seconds, base=base)
         if not np.isfinite(bound):
             raise problem.unbounded(f"a bound of {bound:g}")
         self.rho = problem.rho
         if problem.pieces.in_memory:
-            self.sites = found.lambda_1, found.lambda_2
-        return problem, q, found, bound
+            self.sites = sites.lambda_1, sites.lambda_2
+        return problem, q, sites, bound

@@ -90,7 +90,7 @@ def minibatch_bound(q, likelihood, noise_variance, rows, scale, *, with_inputs=T
 
 
 def minibatch_of_outputs(q, noise_variance, rows, scale, *, with_inputs=True, n_jobs=None):
-    """The same for Gaussian noise with a variance for each output, from sums that all share.
+    """Estimate it for Gaussian noise with a variance for each output, from sums that all share.
 
     With q(v_t) = N(m_t, S_t) the expected squared errors of output t sum to
 
@@ -141,7 +141,7 @@ def minibatch_of_outputs(q, noise_variance, rows, scale, *, with_inputs=True, n_
 
 
 def _squares_of_outputs(q, sums):
-    """Expected squared errors of each output, (t,)."""
+    """Return expected squared errors of each output, (t,)."""
     shared, grams, errors = sums.gram.ndim == 2, each_gram(sums.gram), []
     for c, precision in enumerate(q.precisions):
         gram, mean = grams[0 if shared else c], np.ascontiguousarray(q.v_mean[:, c : c + 1])
@@ -153,7 +153,7 @@ def _squares_of_outputs(q, sums):
 
 
 def _slopes_of_outputs(q, sums, noise_variance):
-    """Of the bound in each matrix of sums, (m, m): of all outputs, or of each."""
+    """Return the bound's slopes in each matrix of sums, (m, m): of all outputs, or of each."""
     slopes = []
     for precision, mean, s2 in zip(q.precisions, q.v_mean.T, noise_variance, strict=True):
         slope = np.multiply.outer((-0.5 / s2) * mean, mean)
@@ -168,7 +168,7 @@ def _slopes_of_outputs(q, sums, noise_variance):
 
 
 def _weighted_gram(A, gamma):
-    """A diag(gamma) A^T for gamma <= 0."""
+    """Compute A diag(gamma) A^T for gamma <= 0."""
     G = empty((len(A), len(A)))
     weighted = np.multiply(A, np.sqrt(np.maximum(-gamma, 0.0)), out=empty(A.shape))
     la.syrk(weighted, G, -1.0)

@@ -25,7 +25,7 @@ class Adam:
         self.mean, self.square, self.t = np.zeros(size), np.zeros(size), 0
 
     def step(self, x, gradient, bounds):
-        """The vector after one step up the gradient."""
+        """Return the vector after one step up the gradient."""
         self.t += 1
         gradient = np.clip(gradient, -_STEEPEST, _STEEPEST)
         self.mean += (1.0 - self.decay_mean) * (gradient - self.mean)
@@ -37,14 +37,10 @@ class Adam:
 
 
 def adam_step(adam, space, parameters, gradient, delta):
-    """Parameters after one step up a gradient and that of the space's prior, and the prior of q(u).
+    """Step up a gradient and that of the space's prior; return parameters and prior of q(u).
 
     Parameters
     ----------
-    adam : Adam
-    space : ParameterSpace
-    parameters : Parameters
-    gradient : Gradient
     delta : float
         Jitter in units of the kernel.
 

@@ -14,21 +14,16 @@ MIN_SECONDS = 0.05
 # By these a fit may be late rather than leave rows out.
 _SLACK_SHARE, _SLACK_SECONDS = 1.2, 0.5
 # The finish may take longer than was measured.
-_SAFETY = 1.1
+_FINISH_SAFETY = 1.1
 # A measurement that took a larger share of the budget is not made again.
 _MEASURING_SHARE = 0.02
 # Share of the last time in what is taken for the present speed of the machine, and how many times
 # slower than the fastest it may count: a moment in which a processor was not to be had says little.
-_NEW, _SLOWEST = 0.3, 4.0
+_LAST_SHARE, _SLOWEST = 0.3, 4.0
 
 
 class Budget:
-    """Seconds of a fit.
-
-    Parameters
-    ----------
-    clock : Clock
-    """
+    """Seconds of a fit."""
 
     def __init__(self, clock):
         self.clock, self.reserve = clock, 0.0
@@ -43,16 +38,11 @@ class Budget:
     def keep_for_finish(self, seconds, largest_share=_MAX_RESERVE_SHARE):
         """Reserve time for the finish, at most a share of the budget; nothing without a budget."""
         if self.is_limited:
-            self.reserve = min(_SAFETY * seconds, largest_share * self.clock.max_time)
+            self.reserve = min(_FINISH_SAFETY * seconds, largest_share * self.clock.max_time)
             self._measured = self.reserve
 
     def measure_finish(self, measure):
-        """Seconds of the finish; the last ones where measuring them took long.
-
-        Parameters
-        ----------
-        measure : callable
-        """
+        """Measure the seconds of the finish; the last ones where measuring took long."""
         if self._measuring <= _MEASURING_SHARE * self.clock.max_time:
             begin = time.perf_counter()
             self.finish_seconds = measure()
@@ -60,7 +50,7 @@ class Budget:
         return self.finish_seconds
 
     def took(self, seconds, kind=None):
-        """A task that comes again and again took so long: on a slower machine more is reserved.
+        """Note the seconds of a recurring task: on a slower machine more is reserved.
 
         Parameters
         ----------
@@ -71,24 +61,19 @@ class Budget:
         if not 0.0 < seconds < np.inf:
             return
         fastest = self._fastest[kind] = min(self._fastest.get(kind, np.inf), seconds)
-        self._slower += _NEW * (min(seconds / fastest, _SLOWEST) - self._slower)
+        self._slower += _LAST_SHARE * (min(seconds / fastest, _SLOWEST) - self._slower)
         self.reserve = self._measured * max(1.0, self._slower)
 
     def left(self):
-        """Seconds until learning should stop."""
+        """Return seconds until learning should stop."""
         return self.clock.left() - self.reserve
 
     def stage_seconds(self, is_last):
-        """Seconds for a stage."""
+        """Return seconds for a stage."""
         return self.left() if is_last else STAGE_SHARE * self.left()
 
     def affordable(self, n, seconds_each):
-        """How many of ``n`` tasks the finish can do; all of them if the fit is then a little late.
-
-        Parameters
-        ----------
-        n : int
-        seconds_each : float
+        """Return how many of ``n`` tasks the finish can do; all if the fit is then a little late.
 
         Returns
         -------
@@ -101,14 +86,14 @@ class Budget:
 
 
 def count_within(n, seconds, seconds_each):
-    """How many of ``n`` tasks fit into some seconds, at least one; all where they cost nothing."""
+    """Return how many of ``n`` tasks fit into the seconds, at least one; all if they are free."""
     if seconds_each == 0.0:
         return n
     return min(n, max(1, int(seconds / seconds_each)))
 
 
 def measured_seconds(task, repeats=1):
-    """Shortest time of a task; the first run may pay for cold caches."""
+    """Measure the shortest time of a task; the first run may pay for cold caches."""
     seconds = np.inf
     for _ in range(repeats):
         begin = time.perf_counter()

@@ -27,9 +27,7 @@ def ascend_lbfgs(objective, space, start, *, max_iter, plateau, trace, seconds=n
     ----------
     objective : callable
         ``objective(parameters) -> (value, Gradient)``.
-    space : ParameterSpace
     start : Parameters
-    max_iter : int
     plateau : Plateau
         On what is maximised, after each iteration.
     trace : Trace
@@ -60,17 +58,17 @@ def ascend_lbfgs(objective, space, start, *, max_iter, plateau, trace, seconds=n
             raise _Finished
         try:
             parameters = space.unpack(x, start)
-            found, gradient = objective(parameters)
+            raw, gradient = objective(parameters)
         except NotPositiveDefiniteError:
             if best["x"] is None:
                 raise
             size = max(best["value"] - best["worst"], abs(best["value"]), 1.0)
             return 10.0 * size - best["worst"], np.zeros_like(x)
-        value, gradient = space.with_prior(found, gradient, parameters)
+        value, gradient = space.with_prior(raw, gradient, parameters)
         last_seconds = time.perf_counter() - begin
         best["worst"] = min(best["worst"], value)
         if value > best["value"]:
-            best.update(value=value, objective=found, x=x.copy())
+            best.update(value=value, objective=raw, x=x.copy())
         return -value, -space.pack_gradient(gradient)
 
     def after_iteration(x):

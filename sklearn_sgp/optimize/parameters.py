@@ -27,7 +27,6 @@ class Parameters:
 
     Parameters
     ----------
-    expression : KernelExpression
     values : dict of str to ndarray or float
         By the names of the groups.
     """
@@ -36,11 +35,11 @@ class Parameters:
     values: dict
 
     def with_values(self, **values):
-        """These parameters with new values for some groups."""
+        """Return these parameters with new values for some groups."""
         return Parameters(self.expression, {**self.values, **values})
 
     def without(self, name):
-        """These parameters less one group."""
+        """Return these parameters without one group."""
         values = {key: value for key, value in self.values.items() if key != name}
         return Parameters(self.expression, values)
 
@@ -69,8 +68,13 @@ class Parameters:
         return self.values.get("mixing")
 
     @property
+    def mixes_outputs(self):
+        """True if outputs mix latent functions."""
+        return "mixing" in self.values
+
+    @property
     def means(self):
-        """What is taken off the scaled targets, shape (t,); None where nothing is."""
+        """Means subtracted from the scaled targets, shape (t,); None where there are none."""
         return self.values.get("means")
 
     @property
@@ -108,11 +112,11 @@ class Group:
     held: np.ndarray | tuple = ()
 
     def entries(self, value):
-        """The entries of a value that are learned, as a vector."""
+        """Return the entries of a value that are learned, as a vector."""
         return np.ravel(np.delete(value, self.held, axis=1) if len(self.held) else value)
 
     def value(self, entries, old):
-        """A value from a vector, the rest of it as in ``old``."""
+        """Return a value from a vector, the rest of it as in ``old``."""
         if not len(self.held):
             value = entries.reshape(np.shape(old)) * self.unit
             return value if np.ndim(old) else float(value)
@@ -126,8 +130,9 @@ class Group:
 class TiedLengthScales:
     """Log density of length scales that scatter about one that all may share.
 
-    A bound has no price for one more length scale: with as many columns as tens of rows it chooses
-    the few that set these very rows apart. Against thousands of rows the prior weighs nothing.
+    A bound has no penalty for one more length scale: with as many columns as tens of rows it
+    chooses the few that set these very rows apart. Against thousands of rows the prior weighs
+    nothing.
 
     Parameters
     ----------
@@ -144,7 +149,7 @@ class TiedLengthScales:
     precision: float
 
     def __call__(self, theta):
-        """Value, up to a constant, and gradient."""
+        """Return the value, up to a constant, and the gradient."""
         value, gradient = 0.0, np.zeros_like(theta)
         for place in self.places:
             relative = theta[place] - self.log_std
@@ -169,30 +174,30 @@ class ParameterSpace:
     prior: Callable | None = None
 
     def learns(self, name):
-        """Whether a group is free."""
+        """Return True if a group is free."""
         return any(group.name == name for group in self.groups)
 
     def group(self, name):
-        """The free group of a name."""
+        """Return the free group of a name."""
         return next(group for group in self.groups if group.name == name)
 
     def only(self, name):
-        """The space where nothing else is free."""
+        """Return the space where nothing else is free."""
         return replace(self, groups=tuple(group for group in self.groups if group.name == name))
 
     def without(self, name):
-        """The space where one group is not free."""
+        """Return the space where one group is not free."""
         return replace(self, groups=tuple(group for group in self.groups if group.name != name))
 
     def with_group(self, name, **changes):
-        """The space with bounds or unit of one group replaced; as it is where that is fixed."""
+        """Replace bounds or unit of one group, where it is free."""
         groups = (
             replace(group, **changes) if group.name == name else group for group in self.groups
         )
         return replace(self, groups=tuple(groups))
 
     def within_reach(self, parameters, reach):
-        """The space where the kernel's logarithms move at most so far, if it has a prior."""
+        """Let the kernel's logarithms move at most by ``reach``, if they have a prior."""
         if self.prior is None or not self.learns("theta"):
             return self
         lower, upper = self.group("theta").bounds.T
@@ -200,7 +205,7 @@ class ParameterSpace:
         return self.with_group("theta", bounds=np.stack(moved, axis=1))
 
     def raised(self, name, least):
-        """The space where no exponential of a group is below ``least``, as far as bounds reach."""
+        """Raise lower bounds of a group's exponentials to ``least``, if upper bounds allow."""
         if least <= 0.0 or not self.learns(name):
             return self
         bounds = np.array(np.reshape(self.group(name).bounds, (-1, 2)))
@@ -208,12 +213,12 @@ class ParameterSpace:
         return self.with_group(name, bounds=bounds)
 
     def pack(self, parameters):
-        """The vector of the free parameters."""
+        """Return the vector of the free parameters."""
         parts = [g.entries(parameters.values[g.name] / g.unit) for g in self.groups]
         return np.concatenate(parts) if parts else np.empty(0)
 
     def unpack(self, x, like):
-        """`Parameters` with the free ones from the vector, the others as in ``like``."""
+        """Return `Parameters` with the free ones from the vector, the others as in ``like``."""
         values, lo = {}, 0
         for group in self.groups:
             old = like.values[group.name]
@@ -223,19 +228,19 @@ class ParameterSpace:
         return like.with_values(**values)
 
     def pack_gradient(self, gradient):
-        """The vector of the derivatives in the free parameters."""
+        """Return the vector of the derivatives in the free parameters."""
         parts = [g.entries(gradient[g.name] * g.unit) for g in self.groups]
         return np.concatenate(parts) if parts else np.empty(0)
 
     def with_prior(self, value, gradient, parameters):
-        """Value and gradient of the objective and the log prior together."""
+        """Add the log prior and its gradient to those of the objective."""
         if self.prior is None:
             return value, gradient
         log_prior, slope = self.prior(parameters.theta)
         return value + log_prior, type(gradient)(gradient, theta=gradient["theta"] + slope)
 
     def bounds(self, like):
-        """Bounds of the vector, shape (n, 2)."""
+        """Return bounds of the vector, shape (n, 2)."""
         parts = [np.empty((0, 2))]
         for group in self.groups:
             unit = group.entries(np.broadcast_to(group.unit, np.shape(like.values[group.name])))
@@ -245,6 +250,6 @@ class ParameterSpace:
         return np.concatenate(parts)
 
     def clipped(self, parameters):
-        """The parameters, with the free ones within their bounds."""
+        """Clip the free parameters to their bounds."""
         x, bounds = self.pack(parameters), self.bounds(parameters)
         return self.unpack(np.clip(x, bounds[:, 0], bounds[:, 1]), parameters)

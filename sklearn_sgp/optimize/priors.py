@@ -8,7 +8,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class CategoryPlaces:
-    """Where what is learned of the categories of one kernel is among its free parameters.
+    """Places of the parameters of categories of one kernel among its free parameters.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class TiedCategories:
     precisions: tuple
 
     def __call__(self, theta):
-        """Value, up to a constant, and gradient."""
+        """Return the value, up to a constant, and the gradient."""
         value, gradient = 0.0, np.zeros_like(theta)
         of_diagonal, of_factor, of_scale = self.precisions
         for place in self.places:
@@ -61,7 +61,7 @@ class TiedCategories:
 
 
 def _scatter(theta, place, precision, of_scale, gradient):
-    """Log density of F and of the mean variance; adds to the gradient."""
+    """Return the log density of F and of the mean variance; add to the gradient."""
     F, b = theta[place.factor], np.exp(theta[place.diagonal])
     count, away = len(F), F - F.mean(axis=0)
     variance = float(np.vdot(F, F) + b.sum()) / count + place.fixed_variance
@@ -85,6 +85,5 @@ class Product:
     factors: tuple[Callable, ...]
 
     def __call__(self, theta):
-        """Value, up to a constant, and gradient."""
         values, gradients = zip(*(factor(theta) for factor in self.factors), strict=True)
         return sum(values), sum(gradients)

@@ -35,9 +35,9 @@ def far_steps(value, point, places, steps, least_gain, most_sweeps, may_go_on):
                     return point, best
                 moved = begin.copy()
                 moved[place] += step
-                found = value(moved)
-                if found > best:
-                    best, point = found, moved
+                value_there = value(moved)
+                if value_there > best:
+                    best, point = value_there, moved
         if not best - before >= least_gain:
             break
     return point, best

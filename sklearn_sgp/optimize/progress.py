@@ -19,18 +19,17 @@ class Clock:
         return self.max_time - self.elapsed()
 
     def shortened(self, share):
-        """A clock that began with this one, with a share of its time."""
+        """Return a clock that began with this one, with a share of its time."""
         clock = Clock(share * self.max_time)
         clock.start = self.start
         return clock
 
 
 class Trace:
-    """What a fit reports as it goes: objective, seconds, and whether to stop.
+    """The course of a fit as it reports it: objective, seconds, and whether to stop.
 
     Parameters
     ----------
-    clock : Clock
     on_iteration : callable or None
         Called after every entry with the trace and a function that returns the `Parameters` at
         that time; True asks to stop.
@@ -56,7 +55,7 @@ class Trace:
                 self.on_stage(self)
 
     def seconds(self):
-        """Seconds so far, and how many are left where the fit has a budget, in words."""
+        """Tell in words the seconds so far, and how many are left where the fit has a budget."""
         clock = self.whole_clock
         left = f" ({max(clock.left(), 0.0):.1f} s left)" if np.isfinite(clock.left()) else ""
         return f"{clock.elapsed():.1f} s{left}"
@@ -79,7 +78,7 @@ class Plateau:
 
     @property
     def is_gaining(self):
-        """Whether the last entry gained at least ``tol``."""
+        """True if the last entry gained at least ``tol``."""
         return self.count == 0
 
     def reached(self, value):

@@ -6,11 +6,11 @@ import numpy as np
 # order one, 3 is best of 1, 3 and 10 on kin40k, by 22 nats after 60 iterations.
 _TYPICAL_SCALES = 3.0
 # Where most coefficients vanish beside the largest, units differ by a factor of 1,000 at most.
-_LEAST_SHARE = 1e-12
+_LEAST_COEFFICIENT_SHARE = 1e-12
 
 
 def with_input_units(space, squares=None):
-    """The space with units in which the bound bends more evenly in all inducing inputs.
+    """Set units in which the bound bends more evenly in all inducing inputs.
 
     The mean is a sum of kernels at the inducing inputs, so an inducing input is the more sensitive
     the larger its coefficient: measured on kin40k, squared coefficients have a rank correlation of
@@ -35,6 +35,6 @@ def with_input_units(space, squares=None):
         return space
     unit = _TYPICAL_SCALES * space.group("Z").unit
     if squares is not None and np.median(squares) > 0:
-        typical = max(np.median(squares), _LEAST_SHARE * squares.max())
+        typical = max(np.median(squares), _LEAST_COEFFICIENT_SHARE * squares.max())
         unit = unit * ((1.0 + squares / typical) ** -0.25)[:, None]
     return space.with_group("Z", unit=unit)

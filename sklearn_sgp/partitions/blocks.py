@@ -57,7 +57,6 @@ class Blocks(AnyBlocks):
 
     Parameters
     ----------
-    rows : Rows
     labels : ndarray of int, shape (n,)
         From 0, none left out.
     """
@@ -75,13 +74,13 @@ class Blocks(AnyBlocks):
         own = slice(self.bounds[first], self.bounds[last])
         return self.rows.select(own if self.sorted else self.order[own])
 
-    def own(self, k):
+    def members(self, k):
         """Return the positions of the rows of block k."""
         place = np.arange(self.bounds[k], self.bounds[k + 1])
         return place if self.sorted else self.order[place]
 
     def around(self, cells):
-        own = [np.empty(0, dtype=np.intp) if k < 0 else self.own(k) for k in cells]
+        own = [np.empty(0, dtype=np.intp) if k < 0 else self.members(k) for k in cells]
         ends = np.cumsum([len(part) for part in own])
         return self.rows.select(np.concatenate(own)), np.split(np.arange(ends[-1]), ends[:-1])
 
@@ -128,9 +127,5 @@ class Blocks(AnyBlocks):
         rows : Rows
             Targets scaled as before.
         labels : ndarray of int, shape (n,)
-
-        Returns
-        -------
-        blocks : Blocks
         """
         return Blocks(self.rows.joined(rows), np.concatenate([self.labels, labels]))

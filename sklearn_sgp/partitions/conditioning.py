@@ -17,7 +17,7 @@ from .neighbours import NearestCells, NearGroups
 from .partition import KMeansTree, OrderedPartition
 
 # Test rows of a cell are conditioned on so many times as many rows as a group of training rows.
-_AROUND = 2
+_NEAR_TEST_GROUPS = 2
 
 
 class ConditionedBlocks(AnyBlocks):
@@ -48,16 +48,18 @@ class ConditionedBlocks(AnyBlocks):
 
     @property
     def bounds(self):
-        """Number of own rows before each block."""
+        """Rows of the blocks before each block, conditions not counted."""
         return self.groups.bounds[self.edges]
 
-    def own(self, g):
+    def members(self, g):
         """Return the positions of the rows of a group."""
-        return self.groups.own(g)
+        return self.groups.members(g)
 
     def __call__(self, k):
         """Return the groups of a block, with the rows that they are conditioned on."""
-        groups = [(self.before[g], self.own(g)) for g in range(self.edges[k], self.edges[k + 1])]
+        groups = [
+            (self.before[g], self.members(g)) for g in range(self.edges[k], self.edges[k + 1])
+        ]
         needed, local = _shared([part for group in groups for part in group])
         pairs = tuple(zip(local[::2], local[1::2], strict=True))
         return ConditionedRows(self.rows.select(needed), pairs)
@@ -86,31 +88,23 @@ class ConditionedBlocks(AnyBlocks):
         """Copy the rows, without labels, group after group."""
         place = np.empty(len(self.rows), dtype=np.intp)
         place[self.groups.order] = np.arange(len(place))
-        before = [place[some] for some in self.before]
+        before = [place[rows] for rows in self.before]
         return ConditionedBlocks(self.groups.owned(), before, self.edges, self.layout)
 
 
 @dataclass(frozen=True)
 class ChainChoice:
-    """LMA: blocks in a chain, each conditioned on so many blocks before it.
-
-    Parameters
-    ----------
-    markov_order : int
-    """
+    """LMA: blocks in a chain, each conditioned on so many blocks before it."""
 
     markov_order: int
 
     def make(self, rows, choice, scale, rng):
-        """Blocks and partition.
+        """Return blocks and partition.
 
         Parameters
         ----------
-        rows : Rows
-        choice : PartitionChoice
         scale : ndarray of shape (d,) or Units
             Units in which distances are taken.
-        rng : numpy.random.RandomState
 
         Returns
         -------
@@ -126,7 +120,7 @@ class ChainChoice:
         return self.chained(groups, order), partition
 
     def chained(self, groups, order):
-        """Blocks in the order of a chain."""
+        """Return the blocks in the order of a chain."""
         layout = Chain(self.markov_order, np.argsort(order), np.arange(len(groups)))
         blocks = ConditionedBlocks(groups, [], np.arange(len(groups) + 1), layout)
         blocks.before = [layout.before(blocks, g) for g in range(len(groups))]
@@ -151,13 +145,13 @@ class Chain:
     cell: np.ndarray
 
     def before(self, blocks, g):
-        """Rows that a group is conditioned on: those of its cell and the cells before, earlier."""
+        """Return the rows a group is conditioned on: earlier, of its cell and the cells before."""
         away = self.position[self.cell[g]] - self.position[self.cell]
         earlier = (away > 0) | ((away == 0) & (np.arange(len(away)) < g))
         return _rows_of(blocks, np.flatnonzero(earlier & (away <= self.markov_order)))
 
     def with_rows(self, blocks, rows, cells, rng):
-        """As `Neighbours.with_rows`: the new rows of each cell are one group.
+        """Add rows, those of each cell as one group; see `Neighbours.with_rows`.
 
         New cells come at the end of the chain.
         """
@@ -172,7 +166,7 @@ class Chain:
         return more
 
     def around(self, blocks, cell):
-        """Rows of a cell and of the cells near it in the chain."""
+        """Return the rows of a cell and of the cells near it in the chain."""
         if cell < 0:
             return np.empty(0, dtype=np.intp)
         away = np.abs(self.position[cell] - self.position[self.cell])
@@ -185,7 +179,6 @@ class NeighboursChoice:
 
     Parameters
     ----------
-    n_neighbors : int
     group_size : int
         Rows of a group, on average.
     n_jobs : int or None
@@ -197,7 +190,7 @@ class NeighboursChoice:
     n_jobs: int | None = None
 
     def make(self, rows, choice, scale, rng):
-        """Blocks and partition; parameters as those of `ChainChoice.make`."""
+        """Return blocks and partition; parameters as those of `ChainChoice.make`."""
         partition = type(choice)(choice.partition, self.group_size).make(scale)
         groups = Blocks(rows, partition.fit(rows.X, rng))
         size = max(1, round(choice.block_size / self.group_size))
@@ -207,7 +200,7 @@ class NeighboursChoice:
             centres = partition.centres
         layout = Neighbours(self.n_neighbors, self.group_size, scale, centres, self.n_jobs)
         blocks = ConditionedBlocks(groups, [], _edges(0, len(groups), size), layout)
-        blocks.before = layout.found_before(blocks, rng)
+        blocks.before = layout.find_before(blocks, rng)
         return blocks, partition
 
 
@@ -232,39 +225,37 @@ class Neighbours:
     centres: np.ndarray
     n_jobs: int | None = None
 
-    def found_before(self, blocks, rng, first=0):
-        """Rows that each group from ``first`` on is conditioned on, in a random order of those."""
+    def find_before(self, blocks, rng, first=0):
+        """Find the rows that groups from ``first`` on are conditioned on, in a random order."""
         n_groups = len(blocks.groups)
         order = np.concatenate([np.arange(first), first + rng.permutation(n_groups - first)])
-        points, own = _points(blocks.rows.X, self.scale), [blocks.own(g) for g in order]
-        found = NearGroups(points, own, self.n_jobs).earlier(self.n_neighbors, first)
+        points, groups = _points(blocks.rows.X, self.scale), [blocks.members(g) for g in order]
+        earlier = NearGroups(points, groups, self.n_jobs).earlier(self.n_neighbors, first)
         before = [None] * (n_groups - first)
-        for g, rows in zip(order[first:], found, strict=True):
+        for g, rows in zip(order[first:], earlier, strict=True):
             before[g - first] = rows
         return before
 
     def around(self, blocks, cell):
-        """Rows near the centre of a cell."""
+        """Return the rows near the centre of a cell."""
         return np.empty(0, dtype=np.intp) if cell < 0 else blocks.near_cells[cell]
 
     def near_cells(self, blocks):
-        """Rows near the centre of each cell, a list."""
+        """Find the rows near the centre of each cell, a list."""
         points = _points(blocks.rows.X, self.scale)
-        own = [blocks.own(g) for g in range(len(blocks.groups))]
-        count = _AROUND * (self.n_neighbors + self.group_size)
-        return NearGroups(points, own, self.n_jobs).around(self.centres, count)
+        groups = [blocks.members(g) for g in range(len(blocks.groups))]
+        count = _NEAR_TEST_GROUPS * (self.n_neighbors + self.group_size)
+        return NearGroups(points, groups, self.n_jobs).around(self.centres, count)
 
     def with_rows(self, blocks, rows, cells, rng):
-        """The blocks with more rows, in new groups that are conditioned on earlier rows.
+        """Add rows in new groups that are conditioned on earlier rows.
 
         Parameters
         ----------
-        blocks : ConditionedBlocks
         rows : Rows
             Targets scaled as before.
         cells : ndarray of int, shape (n,)
             Cells of the partition; new ones have numbers beyond those before.
-        rng : numpy.random.RandomState
 
         Returns
         -------
@@ -275,27 +266,26 @@ class Neighbours:
         size = max(1, int(np.diff(blocks.edges).max()))
         edges = np.concatenate([blocks.edges, _edges(first, len(groups), size)[1:]])
         more = ConditionedBlocks(groups, [], edges, layout)
-        more.before = [*blocks.before, *self.found_before(more, rng, first)]
+        more.before = [*blocks.before, *self.find_before(more, rng, first)]
         return more
 
     def _with_cells(self, X, cells):
-        """The layout with centres of new cells, the means of their rows."""
+        """Add the centres of new cells, the means of their rows."""
         first = len(self.centres)
-        own = cells >= first
-        if not own.any():
+        new = cells >= first
+        if not new.any():
             return self
         sums = np.zeros((cells.max() + 1 - first, self.centres.shape[1]))
-        np.add.at(sums, cells[own] - first, _points(X[own], self.scale))
-        centres = sums / np.bincount(cells[own] - first)[:, None]
+        np.add.at(sums, cells[new] - first, _points(X[new], self.scale))
+        centres = sums / np.bincount(cells[new] - first)[:, None]
         return replace(self, centres=np.vstack([self.centres, centres]))
 
 
 def are_near(blocks, places, cells):
-    """Whether rows are among those that test rows of some cells are conditioned on.
+    """Find the rows that are among those that test rows of their cells are conditioned on.
 
     Parameters
     ----------
-    blocks : AnyBlocks
     places : ndarray of int, shape (n,)
         Of the rows, as they came to be put in.
     cells : ndarray of int, shape (n,)
@@ -305,34 +295,34 @@ def are_near(blocks, places, cells):
     -------
     near : ndarray of bool, shape (n,)
     """
-    groups, around = blocks, blocks.own
+    groups, around = blocks, blocks.members
     if blocks.is_conditioned:
         groups, around = blocks.groups, partial(blocks.layout.around, blocks)
     held = np.argsort(groups.order)[places] if groups.sorted else places
     near, order = np.zeros(len(cells), dtype=bool), np.argsort(cells, kind="stable")
     numbers, first = np.unique(cells[order], return_index=True)
-    for cell, own in zip(numbers, np.split(order, first[1:]), strict=True):
-        near[own] = cell >= 0 and np.isin(held[own], around(cell))
+    for cell, test in zip(numbers, np.split(order, first[1:]), strict=True):
+        near[test] = cell >= 0 and np.isin(held[test], around(cell))
     return near
 
 
 def _edges(first, last, size):
-    """Where runs of so many groups begin, and their end."""
+    """Return where runs of ``size`` groups begin, and their end."""
     return np.unique(np.append(np.arange(first, last, size), last))
 
 
 def _runs(cells, size):
-    """Numbers from 0 of new groups: the rows of a cell, in runs of at most ``size``."""
+    """Number new groups from 0: the rows of a cell, in runs of at most ``size``."""
     order, label, count = np.argsort(cells, kind="stable"), np.empty(len(cells), dtype=np.intp), 0
     _, counts = np.unique(cells, return_counts=True)
-    for own in np.split(order, np.cumsum(counts)[:-1]):
-        for part in np.array_split(own, -(-len(own) // size)):
+    for rows in np.split(order, np.cumsum(counts)[:-1]):
+        for part in np.array_split(rows, -(-len(rows) // size)):
             label[part], count = count, count + 1
     return label
 
 
 def _shared(parts):
-    """The rows of some parts, each once and sorted, and where those of each part are among them."""
+    """Return the rows of all parts, each once and sorted, and the places of each part there."""
     needed, place = np.unique(np.concatenate(parts), return_inverse=True)
     return needed, in_parts(place, [len(part) for part in parts])
 
@@ -348,7 +338,7 @@ def _centres(groups, scale):
 
 
 def _rows_of(blocks, numbers):
-    """Positions of the rows of some groups."""
+    """Return the positions of the rows of some groups."""
     if not len(numbers):
         return np.empty(0, dtype=np.intp)
-    return np.sort(np.concatenate([blocks.own(g) for g in numbers]))
+    return np.sort(np.concatenate([blocks.members(g) for g in numbers]))

@@ -17,15 +17,14 @@ from ..data.clusters import nearest
 _SPARE = 8
 # Up to so many groups all distances cost less than a search: 1,000 of 9 columns take 4 ms.
 _FEW_GROUPS = 2048
-# Centres whose neighbours are searched for at once, rows whose cells are, and rows that are worth
-# another thread.
-_CENTRES, _ROWS, _FEW_ROWS = 4096, 1 << 16, 1 << 10
+# Centres searched around at once, rows whose cells are searched for, and least rows of a thread.
+_SEARCH_CENTRES, _ASSIGN_ROWS, _LEAST_THREAD_ROWS = 4096, 1 << 16, 1 << 10
 # Centres of cells are moved so many times, where that takes at most so many products: a second.
 _MOVES, _MOST_PRODUCTS = 2, 1 << 31
 
 
 def nearest_rows(points, places, count, n_jobs=None, algorithm="auto"):
-    """The rows nearest to each place, nearest first.
+    """Find the rows nearest to each place, nearest first.
 
     Parameters
     ----------
@@ -63,7 +62,7 @@ class NearGroups:
 
     def __init__(self, points, groups, n_jobs=None):
         self.n_jobs = resolved_jobs(n_jobs)
-        self.sizes = np.array([len(some) for some in groups], dtype=np.intp)
+        self.sizes = np.array([len(group) for group in groups], dtype=np.intp)
         self.starts = np.append(0, np.cumsum(self.sizes)).astype(np.intp)
         self.order = np.concatenate(groups)
         # side by side, where a search looks at them one after the other
@@ -72,7 +71,7 @@ class NearGroups:
         self.centres = sums / self.sizes[:, None]
 
     def earlier(self, count, first=0):
-        """Rows near the centre of each group, among the rows of the groups before it.
+        """Find rows near the centre of each group, among the rows of the groups before it.
 
         Searches go over prefixes of the order, each twice as long as the one before: no search is
         among more than twice the groups that may be found.
@@ -92,50 +91,50 @@ class NearGroups:
         before, lo = [], first
         while lo < len(self.sizes):
             hi = min(len(self.sizes), max(2 * lo, lo + _SPARE))
-            own = np.arange(lo, hi)
-            before += self._found(self.centres[own], own, count)
+            run = np.arange(lo, hi)
+            before += self._near(self.centres[run], run, count)
             lo = hi
         return before
 
     def around(self, places, count):
-        """Rows near each place, among all rows: a list of sorted arrays."""
-        return self._found(places, np.full(len(places), len(self.sizes)), count)
+        """Find rows near each place, among all rows: a list of sorted arrays."""
+        return self._near(places, np.full(len(places), len(self.sizes)), count)
 
-    def _found(self, places, ends, count):
-        """Rows near each place, in groups before its end."""
+    def _near(self, places, ends, count):
+        """Find rows near each place, in groups before its end."""
         places, ends = np.ascontiguousarray(places, dtype=np.float64), ends.astype(np.intp)
-        last, found = max(1, ends.max(initial=0)), [None] * len(places)
+        last, result = max(1, ends.max(initial=0)), [None] * len(places)
         enough = np.minimum(_SPARE * count, self.starts[ends]).astype(np.intp)
         wanted = min(last, 2 + int(_SPARE * count / self.sizes.mean()))
         look = self._nearest_of_all if last <= _FEW_GROUPS else self._nearest_by_tree
-        for some, near in look(places, ends, enough, wanted, last):
-            rows, counts = self._nearest(places[some], near, ends[some], enough[some], count)
-            for k, own, n in zip(some, rows, counts, strict=True):
-                found[k] = own[:n] if n >= 0 else found[k]
-        return found
+        for part, near in look(places, ends, enough, wanted, last):
+            rows, counts = self._nearest(places[part], near, ends[part], enough[part], count)
+            for k, nearest_k, n in zip(part, rows, counts, strict=True):
+                result[k] = nearest_k[:n] if n >= 0 else result[k]
+        return result
 
     def _nearest_of_all(self, places, ends, enough, wanted, last):
-        """Places and the groups nearest to them, by their distances from all groups."""
+        """Yield the places and the groups nearest to them, by their distances from all groups."""
         centres, sizes = self.centres[:last], self.sizes[:last]
         yield np.arange(len(places)), nearest_groups(centres, sizes, places, ends, enough, wanted)
 
     def _nearest_by_tree(self, places, ends, enough, wanted, last):
-        """The same by a search, and again with more groups where these hold too few rows."""
+        """Yield the same by a search, and again with more groups where these hold too few rows."""
         from sklearn.neighbors import NearestNeighbors
 
         search = NearestNeighbors(n_jobs=self.n_jobs).fit(self.centres[:last])
         pending = np.arange(len(places))
         while len(pending):
             wanted, missing = min(2 * wanted, last), []  # half of them come later
-            for some in np.array_split(pending, -(-len(pending) // _CENTRES)):
-                near = search.kneighbors(places[some], wanted, return_distance=False)
-                held = np.where(near < ends[some, None], self.sizes[near], 0).sum(axis=1)
-                missing.append(some[held < enough[some]])
-                yield some, near
+            for part in np.array_split(pending, -(-len(pending) // _SEARCH_CENTRES)):
+                near = search.kneighbors(places[part], wanted, return_distance=False)
+                held = np.where(near < ends[part, None], self.sizes[near], 0).sum(axis=1)
+                missing.append(part[held < enough[part]])
+                yield part, near
             pending = np.concatenate(missing)
 
     def _nearest(self, places, near, ends, enough, count):
-        """Rows of some groups nearest to each place, sorted, and how many; -1 for too few rows."""
+        """Find rows of near groups nearest to each place, sorted, and how many; -1 for too few."""
         rows, counts = (np.empty(shape, dtype=np.intp) for shape in ((len(near), count), len(near)))
         near = np.ascontiguousarray(near, dtype=np.intp)
         rows_near_places(self.points, self.starts, places, near, ends, enough, rows, counts)
@@ -162,7 +161,7 @@ class NearestCells:
 
     @classmethod
     def around(cls, X, centres, scale):
-        """Around some centres, which iterations of k-means move where rows are not too many.
+        """Make cells around centres, moved by iterations of k-means unless rows are many.
 
         Parameters
         ----------
@@ -180,31 +179,31 @@ class NearestCells:
         return cells
 
     def assign(self, X):
-        """Numbers of the cells, as those of `partition`.
+        """Return the numbers of the cells, as those of `partition`.
 
         As with BLAS, as many threads work as there may be: a third of a prediction's time goes here
         where cells are many and test rows are as many as training rows.
         """
         cells = np.empty(len(X), dtype=np.intp)
 
-        def assign_some(begin, end):
-            for lo in range(begin, end, _ROWS):
-                hi = min(end, lo + _ROWS)
+        def assign_part(begin, end):
+            for lo in range(begin, end, _ASSIGN_ROWS):
+                hi = min(end, lo + _ASSIGN_ROWS)
                 points = np.asarray(X[lo:hi], dtype=np.float64) / self.scale
                 cells[lo:hi] = nearest(points, self.centres)
 
         if len(X):
             n_jobs = resolved_jobs(None) if shares_memory() else 1
-            map_groups(assign_some, group_bounds(len(X), _FEW_ROWS), n_jobs)
+            map_groups(assign_part, group_bounds(len(X), _LEAST_THREAD_ROWS), n_jobs)
         return cells
 
     def joined_by(self, X):
-        """As that of `partition`: the cells stay where they are."""
+        """Assign the cells of later rows; cells stay where they are."""
         return self, self.assign(X)
 
 
 def _means(points, cells, centres):
-    """Means of the points of each cell; a cell without points keeps its centre."""
+    """Return the means of the points of each cell; a cell without points keeps its centre."""
     counts = np.bincount(cells, minlength=len(centres))
     columns = [np.bincount(cells, column, len(centres)) for column in points.T]
     means = np.stack(columns, axis=1) / np.maximum(counts, 1)[:, None]

@@ -18,9 +18,9 @@ from ..data.rows import random_index
 
 # No block is larger than so many times the size that was asked for: its cost is cubic in its rows.
 LARGEST_SHARE = 1.5
-_BRANCHES = 32
+_MOST_BRANCHES = 32
 _SAMPLE_PER_BRANCH = 64
-_KMEANS_ITERATIONS = 10
+_TREE_ITERATIONS = 10
 _ASSIGN_ROWS = 1 << 16
 
 
@@ -83,8 +83,8 @@ class KMeansTree:
         return node
 
     def _split(self, X, index, rng):
-        """Branch of each row, or None where the rows cannot be told apart."""
-        k = int(np.clip(round(len(index) / self.block_size), 2, _BRANCHES))
+        """Return the branch of each row, or None where the rows cannot be told apart."""
+        k = int(np.clip(round(len(index) / self.block_size), 2, _MOST_BRANCHES))
         sample = index
         if len(index) > _SAMPLE_PER_BRANCH * k:
             sample = index[np.sort(random_index(len(index), _SAMPLE_PER_BRANCH * k, rng))]
@@ -93,7 +93,7 @@ class KMeansTree:
             return None
         # a partition, not a clustering: a few iterations from any rows are enough
         count = min(k, len(points))
-        centres = kmeans(points, count, rng, max_iter=_KMEANS_ITERATIONS, init="random")
+        centres = kmeans(points, count, rng, max_iter=_TREE_ITERATIONS, init="random")
         branch = self._nearest(X, index, centres)
         used = np.flatnonzero(np.bincount(branch))
         if len(used) == 1:
@@ -130,7 +130,7 @@ class KMeansTree:
         return self, self.assign(X)
 
     def split(self, k, X, size, rng):
-        """A tree with a tree of its own in the place of a block.
+        """Put a tree of its own in the place of a block.
 
         Parameters
         ----------
@@ -140,7 +140,6 @@ class KMeansTree:
             All its rows.
         size : int
             Rows of a new block, on average.
-        rng : numpy.random.RandomState
 
         Returns
         -------
@@ -153,12 +152,11 @@ class KMeansTree:
         numbers = np.r_[k, self.n_blocks + np.arange(below.n_blocks - 1)]
         whole, first = copy.copy(self), len(self.centres)
         whole.centres = self.centres + below.centres
-        whole.children = [
-            *(
-                np.where(own == -1 - k, first, own) if below.centres else own
-                for own in self.children
-            ),
-            *(np.where(own < 0, -1 - numbers[-1 - own], own + first) for own in below.children),
+        children = self.children
+        if below.centres:
+            children = [np.where(nodes == -1 - k, first, nodes) for nodes in children]
+        whole.children = children + [
+            np.where(nodes < 0, -1 - numbers[-1 - nodes], nodes + first) for nodes in below.children
         ]
         whole.n_blocks += below.n_blocks - 1
         return whole, numbers[labels]
@@ -186,8 +184,8 @@ class OrderedPartition:
         if self.shuffle:
             labels = labels[rng.permutation(n)]
         order, ends = np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))
-        points = (np.asarray(X[own], dtype=np.float64) for own in np.split(order, ends[:-1]))
-        self.means = np.stack([(some / self.scale).mean(axis=0) for some in points])
+        parts = (np.asarray(X[run], dtype=np.float64) for run in np.split(order, ends[:-1]))
+        self.means = np.stack([(part / self.scale).mean(axis=0) for part in parts])
         return labels
 
     def assign(self, X):
@@ -197,7 +195,7 @@ class OrderedPartition:
         return self, self.assign(X)
 
     def split(self, k, X, size, rng):
-        """As `KMeansTree.split`: shorter runs in the place of a block."""
+        """Put shorter runs in the place of a block; see `KMeansTree.split`."""
         parts = OrderedPartition(size, self.scale, self.shuffle)
         labels = parts.fit(X, rng)
         numbers = np.r_[k, self.n_blocks + np.arange(parts.n_blocks - 1)]
@@ -238,7 +236,7 @@ class ClustererPartition:
             return np.asarray(self.clusterer.predict(self._scaled(X)))
 
     def joined_by(self, X):
-        """Labels that the clusterer has not given before begin new blocks."""
+        """Assign rows to blocks; labels new to the clusterer begin new blocks."""
         labels = self._predicted(X)
         whole = copy.copy(self)
         whole.classes = np.concatenate([self.classes, np.setdiff1d(labels, self.classes)])
@@ -246,13 +244,13 @@ class ClustererPartition:
         return whole, position_of(labels, whole.classes)
 
     def split(self, k, X, size, rng):
-        """Nothing is split: the blocks are the clusterer's."""
+        """Return the partition as it is: the blocks are the clusterer's."""
         return self, np.full(len(X), k)
 
 
 @dataclass(frozen=True)
 class PartitionChoice:
-    """How rows are put into blocks, before length scales are known.
+    """A way to put rows into blocks, before length scales are known.
 
     Parameters
     ----------
@@ -264,7 +262,7 @@ class PartitionChoice:
     block_size: int
 
     def make(self, scale):
-        """A partition with distances in ``X / scale``."""
+        """Return a partition with distances in ``X / scale``."""
         if not isinstance(self.partition, str):
             return ClustererPartition(clone(self.partition), scale)
         if self.partition == "kmeans":
@@ -273,31 +271,29 @@ class PartitionChoice:
 
 
 def position_of(labels, classes):
-    """Position of each label among distinct classes, -1 for one that is not there."""
+    """Return the position of each label among distinct classes, -1 for one that is not there."""
     order = np.argsort(classes)
     place = order[np.minimum(np.searchsorted(classes, labels, sorter=order), len(classes) - 1)]
     return np.where(classes[place] == labels, place, -1)
 
 
 def check_labels(labels, n_rows, classes=None):
-    """Labels of blocks as an array of shape (n_rows,), or a ValueError.
-
-    With ``classes``, they must be of the same kind: numbers or strings.
-    """
+    """Return labels of blocks, (n_rows,), of the kind of ``classes`` if given, or refuse them."""
     labels = np.asarray(labels)
     if labels.shape != (n_rows,):
         raise ValueError(
-            f"blocks must hold one label for each of the {n_rows} rows. Got shape {labels.shape}."
+            f"block_column must hold one label for each of {n_rows} rows. Got shape {labels.shape}."
         )
     if labels.dtype.kind == "O":
         labels = labels.astype(str)
     if labels.dtype.kind not in "iubUS":
         raise ValueError(
-            f"blocks must hold integers or strings. Got {labels.dtype} such as {labels.item(0)!r}."
+            "block_column must hold integers or strings. Got "
+            f"{labels.dtype} such as {labels.item(0)!r}."
         )
     if classes is not None and (classes.dtype.kind in "US") != (labels.dtype.kind in "US"):
         raise ValueError(
-            f"blocks must hold labels like those of fit, such as {classes.item(0)!r}. Got "
+            f"block_column must hold labels like those of fit, such as {classes.item(0)!r}. Got "
             f"{labels.item(0)!r}."
         )
     return labels

@@ -9,20 +9,14 @@ from .neighbours import nearest_rows
 LARGEST_WHOLE = 512
 # Near rows are searched for among at most so many.
 _LARGEST_SEARCH = 1 << 20
-_LARGEST_SHARE = 3
+_MOST_GROUPS_OF_A_ROW = 3
 # To build a tree takes longer than all distances of so few places: 195 places among 700,000 rows
 # of 8 columns take 0.3 s, with a tree 2.5 s.
 _FEW_PLACES = 512
 
 
 def random_groups(rows, n_groups, size, rng):
-    """Groups of rows from anywhere, conditioned on nothing; they know what is smooth and wide.
-
-    Parameters
-    ----------
-    rows : Rows
-    n_groups, size : int
-    rng : numpy.random.RandomState
+    """Draw groups of rows from anywhere, conditioned on nothing: they show what is smooth and wide.
 
     Returns
     -------
@@ -32,23 +26,21 @@ def random_groups(rows, n_groups, size, rng):
 
 
 def whole_group(rows):
-    """One group of all rows, conditioned on nothing: `ConditionedRows`."""
+    """Return one group of all rows, conditioned on nothing: `ConditionedRows`."""
     return ConditionedRows(rows, ((np.empty(0, dtype=np.intp), np.arange(len(rows))),))
 
 
 def sampled_groups(rows, scale, n_groups, size, n_neighbors, rng):
-    """Groups to learn from.
+    """Sample groups of near rows to learn from.
 
     Parameters
     ----------
-    rows : Rows
     scale : ndarray of shape (d,) or Units
         Units in which distances are taken.
     n_groups : int
         Fewer where a row would be in more than three groups.
     size, n_neighbors : int
         Rows of a group, and rows that it is conditioned on.
-    rng : numpy.random.RandomState
 
     Returns
     -------
@@ -59,7 +51,7 @@ def sampled_groups(rows, scale, n_groups, size, n_neighbors, rng):
         return [whole_group(rows)]
     rows = rows.random_subset(_LARGEST_SEARCH, rng)
     points = np.asarray(rows.X, dtype=np.float64) / scale
-    n_groups = min(n_groups, -(-_LARGEST_SHARE * len(points) // size))
+    n_groups = min(n_groups, -(-_MOST_GROUPS_OF_A_ROW * len(points) // size))
     middles = random_index(len(points), n_groups, rng)
     if n_groups <= _FEW_PLACES:
         points -= points.mean(axis=0)  # squares of distances come from squares of points

@@ -13,7 +13,7 @@ LEVELS = np.linspace(0.05, 0.95, 19)
 
 
 class CalibrationDisplay:
-    """How many observations central intervals hold, against how many they should.
+    """Coverage of central intervals: share of observations inside, against the nominal one.
 
     On the diagonal, intervals of probability p hold a share p of the observations. Below it, they
     are too narrow; above it, too wide. The grey band is where nineteen of twenty shares lie if the
@@ -238,7 +238,7 @@ class CalibrationDisplay:
 
 
 def _checked_levels(levels):
-    """Probabilities in increasing order."""
+    """Return probabilities in increasing order."""
     levels = np.sort(np.asarray(levels, dtype=np.float64).ravel())
     if not len(levels) or not ((levels > 0) & (levels < 1)).all():
         raise ValueError(

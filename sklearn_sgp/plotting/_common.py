@@ -7,7 +7,7 @@ from ..metrics import final_step
 
 
 def pyplot(caller):
-    """The module matplotlib.pyplot, or an ImportError that names the caller."""
+    """Return the module matplotlib.pyplot, or raise an ImportError that names the caller."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -18,7 +18,7 @@ def pyplot(caller):
 
 
 def fitted_step(estimator, X):
-    """The last step of a fitted estimator, and its inputs; not fitted is an error."""
+    """Return the last step of a fitted estimator, and its inputs; not fitted is an error."""
     check_is_fitted(estimator)
     model, inputs = final_step(estimator, X)
     check_is_fitted(model, "n_features_in_")  # some models predict before `fit`
@@ -50,7 +50,7 @@ def checked_names(names, count, template, parameter, first=0):
 
 
 def fitted_model(estimator, attribute, display):
-    """The fitted model inside pipelines and searches, or an error if it lacks ``attribute``."""
+    """Return the fitted model inside pipelines and searches, or raise if it lacks ``attribute``."""
     check_is_fitted(estimator)
     model, _ = final_step(estimator)
     if not hasattr(model, attribute):

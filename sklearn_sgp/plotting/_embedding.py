@@ -107,13 +107,13 @@ class EmbeddingDisplay:
             style = {"cmap": "gray_r", "shading": "auto", "rasterized": True, "alpha": 0.7}
             self.image_ = ax.pcolormesh(*self.grid, spread.T, **style)
         for k, label in enumerate(np.unique(labels)):
-            own = labels == label
+            rows = labels == label
             style = {"ls": "", "marker": ".", "ms": 4, "color": f"C{k}", "label": str(label)}
             if std is not None:
                 bars = {"ls": "", "color": f"C{k}", "alpha": 0.35, "lw": 0.6, **(bar_kwargs or {})}
-                xerr, yerr = std[own].T
-                self.bars_.append(ax.errorbar(*X[own].T, xerr=xerr, yerr=yerr, **bars))
-            self.points_ += ax.plot(*X[own].T, **{**style, **(point_kwargs or {})})
+                xerr, yerr = std[rows].T
+                self.bars_.append(ax.errorbar(*X[rows].T, xerr=xerr, yerr=yerr, **bars))
+            self.points_ += ax.plot(*X[rows].T, **{**style, **(point_kwargs or {})})
         if self.labels is not None:
             ax.legend(handles=self.points_)
         ax.set(xlabel=names[0], ylabel=names[1])
@@ -121,7 +121,7 @@ class EmbeddingDisplay:
         return self
 
     def _checked(self):
-        """Points, bars, labels and map as arrays; None for bars or map that are not there."""
+        """Return points, bars, labels and map as arrays; None for bars or map that are missing."""
         X = _array(self.embedding, "embedding", (None, 2))
         n = len(X)
         std = None if self.std is None else _array(self.std, "std", (n, 2))
@@ -239,7 +239,7 @@ class EmbeddingDisplay:
 
 
 def _dimensions(dimensions, relevance):
-    """The two latent dimensions to draw."""
+    """Return the two latent dimensions to draw."""
     count = len(relevance)
     if count < 2:
         raise ValueError(
@@ -259,24 +259,24 @@ def _dimensions(dimensions, relevance):
 
 
 def _array(values, name, shape):
-    """Numbers of a shape, of which None stands for any length."""
+    """Return numbers of a shape, of which None stands for any length."""
     try:
-        found = np.asarray(values, dtype=np.float64)
+        array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"The '{name}' parameter must hold numbers. Got {values!r}.") from error
-    fits = found.ndim == 2 and all(
-        wanted in (None, size) for wanted, size in zip(shape, found.shape, strict=True)
+    fits = array.ndim == 2 and all(
+        wanted in (None, size) for wanted, size in zip(shape, array.shape, strict=True)
     )
     if not fits:
         wanted = ", ".join("n" if size is None else str(size) for size in shape)
         raise ValueError(
-            f"The '{name}' parameter must have the shape ({wanted}). Got {found.shape}."
+            f"The '{name}' parameter must have the shape ({wanted}). Got {array.shape}."
         )
-    return found
+    return array
 
 
 def _map(model, places, chosen, resolution):
-    """Grid around the places, and the mean over columns of standard deviations there."""
+    """Return a grid around the places, and the mean over columns of standard deviations there."""
     low, high = places.min(axis=0), places.max(axis=0)
     margin = np.where(high > low, 0.1 * (high - low), 1.0)
     grid = tuple(np.linspace(low - margin, high + margin, resolution).T)

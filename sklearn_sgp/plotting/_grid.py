@@ -13,7 +13,7 @@ from ..metrics import final_step
 
 
 def inducing_points_in_inputs(estimator):
-    """Inducing inputs in the input space of ``estimator``.
+    """Return inducing inputs in the input space of ``estimator``.
 
     The result is None if a step of a pipeline cannot be inverted.
     """
@@ -33,16 +33,16 @@ def inducing_points_in_inputs(estimator):
 
 
 def categories_of(estimator):
-    """For each feature its categories in the order of their codes, or None where it is a number."""
+    """Return for each feature its categories in the order of their codes; None for a number."""
     model = getattr(estimator, "best_estimator_", estimator)
     if getattr(model, "categories_", None) is None:
         return [None, None]  # more features are not drawn
-    found = iter(model.categories_)
-    return [next(found) if one else None for one in model.is_categorical_]
+    categories = iter(model.categories_)
+    return [next(categories) if one else None for one in model.is_categorical_]
 
 
 def places_of(X, categories):
-    """Inputs with the codes of categories in the place of their values, shape (n, n_features)."""
+    """Return inputs with codes in the place of categories, shape (n, n_features)."""
     if X is None or all(one is None for one in categories):
         return X
     table = np.asarray(X, dtype=object).copy()
@@ -60,7 +60,7 @@ def places_of(X, categories):
 
 
 def input_grid(X, inducing_points, resolution, categories=(None, None)):
-    """Grid values of each feature, one or two, a little beyond the range of X; or all codes."""
+    """Return grid values of one or two features, a little beyond the range of X; or all codes."""
     places = inducing_points if X is None else check_array(X)
     if places is None:
         raise ValueError("X must be given: the pipeline's steps cannot be inverted.")
@@ -73,18 +73,21 @@ def input_grid(X, inducing_points, resolution, categories=(None, None)):
     margin = np.where(high > low, 0.05 * (high - low), 1.0)
     numbers = np.linspace(low - margin, high + margin, resolution).T
     pairs = zip(numbers, categories, strict=False)
-    return tuple(own if some is None else np.arange(float(len(some))) for own, some in pairs)
+    return tuple(
+        grid if categories is None else np.arange(float(len(categories)))
+        for grid, categories in pairs
+    )
 
 
 def posterior_on_grid(estimator, grid, confidence, include_noise, target, categories=()):
-    """Mean, and band (one feature) or standard deviation (two features), on the grid."""
+    """Predict mean, and band (one feature) or standard deviation (two features), on the grid."""
     shape = tuple(len(places) for places in grid)  # (n_0,) or (n_0, n_1)
     X = np.stack(np.meshgrid(*grid, indexing="ij"), axis=-1).reshape(-1, len(grid))
     for column, values in enumerate(categories):
         if values is not None:
-            own = values[X[:, column].astype(int)]
+            values = values[X[:, column].astype(int)]
             X = X.astype(object)
-            X[:, column] = own
+            X[:, column] = values
     with nameless_features_allowed():
         model, inputs = final_step(estimator, X)
         mean = model.predict(inputs)
@@ -98,7 +101,7 @@ def posterior_on_grid(estimator, grid, confidence, include_noise, target, catego
 
 
 def band(model, inputs, mean, confidence, include_noise):
-    """Lower and upper end of the central band, on an added last axis of length 2."""
+    """Return lower and upper end of the central band, on an added last axis of length 2."""
     tail = (1.0 - confidence) / 2.0
     if include_noise:
         return model.predict_quantiles(inputs, quantiles=(tail, 1.0 - tail))
@@ -107,7 +110,7 @@ def band(model, inputs, mean, confidence, include_noise):
 
 
 def checked_observations(X, y, target, subsample, random_state):
-    """At most ``subsample`` rows of X and of one output of y, or nothing if y is None."""
+    """Return at most ``subsample`` rows of X and of one output of y, or nothing if y is None."""
     if y is None:
         return {}
     if X is None:

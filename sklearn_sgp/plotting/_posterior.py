@@ -146,7 +146,7 @@ class PosteriorDisplay:
         return self
 
     def _name_ticks(self, axes):
-        """Categories by their names."""
+        """Name the ticks by categories."""
         for feature, names in enumerate(self.categories or ()):
             for ax in axes if names is not None else ():
                 axis = ax.yaxis if feature else ax.xaxis

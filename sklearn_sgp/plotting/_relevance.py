@@ -1,7 +1,5 @@
 """How much each input matters: inverse length scales."""
 
-from functools import reduce
-from operator import add
 from typing import Self
 
 import numpy as np
@@ -162,9 +160,7 @@ class RelevanceDisplay:
         """
         pyplot("RelevanceDisplay.from_estimator")
         model = fitted_model(estimator, "kernel_", "RelevanceDisplay")
-        kernel = model.kernel_
-        kernel = reduce(add, kernel) if isinstance(kernel, list) else kernel
-        relevances, part_names = _relevances(kernel, model.n_features_in_)
+        relevances, part_names = _relevances(model.kernel_, model.n_features_in_)
         xlabel = "inverse length scale"
         if scale is not None:
             relevances = relevances * _feature_scale(scale, model.n_features_in_)
@@ -176,7 +172,7 @@ class RelevanceDisplay:
 
 
 def _relevances(kernel, n_features):
-    """Inverse length scales, shape (n_parts, n_features), and the names of the parts."""
+    """Return inverse length scales, shape (n_parts, n_features), and the names of the parts."""
     parts = length_scales(kernel, n_features)
     if not parts:
         raise ValueError(
@@ -190,7 +186,7 @@ def _relevances(kernel, n_features):
 
 
 def _numbered(names):
-    """Names, with a number after those that occur more than once."""
+    """Number names that occur more than once."""
     return [
         f"{name} {names[: i + 1].count(name)}" if names.count(name) > 1 else name
         for i, name in enumerate(names)
@@ -198,7 +194,7 @@ def _numbered(names):
 
 
 def _feature_scale(scale, n_features):
-    """Standard deviations of the features, checked."""
+    """Return standard deviations of the features, checked."""
     scale = np.asarray(scale, dtype=np.float64)
     if scale.shape != (n_features,) or not (np.isfinite(scale) & (scale >= 0)).all():
         raise ValueError(

@@ -274,7 +274,7 @@ class ResidualDisplay:
 
 
 def _columns(X, features):
-    """Names and values of the chosen columns of an array or a data frame."""
+    """Return names and values of the chosen columns of an array or a data frame."""
     if hasattr(X, "columns"):
         all_names = [str(name) for name in X.columns]
         values = [np.asarray(X[name]) for name in X.columns]
@@ -296,7 +296,7 @@ def _columns(X, features):
 
 
 def _panels(ax, n_panels):
-    """The given axes, or those of a new figure with at most three in a line."""
+    """Return the given axes, or those of a new figure with at most three in a line."""
     if ax is not None or n_panels == 1:
         return np.atleast_1d(drawing_axes(ax, "ResidualDisplay.plot", n_panels))
     plt = pyplot("ResidualDisplay.plot")
@@ -310,7 +310,7 @@ def _panels(ax, n_panels):
 
 
 def _places(column):
-    """Numbers to draw at, and for categories their names."""
+    """Return numbers to draw at, and for categories their names."""
     column = np.asarray(column)
     if np.issubdtype(column.dtype, np.number):
         return column.astype(np.float64), None
@@ -319,14 +319,14 @@ def _places(column):
 
 
 def _along(places, residuals, n_bins, is_categorical):
-    """Place, mean and the quantiles of 5 and 95 % of the residuals in bins along an axis."""
+    """Return place, mean and the quantiles of 5 and 95 % of residuals in bins along an axis."""
     order = np.argsort(places, kind="stable")
     if is_categorical:
         parts = np.split(order, np.flatnonzero(np.diff(places[order])) + 1)
     else:
         parts = np.array_split(order, max(1, min(n_bins, len(order) // 5)))
-    found = [
+    bins = [
         (places[rows].mean(), residuals[rows].mean(), *np.quantile(residuals[rows], [0.05, 0.95]))
         for rows in parts
     ]
-    return np.array(found).T
+    return np.array(bins).T

@@ -43,3 +43,6 @@ class Predictor(Protocol):
 
     def ready(self):
         """Return the predictor as an estimator holds it, with room for what predictions reuse."""
+
+    def without_caches(self):
+        """Return the predictor with nothing that can be computed again, as it is saved."""

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from ..gp.chunks import in_chunks
+from .base import Predictor
 
 
 @dataclass(frozen=True)
@@ -14,16 +15,9 @@ class Classes:
     """Distribution of labels: a predictor, a likelihood and the encoding of labels.
 
     ``inputs`` of its methods are `data.inputs.Inputs`. It can be pickled without an estimator.
-
-    Parameters
-    ----------
-    predictor : Predictor
-    likelihood : Likelihood
-    targets : ClassLabels or ClassTargets
-    n_jobs : int or None
     """
 
-    predictor: object
+    predictor: Predictor
     likelihood: object
     targets: object
     n_jobs: int | None = None

@@ -140,10 +140,10 @@ class PredictiveDistribution:
         distinct, first = np.unique(levels.ravel()[order], return_index=True)
         for level, entries in zip(distinct, np.split(order, first[1:]), strict=True):
             rows = np.unique(entries // levels.shape[1])
-            found = self._likelihood.quantiles(
+            result = self._likelihood.quantiles(
                 mean[rows], variance[rows], of_rows(noise, itemgetter(rows)), np.array([level])
             )
-            values[rows] = np.where(levels[rows] == level, found[:, :, 0], values[rows])
+            values[rows] = np.where(levels[rows] == level, result[:, :, 0], values[rows])
         return self._in_units(values, shape)
 
     def interval(self, confidence: ArrayLike) -> tuple[_Array, _Array]:
@@ -247,29 +247,29 @@ class PredictiveDistribution:
     # ---- Broadcasting
 
     def _at(self, y, method):
-        """What a method of the likelihood says of each value."""
+        """Evaluate a method of the likelihood at each value."""
         y, shape = self._broadcast(np.asarray(y, dtype=np.float64))
         targets, scaled = self._targets, self._targets.scaled(y)
         mean, variance = self._latent_at(shape)
-        noise, found = self._noise_at(shape), np.empty(scaled.shape)
+        noise, result = self._noise_at(shape), np.empty(scaled.shape)
         for c in range(targets.n_outputs):
             own = slice(c, c + 1)
             one = self._likelihood if targets.n_outputs == 1 else self._likelihood.for_output(c)
             values = getattr(one, method)(
                 scaled[:, own], mean[:, own], variance[:, own], noise_of_output(noise, c)
             )
-            found[:, c] = values.ravel()  # a log density has lost its last axis
-        return found.reshape(shape)
+            result[:, c] = values.ravel()  # a log density has lost its last axis
+        return result.reshape(shape)
 
     def _broadcast_shape(self, shape):
-        """The shape that values of a shape and the predictions broadcast to, or None."""
+        """Return the shape that values of a shape and the predictions broadcast to, or None."""
         try:
             return np.broadcast_shapes(shape, self.shape)
         except ValueError:
             return None
 
     def _broadcast(self, values):
-        """Values as columns (k, t), and the shape of the result."""
+        """Return values as columns (k, t), and the shape of the result."""
         shape = self._broadcast_shape(values.shape)
         if shape is None:
             raise ValueError(
@@ -283,11 +283,11 @@ class PredictiveDistribution:
         return np.broadcast_to(values, shape).reshape(-1, self._targets.n_outputs)
 
     def _latent_at(self, shape):
-        """Latent means and variances as columns (k, t), for each value of a shape."""
+        """Return latent means and variances as columns (k, t), for each value of a shape."""
         return (self._columns(self._targets.squeezed(part), shape) for part in self._latent)
 
     def _noise_at(self, shape):
-        """The noise for each value of a shape."""
+        """Return the noise for each value of a shape."""
         return of_rows(self._noise, lambda part: self._columns(self._targets.squeezed(part), shape))
 
     def _in_units(self, scaled, shape):
@@ -295,7 +295,7 @@ class PredictiveDistribution:
 
 
 def check_levels(name, levels, max_ndim=np.inf):
-    """Probabilities as an array, or a ValueError that names the parameter."""
+    """Return probabilities as an array, or raise a ValueError that names the parameter."""
     try:
         array = np.asarray(levels, dtype=np.float64)
         valid = array.ndim <= max_ndim and bool(((array > 0) & (array < 1)).all())

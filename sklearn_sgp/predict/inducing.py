@@ -16,7 +16,6 @@ class InducingPoints:
 
     Parameters
     ----------
-    posterior : Posterior
     noise_variance : float or ndarray of shape (t,)
     conditional : class
         One of gp/conditionals.py.
@@ -50,7 +49,7 @@ class InducingPoints:
 
     @property
     def has_functions(self):
-        """Whether draws of functions have the right distribution."""
+        """True if draws of functions have the right distribution."""
         return self.conditional is ExactConditional
 
     def functions(self, n_samples, rng):
@@ -98,6 +97,11 @@ class InducingPoints:
     def ready(self):
         """Return the predictor itself: it needs no cache."""
         return self
+
+    def without_caches(self):
+        """Return the same with nothing that can be computed again, as it is saved."""
+        blocks = None if self.blocks is None else self.blocks.without_caches()
+        return replace(self, posterior=self.posterior.without_caches(), blocks=blocks)
 
     def with_posterior(self, posterior):
         """Replace q(u)."""

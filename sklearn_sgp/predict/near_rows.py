@@ -9,7 +9,7 @@ from .._core import _linalg as la
 from .._core._cells import condition
 from .._linalg import SMALL_GROUP, copy_of, product, single_blas_thread, transposed
 from .._parallel import group_bounds, map_groups, resolved_jobs, shares_memory
-from ..factors.cells import Cells, FactorCache, LabelledCell
+from ..factors.cells import Cells, ClassCell, FactorCache
 from ..gp.conditionals import without_own
 from ..gp.posterior import Posterior
 from ..kernels import Groups
@@ -33,11 +33,9 @@ class NearRows:
 
     Parameters
     ----------
-    posterior : Posterior
     noise_variance : float or ndarray of shape (t,)
-    blocks : AnyBlocks
     partition : object or None
-        Assigns rows to blocks by their inputs; see partitions/partition.py.
+        Assigns rows to blocks by their inputs; see partitions/partition.py and neighbours.py.
     labels : ndarray or None
         The labels of the blocks, in their order, where each row has one.
     cache : FactorCache
@@ -54,7 +52,7 @@ class NearRows:
     has_functions = False  # of near rows no random features are known
 
     def number(self, inputs):
-        """Number of the block of each row, -1 for none."""
+        """Return the number of the block of each row, -1 for none."""
         if self.labels is not None:
             return position_of(inputs.labels, self.labels)
         if self.partition is None:
@@ -96,6 +94,10 @@ class NearRows:
         """Draw places of about so many training rows, in whole blocks."""
         return self.blocks.drawn(size, rng)
 
+    def without_caches(self):
+        """Return the same with nothing that can be computed again, as it is saved."""
+        return replace(self, posterior=self.posterior.without_caches())
+
     def separated(self):
         """Separate the predictor from the blocks, if a test row needs those of its own alone."""
         if self.blocks.is_conditioned:
@@ -125,7 +127,6 @@ class LocalConditional:
     around : callable
         ``around(numbers)``: the `Rows` that test rows of some blocks are conditioned on, and the
         positions of each block's among them; see `Blocks.around`.
-    n_jobs : int or None
     cache : FactorCache or None
         Of this posterior and these blocks.
     """
@@ -136,21 +137,21 @@ class LocalConditional:
         self.cache = FactorCache(0) if cache is None else cache
 
     def mean(self, X, blocks):
-        """Means alone, without any variance: linear in the rows of a block."""
+        """Compute means alone, without any variance: linear in the rows of a block."""
         mean = np.empty((len(X), self.posterior.h.shape[1]))
-        for index, (found,) in self._mapped(_mean, X, blocks):
-            mean[index] = found
+        for index, (result,) in self._mapped(_mean, X, blocks):
+            mean[index] = result
         return mean
 
     def mean_variance(self, X, blocks):
         mean = np.empty((len(X), self.posterior.h.shape[1]))
         variance = np.empty((len(X), len(self.posterior.H)))
-        for index, found in self._mapped(_mean_variance, X, blocks):
-            mean[index], variance[index] = found
+        for index, result in self._mapped(_mean_variance, X, blocks):
+            mean[index], variance[index] = result
         return mean, variance
 
     def _mapped(self, function, X, blocks):
-        """Test rows of each task, and what a function finds there.
+        """Yield test rows of each task, and what a function returns there.
 
         A task is one block, or a few where there are many; for workers that get a copy of the
         posterior it is a group of them.
@@ -169,14 +170,14 @@ class LocalConditional:
         return zip(index, map_groups(_each_part, tasks, self.n_jobs), strict=True)
 
     def _cells(self, X, index, numbers, bounds):
-        """`Cells` of some blocks, with the test rows in each."""
+        """Return `Cells` of some blocks, with the test rows in each."""
         rows, own = self.around(numbers)
         # in another process nobody comes back to what one task has factorised
         cache = self.cache if shares_memory() else FactorCache(0)
         return Cells(X[index], bounds, numbers, rows, own, self.noise_variance, cache)
 
     def mean_covariance(self, X, blocks):
-        """Rows of one block as the block's data correlate them, others only through u."""
+        """Compute joint moments: rows of one block as its data correlate them, others through u."""
         (m, t), q = self.posterior.h.shape, len(self.posterior.H)
         mean, roots, within = np.empty((len(X), t)), np.empty((q, len(X), m)), []
         order, numbers, first = _places(blocks)
@@ -194,7 +195,7 @@ class LocalConditional:
         return mean, covariances
 
     def _within(self, X, a, parts):
-        """Covariances that rows of one block have besides u, for each H."""
+        """Compute covariances that rows of one block have besides u, for each H."""
         K, own = self.posterior.prior.kernel.gram(X), []
         K -= product(a, a, trans_b=True)
         for _, roots, _ in parts:
@@ -207,27 +208,27 @@ class LocalConditional:
 
 
 def _places(blocks):
-    """Test rows in order of their blocks, the blocks that are hit, and where each begins."""
+    """Return test rows in order of their blocks, the blocks that are hit, and where each begins."""
     order = np.argsort(blocks, kind="stable")
     numbers, first = np.unique(blocks[order], return_index=True)
     return order, numbers, np.append(first, len(order))
 
 
 def _each_part(function, posterior, cells):
-    """What a function finds at the test rows of some cells: arrays with a row for each."""
-    cells, found = cells() if callable(cells) else cells, []
-    with single_blas_thread(max(len(own) for own in cells.own) < SMALL_GROUP):
+    """Call a function on the test rows of some cells; return arrays with a row for each."""
+    cells, result = cells() if callable(cells) else cells, []
+    with single_blas_thread(max(len(own) for own in cells.near) < SMALL_GROUP):
         for X, bounds, some in cells.parts(posterior):
             for lo in range(0, len(X), _CHUNK):
                 hi = min(lo + _CHUNK, len(X))
                 g, end = np.searchsorted(bounds, lo, "right") - 1, np.searchsorted(bounds, hi)
                 within = np.clip(bounds[g : end + 1], lo, hi) - lo
-                found.append(function(posterior, X[lo:hi], within, some[g:end]))
-    return [np.concatenate(arrays) for arrays in zip(*found, strict=True)]
+                result.append(function(posterior, X[lo:hi], within, some[g:end]))
+    return [np.concatenate(arrays) for arrays in zip(*result, strict=True)]
 
 
 def _projections(posterior, X, bounds, cells):
-    """A^T of the test rows (n, m), and K of each with the near rows of its cell, in one array."""
+    """Return A^T of the test rows (n, m), and K of each with the near rows of its cell."""
     near = np.concatenate([cell.X for cell in cells])
     ends = np.append(0, np.cumsum([len(cell.X) for cell in cells]))
     groups = Groups(np.arange(len(X)), np.arange(len(near)), bounds, ends)
@@ -236,7 +237,7 @@ def _projections(posterior, X, bounds, cells):
 
 
 def _mean(posterior, X, bounds, cells):
-    """Mean (n, t) at test rows of some cells: a^T (m - A w) + k_*B w (theory, eq. 32)."""
+    """Compute means (n, t) at test rows of some cells: a^T (m - A w) + k_*B w (theory, eq. 32)."""
     a, cross, groups = _projections(posterior, X, bounds, cells)
     mean = np.empty((len(X), posterior.h.shape[1]))
     for cell, (rows, columns, place) in zip(cells, groups, strict=True):
@@ -247,26 +248,26 @@ def _mean(posterior, X, bounds, cells):
 
 
 def _project(posterior, X, bounds, cells):
-    """a, the mean (n, t), and for each H the root of the part through u, roots c, and |c|^2.
+    """Return a, means (n, t), and for each H the root of the part through u, roots c, and |c|^2.
 
     With c = inv(C) (k_B* - A^T a) and b = a - A inv(C)^T c, the mean is a^T m + c^T inv(C) (y -
     A^T m) and the variance k** - |a|^2 - |c|^2 + b^T S b (theory, eq. 32).
     """
     a, cross, groups = _projections(posterior, X, bounds, cells)
-    if isinstance(cells[0], LabelledCell):
+    if isinstance(cells[0], ClassCell):
         return a, *_of_classes(posterior, a, cross, groups, bounds, cells)
-    mean, found = [], []
+    mean, result = [], []
     for number, (precision, own) in enumerate(posterior.by_precision):
         c = cross if number == len(posterior.H) - 1 else cross.copy()
         own_mean, b, squares = _condition(posterior, a, c, bounds, cells, number, own)
         la.trmm_right(b, precision.L_inv, True)
         mean.append(own_mean)
-        found.append((b, [c], squares))
-    return a, np.hstack(mean), found
+        result.append((b, [c], squares))
+    return a, np.hstack(mean), result
 
 
 def _condition(posterior, a, cross, bounds, cells, number, own, solved=None):
-    """Mean (n, t), b and |c|^2 by the factors of this number; c in the place of ``cross``."""
+    """Return means (n, t), b and |c|^2 by the factors of this number; c replaces ``cross``."""
     factors = [cell.factors[number] for cell in cells]
     U, error = [factor.U for factor in factors], [factor.error for factor in factors]
     At, whitened_At = [cell.At for cell in cells], [factor.whitened_At for factor in factors]
@@ -277,7 +278,7 @@ def _condition(posterior, a, cross, bounds, cells, number, own, solved=None):
 
 
 def _of_classes(posterior, a, cross, groups, bounds, cells):
-    """The mean, and the rest for each class in turn (theory, eq. 57).
+    """Return the mean, and the rest for each class in turn (theory, eq. 57).
 
     With f = F_c (k_B* - A^T a) of the rows of class c, |c|^2 is |f|^2 more than by S_0, and b is A
     F_c^T f less.
@@ -285,10 +286,10 @@ def _of_classes(posterior, a, cross, groups, bounds, cells):
     solved, of_class = np.empty_like(cross), [[] for _ in posterior.H]
     mean, b, squares = _condition(posterior, a, cross, bounds, cells, 0, slice(None), solved)
     for cell, (rows, columns, place) in zip(cells, groups, strict=True):
-        f = cell.classes.own(transposed(solved[place].reshape(len(rows), len(columns))))
+        f = cell.classes.F_times(transposed(solved[place].reshape(len(rows), len(columns))))
         own = slice(rows[0], rows[-1] + 1)
-        for c, part in cell.classes.labels.members:
-            of_class[c].append((own, f[part], cell.own_At[part]))
+        for c, part in cell.classes.class_noise.members:
+            of_class[c].append((own, f[part], cell.F_At[part]))
     return mean, _each_class(posterior, b, cross, squares, of_class)
 
 
@@ -303,7 +304,7 @@ def _each_class(posterior, shared_b, shared_c, shared_squares, of_class):
 
 
 def _mean_variance(posterior, X, bounds, cells):
-    """Mean (n, t) and variance (n, q) at test rows of some cells."""
+    """Compute means (n, t) and variances (n, q) at test rows of some cells."""
     a, mean, parts = _project(posterior, X, bounds, cells)
     unexplained, variance = posterior.prior.kernel.diag(X), np.empty((len(X), len(posterior.H)))
     la.row_dots(a, a, unexplained, -1.0)

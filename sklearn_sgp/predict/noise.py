@@ -1,5 +1,6 @@
 """Noise that is known for each row, in the place of one noise variance."""
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ _LARGEST_LOG = 300.0
 
 
 class VaryingNoise(NamedTuple):
-    """What is known of the noise variances of some rows, in the place of a ``noise_variance``.
+    """Distribution of the noise variances of rows, in the place of a ``noise_variance``.
 
     The logarithm of that of each row and output is normal.
 
@@ -27,20 +28,34 @@ class VaryingNoise(NamedTuple):
         return np.exp(np.minimum(self.log_mean + 0.5 * self.log_variance, _LARGEST_LOG))
 
 
+@dataclass(frozen=True)
+class EqualNoise:
+    """Noise that is the same for all rows; attributes as those of `noise.row_noise.RowNoise`."""
+
+    likelihood: object
+
+    differs = False
+    log_noise = variance_scale = None
+
+    def noise_at(self, X, noise_variance, n_outputs, n_jobs):
+        """Return the noise variance, whatever the inputs."""
+        return noise_variance
+
+
 def varying(noise, shape):
-    """A noise variance, or one of each output, as `VaryingNoise` of rows where it is the same."""
+    """Return a noise variance, or one of each output, as `VaryingNoise` of rows."""
     if isinstance(noise, VaryingNoise):
         return noise
     return VaryingNoise(np.broadcast_to(np.log(noise), shape), np.zeros(shape))
 
 
 def of_rows(noise, function):
-    """Noise with a function of its arrays, where it differs from row to row; else as it is."""
+    """Apply a function to the arrays of noise that differs from row to row."""
     return VaryingNoise(*map(function, noise)) if isinstance(noise, VaryingNoise) else noise
 
 
 def noise_of_output(noise, output):
-    """Noise of one output, of one for all, one for each, or one for each row."""
+    """Return noise of one output, of one for all, one for each, or one for each row."""
     if isinstance(noise, VaryingNoise):
         return of_rows(noise, lambda part: part[:, output : output + 1])
     return noise[output] if np.ndim(noise) else noise

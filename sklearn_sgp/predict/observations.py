@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_consistent_length
 from .._compat import check_array
 from .._linalg import NotPositiveDefiniteError, cholesky
 from ..gp.chunks import in_chunks
+from .base import Predictor
 from .distribution import PredictiveDistribution
 from .multi_output import MixedOutputs
 
@@ -26,16 +27,11 @@ class Observations:
 
     Parameters
     ----------
-    predictor : Predictor
-    likelihood : Likelihood
     noise_variance : float, ndarray of shape (t,) or None
-    row_noise : noise.found_noise.RowNoise or None
-        Noise that differs from row to row.
-    targets : Targets
-    n_jobs : int or None
+    row_noise : noise.row_noise.RowNoise or predict.noise.EqualNoise
     """
 
-    predictor: object
+    predictor: Predictor
     likelihood: object
     noise_variance: object
     row_noise: object
@@ -96,8 +92,6 @@ class Observations:
 
     def noise_at(self, X):
         """Return the noise variance, or what is known of it at each input."""
-        if self.row_noise is None:
-            return self.noise_variance
         n_outputs = self.targets.n_outputs
         return self.row_noise.noise_at(X, self.noise_variance, n_outputs, self.n_jobs)
 

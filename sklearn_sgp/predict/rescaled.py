@@ -2,19 +2,15 @@
 
 from dataclasses import dataclass, replace
 
+from .base import Predictor
+
 
 @dataclass(frozen=True)
 class Rescaled:
-    """Multiplies the deviations of a predictor by c(x) (docs/theory.md, section 13).
+    """Multiplies the deviations of a predictor by c(x) (docs/theory.md, section 13)."""
 
-    Parameters
-    ----------
-    predictor : Predictor
-    scale : noise.variance_scale.VarianceScale
-    """
-
-    predictor: object
-    scale: object
+    predictor: Predictor
+    scale: object  # noise.variance_scale.VarianceScale, of a package above
 
     @property
     def posterior(self):
@@ -51,7 +47,7 @@ class Rescaled:
 
     @property
     def has_functions(self):
-        """Whether draws of functions have the right distribution."""
+        """True if draws of functions have the right distribution."""
         return self.predictor.has_functions
 
     def functions(self, n_samples, rng):

@@ -15,9 +15,6 @@ class FunctionsInUnits:
 
     Parameters
     ----------
-    functions : gp.pathwise.PathwiseDraws
-    targets : Targets
-    n_jobs : int or None
     form : data.inputs.InputFormat
         Of the columns of X.
     """
@@ -26,9 +23,8 @@ class FunctionsInUnits:
         self.functions, self.targets, self.n_jobs, self.form = functions, targets, n_jobs, form
 
     def __call__(self, X):
+        n_features = self.functions.n_features + (self.form.block is not None)
+        if np.ndim(X) == 2 and np.shape(X)[1] != n_features:
+            raise ValueError(f"X must have {n_features} features, as in fit. Got {np.shape(X)[1]}.")
         X = self.form.read(self.form.split(X)[0], partial(check_array, dtype=_DTYPE))
-        if X.shape[1] != self.functions.n_features:
-            raise ValueError(
-                f"X must have {self.functions.n_features} features, as in fit. Got {X.shape[1]}."
-            )
         return self.targets.samples_in_units(in_chunks(self.functions, X, self.n_jobs))

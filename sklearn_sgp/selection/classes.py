@@ -14,8 +14,8 @@ import numpy as np
 from .._linalg import NotPositiveDefiniteError, single_blas_thread
 from ..data.rows import random_index
 from ..engines.base import Problem
-from ..engines.blocks.composite_likelihood import CompositeLikelihood, can_learn
-from ..factors.labelled import Labels
+from ..engines.blocks.composite_learning import CompositeLearning, can_learn
+from ..factors.class_noise import ClassNoise
 from ..kernels._length_scales import with_larger_variance, with_shorter_scales
 from ..objectives.left_out_classes import LeftOutClasses, is_better
 from ..optimize.budget import Budget
@@ -23,48 +23,52 @@ from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
 
 # Values that `alpha_epsilon` is chosen from.
-ALPHAS = (0.01, 0.1, 0.001, 0.0001)  # the usual one first: there may be no time for the others
+_ALPHAS = (0.01, 0.1, 0.001, 0.0001)  # the usual one first: there may be no time for the others
 # Rows left out of groups that tell a temperature, and the share of a time budget for that.
-_ROWS, _SHARE = 4096, 0.1
+_JUDGED_ROWS, _TEST_SECONDS = 4096, 0.1
 # So many rows are held out instead, without a budget, where there are so many in all.
-_HELD_OUT, _LEAST_ROWS = 2048, 8192
+_HELD_OUT, _LEAST_HELD_OUT = 2048, 8192
 # These tell by which power of a factor the variance is multiplied, too, then all length scales.
 _CHANGES, _MOST_POWERS = ((with_larger_variance, 2.5), (with_shorter_scales, 1.25)), 4
 
 
-def best_alpha(problem_at, alphas, seconds):
-    """The value whose probabilities of left-out rows are best, after as much learning for each.
+class AlphaTrials:
+    """Chooses the value that predicts left-out rows best, after as much learning for each.
 
     Parameters
     ----------
-    problem_at : callable
-        ``problem_at(alpha)`` returns a `Problem` with that value.
-    alphas : sequence of float
     seconds : float
-        For all of them.
-
-    Returns
-    -------
-    alpha : float
+        For all values.
     """
-    found, limit = [], time.perf_counter() + seconds
-    with single_blas_thread():  # groups are small
-        for number, alpha in enumerate(alphas):
-            problem = problem_at(alpha)
-            rows, parameters = CompositeLikelihood(problem), problem.start.parameters
-            left = (limit - time.perf_counter()) / (len(alphas) - number)
-            try:
-                if can_learn(problem):
-                    until, budget = time.perf_counter() + left, Budget(problem.trace.clock)
-                    parameters, _, value = rows.trial(problem, parameters, until, budget)
-                else:
-                    value = rows.value(problem, parameters)
-            except NotPositiveDefiniteError:
-                value = -np.inf
-            found.append((value, alpha))
-            if time.perf_counter() > limit:
+
+    def __init__(self, seconds):
+        self.limit, self.scored = time.perf_counter() + seconds, []
+
+    @property
+    def best(self):
+        """The best of the values that were tried."""
+        return max(self.scored)[1]
+
+    def values(self):
+        """Yield values while there is time for another one."""
+        for alpha in _ALPHAS:
+            yield alpha
+            if time.perf_counter() > self.limit:
                 break
-    return max(found)[1]
+
+    def add(self, alpha, problem):
+        """Try a value; the problem has it."""
+        composite, parameters = CompositeLearning(problem), problem.start.parameters
+        seconds = (self.limit - time.perf_counter()) / (len(_ALPHAS) - len(self.scored))
+        try:
+            if can_learn(problem):
+                until, budget = time.perf_counter() + seconds, Budget(problem.trace.clock)
+                parameters, _, value = composite.trial(problem, parameters, until, budget)
+            else:
+                value = composite.value(problem, parameters)
+        except NotPositiveDefiniteError:
+            value = -np.inf
+        self.scored.append((value, alpha))
 
 
 def calibrated(problem, fitted, learn, keeps_inducing):
@@ -83,23 +87,17 @@ def calibrated(problem, fitted, learn, keeps_inducing):
 
     Parameters
     ----------
-    problem : Problem
-    fitted : Fitted
     learn : callable
         ``learn(problem)`` returns a `Fitted`.
     keeps_inducing : bool
         Whether inducing inputs take part whatever they are worth.
-
-    Returns
-    -------
-    fitted : Fitted
     """
     max_time = problem.trace.clock.max_time
-    if len(problem.rows) < _LEAST_ROWS or max_time < np.inf:
+    if len(problem.rows) < _LEAST_HELD_OUT or max_time < np.inf:
         with single_blas_thread():
-            near, likelihood = CompositeLikelihood(problem), fitted.start.likelihood
-            seconds = _SHARE * max_time
-            left_out = near.left_out(fitted.parameters, likelihood, _ROWS, seconds)
+            near, likelihood = CompositeLearning(problem), fitted.start.likelihood
+            seconds = _TEST_SECONDS * max_time
+            left_out = near.left_out(fitted.parameters, likelihood, _JUDGED_ROWS, seconds)
         return _with_temperature(fitted, left_out)
     try:
         trials = Trials(problem, fitted, learn)
@@ -126,34 +124,27 @@ class Trial(NamedTuple):
         return np.average(self.log_p, weights=self.left_out.weight)
 
     def is_better(self, other):
-        """By more than the standard error."""
+        """Return whether it is better by more than the standard error."""
         return is_better(self.log_p, other.log_p, self.left_out.weight)
 
 
 class Trials:
-    """Models of all but some rows held out.
-
-    Parameters
-    ----------
-    problem : Problem
-    fitted : Fitted
-    learn : callable
-    """
+    """Models of all but some rows held out."""
 
     def __init__(self, problem, fitted, learn):
         self.problem, self.fitted, self.learn = problem, fitted, learn
         self.known, self.held_out = _parted(problem)
         self.seed = problem.rng.randint(2**31)
-        self.first = self.tried(fitted.parameters)
+        self.first = self.scored(fitted.parameters)
 
-    def tried(self, parameters):
-        """`Trial` of some parameters."""
+    def scored(self, parameters):
+        """Return the `Trial` of some parameters."""
         rng = np.random.RandomState(self.seed)  # the same cells for all
         fitted = self._fitted(parameters, self.known, Trace(Clock()), rng, is_interim=True)
         weight, counts = self.held_out.weights
         predictor, n_jobs = fitted.predictor, self.problem.settings.n_jobs
         moments = predictor.training_moments(self.held_out, n_jobs)
-        place, likelihood = Labels.of(weight).number, self.fitted.start.likelihood
+        place, likelihood = ClassNoise.of(weight).number, self.fitted.start.likelihood
         left_out = LeftOutClasses(likelihood, moments, place, counts)
         log_p = left_out.log_probabilities(left_out.best_temperature()[0])
         return Trial(parameters, left_out, log_p)
@@ -169,19 +160,19 @@ class Trials:
         return fitted
 
     def best_kernel(self):
-        """That whose log probabilities are best, of other variances, then of length scales."""
+        """Choose among other variances, then length scales, by log probabilities."""
         best = self.first
         for change, factor in _CHANGES:
             best = self._best_along(change, factor, best)
         return best
 
     def _best_along(self, change, factor, first):
-        """The best on the way down, or else up."""
+        """Return the best on the way down, or else up."""
         best = first
         for direction in (-1, 1):
             for power in range(1, _MOST_POWERS + 1):
                 parameters = self._changed(change, factor ** (direction * power), first.parameters)
-                trial = None if parameters is None else self.tried(parameters)
+                trial = None if parameters is None else self.scored(parameters)
                 if trial is None or trial.value <= best.value:
                     break
                 best = trial
@@ -190,7 +181,7 @@ class Trials:
         return best
 
     def _changed(self, change, factor, parameters):
-        """Parameters of a changed kernel; None where bounds leave no room."""
+        """Return parameters of a changed kernel; None where bounds leave no room."""
         space = self.fitted.start.space
         theta = change(parameters.expression, parameters.theta, factor)
         changed = parameters.with_values(theta=theta)
@@ -199,15 +190,15 @@ class Trials:
         return changed if moves and is_within else None
 
     def without_inducing(self, best):
-        """The same, or near rows alone where they predict better."""
+        """Leave out inducing inputs where near rows alone predict better."""
         Z = best.parameters.Z
         if not len(Z):
             return best
-        trial = self.tried(best.parameters.with_values(Z=Z[:0]))
+        trial = self.scored(best.parameters.with_values(Z=Z[:0]))
         return trial if trial.is_better(best) else best
 
     def again(self, parameters):
-        """q(u) of all rows, after as much learning as there was."""
+        """Find q(u) of all rows, after as much learning as there was."""
         problem, before = self.problem, self.fitted
         fitted = self._fitted(
             parameters, problem.rows, problem.trace, problem.rng, n_samples=problem.n_samples
@@ -221,7 +212,7 @@ def _with_temperature(fitted, left_out):
 
 
 def _parted(problem):
-    """Rows to know, and rows held out."""
+    """Return rows to know, and rows held out."""
     rows, is_held_out = problem.rows, np.zeros(len(problem.rows), dtype=bool)
     is_held_out[random_index(len(rows), _HELD_OUT, problem.rng)] = True
     return tuple(rows.select(np.flatnonzero(part)) for part in (~is_held_out, is_held_out))

@@ -9,7 +9,7 @@ rows as one group: then it is the evidence of the exact process.
 import numpy as np
 
 from ..data.warps import tanh_sum_gradient
-from ..objectives.near_rows import NearRowsEvidence
+from ..objectives.composite_likelihood import CompositeLikelihood
 
 
 class WarpedEvidence:
@@ -26,11 +26,10 @@ class WarpedEvidence:
         Targets that say what mean 0 and variance 1 are.
     weight : ndarray of shape (m,)
         Of these.
-    n_jobs : int or None
     """
 
     def __init__(self, groups, reference, weight, n_jobs=None):
-        self._evidence = NearRowsEvidence(groups, n_jobs)
+        self._evidence = CompositeLikelihood(groups, n_jobs)
         self._reference, self._share = reference, weight / weight.sum()
         before = [k for _, k in self._evidence.targets]
         sizes = [len(y) for y, _ in self._evidence.targets]

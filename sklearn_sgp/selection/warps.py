@@ -24,43 +24,39 @@ from ..partitions.sampling import LARGEST_WHOLE, sampled_groups
 from .warp_evidence import WarpedEvidence
 
 # Fewer rows or different targets than these say nothing about a warp.
-_LEAST_ROWS, _LEAST_TARGETS = 20, 10
+_LEAST_WARP_ROWS, _LEAST_TARGETS = 20, 10
 # Rows that are drawn to learn a warp from, a third of which only judge it; groups of them, rows of
 # a group, and rows that it is conditioned on.
-_ROWS, _TEST_SHARE = 50_000, 3
+_WARP_ROWS, _ONE_TEST_ROW_IN = 50_000, 3
 _GROUPS, _SIZE, _NEIGHBORS = 32, 50, 50
 # Iterations for kernel and noise alone, then for them with and without a warp; they end with gains
 # below so many nats a row.
-_FIRST_ITERATIONS, _ITERATIONS, _TOL = 15, 30, 5e-4
+_PLAIN_ITERATIONS, _WARP_ITERATIONS, _WARP_TOL = 15, 30, 5e-4
 # Then the bend that does least is tried elsewhere, this steep and high, at these quantiles of the
 # targets, and learning goes on from the best place; so many times. Where targets of 20,000 houses
 # are capped, L-BFGS alone misses that in most runs: -0.45 nats a house instead of -0.35.
-_ROUNDS, _SLOPE, _HEIGHT = 2, 6.0, 0.2
+_BEND_ROUNDS, _SLOPE, _HEIGHT = 2, 6.0, 0.2
 _LEVELS = (0.0, 0.02, 0.1, 0.3, 0.7, 0.9, 0.98, 1.0)
 # A warp that gains less, in nats a row and in nats of all rows, is not kept: predictions cost more
 # with one, and the gain on some hundred rows has an error.
-_LEAST_GAIN, _LEAST_NATS = 2e-3, 6.0
+_LEAST_WARP_GAIN, _LEAST_NATS = 2e-3, 6.0
 # Bounds of log b, log c and d: bends of at most a hundred and at least a tenth of the spread.
 _BOUNDS = np.repeat(
     [[np.log(1e-4), np.log(1e2)], [np.log(0.05), np.log(10.0)], [-30.0, 30.0]], TERMS, axis=0
 )
 _MANY_LEVELS = (np.arange(200) + 0.5) / 200
-_REFERENCE_ROWS, _POWER_ROWS, _CHECKED_ROWS = 2048, 1_000_000, 10_000
+_REFERENCE_ROWS, _POWER_ROWS, _SOUND_ROWS = 2048, 1_000_000, 10_000
 _USUAL = norm.ppf(0.9) - norm.ppf(0.1)
 
 
 def power_warps(y, weight):
-    """The warp of scikit-learn's `PowerTransformer` for each output.
+    """Find the warp of scikit-learn's `PowerTransformer` for each output.
 
     Parameters
     ----------
     y : ndarray of shape (n, t)
     weight : ndarray of shape (n,) or None
         Whole numbers count rows, up to a million of these; others are not used.
-
-    Returns
-    -------
-    warps : tuple of Warp or Identity
     """
     if weight is not None:
         y, _, weight = drop_zero_weight(y, y, weight)
@@ -79,7 +75,7 @@ def power_warps(y, weight):
 
 
 def learned_warps(X, y, weight, choices, likelihood, settings, rng, seconds=np.inf):
-    """A warp for each output, learned with kernel and noise; the identity where none is better.
+    """Learn a warp for each output with kernel and noise; the identity where none is better.
 
     Parameters
     ----------
@@ -90,18 +86,17 @@ def learned_warps(X, y, weight, choices, likelihood, settings, rng, seconds=np.i
         Of the model. What it holds, the kernel or noise, is held here.
     likelihood : Likelihood
         Gaussian noise.
-    settings : problem.Settings
-    rng : numpy.random.RandomState
     seconds : float
         For all outputs; those that there is no time for keep the identity.
-
-    Returns
-    -------
-    warps : tuple of Warp or Identity
     """
     X, y, weight = drop_zero_weight(X, y, weight)
     choices = replace(
-        choices, n_inducing=1, inducing=X[:1], optimize_inducing=False, learns=False, tries="one"
+        choices,
+        n_inducing=1,
+        inducing=X[:1],
+        optimize_inducing=False,
+        learns=False,
+        kernel_set="one",
     )
     learns, t, noise = settings.optimizer is not None, y.shape[1], choices.noise_variance
     noise = [noise] * t if noise is None else np.broadcast_to(checked_noise(noise, t), t).tolist()
@@ -118,15 +113,15 @@ def learned_warps(X, y, weight, choices, likelihood, settings, rng, seconds=np.i
 
 
 def _can_be_warped(y):
-    """Whether there are enough different targets, also after rounding by their size."""
+    """Return whether there are enough different targets, also after rounding by their size."""
     values = np.unique(y)
     resolved = np.diff(values) > 1e-13 * np.abs(values).max(initial=0.0)
-    return len(y) >= _LEAST_ROWS and np.count_nonzero(resolved) >= _LEAST_TARGETS - 1
+    return len(y) >= _LEAST_WARP_ROWS and np.count_nonzero(resolved) >= _LEAST_TARGETS - 1
 
 
 def _sound(shape, y):
-    """The `Warp` of a shape, or the identity where its values or those of its inverse are not."""
-    values = np.unique(y[:: -(-len(y) // _CHECKED_ROWS)])
+    """Return the `Warp` of a shape, or the identity where values or inverses are not sound."""
+    values = np.unique(y[:: -(-len(y) // _SOUND_ROWS)])
     with np.errstate(all="ignore"):
         z, low, high = shape.value(values), y.min(), y.max()
         ends = np.exp(shape.log_slope(np.array([low, high])))
@@ -147,7 +142,7 @@ class _OneOutput:
         self.total_weight = float(len(y) if weight is None else weight.sum())
 
     def learned(self, seconds):
-        """A `Warp`, or the identity."""
+        """Learn a `Warp`, or return the identity."""
         if not _can_be_warped(self.y):
             return Identity()
         self.center, self.spread = _center_and_spread(self.y)
@@ -166,52 +161,52 @@ class _OneOutput:
         return _sound(TanhSum(psi, self.center, self.spread), self.y)
 
     def _psi(self, seconds):
-        """Parameters of the best warp, or None where none is better than the identity."""
+        """Return parameters of the best warp, or None where none is better than the identity."""
         rows, rest = self._drawn()
         started = self._started()
         space = started.space if self.learns else replace(started.space, groups=())
         evidence = self._evidence(rows, started.parameters)
-        begin = _ascend(evidence, space, started.parameters, _FIRST_ITERATIONS, 0.2 * seconds)
+        begin = _ascend(evidence, space, started.parameters, _PLAIN_ITERATIONS, 0.2 * seconds)
         if rest is not None:
             evidence = self._evidence(rows, begin)
-        plain = _ascend(evidence, space, begin, _ITERATIONS, 0.3 * seconds)
+        plain = _ascend(evidence, space, begin, _WARP_ITERATIONS, 0.3 * seconds)
         of_warp = replace(space, groups=(*space.groups, Group("warp", _BOUNDS)))
         warped = self._best_warp(evidence, of_warp, begin, 0.5 * seconds)
-        price = _LEAST_NATS
+        bic_penalty = _LEAST_NATS
         if rest is None:
-            price = 0.5 * np.log(max(self.total_weight, len(self.y))) * TERMS * EACH
+            bic_penalty = 0.5 * np.log(max(self.total_weight, len(self.y))) * TERMS * EACH
         else:
             evidence = self._evidence(rest, plain)
         # without a warp kernel and noise may be better where the warp has led them
         without = max(evidence(plain)[0], evidence(_without_warp(warped))[0])
         gain = (evidence(warped)[0] - without) / evidence.weight
-        least = _LEAST_GAIN + price / self.total_weight
+        least = _LEAST_WARP_GAIN + bic_penalty / self.total_weight
         return warped.values["warp"] if gain > least else None
 
     def _best_warp(self, evidence, space, begin, seconds):
-        """`Parameters` with a warp, learned from the best of some shapes and again from others."""
-        share, limit = seconds / (1.0 + _ROUNDS), time.perf_counter() + seconds
+        """Learn `Parameters` with a warp from the best of some shapes, and again from others."""
+        share, limit = seconds / (1.0 + _BEND_ROUNDS), time.perf_counter() + seconds
         best, value, shapes = begin, -np.inf, self._first_shapes()
-        for _ in range(1 + _ROUNDS):
+        for _ in range(1 + _BEND_ROUNDS):
             starts = [best.with_values(warp=psi) for psi in shapes]
             first = max(starts, key=lambda one: evidence(one)[0])
-            found = _ascend(evidence, space, first, _ITERATIONS, share)
-            before, after = value, evidence(found)[0]
+            result = _ascend(evidence, space, first, _WARP_ITERATIONS, share)
+            before, after = value, evidence(result)[0]
             if after > before:
-                best, value = found, after
-            if after - before < _LEAST_GAIN * evidence.weight or time.perf_counter() > limit:
+                best, value = result, after
+            if after - before < _LEAST_WARP_GAIN * evidence.weight or time.perf_counter() > limit:
                 break
             shapes = self._other_bends(best.values["warp"])
         return best
 
     def _drawn(self):
-        """Rows to learn from, and others to judge by; None where there are few rows."""
+        """Draw rows to learn from, and others to judge by; None where there are few rows."""
         center, spread = np.array([self.center]), np.array([self.spread])
         rows = Rows(self.X, self.y[:, None], self.weight, center, spread)
         if len(rows) <= LARGEST_WHOLE:
             return rows, None
-        index = random_index(len(rows), min(len(rows), _ROWS), self.rng)
-        n_test = len(index) // _TEST_SHARE
+        index = random_index(len(rows), min(len(rows), _WARP_ROWS), self.rng)
+        n_test = len(index) // _ONE_TEST_ROW_IN
         test, own = np.sort(index[:n_test]), np.sort(index[n_test:])
         return rows.select(own), rows.select(test)
 
@@ -220,7 +215,7 @@ class _OneOutput:
         return start(rows, self.choices, self.likelihood, self.rng)
 
     def _evidence(self, rows, parameters):
-        """Of some groups of rows that are near at the length scales of these parameters."""
+        """Build the evidence of some groups of rows that are near at these length scales."""
         std = column_mean_std(self.X, self.weight)[1]
         scale = nearness_scales(parameters.kernel, std)
         groups = sampled_groups(rows, scale, _GROUPS, _SIZE, _NEIGHBORS, self.rng)
@@ -228,11 +223,11 @@ class _OneOutput:
         return WarpedEvidence(groups, some.targets[:, 0], some.weights[1], self.n_jobs)
 
     def _quantiles(self, levels):
-        """Of the targets, about their centre in units of their spread."""
+        """Return quantiles of the targets, about their centre in units of their scatter."""
         return (np.quantile(self.y, levels) - self.center) / self.spread
 
     def _other_bends(self, psi):
-        """Parameters with the least bend replaced by a steep one in several places."""
+        """Yield parameters with the least bend replaced by a steep one in several places."""
         t = self._quantiles(_MANY_LEVELS)
         least, height = _least_bend(t, psi), _HEIGHT * tanh_sum(t, psi)[0].std()
         for place in self._quantiles(_LEVELS):
@@ -241,7 +236,7 @@ class _OneOutput:
             yield np.clip(terms.ravel(), *_BOUNDS.T)
 
     def _first_shapes(self):
-        """Parameters of almost the identity, and of a shape like that of Yeo and Johnson."""
+        """Yield parameters of almost the identity, and of a shape like that of Yeo and Johnson."""
         t = self._quantiles(_MANY_LEVELS)
         almost = np.concatenate(
             [
@@ -257,29 +252,29 @@ class _OneOutput:
 
 
 def _ascend(evidence, space, parameters, max_iter, seconds):
-    """The best `Parameters` that L-BFGS finds; the same where none are free."""
+    """Learn `Parameters` by L-BFGS; the same where none are free."""
     if not len(space.pack(parameters)):
         return parameters
-    found, _, _ = ascend_lbfgs(
+    result, _, _ = ascend_lbfgs(
         evidence,
         space,
         parameters,
         max_iter=max_iter,
-        plateau=Plateau(_TOL * evidence.weight, 2),
+        plateau=Plateau(_WARP_TOL * evidence.weight, 2),
         trace=Trace(Clock()),
         seconds=seconds,
     )
-    return found
+    return result
 
 
 def _without_warp(parameters):
-    """The same `Parameters` of kernel and noise."""
+    """Return the same `Parameters` of kernel and noise."""
     values = {name: value for name, value in parameters.values.items() if name != "warp"}
     return replace(parameters, values=values)
 
 
 def _least_bend(t, psi):
-    """Number of the term that differs least from a line."""
+    """Return number of the term that differs least from a line."""
     design, sizes = np.column_stack([t, np.ones_like(t)]), []
     for term in np.reshape(psi, (EACH, TERMS)).T:
         bend = np.exp(term[0]) * np.tanh(np.exp(term[1]) * (t + term[2]))
@@ -288,14 +283,14 @@ def _least_bend(t, psi):
 
 
 def _center_and_spread(y):
-    """Median and standard deviation, the latter by quantiles that a few far targets do not move."""
+    """Return median and standard deviation, the latter by quantiles that few far targets move."""
     low, center, high = np.quantile(y, [0.1, 0.5, 0.9])
     spread = (high - low) / _USUAL
     return float(center), float(spread) if spread > 0.0 else float(y.std())
 
 
 def _fitted_shape(t, z, begin):
-    """Parameters with which a sum of tanh is nearest to a line of some values."""
+    """Fit a sum of tanh to a line of some values."""
     z = (z - z.mean()) / z.std()
 
     def loss(psi):

@@ -58,7 +58,7 @@ def test_chunks_and_single_precision(rng, monkeypatch):
     X = np.repeat(rng.normal(size=(20, 2)).astype(np.float32), 2, axis=0)
     y = rng.normal(size=40)
     whole = least_noise_variance(rows_of(X, y))
-    monkeypatch.setattr(repeats, "_CHUNK", 7)
+    monkeypatch.setattr(repeats, "_KEY_CHUNK", 7)
     assert least_noise_variance(rows_of(X, y)) == whole > 0.0
 
 

@@ -1,6 +1,7 @@
 """AnytimeSGPClassifier against dense definitions of regressions with known noise."""
 
 import pickle
+from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
@@ -13,9 +14,10 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteK
 from sklearn.model_selection import GridSearchCV
 
 from sklearn_sgp import AnytimeSGPClassifier, SVGPClassifier
-from sklearn_sgp.estimators import block_classes as classes
+from sklearn_sgp.engines.blocks import engine
 from sklearn_sgp.metrics import log_density_scorer
 from sklearn_sgp.selection import classes as left_out
+from sklearn_sgp.selection.classes import AlphaTrials
 
 KERNEL = ConstantKernel(6.0, "fixed") * RBF(0.8, "fixed")
 NAMES = np.array(["ash", "birch", "cedar", "date"])
@@ -175,20 +177,20 @@ def test_batches_are_one_fit(model):
 
 def test_given_blocks_are_those_of_pic():
     X, y = data()
-    blocks = np.where(X[:, 0] > 0.0, "right", "left")
-    fitted = made().fit(X, y, blocks=blocks)
-    apart = [made(n_inducing=20, inducing=fitted.inducing_points_, model="pic")]
-    assert fitted.n_blocks_ == 2
-    right = fitted.predict_proba(X, blocks=blocks)
-    assert fitted.score(X, y, blocks=blocks) == np.mean(fitted.predict(X, blocks=blocks) == y)
+    side = np.where(X[:, 0] > 0.0, "right", "left")
+    X = np.column_stack([X[:, :1].astype(object), side, X[:, 1:]])
+    fitted = made(block_column=1).fit(X, y)
+    apart = [made(n_inducing=20, inducing=fitted.inducing_points_, model="pic", block_column=1)]
+    assert fitted.n_blocks_ == 2 and fitted.inducing_points_.shape == (20, 2)
+    right = fitted.predict_proba(X)
+    assert fitted.score(X, y) == np.mean(fitted.predict(X) == y)
     assert_allclose(
-        np.log(right[np.arange(len(y)), np.searchsorted(NAMES[:3], y)]),
-        fitted.log_density(X, y, blocks=blocks),
+        np.log(right[np.arange(len(y)), np.searchsorted(NAMES[:3], y)]), fitted.log_density(X, y)
     )
-    same = apart[0].fit(X, y, blocks=blocks)
-    assert_allclose(same.predict_std(X, blocks=blocks), fitted.predict_std(X, blocks=blocks))
-    with pytest.warns(UserWarning, match="fitted with labels of blocks"):
-        fitted.decision_function(X)
+    same = apart[0].fit(X, y)
+    assert_allclose(same.predict_std(X), fitted.predict_std(X))
+    with pytest.raises(ValueError, match=r"X has 2 features, but .* 3 features"):
+        fitted.decision_function(X[:, ::2])
 
 
 def test_balanced_classes_are_weights():
@@ -217,7 +219,7 @@ def test_default_fits_learn(n_classes):
     hits = fitted.predict(X_new) == y_new
     assert hits.mean() > 0.75 and abs(hits.mean() - confidence.mean()) < 0.05
     assert fitted.log_density(X_new, y_new).mean() > -0.55
-    assert fitted.alpha_epsilon_ in left_out.ALPHAS
+    assert fitted.alpha_epsilon_ in left_out._ALPHAS
     scores = fitted.decision_function(X_new)
     assert scores.shape == ((1000,) if n_classes == 2 else (1000, 4))
     copied = pickle.loads(pickle.dumps(fitted))
@@ -256,17 +258,18 @@ def test_it_is_an_estimator():
 
 def test_values_of_alpha_are_compared_on_the_same_groups(monkeypatch):
     """Whatever the random state is."""
-    seeds, same = [], classes.best_alpha
+    seeds, add = [], AlphaTrials.add
 
-    def noted(problem_at, alphas, seconds):
-        seeds.append([problem_at(alpha).rng.randint(2**31) for alpha in alphas])
-        return same(problem_at, alphas[:1], seconds)
+    def noted(trials, alpha, problem):
+        seeds[-1].append(deepcopy(problem.rng).randint(2**31))
+        add(trials, alpha, problem)
 
-    monkeypatch.setattr(classes, "best_alpha", noted)
+    monkeypatch.setattr(AlphaTrials, "add", noted)
     X = np.random.default_rng(0).uniform(-2.0, 2.0, (60, 2))
     for state in (None, 0, np.random.RandomState(0)):
+        seeds.append([])
         AnytimeSGPClassifier(max_iter=2, random_state=state).fit(X, X[:, 0] > 0.0)
-    assert all(len(set(of_one)) == 1 for of_one in seeds) and len(seeds) == 3
+    assert all(len(of_one) == 4 and len(set(of_one)) == 1 for of_one in seeds)
 
 
 @pytest.mark.parametrize("estimator", [AnytimeSGPClassifier, SVGPClassifier])
@@ -309,15 +312,14 @@ def test_an_interrupt_comes_through(monkeypatch, method):
     """With what was learned stored, by a first batch as by a fit."""
     X, y = data()
     model = made(model="pic", block_size=30)
-    monkeypatch.setattr(type(model), "_fit_blocks", interrupted(type(model)._fit_blocks))
+    monkeypatch.setattr(engine, "fit", interrupted(engine.fit))
     with pytest.raises(KeyboardInterrupt):
         getattr(model, method)(X, y)
     assert model.score(X, y) > 0.5
 
 
 def interrupted(fit):
-    def stopped(self, *args, **known):
-        fit(self, *args, **known)
-        self._blocks = replace(self._blocks, interrupted=True)
+    def stopped(*args, **known):
+        return replace(fit(*args, **known), interrupted=True)
 
     return stopped

@@ -3,14 +3,19 @@
 import numpy as np
 import pytest
 from block_helpers import (
+    LABEL,
+    LABELLED_TEST,
     LABELS,
     MODELS,
-    TEST_LABELS,
     X_TEST,
     assert_same_model,
+    column_of,
     fixed,
     inducing,
+    labelled,
+    with_labels,
 )
+from fitted_models import fitted
 from numpy.testing import assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF
@@ -88,7 +93,7 @@ def test_a_callback_ends_the_steps(toy, monkeypatch):
     with pytest.warns(ConvergenceWarning, match="callback ended .* rests on 4 of them"):
         ours.fit(*toy)
     assert ours.n_steps_ == 4
-    assert ours.n_samples_seen_ == ours._blocks.progress.n_rows < 60
+    assert ours.n_samples_seen_ == fitted(ours).state.progress.n_rows < 60
     assert np.isfinite(ours.predict(X_TEST, return_std=True)).all()
 
 
@@ -98,7 +103,7 @@ def test_a_callback_that_ends_learning_leaves_a_whole_epoch(toy, monkeypatch, en
     stop_at(monkeypatch, entries)
     ours = AnytimeSGPRegressor(model="pic", n_inducing=5, n_blocks=4, random_state=0).fit(*toy)
     assert ours.n_iter_ <= 5 and ours.n_steps_ == 4 and ours.n_samples_seen_ == 60
-    assert ours._blocks.progress.is_complete
+    assert fitted(ours).state.progress.is_complete
 
 
 # Rows that count
@@ -106,12 +111,12 @@ def test_a_callback_that_ends_learning_leaves_a_whole_epoch(toy, monkeypatch, en
 
 def test_max_steps_counts_the_rows_it_saw(toy):
     """n_samples_seen_ counts rows that q(u) rests on, and rows of later batches."""
-    ours = fixed("pitc", max_steps=1, solver="anytime").fit(*toy, blocks=LABELS)
-    seen = ours._blocks.progress.seen
+    ours = fixed("pitc", max_steps=1, solver="anytime", block_column=LABEL).fit(*with_labels(toy))
+    seen = fitted(ours).state.progress.seen
     assert ours.n_samples_seen_ == np.bincount(LABELS)[seen].sum() < 60
     k = int(np.flatnonzero(~seen)[0])
-    ours.partial_fit(X_TEST, np.ones(9), blocks=np.full(9, k))
-    seen = ours._blocks.progress.seen
+    ours.partial_fit(labelled(X_TEST, np.full(9, k)), np.ones(9))
+    seen = fitted(ours).state.progress.seen
     assert seen[k] and ours.n_samples_seen_ == np.bincount(LABELS)[seen].sum() + 9
 
 
@@ -123,16 +128,17 @@ def test_max_steps_counts_the_rows_it_saw(toy):
 def test_a_warm_start_goes_on_with_the_epoch(toy, model, labels):
     """Fits of one step each come to the closed form, and more of them change nothing."""
     ours = fixed(model, n_blocks=4, solver="anytime", warm_start=True, max_steps=1)
-    ours.set_params(random_state=None)
-    whole = fixed(model, n_blocks=4).fit(*toy, blocks=labels)
+    ours.set_params(random_state=None, block_column=column_of(labels))
+    whole = fixed(model, n_blocks=4, block_column=column_of(labels))
+    whole.fit(*with_labels(toy, labels))
     steps = []
     for _ in range(5):
-        ours.fit(*toy, blocks=labels)
+        ours.fit(*with_labels(toy, labels))
         steps.append(ours.n_steps_)
     assert_array_equal(steps, np.minimum(np.arange(1, 6), ours.n_blocks_))
     assert ours.n_samples_seen_ == 60
     if labels is not None or model not in ("pitc", "pic"):
-        assert_same_model(whole, ours, blocks=None if labels is None else TEST_LABELS)
+        assert_same_model(whole, ours, at=X_TEST if labels is None else LABELLED_TEST)
     assert np.isfinite(ours.objective_)
 
 
@@ -140,7 +146,8 @@ def test_a_warm_start_goes_on_with_the_epoch(toy, model, labels):
 def test_a_warm_start_begins_anew_where_something_changed(toy, change):
     """With other data, another kernel or another plan, q(u) begins at the prior again."""
     X, y = toy
-    ours = fixed("pitc", solver="anytime", warm_start=True, max_steps=1).fit(X, y, blocks=LABELS)
+    ours = fixed("pitc", solver="anytime", warm_start=True, max_steps=1, block_column=LABEL)
+    ours.fit(labelled(X), y)
     weight = np.full(60, 2.0) if change == "weight" else None
     given = {
         "kernel": {"kernel": RBF(1.0, "fixed")},
@@ -149,15 +156,16 @@ def test_a_warm_start_begins_anew_where_something_changed(toy, change):
         "jitter": {"jitter": 1e-6},
     }
     ours.set_params(**given.get(change, {}))
-    ours.fit(X, y + X[:, 0] if change == "y" else y, weight, blocks=LABELS)
+    ours.fit(labelled(X), y + X[:, 0] if change == "y" else y, weight)
     assert ours.n_steps_ == (2 if change == "nothing" else 1)
 
 
 def test_a_warm_start_of_robbins_monro_goes_on(toy):
     """Steps of two fits are those of one, in number and length."""
     ours = fixed("pitc", solver="anytime", schedule="robbins-monro", warm_start=True, max_steps=3)
-    ours.fit(*toy, blocks=LABELS)
-    first = ours._result.posterior.H[0]
-    ours.fit(*toy, blocks=LABELS)
-    assert ours.n_steps_ == 6 and ours._blocks.progress.n_seen == 6
-    assert not np.array_equal(first, ours._result.posterior.H[0])
+    ours.set_params(block_column=LABEL)
+    ours.fit(*with_labels(toy))
+    first = fitted(ours).posterior.H[0]
+    ours.fit(*with_labels(toy))
+    assert ours.n_steps_ == 6 and fitted(ours).state.progress.n_seen == 6
+    assert not np.array_equal(first, fitted(ours).posterior.H[0])

@@ -44,11 +44,11 @@ def test_the_default_is_vif(data):
 def test_the_default_with_blocks_is_pic(data):
     """Blocks that the user knows are blocks of PIC."""
     X, y, X_test, _ = data
-    labels, of_test = (np.floor(part[:, 2]).astype(int) for part in (X, X_test))
-    model = AnytimeSGPRegressor(**QUICK).fit(X, y, blocks=labels)
-    named = clone(model).set_params(model="pic").fit(X, y, blocks=labels)
+    X, X_test = (np.column_stack([part, np.floor(part[:, 2])]) for part in (X, X_test))
+    model = AnytimeSGPRegressor(block_column=3, **QUICK).fit(X, y)
+    named = clone(model).set_params(model="pic").fit(X, y)
     assert model.n_blocks_ == 4
-    assert (model.predict(X_test, blocks=of_test) == named.predict(X_test, blocks=of_test)).all()
+    assert (model.predict(X_test) == named.predict(X_test)).all()
 
 
 @pytest.mark.filterwarnings("ignore:max_iter=")

@@ -3,7 +3,7 @@
 import itertools
 
 import pytest
-from block_helpers import LABELS, X_TEST, fixed
+from block_helpers import LABELS, X_TEST, column_of, fixed, labelled, with_labels
 from failures import assert_unchanged, interrupt, state_of
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
@@ -14,12 +14,12 @@ from sklearn_sgp.engines.blocks import final_posterior as finish
 from sklearn_sgp.engines.blocks import hyperparameters, natural_gradient
 from sklearn_sgp.engines.blocks.natural_gradient import NaturalGradientAscent
 from sklearn_sgp.gp.posterior import Posterior
-from sklearn_sgp.objectives import near_rows as near_rows_evidence
+from sklearn_sgp.objectives import composite_likelihood
 
 # Where something raises, at which call of the fit, and the parameters with which it is called.
 STAGES = [
     (hyperparameters, "block_evidence", 2, {"optimizer": "lbfgs"}),
-    (near_rows_evidence, "_sums", 2, {"optimizer": "auto"}),
+    (composite_likelihood, "_density_group", 2, {"optimizer": "auto"}),
     (finish, "block_sums", 1, {}),
     (Posterior, "log_evidence", 1, {}),
     (starting_values, "choose_inducing", 1, {}),
@@ -42,19 +42,20 @@ def test_a_fit_that_fails_leaves_the_estimator(toy, monkeypatch, error, stage, l
     """An error anywhere leaves a fresh estimator unfitted and a fitted one as it was."""
     owner, name, count, parameters = stage
     model = fixed(inducing="random", n_inducing=5, n_blocks=4, max_iter=3)
-    model.set_params(**parameters)
-    fresh, fitted = clone(model), clone(model).fit(*toy, blocks=labels)
-    placed = None if labels is None else labels[: len(X_TEST)]
-    mean = fitted.predict(X_TEST, blocks=placed)
+    model.set_params(block_column=column_of(labels), **parameters)
+    X, y = with_labels(toy, labels)
+    fresh, fitted = clone(model), clone(model).fit(X, y)
+    test = labelled(X_TEST, None if labels is None else labels[: len(X_TEST)])
+    mean = fitted.predict(test)
     for ours in (fresh, fitted):
         before = state_of(ours)
         with monkeypatch.context() as patch:
             interrupt(patch, owner, name, count, error)
             with pytest.raises(error):
-                ours.fit(toy[0][:50], toy[1][:50], blocks=None if labels is None else labels[:50])
+                ours.fit(X[:50], y[:50])
         assert_unchanged(ours, before)
-    assert_array_equal(fitted.predict(X_TEST, blocks=placed), mean)
-    assert_array_equal(fresh.fit(*toy, blocks=labels).predict(X_TEST, blocks=placed), mean)
+    assert_array_equal(fitted.predict(test), mean)
+    assert_array_equal(fresh.fit(X, y).predict(test), mean)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from block_helpers import LABELS, MODELS, WITHOUT_LABELS, X_TEST
+from block_helpers import LABELS, MODELS, X_TEST, column_of, with_labels
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -73,12 +73,12 @@ def test_too_little_time_for_blocks_is_said_and_spent_on_rows(wave):
 @pytest.mark.skipif(ScoringMonitor is None, reason="scikit-learn before 1.9 has no callbacks")
 @pytest.mark.parametrize("model", ["pic", "fitc"])
 @pytest.mark.parametrize("labels", [None, LABELS], ids=["partition", "labels"])
-@pytest.mark.filterwarnings(WITHOUT_LABELS)
 def test_callbacks_can_score_in_the_middle(toy, model, labels):
     """ScoringMonitor sees an estimator that predicts at every iteration."""
     ours = AnytimeSGPRegressor(model=model, n_inducing=5, n_blocks=3, max_iter=3, random_state=0)
+    ours.set_params(block_column=column_of(labels))
     monitor = ScoringMonitor(scoring={"r2": "r2"})
-    ours.set_callbacks(monitor).fit(*toy, blocks=labels)
+    ours.set_callbacks(monitor).fit(*with_labels(toy, labels))
     steps = [row for row in monitor.get_logs().data if row["task_name"] == "step"]
     assert len(steps) == len(ours.objectives_)
     assert np.isfinite([row["r2"] for row in steps]).all()

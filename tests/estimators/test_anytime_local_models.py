@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from fitted_models import fitted
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, clone
 from sklearn.gaussian_process import GaussianProcessRegressor
@@ -89,7 +90,7 @@ def test_any_split_has_the_evidence_of_its_order(name, data):
         model.partial_fit(X[lo:hi], y[lo:hi])
     assert model.n_samples_seen_ == 260
     scaled = (y - model.y_mean_) / model.y_scale_
-    blocks = model._blocks.blocks
+    blocks = fitted(model).state.blocks
     held = (blocks.rows.y[:, 0] - model.y_mean_) / model.y_scale_
     assert_allclose(np.sort(held), np.sort(scaled))
     kernel, Z, X_held = model.kernel_, model.inducing_points_, blocks.rows.X
@@ -98,7 +99,7 @@ def test_any_split_has_the_evidence_of_its_order(name, data):
     S = kernel(X_held) - Q + NOISE * np.eye(260)
     precision = np.zeros((260, 260))
     for g, before in enumerate(blocks.before):
-        own = blocks.own(g)
+        own = blocks.members(g)
         C = np.linalg.solve(S[np.ix_(before, before)], S[np.ix_(before, own)])
         U = np.zeros((len(own), 260))
         U[:, own], U[:, before] = np.eye(len(own)), -C.T
@@ -146,12 +147,12 @@ def test_learning(name, data):
 def test_labels_are_a_chain_and_nothing_else(data):
     """Labels in their order are the chain of LMA; VIF finds neighbours itself and refuses them."""
     X, y, Xs = data
-    labels = (X[:, 0] // 1.0).astype(int)
-    model = clone(LOCAL["lma"]).fit(X, y, blocks=labels)
-    assert model.n_blocks_ == len(np.unique(labels))
-    assert np.isfinite(model.predict(Xs, blocks=(Xs[:, 0] // 1.0).astype(int))).all()
-    with pytest.raises(ValueError, match=r"blocks must not be given with model=.vif"):
-        clone(LOCAL["vif"]).fit(X, y, blocks=labels)
+    X, Xs = (np.column_stack([part[:, 0] // 1.0, part]) for part in (X, Xs))
+    model = clone(LOCAL["lma"]).set_params(block_column=0).fit(X, y)
+    assert model.n_blocks_ == len(np.unique(X[:, 0]))
+    assert np.isfinite(model.predict(Xs)).all()
+    with pytest.raises(ValueError, match=r"block_column must not be given with model=.vif"):
+        clone(LOCAL["vif"]).set_params(block_column=0).fit(X, y)
 
 
 class Beyond(BaseEstimator):

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from block_helpers import (
     KERNEL,
+    LABEL,
+    LABELLED_TEST,
     LABELS,
     MODELS,
     NOISE,
@@ -14,6 +16,8 @@ from block_helpers import (
     exact_predictions,
     fixed,
     inducing,
+    labelled,
+    with_labels,
 )
 from dense import log_normal
 from numpy.testing import assert_allclose
@@ -57,17 +61,17 @@ def test_predictions_and_objective_are_the_definitions(toy_outputs, model, solve
     X, y = toy_outputs
     y = y[:, 0] if outputs == 1 else y
     objective, mean, cov = definition(model, X, y, LABELS)
-    ours = fixed(model, solver=solver).fit(X, y, blocks=LABELS)
+    ours = fixed(model, solver=solver, block_column=LABEL).fit(labelled(X), y)
     assert_allclose(ours.objective_, objective, rtol=1e-8)
-    assert_allclose(ours.predict(X_TEST, blocks=TEST_LABELS), mean, rtol=1e-7)
-    got_mean, got_cov = ours.predict(X_TEST, return_cov=True, blocks=TEST_LABELS)
+    assert_allclose(ours.predict(LABELLED_TEST), mean, rtol=1e-7)
+    got_mean, got_cov = ours.predict(LABELLED_TEST, return_cov=True)
     assert_allclose(got_mean, mean, rtol=1e-7)
     cov = cov if outputs == 2 else cov[..., 0]
     assert_allclose(got_cov, cov, rtol=1e-7, atol=1e-9 * np.abs(cov).max())
     std = np.sqrt(np.diagonal(cov).T)
-    assert_allclose(ours.predict(X_TEST, return_std=True, blocks=TEST_LABELS)[1], std, rtol=1e-7)
-    assert_allclose(ours.predict_std(X_TEST, blocks=TEST_LABELS), std, rtol=1e-7)
-    latent = ours.predict_std(X_TEST, include_noise=False, blocks=TEST_LABELS)
+    assert_allclose(ours.predict(LABELLED_TEST, return_std=True)[1], std, rtol=1e-7)
+    assert_allclose(ours.predict_std(LABELLED_TEST), std, rtol=1e-7)
+    latent = ours.predict_std(LABELLED_TEST, include_noise=False)
     noise = NOISE * np.asarray(ours.y_scale_) ** 2
     assert_allclose(latent**2, std**2 - noise, rtol=1e-6, atol=1e-9 * std.max() ** 2)
 
@@ -76,7 +80,7 @@ def test_predictions_and_objective_are_the_definitions(toy_outputs, model, solve
 @pytest.mark.parametrize("alpha", [0.3, 0.9])
 def test_powers_between_are_power_ep(toy, model, alpha):
     """alpha_divergence is the power of the factors, and objective_ the Power-EP energy."""
-    ours = fixed(model, alpha_divergence=alpha).fit(*toy, blocks=LABELS)
+    ours = fixed(model, alpha_divergence=alpha, block_column=LABEL).fit(*with_labels(toy))
     objective, mean, cov = definition(model, *toy, LABELS, alpha)
     if model == "fic":  # only the factors take the power, not the test conditional
         cov = np.einsum("ii...->i...", definition("fitc", *toy, LABELS, alpha)[2])
@@ -84,21 +88,21 @@ def test_powers_between_are_power_ep(toy, model, alpha):
     else:
         std = np.sqrt(np.diagonal(cov[..., 0]))
     assert_allclose(ours.objective_, objective, rtol=1e-8)
-    assert_allclose(ours.predict(X_TEST), mean, rtol=1e-7)
-    assert_allclose(ours.predict_std(X_TEST), std, rtol=1e-7)
+    assert_allclose(ours.predict(LABELLED_TEST), mean, rtol=1e-7)
+    assert_allclose(ours.predict_std(LABELLED_TEST), std, rtol=1e-7)
 
 
 @pytest.mark.parametrize("model", ["fitc", "pitc"])
 def test_power_zero_is_vfe(toy, model):
     """With alpha_divergence=0 the blocks drop out and the model is VFE."""
-    zero = fixed(model, alpha_divergence=0.0).fit(*toy, blocks=LABELS)
-    assert_same_model(fixed("vfe").fit(*toy), zero)
+    zero = fixed(model, alpha_divergence=0.0, block_column=LABEL).fit(*with_labels(toy))
+    assert_same_model(fixed("vfe").fit(*toy), zero, other_at=LABELLED_TEST)
 
 
 def test_objective_increases_with_the_power(toy):
     """Power-EP energies lie in order between VFE and PITC."""
     values = [
-        fixed("pitc", alpha_divergence=alpha).fit(*toy, blocks=LABELS).objective_
+        fixed("pitc", alpha_divergence=alpha, block_column=LABEL).fit(*with_labels(toy)).objective_
         for alpha in (0.0, 0.25, 0.5, 0.75, 1.0)
     ]
     assert (np.diff(values) > 0).all()
@@ -126,9 +130,9 @@ def test_an_inducing_input_at_every_row_is_the_exact_gp(toy):
     """With Z = X the inducing inputs explain everything, and every model is the exact GP."""
     mean, std, _, evidence = exact_predictions(*toy)
     for model in ("dtc", "vfe", "fitc", "pitc", "pic"):
-        ours = fixed(model, inducing=toy[0], jitter=0.0).fit(*toy, blocks=LABELS)
-        assert_allclose(ours.predict(X_TEST, blocks=TEST_LABELS), mean, rtol=1e-5)
-        assert_allclose(ours.predict_std(X_TEST, blocks=TEST_LABELS), std, rtol=1e-5)
+        ours = fixed(model, inducing=toy[0], jitter=0.0, block_column=LABEL).fit(*with_labels(toy))
+        assert_allclose(ours.predict(LABELLED_TEST), mean, rtol=1e-5)
+        assert_allclose(ours.predict_std(LABELLED_TEST), std, rtol=1e-5)
         assert_allclose(ours.objective_, evidence, rtol=1e-5)
 
 
@@ -143,7 +147,7 @@ def test_pitc_of_single_rows_is_fitc(toy):
 @pytest.mark.parametrize(("one", "other"), [("sor", "dtc"), ("fitc", "fic"), ("pitc", "pic")])
 def test_models_that_share_their_training(toy, one, other):
     """SoR and DTC, FITC and FIC, PITC and PIC have one objective."""
-    one, other = (fixed(name).fit(*toy, blocks=LABELS) for name in (one, other))
+    one, other = (fixed(name, block_column=LABEL).fit(*with_labels(toy)) for name in (one, other))
     assert_allclose(one.objective_, other.objective_, rtol=1e-12)
 
 
@@ -166,10 +170,10 @@ def test_a_mixture_adds_log_factors(toy):
 @MODELS
 def test_a_mixture_of_one_is_the_model(toy, model):
     """Weight 1, or weights of one model that sum to 1, change nothing."""
-    plain = fixed(model).fit(*toy, blocks=LABELS)
+    plain = fixed(model, block_column=LABEL).fit(*with_labels(toy))
     for pairs in ([(model, 1.0)], [(model, 0.25), (model, 0.75)]):
-        mixed = fixed(pairs).fit(*toy, blocks=LABELS)
-        assert_same_model(plain, mixed, blocks=TEST_LABELS)
+        mixed = fixed(pairs, block_column=LABEL).fit(*with_labels(toy))
+        assert_same_model(plain, mixed, at=LABELLED_TEST)
 
 
 def test_weights_may_be_negative_as_long_as_there_is_a_posterior(toy):

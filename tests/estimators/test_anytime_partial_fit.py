@@ -6,16 +6,20 @@ import pickle
 import numpy as np
 import pytest
 from block_helpers import (
+    LABEL,
+    LABELLED_TEST,
     LABELS,
     MODELS,
     PARTITIONS,
-    TEST_LABELS,
     X_TEST,
     assert_same_model,
     fixed,
+    labelled,
     labels_of,
+    with_labels,
 )
 from failures import assert_unchanged, interrupt, state_of
+from fitted_models import fitted
 from numpy.testing import assert_allclose
 from sklearn.base import BaseEstimator, clone
 
@@ -26,26 +30,26 @@ from sklearn_sgp.engines.blocks import solver
 @pytest.mark.parametrize("splits", [(30,), (20, 21, 50)])
 def test_partial_fit_in_any_split_equals_fit(toy, model, splits):
     """Batches give what one fit of all rows gives, where nothing is learned."""
-    X, y = toy
-    ours = fixed(model, normalize_y=(0.3, 2.0))
-    whole = clone(ours).fit(X, y, blocks=LABELS)
+    X, y = with_labels(toy)
+    ours = fixed(model, normalize_y=(0.3, 2.0), block_column=LABEL)
+    whole = clone(ours).fit(X, y)
     order = np.random.default_rng(2).permutation(60)
     for part in np.split(order, splits):
-        ours.partial_fit(X[part], y[part], blocks=LABELS[part])
+        ours.partial_fit(X[part], y[part])
     assert ours.n_samples_seen_ == 60
-    assert_same_model(whole, ours, rtol=1e-7, blocks=TEST_LABELS)
+    assert_same_model(whole, ours, rtol=1e-7, at=LABELLED_TEST)
 
 
 @MODELS
 def test_partial_fit_weighs_rows(toy, model):
     """Weights of a later batch count as in fit, weight 0 as no row."""
-    X, y = toy
+    X, y = with_labels(toy)
     weight = np.random.default_rng(4).integers(0, 4, 60).astype(float)
-    ours = fixed(model, normalize_y=(0.3, 2.0))
-    whole = clone(ours).fit(X, y, weight, blocks=LABELS)
+    ours = fixed(model, normalize_y=(0.3, 2.0), block_column=LABEL)
+    whole = clone(ours).fit(X, y, weight)
     for part in (slice(25), slice(25, None)):
-        ours.partial_fit(X[part], y[part], weight[part], blocks=LABELS[part])
-    assert_same_model(whole, ours, rtol=1e-7, blocks=TEST_LABELS)
+        ours.partial_fit(X[part], y[part], weight[part])
+    assert_same_model(whole, ours, rtol=1e-7, at=LABELLED_TEST)
 
 
 @PARTITIONS
@@ -53,64 +57,63 @@ def test_partial_fit_puts_rows_where_the_partition_does(toy, partition):
     """Later rows join the blocks that the first batch's partition finds for them."""
     X, y = toy
     ours = fixed(n_blocks=3, partition=partition, normalize_y=(0.0, 1.0)).fit(X[:40], y[:40])
-    labels = np.concatenate([labels_of(ours, X[:40]), ours._blocks.partition.assign(X[40:])])
-    test_labels = ours._blocks.partition.assign(X_TEST)
+    labels = np.concatenate([labels_of(ours, X[:40]), fitted(ours).state.partition.assign(X[40:])])
+    test_labels = fitted(ours).state.partition.assign(X_TEST)
     ours.partial_fit(X[40:], y[40:])
-    given = fixed(normalize_y=(0.0, 1.0)).fit(X, y, blocks=labels)
+    given = fixed(normalize_y=(0.0, 1.0), block_column=LABEL).fit(labelled(X, labels), y)
     got = ours.predict(X_TEST, return_std=True)
-    expected = given.predict(X_TEST, return_std=True, blocks=test_labels)
+    expected = given.predict(labelled(X_TEST, test_labels), return_std=True)
     assert_allclose(got, expected, rtol=1e-7)
 
 
 def test_partial_fit_after_part_of_an_epoch(toy):
     """A few steps, then more rows: the blocks that they hit come in place of their old selves."""
-    X, y = toy
-    exact = fixed("pitc", normalize_y=(0.3, 2.0))
+    X, y = with_labels(toy)
+    exact = fixed("pitc", normalize_y=(0.3, 2.0), block_column=LABEL)
     old, whole = (
-        clone(exact).fit(X[rows], y[rows], blocks=LABELS[rows])._result.posterior
-        for rows in (slice(40), slice(60))
+        fitted(clone(exact).fit(X[rows], y[rows])).posterior for rows in (slice(40), slice(60))
     )
     for seed in range(5):
         ours = clone(exact).set_params(solver="anytime", max_steps=1, random_state=seed)
-        begun = ours.fit(X[:40], y[:40], blocks=LABELS[:40])._result.posterior
-        ours.partial_fit(X[40:], y[40:], blocks=LABELS[40:])
-        posterior = ours._result.posterior
+        begun = fitted(ours.fit(X[:40], y[:40])).posterior
+        ours.partial_fit(X[40:], y[40:])
+        posterior = fitted(ours).posterior
         expected = begun.H[0] - old.H[0] + whole.H[0]
         assert_allclose(posterior.H[0], expected, atol=1e-10 * np.abs(expected).max())
         assert_allclose(posterior.h, begun.h - old.h + whole.h, rtol=1e-8, atol=1e-8)
-        mean, std = ours.predict(X_TEST, return_std=True, blocks=TEST_LABELS)
+        mean, std = ours.predict(LABELLED_TEST, return_std=True)
         assert np.isfinite(mean).all() and np.isfinite(std).all() and (std > 0).all()
 
 
 def test_a_partial_fit_that_fails_leaves_the_estimator(toy, monkeypatch):
     """An error in a later batch changes nothing, and the next batch is as if it had not been."""
-    X, y = toy
-    ours = fixed().fit(X[:40], y[:40], blocks=LABELS[:40])
+    X, y = with_labels(toy)
+    ours = fixed(block_column=LABEL).fit(X[:40], y[:40])
     again = pickle.loads(pickle.dumps(ours))
     before = state_of(ours)
     for count, error in itertools.product((1, 2), (KeyboardInterrupt, MemoryError)):
         with monkeypatch.context() as patch:
             interrupt(patch, solver, "block_sums", count, error)
             with pytest.raises(error):
-                ours.partial_fit(X[40:], y[40:], blocks=LABELS[40:])
+                ours.partial_fit(X[40:], y[40:])
         assert_unchanged(ours, before)
     with pytest.raises(ValueError, match="NaN"):
-        ours.partial_fit(np.full((2, 2), np.nan), y[:2], blocks=LABELS[:2])
+        ours.partial_fit(labelled(np.full((2, 2), np.nan), LABELS[:2]), y[:2])
     assert_unchanged(ours, before)
     for model in (ours, again):
-        model.partial_fit(X[40:], y[40:], blocks=LABELS[40:])
-    assert_same_model(ours, again, blocks=TEST_LABELS)
+        model.partial_fit(X[40:], y[40:])
+    assert_same_model(ours, again, at=LABELLED_TEST)
 
 
 @pytest.mark.parametrize("markov_order", [0, 1])
 def test_new_labels_come_at_the_end_of_the_chain(toy, markov_order):
     """Blocks of new labels are conditioned on those before them, as if they had been there."""
-    (X, y), early = toy, LABELS < 2
-    ours = fixed("lma", markov_order=markov_order, normalize_y=(0.3, 2.0))
-    whole = clone(ours).fit(X, y, blocks=LABELS)
+    (X, y), early = with_labels(toy), LABELS < 2
+    ours = fixed("lma", markov_order=markov_order, normalize_y=(0.3, 2.0), block_column=LABEL)
+    whole = clone(ours).fit(X, y)
     for part in (early, ~early):
-        ours.partial_fit(X[part], y[part], blocks=LABELS[part])
-    assert_same_model(whole, ours, rtol=1e-7, blocks=TEST_LABELS)
+        ours.partial_fit(X[part], y[part])
+    assert_same_model(whole, ours, rtol=1e-7, at=LABELLED_TEST)
 
 
 class Halves(BaseEstimator):

@@ -1,12 +1,24 @@
-"""Every predicting method takes blocks; what a fitted model keeps for predictions."""
+"""Every predicting method knows the blocks; what a fitted model keeps for predictions."""
 
 import pickle
 from functools import partial
 
 import numpy as np
 import pytest
-from block_helpers import LABELS, MODELS, TEST_LABELS, X_TEST, fixed
+from block_helpers import (
+    LABEL,
+    LABELLED_TEST,
+    LABELS,
+    MODELS,
+    TEST_LABELS,
+    X_TEST,
+    column_of,
+    fixed,
+    labelled,
+    with_labels,
+)
 from failures import interrupt
+from fitted_models import fitted
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -15,21 +27,21 @@ from sklearn_sgp import AnytimeSGPRegressor
 from sklearn_sgp.factors import cells
 
 
-def test_every_predicting_method_takes_blocks(toy):
+def test_every_predicting_method_knows_the_blocks(toy):
     """Quantiles, densities, draws and score rest on the prediction for the same blocks."""
-    X, y = toy
-    model = fixed().fit(X, y, blocks=LABELS)
-    mean, std = model.predict(X, return_std=True, blocks=LABELS)
-    quantiles = model.predict_quantiles(X, [0.5], blocks=LABELS)
+    X, y = with_labels(toy)
+    model = fixed(block_column=LABEL).fit(X, y)
+    mean, std = model.predict(X, return_std=True)
+    quantiles = model.predict_quantiles(X, [0.5])
     assert_allclose(quantiles[:, 0], mean, rtol=1e-12)
     density = -0.5 * ((y - mean) / std) ** 2 - np.log(std) - 0.5 * np.log(2.0 * np.pi)
-    assert_allclose(model.log_density(X, y, blocks=LABELS), density, rtol=1e-9)
+    assert_allclose(model.log_density(X, y), density, rtol=1e-9)
     r2 = 1.0 - np.sum((y - mean) ** 2) / np.sum((y - y.mean()) ** 2)
-    assert_allclose(model.score(X, y, blocks=LABELS), r2, rtol=1e-9)
-    draws = model.sample_y(X, 2000, blocks=LABELS)
+    assert_allclose(model.score(X, y), r2, rtol=1e-9)
+    draws = model.sample_y(X, 2000)
     assert np.abs((draws.mean(axis=1) - mean) / std).max() < 5.0 / np.sqrt(2000)
     assert_allclose(draws.std(axis=1), std, rtol=0.1)
-    paths = partial(model.sample_y, X, method="pathwise", blocks=LABELS)
+    paths = partial(model.sample_y, X, method="pathwise")
     for draw in (paths, model.sample_functions):
         with pytest.raises(ValueError, match="joint"):
             draw()
@@ -40,7 +52,7 @@ def test_nothing_predicts_before_fit():
     model = AnytimeSGPRegressor()
     for method in (model.predict, model.predict_std, model.predict_quantiles, model.sample_y):
         with pytest.raises(NotFittedError):
-            method(X_TEST, blocks=TEST_LABELS)
+            method(LABELLED_TEST)
     with pytest.raises(NotFittedError):
         model.sample_functions()
 
@@ -49,30 +61,29 @@ def test_nothing_predicts_before_fit():
 @pytest.mark.parametrize("labels", [None, LABELS], ids=["partition", "labels"])
 def test_pickle_and_clone(toy, model, labels):
     """A pickle predicts the same bits and goes on alike; a clone is not fitted."""
-    ours = fixed(model, n_blocks=3).fit(*toy, blocks=labels)
-    blocks = None if labels is None else TEST_LABELS
-    mean, std = ours.predict(X_TEST, return_std=True, blocks=blocks)
+    ours = fixed(model, n_blocks=3, block_column=column_of(labels))
+    ours.fit(*with_labels(toy, labels))
+    test = labelled(X_TEST, None if labels is None else TEST_LABELS)
+    mean, std = ours.predict(test, return_std=True)
     again = pickle.loads(pickle.dumps(ours))
-    got, got_std = again.predict(X_TEST, return_std=True, blocks=blocks)
+    got, got_std = again.predict(test, return_std=True)
     assert_array_equal(got, mean)
     assert_array_equal(got_std, std)
-    more = None if labels is None else TEST_LABELS
     for one in (ours, again):
-        one.partial_fit(X_TEST, np.sin(X_TEST[:, 0]), blocks=more)
-    assert_array_equal(again.predict(X_TEST, blocks=blocks), ours.predict(X_TEST, blocks=blocks))
+        one.partial_fit(test, np.sin(X_TEST[:, 0]))
+    assert_array_equal(again.predict(test), ours.predict(test))
     assert not hasattr(clone(ours), "kernel_")
 
 
 def test_predictions_twice_are_from_the_cache(toy, monkeypatch):
     """A block that was predicted in is not factorised again, until its rows change."""
-    X, y = toy
-    ours = fixed().fit(X, y, blocks=LABELS)
-    first = ours.predict(X_TEST, blocks=TEST_LABELS)
+    ours = fixed(block_column=LABEL).fit(*with_labels(toy))
+    first = ours.predict(LABELLED_TEST)
     with monkeypatch.context() as patch:
         interrupt(patch, cells, "factorise", 1, AssertionError)
-        assert_array_equal(ours.predict(X_TEST, blocks=TEST_LABELS), first)
-    ours.partial_fit(X_TEST, first + 1.0, blocks=TEST_LABELS)
-    assert (ours.predict(X_TEST, blocks=TEST_LABELS) > first).all()
+        assert_array_equal(ours.predict(LABELLED_TEST), first)
+    ours.partial_fit(LABELLED_TEST, first + 1.0)
+    assert (ours.predict(LABELLED_TEST) > first).all()
 
 
 @pytest.mark.parametrize("model", ["sor", "dtc", "vfe", "fitc", "fic"])
@@ -83,7 +94,7 @@ def test_only_models_of_whole_blocks_keep_their_rows(toy, model):
     assert keeps_nothing(ours, X, y)
     half = clone(ours).fit(X[:30], y[:30]).partial_fit(X[30:], y[30:])
     assert keeps_nothing(half, X, y)
-    assert fixed("pitc").fit(X, y)._blocks.blocks is not None
+    assert fitted(fixed("pitc").fit(X, y)).state.blocks is not None
 
 
 def keeps_nothing(model, X, y):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from block_helpers import fixed
+from fitted_models import fitted
 from numpy.testing import assert_allclose
 from sklearn.gaussian_process.kernels import RBF
 
@@ -46,11 +47,11 @@ def test_a_block_that_fails_gets_more_jitter(smooth, solver, monkeypatch):
     failing(monkeypatch, 2)
     ours = model(solver=solver).fit(X, y)
     assert_allclose(ours.jitter_, 100.0 * plain.jitter_)
-    assert ours._result.posterior.prior.jitter == ours.jitter_
+    assert fitted(ours).posterior.prior.jitter == ours.jitter_
     assert ours.n_samples_seen_ == 150
     assert_allclose(ours.predict(X), plain.predict(X), atol=1e-2)
     ours.partial_fit(X[:5] + 0.01, y[:5])
-    assert ours._result.posterior.prior.jitter == ours.jitter_
+    assert fitted(ours).posterior.prior.jitter == ours.jitter_
 
 
 def test_a_later_block_that_fails_gets_more_jitter(smooth, monkeypatch):

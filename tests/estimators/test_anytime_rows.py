@@ -7,55 +7,55 @@ import numpy as np
 import pytest
 from block_helpers import (
     KERNEL,
+    LABEL,
+    LABELLED_TEST,
     LABELS,
     MODELS,
     NOISE,
     PARTITIONS,
-    TEST_LABELS,
     X_TEST,
     assert_same_model,
+    column_of,
     fixed,
+    labelled,
+    with_labels,
 )
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 
 @MODELS
-@pytest.mark.parametrize("labelled", [False, True])
+@pytest.mark.parametrize("labels", [None, LABELS], ids=["False", "True"])
 @pytest.mark.parametrize("solver", ["exact", "anytime"])
-def test_weights_are_repetitions(toy, model, labelled, solver):
+def test_weights_are_repetitions(toy, model, labels, solver):
     """Weight 2 is the row twice in its block, and weight 0 no row."""
-    X, y = toy
+    X, y = with_labels(toy, labels)
     weight = np.random.default_rng(4).integers(0, 4, 60)
-    some = LABELS if labelled else None
-    again = LABELS.repeat(weight) if labelled else None
-    test = TEST_LABELS if labelled else None
-    ours = fixed(model, solver=solver, n_blocks=3)
-    weighted = clone(ours).fit(X, y, sample_weight=weight, blocks=some)
-    repeated = clone(ours).fit(X.repeat(weight, axis=0), y.repeat(weight), blocks=again)
-    assert_same_model(repeated, weighted, rtol=1e-7, blocks=test)
+    test = X_TEST if labels is None else LABELLED_TEST
+    ours = fixed(model, solver=solver, n_blocks=3, block_column=column_of(labels))
+    weighted = clone(ours).fit(X, y, sample_weight=weight)
+    repeated = clone(ours).fit(X.repeat(weight, axis=0), y.repeat(weight))
+    assert_same_model(repeated, weighted, rtol=1e-7, at=test)
     assert weighted.n_samples_seen_ == np.count_nonzero(weight)
     keep = weight > 0
-    kept = clone(ours).fit(
-        X[keep], y[keep], weight[keep], blocks=LABELS[keep] if labelled else None
-    )
-    assert_same_model(kept, weighted, blocks=test)
+    kept = clone(ours).fit(X[keep], y[keep], weight[keep])
+    assert_same_model(kept, weighted, at=test)
 
 
 @MODELS
 def test_each_output_is_a_model_of_its_own(toy_outputs, model):
     """With a fixed kernel several outputs are as many independent models, objectives summed."""
     X, y = toy_outputs
-    both = fixed(model).fit(X, y, blocks=LABELS)
-    apart = [fixed(model).fit(X, column, blocks=LABELS) for column in y.T]
+    both = fixed(model, block_column=LABEL).fit(labelled(X), y)
+    apart = [fixed(model, block_column=LABEL).fit(labelled(X), column) for column in y.T]
     for predict in ("predict", "predict_std"):
-        columns = [getattr(m, predict)(X_TEST, blocks=TEST_LABELS) for m in apart]
-        ours = getattr(both, predict)(X_TEST, blocks=TEST_LABELS)
+        columns = [getattr(m, predict)(LABELLED_TEST) for m in apart]
+        ours = getattr(both, predict)(LABELLED_TEST)
         assert_allclose(ours, np.column_stack(columns), rtol=1e-9)
     assert_allclose(both.objective_, sum(m.objective_ for m in apart), rtol=1e-9)
-    assert both.predict(X_TEST, return_cov=True, blocks=TEST_LABELS)[1].shape == (9, 9, 2)
-    assert both.predict_quantiles(X_TEST, blocks=TEST_LABELS).shape == (9, 2, 3)
-    assert both.sample_y(X_TEST, 4, blocks=TEST_LABELS).shape == (9, 2, 4)
+    assert both.predict(LABELLED_TEST, return_cov=True)[1].shape == (9, 9, 2)
+    assert both.predict_quantiles(LABELLED_TEST).shape == (9, 2, 3)
+    assert both.sample_y(LABELLED_TEST, 4).shape == (9, 2, 4)
 
 
 @MODELS
@@ -82,16 +82,16 @@ def test_float32_and_layout(toy, model):
 @pytest.mark.parametrize("model", ["vfe", "pic"])
 def test_memory_maps(toy, tmp_path, model):
     """A read-only float32 memory map gives what the same numbers give in memory."""
-    X = np.memmap(tmp_path / "X", dtype=np.float32, mode="w+", shape=(60, 2))
-    X[:] = toy[0]
-    X.flush()
-    X = np.memmap(tmp_path / "X", dtype=np.float32, mode="r", shape=(60, 2))
-    for blocks in (None, LABELS):
-        mapped = fixed(model, n_blocks=3).fit(X, toy[1], blocks=blocks)
-        plain = fixed(model, n_blocks=3).fit(np.array(X), toy[1], blocks=blocks)
-        assert_array_equal(mapped.predict(X, blocks=blocks), plain.predict(X, blocks=blocks))
+    for labels in (None, LABELS):
+        X = labelled(toy[0], labels)
+        name, shape = tmp_path / str(X.shape[1]), X.shape
+        np.memmap(name, dtype=np.float32, mode="w+", shape=shape)[:] = X
+        X = np.memmap(name, dtype=np.float32, mode="r", shape=shape)
+        ours = fixed(model, n_blocks=3, block_column=column_of(labels))
+        mapped, plain = (clone(ours).fit(rows, toy[1]) for rows in (X, np.array(X)))
+        assert_array_equal(mapped.predict(X), plain.predict(X))
         loaded = pickle.loads(pickle.dumps(mapped))
-        assert_array_equal(loaded.predict(X, blocks=blocks), plain.predict(X, blocks=blocks))
+        assert_array_equal(loaded.predict(X), plain.predict(X))
 
 
 @pytest.mark.parametrize("model", ["pitc", "pic"])

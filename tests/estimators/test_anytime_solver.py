@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from block_helpers import (
-    LABELS,
+    LABEL,
+    LABELLED_TEST,
     MODELS,
-    TEST_LABELS,
-    X_TEST,
     assert_same_model,
     fixed,
+    with_labels,
 )
 from failures import interrupt
 from numpy.testing import assert_allclose
@@ -21,25 +21,27 @@ from sklearn_sgp.engines.blocks import natural_gradient
 @pytest.mark.parametrize("per_step", [1, 3])
 def test_an_epoch_of_average_is_the_closed_form(toy, model, per_step):
     """The anytime solver with schedule="average" ends at what the exact solver gives."""
-    exact = fixed(model).fit(*toy, blocks=LABELS)
-    anytime = fixed(model, solver="anytime", blocks_per_step=per_step).fit(*toy, blocks=LABELS)
+    exact = fixed(model, block_column=LABEL).fit(*with_labels(toy))
+    anytime = clone(exact).set_params(solver="anytime", blocks_per_step=per_step)
+    anytime.fit(*with_labels(toy))
     assert anytime.n_steps_ == -(-4 // per_step) and exact.n_steps_ == 0
     assert anytime.n_iter_ == exact.n_iter_ == 1
-    assert_same_model(exact, anytime, blocks=TEST_LABELS)
+    assert_same_model(exact, anytime, at=LABELLED_TEST)
 
 
 @MODELS
 def test_robbins_monro_ends_near_the_closed_form(toy, model):
     """Ten epochs of the paper's steps end near what the exact solver gives."""
-    X, y = toy
+    X, y = with_labels(toy)
     ours = fixed(model, solver="anytime", schedule="robbins-monro", step_size=0.5, max_iter=10)
-    ours.fit(X, y, blocks=LABELS)
+    ours.set_params(block_column=LABEL)
+    ours.fit(X, y)
     assert ours.n_steps_ == 40 and ours.n_iter_ == 10
-    mean, std = ours.predict(X, return_std=True, blocks=LABELS)
+    mean, std = ours.predict(X, return_std=True)
     assert np.isfinite(mean).all() and (std > 0).all() and np.isfinite(ours.objective_)
-    assert ours.score(X, y, blocks=LABELS) > 0.8
-    exact = fixed(model).fit(X, y, blocks=LABELS)
-    exact_mean, exact_std = exact.predict(X, return_std=True, blocks=LABELS)
+    assert ours.score(X, y) > 0.8
+    exact = fixed(model, block_column=LABEL).fit(X, y)
+    exact_mean, exact_std = exact.predict(X, return_std=True)
     assert_allclose(mean, exact_mean, atol=0.1 * y.std())
     assert_allclose(std, exact_std, rtol=0.05)
     assert_allclose(ours.objective_, exact.objective_, atol=2.0)
@@ -49,9 +51,10 @@ def test_robbins_monro_ends_near_the_closed_form(toy, model):
 @pytest.mark.parametrize("max_steps", [1, 3])
 def test_max_steps(toy, schedule, max_steps):
     """The anytime solver stops after so many steps, with a posterior that predicts."""
-    ours = fixed(solver="anytime", schedule=schedule, max_steps=max_steps).fit(*toy, blocks=LABELS)
+    ours = fixed(solver="anytime", schedule=schedule, max_steps=max_steps, block_column=LABEL)
+    ours.fit(*with_labels(toy))
     assert ours.n_steps_ == max_steps and ours.n_iter_ >= 1
-    mean, std = ours.predict(X_TEST, return_std=True, blocks=TEST_LABELS)
+    mean, std = ours.predict(LABELLED_TEST, return_std=True)
     assert np.isfinite(mean).all() and np.isfinite(std).all() and (std > 0).all()
 
 
@@ -66,22 +69,22 @@ def test_a_full_step_over_one_block_is_the_closed_form(toy):
 @pytest.mark.parametrize("solver", ["exact", "anytime"])
 def test_any_number_of_jobs_agrees(toy, model, solver):
     """n_jobs=1 and 2 give the same model, and the same predictions."""
-    ours = fixed(model, solver=solver, blocks_per_step=2)
-    one, two = (clone(ours).set_params(n_jobs=n).fit(*toy, blocks=LABELS) for n in (1, 2))
-    assert_same_model(one, two, rtol=1e-12, blocks=TEST_LABELS)
+    ours = fixed(model, solver=solver, blocks_per_step=2, block_column=LABEL)
+    one, two = (clone(ours).set_params(n_jobs=n).fit(*with_labels(toy)) for n in (1, 2))
+    assert_same_model(one, two, rtol=1e-12, at=LABELLED_TEST)
 
 
 def test_an_interrupted_anytime_fit_keeps_its_last_step(toy, monkeypatch):
     """Ctrl-C in the third step leaves, and raises, with the posterior after two steps."""
-    model = fixed(solver="anytime")
-    two = clone(model).set_params(max_steps=2).fit(*toy, blocks=LABELS)
-    for ours in (clone(model), clone(model).fit(*toy)):
+    model = fixed(solver="anytime", block_column=LABEL)
+    two = clone(model).set_params(max_steps=2).fit(*with_labels(toy))
+    for ours in (clone(model), clone(model).fit(*with_labels(toy))):
         with monkeypatch.context() as patch:
             interrupt(patch, natural_gradient, "block_sums", 3, KeyboardInterrupt)
             with pytest.raises(KeyboardInterrupt):
-                ours.fit(*toy, blocks=LABELS)
+                ours.fit(*with_labels(toy))
         assert ours.n_steps_ == 2
-        assert_same_model(two, ours, blocks=TEST_LABELS)
+        assert_same_model(two, ours, at=LABELLED_TEST)
 
 
 @MODELS

@@ -30,17 +30,17 @@ def data(n=240, seed=0):
         SVGPClassifier(n_inducing=40, optimizer="lbfgs"),
     ],
 )
-@pytest.mark.parametrize("first", [20, 50])
-def test_later_classes_are_learned(model, first):
-    """The kernel of labels that never vary would be a constant."""
-    X, y = data()
-    model.set_params(random_state=0, max_iter=10)
-    for part in np.split(np.arange(240), [first, 130, 180]):
-        model.partial_fit(X[part], y[part], classes=NAMES)
-        assert np.isfinite(model.log_density(X, y)).all()
-    X, y = data(seed=1)
-    assert model.score(X, y) > 0.7 and model.log_density(X, y).mean() > -0.8
-    assert model.predict_proba(X)[:, 4].max() < 0.5  # never seen
+def test_later_classes_are_learned(model):
+    """The kernel of labels that never vary would be a constant. Then the rows come once more."""
+    model = clone(model).set_params(random_state=0, max_iter=10)
+    for first in (20, 50):
+        X, y = data()
+        for part in np.split(np.arange(240), [first, 130, 180]):
+            model.partial_fit(X[part], y[part], classes=NAMES)
+            assert np.isfinite(model.log_density(X, y)).all()
+        X, y = data(seed=1)
+        assert model.score(X, y) > 0.7 and model.log_density(X, y).mean() > -0.8
+        assert model.predict_proba(X)[:, 4].max() < 0.5  # never seen
 
 
 def test_an_absent_class_has_the_mean_of_the_others():

@@ -2,6 +2,7 @@
 
 import pickle
 
+import fitted_models
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -112,7 +113,7 @@ def test_bound_of_a_row_is_below_its_density(fitted):
 def test_objective_is_the_bound_of_all_rows(fitted):
     """The objective is the sum of the rows' bounds less KL(q(u) || p(u))."""
     _, _, incomplete, model = fitted
-    kl = model._result.model.posterior.kl()
+    kl = fitted_models.fitted(model).posterior.kl()
     assert_allclose(model.objective_, model.score_samples(incomplete).sum() - kl, rtol=1e-6)
     assert_allclose(model.score(incomplete), model.score_samples(incomplete).mean())
 
@@ -185,7 +186,7 @@ def test_the_objective_of_a_batch_stands_for_all_rows():
     """After `partial_fit` it is the bound of all rows, estimated from the whole last batch."""
     _, Y, _ = curve(300)
     model = BayesianGPLVM(2, batch_size=20, **QUICK).fit(Y[:150]).partial_fit(Y[150:])
-    kl = model._result.model.posterior.kl()
+    kl = fitted_models.fitted(model).posterior.kl()
     assert_allclose(model.objective_, 2.0 * model.score_samples(Y[150:]).sum() - kl, rtol=1e-3)
     assert_allclose(model.objective_, model.score_samples(Y).sum() - kl, rtol=0.2)
     assert model.objectives_[-1] == model.objective_

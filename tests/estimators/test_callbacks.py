@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from block_helpers import WITHOUT_LABELS
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
@@ -143,22 +142,22 @@ def test_scores_amid_a_fit_are_those_of_a_fit_with_these_parameters(places, rng)
 
 @pytest.mark.parametrize("solver", ["exact", "anytime"])
 @pytest.mark.parametrize("model", ["pic", "pitc", "fitc", "vfe"])
-@pytest.mark.filterwarnings(WITHOUT_LABELS)
 def test_labelled_blocks_are_scored(wave, model, solver):
     """A fit in blocks with the user's labels shows estimators that know these labels."""
     X, y = wave
     labels = np.array(["a", "b", "c"])[np.digitize(X[:, 0], [2.0, 4.0])]
+    X = np.column_stack([X.astype(object), labels])
     ours = AnytimeSGPRegressor(
-        model=model, solver=solver, n_inducing=10, max_iter=10, random_state=0
+        model=model, solver=solver, n_inducing=10, max_iter=10, random_state=0, block_column=1
     )
 
-    def with_labels(estimator, X, y):
-        assert estimator.n_blocks_ == 3
-        return estimator.score(X, y, blocks=labels)
+    def in_blocks(estimator, X, y):
+        assert estimator.n_blocks_ == 3 and X.shape[1] == 2
+        return estimator.score(X, y)
 
-    scores = scores_of(ours, X, y, {"r2": "r2", "labelled": with_labels}, blocks=labels)
+    scores = scores_of(ours, X, y, {"r2": "r2", "labelled": in_blocks})
     assert len(scores["r2"]) == len(ours.objectives_)
-    final = ours.score(X, y, blocks=labels)
+    final = ours.score(X, y)
     assert final > 0.9
     assert (scores["labelled"] > 0.5).all() and (scores["labelled"] <= 1.0).all()
     assert_allclose(scores["labelled"][-1], final, atol=0.02)

@@ -2,6 +2,7 @@
 
 import pickle
 
+import fitted_models
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -234,12 +235,12 @@ def test_rows_of_one_category_are_near(model):
     y = rng.standard_normal(400)
     factor, own = np.full((4, 1), 1e-3), np.ones(4)
     kernel = Columns(RBF(10.0), [0]) * Columns(Categorical(1, factor=factor, diagonal=own), [1])
-    fitted = AnytimeSGPRegressor(
+    near = AnytimeSGPRegressor(
         kernel, model=model, block_size=100, n_inducing=4, optimizer=None, random_state=0
     ).fit(X, y)
-    found = fitted._blocks.blocks
+    found = fitted_models.fitted(near).state.blocks
     groups = found.groups if model == "vif" else found
-    mixed = [len(np.unique(groups.rows.X[groups.own(g), 1])) for g in range(len(groups))]
+    mixed = [len(np.unique(groups.rows.X[groups.members(g), 1])) for g in range(len(groups))]
     assert np.mean(np.array(mixed) == 1) > 0.7
 
 

@@ -83,14 +83,14 @@ def test_new_categories_are_forgotten_if_a_batch_fails(data, estimator):
     """The codes after an error are those before."""
     x, _, y = data
     model = estimator(**OPTIONS, optimizer=None).fit(words(data), y)
-    before = model._category_codes
+    before = model._format.codes
     bad = y[:5].copy()
     bad[2] = np.nan
     with pytest.raises(ValueError, match="NaN"):
         model.partial_fit(table(x[:5], ["z1"] * 5), bad)
-    assert model._category_codes is before
+    assert model._format.codes is before
     model.partial_fit(table(x[:5], ["z1"] * 5), y[:5])
-    assert model._category_codes.encoders[0].codes["z1"] == 4
+    assert model._format.codes.encoders[0].codes["z1"] == 4
 
 
 @pytest.mark.parametrize("dtype", ["string", "object", "category"])
@@ -135,10 +135,10 @@ def test_rows_of_weight_zero_are_absent(data, estimator):
     X[:2, 1], weight[:2] = ["a", "zz"], 0.0
     model = estimator(**OPTIONS, optimizer=None).fit(X, y, sample_weight=weight)
     least = estimator(**OPTIONS, optimizer=None).fit(X[2:], y[2:])
-    assert len(model._category_codes.encoders[0].codes) == 4
+    assert len(model._format.codes.encoders[0].codes) == 4
     assert model.kernel_ == least.kernel_
     model.partial_fit(X[:20], y[:20], sample_weight=weight[:20])
-    assert len(model._category_codes.encoders[0].codes) == 4
+    assert len(model._format.codes.encoders[0].codes) == 4
 
 
 @pytest.mark.parametrize("gap", [0, 1], ids=["codes", "gaps"])

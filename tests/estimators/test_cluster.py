@@ -58,7 +58,7 @@ def test_a_cluster_gives_the_same(rng, client, estimator, predicts_by):
     local = estimator.fit(X, y)
     expected, objective = local.predict(X_new, return_std=True), local.objective_
     remote, tasks = on_cluster(client, estimator.fit, X, y)
-    learns_by = ["_gradient_group"] if predicts_by == "_predict_task" else ["_sums"]
+    learns_by = ["_gradient_group"] if predicts_by == "_predict_task" else ["_density_group"]
     for name in ("_sum_group", *learns_by):
         assert sum(name in task for task in tasks) >= 3
     got, tasks = on_cluster(client, remote.predict, X_new, return_std=True)

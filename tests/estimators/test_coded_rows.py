@@ -118,9 +118,9 @@ def test_asking_for_an_evidence_teaches_no_category():
     X, y = table(150)
     model = SVGPRegressor(**CODED).fit(X, y)
     later, more = table(40, seed=1, n_categories=6)
-    before = model._category_codes
+    before = model._format.codes
     assert np.isfinite(model.log_marginal_likelihood(model.kernel_.theta, X=later, y=more))
-    assert model._category_codes is before
+    assert model._format.codes is before
 
 
 @pytest.mark.filterwarnings("ignore:max_iter")

@@ -64,13 +64,13 @@ def test_partitions_are_answered_together(rng, visits, labelled):
 @pytest.fixture
 def factorised(monkeypatch):
     """Numbers of blocks that were factorised."""
-    counts, make = [], cells._factorised
+    counts, make = [], cells._plain_cells
 
     def noted(posterior, rows, places, noise_variance):
         counts.append(len(places))
         return make(posterior, rows, places, noise_variance)
 
-    monkeypatch.setattr(cells, "_factorised", noted)
+    monkeypatch.setattr(cells, "_plain_cells", noted)
     return counts
 
 

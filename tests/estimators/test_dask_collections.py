@@ -14,7 +14,6 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 from sklearn_sgp import AnytimeSGPRegressor, StreamingSGPClassifier, SVGPClassifier, SVGPRegressor
 from sklearn_sgp.collections.compute import each, in_one
 from sklearn_sgp.data.rows import make_rows
-from sklearn_sgp.estimators.classifier import check_labels
 from sklearn_sgp.estimators.collections import labels_of
 from sklearn_sgp.factors.passes import added
 from sklearn_sgp.objectives.sites import SiteProblem
@@ -151,7 +150,7 @@ def test_bound_of_sites_on_chunks(data, n_classes):
     model = SVGPClassifier(n_inducing=8, optimizer=None, random_state=0)
     result = model.fit(X, labels, weight + 1.0)._fitted
     here = make_rows(X, result.targets.encode(labels), weight + 1.0, result.targets)
-    there = labels_of(model, *chunks, check_labels).X
+    there = labels_of(model, *chunks).X
     q = result.posterior.towards(result.posterior.scaled(0.3), 0.5)  # not the optimum
     found = []
     for rows in (here, there):

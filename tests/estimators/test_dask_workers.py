@@ -116,7 +116,7 @@ def test_rows_of_a_block_come_together(client):
     model.set_params(optimizer=None, normalize_y=False, random_state=0, block_size=200)
     with distributed.get_task_stream(client=client) as stream:
         mean = model.fit(X, y).predict(X).compute()
-    for task in ("sgp_brought", "sgp_of_blocks", "sgp_answered_there"):
+    for task in ("sgp_gathered_blocks", "sgp_of_blocks", "sgp_answered_there"):
         done = [one["worker"] for one in stream.data if task in str(one["key"])]
         assert len(done) >= N // CHUNK - 1
         assert len(set(done)) == 2
@@ -217,9 +217,9 @@ def test_a_client_that_is_closed_during_a_fit(cluster, client):
     other = distributed.Client(cluster)
 
     class Closing(SVGPRegressor):
-        def _given_likelihood(self):
+        def _default_kernels(self):
             other.close()
-            return super()._given_likelihood()
+            return super()._default_kernels()
 
     with other.as_current():
         (X, y), _ = table()

@@ -99,11 +99,12 @@ def test_labels_of_blocks(toy):
     """A model with labels of blocks wants them with the rows, and then has its objective."""
     X, y = toy
     labels = np.arange(len(X)) % 4
-    ours = held(KERNELS["noise"], "pitc", n_inducing=6).fit(X, y, blocks=labels)
+    labelled = np.column_stack([labels, X])
+    ours = held(KERNELS["noise"], "pitc", n_inducing=6, block_column=0).fit(labelled, y)
     theta = ours.kernel_.theta
-    found = ours.log_marginal_likelihood(theta, X=X, y=y, blocks=labels)
+    found = ours.log_marginal_likelihood(theta, X=labelled, y=y)
     assert_allclose(found, ours.objective_, rtol=1e-8)
-    with pytest.raises(ValueError, match="blocks must be given with X and y"):
+    with pytest.raises(ValueError, match=r"X has 2 features, but .* 3 features"):
         ours.log_marginal_likelihood(theta, X=X, y=y)
 
 

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from fitted_models import fitted
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
 from sklearn.base import clone
@@ -13,13 +14,14 @@ from sklearn.metrics import r2_score
 
 from sklearn_sgp import SVGPRegressor
 from sklearn_sgp.data.rows import make_rows
+from sklearn_sgp.estimators import regressor
 from sklearn_sgp.factors.multi_output import OutputScalars
 from sklearn_sgp.objectives.multi_output import (
     coregionalised_value,
     noise_of_outputs,
     optimal_coregionalised,
 )
-from sklearn_sgp.predict import mixed, regression
+from sklearn_sgp.predict import observations
 
 MIXING = np.array([[1.0, 0.3], [0.8, -0.5], [-0.2, 1.0]])
 SCALE, CENTRE, NOISE = np.array([1.0, 20.0, 0.1]), np.array([0.0, 100.0, 3.0]), 0.2
@@ -96,14 +98,14 @@ def test_predictions_agree_with_one_another(data, model):
 def test_large_joint_draws_are_avoided(data, model, monkeypatch):
     """The root of a covariance of rows times outputs is taken of as many as of plain rows."""
     X, taken = data[0], []
-    joint_root = mixed.joint_root
+    joint_root = observations._joint_root
 
     def noted(covariance):
         taken.append(len(covariance))
         return joint_root(covariance)
 
-    monkeypatch.setattr(mixed, "joint_root", noted)
-    monkeypatch.setattr(regression, "_JOINT_ROWS", 60)
+    monkeypatch.setattr(observations, "_joint_root", noted)
+    monkeypatch.setattr(regressor, "_JOINT_ROWS", 60)
     model.sample_y(X[:20], 2)
     assert taken == [60]
     assert model.sample_y(X[:21], 2).shape == (21, 3, 2)
@@ -150,11 +152,11 @@ def test_log_density_is_joint_over_what_was_observed(data, model):
 def test_log_density_where_no_number_holds_function_and_noise():
     """Of two outputs with one function 1e20 times as large as the noise: what rounding leaves."""
     away, covariance = np.ones((1, 2)), 1e20 * np.ones((1, 2, 2))
-    log_p = mixed._log_normal(away, covariance, np.ones(2))
+    log_p = observations._log_normal(away, covariance, np.ones(2))
     # the difference of the outputs is 0, its variance what rounding hides of the sum's
-    variances = 1e20 * np.array([2.0, mixed._ROUNDING])
+    variances = 1e20 * np.array([2.0, observations._LEAST_EIGENVALUE])
     assert_allclose(log_p, -0.5 * (1e-20 + np.log(2.0 * np.pi * variances).sum()))
-    alone = mixed._log_normal(away[:, :1], covariance[:, :1, :1], np.ones(1))
+    alone = observations._log_normal(away[:, :1], covariance[:, :1, :1], np.ones(1))
     assert_allclose(alone, -0.5 * (1e-20 + np.log(2.0 * np.pi * 1e20)))
 
 
@@ -200,7 +202,7 @@ def test_later_batches(data):
     parts.partial_fit(X[300:], y[300:])
     assert parts.n_samples_seen_ == 600
     # of the first batch are kernel, noise, mixing and scaling
-    found, targets = parts._result, parts._targets
+    found, targets = fitted(parts), fitted(parts).targets
     rows, s2 = make_rows(X, y, None, targets), noise_of_outputs(found.parameters)
     q, sums, patterns = optimal_coregionalised(
         found.posterior.prior, rows, found.parameters.mixing, s2
@@ -404,84 +406,11 @@ def test_a_score_is_of_what_was_observed(data, monkeypatch):
     full = np.nan_to_num(y)
     assert_allclose(model.score(X, full), r2_score(full, mean), rtol=1e-12)
     expected = model.log_density(X, y)
-    monkeypatch.setattr(mixed, "_COVARIANCES", 50)
+    monkeypatch.setattr(observations, "_MOST_COVARIANCES", 50)
     assert_allclose(model.log_density(X, y), expected, rtol=1e-10)
 
 
-KERNELS = [RBF(1.5), RBF(0.4)]
-
-
-@pytest.fixture(scope="module")
-def two_scales():
-    """300 rows of three outputs of a slow and a fast function, half of which are not there."""
-    rng = np.random.default_rng(0)
-    X = rng.uniform(0.0, 10.0, (300, 1))
-    f = np.hstack([np.sin(0.7 * X), np.cos(5.0 * X)]) @ MIXING.T
-    y = f + 0.2 * rng.standard_normal(f.shape)
-    seen = rng.random(y.shape) < 0.5
-    seen[~seen.any(axis=1), 0] = True
-    return X, np.where(seen, y, np.nan), f
-
-
-def test_a_kernel_for_each_latent_function(two_scales):
-    """Both length scales are found, with a better bound than one for both; all predictions work."""
-    X, y, f = two_scales
-    options = {"n_latent": 2, "n_inducing": 40, "random_state": 0}
-    model = SVGPRegressor(KERNELS, **options).fit(X, y)
-    one = SVGPRegressor(RBF(0.7), **options).fit(X, y)
-    slow, fast = model.kernel_
-    assert slow.length_scale > 1.4 > 0.6 > fast.length_scale
-    assert model.objective_ > one.objective_ + 5.0
-    assert np.sqrt(np.mean((model.predict(X) - f) ** 2)) < 0.12
-    assert model.kernel is KERNELS and KERNELS[0].length_scale == 1.5
-    _, cov = model.predict(X[:4], return_cov=True)
-    rows, outputs = np.arange(4)[:, None], np.arange(3)
-    assert_allclose(cov[rows, rows, outputs, outputs], model.predict_std(X[:4]) ** 2, rtol=1e-8)
-    drawn = model.sample_functions(4000, random_state=0)(X[:4])
-    assert_allclose(drawn.mean(axis=2), model.predict(X[:4]), atol=0.03)
-    assert_allclose(drawn.std(axis=2), model.predict_std(X[:4], include_noise=False), rtol=0.15)
-    again = pickle.loads(pickle.dumps(model))
-    assert_array_equal(again.predict(X), model.predict(X))
-    with pytest.raises(ValueError, match="theta must be None with n_latent"):
-        model.log_marginal_likelihood([0.0, 0.0], X=X, y=y)
-    with pytest.raises(ValueError, match="theta must be None with n_latent"):
-        model.log_marginal_likelihood([0.0, 0.0])  # rows would not help
-    assert model.log_marginal_likelihood() == model.objective_
-
-
-def test_kernels_of_latent_functions_in_scikit_learn(two_scales):
-    """Clones have kernels of their own; warm starts, later batches and jobs heed them all."""
-    X, y, _ = two_scales
-    model = SVGPRegressor(KERNELS, n_latent=2, n_inducing=20, random_state=0)
-    copy = clone(model)
-    assert copy.kernel == KERNELS and copy.kernel[0] is not KERNELS[0]
-    assert copy.get_params()["kernel"] is copy.kernel
-    copy.set_params(warm_start=True).fit(X, y)
-    learned = copy.kernel_
-    assert copy.set_params(optimizer=None).fit(X, y).kernel_ == learned
-    jobs = clone(copy).set_params(kernel=learned, n_jobs=2).fit(X, y)
-    parts = clone(jobs).set_params(inducing=jobs.inducing_points_, n_jobs=1)
-    parts.set_params(normalize_y=(jobs.y_mean_, jobs.y_scale_)).fit(X[:200], y[:200])
-    before = parts.objective_
-    parts.partial_fit(X[200:], y[200:])
-    assert parts.n_samples_seen_ == 300 and parts.objective_ < before
-    with pytest.raises(ValueError, match="kernel must stay"):
-        parts.set_params(kernel=[RBF(1.0), RBF(0.4)]).partial_fit(X, y)
-
-
-@pytest.mark.parametrize(
-    ("kernel", "n_latent", "message"),
-    [
-        (KERNELS, 1, "for each of n_latent latent functions.*n_latent=1"),
-        (KERNELS, None, "n_latent=None"),
-        ([RBF(), "RBF"], 2, "'RBF'"),
-        ([RBF(), RBF() + WhiteKernel()], 2, "no WhiteKernel"),
-    ],
-)
-def test_lists_that_are_no_kernels_of_latent_functions(two_scales, kernel, n_latent, message):
-    """The error tells what came."""
-    X, _, f = two_scales
-    with pytest.raises(ValueError, match=message):
-        SVGPRegressor(kernel, n_latent=n_latent).fit(X, f)
-    with pytest.raises(NotFittedError):
-        SVGPRegressor(kernel, n_latent=n_latent).predict(X)
+def test_a_list_of_kernels_is_refused():
+    """All latent functions share a kernel."""
+    with pytest.raises(ValueError, match="'kernel' parameter"):
+        SVGPRegressor([RBF(1.0), RBF(0.4)], n_latent=2).fit([[0.0], [1.0]], np.eye(2))

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from varying_noise import X_TEST, data, made
 
-from sklearn_sgp.engines.blocks import solver
+from sklearn_sgp.engines.blocks import engine, solver
 from sklearn_sgp.noise import heteroscedastic as alternation
 from sklearn_sgp.noise import log_noise
 from sklearn_sgp.optimize.progress import Clock
@@ -61,7 +61,7 @@ def test_noise_is_known_where_no_time_is_left(model, likelihood, monkeypatch):
     fixed = {"optimizer": None, "noise_variance": 0.04}
     gaussian = made(model, "gaussian", **fixed).fit(X, y)
     rounds = made(model, likelihood, **fixed).fit(X, y)
-    monkeypatch.setattr(alternation, "_ROUNDS", 0)
+    monkeypatch.setattr(alternation, "_NOISE_ROUNDS", 0)
     fitted = made(model, likelihood, **fixed).fit(X, y)
     assert_allclose(fitted.predict(X_TEST), gaussian.predict(X_TEST))
     assert np.abs(np.log(fitted.noise_std(X_TEST) / rounds.noise_std(X_TEST))).mean() < 0.25
@@ -87,14 +87,14 @@ def test_tails_need_time_for_all_rows(monkeypatch):
 
 def test_a_round_begins_in_time_alone(monkeypatch):
     """A first fit that takes all of max_time is the last one, with noise of each row."""
-    fits, learn, left = [], solver.learn, Clock.left
+    fits, fit, left = [], engine.fit, Clock.left
 
-    def slow(problem, **options):
+    def slow(problem, *plan):
         fits.append(problem)
-        found = learn(problem, **options)
+        found = fit(problem, *plan)
         monkeypatch.setattr(Clock, "left", lambda c: 0.0 if c.max_time > 100.0 else left(c))
         return found
 
-    monkeypatch.setattr(solver, "learn", slow)
+    monkeypatch.setattr(engine, "fit", slow)
     fitted = made("pic", optimizer=None, max_time=1e3).fit(*data(400))
     assert len(fits) == 1 and np.ptp(fitted.noise_std(X_TEST)) > 0.1

@@ -51,7 +51,7 @@ def test_each_output_has_its_own_log_noise(model, likelihood):
 @pytest.mark.parametrize("model", MODELS)
 def test_outputs_are_those_of_models_of_their_own(model, monkeypatch):
     """At fixed parameters, after as many rounds, function and noise of an output are its own."""
-    monkeypatch.setattr(alternation, "_LEAST_GAIN", -np.inf)
+    monkeypatch.setattr(alternation, "_LEAST_NOISE_GAIN", -np.inf)
     X, Y = two_outputs(300)
     likelihood = HeteroscedasticGaussian(kernel=KERNEL, n_inducing=10)
     base = regressor(model, likelihood=likelihood, optimizer=None, n_inducing=10, normalize_y=False)
@@ -87,10 +87,10 @@ def test_a_noise_variance_that_is_shared_has_one_log_noise(model):
 @pytest.mark.parametrize("model", [None, "pic"])
 def test_the_bound_rises_with_several_outputs(model, monkeypatch):
     """With kernel and inducing inputs fixed, each round of noise and function raises it."""
-    monkeypatch.setattr(alternation, "_LEAST_GAIN", -np.inf)
+    monkeypatch.setattr(alternation, "_LEAST_NOISE_GAIN", -np.inf)
     bounds = []
     for rounds in (1, 2, 4):
-        monkeypatch.setattr(alternation, "_ROUNDS", rounds)
+        monkeypatch.setattr(alternation, "_NOISE_ROUNDS", rounds)
         fixed = made(model, optimizer=None, noise_variance=NOISE, likelihood="heteroscedastic")
         bounds.append(fixed.fit(*two_outputs(300)).objective_)
     rises = np.diff(bounds)
@@ -100,7 +100,7 @@ def test_the_bound_rises_with_several_outputs(model, monkeypatch):
 @pytest.mark.parametrize("model", ["pic", "vif"])
 def test_many_outputs_are_no_classes(model, monkeypatch):
     """Five outputs, of which three are the same: one factor for all, as of classes, is another."""
-    monkeypatch.setattr(alternation, "_ROUNDS", 2)
+    monkeypatch.setattr(alternation, "_NOISE_ROUNDS", 2)
     X, Y = two_outputs(200)
     order = [0, 1, 0, 1, 0]
     given = {"likelihood": "heteroscedastic", "optimizer": None, "normalize_y": False}

@@ -5,7 +5,7 @@ import pytest
 from sklearn.gaussian_process.kernels import RBF, DotProduct
 
 from sklearn_sgp import BayesianGPLVM
-from sklearn_sgp.engines.latent_inputs import problem
+from sklearn_sgp.engines.latent_inputs import start, state
 from sklearn_sgp.kernels import Categorical, Columns
 from sklearn_sgp.latents.table import Scaling, Table
 
@@ -141,7 +141,7 @@ def test_an_interrupted_fit_leaves_the_model(monkeypatch):
     def interrupt(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sklearn_sgp.engines.latent_inputs.result.find_inputs", interrupt)
+    monkeypatch.setattr("sklearn_sgp.engines.latent_inputs.final_posterior.find_inputs", interrupt)
     monkeypatch.setattr("sklearn_sgp.engines.latent_inputs.partial_fit.find_inputs", interrupt)
     for method in (model.fit, model.partial_fit):
         with pytest.raises(KeyboardInterrupt):
@@ -181,7 +181,7 @@ def test_callbacks_see_a_model_and_may_stop():
     assert scores[-1] > scores[0]
 
     stopped = BayesianGPLVM(**QUICK)
-    trace, add = [], problem.LatentTrace.add
+    trace, add = [], state.LatentTrace.add
     with pytest.MonkeyPatch.context() as patch:
 
         def stopping(self, *args):
@@ -189,7 +189,7 @@ def test_callbacks_see_a_model_and_may_stop():
             self.stopped = len(trace) >= 3
             return self.stopped
 
-        patch.setattr(problem.LatentTrace, "add", stopping)
+        patch.setattr(state.LatentTrace, "add", stopping)
         stopped.fit(Y)
     assert len(stopped.objectives_) == 3 and np.isfinite(stopped.transform(Y)).all()
 
@@ -260,7 +260,7 @@ def test_first_rows_hold_something(seed):
     model = BayesianGPLVM(2, init_size=5, batch_size=50, **chosen).fit(Y)
     assert model.embedding_.shape == (120, 2)
     assert (model.embedding_[empty] == 0.0).all()
-    sample = problem.sample_rows(Table.of(Y, Scaling.fit(Y, True)), 5, np.random.RandomState(seed))
+    sample = start.sample_rows(Table.of(Y, Scaling.fit(Y, True)), 5, np.random.RandomState(seed))
     assert len(sample) == 5
     assert not np.isin(sample, empty).any()
 

@@ -25,7 +25,7 @@ def test_it_ends_where_sites_alone_end(likelihood, monkeypatch):
     def alone(problem, learner):
         return learner(problem)
 
-    monkeypatch.setattr("sklearn_sgp.estimators.batches.learn_before_sites", alone)
+    monkeypatch.setattr("sklearn_sgp.estimators.steps.learn_before_sites", alone)
     expected = made(None, likelihood, max_iter=100).fit(X, y)
     assert found.n_iter_ < expected.n_iter_
     assert abs(found.objective_ - expected.objective_) < 1e-3 * len(y)
@@ -40,6 +40,6 @@ def test_sites_alone_where_more_was_asked_for(given, monkeypatch):
     def no_rounds(*arguments):
         raise AssertionError("rounds")
 
-    monkeypatch.setattr(before_sites, "learn_with_row_noise", no_rounds)
+    monkeypatch.setattr(before_sites, "alternate_noise", no_rounds)
     fitted = made(None, "student_t", **given, noise_variance=0.02)
     assert np.isfinite(fitted.fit(*_data(60)).objective_)

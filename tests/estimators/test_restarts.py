@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from sklearn_sgp import AnytimeSGPRegressor, SVGPClassifier, SVGPRegressor
-from sklearn_sgp.engines.variational import schedule as stages
+from sklearn_sgp.engines.variational import schedule
 
 SLOW = ConstantKernel(1.0, (1e-2, 1e2)) * RBF(50.0, (0.01, 100.0))
 ESTIMATORS = [
@@ -59,13 +59,13 @@ def test_restarts_need_finite_bounds(fast):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_best_start_goes_on_with_its_own_posterior(seed, fast, monkeypatch):
     """Where q(u) is found by iterations, the last ones begin at that of the best start."""
-    began, finish = [], stages._finish
+    began, finish = [], schedule._final_posterior
 
     def observed(problem, parameters, *others):
         began.append((problem.inference.kept[0].prior.kernel.theta, parameters.theta))
         return finish(problem, parameters, *others)
 
-    monkeypatch.setattr(stages, "_finish", observed)
+    monkeypatch.setattr(schedule, "_final_posterior", observed)
     model = SVGPRegressor(
         ConstantKernel() * RBF(0.3, (0.01, 100.0)), likelihood="student_t", n_inducing=10
     )

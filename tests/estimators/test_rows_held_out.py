@@ -8,23 +8,23 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from test_anytime_classifier import data, made
 
-from sklearn_sgp.engines.blocks import solver
-from sklearn_sgp.selection import classes as left_out
+from sklearn_sgp.engines.blocks import engine, solver
+from sklearn_sgp.selection import classes as selection
 
 
 def few_are_many(monkeypatch):
     """Rows are held out of few, too."""
-    monkeypatch.setattr(left_out, "_LEAST_ROWS", 100)
-    monkeypatch.setattr(left_out, "_HELD_OUT", 30)
+    monkeypatch.setattr(selection, "_LEAST_HELD_OUT", 100)
+    monkeypatch.setattr(selection, "_HELD_OUT", 30)
 
 
 def test_temperatures_of_many_rows_are_those_of_rows_held_out(monkeypatch):
     """The same model of the other rows predicts them; all of these are near, so it is exact."""
-    seen, parted, tried = [], left_out._parted, left_out.Trials.tried
-    monkeypatch.setattr(left_out, "_parted", lambda *args: seen.append(parted(*args)) or seen[-1])
+    seen, parted, tried = [], selection._parted, selection.Trials.scored
+    monkeypatch.setattr(selection, "_parted", lambda *args: seen.append(parted(*args)) or seen[-1])
     note = lambda *args: seen.append(tried(*args)) or seen[-1]  # noqa: E731
-    monkeypatch.setattr(left_out.Trials, "tried", note)
-    monkeypatch.setattr(left_out, "_MOST_POWERS", 0)
+    monkeypatch.setattr(selection.Trials, "scored", note)
+    monkeypatch.setattr(selection, "_MOST_POWERS", 0)
     few_are_many(monkeypatch)
     kernel = ConstantKernel(6.0) * RBF(0.8, "fixed")
     options = {"optimizer": "auto", "max_iter": 2, "n_neighbors": 200, "kernel": kernel}
@@ -47,15 +47,15 @@ def test_temperatures_of_many_rows_are_those_of_rows_held_out(monkeypatch):
 def test_an_interrupt_while_the_temperature_is_found(which, monkeypatch):
     """What was learned is stored, without a temperature."""
     few_are_many(monkeypatch)
-    learn, calls = solver.learn, []
+    fit, calls = engine.fit, []
 
-    def stops(problem, **options):
+    def stops(problem, *arguments):
         calls.append(len(problem.rows))
         stopped = len(calls) == which or (which == "last" and calls[1:].count(120) > 0)
-        return replace(learn(problem, **options), interrupted=stopped)
+        return replace(fit(problem, *arguments), interrupted=stopped)
 
-    monkeypatch.setattr(solver, "learn", stops)
-    monkeypatch.setattr(left_out, "is_better", lambda *args: True)
+    monkeypatch.setattr(engine, "fit", stops)
+    monkeypatch.setattr(selection, "is_better", lambda *args: True)
     (X, y), model = data(120), made(optimizer="auto", max_iter=2, kernel=None)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
@@ -66,8 +66,8 @@ def test_an_interrupt_while_the_temperature_is_found(which, monkeypatch):
 def test_near_rows_alone_where_they_predict_better(inducing, monkeypatch):
     """The fit is that without inducing inputs; those that were given stay."""
     few_are_many(monkeypatch)
-    monkeypatch.setattr(left_out.Trials, "best_kernel", lambda trials: trials.first)
-    monkeypatch.setattr(left_out, "is_better", lambda *args: True)
+    monkeypatch.setattr(selection.Trials, "best_kernel", lambda trials: trials.first)
+    monkeypatch.setattr(selection, "is_better", lambda *args: True)
     X, y = data(120)
     given = X[:20] if inducing == "given" else inducing
     kernel = ConstantKernel(6.0) * RBF(0.8, "fixed")

@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn import config_context
 from sklearn.base import clone
+from sklearn.compose import make_column_transformer
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.model_selection import cross_validate
 from sklearn.pipeline import make_pipeline
@@ -83,17 +84,15 @@ def test_weights_are_routed(kind, toy):
 
 
 @pytest.mark.parametrize("kind", [AnytimeSGPClassifier, AnytimeSGPRegressor])
-def test_labels_of_blocks_are_routed(kind, toy):
-    """blocks= goes through a pipeline to fit, predict and score."""
+def test_labels_of_blocks_go_through_a_pipeline(kind, toy):
+    """A column with labels is passed on by the step that scales the others."""
     X, y = targets(kind, toy)
-    blocks = (X[:, 0] > 0.0).astype(int)
-    with config_context(enable_metadata_routing=True):
-        asks = kind(model="pic", **SMALL).set_fit_request(blocks=True)
-        asks.set_predict_request(blocks=True).set_score_request(blocks=True)
-        pipeline = make_pipeline(StandardScaler(), asks).fit(X, y, blocks=blocks)
-        scaled = pipeline[0].transform(X)
-        alone = kind(model="pic", **SMALL).fit(scaled, y, blocks=blocks)
-        found = pipeline.predict(X, blocks=blocks)
-        assert_array_equal(found, alone.predict(scaled, blocks=blocks))
-        score = pipeline.score(X, y, blocks=blocks)
-        assert score == alone.score(scaled, y, blocks=blocks)
+    X = np.column_stack([X, X[:, 0] > 0.0])
+    scaler = make_column_transformer((StandardScaler(), [0, 1]), remainder="passthrough")
+    model = kind(model="pic", block_column=2, **SMALL)
+    pipeline = make_pipeline(scaler, clone(model)).fit(X, y)
+    scaled = pipeline[0].transform(X)
+    alone = model.fit(scaled, y)
+    assert alone.n_blocks_ == 2
+    assert_array_equal(pipeline.predict(X), alone.predict(scaled))
+    assert pipeline.score(X, y) == alone.score(scaled, y)

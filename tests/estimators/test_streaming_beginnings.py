@@ -28,7 +28,7 @@ def test_a_stream_begins_anew_until_it_has_enough_rows(kind, rng):
         stream.partial_fit(X[lo:hi], y[lo:hi], sample_weight=weight[lo:hi], **classes)
         evidence += stream.objective_
     whole.partial_fit(X[:60], y[:60], sample_weight=weight)
-    assert stream._stream.initial_rows is None
+    assert stream._fitted.state.initial_rows is None
     assert (stream.n_steps_, stream.n_samples_seen_) == (3, 60)
     assert_allclose(stream.log_evidence_, evidence, rtol=1e-10)
     assert_allclose(stream.log_evidence_, whole.log_evidence_, rtol=1e-10)
@@ -45,9 +45,9 @@ def test_a_beginning_of_noise_does_not_hide_what_follows(rng):
     y = 5.0 + f + 0.3 * rng.standard_normal(1200)
     model = StreamingSGPRegressor(n_inducing=60)
     model.partial_fit(X[:300], y[:300])
-    assert not model._stream.has_signal
+    assert not model._fitted.state.has_signal
     taught(model, batches(X[300:], y[300:], *range(100, 900, 100)))
-    assert model._stream.has_signal
+    assert model._fitted.state.has_signal
     assert np.sqrt(np.mean((model.predict(X) - 5.0 - f) ** 2)) < 0.25
 
 
@@ -56,7 +56,7 @@ def test_kernels_are_left_alone_where_nothing_is_learned(rng):
     X = rng.uniform(0.0, 3.0, (300, 1))
     y = rng.standard_normal(300)
     model = taught(StreamingSGPRegressor(n_inducing=20), batches(X, y, 150))
-    assert not model._stream.has_signal
+    assert not model._fitted.state.has_signal
     before = log_parameters(model)
     model.set_params(optimizer=None).partial_fit(X[150:], np.sin(5.0 * X[150:, 0]))
     assert_array_equal(log_parameters(model), before)

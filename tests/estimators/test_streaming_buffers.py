@@ -52,9 +52,9 @@ def test_rows_are_counted_and_not_their_weight(kind, weight, rng):
     classes = {} if kind is StreamingSGPRegressor else {"classes": [0.0, 1.0]}
     for piece in batches(X[::3], y[::3], *range(30, 300, 30)):
         model.partial_fit(*piece, sample_weight=np.full(len(piece[0]), weight), **classes)
-        assert model._stream.initial_rows is None
+        assert model._fitted.state.initial_rows is None
         sizes.append(len(pickle.dumps(model)))
-    assert model._stream.n_rows == 300
+    assert model._fitted.state.n_rows == 300
     assert max(sizes) < 1.1 * sizes[1]
     assert np.isfinite(model.predict(X)).all()
 

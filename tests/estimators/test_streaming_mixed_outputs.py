@@ -117,7 +117,7 @@ def test_a_stream_that_begins_with_few_rows(data):
     assert error(model, X, f)[:2].max() < 0.5
 
 
-def test_a_broken_reading_is_damped(data, model):
+def test_a_broken_reading_is_told(data, model):
     """One output of a row is hopeless, another is not there."""
     X, _, f = data
     broken, X_new = f[300:320].copy(), X[300:320]
@@ -125,8 +125,6 @@ def test_a_broken_reading_is_damped(data, model):
     stream = pickle.loads(pickle.dumps(model))
     with pytest.warns(UserWarning, match="Got 1 of 20 rows"):
         stream.partial_fit(X_new, broken)
-    assert stream.n_outliers_ == 1
-    assert error(stream, X, f).max() < 0.1
 
 
 def test_what_is_not_there_is_refused(data):

@@ -9,8 +9,7 @@ from sklearn.gaussian_process.kernels import RBF
 from svgp_regressors import fixed
 
 from sklearn_sgp import SVGPClassifier, SVGPRegressor
-from sklearn_sgp.engines.variational import partial_fit
-from sklearn_sgp.engines.variational import schedule as stages
+from sklearn_sgp.engines.variational import partial_fit, schedule
 from sklearn_sgp.likelihoods import StudentT
 from sklearn_sgp.optimize import budget
 
@@ -122,14 +121,14 @@ def test_rows_that_a_fit_leaves_out(wave, monkeypatch):
     X, y = np.tile(wave[0], (20, 1)), np.tile(wave[1], 20)
     model = SVGPRegressor(n_inducing=10, optimizer=None, random_state=0, max_time=1e-3)
     with monkeypatch.context() as patch:
-        patch.setattr(stages, "_finish_seconds", lambda *args: 1e6)
+        patch.setattr(schedule, "_finish_seconds", lambda *args: 1e6)
         patch.setattr(budget, "_SLACK_SECONDS", 0.0)
         with pytest.warns(ConvergenceWarning, match=r"max_time.* rests on 4096 of them"):
             model.fit(X, y)
     assert model.n_samples_seen_ == 4096
     model.set_params(max_time=None).partial_fit(X[:500], y[:500])
     assert model.n_samples_seen_ == 4596
-    assert not model._result.partial.exact
+    assert not model._fitted.state.exact
 
 
 # Weights

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from svgp_regressors import WAYS
 
 from sklearn_sgp import SVGPRegressor
-from sklearn_sgp.engines.variational import schedule as stages
+from sklearn_sgp.engines.variational import schedule
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -80,7 +80,7 @@ def test_max_time_that_all_rows_exceed(wave, monkeypatch):
     X, y = np.tile(wave[0], (20, 1)), np.tile(wave[1], 20)
     model = SVGPRegressor(n_inducing=10, optimizer=None, random_state=0)
     whole = clone(model).fit(X, y)
-    monkeypatch.setattr(stages, "_finish_seconds", lambda *args: 1e6)
+    monkeypatch.setattr(schedule, "_finish_seconds", lambda *args: 1e6)
     with pytest.warns(ConvergenceWarning, match=r"max_time.* of them"):
         part = model.set_params(max_time=1e-3).fit(X, y)
     assert_allclose(part.predict(X), whole.predict(X), atol=0.1)

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from sklearn_sgp import SVGPClassifier
-from sklearn_sgp.engines.variational import class_variance as start
+from sklearn_sgp.engines.variational import class_variance
 from sklearn_sgp.engines.variational.inference import SiteInference
 from sklearn_sgp.likelihoods import Softmax
 from sklearn_sgp.objectives.left_out_classes import LeftOutClasses, is_better
@@ -53,7 +53,7 @@ def test_the_variance_is_the_best_of_those_beside_it():
     """By labels held out; a search in both directions."""
     steps = {}
 
-    class Known(start.VarianceSearch):
+    class Known(class_variance.VarianceSearch):
         def __init__(self, peak):
             self.peak, self.deadline = peak, np.inf
             self.held_out = type("Rows", (), {"weights": (np.ones(50),)})
@@ -61,7 +61,7 @@ def test_the_variance_is_the_best_of_those_beside_it():
         def _variances(self, parameters):
             return {power: power for power in range(-1, 6)}
 
-        def _tried(self, power):
+        def _scored(self, power):
             steps.setdefault(self.peak, []).append(power)
             return np.full(50, -abs(power - self.peak)), power, None
 
@@ -86,7 +86,7 @@ def test_a_temperature_changes_predictions_only():
     options = {"optimizer": None, "kernel": ConstantKernel(9.0) * RBF([2.0, 20.0])}
     warm, cold = (made(likelihood=Softmax(0.0, T), **options).fit(X, y) for T in (1.0, 0.5))
     assert warm.objective_ == cold.objective_
-    mean, variance = warm._result.posterior.mean_variance(X[:20])
+    mean, variance = warm._fitted.posterior.mean_variance(X[:20])
     expected = Softmax(0.0).probabilities(2.0 * mean, 4.0 * variance)
     assert_allclose(cold.predict_proba(X[:20]), expected, rtol=1e-12)
 
@@ -184,7 +184,9 @@ def test_without_time_the_regressions_predict(monkeypatch):
     """No step of a softmax can be paid for: q(u) is that of the labels' regressions."""
     X, y = spots(5, n=400)
     same = SiteProblem.ascend
-    monkeypatch.setattr(start.VarianceSearch, "best", lambda self, parameters: (parameters, None))
+    monkeypatch.setattr(
+        class_variance.VarianceSearch, "best", lambda self, parameters: (parameters, None)
+    )
     monkeypatch.setattr(
         SiteProblem, "ascend", lambda self, q, tol, **options: same(self, q, tol, max_iter=0)
     )

@@ -11,9 +11,9 @@ from sklearn.gaussian_process.kernels import PairwiseKernel
 from svgp_regressors import fixed
 
 from sklearn_sgp import SVGPRegressor
+from sklearn_sgp.estimators import regressor
 from sklearn_sgp.gp import chunks
 from sklearn_sgp.gp.posterior import Posterior
-from sklearn_sgp.predict import regression
 
 
 @pytest.mark.parametrize("outputs", [(), (1,), (2,)])
@@ -89,7 +89,7 @@ def test_mean_alone_computes_no_variance(toy, monkeypatch):
         raise AssertionError("a variance was computed")
 
     for name in ("mean_variance", "mean_covariance"):
-        monkeypatch.setattr(type(model._result.posterior), name, refuse)
+        monkeypatch.setattr(type(model._fitted.posterior), name, refuse)
     assert_allclose(model.predict(toy[0]), expected, rtol=1e-9)
 
 
@@ -177,8 +177,8 @@ def test_auto_samples_jointly_up_to_2000_rows(toy, monkeypatch):
     model, X = fixed().fit(*toy), toy[0]
     assert_array_equal(model.sample_y(X), model.sample_y(X, method="joint"))
     assert np.any(model.sample_y(X) != model.sample_y(X, method="pathwise"))
-    assert regression._JOINT_ROWS == 2000
-    monkeypatch.setattr(regression, "_JOINT_ROWS", 30)
+    assert regressor._JOINT_ROWS == 2000
+    monkeypatch.setattr(regressor, "_JOINT_ROWS", 30)
     assert_array_equal(model.sample_y(X), model.sample_y(X, method="pathwise"))
 
 

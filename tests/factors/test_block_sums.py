@@ -10,7 +10,7 @@ from sklearn_sgp.factors import passes
 from sklearn_sgp.factors.block_factors import Mixture
 from sklearn_sgp.factors.block_sums import block_gradient_sums, block_sums, pieces_of_blocks
 
-MIXTURE = Mixture(((MODELS["pitc"], 0.5), (MODELS["block power-ep"], 0.5)))
+MIXTURE = Mixture(((MODELS["pitc"], 0.5), (MODELS["vfe"], 0.5)))
 
 
 def sums_of(case, blocks, model, n_jobs=None):
@@ -81,9 +81,9 @@ def test_workers_change_nothing(name, backend):
 
 @pytest.mark.parametrize("model", [*MODELS.values(), MIXTURE], ids=[*MODELS, "mixture"])
 def test_how_much_a_pass_keeps(model, monkeypatch):
-    """Factors are kept up to the limit: A, a copy of it and n x n for each dense factor."""
-    blocks, n_copies = make_case().blocks(3), max(model.n_dense, 1)
-    size = 8 * sum(len(rows) * (5 + 5 * n_copies + model.n_dense * len(rows)) for rows in blocks)
+    """Factors are kept up to the limit: A, a copy of it and n x n for a dense factor."""
+    blocks = make_case().blocks(3)
+    size = 8 * sum(len(rows) * (5 + 5 + model.dense * len(rows)) for rows in blocks)
     for limit, kept in ((size, [[], [], []]), (size - 1, [None] * 3)):
         monkeypatch.setattr(passes, "_KEPT_BYTES", limit)
         assert pieces_of_blocks(blocks, 5, model).kept == kept

@@ -10,14 +10,14 @@ from numpy.testing import assert_array_equal
 
 from sklearn_sgp._parallel import N_GROUPS
 from sklearn_sgp.factors import passes
-from sklearn_sgp.factors.passes import Pieces, each_made
+from sklearn_sgp.factors.passes import Pieces, computed
 
 ROWS = make_case(n=50, weighted=True).rows
 
 
 def first_inputs(group, kept):
     """What a pass makes of each piece: the first column of its inputs."""
-    return [made for _, made in each_made(group, kept, lambda piece: piece.X[:, 0].copy())]
+    return [made for _, made in computed(group, kept, lambda piece: piece.X[:, 0].copy())]
 
 
 def two_passes(pieces):

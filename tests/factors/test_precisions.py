@@ -27,7 +27,7 @@ from sklearn_sgp.factors.block_factors import Model
 from sklearn_sgp.factors.passes import Pieces
 from sklearn_sgp.objectives.block_evidence import block_evidence
 from sklearn_sgp.objectives.collapsed import collapsed_bound, optimal_q
-from sklearn_sgp.objectives.near_rows import NearRowsEvidence
+from sklearn_sgp.objectives.composite_likelihood import CompositeLikelihood
 
 PRECISION = np.random.default_rng(8).gamma(2.0, 0.5, 24)
 EDGES = [0, 8, 16, 24]
@@ -98,7 +98,7 @@ def test_density_of_near_rows():
     """log p(y_B | y_N) with the noise of each row, N's included."""
     case = make_case(t=2)
     rows = case.rows.with_precision(PRECISION)
-    evidence = NearRowsEvidence([ConditionedRows(rows, ((np.arange(9), np.arange(9, 24)),))])
+    evidence = CompositeLikelihood([ConditionedRows(rows, ((np.arange(9), np.arange(9, 24)),))])
     S = case.kernel(case.X) + np.diag(case.noise / PRECISION)
     expected = log_normal(case.y, S) - log_normal(case.y[:9], S[:9, :9])
     value, gradient = evidence(case.parameters)

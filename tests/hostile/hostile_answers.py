@@ -4,7 +4,6 @@ import re
 
 import numpy as np
 from hostile_estimators import ESTIMATORS, PARAMETERS
-from hostile_tables import labels_of
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -15,7 +14,7 @@ class Nonsense(AssertionError):
 
 NAMES = {name for estimator in ESTIMATORS for name in PARAMETERS[estimator]}
 NAMES |= {"length_scale", "columns", "n_categories"}  # of kernels
-NAMES |= {"X", "Y", "y", "sample_weight", "classes", "blocks"}
+NAMES |= {"X", "Y", "y", "sample_weight", "classes", "block_column"}
 # Where scikit-learn's own checks say what is wrong without a name.
 NAMES |= {"Sample weights", "features", "Found array", "Found input variables", "2D array"}
 NAMES |= {"feature names", "Complex data", "dim 3", "could not convert", "n_clusters"}
@@ -94,7 +93,7 @@ def answers_of(model, X, y, table):
         if hasattr(model, "transform"):
             _latent(model, X, refusals)
         elif hasattr(model, "predict_proba"):
-            _classes(model, X, y, table, refusals)
+            _classes(model, X, y)
         else:
             _numbers(model, X, y, table, refusals)
     except (ValueError, TypeError, Warning) as error:
@@ -135,7 +134,7 @@ def _latent(model, Y, refusals):
         raise Nonsense(f"names of {len(names)} for {mean.shape[1]} columns")
 
 
-def _classes(model, X, y, table, refusals):
+def _classes(model, X, y):
     probabilities = _check("predict_proba", model.predict_proba(X), 0.0, 1.0)
     if np.abs(probabilities.sum(axis=1) - 1.0).max() > 1e-9:
         raise Nonsense(f"probabilities sum to {probabilities.sum(axis=1)}")
@@ -144,10 +143,6 @@ def _classes(model, X, y, table, refusals):
         raise Nonsense("predict gives what is no class")
     _check("decision_function", model.decision_function(X))
     _check("predict_std", model.predict_std(X), 0.0)
-    labels = labels_of(table) if table.blocks != "none" else None
-    if labels is not None:
-        found = _asked(refusals, "labels", model.predict_proba, X, blocks=labels)
-        _check("predict_proba of blocks", 0.0 if found is None else found, 0.0, 1.0)
     known = np.isin(y, model.classes_)
     if known.any():
         y = np.where(known, y, model.classes_[0])
@@ -177,10 +172,6 @@ def _numbers(model, X, y, table, refusals):
         _check("draws", 0.0 if draws is None else draws)
     function = _asked(refusals, "sample_functions", model.sample_functions, 3, random_state=0)
     _check("drawn functions", 0.0 if function is None else function(X))
-    labels = labels_of(table) if table.blocks != "none" else None
-    if labels is not None:
-        found = _asked(refusals, "labels", model.predict, X, return_std=True, blocks=labels)
-        _check("predictions of blocks", 0.0 if found is None else found)
     # squares of more standard deviations overflow, and larger numbers are refused
     y = y if counts else np.clip(y, mean - 1e100 * std, mean + 1e100 * std).clip(-1e100, 1e100)
     if np.isfinite(y).all():
@@ -200,8 +191,7 @@ def _numbers(model, X, y, table, refusals):
 
 def _evidence_at(model, X, y, refusals):
     """The objective and its gradient at other parameters, on other rows."""
-    kernels = model.kernel_ if isinstance(model.kernel_, list) else [model.kernel_]
-    theta = np.concatenate([kernel.theta for kernel in kernels]) + 0.1
+    theta = model.kernel_.theta + 0.1
     given = {"X": X, "y": y, "eval_gradient": True}
     found = _asked(refusals, "evidence", model.log_marginal_likelihood, theta, **given)
     for values in found or ():

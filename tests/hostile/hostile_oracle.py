@@ -11,13 +11,17 @@ from dataclasses import replace
 import numpy as np
 from hostile_answers import Nonsense, answers_of, before_fit, is_named
 from hostile_estimators import estimator_of, values_of
-from hostile_tables import REFUSED, labels_of, made, numbers_of
+from hostile_tables import REFUSED, block_column, made, numbers_of
 from sklearn.exceptions import ConvergenceWarning
 
 # Seconds of a processor, and of the clock in which nothing is done: where others have the machine a
 # case may take long. Sanitizers make everything some five times slower.
 LIMIT = float(os.environ.get("HOSTILE_LIMIT", "60"))
 LONGEST_WAIT = 300.0
+
+
+# Layouts that may have whole numbers where a table has none.
+_ROUNDED = {"integers", "bytes", "truth values", "strides of zero"}
 
 
 class Broken(Nonsense):
@@ -58,7 +62,7 @@ def time_limit():
 def _state(model, X):
     """What an error must leave as it was: the attributes, and predictions to the last bit."""
     attributes = dict(vars(model))
-    if not hasattr(model, "_result") or X is None:
+    if model._fitted is None or X is None:
         return attributes, None
     try:
         answer = model.transform(X) if hasattr(model, "transform") else model.predict(X)
@@ -86,9 +90,7 @@ def _taught(model, call, table, X_test, classes):
     X, y, weights = made(table)
     before = _state(model, X_test)
     copies = [np.array(a, copy=True) for a in (X, y, weights) if isinstance(a, np.ndarray)]
-    more, labels = {}, labels_of(table)
-    if labels is not None:
-        more["blocks"] = labels
+    more = {}
     if call == "partial_fit" and hasattr(model, "predict_proba"):
         more["classes"] = classes
     try:
@@ -101,8 +103,8 @@ def _taught(model, call, table, X_test, classes):
             raise Broken(f"{type(error).__name__} names no parameter: {error}") from error
         _assert_unchanged(model, before, X_test)
         return error
-    if labels is not None and table.blocks == "short":
-        raise Broken("too many labels of blocks are taken without a word")
+    if table.blocks in ("NaN", "numbers", "huge") and _holds(table):
+        raise Broken("labels of blocks that are no integers are taken without a word")
     if table.spoilt in REFUSED and not (hasattr(model, "transform") and "X" not in table.spoilt):
         codes = "X" in table.spoilt and getattr(model, "categorical_features", None) is not None
         missing = ("NaN in X" if hasattr(model, "transform") else "NaN in y",)
@@ -113,6 +115,11 @@ def _taught(model, call, table, X_test, classes):
         if array.dtype.kind not in "OUS" and not np.array_equal(array, copy, equal_nan=True):
             raise Broken("an argument has changed")
     return None
+
+
+def _holds(table):
+    """Whether labels are laid out as they are."""
+    return table.spoilt != "nothing" or table.layout not in _ROUNDED
 
 
 def _allows_missing(model):
@@ -158,6 +165,8 @@ def _plain(table):
 def _run(case):
     X, _, _ = numbers_of(replace(case.table, n=min(case.table.n, 300)))
     model = estimator_of(case.estimator, case.parameters, X, case.table.seed)
+    if case.table.blocks != "none":
+        model.set_params(block_column=block_column(case.table))
     tables = (case.table, case.later)
     classes = None
     if hasattr(model, "predict_proba"):
@@ -230,7 +239,7 @@ def _assert_pickles(model, X):
         change = np.abs(one - other).max() if one.dtype.kind == "f" else np.inf
         # factors of cells are kept from what was asked before, which pickles do not hold
         is_rounding = np.isfinite(change) and change <= 1e-9 * np.abs(one).max()
-        if hasattr(model, "_cache") and is_rounding:
+        if hasattr(getattr(model._fitted, "predictor", None), "cache") and is_rounding:
             return
         raise Broken(f"a loaded model predicts otherwise, by {change}")
 

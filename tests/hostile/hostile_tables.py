@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
+import polars as pl
 from hostile_layouts import LAYOUTS, Y_LAYOUTS
 from scipy.sparse import csr_array
 
@@ -177,6 +179,10 @@ SPOILT = {
 REFUSED = set(SPOILT) - {"nothing", "a large number in X"}
 
 
+# Those that spoil one number or word of X: with labels of blocks, one of the other columns.
+ENTRIES = {"NaN in X", "infinity in X", "a huge number in X", "a large number in X", "words in X"}
+
+
 # What is missing, and labels of blocks ------------------------------------------------------------
 
 
@@ -214,7 +220,7 @@ BLOCKS = {
     "words": lambda rng, n: rng.choice(["a", "b", "ñ"], n),
     "numbers": lambda rng, n: rng.choice([0.5, -1.0], n),
     "NaN": lambda rng, n: np.full(n, np.nan),
-    "short": lambda rng, n: np.zeros(n + 1, int),
+    "huge": lambda rng, n: np.full(n, 9e99),
 }
 
 
@@ -222,6 +228,26 @@ def labels_of(table):
     """Make labels of blocks, or None."""
     make = BLOCKS[table.blocks]
     return None if make is None else make(np.random.default_rng(table.seed), table.n)
+
+
+def block_column(table):
+    """Name the column with labels of blocks as its layout allows for, None if there is none."""
+    if table.blocks == "none":
+        return None
+    is_named = table.layout.startswith(("pandas", "polars")) and table.spoilt == "nothing"
+    return f"column {table.d}" if is_named and table.seed % 2 else table.d
+
+
+def _with_labels(X, labels):
+    """Append a column of labels; with words an array is one of objects."""
+    if isinstance(X, list):
+        return [[*row, label] for row, label in zip(X, labels.tolist(), strict=True)]
+    name = f"column {X.shape[1]}"
+    if isinstance(X, pd.DataFrame):
+        return X.assign(**{name: labels})
+    if isinstance(X, pl.DataFrame):
+        return X.with_columns(pl.Series(name, labels))
+    return np.column_stack([X.astype(object) if labels.dtype.kind == "U" else X, labels])
 
 
 def numbers_of(table):
@@ -246,10 +272,20 @@ def numbers_of(table):
 
 
 def made(table):
-    """Make X, y and weights as an estimator is given them."""
+    """Make X, y and weights as an estimator is given them; labels are the last column of X."""
     X, y, weights = numbers_of(table)
-    with np.errstate(over="ignore"):  # in half precision
-        if table.spoilt == "nothing":
-            X, laid = LAYOUTS[table.layout](X), Y_LAYOUTS[table.y_layout]
+    labels, spoil = labels_of(table), SPOILT[table.spoilt]
+    if table.spoilt == "nothing":
+        laid = Y_LAYOUTS[table.y_layout]
+        with np.errstate(over="ignore"):  # in single precision
             y, weights = laid(y), weights if weights is None else laid(weights)
-    return SPOILT[table.spoilt](X, y, weights)
+    elif labels is None or table.spoilt in ENTRIES:
+        X, y, weights = spoil(X, y, weights)
+        return X if labels is None else _with_labels(X, labels), y, weights
+    if table.spoilt != "nothing":
+        return spoil(_with_labels(X, labels), y, weights)
+    is_number = labels is not None and labels.dtype.kind != "U"
+    X = _with_labels(X, labels) if is_number else X
+    with np.errstate(over="ignore", invalid="ignore"):  # in half precision, and huge labels
+        X = LAYOUTS[table.layout](X)
+    return X if labels is None or is_number else _with_labels(X, labels), y, weights

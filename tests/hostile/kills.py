@@ -185,7 +185,7 @@ def interrupted(name, method, delay):
     now = vars(model)
     same = set(now) == set(before) and all(now[key] is before[key] for key in now)
     same = same and np.array_equal(answer(model, test), said)
-    if method == "fit" and getattr(getattr(model, "_blocks", None), "interrupted", False):
+    if method == "fit" and getattr(model._fitted, "interrupted", False):
         same = bool(np.isfinite(answer(model, test)).all())  # the last completed step is kept
     getattr(model, method)(*batch)
     getattr(twin, method)(*batch)

@@ -17,7 +17,7 @@ from sklearn.gaussian_process.kernels import (
 from sklearn_sgp.kernels import Columns, compile_kernel, length_scales
 from sklearn_sgp.kernels._length_scales import (
     input_scales,
-    rough_part,
+    matern12_component,
     scale_mask,
     with_larger_variance,
     with_shorter_scales,
@@ -125,14 +125,14 @@ def test_the_rough_part_is_the_second_of_two_terms():
     """The places of its variance and length scales, whatever is fixed in the first."""
     kernel = SMOOTH + ConstantKernel(3.0) * Matern([4.0, 5.0], nu=0.5)
     bound = compile_kernel(kernel, np.zeros(2))
-    variance, scales = rough_part(bound)
+    variance, scales = matern12_component(bound)
     assert_allclose(np.exp(bound.theta[[variance, *scales]]), [3.0, 4.0, 5.0])
     kernel = ConstantKernel(2.0, "fixed") * RBF([1.0, 2.0]) + kernel.k2
-    assert rough_part(compile_kernel(kernel, np.zeros(2))) is None
+    assert matern12_component(compile_kernel(kernel, np.zeros(2))) is None
     kernel = ConstantKernel(2.0) * RBF([1.0, 2.0], "fixed") + Matern([4.0, 5.0], nu=0.5) * SMOOTH.k1
     for whole in (kernel, Columns(kernel, [0, 1])):
         bound = compile_kernel(whole, np.zeros(2))
-        variance, scales = rough_part(bound)
+        variance, scales = matern12_component(bound)
         assert_allclose(np.exp(bound.theta[[variance, *scales]]), [2.0, 4.0, 5.0])
 
 
@@ -142,4 +142,4 @@ def test_the_rough_part_is_the_second_of_two_terms():
 )
 def test_other_kernels_have_no_rough_part(kernel):
     """Sums of one or three terms, and terms without a variance or without length scales."""
-    assert rough_part(compile_kernel(kernel, np.zeros(2))) is None
+    assert matern12_component(compile_kernel(kernel, np.zeros(2))) is None

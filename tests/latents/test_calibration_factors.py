@@ -4,7 +4,7 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 
-from sklearn_sgp.engines.latent_inputs.calibration import _BOUNDS, _factors
+from sklearn_sgp.engines.latent_inputs.calibration import _FACTOR_BOUNDS, _factors
 
 
 def errors_of(n, P, factors=(2.0, 5.0), seed=0):
@@ -41,7 +41,9 @@ def test_factors_stay_within_bounds():
     errors, variance, hidden = errors_of(400, 4)
     for size in (1e-8, 1e8):
         logs = np.log(_factors(size * errors, 0.1, variance, hidden))
-        assert (logs >= _BOUNDS[:, 0] - 1e-12).all() and (logs <= _BOUNDS[:, 1] + 1e-12).all()
+        assert (logs >= _FACTOR_BOUNDS[:, 0] - 1e-12).all() and (
+            logs <= _FACTOR_BOUNDS[:, 1] + 1e-12
+        ).all()
 
 
 def test_intervals_of_few_errors_are_wide_enough():

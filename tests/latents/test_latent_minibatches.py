@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 
 from sklearn_sgp.engines.base import Settings
 from sklearn_sgp.engines.latent_inputs import stochastic
-from sklearn_sgp.engines.latent_inputs.result import with_inputs, without_inputs
+from sklearn_sgp.engines.latent_inputs.final_posterior import with_inputs, without_inputs
 from sklearn_sgp.engines.latent_inputs.stochastic import Minibatches, each_own
 from sklearn_sgp.gp.posterior import Posterior
 from sklearn_sgp.gp.prior import Prior
@@ -16,7 +16,7 @@ from sklearn_sgp.latents.expectations import expectations_of
 from sklearn_sgp.latents.passes import latent_sums
 from sklearn_sgp.optimize.parameters import ParameterSpace
 
-SETTINGS = Settings("auto", 100, 4, 5, None, 1e-4, 5, 0.01, 0.1, 1e-6, 1)
+SETTINGS = Settings("auto", 100, 5, None, 1e-4, 5, 0.01, 0.1, 1e-6, 1, batch_size=4)
 
 
 def state_at(table, parameters, space=SPACE):

@@ -8,12 +8,12 @@ from scipy.optimize import minimize
 from scipy.stats import norm
 
 from sklearn_sgp.engines.latent_inputs.calibration import _factors, _most_likely
-from sklearn_sgp.engines.latent_inputs.starts import PrincipalComponents, starting_inputs
+from sklearn_sgp.engines.latent_inputs.components import PrincipalComponents, starting_inputs
 from sklearn_sgp.gp.prior import Prior
 from sklearn_sgp.latents.bound import groups_of, inputs_of, latent_bound, posterior_of
 from sklearn_sgp.latents.expectations import expectations_of
 from sklearn_sgp.latents.output_model import OutputModel
-from sklearn_sgp.latents.passes import LatentInputs, latent_sums
+from sklearn_sgp.latents.passes import InputPosteriors, latent_sums
 from sklearn_sgp.latents.row_posteriors import ascend_rows, find_inputs
 from sklearn_sgp.latents.table import Scaling, Table
 
@@ -75,7 +75,7 @@ def test_moves_whose_squares_have_no_digits(top):
         value = -0.5 * (0.5 * (mean - top) ** 2 + log_variance**2).sum(axis=1)
         return value, np.hstack([-0.5 * (mean - top), -log_variance])
 
-    start = LatentInputs(np.zeros((2, 1)), np.ones((2, 1)))
+    start = InputPosteriors(np.zeros((2, 1)), np.ones((2, 1)))
     found, _ = ascend_rows(objective, start, 20, -1.0)
     assert_allclose(found.mean, top, rtol=0.6)
     assert_allclose(found.variance, 1.0)
@@ -120,7 +120,7 @@ def test_principal_components_of_a_complete_table_are_pca():
     assert_allclose(overlap, 1.0, rtol=1e-8)
     q = starting_inputs(components, table, 0.5)
     assert_allclose(q.mean.std(axis=0), 1.0)
-    assert isinstance(q, LatentInputs) and (q.variance == 0.5).all()
+    assert isinstance(q, InputPosteriors) and (q.variance == 0.5).all()
 
 
 def test_principal_components_with_missing_entries_find_the_plane():

@@ -219,7 +219,7 @@ def test_means_and_deviations_are_those_of_the_moments(fitted, way):
     mean, std = model.predict(ROWS, return_std=True)
     assert_array_equal(model.predict(ROWS), mean)
     assert_array_equal(model.predict_std(ROWS), std)
-    latent_mean, latent_variance = model._result.posterior.mean_variance(ROWS)
+    latent_mean, latent_variance = model._fitted.posterior.mean_variance(ROWS)
     first, second = NegativeBinomial().moments(latent_mean, latent_variance)
     assert_allclose(mean, first[:, 0], rtol=1e-12)
     assert_allclose(std, np.sqrt(second[:, 0]), rtol=1e-12)

@@ -211,7 +211,7 @@ def test_bands_may_vary_where_the_chosen_noise_does_not():
     choice = Choice([Gaussian(), ContaminatedNormal(factor=1e4), HeteroscedasticGaussian()])
     kernel = ConstantKernel(0.5) * rough
     model = model_of(AnytimeSGPRegressor, choice, kernel=kernel, max_iter=10).fit(X, y)
-    noise = model._result.row_noise
+    noise = model._fitted.row_noise
     assert noise.log_noise is None and noise.variance_scale.gain > 0.1
     assert isinstance(noise.likelihood, ContaminatedNormal) and noise.likelihood.varies
     assert 0.03 < noise.likelihood.share < 0.08

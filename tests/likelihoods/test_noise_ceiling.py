@@ -73,8 +73,8 @@ def test_noise_far_from_all_rows_is_no_larger_than_rows_bear_out(model):
     X, y = data(400)
     fitted = made(model).fit(X, y)
     far, near = fitted.noise_std([[60.0], [1e4]]), fitted.noise_std(X)
-    assert (far <= 2.0 * near.max() * 1.001 * fitted.spread_range_[1]).all()
-    largest = np.exp(0.5 * fitted._result.row_noise.ceiling)
+    assert (far <= 2.0 * near.max() * 1.001 * fitted.variance_scale_[1]).all()
+    largest = np.exp(0.5 * fitted._fitted.row_noise.ceiling)
     unspread = np.sqrt(fitted.noise_variance_) * largest
     assert (far <= unspread * 10.0).all() and np.isfinite(far).all()
 

@@ -109,7 +109,7 @@ def test_gaussian_through_the_general_path_is_the_gaussian_path(wave):
     model = SVGPRegressor(n_inducing=10, max_iter=8, random_state=0)
     plain = clone(model).fit(X, y)
     general = clone(model).set_params(likelihood=GaussianBySites()).fit(X, y)
-    assert plain._result.scalars is not None and general._result.scalars is None
+    assert plain._fitted.state.exact and not general._fitted.state.exact
     assert_allclose(general.objective_, plain.objective_, rtol=1e-4)
     assert_allclose(general.noise_variance_, plain.noise_variance_, rtol=1e-2)
     for one, other in zip(

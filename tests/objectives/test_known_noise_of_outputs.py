@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 from sklearn_sgp.factors.block_factors import Model
 from sklearn_sgp.objectives.block_evidence import block_evidence
-from sklearn_sgp.objectives.near_rows import NearRowsEvidence
+from sklearn_sgp.objectives.composite_likelihood import CompositeLikelihood
 
 T = 5
 
@@ -42,7 +42,7 @@ def test_each_output_has_its_own_density(shared):
                 if before:
                     of_before = S[np.ix_(before, before)]
                     expected -= log_normal(scaled.targets[before, c : c + 1], of_before)
-        value = NearRowsEvidence(near_pieces(scaled))(case.parameters)[0]
+        value = CompositeLikelihood(near_pieces(scaled))(case.parameters)[0]
         difference.append(value - expected)
     assert_allclose(difference[0], difference[1], rtol=1e-9)
 
@@ -50,7 +50,7 @@ def test_each_output_has_its_own_density(shared):
 @EVERY_KERNEL
 def test_gradients_are_differences(kernel):
     case, rows, _ = known_noise(kernel)
-    evidence = NearRowsEvidence(near_pieces(rows))
+    evidence = CompositeLikelihood(near_pieces(rows))
     space = case.space()
     space = replace(space, groups=tuple(group for group in space.groups if group.name == "theta"))
     _, gradient = evidence(case.parameters)
@@ -77,7 +77,7 @@ def test_it_is_the_evidence_of_conditioned_groups_without_inducing_inputs():
     case, rows, _ = known_noise()
     pieces, none = near_pieces(rows), case.parameters.with_values(Z=np.empty((0, 2)))
     expected, _ = block_evidence(none, pieces, case.delta, Model("conditioned"), with_inputs=False)
-    assert_allclose(NearRowsEvidence(pieces)(case.parameters)[0], expected, rtol=1e-12)
+    assert_allclose(CompositeLikelihood(pieces)(case.parameters)[0], expected, rtol=1e-12)
 
 
 def test_rows_are_left_out_one_by_one():
@@ -93,7 +93,7 @@ def test_rows_are_left_out_one_by_one():
                 gain = np.linalg.solve(S, K[rest, row])
                 means.append(gain @ targets[rest, c])
                 variances.append(K[row, row] - gain @ K[rest, row])
-    mean, found = NearRowsEvidence(near_pieces(rows)).left_out(case.parameters)
+    mean, found = CompositeLikelihood(near_pieces(rows)).left_out(case.parameters)
     assert_allclose(mean.ravel(), means, rtol=1e-8, atol=1e-10)
     assert_allclose(found.ravel(), variances, rtol=1e-7, atol=1e-9)
 
@@ -103,7 +103,7 @@ def test_rows_of_tiny_weight_are_no_more_uncertain_than_the_prior(weight):
     """Where the noise rounds the function's variance away."""
     case, rows, _ = known_noise()
     light = replace(rows, weight=weight * rows.weight, counts=weight * rows.counts)
-    _, found = NearRowsEvidence(near_pieces(light)).left_out(case.parameters)
+    _, found = CompositeLikelihood(near_pieces(light)).left_out(case.parameters)
     assert (found >= 0.0).all() and (found <= case.kernel(case.X)[0, 0] * (1.0 + 1e-12)).all()
 
 

@@ -131,7 +131,7 @@ def test_conditions_never_form_a_circle(rng, name, partition):
     """Every row is in one group, and there is an order in which conditions come earlier."""
     rows = rows_of(rng)
     blocks, _ = CHOICES[name].make(rows, PartitionChoice(partition, 30), np.ones(2), seed())
-    groups = [blocks.own(g) for g in range(len(blocks.groups))]
+    groups = [blocks.members(g) for g in range(len(blocks.groups))]
     assert_array_equal(np.sort(np.concatenate(groups)), np.arange(200))
     waiting, known = set(range(len(groups))), np.zeros(200, dtype=bool)
     while waiting:
@@ -153,7 +153,7 @@ def test_pieces_hold_what_they_need(rng, name):
         for k in range(len(one)):
             piece = one(k)
             for before, own in piece.groups:
-                assert_array_equal(piece.X[own], rows.X[blocks.own(g)])
+                assert_array_equal(piece.X[own], rows.X[blocks.members(g)])
                 expected = rows.X[blocks.before[g]]
                 assert_array_equal(np.unique(piece.X[before], axis=0), np.unique(expected, axis=0))
                 g += 1
@@ -169,13 +169,13 @@ def test_later_rows_change_no_earlier_condition(rng, name):
     larger = blocks.layout.with_rows(blocks, more, cells, seed())
     n_old = len(blocks.groups)
     for g in range(n_old):
-        assert_array_equal(larger.own(g), blocks.own(g))
+        assert_array_equal(larger.members(g), blocks.members(g))
         assert_array_equal(larger.before[g], blocks.before[g])
-    new = np.concatenate([larger.own(g) for g in range(n_old, len(larger.groups))])
+    new = np.concatenate([larger.members(g) for g in range(n_old, len(larger.groups))])
     assert_array_equal(np.sort(new), np.arange(200, 270))
     assert larger.bounds[-1] == 270
     for g in range(n_old, len(larger.groups)):
-        assert not np.intersect1d(larger.before[g], larger.own(g)).size
+        assert not np.intersect1d(larger.before[g], larger.members(g)).size
         assert len(larger.before[g])
     assert len(larger.around([0])[0]) > 0
 
@@ -235,7 +235,7 @@ def test_centres_of_cells_move_where_there_is_time(rng, monkeypatch):
     partition = NeighboursChoice(8, 5).make(rows, choice, np.ones(2), seed())[1]
     monkeypatch.setattr(neighbours, "_MOST_PRODUCTS", 0)
     blocks, stayed = NeighboursChoice(8, 5).make(rows, choice, np.ones(2), seed())
-    means = [rows.X[blocks.own(g)].mean(axis=0) for g in range(len(blocks.groups))]
+    means = [rows.X[blocks.members(g)].mean(axis=0) for g in range(len(blocks.groups))]
     assert_allclose(stayed.centres, means)
     errors = [
         ((rows.X - one.centres[one.assign(rows.X)]) ** 2).sum() for one in (partition, stayed)

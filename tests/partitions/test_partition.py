@@ -132,7 +132,7 @@ def test_labels_that_were_never_seen_have_no_block():
 @pytest.mark.parametrize("labels", [[0, 1], [[0], [1], [2]], [0.5, 1.5, 2.5]])
 def test_bad_labels_are_refused(labels):
     """Labels of the wrong number, shape or kind raise ValueError."""
-    with pytest.raises(ValueError, match="blocks must hold"):
+    with pytest.raises(ValueError, match="block_column must hold"):
         check_labels(labels, 3)
 
 
@@ -148,7 +148,7 @@ def test_labels_are_of_one_kind():
     assert_array_equal(check_labels([7, 1], 2, numbers), [7, 1])
     assert_array_equal(check_labels(["b", "c"], 2, words), ["b", "c"])
     for labels, classes in ((["3", "1"], numbers), ([0, 1], words)):
-        with pytest.raises(ValueError, match="blocks must hold labels like those of fit"):
+        with pytest.raises(ValueError, match="block_column must hold labels like those of fit"):
             check_labels(labels, 2, classes)
 
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from block_helpers import PARTITIONS, X_TEST, assert_same_model, fixed
+from block_helpers import LABEL, PARTITIONS, X_TEST, assert_same_model, fixed, labelled, with_labels
 from numpy.testing import assert_array_equal
 from sklearn.base import BaseEstimator
 
-from sklearn_sgp.engines.blocks import state as results
+from sklearn_sgp.engines.blocks import state
 from sklearn_sgp.partitions.partition import KMeansTree
 
 
@@ -21,7 +21,7 @@ class Floors(BaseEstimator):
 
 
 def sizes_of(model):
-    return np.diff(model._blocks.blocks.bounds)
+    return np.diff(model._fitted.state.blocks.bounds)
 
 
 @PARTITIONS
@@ -35,17 +35,18 @@ def test_blocks_that_grow_are_split(toy, partition, model):
         ours.partial_fit(X, np.sin(X[:, 0]))
         assert sizes_of(ours).max() <= 30
     assert sizes_of(ours).sum() == 220 and ours.n_blocks_ == len(sizes_of(ours))
-    blocks, assign = ours._blocks.blocks, ours._blocks.partition.assign
+    kept = ours._fitted.state
+    blocks, assign = kept.blocks, kept.partition.assign
     assert assign(X_TEST).max() < ours.n_blocks_
     if partition == "kmeans":
         for k in range(ours.n_blocks_):
             assert_array_equal(assign(blocks(k).X), k)
     labels = blocks.labels
-    whole = fixed(model, normalize_y=(0.0, 1.0))
-    whole.fit(blocks.rows.X, blocks.rows.y[:, 0], blocks=labels)
+    whole = fixed(model, normalize_y=(0.0, 1.0), block_column=LABEL)
+    whole.fit(labelled(blocks.rows.X, labels), blocks.rows.y[:, 0])
     placed = assign(X_TEST)
     mean, std = ours.predict(X_TEST, return_std=True)
-    expected = whole.predict(X_TEST, return_std=True, blocks=placed)
+    expected = whole.predict(labelled(X_TEST, placed), return_std=True)
     np.testing.assert_allclose((mean, std), expected, rtol=1e-7)
 
 
@@ -79,19 +80,20 @@ def test_a_new_label_of_a_clusterer_begins_a_block(toy):
     ours.partial_fit(X[~left], y[~left])
     assert ours.n_blocks_ > n_blocks and ours.n_samples_seen_ == 60
     assert np.isfinite(ours.predict(X_TEST)).all()
-    placed = ours._blocks.partition.assign(X)
+    placed = ours._fitted.state.partition.assign(X)
     assert_array_equal(np.bincount(placed), sizes_of(ours))
 
 
 @pytest.mark.parametrize("model", ["pitc", "pic"])
 def test_a_block_of_the_user_may_not_grow_beyond_all_bounds(toy, model, monkeypatch):
     """A block of the user's labels that becomes too large is refused, and nothing changes."""
-    monkeypatch.setattr(results, "LARGEST_BLOCK", 70)
-    ours = fixed(model).fit(*toy, blocks=np.zeros(60, dtype=int))
-    mean = ours.predict(X_TEST, blocks=np.zeros(9, dtype=int))
+    monkeypatch.setattr(state, "LARGEST_BLOCK", 70)
+    rows, test = with_labels(toy, np.zeros(60)), labelled(X_TEST, np.zeros(9))
+    ours = fixed(model, block_column=LABEL).fit(*rows)
+    mean = ours.predict(test)
     with pytest.raises(ValueError, match="Got one of 120: split it"):
-        ours.partial_fit(*toy, blocks=np.zeros(60, dtype=int))
-    assert_array_equal(ours.predict(X_TEST, blocks=np.zeros(9, dtype=int)), mean)
+        ours.partial_fit(*rows)
+    assert_array_equal(ours.predict(test), mean)
 
 
 def test_few_large_blocks_may_stay(toy):

@@ -46,7 +46,7 @@ add(
 for _optimizer in ("lbfgs", "adam", None):
     add(f"optimizer {_optimizer}", anytime_classes(optimizer=_optimizer), "three", later=(20,))
     add(f"pic, optimizer {_optimizer}", anytime_classes("pic", optimizer=_optimizer), "two")
-add("balanced", anytime_classes(class_weight="balanced"), "three", later=(20,))
+add("balanced", anytime_classes(class_weight="balanced"), "three")
 add("weights of classes", anytime_classes("pic", class_weight={"no": 3.0}), "two")
 add("given kernel", anytime_classes("vif", Columns(RBF(), [0]) + Matern(nu=1.5)), "three")
 add(
@@ -71,11 +71,10 @@ add("clusterer", anytime_classes("pic", partition=Halves()), "three", later=(20,
 add("restarts", anytime_classes("fitc", n_restarts_optimizer=1, init_size=60), "three", n=200)
 add("places", anytime_classes(categorical_features=["place"]), "place_labels", later=(40,))
 add("float32", anytime_classes(), "three", layout="float32")
-add("dask", anytime_classes("pic"), "three", layout="dask")
 add("watched", anytime_classes(max_iter=3), "three", watch=Watch)
 add("stopped", anytime_classes("pic"), "three", watch=Stop)
 add("verbose", anytime_classes(verbose=2), "three")
-add("many near rows", anytime_classes(max_iter=4, block_size=200), "three", n=2500)
+add("many near rows", anytime_classes(max_iter=4, block_size=200, init_size=600), "three", n=2500)
 add("held-out rows", anytime_classes(max_iter=2, block_size=400, init_size=600), "two", n=8300)
 add(
     "held-out rows in blocks",

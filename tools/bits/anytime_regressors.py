@@ -90,7 +90,6 @@ for _model in ("pitc", "pic", "lma"):
     add(f"{_model}, labels, warm", anytime(_model, warm_start=True), labels=5, again=True)
 add("auto, labels", anytime("auto"), labels=5, later=(30,))
 add("fitc, labels", anytime("fitc"), labels=5)
-add("vif, labels", anytime("vif"), labels=5)
 add("labels, adam", anytime("pic", optimizer="adam"), labels=5, later=(30,))
 add("labels, lbfgs", anytime("pic", optimizer="lbfgs"), labels=5)
 add("labels, robbins-monro", anytime("pic", schedule="robbins-monro"), labels=5)
@@ -114,14 +113,14 @@ add("labels, two jobs", anytime("pic", n_jobs=2), labels=8, n=900)
 add(
     "labels on dask",
     anytime("pic", MATERN, optimizer=None, solver="exact"),
-    labels=40,
+    labels=25,
     n=2500,
     layout="dask",
 )
 add(
     "labels on dask, pitc",
     anytime("pitc", MATERN, solver="exact", max_iter=3),
-    labels=40,
+    labels=25,
     n=2500,
     layout="dask",
     weight="some zero",
@@ -133,7 +132,6 @@ add(
     layout="dask",
 )
 add("dask of fitc", anytime("fitc", solver="exact", max_iter=3), n=2500, layout="dask")
-add("dask of vif", anytime("vif"), layout="dask")
 
 for _model in ("fitc", "pic", "vif"):
     for _name, _table in (
@@ -217,8 +215,88 @@ add("watched pic", anytime("pic", max_iter=3), watch=Watch)
 add("stopped", anytime("pic"), watch=Stop)
 add("verbose", anytime(verbose=2), later=(20,))
 add("verbose pic", anytime("pic", verbose=1))
-add("many near rows", anytime("vif", n_neighbors=30, block_size=200, max_iter=6), "four", n=2500)
-add("many rows in blocks", anytime("pic", block_size=250, max_iter=6), "four", n=2500, later=(500,))
-add("many rows in a chain", anytime("lma", block_size=250, max_iter=3), n=2000)
+add(
+    "many near rows",
+    anytime("vif", n_neighbors=30, block_size=200, max_iter=6, init_size=500),
+    "four",
+    n=2500,
+)
+add(
+    "many rows in blocks",
+    anytime("pic", block_size=250, max_iter=6, init_size=500),
+    "four",
+    n=2500,
+    later=(500,),
+)
+add("many rows in a chain", anytime("lma", block_size=250, max_iter=3, init_size=400), n=2000)
 add("many rows of fitc", anytime("fitc", init_size=600, block_size=250), "four", n=3000)
-add("many rows of noise", anytime("vif", likelihood="heteroscedastic", max_iter=3), "noisy", n=2000)
+add(
+    "many rows of noise",
+    anytime("vif", likelihood="heteroscedastic", max_iter=3, init_size=500),
+    "noisy",
+    n=2000,
+)
+add("negative shares", anytime([("fitc", 1.5), ("dtc", -0.5)], solver="exact"), later=(30,))
+add("negative shares, anytime", anytime([("fitc", 1.5), ("dtc", -0.5)], max_iter=2))
+add("no inducing inputs", anytime(n_inducing=0), later=(20,))
+add("no inducing inputs, lma", anytime("lma", n_inducing=0), later=(20,))
+add("bump", anytime(likelihood="heteroscedastic", max_iter=15), "bump", n=600, later=(100,))
+add(
+    "uneven",
+    anytime("fitc", likelihood="heteroscedastic", max_iter=15),
+    "uneven",
+    n=800,
+    later=(200,),
+)
+add(
+    "uneven, vif", anytime(likelihood="heteroscedastic", max_iter=15), "uneven", n=800, later=(200,)
+)
+add("heavy tails", anytime("vif", max_iter=15, init_size=500), "outliers", n=1700)
+add(
+    "heavy tails of blocks",
+    anytime("pic", likelihood="student_t", max_iter=10, init_size=500),
+    "outliers",
+    n=1700,
+)
+add("many repeated inputs", anytime("vif", max_iter=8, init_size=500), "repeated", n=1800)
+add("many near rows of outputs", anytime("vif", max_iter=6, init_size=500), "outputs", n=1800)
+add(
+    "many near rows, more iterations",
+    anytime("vif", max_iter=45, n_inducing=5, init_size=300),
+    "wave",
+    n=1600,
+)
+add(
+    "many near rows of codes",
+    anytime("vif", categorical_features=[1], max_iter=6, init_size=500),
+    "many_codes",
+    n=1700,
+)
+add(
+    "many near rows, warped",
+    anytime("vif", normalize_y="warped", max_iter=6, init_size=500),
+    "skewed",
+    n=1700,
+)
+add(
+    "many rows in blocks, two jobs",
+    anytime("pic", n_jobs=2, block_size=150, max_iter=3, init_size=400),
+    n=2500,
+)
+add("stopped in steps", anytime("pitc", MATERN, optimizer=None, block_size=10), watch=Stop)
+add("more inducing inputs", anytime(warm_start=True), again=True, changes={"n_inducing": 15})
+add("warm places", anytime(warm_start=True, categorical_features=["place"]), "places", again=True)
+add(
+    "dask frame",
+    anytime("pic", MATERN, optimizer=None, solver="exact", block_size=200),
+    "frame",
+    n=2600,
+    layout="dask frame",
+)
+add(
+    "dask of pic that learns",
+    anytime("pic", solver="exact", max_iter=2, block_size=150, init_size=400),
+    n=2500,
+    layout="dask",
+)
+add("few rows on dask", anytime("pic", solver="exact"), layout="dask")

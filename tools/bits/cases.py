@@ -38,7 +38,7 @@ class Case:
         In `tables.WEIGHTS`.
     labels : int, default=None
         Number of blocks that are given as labels.
-    layout : {"C", "F", "float32", "list", "dask"}
+    layout : {"C", "F", "float32", "list", "dask", "dask frame"}
     again : bool
         Whether the same rows are fitted a second time.
     prior : bool
@@ -46,6 +46,12 @@ class Case:
     watch : callback class, default=None
     classes : sequence, default=None
         All labels, for the first batch.
+    changes : dict, default=None
+        Parameters that are set before each further call.
+    spoilt : str, default=None
+        What `spoilt.spoilt` spoils of the rows of a call,
+    spoilt_at : {"first", "later"}
+        the first one or those after it.
     seed : int
         Of the rows.
     """
@@ -62,7 +68,24 @@ class Case:
     prior: bool = False
     watch: type | None = None
     classes: tuple | None = None
+    changes: dict | None = None
+    spoilt: str | None = None
+    spoilt_at: str = "first"
     seed: int = 0
+
+
+@dataclass(frozen=True)
+class Direct:
+    """Questions to public objects without an estimator.
+
+    Parameters
+    ----------
+    questions : callable
+        Returns functions by name.
+    """
+
+    questions: object
+    n: int = 0
 
 
 def add(name, model, table="wave", **how):

@@ -78,7 +78,7 @@ add("outputs, noise of each", stream(noise_variance=[0.1, 0.01]), "outputs", **B
 add("outputs, shared noise", stream(RBF() + WhiteKernel()), "outputs", **BATCHES)
 add("outputs, tiny first batches", stream(), "outputs", **BEGINNING)
 add("mixed", stream(n_latent=1), "mixed", **BATCHES)
-add("mixed by two kernels", stream([RBF(), Matern(nu=1.5)], n_latent=2), "mixed", **BATCHES)
+add("mixed, given kernel", stream(Matern(nu=1.5), n_latent=2), "mixed", **BATCHES)
 add(
     "mixed, tiny first batches",
     stream(n_latent=2),
@@ -87,7 +87,7 @@ add(
     first="partial_fit",
     later=(20, 40, 40),
 )
-add("mixed, forgets", stream(n_latent=2, forget_factor=0.9, optimizer="adam"), "mixed", **BATCHES)
+add("mixed, forgets", stream(n_latent=2, forget_factor=0.9), "mixed", **BATCHES)
 add("given kernel", stream(ConstantKernel() * RBF([1.0, 1.0]) + WhiteKernel(0.1)), **BATCHES)
 add("fixed noise", stream(noise_variance=0.01, noise_variance_bounds="fixed"), **BATCHES)
 add("outliers", stream(), "broken", n=100, first="partial_fit", later=(50, 50, 50))
@@ -133,4 +133,31 @@ add("watched", stream(), watch=Watch, n=150)
 add("stopped", stream(), watch=Stop, n=150)
 add("verbose", stream(verbose=1), n=150, later=(20,))
 add("dask", stream(), layout="dask")
+add(
+    "bump",
+    stream(likelihood="heteroscedastic", init_size=400, max_iter=15),
+    "bump",
+    n=500,
+    later=(200, 100),
+)
+add(
+    "uneven",
+    stream(likelihood="heteroscedastic", init_size=500, max_iter=15),
+    "uneven",
+    n=600,
+    later=(200, 100),
+)
+add(
+    "uneven, auto",
+    stream(likelihood="auto", init_size=500, max_iter=15),
+    "uneven",
+    n=600,
+    later=(200,),
+)
+add("other parameters later", stream(), **BATCHES, changes={"n_inducing": 14, "trust_region": 0.5})
+add("nothing learned later", stream(), **BATCHES, changes={"optimizer": None})
+add("another way later", stream(), **BATCHES, changes={"inducing": "random"})
+add("mixed, nothing learned", stream(n_latent=1, optimizer=None), "mixed", **BATCHES)
+add("mixed, weights", stream(n_latent=2, min_inducing=4), "mixed", weight="random", **BATCHES)
+add("mixed, one fit", stream(n_latent=2), "mixed", n=200)
 add("many batches", stream(n_inducing=30, init_size=500, batch_size=500), "four", n=3000)

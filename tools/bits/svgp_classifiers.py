@@ -59,5 +59,28 @@ add("places", svgp_classes(categorical_features=["place"]), "place_labels", late
 add("float32", svgp_classes(inducing="greedy"), "three", layout="float32")
 add("stopped", svgp_classes(), "three", watch=Stop)
 add("verbose", svgp_classes(verbose=2), "three", later=(20,))
+add(
+    "two, dask, balanced",
+    svgp_classes(class_weight="balanced", max_iter=2),
+    "two",
+    n=2500,
+    layout="dask",
+)
+add("five, many rows", svgp_classes(init_size=300, max_iter=25), "five", n=1500)
+add("few rows of many", svgp_classes(init_size=300), "two", n=12000)
+add(
+    "more inducing inputs",
+    svgp_classes(warm_start=True),
+    "three",
+    again=True,
+    changes={"n_inducing": 15},
+)
+add(
+    "warm after other weights",
+    svgp_classes(warm_start=True),
+    "two",
+    again=True,
+    changes={"class_weight": {"no": 3.0}},
+)
 add("three, many rows", svgp_classes(init_size=1000, max_iter=3), "three", n=4000)
 add("two, many rows and jobs", svgp_classes(init_size=1000, max_iter=3, n_jobs=2), "two", n=4000)

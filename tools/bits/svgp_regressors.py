@@ -31,7 +31,7 @@ KERNELS = {
     "Matern 3/2": Matern(nu=1.5),
     "Matern 5/2 and noise": ConstantKernel() * Matern(nu=2.5) + WhiteKernel(0.2),
     "rational quadratic": RationalQuadratic(),
-    "periodic": ExpSineSquared(periodicity=3.0) + Columns(RBF(), [1]),
+    "periodic": Columns(ExpSineSquared(periodicity=3.0), [0]) + Columns(RBF(), [1]),
     "linear and cubic": RBF() + DotProduct() + 0.1 * DotProduct() ** 3,
     "product of columns": Columns(RBF(), [0]) * Columns(Matern(nu=1.5), [1]),
     "user's own": PairwiseKernel(metric="rbf"),
@@ -88,7 +88,6 @@ add(
 )
 add("outputs, adam", svgp(optimizer="adam", batch_size=40), "outputs")
 add("mixed by one", svgp(n_latent=1), "mixed", later=LATER)
-add("mixed by two kernels", svgp([RBF(), Matern(nu=1.5)], n_latent=2), "mixed", later=LATER)
 add("mixed, shared noise", svgp(RBF() + WhiteKernel(), n_latent=2), "mixed", weight="some zero")
 add("mixed, all observed", svgp(n_latent=2), "outputs", later=(30,))
 add("mixed, warm", svgp(n_latent=1, warm_start=True), "mixed", again=True)
@@ -208,7 +207,53 @@ add("watched", svgp(init_size=40), watch=Watch)
 add("stopped", svgp(likelihood="student_t"), watch=Stop)
 add("watched adam", svgp(optimizer="adam", batch_size=40), watch=Watch)
 add("verbose", svgp(verbose=2, init_size=50), n=160, later=(20,))
-add("rough parts", svgp(init_size=300, n_inducing=20), "four", n=1000)
+add("rough parts", svgp(init_size=200, n_inducing=20, max_iter=25), "four", n=1500)
+add("rough parts of outputs", svgp(init_size=200, max_iter=25), "outputs", n=1500)
+add("no noise", svgp(init_size=2000, n_inducing=60), "smooth", n=4500)
+add("no noise, lbfgs", svgp(optimizer="lbfgs", n_inducing=40), "smooth", n=4500)
+add("no noise, adam", svgp(optimizer="adam", n_inducing=40, max_iter=2), "smooth", n=300)
+add("fast waves", svgp(RBF(5.0, (1.0, 10.0))), "fast", n=300)
+add("few rows of many", svgp(init_size=200), n=12000)
+add("greedy of many rows", svgp(init_size=200, inducing="greedy"), n=9000)
+add("one column of targets", svgp(), "one_axis_more", later=(20,))
+add(
+    "bump",
+    svgp(likelihood="heteroscedastic", n_inducing=20, max_iter=20),
+    "bump",
+    n=800,
+    later=(200,),
+)
+add(
+    "uneven",
+    svgp(likelihood="heteroscedastic", n_inducing=15, max_iter=15),
+    "uneven",
+    n=800,
+    later=(200,),
+)
+add("uneven, auto", svgp(likelihood="auto", n_inducing=15, max_iter=15), "uneven", n=800)
+add("more inducing inputs", svgp(warm_start=True), again=True, changes={"n_inducing": 15})
+add("warm places", svgp(warm_start=True, categorical_features=["place"]), "places", again=True)
+add("warm after another kernel", svgp(warm_start=True), again=True, changes={"kernel": RBF()})
+add(
+    "warm, warped",
+    svgp(warm_start=True, normalize_y="warped"),
+    "skewed",
+    again=True,
+    changes={"n_inducing": 5},
+)
+add("batches after another optimizer", svgp(), later=(40,), changes={"optimizer": None})
+add("dask frame", svgp(init_size=400), "frame", n=2600, layout="dask frame", weight="random")
+add("dask of sampled rows", svgp(init_size=300, max_iter=25), "four", n=2800, layout="dask")
+add("dask of poisson", svgp(likelihood="poisson", max_iter=3), "counts", n=2500, layout="dask")
+for _name, _change in (
+    ("heteroscedastic", {"likelihood": "heteroscedastic"}),
+    ("warped", {"normalize_y": "warped"}),
+    ("mixed", {"n_latent": 1}),
+    ("categories", {"categorical_features": [0]}),
+):
+    add(f"dask of {_name}", svgp(**_change), layout="dask")
+for _kernel in (DotProduct(), Matern(nu=2.5), RationalQuadratic(), Columns(RBF(), [1])):
+    add(f"two mix {_kernel!r}", svgp(_kernel, n_latent=2), "outputs", later=(20,))
 add("many rows", svgp(init_size=800, n_inducing=30), "four", n=6000)
 add("many rows of noise", svgp(likelihood="heteroscedastic", init_size=400), "noisy", n=2500)
 add("many rows, auto", svgp(likelihood="auto", init_size=400), "noisy_outliers", n=2500)

@@ -39,12 +39,14 @@ class Rows:
 
     def part(self, values, layout):
         """Lay out targets or weights."""
-        if values is None or layout != "dask":
+        if values is None or not layout.startswith("dask"):
             return values
-        return in_chunks(values)
+        if layout == "dask":
+            return in_chunks(values)
+        return in_partitions(pd.Series(values, index=self.X.index, name="values"))
 
     def laid_out(self, layout):
-        """Lay out inputs and labels: C, F, float32, list or dask."""
+        """Lay out inputs and labels: C, F, float32, list, dask or dask frame."""
         if layout == "F":
             return np.asfortranarray(self.X), self.labels
         if layout == "float32":
@@ -54,6 +56,8 @@ class Rows:
         if layout == "dask":
             labels = None if self.labels is None else in_chunks(self.labels)
             return in_chunks(self.X), labels
+        if layout == "dask frame":
+            return in_partitions(self.X), self.labels
         return self.X, self.labels
 
 
@@ -62,6 +66,13 @@ def in_chunks(values, size=700):
     import dask.array as da
 
     return da.from_array(values, chunks=(size, *values.shape[1:]))
+
+
+def in_partitions(values, count=4):
+    """Make a dask dataframe or series of a few partitions."""
+    import dask.dataframe as dd
+
+    return dd.from_pandas(values, npartitions=count)
 
 
 def with_column(X, labels):
@@ -210,10 +221,36 @@ def broken(rng, n):
     return X, np.where((np.arange(n) > 120) & (np.arange(n) % 40 == 7), -9999.0, y)
 
 
-def missing_targets(rng, n):
-    """Targets that a model has to refuse."""
+def smooth(rng, n):
+    """Numbers without noise."""
+    X, _ = wave(rng, n)
+    return X, _signal(X)
+
+
+def fast(rng, n):
+    """Numbers of a function of many waves in one column."""
+    X = _inputs(rng, n, 1)
+    return X, np.sin(60.0 * X[:, 0]) + 0.1 * rng.standard_normal(n)
+
+
+def one_axis_more(rng, n):
+    """Targets as one column."""
     X, y = wave(rng, n)
-    return X, np.where(np.arange(n) == 3, np.nan, y)
+    return X, y[:, None]
+
+
+def bump(rng, n):
+    """Numbers whose noise is large in the middle."""
+    X = rng.uniform(0.0, 10.0, (n, 1))
+    noise = 0.05 + 0.3 * np.exp(-0.5 * (X[:, 0] - 6.0) ** 2)
+    return X, np.sin(X[:, 0]) + noise * rng.standard_normal(n)
+
+
+def uneven(rng, n):
+    """Numbers of a function that is smooth on one side and not on the other."""
+    X = rng.uniform(0.0, 10.0, (n, 1))
+    f = np.sin(X[:, 0]) + np.where(X[:, 0] > 6.0, np.sin(50.0 * X[:, 0]), 0.0)
+    return X, f + 0.05 * rng.standard_normal(n)
 
 
 def _labels(names, bounds):
@@ -312,7 +349,7 @@ TABLES = {
     for table in (
         *(wave, line, wide, four, far, skewed, outliers, noisy, noisy_outliers),
         *(counts, two_counts, outputs, mixed, skewed_outputs, repeated, close, constant, noise),
-        *(jumps, broken, missing_targets, late_class, rare_class),
+        *(jumps, broken, smooth, fast, one_axis_more, bump, uneven, late_class, rare_class),
         *(places, typed_places, place_labels, codes, many_codes, frame),
         *(curve, curve_with_holes, curve_with_constants, curve_frame),
     )
@@ -334,8 +371,12 @@ WEIGHTS = {
 }
 
 
-def block_labels(X, n_labels, n_new):
-    """Number blocks by the first column; of the new rows some are in none that is known."""
+def block_labels(X, n_labels, n_new, in_runs):
+    """Number blocks by the first column, or by runs of 100 rows; some new rows are in no block."""
+    if in_runs:
+        labels = np.arange(len(X)) // 100
+        labels[-n_new:] = np.arange(n_new) % (n_labels + 1)
+        return labels
     first = np.asarray(X)[:, 0].astype(float)
     labels = np.floor((first - first.min()) / np.ptp(first) * (n_labels - 1e-9)).astype(int)
     labels[-n_new::7] = 99
@@ -348,5 +389,7 @@ def rows_of(case, n_new):
     n = case.n + sum(case.later) + n_new
     X, y = TABLES[case.table](rng, n)
     weight = WEIGHTS[case.weight](rng, n)
-    labels = None if case.labels is None else block_labels(X, case.labels, n_new)
+    labels = (
+        None if case.labels is None else block_labels(X, case.labels, n_new, case.layout == "dask")
+    )
     return Rows(X, y, weight, labels)

@@ -33,12 +33,12 @@ class CodedRows:
         if isinstance(key, slice):
             return CodedRows(self.base[key], self.codes)
         rows, columns = key if isinstance(key, tuple) else (key, slice(None))
-        own = np.arange(self.shape[1])[columns]
+        chosen = np.arange(self.shape[1])[columns]
         values = self.base[rows]
-        if own.ndim == 0:
-            return self._coded(np.asarray(values[..., own]), int(own))
-        values = np.array(values[..., own])
-        for place, column in enumerate(own):
+        if chosen.ndim == 0:
+            return self._coded(np.asarray(values[..., chosen]), int(chosen))
+        values = np.array(values[..., chosen])
+        for place, column in enumerate(chosen):
             values[..., place] = self._coded(values[..., place], int(column))
         return values
 
@@ -48,21 +48,21 @@ class CodedRows:
         return np.asarray(self[:, :], dtype=dtype)
 
     def max(self, axis=None):
-        """Largest numbers of the columns, or of all; in columns of categories largest codes.
+        """Return the largest numbers of the columns, or of all; of categories the largest codes.
 
         Codes are those of all rows, also where these are some of them.
         """
         return self._extremes("max", axis)
 
     def min(self, axis=None):
-        """As `max`, for the smallest ones."""
+        """Return the smallest numbers; see `max`."""
         return self._extremes("min", axis)
 
     def _extremes(self, which, axis):
-        found = np.array(getattr(self.base, which)(axis=0))
+        extremes = np.array(getattr(self.base, which)(axis=0))
         for column, (_, codes) in self.codes.items():
-            found[column] = getattr(codes, which)()
-        return found if axis == 0 else getattr(found, which)()
+            extremes[column] = getattr(codes, which)()
+        return extremes if axis == 0 else getattr(extremes, which)()
 
     def _coded(self, values, column):
         if column not in self.codes:

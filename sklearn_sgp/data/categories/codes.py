@@ -82,17 +82,17 @@ class ColumnCodes:
 
     @property
     def are_own(self):
-        """Whether the first values were codes already: the numbers 0, 1, 2, ... without gaps."""
+        """True if the first values were codes already: the numbers 0, 1, 2, ... without gaps."""
         return self.kind == "numbers" and self.first_keys == tuple(range(self.n_first))
 
     def extended(self, values):
-        """With codes of their own for values that are new; itself where none is."""
+        """Add codes for values that are new; return itself where none is."""
         keys = [self._key(value) for value in _distinct_values(values, self.label)]
         new = self._new(keys, max(self.codes.values(), default=-1) + 1)
         return replace(self, codes={**self.codes, **new}) if new else self
 
     def transform(self, values):
-        """Codes of values, shape (n,); new values have codes that no other value has.
+        """Return codes of values, shape (n,); new values have codes that no other value has.
 
         Raises
         ------
@@ -103,7 +103,7 @@ class ColumnCodes:
         return np.array(self._codes_of(keys), dtype=np.float64)[places]
 
     def numbers(self, column):
-        """All values of a column of numbers, sorted, and their codes, both (k,); see `transform`.
+        """Return all values of a column of numbers, sorted, and their codes, both (k,).
 
         Parameters
         ----------
@@ -115,7 +115,7 @@ class ColumnCodes:
         return known, np.array(codes, dtype=np.float64)
 
     def _codes_of(self, keys):
-        """Codes of distinct values, a list."""
+        """Return codes of distinct values, a list."""
         # A kernel may have been given more categories than the first rows have.
         first_free = LARGEST_COUNT if self.are_own else 0
         first_free = max(first_free, max(self.codes.values(), default=-1) + 1)
@@ -127,7 +127,7 @@ class ColumnCodes:
         return [self._key(value) for value in distinct], places
 
     def _key(self, value):
-        """The value as it is compared; None if it is missing."""
+        """Return the value as it is compared; None if it is missing."""
         if is_missing(value):
             return None
         kind = _kind(value)
@@ -146,14 +146,14 @@ class ColumnCodes:
         return value
 
     def _new(self, keys, first_free):
-        """Codes of values that have none: a code is its own where the first ones are."""
+        """Return codes of values that have none; a value that can be its code is."""
         new = dict.fromkeys(key for key in keys if key not in self.codes)
-        taken, own = set(self.codes.values()), {}
+        taken, itself = set(self.codes.values()), {}
         if self.are_own:
-            own = {key: int(key) for key in new if _is_code(key) and key not in taken}
-        first_free = max(first_free, max(own.values(), default=-1) + 1)
-        others = (key for key in new if key not in own)
-        return {**own, **{key: first_free + k for k, key in enumerate(others)}}
+            itself = {key: int(key) for key in new if _is_code(key) and key not in taken}
+        first_free = max(first_free, max(itself.values(), default=-1) + 1)
+        others = (key for key in new if key not in itself)
+        return {**itself, **{key: first_free + k for k, key in enumerate(others)}}
 
 
 def _is_code(key):
@@ -161,39 +161,39 @@ def _is_code(key):
 
 
 def in_parts(column):
-    """Successive parts of a column, in arrays of their own."""
+    """Yield successive parts of a column, in arrays of their own."""
     return (np.array(column[lo : lo + _PART]) for lo in range(0, len(column), _PART))
 
 
 def _distinct_numbers(column):
-    """The distinct values of a column of numbers, sorted, NaN once and last."""
-    found = np.empty(0, dtype=column.dtype)
+    """Return the distinct values of a column of numbers, sorted, NaN once and last."""
+    distinct = np.empty(0, dtype=column.dtype)
     for part in in_parts(column):
-        found = np.union1d(found, np.unique(part))
-    return found
+        distinct = np.union1d(distinct, np.unique(part))
+    return distinct
 
 
 def _distinct_values(values, label):
-    """The distinct values as a list."""
+    """Return the distinct values as a list."""
     if values.dtype.kind in "biuf":
         return _distinct_numbers(values).tolist()
     return _distinct(values, label)[0]
 
 
 def _distinct(values, label):
-    """The distinct values as a list, and the place of each row's value in it."""
+    """Return the distinct values as a list, and the place of each row's value in it."""
     if values.dtype.kind in "biuf":
         distinct, places = np.unique(values, return_inverse=True)
         return distinct.tolist(), places.ravel()
-    found = {}
+    numbers = {}
     rows = list(values) if values.dtype.kind in "mM" else values.tolist()
     try:
-        places = [found.setdefault(value, len(found)) for value in rows]
+        places = [numbers.setdefault(value, len(numbers)) for value in rows]
     except TypeError as error:
         raise ValueError(
             f"Categories in {label} of X must be hashable: strings or numbers. Got: {error}."
         ) from error
-    return list(found), np.array(places, dtype=np.intp)
+    return list(numbers), np.array(places, dtype=np.intp)
 
 
 def _kind(value):

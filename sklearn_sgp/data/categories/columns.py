@@ -10,7 +10,7 @@ from .codes import ColumnCodes, in_parts
 
 @dataclass(frozen=True)
 class InputColumns:
-    """What is known of the columns of X besides their numbers.
+    """Names of the columns of X, and which of them are categories.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class InputColumns:
     categories: tuple = ()
 
     def mask(self, n_features):
-        """Which columns are categories, shape (n_features,); None where none is."""
+        """Return a mask of the columns of categories, shape (n_features,); None where none is."""
         if not self.categorical:
             return None
         mask = np.zeros(n_features, dtype=bool)
@@ -45,7 +45,6 @@ class CategoryCodes:
     ----------
     columns : tuple of int
     encoders : tuple of ColumnCodes
-    n_features : int
     """
 
     columns: tuple
@@ -93,7 +92,7 @@ class CategoryCodes:
         return [encoder.values for encoder in self.encoders]
 
     def extended(self, X, sample_weight=None):
-        """With codes for the values that a later batch adds, in rows of positive weight."""
+        """Add codes for the values that a later batch adds, in rows of positive weight."""
         X = _table(X)
         if not self._fits(X):
             return self
@@ -105,7 +104,7 @@ class CategoryCodes:
         return replace(self, encoders=encoders)
 
     def can_wait(self, X):
-        """Whether X can be validated before it has codes: numbers, none of them missing here.
+        """Return True if X can be validated before it has codes: numbers, none missing here.
 
         Integers cannot: as floating point numbers large ones, such as keys, may be equal.
         """
@@ -114,7 +113,7 @@ class CategoryCodes:
         return not any(_has_nan(X[:, column]) for column in self.columns)
 
     def transform(self, X):
-        """X with codes; each value that was not there before gets a code of its own.
+        """Put codes into X; each value that was not there before gets a code of its own.
 
         The same object where all columns have codes already. An array of numbers is not copied: it
         is read as `CodedRows`.
@@ -133,21 +132,21 @@ class CategoryCodes:
         return _with_columns(X, changed) if changed else X
 
     def _read_later(self, X):
-        """An array of floating point numbers as it is, or as `CodedRows`."""
+        """Return an array of floating point numbers as it is, or as `CodedRows`."""
         codes = {}
         for column, encoder in zip(self.columns, self.encoders, strict=True):
-            known, own = encoder.numbers(X[:, column])
-            if not np.array_equal(known, own):
-                codes[column] = known, own
+            known, numbers = encoder.numbers(X[:, column])
+            if not np.array_equal(known, numbers):
+                codes[column] = known, numbers
         return CodedRows(X, codes) if codes else X
 
     def _fits(self, X):
-        """Whether X has the columns; it is refused where inputs are validated if not."""
+        """Return True if X has the columns; it is refused where inputs are validated if not."""
         return len(X.shape) == 2 and X.shape[1] == self.n_features
 
 
 def categorical_columns(X, categorical_features):
-    """Indices of the columns of categories.
+    """Return the indices of the columns of categories.
 
     Parameters
     ----------
@@ -201,7 +200,7 @@ def _table(X):
 
 
 def _has_categories(column):
-    """Whether a column of a dataframe is of a categorical type, of pandas or of polars."""
+    """Return True if a dataframe's column is of a categorical type, of pandas or of polars."""
     return type(column.dtype).__name__ in ("CategoricalDtype", "Categorical", "Enum")
 
 
@@ -211,7 +210,7 @@ def _column(X, column):
 
 
 def _counted(X, sample_weight):
-    """Rows of positive weight; all of them where weights are not what they must be."""
+    """Return a mask of rows of positive weight; all rows where weights are not valid."""
     weight = np.asarray(sample_weight)
     if weight.shape != X.shape[:1] or weight.dtype.kind not in "biuf" or not (weight > 0.0).any():
         return slice(None)
@@ -219,7 +218,7 @@ def _counted(X, sample_weight):
 
 
 def _with_columns(X, changed):
-    """A copy of a table with some columns replaced."""
+    """Copy a table with some columns replaced."""
     if not hasattr(X, "columns"):
         copy = np.array(X, dtype=object if X.dtype.kind not in "fiu" else np.float64)
         for column, values in changed.items():

@@ -8,36 +8,33 @@ itself where categories gain nothing.
 import time
 from dataclasses import replace
 
-from ..start import random_starts, tried
+from ..start import random_starts, run_candidates
 from .category_starts import begins_with_categories, has_categories
 
 # The two best trials get a round, in such a share of the time that is left, unless one is better by
 # so many nats a row; the better one goes on.
-_FINAL_SECONDS, _CLEAR = 0.6, 0.02
+_FINAL_SECONDS, _CLEARLY_BETTER = 0.6, 0.02
 # All trials together take such a share of the time. Where there are categories, those of numbers
 # alone and then the others take such shares of what is left.
 _TRIAL_SECONDS, _NUMBERS_SECONDS, _CATEGORIES_SECONDS = 0.5, 0.25, 0.35
 
 
 def task_of(problem, start):
-    """The problem with inducing inputs that stay where they are."""
+    """Return the problem with inducing inputs that stay where they are."""
     groups = tuple(group for group in start.space.groups if group.name != "Z")
     return replace(problem, start=replace(start, space=replace(start.space, groups=groups)))
 
 
 def best_start(problem, sample, starts, budget):
-    """The start that goes on with what trials and rounds have found from it.
+    """Find the start that goes on, by trials and rounds.
 
     Parameters
     ----------
-    problem : Problem
-    sample : near_rows.NearRows
     starts : list of Start
-    budget : Budget
 
     Returns
     -------
-    start : problem.Start
+    start : engines.base.Start
     parameters : Parameters
     value : float or None
         Given more neighbours, None where no round has told.
@@ -48,12 +45,12 @@ def best_start(problem, sample, starts, budget):
     if len(starts) + len(drawn) == 1:
         return starts[0], starts[0].parameters, None, 0
     if {has_categories(start) for start in starts} == {True, False}:
-        found = _numbers_first(problem, sample, starts, drawn, budget)
+        result = _numbers_first(problem, sample, starts, drawn, budget)
     else:
         begins = [*((start, start.parameters) for start in starts), *drawn]
-        found = _trials(problem, sample, begins, _TRIAL_SECONDS, budget)
-    begins, values, n_iter = found
-    is_clear = len(values) == 1 or values[0] - values[1] >= _CLEAR
+        result = _trials(problem, sample, begins, _TRIAL_SECONDS, budget)
+    begins, values, n_iter = result
+    is_clear = len(values) == 1 or values[0] - values[1] >= _CLEARLY_BETTER
     if is_clear or sample.whole or problem.trace.stopped or budget.left() <= 0.0:
         return *begins[0], None, n_iter
     begins, values, more = _best_of(begins[:2], sample.first_round, _FINAL_SECONDS, problem, budget)
@@ -61,20 +58,20 @@ def best_start(problem, sample, starts, budget):
 
 
 def _numbers_first(problem, sample, starts, drawn, budget):
-    """As `_trials`: of kernels of numbers alone, then with categories and the best of these."""
+    """Try kernels of numbers alone, then those with categories from the best of these."""
     numbers = [(start, start.parameters) for start in starts if not has_categories(start)]
     alone, values, n_iter = _trials(problem, sample, numbers, _NUMBERS_SECONDS, budget)
     if problem.trace.stopped:
         return alone, values, n_iter
     begins = begins_with_categories(*alone[0], starts) + drawn
-    found, more_values, n = _best_of(begins, sample.trial, _CATEGORIES_SECONDS, problem, budget)
-    pairs = zip([alone[0], *found], [values[0], *more_values], strict=True)
+    result, more_values, n = _best_of(begins, sample.trial, _CATEGORIES_SECONDS, problem, budget)
+    pairs = zip([alone[0], *result], [values[0], *more_values], strict=True)
     begins, values = zip(*sorted(pairs, key=lambda pair: -pair[1]), strict=True)
     return begins, values, n_iter + n
 
 
 def _trials(problem, sample, begins, share, budget):
-    """Starts with what is learned from each, best first, their values, and all iterations."""
+    """Try starts; return them with what is learned, best first, their values, all iterations."""
     begins, values, n_iter = _best_of(begins, sample.trial, share, problem, budget)
     probed = None if problem.trace.stopped else sample.probe(problem, *begins[0], budget)
     if probed is None:
@@ -87,7 +84,7 @@ def _trials(problem, sample, begins, share, budget):
 
 
 def _best_of(begins, run, share, problem, budget):
-    """What ``run`` finds from each start, best first, the values, and all iterations."""
+    """Run each start; return starts with what is learned, best first, values, all iterations."""
     seconds, done = share * budget.left() / len(begins), []
 
     def in_time():
@@ -103,6 +100,6 @@ def _best_of(begins, run, share, problem, budget):
         done.append(start)
         return (start, learned), n_iter, value
 
-    found = sorted(tried(in_time(), one, problem.trace), key=lambda each: -each[2])
-    begins, n_iter, values = zip(*found, strict=True)
+    result = sorted(run_candidates(in_time(), one, problem.trace), key=lambda each: -each[2])
+    begins, n_iter, values = zip(*result, strict=True)
     return begins, values, sum(n_iter)

@@ -7,16 +7,16 @@ from ...kernels.nodes import leaves
 
 # Variance of all levels together, beside what was learned without them, as a share of the noise;
 # a constant that all categories of a column have is no level.
-_SHARE_OF_NOISE = 0.1
+_LEVELS_VARIANCE = 0.1
 
 
 def has_categories(start):
-    """Whether the kernel of a `Start` has a part over categories."""
+    """Return whether the kernel of a `Start` has a part over categories."""
     return bool(category_leaves(start.parameters.expression))
 
 
-def begins_with_categories(of_numbers, found, starts):
-    """Where kernels with categories begin whose numbers have a certain kernel.
+def begins_with_categories(of_numbers, result, starts):
+    """Start kernels with categories whose numbers have a certain kernel.
 
     As they start, as functions of categories may have nothing in common; before these a sum with
     levels at what was learned without them.
@@ -25,7 +25,7 @@ def begins_with_categories(of_numbers, found, starts):
     ----------
     of_numbers : Start
         With a default kernel of the numbers alone.
-    found : Parameters
+    result : Parameters
         What was learned with it.
     starts : list of Start
         With and without categories.
@@ -36,13 +36,13 @@ def begins_with_categories(of_numbers, found, starts):
     """
     own = _parts(of_numbers)
     starts = [start for start in starts if has_categories(start) and _parts(start) == own]
-    sums = [start for start in starts if len(_places_of_numbers(start)) == len(found.theta)]
-    begins = [(start, _with_small_levels(start, found)) for start in sums]
+    sums = [start for start in starts if len(_places_of_numbers(start)) == len(result.theta)]
+    begins = [(start, _with_small_levels(start, result)) for start in sums]
     return begins + [(start, start.parameters) for start in starts]
 
 
 def _parts(start):
-    """Names and starting length scales of the parts that see numbers."""
+    """Return names and starting length scales of the parts that see numbers."""
     expression = start.parameters.expression
     every = leaves(expression.node, np.arange(expression.n_features))
     return [
@@ -53,18 +53,18 @@ def _parts(start):
 
 
 def _places_of_numbers(start):
-    """Places of what is not of categories among the free parameters of the kernel."""
+    """Return the places of free kernel parameters that are not of categories."""
     expression = start.parameters.expression
     slots = [slot.ravel() for pair in category_slots(expression) for slot in pair[:2]]
     return np.delete(np.arange(len(expression.theta)), np.concatenate(slots))
 
 
-def _with_small_levels(start, found):
-    """Parameters of a sum with levels, at what was learned without these."""
+def _with_small_levels(start, result):
+    """Start a sum with levels at what was learned without these."""
     theta, slots = start.parameters.theta.copy(), category_slots(start.parameters.expression)
-    theta[_places_of_numbers(start)] = found.theta
-    variance = _SHARE_OF_NOISE * float(np.mean(found.noise_variance)) / len(slots)
+    theta[_places_of_numbers(start)] = result.theta
+    variance = _LEVELS_VARIANCE * float(np.mean(result.noise_variance)) / len(slots)
     for diagonal, _, _ in slots:
         theta[diagonal] = np.log(variance)
-    values = {**found.values, "theta": theta}
+    values = {**result.values, "theta": theta}
     return start.space.clipped(start.parameters.with_values(**values))

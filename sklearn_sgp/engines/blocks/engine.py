@@ -13,7 +13,6 @@ class Blocks:
 
     Parameters
     ----------
-    plan : BlockPlan
     before : Fitted or None
         Of an earlier fit, whose steps may go on.
     """

@@ -70,17 +70,7 @@ class _Run(NamedTuple):
 
 
 def keep_time_for_all_blocks(problem, plan, parameters, blocks, budget, more=0.0):
-    """Measure what the finish takes and reserve it, ``more`` seconds besides.
-
-    Parameters
-    ----------
-    problem : Problem
-    plan : BlockPlan
-    parameters : Parameters
-    blocks : Blocks
-    budget : Budget
-    more : float
-    """
+    """Measure what the finish takes and reserve it, ``more`` seconds besides."""
     if not budget.is_limited:
         return
     if blocks.rows.live_elsewhere:  # workers make that pass, in a time of their own
@@ -99,21 +89,12 @@ def keep_time_for_all_blocks(problem, plan, parameters, blocks, budget, more=0.0
 
 
 def final_posterior(problem, plan, parameters, blocks, budget, before=None):
-    """q(u) from all blocks, in one pass or step by step while time and epochs last.
+    """Find q(u) from all blocks, in one pass or step by step while time and epochs last.
 
     Parameters
     ----------
-    problem : Problem
-    plan : BlockPlan
-    parameters : Parameters
-    blocks : Blocks
-    budget : Budget
     before : Fitted or None
         From the same rows, parameters and plan: its steps go on.
-
-    Returns
-    -------
-    final : FinalPosterior
 
     Raises
     ------
@@ -128,46 +109,41 @@ def final_posterior(problem, plan, parameters, blocks, budget, before=None):
 
     def run(prior):
         if plan.schedule is None:
-            found = _one_pass(problem, plan, prior, s2, blocks, budget)
+            result = _one_pass(problem, plan, prior, s2, blocks, budget)
         else:
             # with more jitter the earlier steps are of another model
             same = before is not None and prior is before.posterior.prior
             earlier = before if same else None
-            found = _steps(problem, plan, parameters, prior, blocks, budget, earlier)
-        found.posterior.warm_cache()
-        return found, found.posterior.log_evidence(found.constant)
+            result = _steps(problem, plan, parameters, prior, blocks, budget, earlier)
+        result.posterior.warm_cache()
+        return result, result.posterior.log_evidence(result.constant)
 
-    found, objective = with_enough_jitter(run, prior, settings, plan.model, problem.rows, s2)
+    result, objective = with_enough_jitter(run, prior, settings, plan.model, problem.rows, s2)
     if not problem.trace.objectives or problem.trace.objectives[-1] != objective:
         problem.trace.add(objective, lambda: parameters)
-    n_rows = int(np.diff(blocks.bounds)[found.seen].sum())
+    n_rows = int(np.diff(blocks.bounds)[result.seen].sum())
     return FinalPosterior(
-        found.posterior,
+        result.posterior,
         objective,
-        found.constant,
-        Progress(found.seen, n_rows, found.n_seen),
-        max(1, round(found.epochs)),
-        found.n_steps,
-        None if found.seen.all() else n_rows,
-        found.interrupted,
+        result.constant,
+        Progress(result.seen, n_rows, result.n_seen),
+        max(1, round(result.epochs)),
+        result.n_steps,
+        None if result.seen.all() else n_rows,
+        result.interrupted,
     )
 
 
 def with_enough_jitter(run, prior, settings, model, rows, noise_variance):
-    """``run(prior)``, with more jitter for as long as a covariance is not positive definite.
+    """Call ``run(prior)``, with more jitter as long as a covariance is not positive definite.
 
     Parameters
     ----------
-    run : callable
-    prior : Prior
-    settings : Settings
-    model : Model or Mixture
-    rows : Rows
     noise_variance : float or ndarray of shape (t,)
 
     Returns
     -------
-    found : object
+    result : object
         What ``run`` returns.
 
     Raises
@@ -178,7 +154,7 @@ def with_enough_jitter(run, prior, settings, model, rows, noise_variance):
     first = prior
     while True:
         try:
-            found = run(prior)
+            result = run(prior)
             break
         except NotPositiveDefiniteError as error:
             check_shares(model, error)
@@ -188,11 +164,11 @@ def with_enough_jitter(run, prior, settings, model, rows, noise_variance):
                 raise explained(error, rows, noise_variance) from error
     if prior is not first and not np.isclose(prior.jitter, settings.jitter):
         warn_about_jitter(prior.jitter, settings.jitter)
-    return found
+    return result
 
 
 def check_shares(model, error):
-    """A ValueError where the weights of a mixture are why q(u) is not positive definite."""
+    """Raise a ValueError where weights of a mixture keep q(u) from being positive definite."""
     shares = [share for _, share in model.components]
     if min(shares) < 0.0 and not isinstance(error, SingularBlockError):
         raise ValueError(
@@ -202,7 +178,7 @@ def check_shares(model, error):
 
 
 def explained(error, rows, noise_variance):
-    """An error with cause and cure; the same error if it has them."""
+    """Return an error with cause and cure; the same error if it has them."""
     if isinstance(error, SingularBlockError | SingularCovarianceError):
         return error
     largest = 1.0 if rows.weight is None else float(rows.weight.max())
@@ -216,7 +192,7 @@ def explained(error, rows, noise_variance):
 
 
 def _sums(problem, plan, prior, noise_variance, blocks, numbers):
-    """`BlockSums` of some blocks; of all where they live elsewhere."""
+    """Compute `BlockSums` of some blocks; of all where they live elsewhere."""
     if blocks.rows.live_elsewhere:
         pieces = blocks.as_pieces(problem.settings.n_jobs)
         return block_sums(prior, pieces, noise_variance, plan.model)
@@ -225,7 +201,7 @@ def _sums(problem, plan, prior, noise_variance, blocks, numbers):
 
 
 def _one_pass(problem, plan, prior, s2, blocks, budget):
-    """Sums over all blocks, or over as many as the time left allows for, scaled to all."""
+    """Sum over all blocks, or over as many as the time left allows for, scaled to all."""
     order, count = problem.rng.permutation(len(blocks)), len(blocks)
     timed, seen = _TIMED_BLOCKS, np.ones(len(blocks), dtype=bool)
     if not budget.is_limited or count <= timed or blocks.rows.live_elsewhere:
@@ -256,7 +232,7 @@ def _warn_of_part(blocks, seen, why):
 
 
 def _steps(problem, plan, parameters, prior, blocks, budget, before):
-    """Steps until time or epochs are over, or a callback or Ctrl-C ends them."""
+    """Take steps until time or epochs are over, or a callback or Ctrl-C ends them."""
     settings, schedule = problem.settings, plan.schedule
     ascent = NaturalGradientAscent(
         prior,
@@ -295,10 +271,6 @@ class _StepMonitor:
 
     Parameters
     ----------
-    problem : Problem
-    plan : BlockPlan
-    parameters : Parameters
-    ascent : NaturalGradientAscent
     reserve : float
         Seconds that were kept for all this; learning may have used some of them up.
     """
@@ -320,7 +292,7 @@ class _StepMonitor:
 
     @property
     def n_steps(self):
-        """Of this fit."""
+        """Steps of this fit."""
         return self.ascent.n_steps - self.steps_before
 
     @property
@@ -331,7 +303,7 @@ class _StepMonitor:
         return max(0, len(self.ascent.blocks) - self.ascent.n_seen)
 
     def report(self):
-        """An entry of the trace, after so many steps and after an epoch."""
+        """Add an entry to the trace, after so many steps and after an epoch."""
         if self.n_steps % self.every and self.ascent.n_seen % len(self.ascent.blocks):
             return
         try:
@@ -341,7 +313,7 @@ class _StepMonitor:
         self.trace.add(estimate, lambda: self.parameters)
 
     def is_over(self):
-        """Whether steps end here; ``why`` says it if blocks are missing that nobody left out."""
+        """Return whether steps end here; ``why`` says it where blocks are missing."""
         max_steps = self.problem.settings.max_steps
         if max_steps is not None and self.n_steps >= max_steps:
             return True

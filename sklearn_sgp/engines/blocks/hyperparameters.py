@@ -20,27 +20,23 @@ from ...optimize.budget import (
     measured_seconds,
 )
 from ...optimize.lbfgs import ascend_lbfgs
-from ..start import random_starts, shorter_start, tried
+from ..start import random_starts, run_candidates, shorter_start
 from ..variational.schedule import LARGEST_WEIGHT, refinement_sizes
 
 # Starting length scales, as shares of those that inducing inputs can follow.
 _STARTS = (1.0, 0.3, 0.1)
 # Iterations after which only the best start goes on.
-_TRIAL_ITERATIONS = 12
+_BLOCK_TRIAL_ITERATIONS = 12
 # Fewer blocks teach less than the variational bound of rows does, which gets this share of a budget
 # that is short.
 _LEAST_BLOCKS, _ROWS_SHARE = 8, 0.4
 
 
 def learn_on_sample(problem, plan, blocks, budget, rearranged=None):
-    """L-BFGS on the evidence of sampled blocks: several starts on few, the best one on more.
+    """Learn by L-BFGS on the evidence of sampled blocks: several starts on few, the best on more.
 
     Parameters
     ----------
-    problem : Problem
-    plan : BlockPlan
-    blocks : Blocks
-    budget : Budget
     rearranged : callable or None
         ``rearranged(parameters)``: the blocks for later stages, once the first has learned. None
         for the same ones.
@@ -56,7 +52,7 @@ def learn_on_sample(problem, plan, blocks, budget, rearranged=None):
     sample = _whole_blocks(blocks, order, init_size)
     seconds_each = _evaluation_seconds(problem, plan.objective, sample, budget)
     seconds = budget.stage_seconds(is_last=False)
-    trials = len(_STARTS) * _TRIAL_ITERATIONS
+    trials = len(_STARTS) * _BLOCK_TRIAL_ITERATIONS
     if seconds < trials * min(_LEAST_BLOCKS, len(sample)) * seconds_each:
         return _from_rows(problem, plan.objective, sample, budget, seconds_each)
     few = sample[: count_within(len(sample), seconds, trials * seconds_each)]
@@ -84,7 +80,7 @@ def learn_on_sample(problem, plan, blocks, budget, rearranged=None):
 
 
 def _evaluation_seconds(problem, objective, sample, budget):
-    """Measured time of an evaluation, for each block; 0 without a budget."""
+    """Measure the time of an evaluation, for each block; 0 without a budget."""
     if not budget.is_limited:
         return 0.0
     few, start = sample[:2], problem.start.parameters
@@ -95,7 +91,7 @@ def _evaluation_seconds(problem, objective, sample, budget):
 
 
 def _from_rows(problem, objective, sample, budget, seconds_each):
-    """Where time is short: the variational bound of some rows, then of blocks if there is time."""
+    """Learn by the variational bound of some rows, then of blocks if there is time."""
     seconds, limit = budget.left(), problem.settings.max_iter
     for_blocks = (1.0 - _ROWS_SHARE) * seconds
     if len(_evaluable(sample, for_blocks, seconds_each)) >= min(_LEAST_BLOCKS, len(sample)):
@@ -121,7 +117,7 @@ def _from_rows(problem, objective, sample, budget, seconds_each):
 
 
 def _evaluable(sample, seconds, seconds_each):
-    """The first blocks of a sample whose evidence there is time to follow."""
+    """Return the first blocks of a sample whose evidence there is time to follow."""
     return sample[: count_within(len(sample), seconds, LEAST_EVALUATIONS * seconds_each)]
 
 
@@ -131,13 +127,13 @@ def _warm_start(problem, objective, sample, seconds, budget):
     if objective.dense:
         starts = [shorter_start(problem.start, share) for share in _STARTS]
     starts += random_starts(problem)
-    trial, share = min(_TRIAL_ITERATIONS, max_iter), seconds / (2 * len(starts))
+    trial, share = min(_BLOCK_TRIAL_ITERATIONS, max_iter), seconds / (2 * len(starts))
 
     def run(start):
-        found = ascend_blocks(problem, objective, sample, start, trial, share, budget)
-        return *found, problem.trace.cut_by
+        result = ascend_blocks(problem, objective, sample, start, trial, share, budget)
+        return *result, problem.trace.cut_by
 
-    trials = tried(starts, run, problem.trace)
+    trials = run_candidates(starts, run, problem.trace)
     parameters, _, _, problem.trace.cut_by = max(trials, key=lambda run: run[1])
     n_iter = sum(run[2] for run in trials)
     if max_iter > trial and not problem.trace.stopped:
@@ -150,7 +146,7 @@ def _warm_start(problem, objective, sample, seconds, budget):
 
 
 def _whole_blocks(blocks, order, n_rows):
-    """The first blocks of an order with about so many rows, at least one."""
+    """Return the first blocks of an order with about so many rows, at least one."""
     total = np.cumsum(np.diff(blocks.bounds)[order])
     chosen = order[: np.searchsorted(total, n_rows) + 1]
     return blocks.several(chosen)
@@ -161,12 +157,7 @@ def ascend_blocks(problem, objective, sample, start, max_iter, seconds, budget=N
 
     Parameters
     ----------
-    problem : Problem
-    objective : Model or Mixture
     sample : list of Rows
-    start : Parameters
-    max_iter : int
-    seconds : float
     budget : Budget or None
         Evaluations tell it how fast the machine is, and the finish keeps its time.
     copies : float
@@ -203,7 +194,7 @@ def ascend_blocks(problem, objective, sample, start, max_iter, seconds, budget=N
 
 
 def ascend_scaled(evidence, scale, work, problem, start, max_iter, seconds, budget, kind=None):
-    """L-BFGS on ``scale`` times an evidence, until a plateau or until only the finish has time.
+    """Follow ``scale`` times an evidence by L-BFGS, to a plateau or until only the finish has time.
 
     The budget is told how long an evaluation takes for each unit of its ``work``, of one ``kind``.
     """

@@ -29,7 +29,7 @@ _POWERS = {"fitc", "fic", "pitc"}
 
 
 class Specification(NamedTuple):
-    """What a name stands for.
+    """Factors and test conditional that a name stands for.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Specification(NamedTuple):
     objective : Model or Mixture
         Learned under: the variational bound for SoR and DTC, whose own marginal overfits.
     conditional : class
-        Of test rows given u: one of gp/conditionals.py, or PIC's.
+        Of test rows given u: one of gp/conditionals.py, or `LocalConditional`.
     """
 
     model: Model | Mixture
@@ -47,7 +47,7 @@ class Specification(NamedTuple):
 
     @property
     def uses_near_rows(self):
-        """Whether predictions use training rows beside the inducing inputs."""
+        """True if predictions use training rows beside the inducing inputs."""
         return self.conditional is LocalConditional
 
     @property
@@ -58,17 +58,13 @@ class Specification(NamedTuple):
 
 
 def specification(model, alpha):
-    """Specification of a name, or of pairs of a name and a weight.
+    """Return the specification of a name, or of pairs of a name and a weight.
 
     Parameters
     ----------
     model : str or sequence of (str, float)
     alpha : float
         Power of the factors.
-
-    Returns
-    -------
-    specification : Specification
 
     Raises
     ------
@@ -111,7 +107,7 @@ def _mixture(pairs, alpha):
 
 
 def _combined(models):
-    """A mixture in which no model comes twice; the model itself where it is alone."""
+    """Return a mixture in which no model comes twice; the model itself where it is alone."""
     shares = {}
     for model, share in models:
         shares[model] = shares.get(model, 0.0) + share

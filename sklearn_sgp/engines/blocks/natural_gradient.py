@@ -24,13 +24,8 @@ class NaturalGradientAscent:
 
     Parameters
     ----------
-    prior : Prior
     noise_variance : float or ndarray of shape (t,)
-    model : Model or Mixture
-    blocks : Blocks
     schedule : RobbinsMonro, Average or Constant
-    n_outputs : int
-    n_jobs : int or None
     """
 
     def __init__(self, prior, noise_variance, model, blocks, schedule, n_outputs=1, n_jobs=None):
@@ -42,22 +37,17 @@ class NaturalGradientAscent:
         self.seen = np.zeros(len(blocks), dtype=bool)  # blocks that q(u) rests on
 
     def pieces(self, chosen):
-        """Some blocks as pieces of a pass."""
+        """Return some blocks as pieces of a pass."""
         return Pieces([self.blocks(k) for k in chosen], n_jobs=self.n_jobs)
 
     def go_on_from(self, before):
-        """Take over what a fit with the same prior and blocks has come to.
-
-        Parameters
-        ----------
-        before : Fitted
-        """
+        """Take over what a fit with the same prior and blocks has come to."""
         progress = before.state.progress
         self.posterior, self.constant = before.posterior, before.state.constant
         self.n_steps, self.n_seen, self.seen = before.n_steps, progress.n_seen, progress.seen
 
     def step(self, chosen):
-        """One natural-gradient step towards the target of these blocks.
+        """Take one natural-gradient step towards the target of these blocks.
 
         Atomic: an exception at any moment leaves q(u) as it was before the step or after it.
         """
@@ -75,11 +65,11 @@ class NaturalGradientAscent:
         self.n_steps, self.n_seen, self.seen = steps, n_seen, seen
 
     def move(self, prior, noise_variance):
-        """To other hyperparameters, (H, h) held in whitened coordinates."""
+        """Move to other hyperparameters, (H, h) held in whitened coordinates."""
         self.posterior, self.noise_variance = self.posterior.under(prior), noise_variance
 
     def objective(self, chosen, with_inputs):
-        """Unbiased estimate of the objective and its gradient at the current q(u)."""
+        """Estimate the objective, unbiased, and its gradient at the current q(u)."""
         q, share = self.posterior, len(self.blocks) / len(chosen)
         pieces = self.pieces(chosen)
         sums = block_gradient_sums(
@@ -99,13 +89,6 @@ def learn_stochastic(problem, plan, blocks, budget):
     The stochastic gradient of sum_B E_q[log t_B] - KL for Adam, alongside natural-gradient steps on
     q(u): what Hoang et al. (2015) leave for later. q(u) is held whitened while the kernel moves, so
     the divergence has no gradient in it.
-
-    Parameters
-    ----------
-    problem : Problem
-    plan : BlockPlan
-    blocks : Blocks
-    budget : Budget
 
     Returns
     -------

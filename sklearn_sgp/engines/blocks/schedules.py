@@ -7,12 +7,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class RobbinsMonro:
-    """rho_t = size / (1 + decay size t)^power, blocks drawn with replacement: the paper's steps.
-
-    Parameters
-    ----------
-    size, decay, power : float
-    """
+    """rho_t = size / (1 + decay size t)^power, blocks drawn with replacement: the paper's steps."""
 
     size: float
     decay: float
@@ -20,7 +15,7 @@ class RobbinsMonro:
     in_one_epoch = False  # steps go on after it
 
     def draw(self, n_blocks, count, rng):
-        """Endless sequence of sets of blocks."""
+        """Yield sets of blocks without end."""
         while True:
             yield rng.randint(n_blocks, size=count)
 
@@ -29,7 +24,7 @@ class RobbinsMonro:
 
 
 def epochs(n_blocks, count, order):
-    """Endless sequence of sets of blocks; an epoch's last may be smaller.
+    """Yield sets of blocks without end; an epoch's last may be smaller.
 
     Parameters
     ----------
@@ -45,7 +40,7 @@ def epochs(n_blocks, count, order):
 
 
 def spread_order(n_blocks, rng):
-    """Permutation in which the first few blocks, however many, are spread evenly over all.
+    """Return a permutation whose first few blocks, however many, are spread evenly over all.
 
     Bit reversal from a random start. Blocks of a partition are numbered so that neighbours have
     near numbers; with blocks in random order some region would by chance come late, and the error
@@ -68,7 +63,7 @@ class Average:
     in_one_epoch = True
 
     def draw(self, n_blocks, count, rng):
-        """Endless sequence of sets of blocks, as `epochs`."""
+        """Yield sets of blocks without end."""
         return epochs(n_blocks, count, lambda: spread_order(n_blocks, rng))
 
     def rho(self, step, taken, seen):
@@ -77,17 +72,12 @@ class Average:
 
 @dataclass(frozen=True)
 class Constant:
-    """Steps of one length, each epoch in a new random order.
-
-    Parameters
-    ----------
-    size : float
-    """
+    """Steps of one length, each epoch in a new random order."""
 
     size: float
 
     def draw(self, n_blocks, count, rng):
-        """Endless sequence of sets of blocks, as `epochs`."""
+        """Yield sets of blocks without end."""
         return epochs(n_blocks, count, lambda: rng.permutation(n_blocks))
 
     def rho(self, step, taken, seen):

@@ -1,7 +1,7 @@
 """How a fit in blocks goes: learn on sampled blocks, partition anew, then all blocks once or more.
 
 Rows of a later batch join blocks, and only what changes is computed again. The counterpart of
-`fitting/stages.py` and `partial_fit.py` for models whose factors belong to blocks of rows.
+`variational/schedule.py` and `partial_fit.py` for models whose factors belong to blocks of rows.
 """
 
 import time
@@ -24,7 +24,7 @@ from ..base import Fitted
 from ..diagnostics import warn_of_weak_spots
 from ..fingerprints import fingerprint
 from ..variational.schedule import refinement_sizes
-from .composite_likelihood import can_learn, learn_from_near_rows
+from .composite_learning import can_learn, learn_from_near_rows
 from .final_posterior import (
     check_shares,
     explained,
@@ -47,14 +47,8 @@ def fit(problem, plan, before=None):
 
     Parameters
     ----------
-    problem : Problem
-    plan : BlockPlan
     before : Fitted or None
         Of the fit before. Where nothing but the number of steps has changed, they go on.
-
-    Returns
-    -------
-    fitted : Fitted
 
     Raises
     ------
@@ -107,7 +101,7 @@ def fit(problem, plan, before=None):
 
 
 def _kept(blocks, plan):
-    """Blocks that predictions or later batches need, or None."""
+    """Return the blocks that predictions or later batches need, or None."""
     if not plan.model.dense:
         return None
     if blocks.rows.live_elsewhere:  # they stay where they are
@@ -116,11 +110,11 @@ def _kept(blocks, plan):
 
 
 def _learn(problem, plan, budget):
-    """The problem with its kernel chosen, parameters, iterations and steps."""
+    """Return the problem with its kernel chosen, parameters, iterations and steps."""
     rows = problem.rows
-    if rows.live_elsewhere and plan.model.dense and rows.labels is None:
-        learned, *found = _learn(replace(problem, rows=_sample(problem)), plan, budget)
-        return replace(learned, rows=rows), *found
+    if _is_partitioned_apart(rows, plan):
+        learned, *result = _learn(replace(problem, rows=_sample(problem)), plan, budget)
+        return replace(learned, rows=rows), *result
     start = problem.start.parameters
     near = plan.uses_near_rows and not problem.rows.live_elsewhere and can_learn(problem)
     begin = time.perf_counter()
@@ -144,7 +138,7 @@ def _learn(problem, plan, budget):
 
 
 def _learn_near(problem, plan, budget):
-    """Kernel and noise from near rows; then inducing inputs for them."""
+    """Learn kernel and noise from near rows; then choose inducing inputs for them."""
     chosen, parameters, n_iter = learn_from_near_rows(problem, budget)
     rows, problem = problem.rows, replace(problem, start=chosen)
     if plan.inducing is not None:
@@ -163,19 +157,19 @@ def _learn_near(problem, plan, budget):
 
 
 def _rearranged(problem, plan):
-    """What makes blocks anew where near rows are what the model depends on, else None."""
+    """Return a function that makes blocks anew where the model depends on near rows, else None."""
     if plan.conditioning is None:
         return None
-    return lambda found: _make_blocks(problem, plan, found, int(problem.rng.randint(2**31)))[0]
+    return lambda result: _make_blocks(problem, plan, result, int(problem.rng.randint(2**31)))[0]
 
 
 def _size(plan):
-    """Rows of a block from which later ones are counted."""
+    """Return the rows of a block from which later ones are counted."""
     return max(plan.block_size, plan.partition.block_size)
 
 
 def _mark(problem, plan, parameters):
-    """What must be the same for steps to go on; None where they cannot."""
+    """Return what must be the same for steps to go on; None where they cannot."""
     if not plan.continues or plan.schedule is None or problem.learns:
         return None
     rows = problem.rows
@@ -189,7 +183,7 @@ def _mark(problem, plan, parameters):
 
 
 def _blocks_again(problem, parameters):
-    """Blocks, partition and labels of the fit before, None where length scales have moved far."""
+    """Return blocks, partition and labels of the fit before, None if length scales moved far."""
     before = None if problem.before is None else problem.before.state
     if before is None or before.blocks is None:
         return None
@@ -201,9 +195,9 @@ def _blocks_again(problem, parameters):
 
 
 def _make_blocks(problem, plan, parameters, seed):
-    """Blocks, partition and labels: at the inputs' scales, or at learned length scales."""
+    """Make blocks, partition and labels, at the inputs' scales or at learned length scales."""
     rows = problem.rows
-    if rows.live_elsewhere and plan.model.dense and rows.labels is None:
+    if _is_partitioned_apart(rows, plan):
         return _blocks_apart(problem, plan, parameters)
     if rows.live_elsewhere:
         blocks = check_sizes(blocks_of(rows, ROW_BLOCK, np.random.RandomState(seed)), plan.model)
@@ -226,8 +220,13 @@ def _make_blocks(problem, plan, parameters, seed):
     return check_sizes(blocks, plan.model), partition, None
 
 
+def _is_partitioned_apart(rows, plan):
+    """Return whether rows live elsewhere, and a partition says which blocks they are of."""
+    return rows.live_elsewhere and plan.model.dense and rows.labels is None
+
+
 def _scale(problem, parameters):
-    """Units of the inputs for distances."""
+    """Return units of the inputs for distances."""
     std = _column_std(problem.rows)
     if parameters is None:
         return units_of(problem.start.parameters.kernel, std)
@@ -235,7 +234,7 @@ def _scale(problem, parameters):
 
 
 def _blocks_apart(problem, plan, parameters):
-    """Blocks of rows that live elsewhere, by a partition of a sample of them."""
+    """Make blocks of rows that live elsewhere, by a partition of a sample of them."""
     rows, sample = problem.rows, _sample(problem)
     size = max(2, round(plan.partition.block_size * len(sample) / len(rows)))
     partition = replace(plan.partition, block_size=size).make(_scale(problem, parameters))
@@ -245,7 +244,7 @@ def _blocks_apart(problem, plan, parameters):
 
 
 def _sample(problem):
-    """As many of the rows as learning looks at, in memory."""
+    """Draw as many of the rows as learning looks at, into memory."""
     size = refinement_sizes(len(problem.rows), problem.settings.init_size)[-1]
     return problem.rows.random_subset(size, problem.rng)
 
@@ -260,15 +259,10 @@ def add(fitted, problem):
 
     Parameters
     ----------
-    fitted : Fitted
     problem : Problem
         With rows of positive weight, targets scaled as before, and labels where the first batch had
         them. Unknown labels begin new blocks, as do rows of a model without blocks. Blocks of a
         partition that have grown too large are split by its rule.
-
-    Returns
-    -------
-    fitted : Fitted
 
     Raises
     ------
@@ -276,8 +270,7 @@ def add(fitted, problem):
         If a block is too large.
     """
     state, rows = fitted.state, problem.rows
-    stayed = state.blocks is None or state.blocks.rows.live_elsewhere
-    if stayed and state.specification.model.dense:
+    if not state.keeps_rows and state.specification.model.dense:
         raise ValueError(
             "partial_fit needs the blocks of the rows before, which stayed on the workers of a "
             "dask collection. Fit on arrays, or all rows at once."
@@ -319,9 +312,6 @@ class _Update:
 
     Parameters
     ----------
-    fitted : Fitted
-    rows : Rows
-    settings : Settings
     labels : ndarray or None
         Of the blocks, new ones included.
     """
@@ -350,7 +340,6 @@ class _Update:
 
         Parameters
         ----------
-        blocks : Blocks
         partition : object or None
         changed : ndarray of int
             Numbers of these blocks.

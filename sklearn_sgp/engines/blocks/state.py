@@ -16,14 +16,12 @@ LARGEST_BLOCK = 20_000
 
 @dataclass(frozen=True)
 class BlockPlan:
-    """What distinguishes one fit in blocks from another.
+    """Everything that distinguishes one fit in blocks from another.
 
     Parameters
     ----------
-    specification : Specification
     schedule : RobbinsMonro, Average or None
         None visits every block once, in parallel.
-    blocks_per_step : int
     partition : PartitionChoice
         Where the rows have no labels.
     block_size : int
@@ -50,12 +48,12 @@ class BlockPlan:
 
     @property
     def uses_near_rows(self):
-        """Whether predictions use training rows beside the inducing inputs."""
+        """True if predictions use training rows beside the inducing inputs."""
         return self.specification.uses_near_rows
 
     @property
     def model(self):
-        """Of the posterior."""
+        """The model of the posterior."""
         return self.specification.model
 
     @property
@@ -66,7 +64,7 @@ class BlockPlan:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far an anytime fit has come, for the next one to go on.
+    """Progress of an anytime fit, for the next one to go on.
 
     Parameters
     ----------
@@ -90,28 +88,26 @@ class Progress:
 
     @property
     def is_complete(self):
-        """Whether q(u) rests on all blocks."""
+        """True if q(u) rests on all blocks."""
         return bool(self.seen.all())
 
 
 @dataclass(frozen=True)
 class BlockState:
-    """What a fit in blocks leaves for later rows.
+    """State that a fit in blocks leaves for later rows.
 
     Parameters
     ----------
-    specification : Specification
     constant : float
         Of the evidence.
     blocks : AnyBlocks or None
         None for a model of independent rows, which needs them no more.
     partition : object or None
-        Assigns rows to blocks by their inputs; see partition.py.
+        Assigns rows to blocks by their inputs; see partitions/partition.py and neighbours.py.
     labels : ndarray or None
         The user's labels, in the order of the blocks.
     block_size : int
         Blocks may grow to 1.5 times as many rows.
-    progress : Progress
     """
 
     specification: Specification
@@ -133,7 +129,7 @@ class BlockState:
 
     @property
     def keeps_rows(self):
-        """Whether training rows are at hand."""
+        """True if training rows are at hand."""
         return self.blocks is not None and not self.blocks.rows.live_elsewhere
 
     def with_constant(self, constant):
@@ -154,7 +150,7 @@ class BlockState:
 
 
 def check_sizes(blocks, model):
-    """The same blocks, or a ValueError where a dense one is too large."""
+    """Return the same blocks, or raise a ValueError where a dense one is too large."""
     largest = int(np.diff(blocks.bounds).max())
     if model.dense and largest > LARGEST_BLOCK:
         raise ValueError(

@@ -15,44 +15,38 @@ from scipy.stats import chi2
 from ...data.rows import random_index
 from ...latents.bound import inputs_of, latent_bound
 from ...latents.expectations import chunk_of
-from ...latents.passes import LatentInputs
 from ...latents.row_posteriors import find_inputs
 from ...latents.table import Table
 from ...optimize.budget import measured_seconds
 from ...optimize.lbfgs import ascend_lbfgs
 from ...optimize.progress import Clock, Trace
-from .problem import in_units, log_variance_bounds
-from .result import choose_candidates, optimal_model, with_inputs, without_inputs
+from .final_posterior import choose_candidates, optimal_model, with_inputs, without_inputs
+from .start import in_units, log_variance_bounds
 
 # Rows that are filled in, at most, and in how many parts their entries are hidden in turn.
-_ROWS, _PARTS = 1000, 4
+_FILLED_ROWS, _PARTS = 1000, 4
 # Tables of so many rows forget some of them first: one of so many, by so many iterations of L-BFGS.
 _FORGETTING_ROWS, _SHARE_OF_NEW, _FORGETTING = 5000, 5, 30
 _FEWEST = 50  # hidden values
 # Share of what was observed that an incomplete table is learned without, and so many entries if
 # twice the share has them: with 100 of them the share in 90 % intervals is off by 0.03.
-_LEFT_OUT, _ENOUGH = 0.05, 400
-_BOUNDS = np.log([[0.25, 4.0], [0.25, 100.0]])
-_ITERATIONS, _TOL = 30, 1e-5
+_LEFT_OUT, _ENOUGH_HIDDEN = 0.05, 400
+_FACTOR_BOUNDS = np.log([[0.25, 4.0], [0.25, 100.0]])
+_FILLING_ITERATIONS, _FILLING_TOL = 30, 1e-5
 # Forward passes that take as long as the two searches for q(x) of a row.
-_PASSES = 100
+_FILLING_PASSES = 100
 _INTERVAL = 0.9
 
 
 def calibration_factors(parameters, q, table, model, space, settings, rng, seconds=np.inf):
-    """Factors of the noise and of the other variance of filled-in values.
+    """Find factors of the noise and of the other variance of filled-in values.
 
     Parameters
     ----------
     parameters : Parameters
         Without q(x).
-    q : LatentInputs
-    table : Table
     model : OutputModel
         Learned from the table.
-    space : ParameterSpace
-    settings : Settings
-    rng : numpy.random.RandomState
     seconds : float
         Rows rest when these are over, and then errors are a little too large.
 
@@ -63,8 +57,12 @@ def calibration_factors(parameters, q, table, model, space, settings, rng, secon
     """
     n, end = len(table), time.perf_counter() + seconds
     forgets = n <= _FORGETTING_ROWS
-    most = max(-(-n // _SHARE_OF_NEW), -(-_ENOUGH // table.Y.shape[1])) if forgets else _ROWS
-    count = _affordable(model, q, min(most, _ROWS, n // 2), seconds)
+    most = (
+        max(-(-n // _SHARE_OF_NEW), -(-_ENOUGH_HIDDEN // table.Y.shape[1]))
+        if forgets
+        else _FILLED_ROWS
+    )
+    count = _affordable(model, q, min(most, _FILLED_ROWS, n // 2), seconds)
     is_new = np.zeros(n, dtype=bool)
     is_new[random_index(n, count, rng)] = True
     Y = np.array(table.Y[is_new], dtype=np.float64)
@@ -79,18 +77,27 @@ def calibration_factors(parameters, q, table, model, space, settings, rng, secon
     else:
         # a row must not start from its own q(x), which knows what is hidden
         candidates = choose_candidates(q[~is_new], rng)
-    known, found = table.scaling.scaled(Y), []
+    known, results = table.scaling.scaled(Y), []
     for k, hidden in enumerate(parts):
         part = Table.of(np.where(hidden, np.nan, Y), table.scaling)
         left = (end - time.perf_counter()) / (len(parts) - k)
-        mean, variance = moments_in_chunks(model, _found(model, part, candidates, settings, left))
-        found.append((known - mean, variance))
-    errors, variance = (np.concatenate([one[k] for one in found]) for k in (0, 1))
+        q, _ = find_inputs(
+            model,
+            part,
+            candidates=candidates,
+            max_iter=_FILLING_ITERATIONS,
+            tol=_FILLING_TOL,
+            n_jobs=settings.n_jobs,
+            seconds=left,
+        )
+        mean, variance = model.moments_in_chunks(q)
+        results.append((known - mean, variance))
+    errors, variance = (np.concatenate([one[k] for one in results]) for k in (0, 1))
     return _factors(errors, model.noise_variance, variance, np.concatenate(parts))
 
 
 def _hidden_in_parts(Y, rng):
-    """Entries to hide, in turn: each of those observed once. No row is hidden whole."""
+    """Choose entries to hide, in turn: each of those observed once. No row is hidden whole."""
     part, seen = rng.randint(_PARTS, size=Y.shape), ~np.isnan(Y)
     parts = [seen & (part == k) for k in range(_PARTS)]
     for hidden in parts:
@@ -100,7 +107,7 @@ def _hidden_in_parts(Y, rng):
 
 
 def _forgetful(parameters, q, rest, space, settings, seconds):
-    """Parameters and q(x) of the rows that stay, after some iterations without the others.
+    """Learn on without some rows; return parameters and q(x) of the rows that stay.
 
     What was learned from a row knows it: 90 % intervals of 300 rows of pendigits, written to the
     model as new ones with a fifth missing, held 84 % with factors from rows that had been learned
@@ -109,7 +116,7 @@ def _forgetful(parameters, q, rest, space, settings, seconds):
     start = with_inputs(parameters, q)
     space = space.with_group("log_variance", bounds=log_variance_bounds(q))
     delta = settings.prior(parameters).delta
-    found, _, _ = ascend_lbfgs(
+    parameters, _, _ = ascend_lbfgs(
         partial(latent_bound, table=rest, delta=delta, n_jobs=settings.n_jobs),
         in_units(space, rest.counts()[0].sum()),
         start,
@@ -118,20 +125,20 @@ def _forgetful(parameters, q, rest, space, settings, seconds):
         trace=Trace(Clock()),
         seconds=seconds,
     )
-    return without_inputs(found), inputs_of(found)
+    return without_inputs(parameters), inputs_of(parameters)
 
 
 def _affordable(model, q, count, seconds):
-    """So many rows, or as many as there is time for."""
+    """Return so many rows, or as many as there is time for."""
     if np.isinf(seconds):
         return count
     few = q[: chunk_of(len(model.expectations.Z))]
     each = measured_seconds(lambda: model.moments(few)) / len(few.mean)
-    return min(count, max(int(seconds / (_PASSES * each)), 1))
+    return min(count, max(int(seconds / (_FILLING_PASSES * each)), 1))
 
 
 def with_hidden(table, rng):
-    """A table without some entries of an incomplete one, and which these are; None for too few.
+    """Hide some entries of an incomplete table; return it and which they are, None for too few.
 
     Errors of entries that nothing was learned from are what those of missing entries will be. On
     digits, entries that are hidden after the fit have two thirds of their squared errors. Complete
@@ -144,7 +151,7 @@ def with_hidden(table, rng):
     """
     missing = np.isnan(table.Y)
     count = (~missing).sum()
-    share = float(np.clip(_ENOUGH / max(count, 1), _LEFT_OUT, 2.0 * _LEFT_OUT))
+    share = float(np.clip(_ENOUGH_HIDDEN / max(count, 1), _LEFT_OUT, 2.0 * _LEFT_OUT))
     if not missing.any() or count * share < _FEWEST:
         return None
     hidden = (rng.uniform(size=missing.shape) < share) & ~missing
@@ -157,36 +164,15 @@ def with_hidden(table, rng):
 
 
 def factors_of_hidden(model, q, table, hidden):
-    """As `calibration_factors`, from entries of a table that nothing was learned from."""
+    """Find the factors from entries of a table that nothing was learned from."""
     if hidden.sum() < _FEWEST:
         return np.ones(2)
-    mean, variance = moments_in_chunks(model, q)
+    mean, variance = model.moments_in_chunks(q)
     return _factors(table.scaling.scaled(table.Y) - mean, model.noise_variance, variance, hidden)
 
 
-def _found(model, table, candidates, settings, seconds):
-    found = find_inputs(
-        model,
-        table,
-        candidates=candidates,
-        max_iter=_ITERATIONS,
-        tol=_TOL,
-        n_jobs=settings.n_jobs,
-        seconds=seconds,
-    )
-    return found[0]
-
-
-def moments_in_chunks(model, q):
-    """Means and variances of the functions at all rows, both (n, P)."""
-    chunk, n = chunk_of(len(model.expectations.Z)), len(q.mean)
-    pieces = [slice(lo, lo + chunk) for lo in range(0, n, chunk)]
-    parts = [model.moments(LatentInputs(q.mean[one], q.variance[one])) for one in pieces]
-    return tuple(np.concatenate([part[k] for part in parts]) for k in (0, 1))
-
-
 def _factors(errors, noise_variance, variance, hidden):
-    """Factors from errors of what was hidden, both (n, P); ones from too few.
+    """Find factors from errors of what was hidden, both (n, P); ones from too few.
 
     A column of which every hidden entry is met exactly holds no errors to learn sizes of. With few
     entries the logarithms of the most likely factors shrink towards 0. Their common size does not,
@@ -204,11 +190,11 @@ def _factors(errors, noise_variance, variance, hidden):
     share = squares / (factors[0] * noise + factors[1] * rest)
     # by this rule 90 % of further values are expected to be smaller
     common = np.quantile(share, _INTERVAL, method="weibull") / chi2.ppf(_INTERVAL, 1)
-    return np.exp(np.clip(np.log(factors * max(common, np.finfo(float).tiny)), *_BOUNDS.T))
+    return np.exp(np.clip(np.log(factors * max(common, np.finfo(float).tiny)), *_FACTOR_BOUNDS.T))
 
 
 def _most_likely(squares, noise, rest):
-    """Factors of noise and rest with which normal errors have these squares."""
+    """Find the factors of noise and rest with which normal errors have these squares."""
 
     def loss(log_factors):
         a, b = np.exp(log_factors)
@@ -217,4 +203,4 @@ def _most_likely(squares, noise, rest):
         gradient = [np.mean(slope * a * noise), np.mean(slope * b * rest)]
         return 0.5 * np.mean(np.log(variance) + squares / variance), np.array(gradient)
 
-    return np.exp(minimize(loss, np.zeros(2), jac=True, method="L-BFGS-B", bounds=_BOUNDS).x)
+    return np.exp(minimize(loss, np.zeros(2), jac=True, method="L-BFGS-B", bounds=_FACTOR_BOUNDS).x)

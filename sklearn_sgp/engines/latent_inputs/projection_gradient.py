@@ -11,11 +11,10 @@ from ..._linalg import product, sandwich
 
 
 def projection_gradient(posterior, target, scale):
-    """Derivatives in theta and Z, at no move, of the bound through the projected q(u).
+    """Differentiate the bound through the projected q(u) in theta and Z, at no move.
 
     Parameters
     ----------
-    posterior : Posterior
     target : Posterior
         Information of some rows, with as many H as the posterior.
     scale : float

@@ -12,15 +12,21 @@ import numpy as np
 from ...gp.posterior import Posterior
 from ...latents.bound import groups_of, inputs_of, latent_bound, posterior_of
 from ...latents.expectations import expectations_of
-from ...latents.passes import LatentInputs, latent_sums
+from ...latents.passes import InputPosteriors, latent_sums
 from ...latents.row_posteriors import find_inputs
 from ...optimize.adam import Adam, adam_step
-from ...optimize.parameters import ParameterSpace
+from .final_posterior import (
+    choose_candidates,
+    optimal_model,
+    output_model,
+    with_inputs,
+    without_inputs,
+)
 from .projection_gradient import projection_gradient
-from .result import choose_candidates, optimal_model, output_model, with_inputs, without_inputs
+from .start import learned_space
 
 # Iterations of the q(x) of a row that a step meets for the first time, and later.
-_FIRST_ITERATIONS, _LATER_ITERATIONS, _TOL = 15, 4, 1e-3
+_UNMET_ITERATIONS, _MET_ITERATIONS, _STEP_TOL = 15, 4, 1e-3
 # Share of the time left in which rows that no step met are found at the end.
 _UNMET_SHARE = 0.4
 # Epochs from one in which rows may jump to where others are to the next.
@@ -33,14 +39,8 @@ _FINISH_STEPS = 1.0
 _FOLLOWED = 1000
 
 
-def learned_space(space):
-    """The groups that Adam moves: all but q(x)."""
-    groups = (group for group in space.groups if group.name not in ("mean", "log_variance"))
-    return ParameterSpace(tuple(groups))
-
-
 def each_own(posterior, pattern):
-    """The posterior with an H for each output where their patterns of missing entries differ."""
+    """Give each output an H of its own where their patterns of missing entries differ."""
     P = len(pattern)
     if len(posterior.H) == P or len(np.unique(pattern)) == 1:
         return posterior
@@ -48,7 +48,7 @@ def each_own(posterior, pattern):
 
 
 class Minibatches:
-    """State of the stochastic stage.
+    """The state of the stochastic stage.
 
     Parameters
     ----------
@@ -58,8 +58,6 @@ class Minibatches:
         Of all rows.
     n_rows : int
         Number of rows that minibatches stand for.
-    space : ParameterSpace
-    settings : Settings
     adam : Adam or None
     """
 
@@ -71,25 +69,26 @@ class Minibatches:
         self.row_seconds = 0.0  # of the q(x) of a row in a step
 
     def model(self, P):
+        """Return the `OutputModel` of P outputs."""
         return output_model(self.posterior, self.parameters, P)
 
     def information(self, table, q):
-        """Posterior with the information of some rows only."""
+        """Return the posterior with the information of some rows only."""
         prior = self.posterior.prior
         sums = latent_sums(expectations_of(prior.kernel, prior.Z), q, table, self.settings.n_jobs)
-        found = posterior_of(prior, groups_of(table.pattern, self.parameters.noise_variance), sums)
-        if len(found.H) == len(self.posterior.H):
-            return found
-        return Posterior(prior, found.H * len(self.posterior.H), found.h)
+        groups = groups_of(table.pattern, self.parameters.noise_variance)
+        posterior = posterior_of(prior, groups, sums)
+        if len(posterior.H) == len(self.posterior.H):
+            return posterior
+        return Posterior(prior, posterior.H * len(self.posterior.H), posterior.h)
 
     def gradient(self, table, q, target):
-        """Estimates of the bound of all rows and of its gradient, q(u) projected along the way.
+        """Estimate the bound of all rows and its gradient, q(u) projected along the way.
 
         Parameters
         ----------
         table : Table
             Some rows.
-        q : LatentInputs
         target : Posterior
             Their `information`.
         """
@@ -109,7 +108,7 @@ class Minibatches:
         return scale * (value + kl) - kl, gradient
 
     def move(self, table, q, target):
-        """A step of Adam from some rows; returns the estimate of the bound of all rows."""
+        """Take a step of Adam from some rows; return the estimate of the bound of all rows."""
         value, gradient = self.gradient(table, q, target)
         if self.space.groups:
             gradient = gradient.scaled(1.0 / self.n_rows)  # of a row, as Adam's floor expects
@@ -121,39 +120,35 @@ class Minibatches:
         return value
 
 
-def learn_from_minibatches(problem, start, parameters, index, clock):
+def learn_from_minibatches(problem, parameters, index, clock):
     """Learn from all rows of a table, a minibatch at a time.
 
     Parameters
     ----------
-    problem : LatentProblem
-    start : LatentStart
+    problem : Problem
+        Its trace has the start.
     parameters : Parameters
         With q(x) of the rows of ``index``.
     index : ndarray of int or None
         Rows whose q(x) are known; None for all.
-    clock : Clock
 
     Returns
     -------
     parameters : Parameters
         Without q(x).
-    q : LatentInputs
+    q : InputPosteriors
         Of all rows.
     n_epochs, n_steps : int
     """
-    table, settings, trace = problem.table, problem.settings, problem.trace
+    table, settings, trace = problem.rows, problem.settings, problem.trace
     n = len(table)
     trace.begin(f"stochastic steps of {settings.batch_size} rows")
     q, known, sample = _all_inputs(parameters, index, n)
-    if index is not None:
-        table_of_sample = table.select(index)
-    else:
-        table_of_sample = table
+    table_of_sample = table if index is None else table.select(index)
     bare = without_inputs(parameters)
     model = optimal_model(bare, sample, table_of_sample, settings)
     posterior = each_own(model.posterior.scaled(n / len(table_of_sample)), table.pattern)
-    state = Minibatches(bare, posterior, n, start.space, settings)
+    state = Minibatches(bare, posterior, n, trace.start.space, settings)
     candidates = choose_candidates(sample, problem.rng)
     plateau = settings.plateau(n, interim=True)
     n_epochs = n_steps = 0
@@ -186,31 +181,31 @@ def learn_from_minibatches(problem, start, parameters, index, clock):
     unknown = np.flatnonzero(~known)
     if len(unknown):
         seconds = _UNMET_SHARE * trace.clock.left()
-        found = _found(state, table, unknown, None, candidates, settings, seconds)
-        _set(q, known, unknown, found[0])
+        own, _ = _inputs(state, table, unknown, None, candidates, settings, seconds)
+        _set(q, known, unknown, own)
     return state.parameters, q, n_epochs, n_steps
 
 
 def _all_inputs(parameters, index, n):
-    """q(x) of all rows, which of them are known, and those of the sample."""
+    """Return q(x) of all rows, which of them are known, and those of the sample."""
     sample = inputs_of(parameters)
     if index is None:
         return sample, np.ones(n, dtype=bool), sample
     Q = sample.mean.shape[1]
-    q, known = LatentInputs(np.zeros((n, Q)), np.ones((n, Q))), np.zeros(n, dtype=bool)
+    q, known = InputPosteriors(np.zeros((n, Q)), np.ones((n, Q))), np.zeros(n, dtype=bool)
     _set(q, known, index, sample)
     return q, known, sample
 
 
-def _set(q, known, rows, found):
-    q.mean[rows], q.variance[rows] = found
+def _set(q, known, rows, own):
+    q.mean[rows], q.variance[rows] = own
     known[rows] = True
 
 
-def _found(state, table, rows, start, candidates, settings, seconds=np.inf):
-    """q(x) of some rows given q(u), and their bounds."""
+def _inputs(state, table, rows, start, candidates, settings, seconds=np.inf):
+    """Find q(x) of some rows given q(u), and their bounds."""
     part = table.select(rows)
-    max_iter = _FIRST_ITERATIONS if start is None else _LATER_ITERATIONS
+    max_iter = _UNMET_ITERATIONS if start is None else _MET_ITERATIONS
     model = state.model(table.Y.shape[1])
     return find_inputs(
         model,
@@ -218,14 +213,14 @@ def _found(state, table, rows, start, candidates, settings, seconds=np.inf):
         start=start,
         candidates=candidates,
         max_iter=max_iter,
-        tol=_TOL,
+        tol=_STEP_TOL,
         n_jobs=settings.n_jobs,
         seconds=seconds,
     )
 
 
 def _step(state, table, rows, q, known, candidates, jumps=False):
-    """One minibatch: q(x), q(u), then the parameters; returns an estimate of the bound.
+    """Move q(x), q(u), then the parameters by one minibatch; return an estimate of the bound.
 
     Rows that are met for the first time start from where others are, and all rows where ``jumps``.
 
@@ -235,13 +230,13 @@ def _step(state, table, rows, q, known, candidates, jumps=False):
     settings, bounds = state.settings, 0.0
     new, old, begin = rows[~known[rows]], rows[known[rows]], time.perf_counter()
     if len(new):
-        found, values = _found(state, table, new, None, candidates, settings)
-        _set(q, known, new, found)
+        own, values = _inputs(state, table, new, None, candidates, settings)
+        _set(q, known, new, own)
         bounds += values.sum()
     if len(old):
         others = candidates if jumps else None
-        found, values = _found(state, table, old, q[old], others, settings)
-        _set(q, known, old, found)
+        own, values = _inputs(state, table, old, q[old], others, settings)
+        _set(q, known, old, own)
         bounds += values.sum()
     if not jumps:
         state.row_seconds = (time.perf_counter() - begin) / len(rows)

@@ -49,20 +49,18 @@ _LEAST_POWER = 0.5
 
 @dataclass(frozen=True)
 class StreamPlan:
-    """How a batch is taken.
+    """Plan of a batch.
 
     Parameters
     ----------
     start : Start
         Of the stream.
-    settings : Settings
     inducing : StreamInducing or None
         None where inducing inputs were given.
     n_outputs : int
         Columns of the targets, or classes.
     alpha : float
         Power of the rows of the batch.
-    forget_factor, trust_region : float
     restarts : bool
         Whether kernel and noise begin at the start again, as there is no signal so far.
     keeps_scales : bool
@@ -72,7 +70,6 @@ class StreamPlan:
     learns : bool
         Whether kernel, noise and inducing inputs are learned from this batch.
     seed : int, RandomState or None
-    trace : Trace
     """
 
     start: Start
@@ -90,7 +87,7 @@ class StreamPlan:
     trace: Trace
 
     def choose(self, rows, parameters, old, seen, spare=0):
-        """Inducing inputs (m, d), and pairs of new and old ones that are the same variable."""
+        """Choose inducing inputs (m, d); return also the pairs of new and old that are the same."""
         if self.inducing is None:
             return parameters.Z, identity_pairs(parameters.Z)
         kernel, noise = parameters.kernel, float(np.min(parameters.noise_variance))
@@ -99,7 +96,7 @@ class StreamPlan:
         return self.inducing.choose(rows, kernel, noise, old, seen, scale, rng, spare)
 
     def bound(self, rows, old, proposal):
-        """The online bound of a batch."""
+        """Return the online bound of a batch."""
         likelihood = self.start.likelihood
         arguments = rows, old, proposal.kept, proposal.prior.delta
         options = {
@@ -130,14 +127,13 @@ class Proposal:
 
 
 def sees_signal(fitted, rows, weight_seen):
-    """Whether a model sees more in the rows so far than a smooth function sees in pure noise.
+    """Return whether a model sees more than a smooth function sees in pure noise.
 
     As long as it does not, its kernel is the one that says least, and may be wrong by any factor
     where the function begins to move.
 
     Parameters
     ----------
-    fitted : Fitted
     rows : Rows
         The last batch.
     weight_seen : float
@@ -148,17 +144,7 @@ def sees_signal(fitted, rows, weight_seen):
 
 
 def first_batch(rows, plan):
-    """Learn from the rows with which a stream begins.
-
-    Parameters
-    ----------
-    rows : Rows
-    plan : StreamPlan
-
-    Returns
-    -------
-    fitted : Fitted
-    """
+    """Learn from the rows with which a stream begins."""
     with one_blas_thread_each(plan.settings.n_jobs):
         found, n_iter = _best_of_rounds(plan.start.parameters, rows, None, 0.0, plan)
     warn_about_jitter(found[0].prior.jitter, plan.settings.jitter)
@@ -170,15 +156,8 @@ def next_batch(fitted, rows, weight_seen, plan):
 
     Parameters
     ----------
-    fitted : Fitted
-    rows : Rows
     weight_seen : float
         Of all rows so far.
-    plan : StreamPlan
-
-    Returns
-    -------
-    fitted : Fitted
     """
     before = fitted.parameters
     old = OldPosterior.of(fitted.posterior).tempered(plan.forget_factor)
@@ -203,7 +182,7 @@ def next_batch(fitted, rows, weight_seen, plan):
 
 
 def _best_of_rounds(parameters, rows, old, weight_seen, plan):
-    """Proposal, posterior and bound, and the number of iterations.
+    """Return proposal, posterior and bound, and the number of iterations.
 
     Without an old posterior the given inducing inputs are those of the first round.
     """
@@ -232,7 +211,7 @@ def _best_of_rounds(parameters, rows, old, weight_seen, plan):
 
 
 def _round(parameters, rows, old, weight_seen, plan, space, number):
-    """Proposal, posterior and bound, and the number of iterations, with inducing inputs anew."""
+    """Learn with new inducing inputs; return as `_best_of_rounds`."""
     Z, kept = parameters.Z, NO_PAIRS
     if number or old is not None:
         Z, kept = _chosen(parameters, rows, old, weight_seen, plan)
@@ -241,7 +220,7 @@ def _round(parameters, rows, old, weight_seen, plan, space, number):
 
 
 def _at_first_scales(found, rows, old, weight_seen, plan):
-    """Without a signal, the posterior for the length scales that the stream began with.
+    """Go back, without a signal, to the length scales that the stream began with.
 
     The learned ones grow without end. A few inducing inputs then stand for all rows, and a later
     batch cannot tell where the function was flat.
@@ -263,7 +242,7 @@ def _old_inputs(parameters, old):
 
 
 def _chosen(parameters, rows, old, weight_seen, plan):
-    """Inducing inputs, and which of the old ones are among them.
+    """Choose inducing inputs; return which of the old ones are among them.
 
     Where some have to go, the batch is first added with up to twice as many, and a greedy subset of
     them is left. A batch that is not learned from has to be quick.
@@ -297,14 +276,14 @@ def _settled(parameters, kept, plan):
 
 
 def _updated(proposal, rows, old, plan):
-    """Proposal, posterior and bound without learning."""
+    """Return proposal, posterior and bound without learning."""
     posterior, value = plan.bound(rows, old, proposal).posterior(proposal.parameters)
     plan.trace.add(value, lambda: proposal.parameters)
     return proposal, posterior, value
 
 
 def _optimized(proposal, rows, old, plan, space):
-    """Proposal, posterior and bound, and the number of iterations."""
+    """Return proposal, posterior and bound, and the number of iterations."""
     settings = plan.settings
     if not plan.learns or not len(space.pack(proposal.parameters)):
         return _updated(proposal, rows, old, plan), 0
@@ -327,7 +306,7 @@ def _optimized(proposal, rows, old, plan, space):
 
 
 def _with_kept_held(bound, kept):
-    """The bound with a gradient that leaves old inducing inputs where they are.
+    """Return the bound with a gradient that leaves old inducing inputs where they are.
 
     Moving an inducing input discards information, with every batch anew, so kept ones are held.
     """

@@ -8,7 +8,7 @@ from ...data.inducing import distinct_rows, greedy_variance, is_new, kmeans_cent
 
 # The jitter hides what a candidate could add where the others leave less than this share of its
 # variance unexplained.
-_TOL = 1e-8
+_UNEXPLAINED_TOL = 1e-8
 # An unexplained variance below this share of the noise costs the bound at most 0.05 nats a row.
 _ENOUGH = 0.1
 # Pairs (new, old) of inducing inputs that are the same.
@@ -16,13 +16,13 @@ NO_PAIRS = np.empty((0, 2), dtype=np.intp)
 
 
 def identity_pairs(Z):
-    """Pairs where the new inducing inputs are the old ones, in their order."""
+    """Return pairs where the new inducing inputs are the old ones, in their order."""
     return np.column_stack([np.arange(len(Z))] * 2)
 
 
 @dataclass(frozen=True)
 class StreamInducing:
-    """How inducing inputs are chosen.
+    """Choice of inducing inputs.
 
     Parameters
     ----------
@@ -44,26 +44,23 @@ class StreamInducing:
         return self.n_inducing if self.method == "greedy" else None
 
     def first(self, rows, kernel, noise_variance, scale, rng):
-        """The inducing inputs with which a stream begins."""
+        """Choose the inducing inputs with which a stream begins."""
         none = np.empty((0, rows.X.shape[1]))
         return self.choose(rows, kernel, noise_variance, none, 0.0, scale, rng)[0]
 
     def choose(self, rows, kernel, noise_variance, old, seen, scale, rng, spare=0):
-        """Inducing inputs, and which of the old ones are among them.
+        """Choose inducing inputs, and tell which of the old ones are among them.
 
         Parameters
         ----------
         rows : Rows
             The batch.
-        kernel : BoundKernel
-        noise_variance : float
         old : ndarray of shape (m, d)
             Present inducing inputs, none at first.
         seen : float
             Weight of the rows that the old ones stand for.
         scale : ndarray of shape (d,)
             Units of distances between rows.
-        rng : numpy.random.RandomState
         spare : int, default=0
             With "greedy", so many more than there may be, to be thinned out.
 
@@ -97,12 +94,12 @@ class StreamInducing:
         ones = np.ones(len(candidates))
         limit = min(self.n_inducing + spare, len(candidates))
         return greedy_variance(
-            kernel, candidates, ones, limit, tol=_TOL, enough=enough, least=least
+            kernel, candidates, ones, limit, tol=_UNEXPLAINED_TOL, enough=enough, least=least
         )
 
 
 def restrict(Z, kept, picked):
-    """Inducing inputs ``Z[picked]``, and those pairs of ``kept`` that are left."""
+    """Return inducing inputs ``Z[picked]``, and those pairs of ``kept`` that are left."""
     place = np.full(len(Z), -1)
     place[picked] = np.arange(len(picked))
     new = place[kept[:, 0]]

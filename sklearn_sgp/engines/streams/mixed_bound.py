@@ -13,10 +13,10 @@ from ...factors.multi_output import (
     output_sums,
     output_sums_gradient,
     outputs_by_rows,
-    products_with_blocks,
+    product_with_blocks,
 )
 from ...factors.passes import Pieces
-from ...gp.multi_output import PosteriorOfOutputs
+from ...gp.multi_output import CoregionalisedPosterior
 from ...gp.posterior import Posterior
 from ...objectives.multi_output import (
     coregionalised_value,
@@ -38,7 +38,7 @@ class MixedOnlineBound(OnlineBound):
         self.patterns = outputs_by_rows(self.rows.y)
 
     def posterior(self, parameters):
-        """Optimal q(u), a `PosteriorOfOutputs`, and the bound."""
+        """Find the optimal q(u), with what is known of each output, and the bound."""
         prior = self.prior(parameters)
         return self._at(prior, parameters, self._pieces(prior))[:2]
 
@@ -46,7 +46,7 @@ class MixedOnlineBound(OnlineBound):
         return Pieces.of_rows(self.rows, len(prior.Z), self.n_jobs)
 
     def _factors(self, prior, mixing):
-        """How old inducing values follow from new ones, and the old factor of each output."""
+        """Return how old inducing values follow from new ones, and old factors of the outputs."""
         if self.old is None:
             return None, []
         projection = Projection(prior, self.old.prior, self.kept)
@@ -57,29 +57,29 @@ class MixedOnlineBound(OnlineBound):
 
     def _at(self, prior, parameters, pieces):
         W, s2 = parameters.mixing, noise_of_outputs(parameters)
-        sums = output_sums((prior,), pieces, self.patterns)
+        sums = output_sums(prior, pieces, self.patterns)
         scalars = OutputScalars.of(self.rows, sums, self.patterns)
         projection, factors = self._factors(prior, W)
         base, constant = self._base(prior, factors)
         outputs = _of_rows(prior, sums, self.patterns, s2)
         if base is not None:
             outputs = outputs.joined(base)
-        q = PosteriorOfOutputs.mixed(outputs, W)
+        q = CoregionalisedPosterior.from_outputs(outputs, W)
         value = coregionalised_value(q, scalars, s2) + constant
         if not np.isfinite(value):
             raise NotPositiveDefiniteError("the online bound is not finite")
         return q, value, (projection, factors, base), (sums, scalars)
 
     def __call__(self, parameters):
-        """Value and gradient."""
+        """Compute value and gradient."""
         prior, s2 = self.prior(parameters), noise_of_outputs(parameters)
         pieces = self._pieces(prior)
         q, value, past, (sums, scalars) = self._at(prior, parameters, pieces)
         cotangent, mixing, log_noise = sums_cotangent(q, sums, scalars, self.patterns, s2)
         theta, Z = output_sums_gradient(
-            (prior,), pieces, self.patterns, cotangent, with_inputs=self.with_inputs
+            prior, pieces, self.patterns, cotangent, with_inputs=self.with_inputs
         )
-        (AAt,) = products_with_blocks(cotangent, sums, 1)
+        AAt = product_with_blocks(cotangent, sums)
         noise = noise_gradient(parameters.noise_variance, log_noise)
         total = GradientSums(value, theta, noise, Z, AAt, {"mixing": mixing})
         if self.old is not None:
@@ -88,7 +88,7 @@ class MixedOnlineBound(OnlineBound):
 
 
 def _of_rows(prior, sums, patterns, noise_variance):
-    """A `Posterior` with what rows say about each output by itself."""
+    """Return a `Posterior` with what rows say about each output by itself."""
     H = [None] * len(noise_variance)
     for own, gram in zip(patterns, sums.gram, strict=True):
         for p in own:
@@ -97,7 +97,7 @@ def _of_rows(prior, sums, patterns, noise_variance):
 
 
 def _past_gradient(q, projection, factors, base, with_inputs):
-    """`GradientSums` of the expected logarithms of the outputs' old factors."""
+    """Sum gradients of the expected logarithms of the outputs' old factors."""
     value, in_A, in_K, mixing = 0.0, 0.0, 0.0, np.empty_like(q.mixing)
     for p, (weights, factor) in enumerate(zip(q.mixing, factors, strict=True)):
         mean = np.ascontiguousarray((q.v_mean @ weights)[:, None])

@@ -20,7 +20,6 @@ from scipy.linalg import solve_triangular
 from ..._core import _linalg as la
 from ..._linalg import cholesky, copy_of, pivoted_cholesky, product, sandwich, triangular_inverse
 from ...factors.gradients import BlockGradient, pull_back
-from ...gp.multi_output import PosteriorOfOutputs
 from ...gp.posterior import Posterior
 
 
@@ -32,7 +31,6 @@ class OldPosterior:
     ----------
     posterior : Posterior
         With its prior, at the old kernel.
-    constant : float
     """
 
     posterior: Posterior
@@ -40,8 +38,8 @@ class OldPosterior:
 
     @classmethod
     def of(cls, posterior):
-        """The factor of a `Posterior`, or one for each of the outputs that mix latent functions."""
-        outputs = posterior.outputs if isinstance(posterior, PosteriorOfOutputs) else posterior
+        """Return the factor of a `Posterior`, or one for each of the outputs that mix functions."""
+        outputs = getattr(posterior, "of_each_output", posterior)
         return cls(outputs, -posterior.log_evidence())
 
     @property
@@ -49,13 +47,13 @@ class OldPosterior:
         return self.posterior.prior
 
     def tempered(self, share):
-        """The factor to the power ``share``: below 1 the past fades."""
+        """Raise the factor to the power ``share``: below 1 the past fades."""
         if share == 1.0:
             return self
         return OldPosterior(self.posterior.scaled(share), share * self.constant)
 
     def information(self, c):
-        """H (m, m) and h (m, t) of the factor number c."""
+        """Return H (m, m) and h (m, t) of the factor number c."""
         precision, own = self.posterior.by_precision[c]
         return precision.H, np.ascontiguousarray(self.posterior.h[:, own])
 
@@ -129,11 +127,11 @@ class Projection:
 
     @cached_property
     def loss(self):
-        """V in old whitened coordinates: what b leaves unexplained of a."""
+        """V in old whitened coordinates: the part of a that b leaves unexplained."""
         return product(self.loss_root, self.loss_root, trans_b=True)
 
     def cotangents(self, in_W, in_loss):
-        """Cotangents of A and of K(Z_old, Z_old) from those of W and of V, the first overwritten.
+        """Return cotangents of A and K(Z_old, Z_old) from those of W, overwritten, and of V.
 
         Parameters
         ----------
@@ -149,7 +147,7 @@ class Projection:
 
 
 class OutputProjection:
-    """As a `Projection` of a function that is scaled, as an output is that mixes latent functions.
+    """`Projection` of a scaled function, such as an output that mixes latent functions.
 
     Parameters
     ----------
@@ -172,7 +170,7 @@ class OutputProjection:
         return self.variance * self.one.loss
 
     def cotangents(self, in_W, in_loss):
-        """As those of `Projection`."""
+        """Return cotangents as `Projection` does."""
         return self.one.cotangents(in_W, self.variance * in_loss)
 
 
@@ -183,8 +181,6 @@ class OldPosteriorFactor:
 
     Parameters
     ----------
-    projection : Projection or OutputProjection
-    old : OldPosterior
     c : int
         Number of the factor.
     alpha : float
@@ -232,7 +228,7 @@ class OldPosteriorFactor:
 
     @cached_property
     def constant(self):
-        """What the factor loses to V."""
+        """The loss of the factor to V."""
         t, F = self.old_h.shape[1], self.projection.loss_root
         if self.alpha == 0.0:
             return -0.5 * t * la.dot(self.old_H, self.projection.loss)
@@ -254,7 +250,7 @@ class OldPosteriorFactor:
         return self.constant
 
     def gradient(self, mean, covariance):
-        """E_q[log factor] for v ~ N(mean, covariance) and its derivatives in A and K(Z_old, Z_old).
+        """Return E_q[log factor], v ~ N(mean, covariance), and derivatives in A, K(Z_old, Z_old).
 
         The derivatives are with respect to the new kernel: the factor itself is fixed.
         """
@@ -262,7 +258,7 @@ class OldPosteriorFactor:
         return BlockGradient(value, *self.projection.cotangents(in_W, in_loss), 0.0)
 
     def expectation(self, mean, covariance):
-        """E_q[log factor], and its derivatives in W and in V, in old whitened coordinates."""
+        """Return E_q[log factor], and derivatives in W and V, in old whitened coordinates."""
         W, t = self.projection.W, self.old_h.shape[1]
         Wm = product(W, mean, trans_a=True)  # (m_old, t)
         HWm = product(self.H, Wm)
@@ -281,19 +277,13 @@ class OldPosteriorFactor:
 
 
 def old_posterior_gradient(projection, factors, q, with_inputs=True):
-    """Derivatives of the expected log factors in kernel and new inducing inputs.
+    """Compute derivatives of the expected log factors in kernel and new inducing inputs.
 
     Parameters
     ----------
-    projection : Projection
     factors : list of OldPosteriorFactor
     q : Posterior
         With as many H.
-    with_inputs : bool
-
-    Returns
-    -------
-    sums : GradientSums
     """
     parts = [
         factor.gradient(np.ascontiguousarray(q.v_mean[:, own]), precision.covariance)

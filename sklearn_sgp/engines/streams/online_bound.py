@@ -19,7 +19,7 @@ from .old_posterior import OldPosteriorFactor, Projection, old_posterior_gradien
 
 
 class OnlineBound:
-    """What all kinds share.
+    """Base of all kinds.
 
     Parameters
     ----------
@@ -30,8 +30,6 @@ class OnlineBound:
         See `old_posterior.Projection`.
     delta : float
         Jitter in units of the kernel.
-    with_inputs : bool
-    n_jobs : int or None
     power : float
         In [0, 1], of the old posterior's factor.
     """
@@ -41,7 +39,7 @@ class OnlineBound:
         self.with_inputs, self.n_jobs, self.power = with_inputs, n_jobs, power
 
     def prior(self, parameters):
-        """Prior of the inducing values; the old one itself where nothing changed."""
+        """Return the prior of the inducing values; the old one itself where nothing changed."""
         kernel, Z = parameters.kernel, parameters.Z
         if self.old is not None:
             old = self.old.prior
@@ -51,7 +49,7 @@ class OnlineBound:
         return Prior.build(kernel, Z, self.delta)
 
     def _old_factors(self, prior):
-        """How the old inducing values follow from the new ones, and the factors of the old q."""
+        """Return how old inducing values follow from new ones, and the factors of the old q."""
         if self.old is None:
             return None, []
         projection = Projection(prior, self.old.prior, self.kept)
@@ -61,7 +59,7 @@ class OnlineBound:
         ]
 
     def _base(self, prior, factors):
-        """The old posterior's information about the new inducing values, and its constant."""
+        """Return the old information about the new inducing values, and its constant."""
         if not factors:
             return None, 0.0
         m, constant = len(prior.Z), self.old.constant
@@ -74,7 +72,7 @@ class OnlineBound:
         return Posterior(prior, H, np.hstack(h)), constant
 
     def _gradient(self, sums, projection, factors, q):
-        """From what the rows contribute."""
+        """Add the gradient of the old factors to what the rows contribute."""
         if projection is not None:
             sums += old_posterior_gradient(projection, factors, q, self.with_inputs)
         return sums.gradient(q.prior, self.with_inputs)
@@ -95,7 +93,7 @@ class ConjugateOnlineBound(OnlineBound):
         self.chunks = list(self.rows.chunks(CHUNK))
 
     def posterior(self, parameters):
-        """Optimal q(u) and the bound."""
+        """Find the optimal q(u) and the bound."""
         prior = self.prior(parameters)
         return self._at(prior, parameters, self._pieces(prior))[:2]
 
@@ -114,7 +112,7 @@ class ConjugateOnlineBound(OnlineBound):
         return q, value, projection, factors
 
     def __call__(self, parameters):
-        """Value and gradient."""
+        """Compute value and gradient."""
         prior = self.prior(parameters)
         pieces = self._pieces(prior)
         q, value, projection, factors = self._at(prior, parameters, pieces)
@@ -129,8 +127,6 @@ class SiteOnlineBound(OnlineBound):
 
     Parameters
     ----------
-    likelihood : Likelihood
-    n_latent : int
     rho : float
         Length of the first inner step.
     """
@@ -149,7 +145,7 @@ class SiteOnlineBound(OnlineBound):
         )
 
     def posterior(self, parameters):
-        """Optimal q(u) of all latent functions, and the bound."""
+        """Find the optimal q(u) and the bound."""
         _, q, _, bound, _, _ = self._at(parameters)
         return q, bound
 
@@ -161,7 +157,7 @@ class SiteOnlineBound(OnlineBound):
         return problem, q, found, bound + constant, projection, factors
 
     def __call__(self, parameters):
-        """Value and gradient."""
+        """Compute value and gradient."""
         problem, q, found, bound, projection, factors = self._at(parameters)
         sums = problem.gradient_sums(q, found, self.with_inputs)
         return bound, self._gradient(sums, projection, factors, q)

@@ -18,19 +18,14 @@ _LARGEST_VARIANCE = 100.0
 
 
 def plausible(start, parameters, rows):
-    """The space of a start where a default kernel is no larger than targets so far may ask for.
+    """Bound the amplitude of a default kernel by what targets so far may ask for.
 
     Parameters
     ----------
-    start : Start
     parameters : Parameters
         As learned so far: their variances stay allowed, as they come from larger targets.
     rows : Rows
         The batch.
-
-    Returns
-    -------
-    space : ParameterSpace
     """
     space, is_mixed = start.space, parameters.mixing is not None
     by_user = "theta" not in start.with_default_bounds or not space.learns("theta")
@@ -44,20 +39,14 @@ def plausible(start, parameters, rows):
 
 
 def trusted(space, parameters, radius):
-    """The space with log parameters bound to within ``radius`` of where they are.
+    """Bound log parameters to within ``radius`` of where they are.
 
     Weights of latent functions are within ``radius`` times the length of their output's weights.
 
     Parameters
     ----------
-    space : ParameterSpace
-    parameters : Parameters
     radius : float
         `_NOISE_RISE` times that for noise that rises.
-
-    Returns
-    -------
-    space : ParameterSpace
     """
     if np.isinf(radius):
         return space

@@ -5,11 +5,11 @@ from numbers import Integral
 
 import numpy as np
 
+from ..._warnings import warn_caller
 from ...data.rows import Rows, drop_zero_weight
 from ..base import Fitted
 from .batch import StreamPlan, first_batch, next_batch, sees_signal
 from .inducing import StreamInducing
-from .outliers import Outliers
 
 # A stream begins anew with every batch until it has so many rows. Scaling, starting values and
 # bounds that come from a few rows may be wrong by any factor, and later batches do not always undo
@@ -18,6 +18,11 @@ from .outliers import Outliers
 _MIN_INITIAL_ROWS = 25
 # Fewer rows of a batch say little about whether there is a signal.
 _MIN_ROWS_FOR_SIGNAL = 50
+# Prior standard deviations of an observation by which a broken one differs from its prediction. The
+# posterior's are no measure: where a model is too sure, good rows differ by many of them.
+_HOPELESS = 10.0
+# If a larger share of a batch is far off, the function has moved.
+_RARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,7 @@ class InitialRows:
 
 @dataclass(frozen=True)
 class StreamState:
-    """What a stream keeps besides the fitted model; replaced by every batch, never changed.
+    """State of a stream besides the fitted model; replaced by every batch, never changed.
 
     Parameters
     ----------
@@ -62,7 +67,6 @@ class StreamState:
         Whether something other than noise was seen, or too few rows to tell.
     n_rows : int
         Number of rows so far.
-    outliers : Outliers
     initial_rows : InitialRows or None
         The rows themselves, as long as they are few.
     """
@@ -71,7 +75,6 @@ class StreamState:
     weight_learned: float
     has_signal: bool
     n_rows: int
-    outliers: Outliers
     initial_rows: InitialRows | None = None
 
     attributes = {}  # fitted attributes of an estimator
@@ -84,7 +87,7 @@ class StreamState:
 
     @property
     def is_established(self):
-        """Whether kernel and noise were learned from enough rows that have a signal."""
+        """True if kernel and noise were learned from enough rows that have a signal."""
         is_long = self.n_rows >= _MIN_ROWS_FOR_SIGNAL
         return self.has_signal and self.weight_learned > 0.0 and is_long
 
@@ -97,10 +100,8 @@ class Stream:
     ----------
     inducing : StreamInducing or None
         None where the inducing inputs were given.
-    alpha_divergence, forget_factor, trust_region : float
     keeps_scales : bool
         Whether the kernel is the default one.
-    random_state : object
     n_outputs : int
         Columns of the targets, or classes.
     initial : InitialRows or None
@@ -121,7 +122,7 @@ class Stream:
 
     @property
     def first_inducing(self):
-        """What chooses the inducing inputs of the first batch; None where they were given."""
+        """Choice of the inducing inputs of the first batch; None where they were given."""
         return None if self.inducing is None else self.inducing.first
 
     def fit(self, problem):
@@ -139,13 +140,12 @@ class Stream:
             plan.learns * weight,
             has_signal,
             n_rows,
-            Outliers().seen(n_rows),
             self.initial.copied() if is_short else None,
         )
         return replace(fitted, state=state)
 
     def add(self, fitted, problem):
-        """Learn from one more batch, already `examined`; see `Engine`."""
+        """Learn from one more batch, already `counted`; see `Engine`."""
         state, rows, weight = fitted.state, problem.rows, problem.rows.total_weight
         plan = self._plan(problem, fitted.n_steps, state.has_signal, state.weight_learned)
         more = next_batch(fitted, rows, state.weight_seen, plan)
@@ -161,7 +161,7 @@ class Stream:
         return replace(more, state=state)
 
     def begins_anew(self, fitted, settings):
-        """Whether a batch joins the initial rows, and the stream begins again with all of them."""
+        """Return whether a batch joins the initial rows, and the stream begins again with them."""
         learns = settings.optimizer is not None and not _is_spent(settings, fitted.n_steps)
         return fitted.state.initial_rows is not None and learns
 
@@ -197,20 +197,18 @@ class Stream:
 
 
 def _is_spent(settings, n_batches):
-    """Whether no further batch may be learned from."""
+    """Return whether no further batch may be learned from."""
     return settings.max_steps is not None and n_batches >= settings.max_steps
 
 
-def examined(fitted, rows, targets):
-    """Damp the outliers of a later batch.
+def counted(fitted, rows, targets):
+    """Count the rows of a later batch; warn where Gaussian noise makes nothing of some.
 
-    Only Gaussian noise has no word for outliers, and only a stream that has learned from enough
-    rows knows what is one.
+    Before anything is learned from them: one broken reading moves the function for good. Only a
+    stream that has learned from enough rows knows what is one.
 
     Parameters
     ----------
-    fitted : Fitted
-    rows : Rows
     targets : Targets
         In whose units a warning tells of them.
 
@@ -218,15 +216,29 @@ def examined(fitted, rows, targets):
     -------
     fitted : Fitted
         With a state that has counted the rows.
-    rows : Rows
-    n_damped : int
     """
     state, likelihood = fitted.state, fitted.start.likelihood
     knows = state.is_established and likelihood.conjugate
     if knows and not fitted.likelihood.allows_outliers:
-        rows, outliers = state.outliers.damped(rows, fitted, targets)
-    else:
-        outliers = state.outliers.seen(len(rows))
-    n_damped = outliers.count - state.outliers.count
-    state = replace(state, n_rows=state.n_rows + len(rows), outliers=outliers)
-    return replace(fitted, state=state), rows, n_damped
+        _warn_of_broken(rows, fitted, targets)
+    return replace(fitted, state=replace(state, n_rows=state.n_rows + len(rows)))
+
+
+def _warn_of_broken(rows, fitted, targets):
+    mean, mixing = fitted.posterior.mean(rows.X), fitted.parameters.mixing
+    amplitude = 1.0 if mixing is None else (mixing**2).sum(axis=1)
+    prior = fitted.posterior.prior.kernel.diag(rows.X)[:, None] * amplitude
+    off = rows.targets - mean  # NaN where an output was not observed
+    most = _HOPELESS**2 * (prior + fitted.parameters.noise_variance)
+    broken = np.flatnonzero((off**2 > most).any(axis=1))
+    if 0 < len(broken) <= max(_RARE * len(rows), 1):
+        worst = broken[0]
+        observed, predicted = targets.in_units(np.stack([rows.targets[worst], mean[worst]]))
+        warn_caller(
+            f"y should be near what the stream predicts. Got {len(broken)} of {len(rows)} rows "
+            f"that are not, the first with y = {np.array2string(observed, precision=4)} where "
+            f"{np.array2string(predicted, precision=4)} is predicted. With Gaussian noise they "
+            "move the function for good: leave broken readings out, or take "
+            'likelihood="student_t".',
+            UserWarning,
+        )

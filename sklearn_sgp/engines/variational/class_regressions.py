@@ -32,7 +32,7 @@ class RegressionInference:
 
     @property
     def last_cost(self):
-        """That of a pass for the last q(u)."""
+        """The cost of a pass for the last q(u)."""
         return self.last.last_cost
 
     def __init__(self, likelihood, last, held_out, weight):
@@ -40,7 +40,7 @@ class RegressionInference:
         self.held_out, self.weight = held_out, weight
 
     def objective(self, space, parameters, rows, delta, has_learned, n_jobs, deadline):
-        """Space with units for a run of L-BFGS, and its objective; see `ConjugateInference`."""
+        """Return space with units for L-BFGS, and the objective; see `ConjugateInference`."""
 
         def optimal(prior, sample):
             return ClassRegressions(sample, self.likelihood, n_jobs).optimal_q(prior)[0]
@@ -54,29 +54,29 @@ class RegressionInference:
 
         return space, objective
 
-    def worth(self, parameters, rows, settings, value, price):
-        """Log probability of labels held out, for as many rows as there are, less the price."""
+    def selection_score(self, parameters, rows, settings, value, bic_penalty):
+        """Return the log probability of held-out labels, of all rows, less the BIC penalty."""
         prior, weight = settings.prior(parameters), self.weight
         q, _ = ClassRegressions(rows, self.likelihood, settings.n_jobs).optimal_q(prior)
         log_p = held_out_classes(self.likelihood, q, self.held_out).value(1.0)
-        return weight * log_p - price
+        return weight * log_p - bic_penalty
 
     def pass_task(self, prior, parameters, rows, sample, n_jobs):
-        """That of the last q(u)."""
+        """Return that of the last q(u)."""
         return self.last.pass_task(prior, parameters, rows, sample, n_jobs)
 
 
 def begins_with_regressions(likelihood):
-    """Whether its classes do; one that does not derive from `Likelihood` need not say so."""
+    """Return whether the classes begin so; other than a `Likelihood` it need not say so."""
     return getattr(likelihood, "as_regressions", None) is not None
 
 
 def held_out_classes(likelihood, q, rows):
-    """`LeftOutClasses` of rows that q(u) does not know."""
+    """Return `LeftOutClasses` of rows that q(u) does not know."""
     place, weight = rows.y[:, 0].astype(np.intp), rows.weights[0]
     return LeftOutClasses(likelihood, q.mean_variance(rows.X), place, weight)
 
 
 def regressions_of(likelihood, rows, n_classes):
-    """The likelihood of regressions whose targets are centred by their means over some rows."""
+    """Return the likelihood of regressions whose targets are centred by means over some rows."""
     return likelihood.as_regressions(rows.code_counts(n_classes))

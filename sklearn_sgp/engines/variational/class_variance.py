@@ -22,19 +22,19 @@ from ...optimize.budget import count_within
 from .class_regressions import RegressionInference, held_out_classes, regressions_of
 
 # Rows held out, at most, and as a share of all; with fewer rows than the last nothing is held out.
-_HELD_OUT, _HELD_OUT_SHARE, _LEAST_ROWS = 2048, 0.2, 20
+_HELD_OUT, _LABELS_SHARE, _LEAST_LABELS = 2048, 0.2, 20
 # Rows that tell the variance, those at least where there is little time, and the time that two
 # variances take, in finishes.
-_ROWS, _LEAST_KNOWN, _FINISHES = 2048, 256, 4.0
+_VARIANCE_ROWS, _LEAST_KNOWN, _FINISHES = 2048, 256, 4.0
 # Rows whose regressions take the place of all this where there is no time for it.
 _AT_ONCE = 16_384
 # Factors by which the variance of regressions is multiplied: these powers of 4, beginning at 16,
 # which is nearest to the best bound on most tables.
 _FACTOR, _FIRST, _LEAST, _LARGEST = 4.0, 2, -1, 5
 # Gain of the bound, in nats a row, with which iterations for q(u) end while variances are compared.
-_TOL = 1e-3
+_VARIANCE_TOL = 1e-3
 # Largest share of the time left that these take.
-_SHARE = 0.5
+_VARIANCE_SECONDS = 0.5
 
 
 def from_regressions(problem, budget, learn):
@@ -44,7 +44,6 @@ def from_regressions(problem, budget, learn):
     ----------
     problem : Problem
         With a softmax.
-    budget : Budget
     learn : callable
         ``learn(problem, budget)`` returns the problem with its kernel chosen, its parameters and
         the number of iterations.
@@ -56,7 +55,7 @@ def from_regressions(problem, budget, learn):
     parameters : Parameters
     n_iter : int
     """
-    if len(problem.rows) < _LEAST_ROWS:
+    if len(problem.rows) < _LEAST_LABELS:
         return learn(problem, budget)
     known, held_out = _parted(problem)
     last = problem.inference
@@ -72,7 +71,9 @@ def from_regressions(problem, budget, learn):
         return problem, parameters, n_iter
     size = _affordable(problem, budget)
     known, held_out = (part.random_subset(size, problem.rng) for part in (known, held_out))
-    search = VarianceSearch(problem, known, held_out, perf_counter() + _SHARE * budget.left())
+    search = VarianceSearch(
+        problem, known, held_out, perf_counter() + _VARIANCE_SECONDS * budget.left()
+    )
     parameters, q = search.best(parameters)
     if q is None:  # no time: the functions of the regressions are those of a softmax, roughly
         some = easier.rows.random_subset(_AT_ONCE, problem.rng)
@@ -88,17 +89,20 @@ def from_regressions(problem, budget, learn):
 
 
 def _affordable(problem, budget):
-    """How many rows tell the variance, so that there is time for two of them."""
+    """Return how many rows tell the variance, so that there is time for two of them."""
     if not budget.is_limited:
-        return _ROWS
+        return _VARIANCE_ROWS
     each = _FINISHES * budget.finish_seconds / len(problem.rows)
-    return max(_LEAST_KNOWN, count_within(_ROWS, _SHARE * max(budget.left(), 0.0), each))
+    return max(
+        _LEAST_KNOWN,
+        count_within(_VARIANCE_ROWS, _VARIANCE_SECONDS * max(budget.left(), 0.0), each),
+    )
 
 
 def _parted(problem):
-    """Rows to learn from, and rows held out."""
+    """Return rows to learn from, and rows held out."""
     rows = problem.rows
-    size = min(_HELD_OUT, int(_HELD_OUT_SHARE * len(rows)))
+    size = min(_HELD_OUT, int(_LABELS_SHARE * len(rows)))
     held_out = np.sort(random_index(len(rows), size, problem.rng))
     return rows.without(held_out), rows.select(held_out)
 
@@ -108,10 +112,8 @@ class VarianceSearch:
 
     Parameters
     ----------
-    problem : Problem
     known : Rows
         That q(u) rests on.
-    held_out : Rows
     deadline : float
         Reading of time.perf_counter() after which no further variance is tried.
     """
@@ -123,43 +125,43 @@ class VarianceSearch:
             known,
             inference.likelihood,
             inference.n_latent,
-            _TOL * weight,
+            _VARIANCE_TOL * weight,
             with_inputs=False,
             n_jobs=problem.settings.n_jobs,
             deadline=deadline,
         )
 
     def best(self, parameters):
-        """Parameters of the best variance, and their q(u); None where there is no time for it."""
+        """Return parameters of the best variance, and their q(u); None where time is over."""
         variances = self._variances(parameters)
         first = min(_FIRST, max(variances))
         if perf_counter() > self.deadline:
             return parameters, None
-        best, went_up = self._tried(variances[first]), False
+        best, went_up = self._scored(variances[first]), False
         for direction in (1, -1):  # up first: most tables want more than the first one
             power = first + direction
             while power in variances and perf_counter() < self.deadline:
-                found = self._tried(variances[power])
-                if not is_better(found[0], best[0], self.held_out.weights[0]):
+                result = self._scored(variances[power])
+                if not is_better(result[0], best[0], self.held_out.weights[0]):
                     break
-                best, power, went_up = found, power + direction, direction > 0
+                best, power, went_up = result, power + direction, direction > 0
             if went_up:
                 break
         return best[1:]
 
     def _variances(self, parameters):
-        """Parameters with larger and smaller variances, by powers; those within the bounds."""
-        found, space = {0: parameters}, self.problem.space
+        """Return parameters with variances times powers of a factor, by these; those in bounds."""
+        result, space = {0: parameters}, self.problem.space
         for power in range(_LEAST, _LARGEST + 1):
             factor = _FACTOR**power
             theta = with_larger_variance(parameters.expression, parameters.theta, factor)
             changed = parameters.with_values(theta=theta)
             if np.array_equal(space.clipped(changed).theta, theta):
-                found[power] = changed
-        return found
+                result[power] = changed
+        return result
 
-    def _tried(self, parameters):
-        """Log probabilities of the labels held out, parameters, q(u)."""
+    def _scored(self, parameters):
+        """Score a variance: log probabilities of held-out labels, parameters, q(u)."""
         _, q, _, _ = self.bound.at(parameters, self.problem.prior(parameters))
         classes = held_out_classes(self.problem.start.likelihood, q, self.held_out)
         return classes.log_probabilities(1.0), parameters, q

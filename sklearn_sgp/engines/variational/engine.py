@@ -24,9 +24,7 @@ class Variational:
     n_inducing: int
     total_samples: int | None = None
 
-    def fit(self, problem):
-        """Learn from all rows; see `Engine`."""
-        return fit(problem)
+    fit = staticmethod(fit)
 
     def add(self, fitted, problem):
         """Add rows, minibatch by minibatch; see `Engine`."""

@@ -5,7 +5,7 @@ found by natural-gradient iterations on sites. Both kinds answer the same questi
 minibatch steps and `partial_fit` are written once:
 
     objective          the bound that L-BFGS follows, and units for its variables
-    worth              by what default kernels are compared
+    selection_score    by what default kernels are compared
     posterior          the last q(u), from all rows
     pass_task          a task of known cost, from which the cost of the last q(u) follows
     first_q, under     q(u) before any data, and under another prior, in suitable coordinates
@@ -65,17 +65,12 @@ class Added(NamedTuple):
 
 
 def inference_for(likelihood, n_outputs):
-    """The inference for a likelihood.
+    """Return the inference for a likelihood.
 
     Parameters
     ----------
-    likelihood : Likelihood
     n_outputs : int
         Columns of the targets, or classes.
-
-    Returns
-    -------
-    inference : ConjugateInference or SiteInference
     """
     if likelihood.conjugate:
         return ConjugateInference(likelihood, n_outputs)
@@ -83,7 +78,7 @@ def inference_for(likelihood, n_outputs):
 
 
 def in_measured_units(space, parameters, rows, delta, has_learned, optimal):
-    """The space with units of Z that the optimal q(u) of some rows tells, once something is known.
+    """Return the space with units of Z from the optimal q(u) of some rows, if anything is learned.
 
     Parameters
     ----------
@@ -101,7 +96,7 @@ def in_measured_units(space, parameters, rows, delta, has_learned, optimal):
 
 
 class RowInference:
-    """What both kinds of inference share: rows are independent given u."""
+    """Base of both kinds of inference: rows are independent given u."""
 
     @staticmethod
     def predictor(posterior, noise_variance):
@@ -113,11 +108,6 @@ class ConjugateInference(RowInference):
     """Gaussian noise: the optimal q(u) takes one pass.
 
     All outputs share one H, unless each has a noise variance of its own.
-
-    Parameters
-    ----------
-    likelihood : Likelihood
-    n_outputs : int
     """
 
     cost = last_cost = 1  # in passes with one H; that of the last q(u)
@@ -127,19 +117,16 @@ class ConjugateInference(RowInference):
         self.likelihood, self.n_outputs = likelihood, n_outputs
 
     def objective(self, space, parameters, rows, delta, has_learned, n_jobs, deadline):
-        """Space with units for a run of L-BFGS, and its objective.
+        """Return space with units for a run of L-BFGS, and its objective.
 
         Parameters
         ----------
-        space : ParameterSpace
         parameters : Parameters
             Where the run begins.
-        rows : Rows
         delta : float
             Jitter in units of the kernel.
         has_learned : bool
             Whether something has been learned before.
-        n_jobs : int or None
         deadline : float
             Reading of time.perf_counter() at which the run should be over.
 
@@ -168,20 +155,17 @@ class ConjugateInference(RowInference):
 
         return space, objective
 
-    def worth(self, parameters, rows, settings, value, price):
-        """Of parameters that learning from some rows found, compared with those of other kernels.
+    def selection_score(self, parameters, rows, settings, value, bic_penalty):
+        """Return the selection score of learned parameters, to compare kernels by.
 
         Parameters
         ----------
-        parameters : Parameters
-        rows : Rows
-        settings : Settings
         value : float
             The bound.
-        price : float
-            What the parameters of the kernel have to be worth, in the same nats.
+        bic_penalty : float
+            Of the parameters of the kernel, in the same nats.
         """
-        return value - price
+        return value - bic_penalty
 
     @staticmethod
     def _optimal_q(prior, parameters, rows, n_jobs, coordinates=None):
@@ -190,7 +174,7 @@ class ConjugateInference(RowInference):
         return optimal_q(prior, Pieces.of_rows(rows, n_jobs=n_jobs), s2, coordinates)
 
     def pass_task(self, prior, parameters, rows, sample, n_jobs):
-        """A task on a sample of the rows, and how many of it the last q(u) takes for each row."""
+        """Return a task on a sample, and how many of it the last q(u) takes for each row."""
         coordinates = choose_coordinates(rows, prior, parameters.noise_variance)
 
         def task():
@@ -199,7 +183,7 @@ class ConjugateInference(RowInference):
         return task, 1
 
     def posterior(self, prior, parameters, rows, n_jobs, seconds):
-        """Optimal q(u), the bound and the scalar sums, from all rows, in the seconds left."""
+        """Find the optimal q(u), the bound and scalar sums, from all rows, in the seconds left."""
         q, sums = self._optimal_q(prior, parameters, rows, n_jobs)
         scalars = RowScalars(sums.weight, sums.targets, sums.diagonal)
         return q.posterior, collapsed_value(q, sums, parameters.noise_variance), scalars
@@ -207,14 +191,14 @@ class ConjugateInference(RowInference):
     # ---- Minibatches
 
     def first_q(self, prior, parameters, rows, settings):
-        """q(u) before any data."""
+        """Return q(u) before any data."""
         if np.ndim(parameters.noise_variance):
             return Posterior.at_prior(prior, self.n_outputs, self.n_outputs)
         q = Whitened(Posterior.at_prior(prior, self.n_outputs))
         return self.under(q, prior, parameters, rows, settings)
 
     def under(self, q, prior, parameters, rows, settings):
-        """q(u) under another prior, its data part held in the coordinates that it is in.
+        """Return q(u) under another prior, its data part held in the coordinates that it is in.
 
         Direct coordinates are taken only where a step in kernel or Z cannot throw q(u) off: held as
         L H L^T, the data part takes a relative change of K(Z, Z) times its condition number
@@ -229,7 +213,7 @@ class ConjugateInference(RowInference):
         return q if isinstance(q, coordinates) else coordinates.from_posterior(q.posterior)
 
     def minibatch(self, q, parameters, batch, scale, with_inputs, n_jobs=None):
-        """`MinibatchTerms` of a batch whose rows count ``scale`` times.
+        """Return `MinibatchTerms` of a batch whose rows count ``scale`` times.
 
         ``q`` is a `Posterior` if each output has a noise variance, else in coordinates.
         """
@@ -239,29 +223,24 @@ class ConjugateInference(RowInference):
         return minibatch_bound(q, self.likelihood, s2, batch, scale, with_inputs=with_inputs)
 
     def _in_coordinates(self, posterior, parameters):
-        """A posterior as `minibatch` takes it."""
+        """Return a posterior as `minibatch` takes it."""
         return posterior if np.ndim(parameters.noise_variance) else Whitened(posterior)
 
     def keep_q(self, q, weight):
-        """Nothing has to be remembered: the last q(u) is known in closed form."""
+        """Remember nothing: the last q(u) is known in closed form."""
 
     def add(self, posterior, parameters, rows, *, scale, is_new, natural_step, gradient, n_jobs):
-        """q(u) with more rows.
+        """Update q(u) with more rows.
 
         Parameters
         ----------
-        posterior : Posterior
-        parameters : Parameters
-        rows : Rows
         scale : float
             Number of all rows, these included, divided by that of these rows.
         is_new : bool
             Whether the rows are added to those before; else q(u) moves by ``natural_step`` towards
             what the rows ask for, as if they stood for all.
-        natural_step : float
         gradient : {None, False, True}
             None where no terms are wanted; else whether their gradient has the part in Z.
-        n_jobs : int or None
 
         Returns
         -------
@@ -282,7 +261,7 @@ class ConjugateInference(RowInference):
         return Added(posterior, terms, sums)
 
     def bound(self, posterior, parameters, scalars):
-        """The collapsed bound from the scalar sums of all rows."""
+        """Compute the collapsed bound from the scalar sums of all rows."""
         q = Separate.from_posterior(posterior)
         return collapsed_value(q, scalars, parameters.noise_variance)
 
@@ -299,7 +278,6 @@ class SiteInference(RowInference):
     ----------
     likelihood : Likelihood
         With its free parameters, which come with the `Parameters`.
-    n_latent : int
     """
 
     def __init__(self, likelihood, n_latent):
@@ -307,7 +285,7 @@ class SiteInference(RowInference):
         self.cost = self.last_cost = n_latent
         self.kept = None  # the last q(u), and the weight of the rows that it rests on
 
-    worth = ConjugateInference.worth
+    selection_score = ConjugateInference.selection_score
 
     def _first(self, prior, rows):
         if self.kept is None:
@@ -343,8 +321,8 @@ class SiteInference(RowInference):
         def objective(candidate):
             nonlocal best, last
             prior = Prior.build(candidate.kernel, candidate.Z, delta)
-            problem, q, found, value = bound.at(candidate, prior, last.under(prior))
-            gradient = problem.gradient(q, found, with_inputs)
+            problem, q, result, value = bound.at(candidate, prior, last.under(prior))
+            gradient = problem.gradient(q, result, with_inputs)
             if value > best:  # that of a trial point may be far off where the run ends
                 best, self.kept = value, (q, weight)
             last = q
@@ -382,9 +360,9 @@ class SiteInference(RowInference):
 
     def _minibatch(self, q, parameters, rows, with_inputs, n_jobs):
         problem = self._problem(q.prior, parameters, rows, n_jobs)
-        found = problem.site_pass(q)
-        gradient = None if with_inputs is None else problem.gradient(q, found, with_inputs)
-        return MinibatchTerms(found.value - q.kl(), gradient, found.target)
+        result = problem.site_pass(q)
+        gradient = None if with_inputs is None else problem.gradient(q, result, with_inputs)
+        return MinibatchTerms(result.value - q.kl(), gradient, result.target)
 
     def keep_q(self, q, weight):
         """Let the last q(u) begin at this one, which rests on rows of some weight."""

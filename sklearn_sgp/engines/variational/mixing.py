@@ -4,9 +4,9 @@ import numpy as np
 
 from ...data.rows import each_weight
 
-_ROWS = 10_000
+_MIXING_ROWS = 10_000
 # Share of the variance of scaled targets that is not noise, at the start.
-_SHARE = 0.9
+_EXPLAINED_SHARE = 0.9
 # Rows that two outputs must share for their correlation to be believed by half.
 _LEAST_SHARED = 10.0
 # Size of columns, and of an entry of rows, that correlations leave empty: at zero they would never
@@ -18,7 +18,7 @@ _MOST_ITERATIONS, _SMALLEST_CHANGE, _LEAST_NOISE = 200, 1e-3, 1e-3
 
 
 def starting_mixing(rows, n_latent):
-    """W from the principal components of the outputs, shape (t, n_latent).
+    """Find W from the principal components of the outputs, shape (t, n_latent).
 
     Complete targets have them in the eigenvectors of their correlations. Correlations of pairs of
     outputs, each over the rows that have both, may be those of no set of targets: where outputs are
@@ -30,14 +30,13 @@ def starting_mixing(rows, n_latent):
     ----------
     rows : Rows
         Targets that are NaN are not there.
-    n_latent : int
     """
-    sample = rows.select(slice(None, None, -(-len(rows) // _ROWS)))
+    sample = rows.select(slice(None, None, -(-len(rows) // _MIXING_ROWS)))
     sample = _Observed(sample.targets, sample.weight)
     W, varies = sample.starting_mixing(n_latent), sample.varies
     if sample.has_gaps:
         vector, size, _ = np.linalg.svd(sample.components(W), full_matrices=False)
-        W = vector * np.maximum(size, np.sqrt(_SHARE * _SMALL))
+        W = vector * np.maximum(size, np.sqrt(_EXPLAINED_SHARE * _SMALL))
     W = np.where(varies[:, None], W, 0.0)
     W *= np.where(np.abs(W.min(axis=0)) > W.max(axis=0), -1.0, 1.0)
     left_out = np.flatnonzero(varies & (np.abs(W).max(axis=1) < _SMALL))
@@ -70,7 +69,7 @@ class _Observed:
         return not self.seen.all()
 
     def starting_mixing(self, n_latent):
-        """W from eigenvectors of the correlations of pairs of outputs."""
+        """Find W from the principal components of the outputs, shape (t, n_latent)."""
         count = self.weighted @ self.seen
         square = (self.weighted * (self.y**2).T) @ self.seen
         size = np.sqrt(square * square.T)  # each output over the rows that it shares with another
@@ -80,10 +79,10 @@ class _Observed:
         np.fill_diagonal(correlation, self.varies)
         value, vector = np.linalg.eigh(correlation)
         value, vector = value[::-1][:n_latent], vector[:, ::-1][:, :n_latent]
-        return np.sqrt(_SHARE * np.maximum(value, _SMALL)) * vector
+        return np.sqrt(_EXPLAINED_SHARE * np.maximum(value, _SMALL)) * vector
 
     def components(self, W):
-        """Probabilistic principal components, by expectation and maximisation.
+        """Find probabilistic principal components, by expectation and maximisation.
 
         Targets are W g plus noise of one variance, g ~ N(0, I) for each row by itself (Tipping and
         Bishop 1999). Entries of W are N(0, 1), which holds outputs of few rows.
@@ -101,7 +100,7 @@ class _Observed:
         patterns, own = np.unique(self.seen, axis=0, return_inverse=True)
         patterns, own = patterns.astype(np.float64), own.ravel()
         weighted_y, total = self.weighted * self.y.T, self.weighted.sum()
-        noise, eye = 1.0 - _SHARE, np.eye(Q)
+        noise, eye = 1.0 - _EXPLAINED_SHARE, np.eye(Q)
         for _ in range(_MOST_ITERATIONS):
             squares = (W[:, :, None] * W[:, None, :]).reshape(t, -1)
             covariance = np.linalg.inv(eye + (patterns @ squares).reshape(-1, Q, Q) / noise)[own]

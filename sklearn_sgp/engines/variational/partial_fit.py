@@ -21,7 +21,7 @@ _SHARE_OF_ADDING = 0.5
 
 @dataclass(frozen=True)
 class RowState:
-    """What later batches need besides q(u); its size does not depend on the number of rows.
+    """State for later batches besides q(u); its size does not depend on the number of rows.
 
     Parameters
     ----------
@@ -74,13 +74,8 @@ def scaled_to_total(fitted, total):
 
     Parameters
     ----------
-    fitted : Fitted
     total : int
         Number of rows.
-
-    Returns
-    -------
-    fitted : Fitted
     """
     posterior = fitted.posterior.scaled(total / fitted.n_samples)
     posterior.warm_cache()
@@ -88,7 +83,7 @@ def scaled_to_total(fitted, total):
 
 
 def more_inducing_inputs(method, n_inducing, rows, parameters, rng):
-    """Inducing inputs that a batch adds.
+    """Choose inducing inputs that a batch adds.
 
     Categories that come for the first time have some in any case, for which others have to go where
     there are ``n_inducing`` already. Other rows have as many as there are fewer.
@@ -125,11 +120,8 @@ def add_rows(
 
     Parameters
     ----------
-    fitted : Fitted
     rows : Rows
         The batch, targets scaled as before.
-    settings : Settings
-    inference : ConjugateInference or SiteInference
     clock : Clock or None
     total_samples : int or None
         Number of rows, whatever their weights: a minibatch of b rows stands for so many if each
@@ -163,7 +155,7 @@ def add_rows(
 
 
 def _take_steps(steps, pieces, budget):
-    """Steps until their number or the time ends them; returns the minibatches that are left."""
+    """Take steps until their number or the time ends them; return the minibatches that are left."""
     settings = steps.settings
     most = np.inf if settings.max_steps is None else settings.max_steps
     if steps.is_new and not steps.learns:

@@ -16,11 +16,10 @@ from ...optimize.budget import LEAST_EVALUATIONS, MIN_SECONDS, Budget, measured_
 from ...optimize.lbfgs import ascend_lbfgs
 from ..base import Fitted
 from ..diagnostics import warn_of_weak_spots
-from ..start import default_starts, price, random_starts, tried
+from ..start import bic_penalty, default_starts, random_starts, run_candidates
 from .class_regressions import begins_with_regressions
 from .class_variance import from_regressions
 from .partial_fit import RowState
-from .rough_columns import with_rough_columns
 from .stochastic import ascend_stochastic
 
 # Refinements are on so many times the rows of the warm start.
@@ -32,7 +31,7 @@ _REFINEMENTS = (2, 16)
 # from the beginning irrelevant inputs of flights stay in (1.356 against 1.349).
 LARGEST_WEIGHT = 4.0
 # Iterations of the warm start after which the units of its variables are taken anew.
-_FIRST_ITERATIONS = 20
+_WARM_ITERATIONS = 20
 # Default kernels that fits of no more iterations compare where there are categories: with a level
 # for each, and with a function for each. Where functions differ, 60 stations of 12 rows have RMSE
 # 0.61 with the first and 0.30 with the second after 20 iterations, where they do not 0.21 and 0.31.
@@ -49,16 +48,7 @@ _TIMED, _LEAST_TIMED = 4 * CHUNK, 256
 
 
 def fit(problem):
-    """Run the stages that ``optimizer`` asks for, then the exact finish.
-
-    Parameters
-    ----------
-    problem : Problem
-
-    Returns
-    -------
-    fitted : Fitted
-    """
+    """Run the stages that ``optimizer`` asks for, then the exact finish."""
     parameters, budget = problem.start.parameters, Budget(problem.trace.clock)
     budget.keep_for_finish(_finish_seconds(problem, parameters, budget))
     n_iter = n_steps = 0
@@ -76,7 +66,7 @@ def fit(problem):
 
 
 def _auto(problem, budget):
-    """L-BFGS on nested random subsets that grow."""
+    """Learn by L-BFGS on nested random subsets that grow."""
     rows = problem.rows
     init_size = _warm_start_rows(problem)
     if len(rows) <= init_size:
@@ -86,8 +76,6 @@ def _auto(problem, budget):
     rows = rows.holding(order)
     used = rows.select(np.sort(order[:init_size]))
     seconds = budget.stage_seconds(is_last=False)
-    compares = problem.settings.max_iter > _FIRST_ITERATIONS
-    others = problem.start.alternatives if compares else ()
     problem, parameters, n_iter = _best_start(problem, used, seconds, interim=True)
     # a pass may take half the time with the kernel that was found
     pass_seconds = _finish_seconds(problem, parameters, budget)
@@ -98,12 +86,6 @@ def _auto(problem, budget):
         if problem.trace.stopped:
             break
         is_last = size == sizes[-1]
-        if is_last and len(sizes) > 1 and others:
-            known, held_out = order[: sizes[-2]], order[sizes[-2] : 2 * sizes[-2]]
-            used, held_out = (rows.select(np.sort(index)) for index in (known, held_out))
-            problem, parameters = with_rough_columns(
-                problem, others, parameters, used, held_out, budget.left()
-            )
         used = rows.in_memory() if size == len(rows) else rows.select(np.sort(order[:size]))
         factor = min(len(rows) / size, LARGEST_WEIGHT if 2 * affordable >= size else 1.0)
         used = used if factor == 1.0 else used.weighted(factor)
@@ -114,13 +96,13 @@ def _auto(problem, budget):
 
 
 def _warm_start_rows(problem):
-    """Rows of the warm start: a row costs as many times as there are latent functions."""
+    """Return rows of the warm start: a row costs as many times as there are latent functions."""
     size = problem.settings.init_size
     return max(-(-size // problem.inference.cost), min(size, _LEAST_START))
 
 
 def refinement_sizes(n_rows, init_size, affordable=np.inf):
-    """Rows of each refinement; a last one that would be nearly everything takes everything.
+    """Return rows of each refinement; one that would take nearly everything takes everything.
 
     Where the time is too short for more rows, those of the warm start are taken again.
     """
@@ -134,7 +116,7 @@ def refinement_sizes(n_rows, init_size, affordable=np.inf):
 
 
 def _affordable_rows(n_rows, budget):
-    """With how many rows a refinement still gets anywhere; the reserve is a pass over all."""
+    """Return with how many rows a refinement gets anywhere; the reserve is a pass over all."""
     if not budget.is_limited:
         return np.inf
     row = max(budget.reserve - MIN_SECONDS, 0.0) / n_rows
@@ -143,7 +125,7 @@ def _affordable_rows(n_rows, budget):
 
 
 def _best_start(problem, rows, seconds, interim=False):
-    """The problem with its kernel chosen, and the best of its warm starts.
+    """Return the problem with its kernel chosen, and the best of its warm starts.
 
     From the starting values and from random ones, if asked for.
     """
@@ -156,26 +138,26 @@ def _best_start(problem, rows, seconds, interim=False):
         inference.kept = None if k else kept  # no start begins at the q(u) of another
         share = (deadline - time.perf_counter()) / (len(starts) - k)
         if k or first is None:
-            found = _warm_start(problem, start, rows, share, interim)
+            result = _warm_start(problem, start, rows, share, interim)
         else:
-            found = _second_run(problem, first, rows, share, interim)
-        return *found, trace.cut_by, inference.kept
+            result = _second_run(problem, first, rows, share, interim)
+        return *result, trace.cut_by, inference.kept
 
-    found = tried(enumerate(starts), run, trace)
-    parameters, _, _, trace.cut_by, inference.kept = max(found, key=lambda one: one[1])
-    return problem, parameters, n_iter + sum(one[2] for one in found)
+    result = run_candidates(enumerate(starts), run, trace)
+    parameters, _, _, trace.cut_by, inference.kept = max(result, key=lambda one: one[1])
+    return problem, parameters, n_iter + sum(one[2] for one in result)
 
 
 def _with_best_kernel(problem, rows, seconds, interim):
-    """The problem with the default kernel whose bound is best after a few iterations.
+    """Choose the default kernel whose bound is best after a few iterations.
 
-    More parameters have to be worth it; see `starting_values.price`.
+    More parameters have to gain their `bic_penalty`.
 
     Returns
     -------
     problem : Problem
-    found : (Parameters, float, int) or None
-        What the first run with this kernel found; None where there is nothing to choose.
+    result : (Parameters, float, int) or None
+        Of the first run with this kernel; None where there is nothing to choose.
     kept : object
         What the inference keeps of it.
     n_iter : int
@@ -183,13 +165,13 @@ def _with_best_kernel(problem, rows, seconds, interim):
     """
     starts, trace, inference = default_starts(problem.start), problem.trace, problem.inference
     max_iter = problem.settings.max_iter
-    if max_iter <= _FIRST_ITERATIONS:
+    if max_iter <= _WARM_ITERATIONS:
         starts = starts[: _FEW_KERNELS if problem.start.columns.categorical else 1]
     if len(starts) == 1:
         return problem, None, inference.kept, 0
     scale = problem.rows.total_weight / rows.total_weight
     share = _TRIAL_SECONDS * seconds / len(starts)
-    most = min(_FIRST_ITERATIONS, max_iter)
+    most = min(_WARM_ITERATIONS, max_iter)
 
     def until_cut():
         for start in starts:
@@ -199,31 +181,31 @@ def _with_best_kernel(problem, rows, seconds, interim):
 
     def run(start):
         inference.kept, trial = None, replace(problem, start=start)
-        found = _lbfgs(trial, start.parameters, rows, share, most, interim)
-        cost = scale * price(start.parameters.expression, len(rows))
-        value = inference.worth(found[0], rows, problem.settings, found[1], cost)
-        return value, trial, found, inference.kept, trace.cut_by
+        result = _lbfgs(trial, start.parameters, rows, share, most, interim)
+        cost = scale * bic_penalty(start.parameters.expression, len(rows))
+        value = inference.selection_score(result[0], rows, problem.settings, result[1], cost)
+        return value, trial, result, inference.kept, trace.cut_by
 
-    trials = tried(until_cut(), run, trace)
-    _, chosen, found, kept, trace.cut_by = max(trials, key=lambda one: one[0])
-    return chosen, found, kept, sum(one[2][2] for one in trials) - found[2]
+    trials = run_candidates(until_cut(), run, trace)
+    _, chosen, result, kept, trace.cut_by = max(trials, key=lambda one: one[0])
+    return chosen, result, kept, sum(one[2][2] for one in trials) - result[2]
 
 
 def _warm_start(problem, parameters, rows, seconds, interim=False):
-    begin, max_iter = time.perf_counter(), min(_FIRST_ITERATIONS, problem.settings.max_iter)
-    found = _lbfgs(problem, parameters, rows, seconds, max_iter, interim)
-    return _second_run(problem, found, rows, seconds - (time.perf_counter() - begin), interim)
+    begin, max_iter = time.perf_counter(), min(_WARM_ITERATIONS, problem.settings.max_iter)
+    result = _lbfgs(problem, parameters, rows, seconds, max_iter, interim)
+    return _second_run(problem, result, rows, seconds - (time.perf_counter() - begin), interim)
 
 
-def _second_run(problem, found, rows, seconds, interim):
-    """Go on with L-BFGS: what the first run has found gives units."""
-    (parameters, _, n_iter), trace = found, problem.trace
+def _second_run(problem, result, rows, seconds, interim):
+    """Go on with L-BFGS: the first run gives units."""
+    (parameters, _, n_iter), trace = result, problem.trace
     left = problem.settings.max_iter - n_iter
-    if n_iter < _FIRST_ITERATIONS or left <= 0 or trace.stopped:
-        return found
+    if n_iter < _WARM_ITERATIONS or left <= 0 or trace.stopped:
+        return result
     if seconds <= 0:
         trace.cut_by = "max_time"
-        return found
+        return result
     parameters, value, more = _lbfgs(problem, parameters, rows, seconds, left, interim)
     return parameters, value, n_iter + more
 
@@ -233,7 +215,7 @@ def _full_lbfgs(problem, budget):
 
 
 def _lbfgs(problem, parameters, rows, seconds, max_iter=None, interim=False):
-    """Parameters, value and iterations along the bound of some rows, scaled to all rows."""
+    """Follow the bound of some rows, scaled to all; return parameters, value and iterations."""
     settings, trace = problem.settings, problem.trace
     deadline = time.perf_counter() + max(seconds, MIN_SECONDS)
     scale = problem.rows.total_weight / rows.total_weight
@@ -265,7 +247,7 @@ def _lbfgs(problem, parameters, rows, seconds, max_iter=None, interim=False):
 
 
 def _finish_seconds(problem, parameters, budget):
-    """Measured time of the exact finish, a little more to be safe; 0 without a budget."""
+    """Measure the time of the exact finish, a little more to be safe; 0 without a budget."""
     if not budget.is_limited:
         return 0.0
     rows, n_jobs = problem.rows, problem.settings.n_jobs
@@ -281,7 +263,7 @@ def _finish_seconds(problem, parameters, budget):
 
 
 def _final_posterior(problem, parameters, budget, n_iter, n_steps):
-    """The optimal q(u) for the parameters, from all rows or as many as the budget allows."""
+    """Find the optimal q(u) from all rows, or as many as the budget allows."""
     settings, rows, trace = problem.settings, problem.rows, problem.trace
     prior = settings.final_prior(parameters)
     used = rows if trace.stopped else _affordable(problem, parameters, budget)
@@ -310,7 +292,7 @@ def _final_posterior(problem, parameters, budget, n_iter, n_steps):
 
 
 def _affordable(problem, parameters, budget):
-    """All rows, or a random part of them if the time left does not allow for all."""
+    """Return all rows, or a random part of them if the time left does not allow for all."""
     rows = problem.rows
     if not budget.is_limited or rows.live_elsewhere:  # workers make that pass
         return rows

@@ -6,15 +6,9 @@ from ...optimize.adam import Adam, adam_step
 
 
 def ascend_stochastic(problem, parameters, budget):
-    """Natural gradient on q(u), Adam on the rest; epochs until the smoothed bound is flat.
+    """Learn by natural gradient on q(u) and Adam on the rest, until the smoothed bound is flat.
 
     In the first epoch only q(u) moves, as in Hensman et al. (2013, section 4.1).
-
-    Parameters
-    ----------
-    problem : Problem
-    parameters : Parameters
-    budget : Budget
 
     Returns
     -------
@@ -47,7 +41,6 @@ class StochasticSteps:
 
     Parameters
     ----------
-    problem : Problem
     parameters : Parameters
         Where the steps begin.
     """
@@ -61,7 +54,7 @@ class StochasticSteps:
         self.n_steps = 0
 
     def epoch(self, moves, budget):
-        """One pass over all rows in random order.
+        """Pass over all rows once, in random order.
 
         Returns
         -------
@@ -81,7 +74,7 @@ class StochasticSteps:
         return values, True
 
     def step(self, batch, moves):
-        """One step with some rows; returns the estimate of the bound before it."""
+        """Take one step with some rows; return the estimate of the bound before it."""
         problem, settings = self.problem, self.problem.settings
         # not the ratio of weights, which is no unbiased estimate (docs/theory.md, section 5)
         scale = len(problem.rows) / len(batch)

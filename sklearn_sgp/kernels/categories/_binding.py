@@ -8,12 +8,12 @@ from sklearn.base import clone
 from sklearn.gaussian_process.kernels import Exponentiation, KernelOperator
 
 from .._columns import Columns
-from ._codes import check_codes
+from ._covariance import check_codes
 from ._kernel import Categorical
 
 
 def bound_to(kernel, X, names=None):
-    """The kernel with indices in the place of names of columns, and with categories counted.
+    """Replace names of columns in a kernel by indices, and count its categories.
 
     Parameters
     ----------
@@ -38,46 +38,46 @@ def bound_to(kernel, X, names=None):
     return _bound(kernel, X, names, list(range(X.shape[1])))
 
 
-def _bound(kernel, X, names, own):
-    """As `bound_to`, where the kernel sees the columns ``own``."""
+def _bound(kernel, X, names, seen):
+    """Do the same as `bound_to` for a kernel that sees the columns ``seen``."""
     if isinstance(kernel, KernelOperator):
-        parts = [_bound(part, X, names, own) for part in (kernel.k1, kernel.k2)]
+        parts = [_bound(part, X, names, seen) for part in (kernel.k1, kernel.k2)]
         same = parts[0] is kernel.k1 and parts[1] is kernel.k2
         return kernel if same else type(kernel)(*parts)
     if isinstance(kernel, Exponentiation):
-        inner = _bound(kernel.kernel, X, names, own)
+        inner = _bound(kernel.kernel, X, names, seen)
         return kernel if inner is kernel.kernel else Exponentiation(inner, kernel.exponent)
     if isinstance(kernel, Columns):
-        return _bound_columns(kernel, X, names, own)
-    if isinstance(kernel, Categorical) and len(own) == 1:
-        return _counted(kernel, X[:, own[0]], _label(own[0], names))
+        return _bound_columns(kernel, X, names, seen)
+    if isinstance(kernel, Categorical) and len(seen) == 1:
+        return _counted(kernel, X[:, seen[0]], _label(seen[0], names))
     return kernel
 
 
-def _bound_columns(kernel, X, names, own):
+def _bound_columns(kernel, X, names, seen):
     columns = list(np.atleast_1d(np.asarray(kernel.columns, dtype=object)))
     if any(isinstance(column, str) for column in columns):
-        columns = [_index(column, names, own) for column in columns]
-    valid = all(isinstance(c, int | np.integer) and 0 <= c < len(own) for c in columns)
+        columns = [_index(column, names, seen) for column in columns]
+    valid = all(isinstance(c, int | np.integer) and 0 <= c < len(seen) for c in columns)
     if not valid:
         return kernel  # refused where kernels are compiled
-    inner = _bound(kernel.kernel, X, names, [own[c] for c in columns])
+    inner = _bound(kernel.kernel, X, names, [seen[c] for c in columns])
     same = inner is kernel.kernel and columns == list(kernel.columns)
     return kernel if same else Columns(inner, [int(c) for c in columns])
 
 
-def _index(column, names, own):
-    """Index of a column among those that a kernel sees, from its name."""
+def _index(column, names, seen):
+    """Return the index of a named column among those that a kernel sees."""
     if not isinstance(column, str):
         return column
-    seen = [] if names is None else [names[place] for place in own]
-    if column not in seen:
-        known = "X has no names of columns" if names is None else f"X has {seen}"
+    given = [] if names is None else [names[place] for place in seen]
+    if column not in given:
+        known = "X has no names of columns" if names is None else f"X has {given}"
         raise ValueError(
             f"The 'columns' of Columns must be names of columns of X, or indices. Got {column!r}, "
             f"where {known}."
         )
-    return seen.index(column)
+    return given.index(column)
 
 
 def _counted(kernel, codes, label):
@@ -92,7 +92,6 @@ def check_seen_codes(expression, X, columns):
 
     Parameters
     ----------
-    expression : KernelExpression
     X : array of shape (n, d)
     columns : InputColumns
         Those that it has as categories were encoded, and may have codes beyond the largest count.

@@ -13,30 +13,63 @@ import numpy as np
 
 from ..._core import _linalg as la
 
-# Of every category before anything is learned: the variance that all share, and each one's own.
-_SHARED, _OWN = 0.5, 0.5
-# Spread of further columns of F at the start: with equal rows none of them would ever move.
-_SPREAD = 0.2
+# Of every category before anything is learned: the variance that all share, and that of each alone.
+_SHARED, _SPECIFIC = 0.5, 0.5
+# Scale of further columns of F at the start: with equal rows none of them would ever move.
+_FURTHER_COLUMNS = 0.2
 LARGEST_COUNT = 10_000
 
 
 def starting_factor(n_categories, rank):
-    """F at the start, shape (n_categories, rank): all categories share half of their variance."""
+    """Return F at the start, (n_categories, rank): all categories share half of their variance."""
     factor = np.zeros((n_categories, rank))
     factor[:, 0] = np.sqrt(_SHARED)
     drawn = np.random.RandomState(0).uniform(-1.0, 1.0, (n_categories, rank - 1))
-    factor[:, 1:] = _SPREAD * np.sqrt(_SHARED) * drawn
+    factor[:, 1:] = _FURTHER_COLUMNS * np.sqrt(_SHARED) * drawn
     return factor
 
 
 def starting_diagonal(n_categories):
-    """b at the start, shape (n_categories,)."""
-    return np.full(n_categories, _OWN)
+    """Return b at the start, shape (n_categories,)."""
+    return np.full(n_categories, _SPECIFIC)
 
 
 def codes_of(X):
-    """Codes of categories, shape (n,), from inputs of one column."""
+    """Return codes of categories, shape (n,), from inputs of one column."""
     return np.rint(np.asarray(X)[:, 0]).astype(np.intp)
+
+
+def check_codes(values, name):
+    """Refuse what is no code of a category.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+    name : str
+        Of the column, for the message.
+
+    Raises
+    ------
+    ValueError
+        If a value is not a whole number, negative or too large.
+    """
+    if not len(values):
+        return
+    least, largest = values.min(), values.max()
+    whole = np.rint(values) == values
+    got = None
+    if not whole.all():
+        got = f"{values[~whole][0]}, which is no whole number"
+    elif least < 0:
+        got = f"{least:g}, which is negative"
+    elif largest >= LARGEST_COUNT:
+        got = f"{largest:g}, which is more than there may be"
+    if got is not None:
+        raise ValueError(
+            f"Categories in {name} of X must be codes 0, 1, 2, ..., at most {LARGEST_COUNT} of "
+            f"them. Got {got}: encode them by OrdinalEncoder, or name the column in "
+            "categorical_features and leave the kernel out."
+        )
 
 
 @dataclass(frozen=True)
@@ -48,29 +81,29 @@ class DrawnNumbers:
     numbers : ndarray of shape (n_categories, count)
     shared : ndarray of shape (count,)
         The part that categories not seen before have in common.
-    spread : float
+    std : float
         Standard deviation of the part that each of these has alone, drawn from its code.
     seed : int
     """
 
     numbers: np.ndarray
     shared: np.ndarray
-    spread: float
+    std: float
     seed: int
 
     def at(self, codes):
-        """The numbers of codes (n,), shape (n, count)."""
+        """Return the numbers of codes (n,), shape (n, count)."""
         n_known = len(self.numbers)
         new, place = np.unique(codes[codes >= n_known], return_inverse=True)
-        found = np.empty((len(codes), len(self.shared)))
-        found[codes < n_known] = self.numbers[codes[codes < n_known]]
+        values = np.empty((len(codes), len(self.shared)))
+        values[codes < n_known] = self.numbers[codes[codes < n_known]]
         if len(new):
-            found[codes >= n_known] = np.array([self._of_new(code) for code in new])[place]
-        return found
+            values[codes >= n_known] = np.array([self._of_new(code) for code in new])[place]
+        return values
 
     def _of_new(self, code):
         signs = np.random.default_rng((self.seed, int(code))).choice([-1.0, 1.0], self.shared.shape)
-        return self.shared + self.spread * signs
+        return self.shared + self.std * signs
 
 
 @dataclass(frozen=True)
@@ -96,7 +129,7 @@ class CategoryCovariance:
         return np.vstack([self.factor, self.factor.mean(axis=0)])
 
     @cached_property
-    def own(self):
+    def specific(self):
         """The variance that each category shares with no other, shape (n_categories + 1,)."""
         if not len(self.factor):
             return starting_diagonal(1)
@@ -105,70 +138,70 @@ class CategoryCovariance:
         return np.append(self.diagonal, mean_variance - self.rows[-1] @ self.rows[-1])
 
     def places(self, codes):
-        """Rows of F of some codes."""
+        """Return the rows of F of codes."""
         return np.minimum(codes, len(self.factor))
 
     def block(self, left, right):
-        """Covariances of codes (m,) and codes (n,), shape (m, n), C order."""
+        """Compute the covariances of codes (m,) and codes (n,), shape (m, n), C order."""
         places = self.places(left)
         K = np.empty((len(left), len(right)))
         la.gemm(self.rows[places], self.rows[self.places(right)], K, trans_b=True)
-        K += np.where(left[:, None] == right, self.own[places][:, None], 0.0)
+        K += np.where(left[:, None] == right, self.specific[places][:, None], 0.0)
         return K
 
     def pairs(self, left, right):
-        """Covariances of codes (k,) and codes (k,), one by one."""
+        """Compute the covariances of codes (k,) and codes (k,), one by one."""
         places = self.places(left)
         K = np.einsum("ij,ij->i", self.rows[places], self.rows[self.places(right)])
-        return K + np.where(left == right, self.own[places], 0.0)
+        return K + np.where(left == right, self.specific[places], 0.0)
 
     def diag(self, codes):
-        """Variances of codes."""
-        return (np.einsum("ij,ij->i", self.rows, self.rows) + self.own)[self.places(codes)]
+        """Return the variances of codes."""
+        return (np.einsum("ij,ij->i", self.rows, self.rows) + self.specific)[self.places(codes)]
 
     def drawn(self, count, rng):
-        """Numbers of mean product B for each category, `DrawnNumbers` of ``count`` columns."""
-        signs = rng.choice([-1.0, 1.0], (len(self.own), count))
+        """Draw ``count`` numbers for each category, of mean product B, as `DrawnNumbers`."""
+        signs = rng.choice([-1.0, 1.0], (len(self.specific), count))
         shared = self.rows @ rng.choice([-1.0, 1.0], (self.rows.shape[1], count))
-        numbers = np.sqrt(self.own[:-1, None]) * signs[:-1] + shared[:-1]
+        numbers = np.sqrt(self.specific[:-1, None]) * signs[:-1] + shared[:-1]
         seed = int.from_bytes(rng.bytes(4), "little")
-        return DrawnNumbers(numbers, shared[-1], np.sqrt(self.own[-1]), seed)
+        return DrawnNumbers(numbers, shared[-1], np.sqrt(self.specific[-1]), seed)
 
     def block_vjp(self, left, right, G):
-        """Gradients of sum(G * block) in b and in F."""
+        """Compute the gradients of sum(G * block) in b and in F."""
         to_left, to_right = self.places(left), self.places(right)
-        in_rows, in_own = np.zeros_like(self.rows), np.zeros_like(self.own)
+        in_rows, in_specific = np.zeros_like(self.rows), np.zeros_like(self.specific)
         pulled = np.empty((len(left), self.rows.shape[1]))
         la.gemm(G, self.rows[to_right], pulled)
         np.add.at(in_rows, to_left, pulled)
         pulled = np.empty((len(right), self.rows.shape[1]))
         la.gemm(G, self.rows[to_left], pulled, trans_a=True)
         np.add.at(in_rows, to_right, pulled)
-        np.add.at(in_own, to_left, np.where(left[:, None] == right, G, 0.0).sum(axis=1))
-        return self.to_categories(in_own, in_rows)
+        np.add.at(in_specific, to_left, np.where(left[:, None] == right, G, 0.0).sum(axis=1))
+        return self.to_categories(in_specific, in_rows)
 
     def pairs_vjp(self, left, right, G):
-        """Gradients of sum(G * pairs) in b and in F."""
-        to_left, to_right, n = self.places(left), self.places(right), len(self.own)
+        """Compute the gradients of sum(G * pairs) in b and in F."""
+        to_left, to_right, n = self.places(left), self.places(right), len(self.specific)
         in_rows = [
             np.bincount(to_left, G * of_rank[to_right], n)
             + np.bincount(to_right, G * of_rank[to_left], n)
             for of_rank in self.rows.T
         ]
-        in_own = np.bincount(to_left, np.where(left == right, G, 0.0), n)
-        return self.to_categories(in_own, np.array(in_rows).reshape(-1, n).T)
+        in_specific = np.bincount(to_left, np.where(left == right, G, 0.0), n)
+        return self.to_categories(in_specific, np.array(in_rows).reshape(-1, n).T)
 
     def diag_vjp(self, codes, g):
-        """Gradients of sum(g * diag) in b and in F."""
-        in_own = np.bincount(self.places(codes), weights=g, minlength=len(self.own))
-        return self.to_categories(in_own, 2.0 * in_own[:, None] * self.rows)
+        """Compute the gradients of sum(g * diag) in b and in F."""
+        in_specific = np.bincount(self.places(codes), weights=g, minlength=len(self.specific))
+        return self.to_categories(in_specific, 2.0 * in_specific[:, None] * self.rows)
 
-    def to_categories(self, in_own, in_rows):
-        """Gradients in b and F from those in `own` and `rows`, with leading axes alike."""
-        in_b, in_F = in_own[..., :-1].copy(), in_rows[..., :-1, :].copy()
+    def to_categories(self, in_specific, in_rows):
+        """Carry gradients in `specific` and `rows`, with leading axes alike, to b and F."""
+        in_b, in_F = in_specific[..., :-1].copy(), in_rows[..., :-1, :].copy()
         if len(self.factor):
-            # the last row is the mean of the others, its own variance completes the mean variance
-            share = in_own[..., -1:] / len(self.factor)
+            # the last row is the mean of the others; its specific variance completes the mean one
+            share = in_specific[..., -1:] / len(self.factor)
             in_b += share
             in_F += in_rows[..., -1:, :] / len(self.factor)
             in_F += 2.0 * share[..., None] * (self.factor - self.rows[-1])

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.gaussian_process.kernels import Hyperparameter, Kernel
 
-from ._codes import check_codes
 from ._covariance import (
     LARGEST_COUNT,
     CategoryCovariance,
+    check_codes,
     codes_of,
     starting_diagonal,
     starting_factor,
@@ -22,8 +22,8 @@ class Categorical(Kernel):
 
     The covariance of categories i and j is ``B[i, j]``, with ``B = F @ F.T + diag(b)`` [1]_. Inputs
     are one column of codes 0, 1, 2, ..., so that the kernel is mostly used as
-    ``Columns(Categorical(), ["carrier"])``. A sum with another kernel gives each category a level
-    of its own. A product lets each category have a function of its own, which it shares with
+    ``Columns(Categorical(), ["carrier"])``. A sum with another kernel gives each category a random
+    intercept. A product lets each category have a function of its own, which it shares with
     others as much as they are alike. A category that was not seen before has the mean covariances
     of those that were.
 
@@ -95,7 +95,7 @@ class Categorical(Kernel):
 
     @property
     def is_counted(self):
-        """Whether the number of categories is known."""
+        """True if the number of categories is known."""
         return not (self.n_categories is None and self.factor is None and self.diagonal is None)
 
     @property
@@ -147,7 +147,7 @@ class Categorical(Kernel):
 
     @property
     def is_learned(self):
-        """Whether b and F are learned, a pair."""
+        """Pair of bools: True where b, and where F, is learned."""
         parameters = self.hyperparameters
         return [not one.fixed for one in parameters] if parameters else [False, False]
 
@@ -178,7 +178,7 @@ class Categorical(Kernel):
 
     @property
     def requires_vector_input(self):
-        """Whether the kernel is defined on vectors only: true, as it sees one column of codes."""
+        """True, as the kernel sees one column of codes: it is defined on vectors only."""
         return True
 
     def is_stationary(self):
@@ -231,12 +231,12 @@ class Categorical(Kernel):
 
     def _gradient(self, covariance, codes):
         place = covariance.places(codes)
-        one_hot = np.eye(len(covariance.own))[place]  # (n, n_categories + 1)
+        one_hot = np.eye(len(covariance.specific))[place]  # (n, n_categories + 1)
         same = codes[:, None] == codes
-        in_own = same[..., None] * one_hot[:, None, :]
+        in_specific = same[..., None] * one_hot[:, None, :]
         in_rows = one_hot[:, None, :, None] * covariance.rows[place][None, :, None, :]
         in_rows = in_rows + in_rows.swapaxes(0, 1)
-        in_b, in_F = covariance.to_categories(in_own, in_rows)
+        in_b, in_F = covariance.to_categories(in_specific, in_rows)
         parts = in_b * covariance.diagonal, in_F.reshape(*in_F.shape[:2], -1)
         free = [part for part, one in zip(parts, self.is_learned, strict=True) if one]
         return np.concatenate([np.empty((*same.shape, 0)), *free], axis=-1)
@@ -258,7 +258,7 @@ def _length(values):
 
 
 def _checked(X):
-    """Codes of categories from an array of one column, or a ValueError."""
+    """Return codes of categories from an array of one column, or raise a ValueError."""
     X = np.asarray(X)
     if X.ndim != 2 or X.shape[1] != 1:
         raise ValueError(

@@ -23,14 +23,14 @@ class CategoricalNode(Leaf):
     holds_inputs = True
 
     def variance(self, p):
-        """What the covariances are times: nothing besides F and b."""
+        """Return 1, as there is no variance besides F and b."""
         return 1.0
 
     def __init__(self, diagonal, factor, rank):
         self.diagonal, self.factor, self.rank = diagonal, factor, rank
 
     def covariance(self, p):
-        """The `CategoryCovariance`."""
+        """Return the `CategoryCovariance`."""
         return CategoryCovariance(p[self.factor].reshape(-1, self.rank), p[self.diagonal])
 
     def block(self, p, Z, X, direct=False):
@@ -69,26 +69,18 @@ def _are_large(groups):
 
 
 def category_leaves(expression):
-    """Leaves over categories of a compiled kernel, and the column that each of them sees.
-
-    Parameters
-    ----------
-    expression : KernelExpression
+    """Return the leaves over categories of a compiled kernel, and the column each of them sees.
 
     Returns
     -------
     pairs : list of (CategoricalNode, int)
     """
     every = leaves(expression.node, np.arange(expression.n_features))
-    return [(leaf, int(own[0])) for leaf, own in every if isinstance(leaf, CategoricalNode)]
+    return [(leaf, int(columns[0])) for leaf, columns in every if isinstance(leaf, CategoricalNode)]
 
 
 def category_slots(expression):
-    """Places of what is learned of categories among the free parameters of a compiled kernel.
-
-    Parameters
-    ----------
-    expression : KernelExpression
+    """Return the places of the parameters of categories among a compiled kernel's free parameters.
 
     Returns
     -------
@@ -97,25 +89,24 @@ def category_slots(expression):
         rank), each empty where it is fixed; and the mean of b where that is fixed, else 0.
     """
     place = np.cumsum(expression.free) - 1
-    found = []
+    slots_of = []
     for leaf, _ in category_leaves(expression):
         diagonal, factor = (
             place[slots][expression.free[slots]] for slots in (leaf.diagonal, leaf.factor)
         )
         fixed = 0.0 if len(diagonal) else float(expression.values[leaf.diagonal].mean())
-        found.append((diagonal, factor.reshape(-1, leaf.rank), fixed))
-    return found
+        slots_of.append((diagonal, factor.reshape(-1, leaf.rank), fixed))
+    return slots_of
 
 
 def of_known_categories(Z, expression):
-    """Inducing inputs without those of categories that only later batches of a fit had.
+    """Drop inducing inputs in categories that only later batches of a fit had.
 
     Their codes are those of any category that the next fit has not seen.
 
     Parameters
     ----------
     Z : ndarray of shape (m, d)
-    expression : KernelExpression
     """
     known = np.ones(len(Z), dtype=bool)
     for leaf, column in category_leaves(expression):

@@ -15,7 +15,7 @@ _LARGEST_SIMPLEX = 16
 
 @dataclass(frozen=True)
 class Units:
-    """What inputs are divided by: ``X / units`` are points, near where a kernel is large.
+    """Divisors of inputs: ``X / units`` are points that are near where a kernel is large.
 
     A column of categories becomes several: squared distances between categories are 2 (1 - r) for a
     correlation r.
@@ -46,25 +46,24 @@ class Units:
         return np.hstack([others, *places])
 
     def largest_change(self, before):
-        """How far logarithms of length scales, and categories, have moved since other units."""
-        own = np.ones(len(self.scale), dtype=bool)
-        own[[column for column, _ in self.corners]] = False
-        moved = [0.0, *np.abs(np.log(self.scale[own] / before.scale[own]))]
+        """Return the largest change of log length scales, and of corners, since ``before``."""
+        is_number = np.ones(len(self.scale), dtype=bool)
+        is_number[[column for column, _ in self.corners]] = False
+        moved = [0.0, *np.abs(np.log(self.scale[is_number] / before.scale[is_number]))]
         for (_, corners), (_, old) in zip(self.corners, before.corners, strict=True):
             moved.append(np.abs(corners - old).max())
         return max(moved)
 
 
 def units_of(kernel, scale, by_variance=False):
-    """`Units` of a bound kernel with given length scales.
+    """Return the `Units` of a bound kernel with given length scales.
 
     Parameters
     ----------
-    kernel : BoundKernel
     scale : ndarray of shape (d,)
     by_variance : bool
         Whether a category counts as much as the terms that it is in have of the variance: rows that
-        share nothing but a level of small variance say little of one another.
+        share nothing but a random intercept of small variance say little of one another.
     """
     leaves, corners = category_leaves(kernel.expression), {}
     somewhere = np.zeros((1, kernel.expression.n_features))
@@ -72,9 +71,9 @@ def units_of(kernel, scale, by_variance=False):
     shares = _shares(kernel.expression.node, kernel.values, somewhere, 1.0)
     for (leaf, column), share in zip(leaves, shares, strict=True):
         covariance = leaf.covariance(kernel.values)
-        deviation = np.sqrt(covariance.diag(np.arange(len(covariance.own))))[:, None]
-        own = np.sqrt(covariance.own)[:, None] * _directions(len(covariance.own))
-        parts = np.hstack([covariance.rows, own]) / deviation
+        deviation = np.sqrt(covariance.diag(np.arange(len(covariance.specific))))[:, None]
+        specific = np.sqrt(covariance.specific)[:, None] * _directions(len(covariance.specific))
+        parts = np.hstack([covariance.rows, specific]) / deviation
         if by_variance:
             parts *= np.sqrt(share)
         corners[column] = np.hstack([corners[column], parts]) if column in corners else parts
@@ -82,7 +81,7 @@ def units_of(kernel, scale, by_variance=False):
 
 
 def _shares(node, values, row, share):
-    """In which shares of the variance of a row its categories take part, from left to right."""
+    """Return the shares of a row's variance in which its categories take part, left to right."""
     if isinstance(node, CategoricalNode):
         return [share]
     shares = [share] * len(node.children)
@@ -91,11 +90,11 @@ def _shares(node, values, row, share):
         shares = share * parts / max(parts.sum(), np.finfo(float).tiny)
     row = row[:, node.columns] if isinstance(node, Selection) else row
     pairs = zip(node.children, shares, strict=True)
-    return [found for child, own in pairs for found in _shares(child, values, row, own)]
+    return [part for child, share in pairs for part in _shares(child, values, row, share)]
 
 
 def _directions(count):
-    """Unit vectors that are orthogonal or nearly so, shape (count, k)."""
+    """Return unit vectors that are orthogonal or nearly so, shape (count, k)."""
     if count <= _LARGEST_SIMPLEX:
         return np.eye(count)
     drawn = np.random.RandomState(0).standard_normal((count, _LARGEST_SIMPLEX))

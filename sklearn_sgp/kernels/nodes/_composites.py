@@ -11,7 +11,7 @@ class _Composite:
         return all(child.differentiable_inputs for child in self.children)
 
     def columns_of_children(self, columns):
-        """The columns that the children see, given the columns that this node sees."""
+        """Return the columns that the children see, given the columns that this node sees."""
         return columns
 
 
@@ -105,7 +105,7 @@ class Power(_Composite):
         return self.child.diag(p, X) ** self.exponent
 
     def _slope(self, K):
-        """Derivative of the power at K."""
+        """Return the derivative of the power at K."""
         if self.exponent < 1:
             # K and its derivative underflow to 0 for distant inputs; the slope there must be finite
             K = np.where(K == 0.0, np.inf, K)

@@ -16,7 +16,7 @@ _NO_SHAPE = np.ones(2)
 
 
 def leaves(node, columns):
-    """Leaves of a tree, from left to right, and the columns that each of them sees.
+    """Yield the leaves of a tree, from left to right, and the columns that each of them sees.
 
     Parameters
     ----------
@@ -54,13 +54,13 @@ class Leaf:
         for rows, _, place in groups:
             if place.start == place.stop:
                 continue
-            own, of_block = X[rows], np.zeros((len(rows), len(rows)))
+            inputs, of_block = X[rows], np.zeros((len(rows), len(rows)))
             of_block[_on_and_above(len(rows))] = G[place]
-            self.block_vjp(p, own, own.copy(), of_block, grad, None)
+            self.block_vjp(p, inputs, inputs.copy(), of_block, grad, None)
 
 
 def _on_and_above(n):
-    """Which entries of an (n, n) array are on its diagonal or above it."""
+    """Return a mask of the entries of an (n, n) array on its diagonal or above it."""
     return np.tri(n, dtype=bool).T
 
 
@@ -70,8 +70,14 @@ class _ScaledLeaf(Leaf):
     amplitudes = ()
 
     def variance(self, p):
-        """Product of the constants."""
+        """Return the product of the constants."""
         return float(prod(p[slot] for slot in self.amplitudes))
+
+    def diag(self, p, X):
+        return np.full(len(X), self.variance(p))
+
+    def diag_vjp(self, p, X, g, grad):
+        grad[list(self.amplitudes)] += self.variance(p) * g.sum()
 
 
 class Stationary(_ScaledLeaf):
@@ -88,16 +94,17 @@ class Stationary(_ScaledLeaf):
         self.shape = tuple(shape)  # slots of the profile's own parameters
 
     def scales(self, p):
-        """Length scales, one number or shape (d,)."""
+        """Return the length scales, one number or shape (d,)."""
         return 1.0 if self.length_scale is None else p[self.length_scale]
 
     def _scaled(self, p, X):
+        scales = 1.0 if self.length_scale is None else p[self.length_scale]
         with np.errstate(over="ignore"):  # beyond 1e100 squares are not finite
-            scaled = (np.asarray(X, dtype=np.float64) - self.center) / self.scales(p)
+            scaled = (np.asarray(X, dtype=np.float64) - self.center) / scales
         return scaled.clip(-1e100, 1e100, out=scaled)
 
     def _arguments(self, p, Z, X):
-        """Scaled inputs (m, d), (n, d) and (d, n), the variance and the profile's parameters."""
+        """Return scaled inputs (m, d), (n, d), (d, n), variance and the profile's parameters."""
         shape = _NO_SHAPE.copy()
         shape[: len(self.shape)] = p[list(self.shape)]
         Zs = np.ascontiguousarray(self._scaled(p, Z))
@@ -132,22 +139,16 @@ class Stationary(_ScaledLeaf):
         self._add_length_scale(grad, per_column)
 
     def _add_values(self, p, grad, sums):
-        """Gradients in the variance and in the profile's parameters."""
+        """Add the gradients in the variance and in the profile's parameters."""
         grad[list(self.amplitudes)] += sums[0]
         for k, slot in enumerate(self.shape):
             grad[slot] += p[slot] * sums[k + 1]
 
     def _add_length_scale(self, grad, squares):
-        """Its gradient, from the sums of dF / d(squared distance) (x - z)^2 of each column."""
+        """Add its gradient from sums of dF / d(squared distance) (x - z)^2, one for each column."""
         if self.length_scale is not None:
             target = grad[self.length_scale]
             target += -2.0 * (squares if target.size == len(squares) else squares.sum())
-
-    def diag(self, p, X):
-        return np.full(len(X), self.variance(p))
-
-    def diag_vjp(self, p, X, g, grad):
-        grad[list(self.amplitudes)] += self.variance(p) * g.sum()
 
     def block_vjp(self, p, Z, X, G, grad, grad_Z, direct=False):
         Zs, Xs, Xt, variance, shape = self._arguments(p, Z, X)
@@ -231,12 +232,6 @@ class Constant(_ScaledLeaf):
     def blocks(self, p, Z, X, groups):
         return np.full(groups.n_values, self.variance(p))
 
-    def diag(self, p, X):
-        return np.full(len(X), self.variance(p))
-
-    def diag_vjp(self, p, X, g, grad):
-        grad[list(self.amplitudes)] += self.variance(p) * g.sum()
-
     def block_vjp(self, p, Z, X, G, grad, grad_Z, direct=False):
         grad[list(self.amplitudes)] += self.variance(p) * G.sum()
 
@@ -254,7 +249,7 @@ class Opaque(Leaf):
         self.kernel, self.slots = kernel, slots
 
     def _at(self, p, index=None, shift=0.0):
-        """The scikit-learn kernel at ``p``, with one log parameter shifted if asked for."""
+        """Return the scikit-learn kernel at ``p``, with one log parameter shifted if asked for."""
         theta = np.log(p[self.slots])
         if index is not None:
             theta[index] += shift

@@ -129,14 +129,9 @@ def best_tails(squares, weight, n_outputs, df, *, learns_df, learns_scale):
         E[(y - f)^2] / s2, summed over outputs.
     weight : ndarray of shape (n,)
         Numbers of observations.
-    n_outputs : int
     df : float
         At the start.
     learns_df, learns_scale : bool
-
-    Returns
-    -------
-    tails : Tails
     """
     step = -(-len(squares) // _DF_SAMPLE)
     sample, sample_weight = squares[::step], weight[::step]

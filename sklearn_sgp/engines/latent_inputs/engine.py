@@ -1,0 +1,33 @@
+"""The engine of models whose inputs are latent."""
+
+from dataclasses import dataclass
+
+from ..base import Fitted
+from .partial_fit import add
+from .solver import fit
+from .start import LatentChoices
+
+
+@dataclass(frozen=True)
+class LatentInputs:
+    """Fits Bayesian GPLVMs (Titsias & Lawrence 2010; docs/theory.md, section 17).
+
+    The rows of a problem are a `latents.table.Table`. It has no start, as that is found from the
+    rows that are learned from.
+
+    Parameters
+    ----------
+    before : Fitted or None
+        An earlier fit of the same columns, which the first start goes on from.
+    """
+
+    choices: LatentChoices
+    before: Fitted | None = None
+
+    def fit(self, problem):
+        """Learn from all rows; see `Engine`."""
+        return fit(problem, self.choices, self.before)
+
+    def add(self, fitted, problem):
+        """Add rows, minibatch by minibatch; see `Engine`."""
+        return add(fitted, problem)

@@ -1,0 +1,76 @@
+"""Fitted attributes of the estimators with X and y."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..data.targets import read_only_copy
+from ..likelihoods._names import may_vary, regression_likelihood
+from . import mixed_outputs
+
+# Those that only some likelihoods have.
+OF_NOISE = (
+    "noise_variance_",
+    "noise_kernel_",
+    "noise_inducing_points_",
+    "variance_scale_",
+    "variance_scale_gain_",
+)
+
+
+def fitted_attributes(model, fitted, weight):
+    """Return the fitted attributes as a dictionary.
+
+    Parameters
+    ----------
+    weight : float
+        Total weight of the rows that the objective counts.
+    """
+    targets, parameters, form = fitted.targets, fitted.parameters, model._format
+    attributes = {
+        "_fitted": replace(fitted, predictor=fitted.predictor.ready()),
+        "kernel_": fitted.sklearn_kernel,
+        "likelihood_": fitted.public_likelihood,
+        "inducing_points_": read_only_copy(parameters.Z),
+        "objective_": fitted.objective - weight * targets.log_scale,
+        "is_categorical_": form.mask(model.n_features_in_),
+        "categories_": None if form.codes is None else form.codes.values,
+        "jitter_": fitted.jitter,
+        "n_iter_": fitted.n_iter,
+        "n_steps_": fitted.n_steps,
+    }
+    if hasattr(model, "n_latent"):
+        attributes |= mixed_outputs.attributes(parameters.mixing)
+    if hasattr(model, "normalize_y"):
+        attributes |= _of_noise(model, fitted)
+    return (
+        attributes | targets.attributes | fitted.state.attributes | model._more_attributes(fitted)
+    )
+
+
+def _of_noise(model, fitted):
+    """Return what a regressor learned of its noise."""
+    attributes, log_noise, scale = {}, fitted.log_noise, fitted.variance_scale
+    if fitted.likelihood.has_noise:
+        attributes["noise_variance_"] = fitted.targets.each_output(fitted.noise_variance)
+    if log_noise is not None:
+        attributes["noise_kernel_"] = log_noise.sklearn_kernel
+        attributes["noise_inducing_points_"] = read_only_copy(log_noise.parameters.Z)
+    if may_vary(regression_likelihood(model.likelihood)):
+        attributes["variance_scale_gain_"] = 0.0 if scale is None else scale.gain
+        attributes["variance_scale_"] = (1.0, 1.0) if scale is None else scale.range
+    return attributes
+
+
+def set_attributes(model, attributes):
+    """Set fitted attributes."""
+    for name, value in attributes.items():
+        setattr(model, name, value)
+
+
+def trace_attributes(trace, targets, weight):
+    """Return what the trace of a fit tells."""
+    return {
+        "objectives_": np.array(trace.objectives) - weight * targets.log_scale,
+        "fit_times_": np.array(trace.times),
+    }

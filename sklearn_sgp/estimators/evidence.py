@@ -1,0 +1,64 @@
+"""The method `log_marginal_likelihood` of the regressors that have one."""
+
+from sklearn.utils.validation import check_is_fitted
+
+from ..engines.evidence import check_question, evidence_at
+from .chosen import settings_of
+from .numbers import training_rows
+
+
+def log_marginal_likelihood(
+    self,
+    theta=None,
+    eval_gradient=False,
+    clone_kernel=True,
+    *,
+    X=None,
+    y=None,
+    sample_weight=None,
+):
+    """Compute the objective at other parameters of the kernel.
+
+    It is that of `objective_`, with all else that was learned held. If the inducing inputs are
+    the rows, it is the log marginal likelihood of ``GaussianProcessRegressor``, less
+    ``log(y_scale_)`` for each row, as targets are not normalised here.
+
+    Parameters
+    ----------
+    theta : array-like of shape (n_kernel_params,), default=None
+        Log parameters, in the order of ``kernel_.theta``. ``WhiteKernel`` terms are the noise;
+        without them the noise variance is held. None means `objective_`.
+
+    eval_gradient : bool, default=False
+        Whether to return the gradient in ``theta``, too.
+
+    clone_kernel : bool, default=True
+        Has no effect, as ``kernel_`` is never changed; scikit-learn has it.
+
+    X, y, sample_weight : array-like, default=None, None, None
+        The training rows. None means those that the model keeps; only "pitc", "pic", "lma" and
+        "vif" of `AnytimeSGPRegressor` do.
+
+    Returns
+    -------
+    log_likelihood : float
+        The objective, in nats, for y as it is given.
+
+    log_likelihood_gradient : ndarray of shape (n_kernel_params,)
+        Its gradient in ``theta``. Only if ``eval_gradient``.
+
+    Raises
+    ------
+    ValueError
+        If X and y are missing or not asked for, if a gradient is wanted without ``theta``, or
+        if the noise differs from row to row, or outputs mix latent functions.
+    """
+    check_is_fitted(self, "kernel_")
+    check_question(type(self).__name__, self._fitted, theta, eval_gradient, X, y)
+    if theta is None:
+        return self.objective_
+    rows, targets = training_rows(self, X, y, sample_weight)
+    settings = settings_of(self)
+    value, weight, gradient = evidence_at(self._fitted, self.kernel_, theta, rows, settings)
+    value -= weight * targets.log_scale
+    return (value, gradient) if eval_gradient else value

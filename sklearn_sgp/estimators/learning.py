@@ -1,0 +1,86 @@
+"""How estimators with X and y learn: the steps of a recipe, and what is stored of them."""
+
+import copy
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from ..optimize.parameters import ParameterSpace
+from ..optimize.progress import Clock, Trace
+from .attributes import OF_NOISE, fitted_attributes, set_attributes, trace_attributes
+from .chosen import fingerprints
+from .steps import run
+
+
+def learn(model, fit, recipe, progress, clock):
+    """Run the steps of a recipe, and store what they learned."""
+    progress.begin()
+    fit = run(recipe.prepare, replace(fit, trace=Trace(clock)))
+    trace, attributes_now = fit.trace, partial(_attributes_now, model, fit, recipe)
+    log_scale = fit.problem.rows.total_weight * fit.targets.log_scale
+    with model._following(trace, progress, log_scale, attributes_now):
+        fit = run(recipe.learn, fit)
+    store_fit(model, fit)
+    if model.verbose:
+        model._print_end(trace)
+    progress.end()
+
+
+def _attributes_now(model, fit, recipe, parameters):
+    """Return fitted attributes amid a fit, with a posterior of at most ``init_size`` rows."""
+    problem, trace = fit.problem, fit.problem.trace
+    start, rows = trace.start or problem.start, problem.rows
+    sample = rows.select(slice(None, None, -(-len(rows) // model.init_size)))
+    held = replace(
+        problem,
+        rows=sample,
+        start=replace(start, parameters=parameters, space=ParameterSpace(())),
+        inference=copy.copy(problem.inference),
+        settings=replace(problem.settings, optimizer=None, max_steps=None),
+        trace=Trace(Clock()),
+        rng=check_random_state(0),
+        n_samples=None,
+    )
+    fit = run(recipe.learn, replace(fit, problem=held))
+    if fit.fitted.interrupted:
+        raise KeyboardInterrupt
+    fitted = replace(fit.fitted, targets=fit.targets)
+    attributes = fitted_attributes(model, fitted, sample.total_weight)
+    attributes |= trace_attributes(trace, fit.targets, rows.total_weight)
+    return attributes | {"n_samples_seen_": len(sample)}
+
+
+def store_fit(model, fit):
+    """Store what the steps of a recipe learned."""
+    fitted, weight = replace(fit.fitted, targets=fit.targets), fit.problem.rows.total_weight
+    store(model, fitted, weight, fit.trace)
+    model.n_samples_seen_ = fit.n_samples if fitted.n_used is None else fitted.n_used
+    model._given = fingerprints(model)
+
+
+def store(model, fitted, weight, trace=None):
+    """Set the fitted attributes; ``weight`` is that of the rows that the objective counts."""
+    for name in OF_NOISE:
+        model.__dict__.pop(name, None)  # of an earlier fit, with another likelihood
+    attributes = fitted_attributes(model, fitted, weight)
+    if trace is not None:
+        attributes |= trace_attributes(trace, fitted.targets, weight)
+    set_attributes(model, attributes)
+
+
+def store_batch(model, fitted, targets):
+    """Store what a later batch of independent rows has changed."""
+    store(model, replace(fitted, targets=targets), fitted.weight)
+    model.n_samples_seen_ += fitted.state.n_added
+    model.objectives_ = np.append(model.objectives_, model.objective_)
+    model.fit_times_ = np.append(model.fit_times_, model.fit_times_[-1] + fitted.state.seconds)
+
+
+def store_blocks(model, fitted, targets, n_rows):
+    """Store what ``n_rows`` rows of a later batch have changed in blocks."""
+    was_complete = model._fitted.state.progress.is_complete
+    store(model, replace(fitted, targets=targets), fitted.weight)
+    n_seen = model.n_samples_seen_ + n_rows
+    model.n_samples_seen_ = n_seen if was_complete else fitted.state.progress.n_rows

@@ -1,0 +1,58 @@
+"""Targets that are numbers: rows of regressors, and later batches of them."""
+
+import copy
+
+from ..data.checks import check_scaled
+from ..data.rows import drop_zero_weight, make_rows
+from ..noise.left_out import with_precisions
+from . import mixed_outputs
+from .validation import checked_rows
+
+
+def checked_numbers(model, X, y, sample_weight, *, reset):
+    """Return validated `Inputs`, targets and weights."""
+    if mixed_outputs.mixes_outputs(model) and y is not None:
+        return mixed_outputs.checked_rows(model, X, y, sample_weight, reset=reset)
+    return checked_rows(model, X, y, sample_weight, reset=reset, multi_output=True, y_numeric=True)
+
+
+def later_rows(fitted, inputs, y, weight):
+    """Make the `Rows` of a later batch, with the scaling of the first one."""
+    X, labels = inputs
+    y = fitted.targets.columns(y)
+    X, y, weight, labels = drop_zero_weight(X, y, weight, labels)
+    fitted.likelihood.check_targets(y)
+    if fitted.likelihood.scales_targets:
+        check_scaled(fitted.targets, y)
+    return make_rows(X, fitted.targets.warped(y), weight, fitted.targets, labels)
+
+
+def checked_batch(model, X, y, sample_weight):
+    """Return a later batch and what it has to join.
+
+    Returns
+    -------
+    rows : Rows
+        With the precisions of their noise.
+    noise : RowNoise or None
+        That of all rows, None where it is the same for each.
+    targets : Targets
+    """
+    fitted = model._fitted
+    inputs, y, weight = checked_numbers(model, X, y, sample_weight, reset=False)
+    rows = later_rows(fitted, inputs, y, weight)
+    targets = fitted.targets.joined(fitted.targets.columns(y), weight)
+    if model._drift is not None:
+        n_rows = model.n_samples_seen_ + len(rows)
+        model._drift = model._drift.after(rows, n_rows, model._model())
+    return *with_precisions(fitted, rows, model.n_jobs), targets
+
+
+def training_rows(model, X, y, sample_weight):
+    """Return the rows that an evidence is asked of, None for those kept, and their targets."""
+    fitted = model._fitted
+    if X is None:
+        return None, fitted.targets
+    asked = copy.copy(model)  # new categories stay unknown to the model itself
+    inputs, y, weight = checked_numbers(asked, X, y, sample_weight, reset=False)
+    return later_rows(fitted, inputs, y, weight), fitted.targets.of_rows(y, weight)

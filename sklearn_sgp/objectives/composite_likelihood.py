@@ -1,0 +1,320 @@
+"""Log density of groups of rows given the rows around them, and its gradient.
+
+    sum over groups of log p(y_B | y_N) = log N(y_NB; 0, K_NB + noise) - log N(y_N; 0, K_N + noise)
+
+under the exact process: a composite likelihood (docs/theory.md, eq. 47). It needs no inducing
+inputs, so that its gradient has no entry for them.
+"""
+
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+
+from .._core import _linalg as la
+from .._core._densities import add_class_densities, add_densities
+from .._linalg import NotPositiveDefiniteError, cholesky, copy_of, inverse_from_cholesky, product
+from .._parallel import group_bounds, map_groups
+from ..data.rows import weight_of
+from ..factors.block_factors import (
+    SingularBlockError,
+    repetition_constant,
+    repetition_slope,
+    singular_block,
+)
+from ..factors.class_noise import ClassFactors, ClassNoise
+from ..factors.gradients import Gradient, noise_gradient
+from ..gp.posterior import outputs_by_noise
+from ..kernels import Groups
+
+# Different entries of the K of groups that are worked on together: 4 MB.
+_MOST_ENTRIES = 2**19
+
+
+class CompositeLikelihood:
+    """A function of `Parameters` that returns this density and its gradient.
+
+    Parameters
+    ----------
+    groups : list of ConditionedRows
+        Each has one group.
+    n_jobs : int or None
+    """
+
+    def __init__(self, groups, n_jobs=None):
+        self.groups, self.n_jobs = [_Group.of(piece) for piece in groups], n_jobs
+        self.weight = sum(piece.total_weight for piece in groups)
+
+    def __call__(self, parameters):
+        return self._evaluate(self.groups, parameters)[:2]
+
+    @property
+    def targets(self):
+        """Targets (n, t) of each group, conditioned-on rows first, and the number of these."""
+        return [(group.y, group.n_before) for group in self.groups]
+
+    @property
+    def counts(self):
+        """Numbers of observations of each group's own rows."""
+        return [group.counts[group.n_before :] for group in self.groups]
+
+    @property
+    def classes(self):
+        """Classes of each group's own rows, where outputs have weights of their own."""
+        return [group.class_noise.number[group.n_before :] for group in self.groups]
+
+    def of_targets(self, parameters, targets):
+        """Compute the density of other targets, with its gradient in them.
+
+        Parameters
+        ----------
+        targets : list of ndarray of shape (n, t)
+            One for each group, in the order of `targets`.
+
+        Returns
+        -------
+        value : float
+        gradient : Gradient
+            In kernel and noise.
+        slopes : list of ndarray of shape (n, t)
+            In the targets: -(inv(S) y - (inv(S_NN) y_N, 0)).
+        """
+        changed = zip(self.groups, targets, strict=True)
+        return self._evaluate([group._replace(y=y) for group, y in changed], parameters)
+
+    def _evaluate(self, groups, parameters):
+        tasks = [
+            (groups[lo:hi], parameters.kernel, parameters.noise_variance)
+            for lo, hi in group_bounds(len(groups), 1)
+        ]
+        parts = map_groups(_density_group, tasks, self.n_jobs)
+        *sums, of_targets = zip(*parts, strict=True)
+        value, theta, noise = (sum(part) for part in sums)
+        if not np.isfinite(value):
+            raise NotPositiveDefiniteError("the density of near rows is not finite")
+        slope = noise_gradient(parameters.noise_variance, noise)
+        return value, Gradient(theta=theta, log_noise=slope), list(chain.from_iterable(of_targets))
+
+    def standardised_errors(self, parameters):
+        """Return errors of rows given y_N, in predictive standard deviations, noise included.
+
+        Returns
+        -------
+        errors : ndarray of shape (n_B, t)
+            Of the rows of all groups, one group after the other.
+        """
+        outputs = outputs_by_noise(parameters.noise_variance)
+        return np.vstack([_errors(group, parameters.kernel, outputs) for group in self.groups])
+
+    def left_out(self, parameters):
+        """Predict the functions of classes at each group's own rows, given the group's other rows.
+
+        With W = inv(S) the mean is y_n - (W y)_n / W_nn, the variance 1 / W_nn less the noise's.
+
+        Returns
+        -------
+        mean, variance : ndarray of shape (n_B, C)
+            Of the rows of all groups, one group after the other.
+        """
+        bounds = group_bounds(len(self.groups), 1)
+        tasks = [(self.groups[lo:hi], parameters.kernel) for lo, hi in bounds]
+        parts = map_groups(_left_out, tasks, self.n_jobs)
+        return tuple(np.vstack(each) for each in zip(*parts, strict=True))
+
+
+def _density_group(groups, kernel, noise_variance):
+    """Return value and derivatives in theta, in each log noise variance and in each target."""
+    outputs, parts = outputs_by_noise(noise_variance), []
+    for run in _runs(groups):
+        rows = _Run.of(run)
+        K = kernel.blocks(rows.X, rows.X, rows.triangles)
+        if rows.class_noise is None:
+            value, noise, K_bar, y_bar = _of_outputs(K, rows, outputs)
+        else:
+            value, noise, K_bar, y_bar = _of_classes(K, rows)
+        theta = kernel.triangles_vjp(rows.X, rows.triangles, K_bar)
+        parts.append((value, theta, noise, np.split(y_bar, rows.begins[1:])))
+    *sums, of_targets = zip(*parts, strict=True)
+    return *(sum(part) for part in sums), list(chain.from_iterable(of_targets))
+
+
+def _runs(groups):
+    """Yield runs of groups whose K have at most `_MOST_MOST_ENTRIES` different entries together."""
+    run, n_entries = [], 0
+    for group in groups:
+        more = len(group.y) * (len(group.y) + 1) // 2
+        if run and n_entries + more > _MOST_ENTRIES:
+            yield run
+            run, n_entries = [], 0
+        run.append(group)
+        n_entries += more
+    yield run
+
+
+class _Group(NamedTuple):
+    """A group of rows, those that it is conditioned on first.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, d)
+    y : ndarray of shape (n, t)
+    weight : ndarray of shape (n,) or (n, t)
+    counts : ndarray of shape (n,)
+    n_before : int
+        Rows that it is conditioned on.
+    class_noise : ClassNoise or None
+        Where outputs are the regressions of classes.
+    constant : float
+        What the densities of all classes are less by, there, as they have weights.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray
+    counts: np.ndarray
+    n_before: int
+    class_noise: ClassNoise | None
+    constant: float
+
+    @classmethod
+    def of(cls, piece):
+        """Return the group of `ConditionedRows` that have one."""
+        (before, rows_B), rows = piece.groups[0], piece.rows
+        rows = rows.select(np.concatenate([before, rows_B]))
+        X, (weight, counts) = np.asarray(rows.X, dtype=np.float64), rows.weights
+        k, class_noise, constant = len(before), None, 0.0
+        if rows.of_classes:
+            class_noise = ClassNoise.of(weight)
+            constant = sum(repetition_constant(w[k:], 1.0, counts[k:]) for w in weight.T)
+        return cls(X, rows.targets, weight, counts, k, class_noise, constant)
+
+
+class _Run(NamedTuple):
+    """Some groups, their rows one after the other.
+
+    Attributes
+    ----------
+    X, y, weight, counts : ndarray
+        As those of `_Group`.
+    sizes, n_before, begins : ndarray of int, shape (g,)
+        Of each group the number of its rows, of those that it is conditioned on, and its first.
+    triangles : Groups
+        All pairs of rows of one group.
+    class_noise : list of ClassNoise or None
+    constant : float
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray
+    counts: np.ndarray
+    sizes: np.ndarray
+    n_before: np.ndarray
+    begins: np.ndarray
+    triangles: Groups
+    class_noise: list | None
+    constant: float
+
+    @classmethod
+    def of(cls, groups):
+        arrays = [np.concatenate([group[i] for group in groups]) for i in range(4)]
+        sizes = np.array([len(group.y) for group in groups])
+        begins = np.cumsum(sizes) - sizes
+        rows = np.split(np.arange(sizes.sum()), begins[1:])
+        n_before = np.array([group.n_before for group in groups])
+        class_noise = (
+            None if groups[0].class_noise is None else [group.class_noise for group in groups]
+        )
+        constant = sum(group.constant for group in groups)
+        return cls(*arrays, sizes, n_before, begins, Groups.triangles(rows), class_noise, constant)
+
+    @property
+    def in_B(self):
+        """Mask (n,) of the rows that their group is not conditioned on."""
+        return np.arange(len(self.y)) >= np.repeat(self.begins + self.n_before, self.sizes)
+
+
+def _of_outputs(K, rows, outputs):
+    """Return value, derivatives in the log noises, in K and in the targets."""
+    in_B, counts = rows.in_B, rows.counts[rows.in_B]
+    value, K_bar, y_bar = 0.0, np.zeros_like(K), np.empty_like(rows.y)
+    noise = np.zeros(len(outputs))
+    for i, (columns, s2) in enumerate(outputs):
+        weight, y = weight_of(rows.weight, columns), np.ascontiguousarray(rows.y[:, columns])
+        slopes, t = np.empty_like(y), y.shape[1]
+        part, noise[i], failed = add_densities(
+            K, rows.sizes, rows.n_before, y, s2 / weight, K_bar, slopes
+        )
+        if failed >= 0:
+            first = rows.begins[failed]
+            of_group = weight[first : first + rows.sizes[failed]]
+            raise SingularBlockError(singular_block(s2, of_group))
+        value += part - t * repetition_constant(weight[in_B], s2, counts)
+        noise[i] -= t * repetition_slope(counts)
+        y_bar[:, columns] = slopes
+    return value, noise, K_bar, y_bar
+
+
+def _of_classes(K, rows):
+    """Return the same for classes, whose noise is known."""
+    number, other, less = (
+        np.concatenate([getattr(class_noise, name) for class_noise in rows.class_noise])
+        for name in ("number", "other", "less")
+    )
+    K_bar, y_bar, y = np.zeros_like(K), np.empty_like(rows.y), np.ascontiguousarray(rows.y)
+    value, failed = add_class_densities(
+        K, rows.sizes, rows.n_before, y, number, other, np.sqrt(less), K_bar, y_bar
+    )
+    if failed >= 0 or not np.isfinite(value):
+        raise NotPositiveDefiniteError("the noise of a class leaves nothing of a covariance")
+    return value - rows.constant, 0.0, K_bar, y_bar
+
+
+def _errors(group, kernel, outputs):
+    """Return errors of one group's rows, each by its own density p(y_n | y_N)."""
+    X, y, weight, _, k, *_ = group
+    K, errors = kernel.gram(X), np.empty((len(y) - k, y.shape[1]))
+    for columns, s2 in outputs:
+        L = _factorised(copy_of(K), weight_of(weight, columns), s2)
+        whitened, L_B = np.ascontiguousarray(y[:, columns]), L[k:, k:]
+        la.trsm(L, whitened)
+        std = np.sqrt((L_B**2).sum(axis=1))
+        errors[:, columns] = (L_B @ whitened[k:]) / std[:, None]
+    return errors
+
+
+def _left_out(groups, kernel):
+    """Return means and variances of the classes' functions at the groups' own rows."""
+    means, variances = [], []
+    for group in groups:
+        k = group.n_before
+        K = kernel.gram(group.X)
+        largest = np.diagonal(K)[k:, None].copy()  # that of a row that others say nothing of
+        solved, precisions = _solve_classes(K, group.y, group.class_noise)
+        precision, noise = precisions[k:], 1.0 / group.weight[k:]
+        means.append(group.y[k:] - solved[k:] / precision)
+        # of a row of tiny weight the difference is rounding alone
+        variances.append(np.clip(1.0 / precision - noise, 0.0, largest))
+    return np.vstack(means), np.vstack(variances)
+
+
+def _solve_classes(K, y, class_noise):
+    """Return inv(S_c) y_c and diag(inv(S_c)) of all classes, both (n, C); overwrite K."""
+    K.flat[:: len(K) + 1] += class_noise.other
+    W = inverse_from_cholesky(cholesky(K, overwrite=True))
+    factors = ClassFactors(W, class_noise)
+    F = factors.F_times(W)  # all F_c
+    solved = product(W, np.ascontiguousarray(y))
+    la.gemm(W, factors.corrections(solved), solved, False, False, 1.0, 1.0)
+    of_class = np.zeros(solved.shape)
+    of_class[np.arange(len(class_noise)), class_noise.number[class_noise.order]] = 1.0
+    precisions = np.diagonal(W)[:, None] + product(F * F, of_class, trans_a=True)
+    return solved, precisions
+
+
+def _factorised(K, weight, noise_variance):
+    """Factorise K + noise, in the place of K."""
+    K.flat[:: len(K) + 1] += noise_variance / weight
+    if la.potrf(K) or not np.isfinite(np.diagonal(K)).all():
+        raise SingularBlockError(singular_block(noise_variance, weight))
+    return K

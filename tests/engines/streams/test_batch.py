@@ -1,0 +1,94 @@
+"""What one batch may do: what is held, how often it is learned from, when there is a signal."""
+
+import numpy as np
+import pytest
+from failures import assert_unchanged, interrupt, state_of
+from numpy.testing import assert_array_equal
+from stream_helpers import batches, fixed, make_line, taught
+
+from sklearn_sgp import StreamingSGPClassifier, StreamingSGPRegressor
+from sklearn_sgp.engines.streams import batch
+from sklearn_sgp.engines.streams.batch import sees_signal
+from sklearn_sgp.estimators.numbers import later_rows
+
+
+@pytest.mark.parametrize("size", [0.0, 2.0])
+def test_a_signal_is_what_noise_does_not_explain(rng, size):
+    """A mean that moves by far more than noise would make it is a signal, a flat one is none."""
+    X = rng.uniform(0.0, 3.0, (200, 1))
+    y = size * np.sin(2.0 * X[:, 0]) + np.sqrt(0.05) * rng.standard_normal(200)
+    stream = fixed(n_inducing=4).partial_fit(X, y)
+    result, rows = stream._fitted, later_rows(stream._fitted, (X, None), y, None)
+    explained = np.var(stream.predict(X)) * 200 / 0.05
+    assert sees_signal(result, rows, 200.0) == (explained > 20.0) == (size > 0.0)
+
+
+@pytest.mark.parametrize("kind", [StreamingSGPRegressor, StreamingSGPClassifier])
+def test_without_learning_parameters_stay(rng, kind):
+    """optimizer=None leaves kernel and noise, and old inducing inputs, where they are."""
+    X, y = make_line(rng)
+    y = y if kind is StreamingSGPRegressor else y > 0.0
+    model = taught(kind(n_inducing=30, max_iter=3), batches(X[:600], y[:600], 300))
+    before, Z = model._fitted.parameters, model.inducing_points_
+    model.set_params(optimizer=None).partial_fit(X[600:], y[600:])
+    after = model._fitted.parameters
+    assert_array_equal(after.theta, before.theta)
+    assert after.log_noise == before.log_noise
+    old, new = ({float(z) for z in some[:, 0]} for some in (Z, model.inducing_points_))
+    assert len(new & old) >= 10
+
+
+def counted_rounds(monkeypatch, failing=()):
+    """A list that gets an entry for each round; those of some numbers fail."""
+    rounds, optimized = [], batch._optimized
+
+    def counted(*arguments):
+        rounds.append(len(rounds))
+        if rounds[-1] in failing:
+            raise np.linalg.LinAlgError("a leading minor is not positive definite")
+        return optimized(*arguments)
+
+    monkeypatch.setattr(batch, "_optimized", counted)
+    return rounds
+
+
+def test_a_batch_of_more_rows_than_before_is_learned_from_twice(rng, monkeypatch):
+    """As the first one is: what was learned so far is no more than a start."""
+    X, y = make_line(rng)
+    order, rounds = rng.permutation(900), counted_rounds(monkeypatch)
+    X, y = X[order], y[order]
+    model = StreamingSGPRegressor(n_inducing=10, max_iter=3)
+    for lo, hi, count in ((0, 60, 2), (60, 200, 2), (200, 260, 1)):
+        model.partial_fit(X[lo:hi], y[lo:hi])
+        assert len(rounds) == count
+        rounds.clear()
+
+
+def test_a_second_round_that_fails_leaves_the_first(rng, monkeypatch):
+    """No warning says that nothing was learned, and the kernel has moved."""
+    X, y = make_line(rng)
+    counted_rounds(monkeypatch, failing=(3,))
+    model = StreamingSGPRegressor(n_inducing=10, max_iter=3).partial_fit(X[:60], y[:60])
+    before = model.kernel_
+    model.partial_fit(X[60:], y[60:])
+    assert model.kernel_ != before
+
+
+@pytest.mark.parametrize("name", ["ascend_lbfgs", "warn_about_jitter"])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_a_batch_that_is_interrupted_changes_nothing(rng, monkeypatch, name, error):
+    """Whatever is raised in the middle of a batch leaves the stream for the next one."""
+    X, y = make_line(rng)
+    model, other = (
+        taught(StreamingSGPRegressor(n_inducing=10, max_iter=3), batches(X[:300], y[:300]))
+        for _ in range(2)
+    )
+    before = state_of(model)
+    with monkeypatch.context() as patch:
+        interrupt(patch, batch, name, 1, error)
+        with pytest.raises(error):
+            model.partial_fit(X[300:], y[300:])
+    assert_unchanged(model, before)
+    for one in (model, other):
+        one.partial_fit(X[300:], y[300:])
+    assert_array_equal(model.predict(X), other.predict(X))

@@ -1,0 +1,6 @@
+"""What tests ask of fitted estimators beside their public attributes."""
+
+
+def fitted(model):
+    """The `engines.base.Fitted` that an estimator holds."""
+    return model._fitted
