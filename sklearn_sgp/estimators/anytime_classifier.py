@@ -4,7 +4,7 @@ from numbers import Real
 
 from .._compat import FitProgress, Interval, StrOptions
 from ..collections.detection import any_collection
-from ..engines.blocks.solver import add
+from ..engines.blocks.engine import BlockModels
 from ..optimize.progress import Clock
 from . import block_plan, collections, recipes
 from .chosen import check_same_parameters, later_problem, previous_fit
@@ -377,7 +377,7 @@ class AnytimeSGPClassifier(SGPClassifier):
         check_same_parameters(self)
         rows, before = later_rows(self, X, y, sample_weight), self._fitted
         if len(rows):  # others are of classes of weight 0
-            fitted = add(before, later_problem(self, rows, Clock()))
+            fitted = BlockModels().add(before, later_problem(self, rows, Clock()))
             store_blocks(self, fitted, before.targets, len(rows))
 
     def _default_kernels(self):

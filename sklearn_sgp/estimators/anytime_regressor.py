@@ -2,7 +2,7 @@
 
 from .._compat import FitProgress
 from ..collections.detection import any_collection
-from ..engines.blocks.solver import add
+from ..engines.blocks.engine import BlockModels
 from ..optimize.progress import Clock
 from . import block_plan, collections, recipes
 from .chosen import check_same_parameters, later_problem, previous_fit
@@ -390,7 +390,7 @@ class AnytimeSGPRegressor(SGPRegressor):
         """Add a later batch to the blocks."""
         check_same_parameters(self)
         before, (rows, noise, targets) = self._fitted, checked_batch(self, X, y, sample_weight)
-        fitted = add(before, later_problem(self, rows, Clock()))
+        fitted = BlockModels().add(before, later_problem(self, rows, Clock()))
         if noise is not None:  # the constant of the rows before is in the evidence already
             fitted = fitted.with_noise(noise, noise.constant - before.row_noise.constant)
         store_blocks(self, fitted, targets, len(rows))

@@ -16,7 +16,7 @@ from ..data.rows import drop_zero_weight, make_rows, merge_repeated
 from ..data.targets import Targets, observed_columns, target_columns
 from ..data.winsorize import winsorized
 from ..engines.base import Fitted, Problem
-from ..engines.blocks.engine import Blocks
+from ..engines.blocks.engine import BlockModels
 from ..engines.start import start
 from ..engines.streams.stream import InitialRows, Stream
 from ..likelihoods._names import (
@@ -316,7 +316,7 @@ class PlanBlocks:
 
     def __call__(self, fit):
         plan = block_plan(self.model, len(fit.X))
-        return replace(fit, engine=Blocks(plan, self.before))
+        return replace(fit, engine=BlockModels(plan, self.before))
 
 
 # ---- Learning

@@ -279,7 +279,8 @@ def places(rng, n, kind="object"):
     X, _ = wave(rng, n)
     known = np.where(np.arange(n) < 100, 5, 7)
     code = rng.integers(0, known)
-    names = np.array(["Aix", "Brest", "Caen", "Dax", "Evry", "Foix", "Gap"], dtype=object)
+    names = ["Aix", "Brest", "Caen", "Dax", "Evry", "Foix", "Gap"]  # codespell:ignore evry
+    names = np.array(names, dtype=object)
     y = _signal(X) * np.where(code % 2, 1.0, -0.5) + 0.3 * code + 0.1 * rng.standard_normal(n)
     frame = pd.DataFrame({"x": X[:, 0], "place": names[code], "z": X[:, 1]})
     return frame.astype({"place": kind}), y

@@ -8,16 +8,18 @@ from .state import BlockPlan
 
 
 @dataclass(frozen=True)
-class Blocks:
+class BlockModels:
     """Fits SoR to PIC, LMA and VIF (Hoang et al. 2015; docs/theory.md, sections 9 and 12).
 
     Parameters
     ----------
+    plan : BlockPlan or None
+        None where rows are added only.
     before : Fitted or None
         Of an earlier fit, whose steps may go on.
     """
 
-    plan: BlockPlan
+    plan: BlockPlan | None = None
     before: Fitted | None = None
 
     def fit(self, problem):
