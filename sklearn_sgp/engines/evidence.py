@@ -122,7 +122,7 @@ def _pieces(fitted, rows):
         kept = state.blocks
     elif not state.specification.model.dense:
         return list(rows.chunks(CHUNK))
-    elif state.blocks.is_conditioned:
+    elif state.blocks is not None and state.blocks.is_conditioned:
         raise ValueError(
             "X and y must not be given for 'lma' and 'vif': their evidence depends on which "
             "rows come earlier, and they keep their training rows. Leave X and y out."

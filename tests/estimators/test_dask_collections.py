@@ -426,6 +426,9 @@ def test_blocks_with_labels_on_chunks(data, model):
     for one, other, third in zip(here, expected, lazy, strict=True):
         assert_allclose(one, other, rtol=1e-8, atol=1e-8)
         assert_allclose(third.compute(), other, rtol=1e-8, atol=1e-8)
+    theta = got.kernel_.theta  # of other rows, in blocks of their own
+    value = got.log_marginal_likelihood(theta, X=rows, y=y, sample_weight=weight)
+    assert_allclose(value, got.objective_, rtol=1e-8)
     density = got.log_density(da.from_array(new, 200), y[::7])
     assert_allclose(density.compute(), got.log_density(new, y[::7]), rtol=1e-8)
     with pytest.raises(ValueError, match="one partition"):
