@@ -108,9 +108,18 @@ def has_missing(y):
 
 
 def score(y, mean, sample_weight):
-    """Return the mean coefficient of determination of the outputs, each over its own rows."""
+    """Return the mean coefficient of determination of the outputs, each over its own rows.
+
+    Raises
+    ------
+    ValueError
+        If targets, means and weights are not those of as many rows and outputs.
+    """
     from sklearn.metrics import r2_score  # a slow import, as in scikit-learn's own `score`
 
+    check_consistent_length(y, mean, sample_weight)
+    if y.shape != mean.shape:
+        raise ValueError(f"y must have {mean.shape[1]} columns, as in fit. Got shape {y.shape}.")
     weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight)
     scores = [
         r2_score(y[rows, p], mean[rows, p], sample_weight=weight[rows])

@@ -405,6 +405,11 @@ def test_a_score_is_of_what_was_observed(data, monkeypatch):
     assert_allclose(model.score(X, y), np.mean(each), rtol=1e-12)
     full = np.nan_to_num(y)
     assert_allclose(model.score(X, full), r2_score(full, mean), rtol=1e-12)
+    for wrong, message in ((y[:-3], "inconsistent numbers"), (y[:, :1], "columns, as in fit")):
+        wrong = wrong.copy()
+        wrong[0] = np.nan
+        with pytest.raises(ValueError, match=message):
+            model.score(X, wrong)
     expected = model.log_density(X, y)
     monkeypatch.setattr(observations, "_MOST_COVARIANCES", 50)
     assert_allclose(model.log_density(X, y), expected, rtol=1e-10)
