@@ -1,6 +1,5 @@
 """The columns of X: their names, codes of categories, labels of blocks."""
 
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -90,8 +89,11 @@ class InputFormat:
             See `checked`.
         """
         given, waits = self.coded(X)
-        with only_numbers(given):
+        try:
             X = validate(given)
+        except ValueError as error:
+            refuse_strings(given, error)
+            raise
         return self.checked(X, waits, parameters)
 
     def coded(self, X):
@@ -117,7 +119,8 @@ class InputFormat:
         check_size("X", X)
         X = self.codes.transform(X) if waits else X
         if parameters is not None:
-            check_seen_codes(parameters.expression, X, self.columns)
+            if len(parameters.expression.held_columns):
+                check_seen_codes(parameters.expression, X, self.columns)
             check_variance(parameters.kernel, X)
         return X
 
@@ -134,19 +137,14 @@ class InputFormat:
         return replace(self, codes=CategoryCodes.fit(X, categorical_features, weight))
 
 
-@contextmanager
-def only_numbers(X):
-    """Say where strings may stand, if X cannot be made an array for one of its own.
+def refuse_strings(X, error):
+    """Say where strings may stand, if X could not be made an array for one of its own.
 
     Raises
     ------
     ValueError
     """
-    try:
-        yield
-    except ValueError as error:
-        if "could not convert string" not in str(error) or not _holds_strings(X):
-            raise
+    if "could not convert string" in str(error) and _holds_strings(X):
         raise ValueError(
             f"X must hold numbers but in columns of categories. Got a string: {error}. Name "
             "such columns in categorical_features, or encode them."

@@ -13,7 +13,7 @@ from ..data.inputs import (
     Inputs,
     block_position,
     kernel_categories,
-    only_numbers,
+    refuse_strings,
 )
 from ..data.rows import drop_zero_weight
 from ..partitions.partition import check_labels
@@ -40,11 +40,14 @@ def checked_rows(estimator, X, y, sample_weight, *, reset, **check_y):
     X, labels = _split_labels(estimator, X, reset, learns=True, weight=sample_weight)
     coded, waits = estimator._format.coded(X)
     options = {"order": None, "dtype": _DTYPE, **check_y}
-    with only_numbers(coded):
+    try:
         if estimator._format.block is None:
             X, y = validate_data(estimator, coded, y, reset=reset, **options)
         else:
             X, y = check_X_y(coded, y, estimator=estimator, **options)
+    except ValueError as error:
+        refuse_strings(coded, error)
+        raise
     inputs = _inputs_with(estimator, X, labels, waits, reset)
     return inputs, y, checked_weight(sample_weight, inputs.X)
 
@@ -64,8 +67,11 @@ def checked_inputs(estimator, X, *, reset=False, learns=False, weight=None):
     """
     X, labels = _split_labels(estimator, X, reset, learns, weight)
     coded, waits = estimator._format.coded(X)
-    with only_numbers(coded):
+    try:
         X = _validated(estimator, coded, reset)
+    except ValueError as error:
+        refuse_strings(coded, error)
+        raise
     return _inputs_with(estimator, X, labels, waits, reset)
 
 

@@ -24,6 +24,8 @@ def in_chunks(function, X, n_jobs=None):
     -------
     result : ndarray or tuple of ndarray
     """
+    if 0 < len(X) <= PREDICT_CHUNK:
+        return function(X)
     tasks = [(function, X[lo : lo + PREDICT_TASK]) for lo in range(0, len(X), PREDICT_TASK)]
     return _concatenated(map_groups(_predict_task, tasks, resolved_jobs(n_jobs)))
 
