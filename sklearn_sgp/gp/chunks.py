@@ -25,7 +25,7 @@ def in_chunks(function, X, n_jobs=None):
     result : ndarray or tuple of ndarray
     """
     if 0 < len(X) <= PREDICT_CHUNK:
-        return function(X)
+        return map_groups(function, [(X,)])[0]
     tasks = [(function, X[lo : lo + PREDICT_TASK]) for lo in range(0, len(X), PREDICT_TASK)]
     return _concatenated(map_groups(_predict_task, tasks, resolved_jobs(n_jobs)))
 
