@@ -33,6 +33,7 @@ def transaction(model):
 
     Fitted attributes are replaced, never changed in place, so a shallow copy restores them. An
     error of the linear algebra, which names neither cause nor cure, becomes a ValueError that does.
+    A fit that Ctrl-C ended after some step is kept, and KeyboardInterrupt is raised after that.
     """
     before = model.__dict__.copy()
     try:
@@ -44,6 +45,8 @@ def transaction(model):
         if type(error) in (np.linalg.LinAlgError, NotPositiveDefiniteError):
             raise IllConditionedError(_ILL_CONDITIONED.format(error)) from error
         raise
+    if model._fitted.interrupted:
+        raise KeyboardInterrupt
 
 
 class BaseSGP(SavedWithVersion, LinkedToReference, CallbackSupportMixin, BaseEstimator):

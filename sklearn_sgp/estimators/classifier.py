@@ -51,8 +51,6 @@ class SGPClassifier(ClassifierMixin, BaseSGP):
         """
         with transaction(self):
             self._learn_rows(X, y, sample_weight)
-        if self._fitted.interrupted:
-            raise KeyboardInterrupt
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -103,8 +101,6 @@ class SGPClassifier(ClassifierMixin, BaseSGP):
             else:
                 self._fitted.targets.check_same(known)
                 self._add_rows(X, y, sample_weight)
-        if self._fitted.interrupted:
-            raise KeyboardInterrupt
         return self
 
     def _default_kernels(self):

@@ -69,8 +69,6 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
         """
         with transaction(self):
             self._learn_rows(X, y, sample_weight)
-        if self._fitted.interrupted:
-            raise KeyboardInterrupt
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -108,8 +106,6 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
                 self._learn_rows(X, y, sample_weight, is_batch=True)
             else:
                 self._add_rows(X, y, sample_weight)
-        if self._fitted.interrupted:
-            raise KeyboardInterrupt
         return self
 
     def _default_kernels(self):

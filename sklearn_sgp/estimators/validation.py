@@ -1,6 +1,7 @@
 """Validation of inputs, targets and weights, and codes in columns of categories."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from scipy.sparse import issparse
@@ -48,7 +49,8 @@ def checked_rows(estimator, X, y, sample_weight, *, reset, **check_y):
     except ValueError as error:
         refuse_strings(coded, error)
         raise
-    inputs = _inputs_with(estimator, X, labels, waits, reset)
+    X = estimator._format.checked(X, waits, _parameters(estimator, reset))
+    inputs = _inputs_with(estimator, X, labels, reset)
     return inputs, y, checked_weight(sample_weight, inputs.X)
 
 
@@ -66,20 +68,21 @@ def checked_inputs(estimator, X, *, reset=False, learns=False, weight=None):
         Of these rows, not checked.
     """
     X, labels = _split_labels(estimator, X, reset, learns, weight)
-    coded, waits = estimator._format.coded(X)
-    try:
-        X = _validated(estimator, coded, reset)
-    except ValueError as error:
-        refuse_strings(coded, error)
-        raise
-    return _inputs_with(estimator, X, labels, waits, reset)
+    X = estimator._format.read(X, _validator(estimator, reset), _parameters(estimator, reset))
+    return _inputs_with(estimator, X, labels, reset)
 
 
-def _validated(estimator, X, reset):
-    """Return inputs without labels of blocks as an array."""
+def _validator(estimator, reset):
+    """Return a function that makes inputs without labels of blocks an array."""
     if estimator._format.block is None:
-        return validate_data(estimator, X, reset=reset, dtype=_DTYPE)
-    return check_array(X, dtype=_DTYPE, estimator=estimator, input_name="X")
+        return partial(validate_data, estimator, reset=reset, dtype=_DTYPE)
+    return partial(check_array, dtype=_DTYPE, estimator=estimator, input_name="X")
+
+
+def _parameters(estimator, reset):
+    """Return the parameters of the fitted model that inputs are for; None for those of a first."""
+    fitted = None if reset else estimator._fitted
+    return None if fitted is None else fitted.parameters
 
 
 def checked_weight(sample_weight, X):
@@ -91,10 +94,9 @@ def checked_weight(sample_weight, X):
     return weight
 
 
-def _inputs_with(estimator, X, labels, waits, reset):
+def _inputs_with(estimator, X, labels, reset):
     """Return `Inputs` of an array and its labels of blocks; learn the names of columns."""
     fitted = None if reset else estimator._fitted
-    X = estimator._format.checked(X, waits, None if fitted is None else fitted.parameters)
     names = getattr(estimator, "feature_names_in_", None)
     if reset and names is not None:
         estimator._format = replace(estimator._format, names=tuple(names))
@@ -108,7 +110,7 @@ def _split_labels(estimator, X, reset, learns, weight):
     """Return X without labels of blocks, and these; learn codes from a batch of rows."""
     block_column = getattr(estimator, "block_column", None)
     if issparse(X) or (block_column is not None and np.ndim(X) != 2):
-        _validated(estimator, X, reset)  # refuses it
+        _validator(estimator, reset)(X)  # refuses it
     if reset:
         block = block_position(X, block_column)
         estimator._format = InputFormat(block=block)

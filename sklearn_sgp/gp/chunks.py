@@ -17,23 +17,29 @@ def in_chunks(function, X, n_jobs=None):
     function : callable
         Returns an array with a row for each row of its argument, or a tuple of such arrays. It can
         be pickled where the joblib backend is one of processes.
-    X : ndarray of shape (n, d)
+    X : ndarray of shape (n, d), or tuple of ndarray
+        Arrays of as many rows are arguments of the function.
     n_jobs : int or None
 
     Returns
     -------
     result : ndarray or tuple of ndarray
     """
-    if 0 < len(X) <= PREDICT_CHUNK:
-        return map_groups(function, [(X,)])[0]
-    tasks = [(function, X[lo : lo + PREDICT_TASK]) for lo in range(0, len(X), PREDICT_TASK)]
+    arrays = X if isinstance(X, tuple) else (X,)
+    if 0 < len(arrays[0]) <= PREDICT_CHUNK:
+        return map_groups(function, [arrays])[0]
+    tasks = [(function, *part) for part in _parts(arrays, PREDICT_TASK)]
     return _concatenated(map_groups(_predict_task, tasks, resolved_jobs(n_jobs)))
 
 
-def _predict_task(function, X):
-    return _concatenated(
-        [function(X[lo : lo + PREDICT_CHUNK]) for lo in range(0, len(X), PREDICT_CHUNK)]
-    )
+def _predict_task(function, *arrays):
+    return _concatenated([function(*part) for part in _parts(arrays, PREDICT_CHUNK)])
+
+
+def _parts(arrays, size):
+    """Return so many rows of each array at a time."""
+    bounds = range(0, len(arrays[0]), size)
+    return [[array[lo : lo + size] for array in arrays] for lo in bounds]
 
 
 def _concatenated(parts):

@@ -1,12 +1,11 @@
 """What fitted classifiers predict: probabilities of classes."""
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from ..gp.chunks import PREDICT_CHUNK, in_chunks
+from ..gp.chunks import in_chunks
 from .base import Predictor
 
 
@@ -64,15 +63,5 @@ class Classes:
     def _of_moments(self, method, inputs):
         """Return what the likelihood makes of latent means and variances, in chunks."""
         mean, variance = self.predictor.moments(inputs, self.n_jobs)
-        both, function = (
-            (mean, np.broadcast_to(variance, mean.shape)),
-            getattr(self.likelihood, method),
-        )
-        if len(mean) <= PREDICT_CHUNK:
-            return function(*map(np.ascontiguousarray, both))
-        return in_chunks(partial(_of_both, function), np.stack(both, axis=1), self.n_jobs)
-
-
-def _of_both(function, both):
-    """Return a function of means and variances, given both in one array (n, 2, t)."""
-    return function(*np.ascontiguousarray(both.swapaxes(0, 1)))
+        variance = np.ascontiguousarray(np.broadcast_to(variance, mean.shape))
+        return in_chunks(getattr(self.likelihood, method), (mean, variance), self.n_jobs)
