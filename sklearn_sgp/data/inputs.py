@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
+from ..kernels._generic import generic_parts
 from ..kernels.categories._binding import check_seen_codes
 from .categories import CategoryCodes, InputColumns, categorical_columns
 from .checks import check_labels_present, check_size, check_variance
@@ -148,6 +149,41 @@ def refuse_strings(X, error):
         raise ValueError(
             f"X must hold numbers but in columns of categories. Got a string: {error}. Name "
             "such columns in categorical_features, or encode them."
+        ) from error
+
+
+def as_table(X):
+    """Return a table of pyarrow as a dataframe of pandas; anything else as it is.
+
+    Raises
+    ------
+    TypeError
+        If X is a query of polars that has not been run.
+    """
+    if hasattr(X, "collect") and hasattr(X, "collect_schema"):
+        raise TypeError(f"X must hold its rows. Got a {type(X).__name__}: pass X.collect().")
+    return X.to_pandas() if hasattr(X, "column_names") and hasattr(X, "to_pandas") else X
+
+
+def refuse_things(X, kernel, error):
+    """Name a kernel over strings or the like, if X could not be read for holding such things.
+
+    Parameters
+    ----------
+    kernel : object
+        As the user gave it.
+
+    Raises
+    ------
+    ValueError
+    """
+    parts = generic_parts(kernel)
+    if parts and (_holds_strings(X) or np.ndim(X) != 2):
+        raise ValueError(
+            "The 'kernel' parameter must be a kernel of rows of numbers, as inducing inputs are. "
+            f"Got {parts[0]!r}, which takes other things (its requires_vector_input is False), "
+            "and X holds such. Make columns of numbers of them, or give the kernel to "
+            "GaussianProcessRegressor or GaussianProcessClassifier of scikit-learn."
         ) from error
 
 

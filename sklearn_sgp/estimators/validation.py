@@ -1,5 +1,6 @@
 """Validation of inputs, targets and weights, and codes in columns of categories."""
 
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 
@@ -12,9 +13,11 @@ from ..data.checks import check_size
 from ..data.inputs import (
     InputFormat,
     Inputs,
+    as_table,
     block_position,
     kernel_categories,
     refuse_strings,
+    refuse_things,
 )
 from ..data.rows import drop_zero_weight
 from ..partitions.partition import check_labels
@@ -38,6 +41,12 @@ def checked_rows(estimator, X, y, sample_weight, *, reset, **check_y):
     """
     if issparse(y):
         raise TypeError("y must be a dense array. Got a sparse one: pass y.toarray().")
+    X = as_table(X)
+    with _naming_kernels_of_things(estimator, X):
+        return _checked_rows(estimator, X, y, sample_weight, reset, check_y)
+
+
+def _checked_rows(estimator, X, y, sample_weight, reset, check_y):
     X, labels = _split_labels(estimator, X, reset, learns=True, weight=sample_weight)
     coded, waits = estimator._format.coded(X)
     options = {"order": None, "dtype": _DTYPE, **check_y}
@@ -67,9 +76,22 @@ def checked_inputs(estimator, X, *, reset=False, learns=False, weight=None):
     weight : array-like or None
         Of these rows, not checked.
     """
-    X, labels = _split_labels(estimator, X, reset, learns, weight)
-    X = estimator._format.read(X, _validator(estimator, reset), _parameters(estimator, reset))
-    return _inputs_with(estimator, X, labels, reset)
+    X = as_table(X)
+    with _naming_kernels_of_things(estimator, X):
+        X, labels = _split_labels(estimator, X, reset, learns, weight)
+        X = estimator._format.read(X, _validator(estimator, reset), _parameters(estimator, reset))
+        return _inputs_with(estimator, X, labels, reset)
+
+
+@contextmanager
+def _naming_kernels_of_things(estimator, X):
+    """Name the kernel where X cannot be read as it holds what only that kernel knows."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if estimator.categorical_features is None:  # else strings have codes
+            refuse_things(X, estimator.kernel, error)
+        raise
 
 
 def _validator(estimator, reset):

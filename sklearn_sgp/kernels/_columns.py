@@ -17,9 +17,10 @@ class Columns(Kernel):
     kernel : Kernel
         Any scikit-learn kernel. An anisotropic kernel has one length scale for each chosen column.
 
-    columns : sequence of int or str
-        Indices of the columns that ``kernel`` sees, or their names, where X is a dataframe.
-        ``kernel_`` of a fitted estimator has indices.
+    columns : int, str, slice, or sequence of int, str or bool
+        Indices of the columns that ``kernel`` sees, negative ones counted from the last, or a
+        slice or a mask of them; or their names, where X is a dataframe. One number or name is one
+        column. ``kernel_`` of a fitted estimator has a list of indices.
 
     See Also
     --------
@@ -35,29 +36,25 @@ class Columns(Kernel):
     (1, 2)
     """
 
-    def __init__(self, kernel: Kernel, columns: Sequence[int] | Sequence[str]) -> None:
+    def __init__(
+        self, kernel: Kernel, columns: int | str | slice | Sequence[int] | Sequence[str]
+    ) -> None:
         self.kernel = kernel
         self.columns = columns
 
     def _select(self, X):
         if X is None:
             return None
-        columns = list(self.columns)
-        if any(isinstance(column, str) for column in columns):
-            if not hasattr(X, "columns"):
-                raise ValueError(
-                    "Columns with names of columns must be called with a dataframe. Got "
-                    f"{type(X).__name__} and {columns}: give indices, as kernel_ has them."
-                )
-            return np.asarray(X[columns])
-        X = np.asarray(X)
-        try:
-            return X[:, columns]
-        except IndexError as error:
+        if not _has_names(_listed(self.columns)):
+            X = np.asarray(X)
+            return X[:, column_indices(self.columns, X.shape[1])]
+        if not hasattr(X, "columns"):
             raise ValueError(
-                "The 'columns' of Columns must be indices between 0 and n_features - 1 = "
-                f"{X.shape[1] - 1}. Got {self.columns!r}."
-            ) from error
+                "Columns with names of columns must be called with a dataframe. Got "
+                f"{type(X).__name__} and {self.columns!r}: give indices, as kernel_ has them."
+            )
+        names = list(X.columns)
+        return np.asarray(X[[names[k] for k in column_indices(self.columns, len(names), names)]])
 
     def get_params(self, deep=True):
         """Get the parameters; the names of the wrapped kernel's start with ``kernel__``.
@@ -147,9 +144,83 @@ class Columns(Kernel):
     def __eq__(self, other):
         return (
             type(self) is type(other)
-            and list(self.columns) == list(other.columns)
+            and _plain(self.columns) == _plain(other.columns)
             and self.kernel == other.kernel
         )
 
     def __repr__(self):
-        return f"Columns({self.kernel!r}, {np.asarray(self.columns).tolist()})"
+        return f"Columns({self.kernel!r}, {_plain(self.columns)!r})"
+
+
+def column_indices(columns, n_features, names=None):
+    """Return the ``columns`` of `Columns` as a list of indices from 0.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of the columns that they are taken from.
+    names : sequence of str or None
+        Names of these.
+
+    Raises
+    ------
+    ValueError
+        If a column is not there, or if they are none of what `Columns` takes.
+    """
+    given = _listed(columns)
+    if isinstance(columns, slice):
+        given = _of_slice(columns, n_features)
+    elif _has_names(given):
+        given = [_index(column, names) for column in given]
+    elif given and all(isinstance(column, bool | np.bool_) for column in given):
+        given = np.flatnonzero(given).tolist() if len(given) == n_features else []
+    are_indices = all(
+        isinstance(c, int | np.integer)
+        and not isinstance(c, bool)
+        and -n_features <= c < n_features
+        for c in given
+    )
+    if not given or not are_indices:
+        raise ValueError(
+            "The 'columns' of Columns must be indices between 0 and n_features - 1 = "
+            f"{n_features - 1}, negative ones counted from the last; a slice or a mask of the "
+            f"{n_features} columns with one at least; or names, where X is a dataframe. Got "
+            f"{columns!r}."
+        )
+    return [int(c) % n_features for c in given]
+
+
+def _listed(columns):
+    """Return what may be one column or several as a list; a slice is one thing."""
+    listed = np.asarray(columns, dtype=object)
+    return listed.tolist() if listed.ndim == 1 else [columns]
+
+
+def _of_slice(columns, n_features):
+    """Return the indices of a slice of numbers; an empty list for one of anything else."""
+    try:
+        return list(range(*columns.indices(n_features)))
+    except TypeError:
+        return []
+
+
+def _has_names(columns):
+    return any(isinstance(column, str) for column in columns)
+
+
+def _index(column, names):
+    """Return the index of a named column; a number as it is."""
+    if not isinstance(column, str):
+        return column
+    if names is None or column not in names:
+        known = "X has no names of columns" if names is None else f"X has {list(names)}"
+        raise ValueError(
+            f"The 'columns' of Columns must be names of columns of X, or indices. Got {column!r}, "
+            f"where {known}."
+        )
+    return list(names).index(column)
+
+
+def _plain(columns):
+    """Return columns as they are compared and printed: a slice, a value or a list."""
+    return columns if isinstance(columns, slice) else np.asarray(columns).tolist()

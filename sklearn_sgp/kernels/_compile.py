@@ -17,7 +17,7 @@ from sklearn.gaussian_process.kernels import (
 )
 
 from . import nodes
-from ._columns import Columns
+from ._columns import Columns, column_indices
 from ._compiled import KernelExpression
 from ._white_noise import split_noise
 from .categories._kernel import Categorical
@@ -173,13 +173,7 @@ class _Builder:
         return nodes.Power(self.build(kernel.kernel, center), kernel.exponent)
 
     def _columns(self, kernel, center):
-        columns = np.asarray(kernel.columns)
-        valid = columns.ndim == 1 and columns.size and np.issubdtype(columns.dtype, np.integer)
-        if not valid or columns.min() < 0 or columns.max() >= len(center):
-            raise ValueError(
-                f"The 'columns' of Columns must be indices between 0 and n_features - 1 = "
-                f"{len(center) - 1}. Got {kernel.columns!r}."
-            )
+        columns = np.array(column_indices(kernel.columns, len(center)))
         return nodes.Selection(self.build(kernel.kernel, center[columns]), columns)
 
     def _constant(self, kernel, center):

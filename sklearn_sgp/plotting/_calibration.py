@@ -7,7 +7,7 @@ from scipy.stats import norm
 from sklearn.utils import check_array, check_consistent_length
 
 from ..metrics import interval_coverage
-from ._common import checked_names, drawing_axes, fitted_step, pyplot
+from ._common import checked_names, drawing_axes, pyplot, step_with_deviations
 
 LEVELS = np.linspace(0.05, 0.95, 19)
 
@@ -17,7 +17,8 @@ class CalibrationDisplay:
 
     On the diagonal, intervals of probability p hold a share p of the observations. Below it, they
     are too narrow; above it, too wide. The grey band is where nineteen of twenty shares lie if the
-    intervals are right and the rows independent.
+    intervals are right and the rows independent; groups of their own size have bands of their own,
+    in the colour of their line.
 
     Parameters
     ----------
@@ -27,8 +28,9 @@ class CalibrationDisplay:
     coverage : array-like of shape (n_levels,) or (n_groups, n_levels)
         Shares of the observations in these intervals, for each group of rows.
 
-    n_samples : int, default=None
-        Number of all observations, for the grey band; None for no band.
+    n_samples : int or array-like of shape (n_groups,), default=None
+        Number of rows that the shares are of, for the bands: that of each group, or one that all
+        have; None for no band.
 
     group_names : sequence of str, default=None
         Names of the groups in the legend; None for no legend.
@@ -42,7 +44,10 @@ class CalibrationDisplay:
         Where coverage is as it should be.
 
     band_ : matplotlib Collection or None
-        The grey band.
+        The grey band, of the first group.
+
+    bands_ : list of matplotlib Collection
+        All bands: one, or one for each group.
 
     ax_ : matplotlib Axes
         Axes with the picture.
@@ -89,22 +94,36 @@ class CalibrationDisplay:
         ax = drawing_axes(ax, "CalibrationDisplay.plot")
         levels, coverage = np.asarray(self.levels), np.atleast_2d(self.coverage)
         names = checked_names(self.group_names, len(coverage), "{}", "group_names")
-        self.band_ = None
-        if self.n_samples is not None:
-            p = np.linspace(0, 1, 101)
-            spread = 1.96 * np.sqrt(p * (1 - p) / self.n_samples)
-            self.band_ = ax.fill_between(p, p - spread, p + spread, color="0.85", lw=0)
         (self.diagonal_,) = ax.plot([0, 1], [0, 1], "--", color="0.4", lw=1)
         self.lines_ = []
         for shares, name in zip(coverage, names, strict=True):
             style = {"marker": ".", "lw": 1.2, "label": name, **(line_kwargs or {})}
             self.lines_ += ax.plot(levels, shares, **style)
+        self.bands_ = self._bands(ax)
+        self.band_ = self.bands_[0] if self.bands_ else None
         ax.set(xlabel="probability of the interval", ylabel="share of observations in it")
         ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
         if self.group_names is not None:
             ax.legend(fontsize="small")
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+    def _bands(self, ax):
+        """Draw the bands: the first is grey, others have the colours of their lines."""
+        if self.n_samples is None:
+            return []
+        sizes = np.atleast_1d(self.n_samples)
+        if len(sizes) not in (1, len(self.lines_)):
+            raise ValueError(
+                "The 'n_samples' parameter must be one number, or one for each of the "
+                f"{len(self.lines_)} groups. Got {self.n_samples!r}."
+            )
+        p, bands = np.linspace(0, 1, 101), []
+        for k, (size, line) in enumerate(zip(sizes, self.lines_, strict=False)):
+            spread = 1.96 * np.sqrt(p * (1 - p) / size)
+            style = {"color": line.get_color(), "alpha": 0.12} if k else {"color": "0.85"}
+            bands.append(ax.fill_between(p, p - spread, p + spread, lw=0, zorder=0.5, **style))
+        return bands
 
     @classmethod
     def from_estimator(
@@ -128,7 +147,7 @@ class CalibrationDisplay:
 
         groups : str or array-like of shape (n_samples,), default=None
             A label for each row, or the name of a column of ``X`` that has them: each group has a
-            line besides that of all rows.
+            line besides that of all rows. Rows without a label are the group "missing".
 
         levels : array-like of shape (n_levels,), default=0.05, 0.1, ..., 0.95
             Probabilities of the intervals.
@@ -158,7 +177,7 @@ class CalibrationDisplay:
         1
         """
         pyplot("CalibrationDisplay.from_estimator")
-        model, inputs = fitted_step(estimator, X)
+        model, inputs = step_with_deviations(estimator, X, "CalibrationDisplay")
         if isinstance(groups, str):
             if groups not in getattr(X, "columns", ()):
                 raise ValueError(
@@ -189,7 +208,8 @@ class CalibrationDisplay:
             distributions such as `predict_distribution` or :mod:`scipy.stats` give.
 
         groups : array-like of shape (n_samples,), default=None
-            A label for each row: each group has a line besides that of all rows.
+            A label for each row: each group has a line besides that of all rows. Rows without a
+            label are the group "missing".
 
         levels : array-like of shape (n_levels,), default=0.05, 0.1, ..., 0.95
             Probabilities of the intervals.
@@ -223,18 +243,43 @@ class CalibrationDisplay:
         if isinstance(predictions, tuple):
             predictions = norm(*(np.asarray(part, dtype=np.float64) for part in predictions))
         ends = [np.stack(predictions.interval(level)) for level in levels]
-        rows = {"all": np.ones(len(y), dtype=bool)}
+        masks, names = [np.ones(len(y), dtype=bool)], None
         if groups is not None:
-            groups = np.asarray(groups)
-            check_consistent_length(y, groups)
-            rows |= {str(label): groups == label for label in np.unique(groups)}
+            labels, of_row = _numbered(groups)
+            check_consistent_length(y, of_row)
+            masks += [of_row == k for k in range(len(labels))]
+            names = ["all", *labels]
         coverage = [
-            [interval_coverage(y[chosen], *pair[:, chosen]) for pair in ends]
-            for chosen in rows.values()
+            [interval_coverage(y[chosen], *pair[:, chosen]) for pair in ends] for chosen in masks
         ]
-        names = None if groups is None else list(rows)
-        display = cls(levels, np.array(coverage), n_samples=y.size, group_names=names)
+        sizes = [int(chosen.sum()) for chosen in masks]
+        display = cls(levels, np.array(coverage), n_samples=sizes, group_names=names)
         return display.plot(ax, line_kwargs=line_kwargs)
+
+
+def _numbered(groups):
+    """Return the names of groups in their order, and the number of each row's."""
+    # an array of strings would have NaN as one of them
+    groups = np.asarray(groups, dtype=None if hasattr(groups, "dtype") else object)
+    if groups.ndim != 1:
+        raise ValueError(
+            "The 'groups' parameter must hold a label for each row. Got an array of shape "
+            f"{groups.shape}: pass one column."
+        )
+    values = [None if _is_missing(value) else value for value in groups.tolist()]
+    distinct = set(values) - {None}
+    try:
+        ordered = sorted(distinct)
+    except TypeError:  # of several types
+        ordered = sorted(distinct, key=str)
+    ordered += [None] if None in values else []
+    number = {value: k for k, value in enumerate(ordered)}
+    names = ["missing" if value is None else str(value) for value in ordered]
+    return names, np.array([number[value] for value in values])
+
+
+def _is_missing(value):
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
 def _checked_levels(levels):

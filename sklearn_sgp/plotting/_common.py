@@ -1,5 +1,7 @@
 """Helpers of all displays: axes, names, and the check of the estimator."""
 
+import inspect
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,6 +25,31 @@ def fitted_step(estimator, X):
     model, inputs = final_step(estimator, X)
     check_is_fitted(model, "n_features_in_")  # some models predict before `fit`
     return model, inputs
+
+
+def step_with_deviations(estimator, X, display):
+    """Do the same for a regressor that predicts a distribution; anything else is a TypeError."""
+    model, inputs = fitted_step(estimator, X)
+    if not (hasattr(model, "predict_distribution") or _takes_return_std(model)):
+        kind = "classifier " if hasattr(model, "classes_") else ""
+        cure = (
+            ": probabilities of classes are for sklearn.calibration.CalibrationDisplay"
+            if kind
+            else ""
+        )
+        raise TypeError(
+            f"{display}.from_estimator needs a regressor whose predict takes return_std, such as "
+            "SVGPRegressor, or a pipeline or search that ends in one. Got the "
+            f"{kind}{model!r}{cure}."
+        )
+    return model, inputs
+
+
+def _takes_return_std(model):
+    if not callable(getattr(model, "predict", None)):
+        return False
+    parameters = inspect.signature(model.predict).parameters.values()
+    return any(one.name == "return_std" or one.kind is one.VAR_KEYWORD for one in parameters)
 
 
 def drawing_axes(ax, caller, n_panels=1):
@@ -55,8 +82,9 @@ def fitted_model(estimator, attribute, display):
     model, _ = final_step(estimator)
     if not hasattr(model, attribute):
         check_is_fitted(model, "n_features_in_")  # some models predict before `fit`
+        one = "BayesianGPLVM" if attribute == "embedding_" else "SVGPRegressor"
         raise TypeError(
             f"{display}.from_estimator needs an estimator with {attribute}, such as "
-            f"SVGPRegressor, or a pipeline or search that ends in one. Got {estimator!r}."
+            f"{one}, or a pipeline or search that ends in one. Got {estimator!r}."
         )
     return model

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 
 from sklearn_sgp import (
@@ -89,3 +90,36 @@ def test_arrays_after_frames_are_told(model, frame):
         pytest.raises(ValueError, match=r"X has 2 features, but .* is expecting 3 features"),
     ):
         predict(frame.to_numpy()[:, :2])
+
+
+@pytest.mark.parametrize("model", [*REGRESSORS, *CLASSIFIERS], ids=lambda model: repr(model)[:45])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_tables_of_pyarrow_are_those_of_pandas(model, frame):
+    """Fits and predictions are the same, with dictionaries and strings as categories too."""
+    pa = pytest.importorskip("pyarrow")
+    frame["c"] = pd.Categorical.from_codes(np.arange(40) % 3, ["low", "mid", "high"])
+    y = np.sin(frame["a"].to_numpy()) + frame["c"].cat.codes.to_numpy()
+    y = y > 0.5 if model in CLASSIFIERS else y
+    model = clone(model).set_params(categorical_features="from_dtype")
+    expected = model.fit(frame, y).predict(frame)
+    table = pa.Table.from_pandas(frame)
+    assert pa.types.is_dictionary(table["c"].type)
+    np.testing.assert_array_equal(model.fit(table, y).predict(table), expected)
+    assert list(model.feature_names_in_) == ["a", "b", "c"]
+    np.testing.assert_array_equal(model.predict(table.to_batches()[0]), expected)
+    strings = table.set_column(2, "c", pa.array(frame["c"].astype(str)))
+    model = model.set_params(categorical_features=["c"])
+    expected = model.fit(frame.astype({"c": str}), y).predict(frame)
+    np.testing.assert_array_equal(model.fit(strings, y).predict(strings), expected)
+    numbers = table.select(["a", "b"])
+    model = model.set_params(categorical_features=None)
+    expected = model.fit(frame[["a", "b"]], y).predict(frame[["a", "b"]])
+    np.testing.assert_array_equal(model.fit(numbers, y).predict(numbers), expected)
+
+
+@pytest.mark.parametrize("model", [*REGRESSORS, *CLASSIFIERS], ids=lambda model: repr(model)[:45])
+def test_queries_are_told_to_collect(model, frame):
+    """A lazy frame of polars has no rows yet, and the error says how to get them."""
+    pl = pytest.importorskip("polars")
+    with pytest.raises(TypeError, match=r"Got a LazyFrame: pass X\.collect\(\)"):
+        clone(model).fit(pl.DataFrame(frame.to_dict("list")).lazy(), np.arange(40.0))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import (
     RBF,
@@ -86,6 +87,40 @@ def test_columns_in_gaussian_process_regressor():
     part = GaussianProcessRegressor(RBF() + WhiteKernel(0.1)).fit(X[:, [2]], y)
     assert_allclose(whole.kernel_.theta, part.kernel_.theta)
     assert_allclose(whole.predict(X), part.predict(X[:, [2]]))
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [2, -1, np.int64(2), [-1], slice(2, None), slice(-1, None), [False, False, True], (2,)],
+    ids=str,
+)
+def test_one_column_in_other_words(columns):
+    """A number, a negative index, a slice or a mask is the list of what it stands for."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0.0, 10.0, (30, 3))
+    kernel, listed = Columns(RBF(), columns), Columns(RBF(), [2])
+    assert clone(kernel) == kernel
+    assert repr(kernel).startswith("Columns(RBF(length_scale=1), ")
+    assert_array_equal(kernel(X), listed(X))
+    assert_array_equal(kernel.diag(X), listed.diag(X))
+    few = {"n_inducing": 8, "max_iter": 3, "noise_variance": 0.1}
+    model, same = (SVGPRegressor(k, random_state=0, **few) for k in (kernel, listed))
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, np.sin(X[:, 2]))
+    with pytest.warns(ConvergenceWarning):
+        same.fit(X, np.sin(X[:, 2]))
+    assert_array_equal(model.predict(X), same.predict(X))
+    assert list(model.kernel_.columns) == [2]
+
+
+def test_one_name_is_one_column():
+    """A name alone is the column of that name, not its letters."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"time": [0.0, 1.0, 3.0], "place": ["a", "b", "c"]})
+    K = Columns(RBF(), "time")(frame)
+    assert_array_equal(K, RBF()(frame[["time"]].to_numpy()))
+    with pytest.raises(ValueError, match="Got 'hour', where X has"):
+        Columns(RBF(), "hour")(frame)
 
 
 def test_a_column_that_is_not_there():

@@ -32,11 +32,26 @@ def test_unusable_kernels_are_refused(kernel, message):
 
 
 @pytest.mark.parametrize(
-    "columns", [[], [3], [0, -1], [0.5], 1, None, "ab", [True, False, True], [[0, 1]]], ids=str
+    "columns",
+    [
+        [],
+        [3],
+        -4,
+        [0.5],
+        1.0,
+        True,
+        [0, True],
+        None,
+        [True, False],
+        [False] * 3,
+        slice(3, 5),
+        [[0, 1]],
+    ],
+    ids=str,
 )
 def test_bad_columns_are_refused(columns):
     """Bad columns are an error that names the parameter, the range and the value."""
-    with pytest.raises(ValueError, match=r"'columns' of Columns must be .* = 2\. Got "):
+    with pytest.raises(ValueError, match=r"'columns' of Columns must be .* = 2, .* Got "):
         compile_kernel(Columns(RBF(), columns), np.zeros(3))
 
 

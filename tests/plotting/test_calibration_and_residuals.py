@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import norm
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import validate_data
@@ -14,7 +15,7 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt  # noqa: E402
 
-from sklearn_sgp import SVGPRegressor  # noqa: E402
+from sklearn_sgp import SVGPClassifier, SVGPRegressor  # noqa: E402
 from sklearn_sgp.plotting import CalibrationDisplay, ResidualDisplay  # noqa: E402
 
 
@@ -79,6 +80,69 @@ def test_the_grey_band_holds_nineteen_of_twenty(rng):
     top = max(y for x, y in display.band_.get_paths()[0].vertices if abs(x - 0.5) < 1e-9)
     shares = rng.binomial(n, 0.5, 4000) / n
     assert abs(np.mean(np.abs(shares - 0.5) <= top - 0.5) - 0.95) < 0.02
+
+
+def test_groups_have_bands_of_their_own_size(rng):
+    """Right predictions: about 95 % of the points of small groups lie in the bands of their line.
+
+    Outputs of one row are not counted as rows.
+    """
+    y, groups = rng.normal(size=(4000, 2)), np.arange(4000) % 80
+    y[:, 1] = y[:, 0]
+    predictions = np.zeros(y.shape), np.ones(y.shape)
+    display = CalibrationDisplay.from_predictions(y, predictions, groups=groups)
+    assert display.n_samples == [4000] + 80 * [50]
+    assert len(display.bands_) == 81
+    assert display.band_ is display.bands_[0]
+    spread = 1.96 * np.sqrt(display.levels * (1 - display.levels) / 50)
+    top = max(y for x, y in display.bands_[1].get_paths()[0].vertices if abs(x - 0.5) < 1e-9)
+    assert abs(top - 0.5 - spread[9]) < 1e-12
+    inside = np.abs(display.coverage[1:] - display.levels) <= spread
+    assert 0.92 < inside.mean() < 0.98
+    with pytest.raises(ValueError, match="'n_samples' parameter must be one number, or one for"):
+        CalibrationDisplay([0.5], [[0.5], [0.4], [0.3]], n_samples=[9, 9]).plot()
+
+
+@pytest.mark.parametrize("gap", [None, float("nan")])
+def test_rows_without_a_group_are_one(rng, gap):
+    """None and NaN among the labels are a group of their own, with the share of its rows."""
+    y = rng.normal(size=60)
+    groups = np.where(np.arange(60) % 3, "late", None)
+    groups[groups == None] = gap  # noqa: E711
+    numbers = np.where(np.arange(60) % 3, 10.0, np.nan)
+    for labels, name in ((groups, "late"), (groups.tolist(), "late"), (numbers, "10.0")):
+        display = CalibrationDisplay.from_predictions(
+            y, (np.zeros(60), np.ones(60)), groups=labels, levels=[0.5]
+        )
+        assert [line.get_label() for line in display.lines_] == ["all", name, "missing"]
+        inside = np.abs(y) <= norm.ppf(0.75)
+        expected = [inside.mean(), inside[np.arange(60) % 3 > 0].mean(), inside[::3].mean()]
+        np.testing.assert_allclose(display.coverage[:, 0], expected)
+
+
+def test_groups_of_numbers_are_in_their_order(rng):
+    """Labels are sorted as what they are: 2 is before 10, and a group may be named all."""
+    y, predictions = rng.normal(size=40), (np.zeros(40), np.ones(40))
+    for labels, names in (([10, 2], ["2", "10"]), (["all", 1], ["1", "all"])):
+        groups = np.array(labels * 20, dtype=object)
+        display = CalibrationDisplay.from_predictions(y, predictions, groups=groups)
+        assert display.group_names == ["all", *names]
+        assert display.n_samples == [40, 20, 20]
+    with pytest.raises(ValueError, match="'groups' parameter must hold a label for each row"):
+        CalibrationDisplay.from_predictions(y, predictions, groups=np.zeros((40, 2)))
+
+
+@pytest.mark.parametrize("display", [CalibrationDisplay, ResidualDisplay])
+def test_estimators_that_predict_no_distribution_are_refused(rng, display):
+    """A classifier, or a regressor without deviations, is refused by name, in pipelines too."""
+    X = rng.normal(size=(40, 1))
+    y, few = X[:, 0], {"n_inducing": 5, "max_iter": 2, "random_state": 0}
+    classifiers = SVGPClassifier(**few), make_pipeline(StandardScaler(), LogisticRegression())
+    for model in classifiers:
+        with pytest.raises(TypeError, match=r"needs a regressor .* Got the classifier"):
+            display.from_estimator(model.fit(X, y > 0), X, y > 0)
+    with pytest.raises(TypeError, match=r"needs a regressor .* Got the LinearRegression\(\)\."):
+        display.from_estimator(LinearRegression().fit(X, y), X, y)
 
 
 def test_groups_by_the_name_of_a_column(rng):

@@ -3,11 +3,10 @@
 A kernel that the user gave may name columns, and says nothing about how many categories there are.
 """
 
-import numpy as np
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import Exponentiation, KernelOperator
 
-from .._columns import Columns
+from .._columns import Columns, column_indices
 from ._covariance import check_codes
 from ._kernel import Categorical
 
@@ -55,29 +54,11 @@ def _bound(kernel, X, names, seen):
 
 
 def _bound_columns(kernel, X, names, seen):
-    columns = list(np.atleast_1d(np.asarray(kernel.columns, dtype=object)))
-    if any(isinstance(column, str) for column in columns):
-        columns = [_index(column, names, seen) for column in columns]
-    valid = all(isinstance(c, int | np.integer) and 0 <= c < len(seen) for c in columns)
-    if not valid:
-        return kernel  # refused where kernels are compiled
+    given = None if names is None else [names[place] for place in seen]
+    columns = column_indices(kernel.columns, len(seen), given)
     inner = _bound(kernel.kernel, X, names, [seen[c] for c in columns])
-    same = inner is kernel.kernel and columns == list(kernel.columns)
-    return kernel if same else Columns(inner, [int(c) for c in columns])
-
-
-def _index(column, names, seen):
-    """Return the index of a named column among those that a kernel sees."""
-    if not isinstance(column, str):
-        return column
-    given = [] if names is None else [names[place] for place in seen]
-    if column not in given:
-        known = "X has no names of columns" if names is None else f"X has {given}"
-        raise ValueError(
-            f"The 'columns' of Columns must be names of columns of X, or indices. Got {column!r}, "
-            f"where {known}."
-        )
-    return given.index(column)
+    is_bound = isinstance(kernel.columns, list | tuple) and columns == list(kernel.columns)
+    return kernel if inner is kernel.kernel and is_bound else Columns(inner, columns)
 
 
 def _counted(kernel, codes, label):
