@@ -283,8 +283,9 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
 
         method : {"auto", "joint", "pathwise"}, default="auto"
             "joint" draws from the joint distribution, at a cost that is cubic in the rows, with
-            ``n_latent`` in rows times outputs. "pathwise" evaluates random functions (see
-            :meth:`sample_functions`). "auto" is "joint" for at most 2,000 of these.
+            ``n_latent`` in rows times outputs. "pathwise" evaluates random functions, whose prior
+            part is approximate (see :meth:`sample_functions`). "auto" is "joint" for at most 2,000
+            of these.
 
         Returns
         -------
@@ -315,6 +316,9 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
 
     def sample_functions(self, n_samples=1, random_state=0):
         """Draw latent functions that can be evaluated anywhere (Wilson et al. 2020).
+
+        What the data say is exact, the prior part is approximate: sums of 2,048 random waves, drawn
+        anew for every 16 functions, so that their error averages out over many.
 
         Parameters
         ----------

@@ -10,6 +10,11 @@ from .._linalg import product
 from ..kernels._random_features import sample_features
 
 N_FEATURES = 2048
+# Draws that share random frequencies. What these get wrong averages out over the groups alone: of
+# FITC on 900 rows, 4,000 draws, deviations were off by up to 22 % with one set of frequencies for
+# all. Sixteen draws miss their own deviation by 18 % on average. Evaluating the features of a
+# group takes as long as adding up those of 500 draws.
+_DRAWS_AT_A_TIME = 16
 
 
 def draw_functions(posterior, n_samples, rng, n_features=N_FEATURES):
@@ -54,14 +59,26 @@ def _draw(prior, precision, v_mean, n_samples, rng, n_features):
 
 
 def _draw_with(prior, v, shape, rng, n_features):
-    """Draw the functions whose whitened inducing values are the columns of ``v``."""
+    """Draw the functions whose whitened inducing values are v (m, outputs times draws)."""
+    v, parts = v.reshape(len(v), *shape), []
+    update = np.empty_like(v)
+    for lo in range(0, shape[1], _DRAWS_AT_A_TIME):
+        some = slice(lo, min(lo + _DRAWS_AT_A_TIME, shape[1]))
+        own = np.ascontiguousarray(v[:, :, some])
+        features, weights, of_some = _group(prior, own.reshape(len(v), -1), rng, n_features)
+        update[:, :, some] = of_some.reshape(own.shape)
+        parts.append((some, features, weights))
+    return _Draw(prior.kernel, prior.Z, parts, update.reshape(len(v), -1), shape)
+
+
+def _group(prior, v, rng, n_features):
+    """Draw functions that share frequencies; return features, weights and update at Z."""
     features = sample_features(prior.kernel, n_features, rng)
     at_Z = features(prior.Z)  # (m, n_features)
     weights = rng.standard_normal((at_Z.shape[1], v.shape[1]))
     # u of the prior draw, with the jitter as its noise
     u = at_Z @ weights + np.sqrt(prior.delta) * rng.standard_normal(v.shape)
-    update = product(prior.L_inv, v - product(prior.L_inv, u), trans_a=True)
-    return _Draw(prior.kernel, prior.Z, features, weights, update, shape)
+    return features, weights, product(prior.L_inv, v - product(prior.L_inv, u), trans_a=True)
 
 
 class PathwiseDraws:
@@ -97,11 +114,13 @@ class MixedDraws(PathwiseDraws):
 
 
 class _Draw:
-    def __init__(self, kernel, Z, features, weights, update, shape):
-        self.kernel, self.Z, self.features = kernel, Z, features
-        self.weights, self.update, self.shape = weights, update, shape
+    def __init__(self, kernel, Z, parts, update, shape):
+        self.kernel, self.Z, self.parts = kernel, Z, parts
+        self.update, self.shape = update, shape
 
     def __call__(self, X):
-        values = self.features(X) @ self.weights
-        values += product(self.kernel.block(self.Z, X), self.update, trans_a=True)
-        return values.reshape(len(X), *self.shape)
+        values = product(self.kernel.block(self.Z, X), self.update, trans_a=True)
+        values = values.reshape(len(X), *self.shape)
+        for some, features, weights in self.parts:
+            values[:, :, some] += (features(X) @ weights).reshape(len(X), self.shape[0], -1)
+        return values

@@ -22,6 +22,13 @@ from . import nodes
 from .categories._covariance import codes_of
 from .categories._node import CategoricalNode
 
+# Such a share of the frequencies of a squared exponential is drawn so many times as wide, and all
+# are weighed by what the spectral density says: the correction of a draw at the inducing inputs
+# makes rare high frequencies large. FITC of 900 rows in the plane, 2,000 draws from 125 sets of
+# frequencies, four data sets: within two length scales of the data the worst of 200 deviations are
+# 0.91 to 1.03 of the right ones without it, one set being 4.2 times as large, and 0.95 to 1.04 with
+# it, the largest set 2.0; shares of 0.5, or twice as wide, are as good there and worse far away.
+_WIDER, _WIDE_SHARE = 1.5, 0.25
 _MAX_TERMS = 64  # of a kernel when multiplied out; they share the features
 _CURE = 'Draw joint samples instead: sample_y(method="joint").'
 
@@ -85,13 +92,14 @@ class RandomFeatures:
 class _Term:
     """amplitude * product of linear factors * (cosines and sines, or 1).
 
-    ``phases`` is None or the columns (c,), the center (c,) and the frequencies (c, F). Each of the
+    The amplitude is one for each column, (F,). ``phases`` is None or the columns (c,), the center
+    (c,) and the frequencies (c, F). Each of the
     ``lines`` is a linear factor: sigma_0, its columns (c,) and, for each feature, the index (F,) of
     the entry of (sigma_0, x) that multiplies it. Each of the ``intercepts`` is a factor over
     categories: its column, and the `DrawnNumbers` of F columns.
     """
 
-    amplitude: float
+    amplitude: np.ndarray
     phases: tuple | None
     lines: tuple
     intercepts: tuple
@@ -110,7 +118,8 @@ class _Term:
             angles = self._angles(X)
             np.cos(angles, out=parts[0])
             np.sin(angles, out=parts[1])
-        out *= self.amplitude
+        for part in parts:
+            part *= self.amplitude
         for sigma_0, columns, index in self.lines:
             entries = np.column_stack([np.full(len(X), sigma_0), X[:, columns]])[:, index]  # (n, F)
             for part in parts:
@@ -217,13 +226,13 @@ def _sample_term(p, product, n_features, rng):
     copies = max(1, limit // width) if product.is_random else 1
     count = copies * width
     variance = math.prod(leaf.variance(p) for leaf in product.leaves)
-    phases = _sample_phases(p, waves, count, rng) if waves else None
+    phases, weight = _sample_phases(p, waves, count, rng) if waves else (None, np.ones(count))
     intercepts = tuple(
         (int(columns[0]), leaf.covariance(p).drawn(count, rng))
         for leaf, columns in product.intercepts
     )
     lines = _entries(p, product.lines, count)
-    return _Term(math.sqrt(variance / copies), phases, lines, intercepts, count)
+    return _Term(np.sqrt(variance / copies * weight), phases, lines, intercepts, count)
 
 
 def _entries(p, lines, count):
@@ -241,19 +250,34 @@ def _entries(p, lines, count):
 def _sample_phases(p, waves, count, rng):
     """Draw columns (c,), center (c,) and frequencies (c, count) of all waves, concatenated.
 
-    An angle is a sum over these columns, so it adds up the angles of the waves.
+    An angle is a sum over these columns, so it adds up the angles of the waves. Their weights have
+    the mean 1, so that the variance is exact.
     """
     columns = np.concatenate([columns for _, columns in waves])
     center = np.concatenate([leaf.center for leaf, _ in waves])
-    frequencies = np.concatenate([_sample_frequencies(p, leaf, count, rng) for leaf, _ in waves])
-    return columns, center, frequencies
+    drawn = [_sample_frequencies(p, leaf, count, rng) for leaf, _ in waves]
+    weight = math.prod(weight for _, weight in drawn)
+    frequencies = np.concatenate([frequencies for frequencies, _ in drawn])
+    return (columns, center, frequencies), weight / np.mean(weight)
 
 
 def _sample_frequencies(p, leaf, count, rng):
-    """Draw frequencies per unit of the inputs, shape (d, count)."""
+    """Draw frequencies per unit of the inputs, (d, count), and their weights, (count,)."""
     shape = p[list(leaf.shape)]
-    unscaled = _DENSITIES[leaf.name](len(leaf.center), count, rng, *shape)
-    return unscaled / np.reshape(leaf.scales(p), (-1, 1))
+    unscaled, weight = _DENSITIES[leaf.name](len(leaf.center), count, rng, *shape), np.ones(count)
+    if leaf.name == "squared_exponential":
+        unscaled, weight = _widened(unscaled, rng)
+    return unscaled / np.reshape(leaf.scales(p), (-1, 1)), weight
+
+
+def _widened(normal, rng):
+    """Make some of normal frequencies wider; return them and the ratio of the densities."""
+    d, count = normal.shape
+    frequencies = normal * np.where(rng.uniform(size=count) < _WIDE_SHARE, _WIDER, 1.0)
+    square = (frequencies**2).sum(axis=0)
+    log_ratio = 0.5 * (1.0 - _WIDER**-2) * square - d * np.log(_WIDER)
+    log_q = np.logaddexp(np.log(1.0 - _WIDE_SHARE), np.log(_WIDE_SHARE) + log_ratio)
+    return frequencies, np.exp(-log_q)
 
 
 # ---- Spectral densities at unit length scale: (d, count, rng, own parameters) -> (d, count)
