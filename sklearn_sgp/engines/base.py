@@ -17,7 +17,7 @@ from ..gp.jitter import (
 )
 from ..kernels._white_noise import join_noise
 from ..optimize.parameters import Parameters, ParameterSpace
-from ..optimize.progress import Plateau, Trace
+from ..optimize.progress import VISIBLE_GAIN, Plateau, Trace
 from ..predict.base import Predictor
 from ..predict.noise import EqualNoise
 
@@ -61,7 +61,7 @@ class Settings:
     def plateau(self, weight, interim=False):
         """Return the `Plateau` at which rows of this weight have nothing more to gain."""
         tol = self.tol * (_INTERIM_TOL if interim else 1.0)
-        return Plateau(tol * weight, self.n_iter_no_change)
+        return Plateau(tol * weight, self.n_iter_no_change, VISIBLE_GAIN * weight)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,11 @@
 import numpy as np
 
 from .._warnings import warn_caller
+from ..kernels._length_scales import scale_mask
+from ..kernels._white_noise import free_parameters
 from ..kernels.categories._node import category_slots
+from ..optimize.progress import FURTHER, VISIBLE_GAIN
+from .reach import has_reach
 
 _EXPLAINED_ROWS = 2000
 _LEAST_EXPLAINED_ROWS = 60
@@ -24,11 +28,62 @@ def warn_of_weak_spots(problem, result, uses_blocks=False):
     trace = problem.trace
     if not problem.learns or trace.stopped or problem.is_interim:
         return
-    warn_at_bounds(problem.start, result.parameters)
+    is_told = warn_of_kernel(problem, result)
     if trace.cut_by == "max_iter":
         warn_of_max_iter(problem.settings.max_iter)
-    elif trace.cut_by is None and not uses_blocks:
-        warn_of_unexplained(problem.rows, result.posterior, result.likelihood)
+    elif trace.cut_by is None and not is_told:
+        if _is_given(problem.start):
+            warn_of_unexplained(*_left_out(problem, result), result.likelihood)
+        elif not uses_blocks:
+            warn_of_unexplained(*_fitted(problem.rows, result.posterior), result.likelihood)
+
+
+def warn_of_kernel(problem, result):
+    """Warn of bounds, and of a given kernel that relates no row to another.
+
+    Returns
+    -------
+    is_told : bool
+        Whether it relates none, and that was said.
+    """
+    start, rows = problem.start, problem.rows
+    warn_at_bounds(start, result.parameters)
+    if not _is_given(start) or rows.live_elsewhere or _are_repeated(problem):
+        return False
+    if has_reach(result.parameters.kernel, rows.X):
+        return False
+    warn_caller(
+        "The learned kernel relates hardly any row to another: half of the rows have none with a "
+        f"correlation of 0.1, {_scales(start, result)}. Predictions between the rows are the mean. "
+        "Learning finds nothing where length scales start much shorter or longer than the distance "
+        "over which y changes, in units of X: give a `kernel` with longer ones, or columns in "
+        "larger units."
+    )
+    return True
+
+
+def _is_given(start):
+    return start.space.learns("theta") and "theta" not in start.with_default_bounds
+
+
+def _are_repeated(problem):
+    """Return whether half of the rows are repeated ones, which were merged."""
+    return (problem.n_samples or 0) >= 1.5 * len(problem.rows)
+
+
+def _scales(start, result):
+    """Return names and learned values of the length scales, as the user gave the kernel."""
+    is_scale, found = scale_mask(result.parameters.expression), {}
+    for (_, name), free, value in zip(
+        _names(start.kernel), is_scale, result.parameters.theta, strict=True
+    ):
+        if free:
+            found.setdefault(name, []).append(f"{np.exp(value):.3g}")
+    texts = [
+        f"{name}={', '.join(values)}" if len(values) == 1 else f"{name}=[{', '.join(values)}]"
+        for name, values in found.items()
+    ]
+    return f"with {', '.join(texts)}" if texts else f"with {result.sklearn_kernel!r}"
 
 
 def warn_at_bounds(start, parameters):
@@ -58,58 +113,94 @@ def warn_at_bounds(start, parameters):
             (at_upper, upper, ("upper", "Increasing")),
         ):
             if name == "theta":
-                labels = list(_names(parameters.expression.kernel))
+                names = list(_names(start.kernel))
                 for k in which:
-                    _warn_at_bound(labels[k], bounds[k], *words)
+                    _warn_at_bound(*names[k], bounds[k], *words)
             elif len(which):
-                _warn_at_bound(_noise_label(which, len(values)), bounds[0], *words)
+                _warn_at_bound(*_noise_names(start, which, len(values)), bounds[0], *words)
 
 
-def _noise_label(which, n_outputs):
+def _names(kernel):
+    """Yield what each entry of the process's theta is called in the kernel as it was given.
+
+    Yields
+    ------
+    label, name : str
+        Of the entry, and of the parameter that it belongs to.
+    """
+    for parameter in free_parameters(kernel)[0]:
+        for i in range(parameter.n_elements):
+            yield f"dimension {i} of parameter {parameter.name}", parameter.name
+
+
+def _noise_names(start, which, n_outputs):
+    """Do the same for noise variances of some outputs."""
+    levels = [parameter.name for parameter in free_parameters(start.kernel)[1]]
+    if levels:
+        return f"dimension 0 of parameter {' + '.join(levels)}", levels[0]
     if n_outputs == 1:
-        return "noise_variance"
-    return f"noise_variance of output {', '.join(map(str, which))}"
+        return ("noise_variance",) * 2
+    return f"noise_variance of output {', '.join(map(str, which))}", "noise_variance"
 
 
-def _warn_at_bound(label, bound, end, change):
+def _warn_at_bound(label, name, bound, end, change):
+    of_kernel = "" if name == "noise_variance" else " of the kernel"
     warn_caller(
-        f"The optimal value found for {label} is close to the specified {end} bound "
-        f"{np.exp(bound):g}. {change} the bound and calling fit again may find a better value."
+        f"The optimal value found for {label}{of_kernel} is close to the specified {end} bound "
+        f"{np.exp(bound):g}. {change} the bound ({name}_bounds) and calling fit again may find a "
+        "better value."
     )
 
 
 def warn_of_max_iter(max_iter):
     """Warn that learning ended while the objective rose."""
     warn_caller(
-        f"max_iter={max_iter} iterations ended learning while the objective was still rising by "
-        "more than tol. Raise max_iter, or tol if the model is good enough."
+        f"max_iter={max_iter} iterations ended learning while the objective was still rising: at "
+        f"the pace of the last half of them {FURTHER} more would gain over {VISIBLE_GAIN} nats a "
+        "row. Raise max_iter, or tol if the model is good enough."
     )
 
 
-def _names(kernel):
-    """Yield names of the entries of theta."""
-    for parameter in kernel.hyperparameters:
-        if not parameter.fixed:
-            for i in range(parameter.n_elements):
-                yield f"dimension {i} of parameter {parameter.name} of the kernel"
+def _fitted(rows, posterior):
+    """Return some rows, and what q(u) makes of them."""
+    sample = rows.select(slice(None, None, -(-len(rows) // _EXPLAINED_ROWS)))
+    return sample, posterior.mean(np.asarray(sample.X, dtype=np.float64))
 
 
-def warn_of_unexplained(rows, posterior, likelihood):
-    """Warn where q(u) explains nothing of targets that neighbours predict.
+def _left_out(problem, fitted):
+    """Return some rows, and what is predicted of each from all others."""
+    rows, places = problem.rows, None
+    if not _has_own_mean(fitted.likelihood) or rows.live_elsewhere:
+        return rows.select(slice(0)), np.empty((0, 1))
+    if len(rows) > _EXPLAINED_ROWS:
+        rng = np.random.RandomState(0)
+        places = np.sort(fitted.predictor.drawn(len(rows), _EXPLAINED_ROWS, rng))
+        rows = rows.select(places)
+    mean, _ = fitted.predictor.left_out(rows, places, problem.settings.n_jobs)
+    known = np.isfinite(mean).all(axis=1)
+    return rows.select(np.flatnonzero(known)), mean[known]
+
+
+def _has_own_mean(likelihood):
+    return likelihood.scales_targets and likelihood.identity_mean
+
+
+def warn_of_unexplained(rows, mean, likelihood):
+    """Warn where predictions explain nothing of targets that neighbours predict.
 
     Parameters
     ----------
+    mean : ndarray of shape (n, t)
+        Predicted for the rows.
     likelihood : Likelihood
         Only one of regression with the mean of q(u) as its own is looked at.
     """
-    has_own_mean = likelihood.scales_targets and likelihood.identity_mean
-    if not has_own_mean or min(len(rows), rows.total_weight) < _LEAST_EXPLAINED_ROWS:
+    if not _has_own_mean(likelihood) or min(len(rows), rows.total_weight) < _LEAST_EXPLAINED_ROWS:
         return
-    sample = rows.select(slice(None, None, -(-len(rows) // _EXPLAINED_ROWS)))
-    if np.isnan(sample.y).any():
+    if np.isnan(rows.y).any():
         return
-    X, y = np.asarray(sample.X, dtype=np.float64), sample.targets
-    explained = _explained(y, posterior.mean(X))
+    X, y = np.asarray(rows.X, dtype=np.float64), rows.targets
+    explained = _explained(y, mean)
     if not explained < _LITTLE:
         return
     by_neighbours = _explained_by_neighbours(X, y)
@@ -117,8 +208,8 @@ def warn_of_unexplained(rows, posterior, likelihood):
         warn_caller(
             f"The fit explains {max(explained, 0.0):.1%} of the variance of y, while the nearest "
             f"neighbours of held-out rows explain {by_neighbours:.0%}: the function may vary "
-            "faster than the starting values let learning see. Give a `kernel` with shorter length "
-            "scales, in units of X, and perhaps a larger n_inducing."
+            "faster or slower than the starting values let learning see. Give a `kernel` with "
+            "shorter or longer length scales, in units of X, and perhaps a larger n_inducing."
         )
 
 

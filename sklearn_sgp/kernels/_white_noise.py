@@ -91,6 +91,23 @@ def join_gradient(kernel, process_gradient, noise_gradient):
     return np.concatenate(parts)
 
 
+def free_parameters(kernel):
+    """Return the free hyperparameters of the process of a kernel, and those of its noise terms.
+
+    Returns
+    -------
+    process, noise : list of Hyperparameter
+        In the order of theta, with the names that they have in the whole kernel.
+    """
+    process, noise = [], []
+    names = iter(kernel.hyperparameters)
+    for term in _terms(kernel):
+        of_term = [next(names) for _ in term.hyperparameters]
+        free = [parameter for parameter in of_term if not parameter.fixed]
+        (noise if isinstance(term, WhiteKernel) else process).extend(free)
+    return process, noise
+
+
 def _terms(kernel):
     """Yield the terms of the outermost sum, in the order of theta."""
     if type(kernel) is Sum:

@@ -4,6 +4,13 @@ import time
 
 import numpy as np
 
+# More iterations would gain something that can be seen if so many, at the pace of the last half,
+# would gain so much, in nats a row. Eight public tables of at most 1,500 rows, 64 inducing inputs,
+# 200 iterations: more gained 0.04 nats a row (energy) or 0.03 of test density (yacht) where that
+# was so, and at most 0.002 and 0.001 elsewhere. A pace slackens, so that after few iterations much
+# is promised: after 50 on five of them, of which two gained 0.02 of test density or more.
+FURTHER, VISIBLE_GAIN = 100, 0.01
+
 
 class Clock:
     """Seconds since a fit began, against its budget."""
@@ -70,18 +77,28 @@ class Trace:
 
 
 class Plateau:
-    """Counts entries whose best value gained less than ``tol``; `reached` after ``patience``."""
+    """Counts entries whose best value gained less than ``tol``; `reached` after ``patience``.
 
-    def __init__(self, tol, patience):
-        self.tol, self.patience = tol, patience
+    Parameters
+    ----------
+    visible : float
+        What `FURTHER` entries at the pace of the last half must gain to be worth it.
+    """
+
+    def __init__(self, tol, patience, visible=0.0):
+        self.tol, self.patience, self.visible = tol, patience, visible
         self.best, self.count = -np.inf, 0
+        self._course = [-np.inf]  # the best so far
 
     @property
     def is_gaining(self):
-        """True if the last entry gained at least ``tol``."""
-        return self.count == 0
+        """True if the last entry gained at least ``tol``, and more would gain something visible."""
+        half = (len(self._course) - 1) // 2
+        pace = (self.best - self._course[half]) / (len(self._course) - 1 - half)
+        return self.count == 0 and not FURTHER * pace < self.visible
 
     def reached(self, value):
         self.count = 0 if value > self.best + self.tol else self.count + 1
         self.best = max(self.best, value)
+        self._course.append(self.best)
         return self.count >= self.patience

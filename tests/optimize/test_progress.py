@@ -1,6 +1,7 @@
 """What a fit knows of its course: clock, trace and plateau."""
 
 import numpy as np
+import pytest
 
 from sklearn_sgp.optimize.progress import Clock, Plateau, Trace
 
@@ -18,6 +19,23 @@ def test_plateau_does_not_wait_for_small_gains_to_add_up():
     assert not plateau.reached(0.0)
     assert not plateau.reached(0.9)
     assert plateau.reached(1.8)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 40, 41])
+def test_plateau_asks_for_a_pace(n):
+    """It gains as long as a hundred entries at the pace of the last half would gain what is seen.
+
+    The first half may have gained anything.
+    """
+    early = n // 2
+    for pace, is_gaining in ((1.01, True), (0.99, False)):
+        plateau = Plateau(tol=1e-9, patience=5, visible=100.0)
+        course = np.concatenate([1e6 * np.arange(early + 1), np.full(n - early, pace)])
+        for value in np.cumsum(course)[1 : n + 1]:
+            plateau.reached(value)
+        assert plateau.is_gaining == (is_gaining or n == 1)
+    plateau.reached(plateau.best)
+    assert not plateau.is_gaining
 
 
 def test_clock_and_trace():

@@ -8,6 +8,7 @@ import numpy as np
 from ..._warnings import warn_caller
 from ...data.rows import Rows, drop_zero_weight
 from ..base import Fitted
+from ..diagnostics import warn_of_kernel
 from .batch import StreamPlan, first_batch, next_batch, sees_signal
 from .inducing import StreamInducing
 
@@ -142,6 +143,8 @@ class Stream:
             n_rows,
             self.initial.copied() if is_short else None,
         )
+        if plan.learns and not (problem.is_interim or problem.trace.stopped):
+            warn_of_kernel(problem, fitted)
         return replace(fitted, state=state)
 
     def add(self, fitted, problem):

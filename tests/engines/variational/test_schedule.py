@@ -102,6 +102,7 @@ def test_refinements_count_rows_for_those_they_stand_for(weighted, monkeypatch):
         assert_allclose(weight, factor * ones)
 
 
+@pytest.mark.filterwarnings("ignore:The fit explains 0.0%")
 @pytest.mark.parametrize("max_iter, runs", [(3, [3]), (25, [20, 5])])
 def test_the_warm_start_takes_its_units_anew(max_iter, runs, monkeypatch):
     """After 20 iterations a second run begins, with a unit for each inducing input."""
