@@ -98,7 +98,7 @@ class AnytimeSGPClassifier(SGPClassifier):
         random rows. An array gives the inducing inputs themselves.
 
     optimize_inducing : bool, default=True
-        Whether the inducing inputs are learned together with the kernel.
+        Whether they are learned with the kernel, but where ``optimizer`` chooses them afterwards.
 
     optimizer : {"auto", "lbfgs", "adam"} or None, default="auto"
         "auto" learns "pic", "lma" and "vif" from groups of near rows, each given the rows around
@@ -116,7 +116,7 @@ class AnytimeSGPClassifier(SGPClassifier):
 
     max_iter : int, default=100
         Largest number of iterations of each L-BFGS stage, and of epochs of stochastic steps. A
-        warning says so if it ends learning while the objective still rises.
+        warning says so if it ends learning while the objective visibly rises.
 
     max_steps : int, default=None
         Largest number of stochastic steps. None means no limit.

@@ -94,7 +94,7 @@ class AnytimeSGPRegressor(SGPRegressor):
         random rows. An array gives the inducing inputs themselves.
 
     optimize_inducing : bool, default=True
-        Whether the inducing inputs are learned together with the kernel.
+        Whether they are learned with the kernel, but where ``optimizer`` chooses them afterwards.
 
     noise_variance : float or array-like of shape (n_targets,), default=None
         Starting value of the noise variance, for all outputs or for each, in units of normalised
@@ -119,7 +119,7 @@ class AnytimeSGPRegressor(SGPRegressor):
 
     max_iter : int, default=100
         Largest number of iterations of each L-BFGS stage, and of epochs of stochastic steps. A
-        warning says so if it ends learning while the objective still rises.
+        warning says so if it ends learning while the objective visibly rises.
 
     max_steps : int, default=None
         Largest number of stochastic steps. None means no limit.

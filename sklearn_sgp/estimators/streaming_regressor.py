@@ -250,8 +250,9 @@ class StreamingSGPRegressor(SGPRegressor):
     ``fit`` makes one pass over the rows in their order, as if they came in batches. The first batch
     of ``partial_fit`` decides starting values and the scaling of targets, so it should have a few
     hundred rows. Later batches may have any size. If the kernel is learned, rows are kept until
-    there are 25 of positive weight, and the stream begins anew with each batch until then. With
-    batches of 10 rows, 90 % bands held 81 to 100 % of new rows (ten tables). ``kernel``,
+    there are 25 of positive weight, and the stream begins anew with each batch until then: its
+    bands are guesses so far. With batches of 10 rows, 90 % bands held 81 to 100 % of new rows later
+    on (ten tables). ``kernel``,
     ``likelihood``, ``optimize_inducing``, ``noise_variance``, ``noise_variance_bounds``,
     ``normalize_y``, ``categorical_features`` and ``n_latent`` must stay as in the first batch.
 

@@ -101,7 +101,7 @@ class SVGPRegressor(SGPRegressor):
 
     max_iter : int, default=200
         Largest number of iterations of each L-BFGS stage, and of epochs of stochastic steps. A
-        warning says so if it ends learning while the objective still rises.
+        warning says so if it ends learning while the objective visibly rises.
 
     max_steps : int, default=None
         Largest number of stochastic steps. None means no limit.

@@ -21,8 +21,9 @@ class PredictiveDistribution:
     entry for each, and an array of shape ``(k, 1)``, or ``(k, 1, 1)`` for several outputs, gives k
     results for each.
 
-    The predictions of different rows are correlated, which this object leaves out: it has their
-    marginal distributions. `sample_y` of the regressor draws from the joint distribution.
+    The predictions of different rows are correlated, and with ``n_latent`` those of the outputs of
+    a row, which this object leaves out: it has their marginal distributions. `sample_y` of the
+    regressor draws from the joint distribution.
 
     Attributes
     ----------
@@ -172,7 +173,8 @@ class PredictiveDistribution:
     def logpdf(self, y: ArrayLike) -> _Array:
         """Compute log densities; of counts, log probabilities.
 
-        The sum over the outputs of a row is what `log_density` of the regressor returns.
+        The sum over the outputs of a row is what `log_density` of the regressor returns, but with
+        ``n_latent``, where that is joint and these are marginal.
 
         Parameters
         ----------
@@ -211,7 +213,7 @@ class PredictiveDistribution:
         size: int | tuple[int, ...] | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> _Array:
-        """Draw new observations, independently of each other.
+        """Draw new observations, independently of each other, outputs of a row included.
 
         Parameters
         ----------
