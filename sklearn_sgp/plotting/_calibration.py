@@ -7,7 +7,7 @@ from scipy.stats import norm
 from sklearn.utils import check_array, check_consistent_length
 
 from ..metrics import interval_coverage
-from ._common import checked_names, drawing_axes, pyplot, step_with_deviations
+from ._common import checked_names, dataframe_of, drawing_axes, pyplot, step_with_deviations
 
 LEVELS = np.linspace(0.05, 0.95, 19)
 
@@ -177,6 +177,7 @@ class CalibrationDisplay:
         1
         """
         pyplot("CalibrationDisplay.from_estimator")
+        X = dataframe_of(X)
         model, inputs = step_with_deviations(estimator, X, "CalibrationDisplay")
         if isinstance(groups, str):
             if groups not in getattr(X, "columns", ()):

@@ -27,6 +27,11 @@ def fitted_step(estimator, X):
     return model, inputs
 
 
+def dataframe_of(X):
+    """Return a table of pyarrow, whose columns cannot be asked for as a dataframe's, as one."""
+    return X.to_pandas() if hasattr(X, "column_names") and hasattr(X, "to_pandas") else X
+
+
 def step_with_deviations(estimator, X, display):
     """Do the same for a regressor that predicts a distribution; anything else is a TypeError."""
     model, inputs = fitted_step(estimator, X)

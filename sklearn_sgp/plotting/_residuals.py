@@ -5,7 +5,7 @@ from typing import Self
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length, check_random_state
 
-from ._common import checked_names, drawing_axes, pyplot, step_with_deviations
+from ._common import checked_names, dataframe_of, drawing_axes, pyplot, step_with_deviations
 
 MAX_PANELS = 9  # of a new figure
 CENTRAL_90 = 1.645  # standard deviations
@@ -186,6 +186,7 @@ class ResidualDisplay:
         ['prediction', 'x0']
         """
         pyplot("ResidualDisplay.from_estimator")
+        X = dataframe_of(X)
         model, inputs = step_with_deviations(estimator, X, "ResidualDisplay")
         mean, std = model.predict(inputs, return_std=True)
         names, columns = _columns(X, features)

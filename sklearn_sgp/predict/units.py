@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 
 from .._compat import check_array
+from ..data.inputs import as_table
 from ..gp.chunks import in_chunks
 
 _DTYPE = [np.float64, np.float32]
@@ -23,6 +24,7 @@ class FunctionsInUnits:
         self.functions, self.targets, self.n_jobs, self.form = functions, targets, n_jobs, form
 
     def __call__(self, X):
+        X = as_table(X)
         n_features = self.functions.n_features + (self.form.block is not None)
         if np.ndim(X) == 2 and np.shape(X)[1] != n_features:
             raise ValueError(f"X must have {n_features} features, as in fit. Got {np.shape(X)[1]}.")

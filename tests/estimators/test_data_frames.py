@@ -117,6 +117,26 @@ def test_tables_of_pyarrow_are_those_of_pandas(model, frame):
     np.testing.assert_array_equal(model.fit(numbers, y).predict(numbers), expected)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_drawn_functions_and_displays_take_tables_of_pyarrow(frame):
+    """What else takes X has the values of the same frame of pandas."""
+    pa, plt = pytest.importorskip("pyarrow"), pytest.importorskip("matplotlib.pyplot")
+    from sklearn_sgp.plotting import CalibrationDisplay, ResidualDisplay  # needs matplotlib
+
+    plt.switch_backend("Agg")
+    frame["c"] = pd.Categorical.from_codes(np.arange(40) % 3, ["low", "mid", "high"])
+    table, y = pa.Table.from_pandas(frame), np.sin(frame["a"].to_numpy())
+    model = SVGPRegressor(categorical_features="from_dtype", **FEW).fit(table, y)
+    functions = model.sample_functions(2)
+    np.testing.assert_array_equal(functions(table), functions(frame))
+    shown = [CalibrationDisplay.from_estimator(model, X, y, groups="c") for X in (table, frame)]
+    assert shown[0].group_names == shown[1].group_names == ["all", "high", "low", "mid"]
+    np.testing.assert_array_equal(shown[0].coverage, shown[1].coverage)
+    shown = [ResidualDisplay.from_estimator(model, X, y) for X in (table, frame)]
+    assert shown[0].names == shown[1].names == ["prediction", "a", "b", "c"]
+    plt.close("all")
+
+
 @pytest.mark.parametrize("model", [*REGRESSORS, *CLASSIFIERS], ids=lambda model: repr(model)[:45])
 def test_queries_are_told_to_collect(model, frame):
     """A lazy frame of polars has no rows yet, and the error says how to get them."""
