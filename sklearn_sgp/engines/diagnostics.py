@@ -28,18 +28,19 @@ def warn_of_weak_spots(problem, result, uses_blocks=False):
     trace = problem.trace
     if not problem.learns or trace.stopped or problem.is_interim:
         return
-    is_told = warn_of_kernel(problem, result)
+    warn_at_bounds(problem.start, result.parameters)
+    is_told = warn_of_no_reach(problem, result)
     if trace.cut_by == "max_iter":
         warn_of_max_iter(problem.settings.max_iter)
     elif trace.cut_by is None and not is_told:
-        if _is_given(problem.start):
+        if _is_given(problem.start) and _has_left_out(problem.rows, result):
             warn_of_unexplained(*_left_out(problem, result), result.likelihood)
         elif not uses_blocks:
             warn_of_unexplained(*_fitted(problem.rows, result.posterior), result.likelihood)
 
 
-def warn_of_kernel(problem, result):
-    """Warn of bounds, and of a given kernel that relates no row to another.
+def warn_of_no_reach(problem, result):
+    """Warn of a given kernel that relates no row to another.
 
     Returns
     -------
@@ -47,7 +48,6 @@ def warn_of_kernel(problem, result):
         Whether it relates none, and that was said.
     """
     start, rows = problem.start, problem.rows
-    warn_at_bounds(start, result.parameters)
     if not _is_given(start) or rows.live_elsewhere or _are_repeated(problem):
         return False
     if has_reach(result.parameters.kernel, rows.X):
@@ -170,8 +170,6 @@ def _fitted(rows, posterior):
 def _left_out(problem, fitted):
     """Return some rows, and what is predicted of each from all others."""
     rows, places = problem.rows, None
-    if not _has_own_mean(fitted.likelihood) or rows.live_elsewhere:
-        return rows.select(slice(0)), np.empty((0, 1))
     if len(rows) > _EXPLAINED_ROWS:
         rng = np.random.RandomState(0)
         places = np.sort(fitted.predictor.drawn(len(rows), _EXPLAINED_ROWS, rng))
@@ -179,6 +177,12 @@ def _left_out(problem, fitted):
     mean, _ = fitted.predictor.left_out(rows, places, problem.settings.n_jobs)
     known = np.isfinite(mean).all(axis=1)
     return rows.select(np.flatnonzero(known)), mean[known]
+
+
+def _has_left_out(rows, fitted):
+    """Return whether a fit that rests on all rows says what it predicts without one of them."""
+    is_whole = fitted.n_used is None and not rows.live_elsewhere
+    return is_whole and _has_own_mean(fitted.likelihood) and not fitted.parameters.mixes_outputs
 
 
 def _has_own_mean(likelihood):

@@ -33,8 +33,8 @@ def test_the_nearest_of_all_rows_counts():
 
 
 def test_few_rows_and_rows_of_no_variance():
-    """Four rows say nothing of distances, and a variance of zero is no division by zero."""
-    X = 100.0 * np.arange(5.0)[:, None]
-    assert has_reach(compiled(RBF(1.0), 1), X[:4])
+    """Nine rows say nothing of distances, and a variance of zero is no division by zero."""
+    X = 100.0 * np.arange(10.0)[:, None]
+    assert has_reach(compiled(RBF(1.0), 1), X[:9])
     assert not has_reach(compiled(RBF(1.0), 1), X)
     assert has_reach(compiled(DotProduct(0.0, "fixed"), 1), X)

@@ -115,7 +115,7 @@ def test_parameters_that_the_data_refute(toy, name, value):
         (RBF([1.0, 1.0, 1.0]), "length_scale of RBF .* 2 columns.*Got 3"),
         (Columns(RBF([1.0, 1.0]), [0]), "length_scale of RBF .* 1 columns.*Got 2"),
         (Columns(RBF(), [2]), r"columns.*between 0 and n_features - 1 = 1.*Got \[2\]"),
-        (Columns(RBF(), [-1]), r"columns.*Got \[-1\]"),
+        (Columns(RBF(), [-5]), r"columns.*Got \[-5\]"),
         (Columns(RBF(), []), r"columns.*Got \[\]"),
         (Columns(RBF(), [0.5]), r"columns.*Got \[0.5\]"),
         (CompoundKernel([RBF(), RBF()]), "'kernel' parameter must .*one covariance.*Got Compound"),

@@ -165,6 +165,41 @@ def test_a_kernel_far_too_long_for_near_rows():
     assert any("shorter or longer length scales" in text for text in texts), texts
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        SVGPRegressor(n_latent=1),
+        SVGPRegressor(likelihood="heteroscedastic_student_t"),
+        AnytimeSGPRegressor(likelihood="heteroscedastic"),
+        AnytimeSGPRegressor(model="pic", block_size=30, max_steps=2),
+        StreamingSGPRegressor(n_latent=1),
+    ],
+    ids=lambda model: repr(model)[:60],
+)
+def test_given_kernels_that_find_the_function(model):
+    """Nothing is said of them, with mixed outputs, noise of each row, or blocks not yet seen."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0.0, 10.0, (300, 2))
+    Y = np.outer(np.sin(X[:, 0]), [1.0, -2.0]) + 0.1 * rng.standard_normal((300, 2))
+    Y[::7, 1] = np.nan if getattr(model, "n_latent", None) else 0.0
+    model = clone(model).set_params(kernel=ConstantKernel() * RBF([1.0, 1.0]), random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "q\\(u\\) rests")
+        model.set_params(n_inducing=30).fit(X, Y if getattr(model, "n_latent", None) else Y[:, 0])
+
+
+def test_a_stream_of_single_rows_says_nothing_of_bounds():
+    """The parameters of a given kernel end anywhere while there are next to no rows."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0.0, 10.0, (20, 1))
+    stream = StreamingSGPRegressor(ConstantKernel() * RBF(1.0), random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for k in range(len(X)):
+            stream.partial_fit(X[[k]], np.sin(X[[k], 0]))
+
+
 def test_repeated_rows_are_in_reach():
     """Places that are measured again and again, each with a level of its own, are no mistake."""
     rng = np.random.default_rng(0)

@@ -8,7 +8,7 @@ import numpy as np
 from ..._warnings import warn_caller
 from ...data.rows import Rows, drop_zero_weight
 from ..base import Fitted
-from ..diagnostics import warn_of_kernel
+from ..diagnostics import warn_at_bounds, warn_of_no_reach
 from .batch import StreamPlan, first_batch, next_batch, sees_signal
 from .inducing import StreamInducing
 
@@ -35,16 +35,21 @@ class InitialRows:
     rows : Rows
         Targets as the user gave them, not scaled.
     previous : Fitted or None
+    are_joined : bool
+        Whether they came in several batches.
     """
 
     rows: Rows
     previous: Fitted | None
+    are_joined: bool = False
 
     @classmethod
     def of(cls, X, y, weight, previous, earlier=None):
         """Return the rows of a batch, after those of earlier ones."""
         rows = Rows(*drop_zero_weight(X, y, weight), 0.0, 1.0)
-        return cls(rows if earlier is None else earlier.rows.joined(rows), previous)
+        if earlier is None:
+            return cls(rows, previous)
+        return cls(earlier.rows.joined(rows), previous, are_joined=True)
 
     def copied(self):
         """Copy the arrays: the user may fill those of a batch with the next one."""
@@ -144,7 +149,11 @@ class Stream:
             self.initial.copied() if is_short else None,
         )
         if plan.learns and not (problem.is_interim or problem.trace.stopped):
-            warn_of_kernel(problem, fitted)
+            # what a few rows say is soon forgotten, but where they are all that one has
+            if not is_short:
+                warn_at_bounds(problem.start, fitted.parameters)
+            if not (is_short and self.initial.are_joined):
+                warn_of_no_reach(problem, fitted)
         return replace(fitted, state=state)
 
     def add(self, fitted, problem):
