@@ -6,6 +6,7 @@ import sys
 from email.message import Message
 from pathlib import Path
 
+import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.utils import get_tags
@@ -41,6 +42,22 @@ def test_a_loaded_model_goes_on(toy):
     loaded = pickle.loads(pickle.dumps(model))
     assert_array_equal(loaded.predict(X), model.predict(X))
     assert_array_equal(loaded.partial_fit(X, y).predict(X), model.partial_fit(X, y).predict(X))
+
+
+def test_pickles_are_as_large_as_the_pages_say():
+    """Two matrices of the inducing inputs, one more for each further output, whatever the rows."""
+    rng = np.random.default_rng(0)
+    sizes = []
+    for n_rows, n_outputs in ((300, 1), (3000, 1), (300, 2)):
+        X = rng.standard_normal((n_rows, 8))
+        y = rng.standard_normal((n_rows, n_outputs))
+        model = SVGPRegressor(optimizer=None, random_state=0).fit(X, y)
+        assert len(model.inducing_points_) == 256
+        sizes.append(len(pickle.dumps(model)) / 1e6)
+    matrix = 8 * 256**2 / 1e6
+    assert sizes[0] == pytest.approx(1.1, abs=0.05)
+    assert sizes[1] == pytest.approx(sizes[0], abs=0.01)
+    assert sizes[2] - sizes[0] == pytest.approx(matrix, abs=0.05)
 
 
 @pytest.mark.parametrize("kind", EVERY)
