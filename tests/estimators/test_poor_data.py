@@ -114,7 +114,11 @@ def test_huge_and_tiny_units(toy, of_X, of_y, offset):
     assert 0.0 < model.predict_std(X).max() < y.std()
 
 
-@pytest.mark.filterwarnings("ignore:The fit explains 0.0%", "ignore:The optimal value found")
+@pytest.mark.filterwarnings(
+    "ignore:The fit explains 0.0%",
+    "ignore:The optimal value found",
+    "ignore:The learned kernel relates hardly any row",
+)
 @pytest.mark.parametrize("of_X", [1e-8, 1e8])
 @pytest.mark.parametrize("of_y", [1e-8, 1e8])
 def test_units_that_the_kernel_does_not_fit(toy, of_X, of_y):
