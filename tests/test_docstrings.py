@@ -53,7 +53,7 @@ GROUPS = {
     "alpha_divergence": (ANYTIME, (StreamingSGPRegressor,)),
     "trust_region": ((StreamingSGPRegressor,), (StreamingSGPClassifier,)),
     "inducing": LATENT_APART,
-    "optimize_inducing": LATENT_AS_BATCH,
+    "optimize_inducing": ((*SVGP, *LATENT), ANYTIME, STREAMS),
     "optimizer": BY_SOLVER,
     "init_size": BY_SOLVER,
     "batch_size": ((*SVGP, *LATENT), STREAMS),
