@@ -105,7 +105,7 @@ def warn_of_unexplained(rows, posterior, likelihood):
     has_own_mean = likelihood.scales_targets and likelihood.identity_mean
     if not has_own_mean or min(len(rows), rows.total_weight) < _LEAST_EXPLAINED_ROWS:
         return
-    sample = rows.select(slice(None, None, -(-len(rows) // _EXPLAINED_ROWS)))
+    sample = rows.fixed_subset(_EXPLAINED_ROWS)
     if np.isnan(sample.y).any():
         return
     X, y = np.asarray(sample.X, dtype=np.float64), sample.targets

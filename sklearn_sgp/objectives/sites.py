@@ -133,7 +133,7 @@ class SiteProblem:
 
     def unbounded(self, what):
         """Return the error that tells ``what`` came instead of finite sites."""
-        rows = self.rows if self.pieces.in_memory else self.rows.spread_sample(_SHOWN_ROWS)
+        rows = self.rows if self.pieces.in_memory else self.rows.fixed_sample(_SHOWN_ROWS)
         variance = float(self.prior.kernel.diag(rows.X).max())
         weight = 1.0 if self.rows.weight is None else float(rows.weight.max())
         return UnboundedSitesError(

@@ -9,6 +9,7 @@ from scipy.stats import norm
 from sklearn.preprocessing import PowerTransformer
 
 from .._linalg import NotPositiveDefiniteError, single_blas_thread
+from .._sampling import fixed_index
 from .._warnings import warn_caller
 from ..data.checks import LARGEST
 from ..data.continued_warps import Identity, Warp
@@ -60,7 +61,7 @@ def power_warps(y, weight):
     """
     if weight is not None:
         y, _, weight = drop_zero_weight(y, y, weight)
-    sample = y[:: -(-len(y) // _POWER_ROWS)]
+    sample = y[fixed_index(len(y), _POWER_ROWS)]
     if weight is not None and (weight == np.floor(weight)).all() and weight.sum() <= _POWER_ROWS:
         sample = np.repeat(y, weight.astype(np.intp), axis=0)
     warps = []
@@ -121,7 +122,7 @@ def _can_be_warped(y):
 
 def _sound(shape, y):
     """Return the `Warp` of a shape, or the identity where values or inverses are not sound."""
-    values = np.unique(y[:: -(-len(y) // _SOUND_ROWS)])
+    values = np.unique(y[fixed_index(len(y), _SOUND_ROWS)])
     with np.errstate(all="ignore"):
         z, low, high = shape.value(values), y.min(), y.max()
         ends = np.exp(shape.log_slope(np.array([low, high])))
@@ -219,7 +220,7 @@ class _OneOutput:
         std = column_mean_std(self.X, self.weight)[1]
         scale = nearness_scales(parameters.kernel, std)
         groups = sampled_groups(rows, scale, _GROUPS, _SIZE, _NEIGHBORS, self.rng)
-        some = rows.select(slice(None, None, -(-len(rows) // _REFERENCE_ROWS)))
+        some = rows.fixed_subset(_REFERENCE_ROWS)
         return WarpedEvidence(groups, some.targets[:, 0], some.weights[1], self.n_jobs)
 
     def _quantiles(self, levels):

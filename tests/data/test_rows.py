@@ -130,9 +130,9 @@ def test_many_rows_are_not_merged():
 @pytest.mark.parametrize("size", [1, 7, 99, 100, 1000])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_sample_stands_for_all_rows(size, weighted):
-    """A spread sample has at most so many rows, and the weight of all of them."""
+    """A fixed sample has at most so many rows, and the weight of all of them."""
     rows = rows_of(100, weighted)
-    sample = rows.spread_sample(size)
+    sample = rows.fixed_sample(size)
     assert len(sample) <= size
     assert_allclose(sample.total_weight, rows.total_weight)
 

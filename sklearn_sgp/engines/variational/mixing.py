@@ -31,7 +31,7 @@ def starting_mixing(rows, n_latent):
     rows : Rows
         Targets that are NaN are not there.
     """
-    sample = rows.select(slice(None, None, -(-len(rows) // _MIXING_ROWS)))
+    sample = rows.fixed_subset(_MIXING_ROWS)
     sample = _Observed(sample.targets, sample.weight)
     W, varies = sample.starting_mixing(n_latent), sample.varies
     if sample.has_gaps:
