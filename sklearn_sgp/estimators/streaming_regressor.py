@@ -99,11 +99,11 @@ class StreamingSGPRegressor(SGPRegressor):
         held, since moving it would lose information.
 
     noise_variance : float or array-like of shape (n_targets,), default=None
-        Starting value of the noise variance, for all outputs or for each, in units of normalised
-        targets. None means 0.1. A ``WhiteKernel`` term is one noise variance that all share.
+        Starting value of the noise variance, for all outputs or each, in units of normalised targets.
+        None means a tenth of their variance. A ``WhiteKernel`` term is one that all outputs share.
 
     noise_variance_bounds : pair of float or "fixed", default=(1e-6, 1e3)
-        Bounds of the noise variance. "fixed" holds it at its starting value.
+        Bounds of the noise variance, by default times that of the targets. "fixed" holds the start.
 
     optimizer : {"auto", "lbfgs", "adam"} or None, default="auto"
         "auto" and "lbfgs" run L-BFGS on the online bound of each batch. "adam" takes steps of Adam

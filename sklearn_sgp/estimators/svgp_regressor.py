@@ -77,11 +77,11 @@ class SVGPRegressor(SGPRegressor):
         Whether the inducing inputs are learned together with the kernel.
 
     noise_variance : float or array-like of shape (n_targets,), default=None
-        Starting value of the noise variance, for all outputs or for each, in units of normalised
-        targets. None means 0.1. A ``WhiteKernel`` term is one noise variance that all share.
+        Starting value of the noise variance, for all outputs or each, in units of normalised targets.
+        None means a tenth of their variance. A ``WhiteKernel`` term is one that all outputs share.
 
     noise_variance_bounds : pair of float or "fixed", default=(1e-6, 1e3)
-        Bounds of the noise variance. "fixed" holds it at its starting value.
+        Bounds of the noise variance, by default times that of the targets. "fixed" holds the start.
 
     optimizer : {"auto", "lbfgs", "adam"} or None, default="auto"
         "auto" runs L-BFGS on a subset of the rows and then on larger subsets. "lbfgs" runs L-BFGS
