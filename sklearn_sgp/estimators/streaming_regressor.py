@@ -99,8 +99,8 @@ class StreamingSGPRegressor(SGPRegressor):
         held, since moving it would lose information.
 
     noise_variance : float or array-like of shape (n_targets,), default=None
-        Starting value of the noise variance, for all outputs or each, in units of normalised targets.
-        None means a tenth of their variance. A ``WhiteKernel`` term is one that all outputs share.
+        Starting value of the noise variance, one or one for each output, in units of normalised
+        targets. None means a tenth of their variance. A ``WhiteKernel`` term is one for all.
 
     noise_variance_bounds : pair of float or "fixed", default=(1e-6, 1e3)
         Bounds of the noise variance, by default times that of the targets. "fixed" holds the start.
