@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from .._sampling import fixed_index, random_index
+from .scaling import on_grid
 
 _SUMMARY_ROWS = 10_000
 # Numbers that are read at a time for means and deviations of columns.
@@ -122,6 +123,8 @@ class Rows(AnyRows):
         None where the weight is the count. See `with_precision`.
     of_classes : bool
         True if outputs are the regressions of classes, where the weights of a row have two values.
+    grid : float
+        What scaled targets are rounded to multiples of; 0 for none.
     """
 
     X: np.ndarray
@@ -132,6 +135,7 @@ class Rows(AnyRows):
     labels: np.ndarray | None = None
     counts: np.ndarray | None = None
     of_classes: bool = False
+    grid: float = 0.0
 
     def __len__(self):
         return len(self.X)
@@ -241,7 +245,7 @@ class Rows(AnyRows):
     @property
     def targets(self):
         """Scaled targets, shape (n, t), float64."""
-        return (self.y - self.y_mean) / self.y_scale
+        return on_grid((self.y - self.y_mean) / self.y_scale, self.grid)
 
     @property
     def root_weight(self):
@@ -372,4 +376,4 @@ def make_rows(X, y, weight, targets, labels=None):
         Of blocks.
     """
     X, y, weight, labels = drop_zero_weight(X, y, weight, labels)
-    return Rows(X, y, weight, targets.mean, targets.scale, labels)
+    return Rows(X, y, weight, targets.mean, targets.scale, labels, grid=targets.grid)
