@@ -362,6 +362,18 @@ def merge_repeated(X, y, weight):
     return X[first], y[first], None if (mass == 1.0).all() else mass
 
 
+def sorted_rows(X, y, weight):
+    """Sort up to 2,048 rows, so that their order does not decide how sums are rounded.
+
+    Rows of weight zero are dropped, as by `merge_repeated`.
+    """
+    X, y, weight = drop_zero_weight(X, y, weight)
+    if len(X) > MERGE_ROWS:
+        return X, y, weight
+    order = np.lexsort(np.column_stack([y, X]).T)
+    return X[order], y[order], None if weight is None else weight[order]
+
+
 def make_rows(X, y, weight, targets, labels=None):
     """Make `Rows` of positive weight, with the scaling of their targets.
 

@@ -142,10 +142,10 @@ class AnytimeSGPRegressor(SGPRegressor):
     normalize_y : bool, "yeo-johnson", "warped" or tuple of (mean, scale), default=True
         Whether targets are centred and scaled to unit variance inside the model. Predictions stay
         in units of y. A tuple gives centre and scale. Before that, "yeo-johnson" transforms each
-        column of y by the power of scikit-learn's ``PowerTransformer``, "warped" by a monotone
-        function that is learned with kernel and noise, or given these if ``optimizer=None``. Of
-        batches, the first decides. With a likelihood for outliers, a target counts here as at most
-        148 median absolute deviations from the median.
+        column of y, about its median and scaled by quantiles, by scikit-learn's
+        ``PowerTransformer``, "warped" by a monotone function that is learned with kernel and noise,
+        or given these if ``optimizer=None``. Of batches, the first decides. With a likelihood for
+        outliers, a target counts here as at most 148 median absolute deviations from the median.
 
     copy_X : bool, default=True
         Whether models that keep training rows, PITC to VIF, keep a copy of them. With False they
