@@ -12,8 +12,12 @@ GRID = 2.0**-32
 
 
 def on_grid(scaled, grid):
-    """Round scaled targets to multiples of ``grid``, if that is not 0."""
-    return np.rint(scaled / grid) * grid if grid else scaled
+    """Round scaled targets, in their place, to multiples of ``grid``, if that is not 0."""
+    if grid:
+        scaled /= grid
+        np.rint(scaled, out=scaled)
+        scaled *= grid
+    return scaled
 
 
 def usable_scale(variance, largest):
