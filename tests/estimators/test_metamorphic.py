@@ -1,9 +1,9 @@
 """What must not matter to a fit, for every estimator: units, shifts, order, layout and names.
 
-Differences are the largest of any prediction, in standard deviations of y, or of probabilities. They
-are rounding, and what an optimiser makes of it. Not in the table is what another draw of random
-rows or starts follows from: another order of the columns where inducing inputs are k-means centres,
-another order of more than 2,048 rows, the order of the rows of a stream.
+Differences are the largest of any prediction, in standard deviations of y, or of probabilities.
+They are rounding, and what an optimiser makes of it. Another draw of random rows or starts is not
+looked for: it follows from another order of the columns, where inducing inputs are k-means centres,
+from another order of more than 2,048 rows, and from any other order of the rows of a stream.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ from sklearn_sgp import (
     SVGPRegressor,
 )
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore")
+pytestmark = pytest.mark.filterwarnings("ignore")  # of max_iter, bounds and jitter
 N_ROWS, LARGEST = 240, 1e-3
 BATCHES = {"batch_size": 80, "init_size": 80}
 POWERS, SHIFTS = 2.0 ** np.array([10, -10, 3]), np.array([100.0, -30.0, 7.0])
@@ -71,23 +71,11 @@ for model in ("pic", "lma", "pitc", "fitc", "fic", "vfe", "dtc", "sor"):
 CASES["svgp labels"] = of(SVGPClassifier, "labels")
 CASES["vif labels"] = of(AnytimeSGPClassifier, "labels")
 CASES["stream labels"] = of(StreamingSGPClassifier, "labels", **BATCHES)
-# Where learning has many optima and amplifies rounding of X: FITC with inducing inputs that are
-# learned, and, by less, warps, mixed outputs and noise of each row in streams.
-ROUGH = {
-    "fitc": 0.5,
-    "fic": 0.5,
-    "fitc labels": 1.0,
-    "pic labels": 1.0,
-    "vif labels": 1.0,
-    "vfe labels": 1.0,
-    "svgp labels": 1.0,
-    "stream labels": 1.0,
-    "svgp warped": 0.1,
-    "svgp n_latent": 0.01,
-    "stream heteroscedastic": 0.01,
-    "stream auto": 0.01,
-    "stream categories": 0.01,
-}
+# Where learning amplifies the rounding of X: FITC with inducing inputs that are learned has many
+# optima; a bound may be flat along a direction.
+ROUGH = {"fitc": 0.5, "fic": 0.5, "svgp outputs": 0.02, "svgp categories": 0.02}
+# Classes by local models have one length scale for all columns, in the columns' own units.
+ONE_LENGTH_SCALE = ("vif labels", "pic labels", "fitc labels", "vfe labels")
 
 
 def answers(model, X):
@@ -123,7 +111,8 @@ def test_units_of_the_columns(name):
     """Columns in other units, and from other origins, give the same predictions."""
     fits, most = Fits(name), ROUGH.get(name, LARGEST)
     powers, shifts = POWERS**fits.own, SHIFTS * fits.own
-    fits.check(fits.answers(fits.X * powers, fits.y, fits.T * powers), most)
+    if name not in ONE_LENGTH_SCALE:
+        fits.check(fits.answers(fits.X * powers, fits.y, fits.T * powers), most)
     fits.check(fits.answers(fits.X + shifts, fits.y, fits.T + shifts), most)
 
 
