@@ -91,7 +91,7 @@ MAKES = {
 }
 
 
-# Groups of near rows are drawn, and from four stations tell a length scale to some 15 %, by the seed
+# Groups of near rows are drawn, and tell a length scale of four stations to some 15 %, by the seed
 # as by the order: 1,890 to 2,310 in three fits. Those of labels tell it to a factor of two.
 DRAWN = ("vif", "pic")
 
