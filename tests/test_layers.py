@@ -16,6 +16,7 @@ LAYERS = [
     [
         "_linalg",
         "_parallel",
+        "_sampling",
         "_warnings",
         "_compat",
         "_version",

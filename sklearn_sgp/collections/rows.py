@@ -5,13 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..data.rows import AnyRows, Rows, column_summary_step
+from .._sampling import fixed_index
+from ..data.rows import AnyRows, Rows
 from ..factors.passes import CHUNK, AnyPieces
 from .compute import computed, each, in_one, resident
 from .parts import taken
 
-# Steps of regular samples that every fit looks at, in numbers of rows; they are gathered together.
-_SAMPLE_STEPS = (1000, 2000)
+# Sizes of the samples that every fit looks at; they are gathered together.
+_COMMON_SIZES = (1000, 2000, 10_000)
 
 
 class PartitionedRows(AnyRows):
@@ -67,21 +68,16 @@ class PartitionedRows(AnyRows):
 
     def select(self, index):
         if isinstance(index, slice):
-            index = self._regular(index)
+            index = np.arange(*index.indices(len(self)))
         index = np.asarray(index, dtype=np.int64)
         self._gather(index)
         return self._known.select(np.searchsorted(self._places, index))
 
-    def _regular(self, index):
-        step, index = index.step, np.arange(*index.indices(len(self)))
-        if step is not None:
-            self._gather(np.concatenate([index, *self._common_samples()]))
-        return index
-
-    def _common_samples(self):
-        n = len(self)
-        steps = [column_summary_step(n), max(1, n // _SAMPLE_STEPS[0]), -(-n // _SAMPLE_STEPS[1])]
-        return [np.arange(0, n, step) for step in steps]
+    def fixed_subset(self, size):
+        """Gather the samples that every fit looks at, with this one, and return this one."""
+        sizes = {size, *_COMMON_SIZES}
+        self._gather(np.concatenate([fixed_index(len(self), each) for each in sizes]))
+        return super().fixed_subset(size)
 
     def holding(self, index):
         """Gather the rows at these indices, from which selections will be made."""
@@ -103,9 +99,9 @@ class PartitionedRows(AnyRows):
         order = np.argsort(places)
         self._places, self._known = places[order], joined.select(order)
 
-    def spread_sample(self, size):
-        """Take about ``size`` rows at regular distances, as `Rows.spread_sample`."""
-        sample = self.select(slice(None, None, -(-len(self) // size)))
+    def fixed_sample(self, size):
+        """Return `fixed_subset`, with weights that sum to those of all."""
+        sample = self.fixed_subset(size)
         return sample.weighted(self.total_weight / sample.total_weight)
 
     def without(self, index):
@@ -176,7 +172,7 @@ def _of_partition(*arguments):
 class _Column:
     """Inputs, targets or weights of rows in partitions: selections of it are arrays."""
 
-    all_positive = True
+    all_positive = live_elsewhere = True
 
     def __init__(self, rows, name, tail):
         self.rows, self.name = rows, name
@@ -195,8 +191,8 @@ class _Column:
         return getattr(self.rows.select(index), self.name)
 
     def max(self):
-        """Return the largest weight of a regular sample."""
-        return self.rows.spread_sample(1000).weight.max()
+        """Return the largest weight of some rows."""
+        return self.rows.fixed_subset(1000).weight.max()
 
 
 class _Others(AnyRows):

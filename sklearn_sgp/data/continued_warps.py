@@ -38,7 +38,7 @@ class Warp:
 
     Parameters
     ----------
-    shape : shapes.YeoJohnson or shapes.TanhSum
+    shape : warps.Standardised or warps.TanhSum
     low, high : float
         Smallest and largest training target: beyond them the warp goes on as a straight line.
     """

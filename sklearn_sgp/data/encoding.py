@@ -11,13 +11,15 @@ class Encoding:
     ----------
     mean, scale : ndarray of shape (t,)
         A model learns ``(encode(y) - mean) / scale``.
+    grid : float
+        What scaled targets are rounded to multiples of, 0 where they are not; see `scaling.GRID`.
     log_scale : float
         Difference of the log density of a row as learned and in the units of y.
     attributes : dict
         Public fitted attributes, copies.
     """
 
-    log_scale = 0.0
+    log_scale = grid = 0.0
 
     @property
     def n_outputs(self):

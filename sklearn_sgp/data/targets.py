@@ -1,13 +1,13 @@
 """Targets of regressors: how they are encoded for a model, and how results come back."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from .checks import check_size
 from .encoding import Encoding
-from .scaling import given_scaling, usable_scale
+from .scaling import GRID, given_scaling, usable_scale
 from .warped_moments import warped_covariance, warped_mean_variance
 
 
@@ -45,16 +45,21 @@ def read_only_copy(array):
     return array
 
 
+def _as_columns(y):
+    """Return columns in C order, whose sums have the same rounding whatever y looks like."""
+    return np.ascontiguousarray(y.reshape(len(y), -1), dtype=np.float64)
+
+
 def target_columns(y):
     """Return targets as float64 columns (n, t)."""
-    y = y.reshape(len(y), -1).astype(np.float64, copy=False)
+    y = _as_columns(y)
     check_size("y", y)
     return y
 
 
 def observed_columns(y):
     """Return targets as float64 columns (n, t), NaN where they were not observed."""
-    y = y.reshape(len(y), -1).astype(np.float64, copy=False)
+    y = _as_columns(y)
     check_size("y", np.append(y[~np.isnan(y)], 0.0))
     return y
 
@@ -71,11 +76,14 @@ class Targets(Encoding):
         Of y as the user gave it: 1 or 2.
     mean, scale : ndarray of shape (t,)
         Targets are learned as ``(warped(y) - mean) / scale``.
+    grid : float
+        See `Encoding`.
     """
 
     ndim: int
     mean: np.ndarray
     scale: np.ndarray
+    grid: float = field(default=0.0, kw_only=True)
 
     keeps_means = True  # the mean of y is linear in that of the latent function
 
@@ -102,7 +110,7 @@ class Targets(Encoding):
             return cls(ndim, np.zeros(t), np.ones(t))
         mean = np.average(y, axis=0, weights=weight)
         variance = np.average((y - mean) ** 2, axis=0, weights=weight)
-        return cls(ndim, mean, usable_scale(variance, np.abs(y).max(axis=0)))
+        return cls(ndim, mean, usable_scale(variance, np.abs(y).max(axis=0)), grid=GRID)
 
     @classmethod
     def fit_moments(cls, moments, normalize_y):
@@ -116,7 +124,7 @@ class Targets(Encoding):
         """
         if normalize_y is True:
             scale = usable_scale(moments.variance, moments.largest)
-            return cls(moments.ndim, moments.mean, scale)
+            return cls(moments.ndim, moments.mean, scale, grid=GRID)
         extremes = np.stack([-moments.largest, moments.largest])
         return cls.fit(extremes, None, normalize_y, moments.ndim)
 
@@ -126,7 +134,8 @@ class Targets(Encoding):
         if all(warp.is_identity for warp in warps):
             return cls.fit(near, weight, True, ndim)
         scaled = cls.fit(_of_each(warps, "__call__", near), weight, True, ndim)
-        return WarpedTargets(ndim, scaled.mean, scaled.scale, warps).of_rows(y, weight)
+        warped = WarpedTargets(ndim, scaled.mean, scaled.scale, warps, grid=GRID)
+        return warped.of_rows(y, weight)
 
     @classmethod
     def fit_observed(cls, y, weight, normalize_y, ndim=2):
@@ -140,7 +149,8 @@ class Targets(Encoding):
                 weight_seen = None if weight is None else weight[seen]
                 parts.append(cls.fit(column[seen, None], weight_seen, normalize_y))
             mean, scale = np.array([(one.mean[0], one.scale[0]) for one in parts]).T
-        return ObservedTargets(ndim, mean, scale, _observed(y, weight))
+        grid = GRID if normalize_y is True else 0.0
+        return ObservedTargets(ndim, mean, scale, _observed(y, weight), grid=grid)
 
     def moved(self, means):
         """Add means, (t,), in units of the targets as scaled."""

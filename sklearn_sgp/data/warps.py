@@ -87,6 +87,34 @@ def _log_of_power(value, power):
 
 
 @dataclass(frozen=True)
+class Standardised:
+    """A shape of t = (y - centre) / spread, the same for targets in any unit.
+
+    Parameters
+    ----------
+    shape : YeoJohnson
+        Of t.
+    centre, spread : float
+    """
+
+    shape: YeoJohnson
+    centre: float
+    spread: float
+
+    def value(self, y):
+        """Compute the values, of any shape."""
+        return self.shape.value((y - self.centre) / self.spread)
+
+    def log_slope(self, y):
+        """Compute the logarithms of the slopes in y."""
+        return self.shape.log_slope((y - self.centre) / self.spread) - np.log(self.spread)
+
+    def inverse(self, z):
+        """Return the y with value z."""
+        return self.centre + self.spread * self.shape.inverse(z)
+
+
+@dataclass(frozen=True)
 class TanhSum:
     """t + sum_j b_j tanh(c_j (t + d_j)), b, c > 0, of t = (y - centre) / spread (Snelson et al.).
 

@@ -6,6 +6,8 @@ import numpy as np
 from scipy.stats import kurtosis
 from sklearn.preprocessing import PowerTransformer
 
+from .._sampling import fixed_index
+
 # Excess kurtosis from which tails are heavy: the mean of so many squares is as uncertain as that of
 # a quarter of normal ones. 700,000 flights' delays have 73, eleven tables of benchmarks at most 2.
 _HEAVY_KURTOSIS = 6.0
@@ -27,14 +29,14 @@ def with_light_tails(rows):
         With scaled targets after a Yeo-Johnson power of each output; the same object where no
         output has heavy tails.
     """
-    targets, step = rows.targets, -(-len(rows) // _MOST_KURTOSIS_ROWS)
-    sample = targets[::step]
+    targets, index = rows.targets, fixed_index(len(rows), _MOST_KURTOSIS_ROWS)
+    sample = targets[index]
     constant = np.ptp(sample, axis=0) == 0.0
     heavy = ~constant & (kurtosis(np.where(constant, 0.0, sample), axis=0) > _HEAVY_KURTOSIS)
     if not heavy.any():
         return rows
     targets[:, heavy] = winsorized(targets[:, heavy], _FURTHEST_BEFORE)
-    power = PowerTransformer(method="yeo-johnson").fit(targets[::step, heavy])
+    power = PowerTransformer(method="yeo-johnson").fit(targets[index][:, heavy])
     targets[:, heavy] = winsorized(power.transform(targets[:, heavy]), _FURTHEST_AFTER)
     t = targets.shape[1]
     return replace(rows, y=targets, y_mean=np.zeros(t), y_scale=np.ones(t))

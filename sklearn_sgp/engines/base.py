@@ -8,6 +8,7 @@ from sklearn.base import clone
 
 from ..data.categories import PLAIN_COLUMNS, InputColumns
 from ..data.rows import Rows
+from ..data.target_units import UNIT, TargetUnits
 from ..gp.chunks import in_chunks
 from ..gp.jitter import (
     factorise_again,
@@ -80,6 +81,9 @@ class Start:
         Groups whose bounds the user did not choose.
     alternatives : tuple of Start
         With other default kernels.
+    columns : InputColumns
+    units : TargetUnits
+        What starting values and default bounds are relative to.
     """
 
     kernel: object
@@ -90,6 +94,7 @@ class Start:
     with_default_bounds: tuple = ()
     alternatives: tuple = ()
     columns: InputColumns = PLAIN_COLUMNS
+    units: TargetUnits = UNIT
 
     def learns(self, optimizer):
         """Return whether there is anything to learn, and an optimiser to do it."""

@@ -163,7 +163,7 @@ def warn_of_max_iter(max_iter):
 
 def _fitted(rows, posterior):
     """Return some rows, and what q(u) makes of them."""
-    sample = rows.select(slice(None, None, -(-len(rows) // _EXPLAINED_ROWS)))
+    sample = rows.fixed_subset(_EXPLAINED_ROWS)
     return sample, posterior.mean(np.asarray(sample.X, dtype=np.float64))
 
 

@@ -11,15 +11,17 @@ from ..data.categories import PLAIN_COLUMNS, InputColumns
 from ..data.checks import check_variance
 from ..data.inducing import choose_inducing, given_inducing, with_more_inducing
 from ..data.rows import column_mean_std
+from ..data.target_units import UNIT, TargetUnits
 from ..kernels._compile import compile_without_noise
 from ..kernels._defaults import (
     SHORTER,
     default_kernels,
+    in_units,
     starting_length_scale,
     with_categories,
 )
 from ..kernels._length_scales import input_scales, scale_places, with_shorter_scales
-from ..kernels._white_noise import fixed_unit_noise, starting_noise
+from ..kernels._white_noise import fixed_unit_noise, has_default_bounds, starting_noise
 from ..kernels.categories._binding import bound_to, check_seen_codes
 from ..kernels.categories._node import category_leaves, category_slots, of_known_categories
 from ..optimize.parameters import Group, Parameters, ParameterSpace, TiedLengthScales
@@ -39,7 +41,6 @@ _CATEGORY_TIES = (4.0, 4.0, 1.0)
 # Default kernels among which fits by near rows choose; see `blocks/candidates.py`.
 _NUMBERS_FIRST = ("local", "classes")
 _USUAL_NOISE = (1e-4, 1.0)  # of random starts, in units of the scaled targets' variance
-_DEFAULT_NOISE_BOUNDS = fingerprint((1e-6, 1e3))
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,8 @@ class Choices:
     a weak prior ties those of the default kernel. ``learns`` says whether anything is learned, and
     ``kernel_set`` names default kernels; see `default_kernels`. ``columns`` has the names of the
     columns, and which are categories for the default kernel. ``n_latent`` is the number of latent
-    functions that outputs mix, None for independent outputs.
+    functions that outputs mix, None for independent outputs. With ``normalize_y=False``, or a pair,
+    starting values and default bounds are relative to the targets as they are.
     """
 
     kernel: object
@@ -65,6 +67,7 @@ class Choices:
     columns: InputColumns = PLAIN_COLUMNS
     n_latent: int | None = None
     learns_means: bool = False
+    normalize_y: object = True
 
 
 def start(rows, choices, likelihood, rng, previous=None, choose=None):
@@ -84,8 +87,9 @@ def start(rows, choices, likelihood, rng, previous=None, choose=None):
         If kernel, noise or inducing inputs are not what they must be.
     """
     center, std = column_mean_std(rows.X, rows.observations)
-    kernels = _kernels(rows, choices, likelihood, std, previous)
-    shared = (rows, choices, likelihood, previous, center, std)
+    units = _target_units(rows, choices, likelihood)
+    kernels = _kernels(rows, choices, likelihood, std, previous, units)
+    shared = (rows, choices, likelihood, previous, center, std, units)
     first = _start_with(
         kernels[0],
         *shared,
@@ -96,7 +100,12 @@ def start(rows, choices, likelihood, rng, previous=None, choose=None):
     return replace(first, alternatives=tuple(others))
 
 
-def _kernels(rows, choices, likelihood, std, previous):
+def _target_units(rows, choices, likelihood):
+    is_normalized = choices.normalize_y is True or isinstance(choices.normalize_y, str)
+    return TargetUnits.of(rows) if likelihood.scales_targets and not is_normalized else UNIT
+
+
+def _kernels(rows, choices, likelihood, std, previous, units):
     """Return the given kernel, or default ones: of an earlier fit alone, if it was one of them."""
     names, categorical = choices.columns.names, choices.columns.categorical
     if choices.kernel is not None:
@@ -110,6 +119,9 @@ def _kernels(rows, choices, likelihood, std, previous):
         categorical,
         kernel_set in _NUMBERS_FIRST,
     )
+    if units is not UNIT and choices.n_latent is None:  # where outputs are mixed, W has the units
+        low, high = units.bounds
+        kernels = [in_units(kernel, low, units.middle, high) for kernel in kernels]
     kernels = [bound_to(kernel, rows.X, names) for kernel in kernels]
     if previous is not None:
         before = structure(previous.parameters.kernel.sklearn_kernel)
@@ -117,12 +129,16 @@ def _kernels(rows, choices, likelihood, std, previous):
     return kernels
 
 
-def _start_with(kernel, rows, choices, likelihood, previous, center, std, inducing_inputs):
+def _start_with(kernel, rows, choices, likelihood, previous, center, std, units, inducing_inputs):
     """Start with one kernel; ``inducing_inputs`` is a function of its `Parameters`."""
     expression, whites, theta_bounds = compile_without_noise(kernel, center)
     if likelihood.has_noise:
         noise, noise_bounds = starting_noise(
-            whites, choices.noise_variance, choices.noise_variance_bounds, rows.y.shape[1]
+            whites,
+            choices.noise_variance,
+            choices.noise_variance_bounds,
+            rows.y.shape[1],
+            units.variance,
         )
     else:
         noise, noise_bounds = fixed_unit_noise(whites, choices.kernel, likelihood)
@@ -133,7 +149,7 @@ def _start_with(kernel, rows, choices, likelihood, previous, center, std, induci
     if len(likelihood.theta):
         values["likelihood"] = likelihood.theta
     if choices.n_latent is not None:
-        values["mixing"] = starting_mixing(rows, choices.n_latent)
+        values["mixing"] = starting_mixing(rows, choices.n_latent, units.size)
         if choices.learns_means and np.isnan(rows.y).any():
             values["means"] = np.zeros(rows.y.shape[1])
     bounds = {"theta": theta_bounds, "likelihood": likelihood.theta_bounds}
@@ -152,14 +168,15 @@ def _start_with(kernel, rows, choices, likelihood, previous, center, std, induci
             "learned by finite differences and the inducing inputs stay where they start.",
         )
     space = ParameterSpace(
-        tuple(_groups(choices, parameters, likelihood, theta_bounds, noise_bounds, std)),
+        tuple(_groups(choices, parameters, likelihood, theta_bounds, noise_bounds, std, units)),
         _prior(choices, expression, std),
     )
     default = ("theta",) if choices.kernel is None else ()
-    if not whites and fingerprint(choices.noise_variance_bounds) == _DEFAULT_NOISE_BOUNDS:
+    if not whites and has_default_bounds(choices.noise_variance_bounds):
         default = (*default, "log_noise")
     inducing = fingerprint(choices.inducing)
-    return Start(kernel, likelihood, parameters, space, inducing, default, columns=choices.columns)
+    more = {"columns": choices.columns, "units": units}
+    return Start(kernel, likelihood, parameters, space, inducing, default, **more)
 
 
 def _prior(choices, expression, std):
@@ -180,7 +197,7 @@ def _ties(expression, std):
     return TiedLengthScales(np.log(std), tuple(places), _TIES)
 
 
-def _groups(choices, parameters, likelihood, theta_bounds, noise_bounds, std):
+def _groups(choices, parameters, likelihood, theta_bounds, noise_bounds, std, units):
     """Yield the groups that are learned, in the order of the vector."""
     expression = parameters.expression
     yield Group("theta", theta_bounds)
@@ -189,9 +206,9 @@ def _groups(choices, parameters, likelihood, theta_bounds, noise_bounds, std):
     if len(likelihood.theta):
         yield Group("likelihood", likelihood.theta_bounds)
     if parameters.mixes_outputs:
-        yield Group("mixing", None)
+        yield Group("mixing", None, units.size)
     if parameters.means is not None:
-        yield Group("means", None)
+        yield Group("means", None, np.ravel(units.size))
     if choices.optimize_inducing and expression.differentiable_inputs:
         yield Group("Z", None, starting_length_scale(std), expression.held_columns)
 
@@ -289,7 +306,7 @@ def random_starts(problem):
         )
     if "log_noise" in bounds:
         lower, upper = bounds["log_noise"].T
-        usual = np.log(_USUAL_NOISE)[:, None]
+        usual = np.log(_USUAL_NOISE)[:, None] + np.log(problem.start.units.variance)
         bounds["log_noise"] = np.clip(usual, lower, upper).T
     return [_drawn(start, bounds, problem.rng) for _ in range(count)]
 

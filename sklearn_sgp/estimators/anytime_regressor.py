@@ -97,11 +97,11 @@ class AnytimeSGPRegressor(SGPRegressor):
         Whether they are learned with the kernel, but where ``optimizer`` chooses them afterwards.
 
     noise_variance : float or array-like of shape (n_targets,), default=None
-        Starting value of the noise variance, for all outputs or for each, in units of normalised
-        targets. None means 0.1. A ``WhiteKernel`` term is one noise variance that all share.
+        Starting value of the noise variance, one or one for each output, in units of normalised
+        targets. None means a tenth of their variance. A ``WhiteKernel`` term is one for all.
 
     noise_variance_bounds : pair of float or "fixed", default=(1e-6, 1e3)
-        Bounds of the noise variance. "fixed" holds it at its starting value.
+        Bounds of the noise variance, by default times that of the targets. "fixed" holds the start.
 
     optimizer : {"auto", "lbfgs", "adam"} or None, default="auto"
         "auto" learns "pic", "lma" and "vif" from groups of near rows, each given the rows around
@@ -142,10 +142,10 @@ class AnytimeSGPRegressor(SGPRegressor):
     normalize_y : bool, "yeo-johnson", "warped" or tuple of (mean, scale), default=True
         Whether targets are centred and scaled to unit variance inside the model. Predictions stay
         in units of y. A tuple gives centre and scale. Before that, "yeo-johnson" transforms each
-        column of y by the power of scikit-learn's ``PowerTransformer``, "warped" by a monotone
-        function that is learned with kernel and noise, or given these if ``optimizer=None``. Of
-        batches, the first decides. With a likelihood for outliers, a target counts here as at most
-        148 median absolute deviations from the median.
+        column of y, about its median and scaled by quantiles, by scikit-learn's
+        ``PowerTransformer``, "warped" by a monotone function that is learned with kernel and noise,
+        or given these if ``optimizer=None``. Of batches, the first decides. With a likelihood for
+        outliers, a target counts here as at most 148 median absolute deviations from the median.
 
     copy_X : bool, default=True
         Whether models that keep training rows, PITC to VIF, keep a copy of them. With False they

@@ -49,7 +49,7 @@ class DriftCheck:
         """
         if n_rows < self.due or not len(rows):
             return self
-        sample = rows.random_subset(_DRIFT_ROWS, np.random.RandomState(0))
+        sample = rows.fixed_subset(_DRIFT_ROWS)
         is_far, is_seen = _far(sample, observations)
         seen, far = self.seen + is_seen.sum(axis=0), self.far + is_far.sum(axis=0)
         if seen.max() < _LEAST_CHECKED_ROWS:

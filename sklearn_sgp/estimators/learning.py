@@ -32,7 +32,7 @@ def _attributes_now(model, fit, recipe, parameters):
     """Return fitted attributes amid a fit, with a posterior of at most ``init_size`` rows."""
     problem, trace = fit.problem, fit.problem.trace
     start, rows = trace.start or problem.start, problem.rows
-    sample = rows.select(slice(None, None, -(-len(rows) // model.init_size)))
+    sample = rows.fixed_subset(model.init_size)
     held = replace(
         problem,
         rows=sample,

@@ -45,7 +45,7 @@ def prior_model(model, X):
     y = np.zeros((1, n_outputs))
     targets = Targets.fit(y, None, normalize_y, ndim=1 if n_outputs == 1 else 2)
     likelihood = regression_likelihood(model.likelihood)
-    choices = replace(choices_of(model), kernel=kernel, inducing=Z, learns=False)
+    choices = replace(choices_of(model), kernel=kernel, inducing=Z, learns=False, normalize_y=True)
     started = start(make_rows(Z, y, None, targets), choices, likelihood, np.random.RandomState(0))
     noise_variance = started.parameters.noise_variance
     prior = settings_of(model).prior(started.parameters)

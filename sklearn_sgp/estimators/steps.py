@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from .._linalg import single_blas_thread
 from ..data.checks import check_scaled
 from ..data.class_targets import ClassLabels, ClassTargets
-from ..data.rows import drop_zero_weight, make_rows, merge_repeated
+from ..data.rows import make_rows, merge_repeated, sorted_rows
 from ..data.targets import Targets, observed_columns, target_columns
 from ..data.winsorize import winsorized
 from ..engines.base import Fitted, Problem
@@ -112,7 +112,7 @@ class ScaleObserved:
 
     def __call__(self, fit):
         model = self.model
-        X, columns, weight = drop_zero_weight(fit.X, observed_columns(fit.y), fit.weight)
+        X, columns, weight = sorted_rows(fit.X, observed_columns(fit.y), fit.weight)
         never = np.flatnonzero(np.isnan(columns).all(axis=0))
         if len(never):  # of the first batch of a stream
             raise ValueError(

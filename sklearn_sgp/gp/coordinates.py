@@ -28,15 +28,16 @@ from .prior import Prior
 # entries of the gradient in Z were off by 24 where the whitened form was off by 1e-5).
 DIRECT_LIMIT = 1e-3
 DIRECT_GRADIENT_LIMIT = 1e-7
+_LARGEST_VARIANCE_ROWS = 1000
 
 
 def information_bound(kernel, rows, noise_variance):
     """Return a value that the trace of H, hence its largest eigenvalue, can hardly exceed.
 
-    tr H <= sum w k(x, x) / noise; the largest of about 1,000 k(x, x) stands for all, and the least
+    tr H <= sum w k(x, x) / noise; the largest of 1,000 k(x, x) stands for all, and the least
     noise and the largest sum of the weights, precisions included, for all outputs.
     """
-    sample = rows.X[:: max(1, len(rows) // 1000)]
+    sample = rows.fixed_subset(_LARGEST_VARIANCE_ROWS).X
     # rows that live elsewhere have no precisions, and know their total weight
     weight = rows.total_weight if rows.counts is None else float(rows.weight.sum(axis=0).max())
     return float(kernel.diag(sample).max()) * weight / float(np.min(noise_variance))

@@ -5,7 +5,7 @@ from operator import add, mul
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, Sum
 
 from ._columns import Columns
 from .categories._kernel import Categorical
@@ -143,6 +143,28 @@ def with_categories(kernels_of, std, categorical, numbers_first=False):
     if numbers_first:
         return [*(kernel + intercepts for kernel in plain), *by_category, *combined, *plain]
     return [plain[0] + intercepts, *by_category, *combined[:1]]
+
+
+def in_units(kernel, low, middle, high):
+    """Return a default kernel, made for targets of mean square 1, for others.
+
+    Parameters
+    ----------
+    low, middle, high : float
+        Mean squares: the least of the outputs, one between, and the largest.
+    """
+    if isinstance(kernel, Sum):
+        return Sum(*(in_units(term, low, middle, high) for term in (kernel.k1, kernel.k2)))
+    names = [h.name for h in kernel.hyperparameters if h.name.endswith("constant_value")]
+    if not names:
+        return ConstantKernel(middle, "fixed") * kernel
+    before = kernel.get_params()
+    changed = {name: middle * before[name] for name in names}
+    for name in (f"{name}_bounds" for name in names):
+        if not isinstance(before[name], str):
+            least, most = before[name]
+            changed[name] = (low * least, high * most)
+    return clone(kernel).set_params(**changed)
 
 
 def _of_unit_variance(kernel):

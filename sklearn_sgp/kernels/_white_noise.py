@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.gaussian_process.kernels import Sum, WhiteKernel
 
 _START_NOISE = 0.1  # of the variance of the scaled targets
+_DEFAULT_BOUNDS = (1e-6, 1e3)  # likewise
 
 
 def split_noise(kernel):
@@ -146,7 +147,7 @@ def _shared_noise(whites, noise_variance):
     return levels.tolist()
 
 
-def starting_noise(whites, noise_variance, noise_variance_bounds, n_outputs=1):
+def starting_noise(whites, noise_variance, noise_variance_bounds, n_outputs=1, unit=1.0):
     """Return starting value and bounds of the noise variance, from the kernel or the parameters.
 
     Several outputs have a noise variance each, unless noise terms say what all of them share.
@@ -156,10 +157,13 @@ def starting_noise(whites, noise_variance, noise_variance_bounds, n_outputs=1):
     whites : list of WhiteKernel
         Noise terms of the kernel. If there are any, their levels and bounds are used.
     noise_variance : float, array-like of shape (n_outputs,) or None
-        Starting value without noise terms; None means 0.1. Must be None with noise terms.
+        Starting value without noise terms; None means 0.1 units. Must be None with noise terms.
     noise_variance_bounds : tuple of float or "fixed"
         Bounds without noise terms.
     n_outputs : int, default=1
+    unit : float or ndarray of shape (n_outputs,)
+        Variance of the targets, in which default bounds are. They are wide enough for a start that
+        is given.
 
     Returns
     -------
@@ -174,14 +178,26 @@ def starting_noise(whites, noise_variance, noise_variance_bounds, n_outputs=1):
                 f"noise_variance={noise_variance!r} was given as well. Drop one of the two."
             )
         return _noise_from_whites(whites)
-    value = _START_NOISE if noise_variance is None else checked_noise(noise_variance, n_outputs)
+    value = _START_NOISE * unit
+    if noise_variance is not None:
+        value = checked_noise(noise_variance, n_outputs)
     if isinstance(noise_variance_bounds, str):
-        return value, None
-    lower, upper = check_bounds("noise_variance_bounds", noise_variance_bounds)
-    bounds = np.tile([lower, upper], (n_outputs, 1))
-    if n_outputs == 1:
-        return float(np.clip(value, lower, upper)), bounds
-    return np.clip(np.full(n_outputs, value), lower, upper), bounds
+        return (float(np.ravel(value)[0]) if n_outputs == 1 else value), None
+    pair = check_bounds("noise_variance_bounds", noise_variance_bounds)
+    bounds, value = np.tile(pair, (n_outputs, 1)), np.broadcast_to(value, n_outputs)
+    if np.ndim(unit) and has_default_bounds(noise_variance_bounds):
+        bounds = bounds * unit[:, None]
+        bounds = np.column_stack([np.minimum(bounds[:, 0], value), np.maximum(bounds[:, 1], value)])
+    value = np.clip(value, *bounds.T)
+    return (float(value[0]) if n_outputs == 1 else value), bounds
+
+
+def has_default_bounds(noise_variance_bounds):
+    """Return whether bounds of the noise variance are those that nobody has to choose."""
+    try:
+        return tuple(np.ravel(noise_variance_bounds)) == _DEFAULT_BOUNDS
+    except (TypeError, ValueError):
+        return False
 
 
 def checked_noise(noise_variance, n_outputs):

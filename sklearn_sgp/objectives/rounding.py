@@ -43,7 +43,7 @@ def gradient_limit(parameters, rows, delta, space, n_jobs=None):
     amplification = rounding_amplification(prior, rows, parameters.noise_variance)
     if not DIRECT_GRADIENT_LIMIT < amplification < _LARGEST_LIMIT:
         return DIRECT_GRADIENT_LIMIT
-    sample = rows.spread_sample(_ROUNDING_ROWS)
+    sample = rows.fixed_sample(_ROUNDING_ROWS)
 
     def gradient(coordinates):
         _, parts = collapsed_bound(

@@ -133,7 +133,7 @@ class SiteProblem:
 
     def unbounded(self, what):
         """Return the error that tells ``what`` came instead of finite sites."""
-        rows = self.rows if self.pieces.in_memory else self.rows.spread_sample(_SHOWN_ROWS)
+        rows = self.rows if self.pieces.in_memory else self.rows.fixed_sample(_SHOWN_ROWS)
         variance = float(self.prior.kernel.diag(rows.X).max())
         weight = 1.0 if self.rows.weight is None else float(rows.weight.max())
         return UnboundedSitesError(
@@ -152,7 +152,7 @@ class SiteProblem:
         as long; after a step that is taken the next one is 1.1 times as long. Where the sites of
         the given q(u) cannot be held, as rates of counts under a wide prior, the steps begin at one
         of the prior's mean and less variance. Afterwards ``needs_more`` tells whether ``max_iter``
-        steps were not enough.
+        steps were not enough, or no step was short enough.
 
         Parameters
         ----------
@@ -218,6 +218,7 @@ class SiteProblem:
                 if self.rho < _MIN_STEP:
                     if error is not None:
                         raise self.unbounded(_NO_FACTOR) from error
+                    self.needs_more = True
                     break
                 continue
             gain = value - bound

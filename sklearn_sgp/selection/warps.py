@@ -9,11 +9,13 @@ from scipy.stats import norm
 from sklearn.preprocessing import PowerTransformer
 
 from .._linalg import NotPositiveDefiniteError, single_blas_thread
+from .._sampling import fixed_index
 from .._warnings import warn_caller
 from ..data.checks import LARGEST
 from ..data.continued_warps import Identity, Warp
 from ..data.rows import Rows, column_mean_std, drop_zero_weight, random_index
-from ..data.warps import EACH, TERMS, TanhSum, YeoJohnson, tanh_sum, tanh_sum_gradient
+from ..data.scaling import GRID, on_grid
+from ..data.warps import EACH, TERMS, Standardised, TanhSum, YeoJohnson, tanh_sum, tanh_sum_gradient
 from ..engines.start import start
 from ..kernels._length_scales import nearness_scales
 from ..kernels._white_noise import checked_noise
@@ -52,6 +54,9 @@ _USUAL = norm.ppf(0.9) - norm.ppf(0.1)
 def power_warps(y, weight):
     """Find the warp of scikit-learn's `PowerTransformer` for each output.
 
+    Its powers are of numbers about 1 in size. So targets are first centred and scaled by quantiles,
+    and the warp is the same for targets in any unit.
+
     Parameters
     ----------
     y : ndarray of shape (n, t)
@@ -60,7 +65,7 @@ def power_warps(y, weight):
     """
     if weight is not None:
         y, _, weight = drop_zero_weight(y, y, weight)
-    sample = y[:: -(-len(y) // _POWER_ROWS)]
+    sample = y[fixed_index(len(y), _POWER_ROWS)]
     if weight is not None and (weight == np.floor(weight)).all() and weight.sum() <= _POWER_ROWS:
         sample = np.repeat(y, weight.astype(np.intp), axis=0)
     warps = []
@@ -68,9 +73,10 @@ def power_warps(y, weight):
         if not _can_be_warped(y[:, c]):
             warps.append(Identity())
             continue
-        own = PowerTransformer(standardize=False).fit(sample[:, [c]])
-        shape = YeoJohnson(float(own.lambdas_[0]), float(np.median(y[:, c])))
-        warps.append(_sound(shape, y[:, c]))
+        center, spread = _center_and_spread(sample[:, c])
+        t = on_grid((sample[:, [c]] - center) / spread, GRID)
+        own = YeoJohnson(float(PowerTransformer(standardize=False).fit(t).lambdas_[0]))
+        warps.append(_sound(Standardised(own, center, spread), y[:, c]))
     return tuple(warps)
 
 
@@ -121,7 +127,7 @@ def _can_be_warped(y):
 
 def _sound(shape, y):
     """Return the `Warp` of a shape, or the identity where values or inverses are not sound."""
-    values = np.unique(y[:: -(-len(y) // _SOUND_ROWS)])
+    values = np.unique(y[fixed_index(len(y), _SOUND_ROWS)])
     with np.errstate(all="ignore"):
         z, low, high = shape.value(values), y.min(), y.max()
         ends = np.exp(shape.log_slope(np.array([low, high])))
@@ -202,7 +208,7 @@ class _OneOutput:
     def _drawn(self):
         """Draw rows to learn from, and others to judge by; None where there are few rows."""
         center, spread = np.array([self.center]), np.array([self.spread])
-        rows = Rows(self.X, self.y[:, None], self.weight, center, spread)
+        rows = Rows(self.X, self.y[:, None], self.weight, center, spread, grid=GRID)
         if len(rows) <= LARGEST_WHOLE:
             return rows, None
         index = random_index(len(rows), min(len(rows), _WARP_ROWS), self.rng)
@@ -219,12 +225,12 @@ class _OneOutput:
         std = column_mean_std(self.X, self.weight)[1]
         scale = nearness_scales(parameters.kernel, std)
         groups = sampled_groups(rows, scale, _GROUPS, _SIZE, _NEIGHBORS, self.rng)
-        some = rows.select(slice(None, None, -(-len(rows) // _REFERENCE_ROWS)))
+        some = rows.fixed_subset(_REFERENCE_ROWS)
         return WarpedEvidence(groups, some.targets[:, 0], some.weights[1], self.n_jobs)
 
     def _quantiles(self, levels):
         """Return quantiles of the targets, about their centre in units of their scatter."""
-        return (np.quantile(self.y, levels) - self.center) / self.spread
+        return on_grid((np.quantile(self.y, levels) - self.center) / self.spread, GRID)
 
     def _other_bends(self, psi):
         """Yield parameters with the least bend replaced by a steep one in several places."""

@@ -51,11 +51,11 @@ def test_column_mean_std_of_a_constant_column(value):
 
 
 def test_column_mean_std_of_very_many_rows():
-    """A regular subsample stands in for very many rows, with its weights."""
+    """Very many rows have the mean and deviation of those of positive weight."""
     X = np.arange(200_000, dtype=np.float32)[:, None]
     weight = np.where(np.arange(200_000) < 100_000, 0.0, 1.0)
     mean, std = column_mean_std(X, weight)
-    assert_allclose([mean[0], std[0]], [150_000.0, 1e5 / np.sqrt(12.0)], rtol=1e-3)
+    assert_allclose([mean[0], std[0]], [149_999.5, 1e5 / np.sqrt(12.0)], rtol=1e-9)
 
 
 def test_column_mean_std_with_no_weight_in_the_sample():
@@ -130,9 +130,9 @@ def test_many_rows_are_not_merged():
 @pytest.mark.parametrize("size", [1, 7, 99, 100, 1000])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_sample_stands_for_all_rows(size, weighted):
-    """A spread sample has at most so many rows, and the weight of all of them."""
+    """A fixed sample has at most so many rows, and the weight of all of them."""
     rows = rows_of(100, weighted)
-    sample = rows.spread_sample(size)
+    sample = rows.fixed_sample(size)
     assert len(sample) <= size
     assert_allclose(sample.total_weight, rows.total_weight)
 

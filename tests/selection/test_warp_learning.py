@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.stats import yeojohnson_normmax
+from scipy.stats import norm, yeojohnson_normmax
 
 from sklearn_sgp import SVGPRegressor
 from sklearn_sgp._linalg import NotPositiveDefiniteError
@@ -79,17 +79,36 @@ def test_covariances_that_fail_are_told(rng, monkeypatch):
     assert isinstance(warp, Identity)
 
 
+def power_of(y):
+    """The best power of targets about their median, in units of what quantiles say of their sd."""
+    low, center, high = np.quantile(y, [0.1, 0.5, 0.9])
+    return yeojohnson_normmax((y - center) * (norm.ppf(0.9) - norm.ppf(0.1)) / (high - low))
+
+
 def test_whole_weights_count_rows_for_the_power(rng):
     """The power of weighted rows is that of repeated ones; other weights are not used."""
     y = rng.gamma(2.0, size=(120, 1))
     weight = np.where(np.arange(120) % 3 == 0, 3.0, 1.0)
     (warp,) = learning.power_warps(y, weight)
-    expected = yeojohnson_normmax(np.repeat(y[:, 0], weight.astype(int)))
-    assert_allclose(warp.shape.power, expected, rtol=1e-5)
+    expected = power_of(np.repeat(y[:, 0], weight.astype(int)))
+    assert_allclose(warp.shape.shape.power, expected, rtol=1e-5)
     (warp,) = learning.power_warps(y, weight + 0.5)
-    assert_allclose(warp.shape.power, yeojohnson_normmax(y[:, 0]), rtol=1e-5)
+    assert_allclose(warp.shape.shape.power, power_of(y[:, 0]), rtol=1e-5)
     (warp,) = learning.power_warps(y, np.append(np.zeros(20), np.ones(100)))
-    assert_allclose(warp.shape.power, yeojohnson_normmax(y[20:, 0]), rtol=1e-5)
+    assert_allclose(warp.shape.shape.power, power_of(y[20:, 0]), rtol=1e-5)
+
+
+@pytest.mark.parametrize("unit, shift", [(1.0 / 1024, 0.0), (1000.0, 0.0), (1000.0, -5e4), (-1, 0)])
+def test_powers_are_the_same_in_every_unit(rng, unit, shift):
+    """A power transformation of skewed targets is one and the same function in every unit."""
+    y = np.exp(rng.standard_normal((300, 1)))
+    (warp,), (other,) = (learning.power_warps(some, None) for some in (y, unit * y + shift))
+    z = np.sign(unit) * other(unit * y + shift)
+    assert_allclose(z, warp(y), rtol=1e-5, atol=1e-5)
+    # densities of y differ by the slope of the unit alone
+    slope = other.log_slope(unit * y + shift) + np.log(np.abs(unit))
+    assert_allclose(slope, warp.log_slope(y), rtol=1e-5, atol=1e-5)
+    assert_allclose(other.inverse(other(unit * y + shift)), unit * y + shift, rtol=1e-9, atol=1e-9)
 
 
 def test_a_shape_is_fitted_to_another(rng):

@@ -63,7 +63,8 @@ def _with_small_levels(start, result):
     """Start a sum with levels at what was learned without these."""
     theta, slots = start.parameters.theta.copy(), category_slots(start.parameters.expression)
     theta[_places_of_numbers(start)] = result.theta
-    variance = _LEVELS_VARIANCE * float(np.mean(result.noise_variance)) / len(slots)
+    noise_variance = float(np.mean(result.noise_variance)) / start.units.middle
+    variance = _LEVELS_VARIANCE * noise_variance / len(slots)
     for diagonal, _, _ in slots:
         theta[diagonal] = np.log(variance)
     values = {**result.values, "theta": theta}

@@ -180,7 +180,7 @@ class CompositeLearning:
         n_rows = len(self.rows)
         if not (self.whole and budget.is_limited) or n_rows <= LARGEST_WHOLE:
             return True
-        some = whole_group(self.rows.select(slice(LARGEST_WHOLE)))
+        some = whole_group(self.rows.fixed_subset(LARGEST_WHOLE))
         seconds = self._seconds_of_group([some], parameters) * (n_rows / LARGEST_WHOLE) ** 3
         return _EXACT_EVALUATIONS * seconds <= budget.left()
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._linalg import NotPositiveDefiniteError
+from ..._sampling import fixed_index
 from ..._warnings import warn_caller
 from ...factors.block_factors import SingularBlockError
 from ...factors.block_sums import block_sums
@@ -76,8 +77,8 @@ def keep_time_for_all_blocks(problem, plan, parameters, blocks, budget, more=0.0
     if blocks.rows.live_elsewhere:  # workers make that pass, in a time of their own
         return
     prior, s2 = problem.prior(parameters), parameters.noise_variance
-    count = min(_TIMED_BLOCKS, len(blocks))
-    some = np.linspace(0, len(blocks) - 1, count).astype(int)
+    some = fixed_index(len(blocks), _TIMED_BLOCKS)
+    count = len(some)
     size = count if plan.schedule is None else plan.blocks_per_step
 
     def run():

@@ -13,6 +13,7 @@ from ..._linalg import NotPositiveDefiniteError
 from ..._parallel import one_blas_thread_each
 from ...collections.blocks import Renumbered, blocks_of, regrouped
 from ...data.inducing import choose_inducing
+from ...data.rows import column_mean_std
 from ...factors.block_sums import block_sums
 from ...factors.passes import Pieces
 from ...kernels._length_scales import input_scales, nearness_scales
@@ -250,8 +251,7 @@ def _sample(problem):
 
 
 def _column_std(rows):
-    std = np.asarray(rows.X[:: max(1, len(rows) // 50_000)], dtype=np.float64).std(axis=0)
-    return np.where(std > 0, std, 1.0)
+    return column_mean_std(rows.X, rows.observations)[1]
 
 
 def add(fitted, problem):

@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 
+from ..._sampling import fixed_index
 from ...gp.posterior import Posterior
 from ...latents.bound import groups_of, inputs_of, latent_bound, posterior_of
 from ...latents.expectations import expectations_of
@@ -170,7 +171,8 @@ def learn_from_minibatches(problem, parameters, index, clock):
             if late() or n_steps == settings.max_steps:
                 break
         n_epochs += 1
-        value, followed = float(np.mean(estimates)), np.flatnonzero(known)[:_FOLLOWED]
+        value, met = float(np.mean(estimates)), np.flatnonzero(known)
+        followed = met[fixed_index(len(met), _FOLLOWED)]
         trace.follow(table.select(followed), len(followed))
         trace.add(value, partial(with_inputs, state.parameters, q[followed]))
         candidates = choose_candidates(q[np.flatnonzero(known)], problem.rng)

@@ -31,7 +31,7 @@ def plausible(start, parameters, rows):
     by_user = "theta" not in start.with_default_bounds or not space.learns("theta")
     if by_user or is_mixed or not start.likelihood.scales_targets:
         return space
-    most = np.log(_LARGEST_VARIANCE * max(1.0, np.mean(rows.targets**2)))
+    most = np.log(_LARGEST_VARIANCE * max(start.units.bounds[1], np.mean(rows.targets**2)))
     bounds = np.array(space.group("theta").bounds)
     upper = np.minimum(bounds[:, 1], np.maximum(parameters.theta, most))
     bounds[:, 1] = np.where(variance_mask(parameters.expression), upper, bounds[:, 1])

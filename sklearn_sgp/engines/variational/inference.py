@@ -90,7 +90,7 @@ def in_measured_units(space, parameters, rows, delta, has_learned, optimal):
     squares = None
     if has_learned and space.learns("Z"):
         prior = Prior.build(parameters.kernel, parameters.Z, delta)
-        q = optimal(prior, rows.spread_sample(_UNIT_ROWS))
+        q = optimal(prior, rows.fixed_sample(_UNIT_ROWS))
         squares = (q.coefficients**2).sum(axis=1)
     return with_input_units(space, squares)
 

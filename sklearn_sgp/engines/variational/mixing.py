@@ -17,7 +17,7 @@ _SMALL = 0.05
 _MOST_ITERATIONS, _SMALLEST_CHANGE, _LEAST_NOISE = 200, 1e-3, 1e-3
 
 
-def starting_mixing(rows, n_latent):
+def starting_mixing(rows, n_latent, size=1.0):
     """Find W from the principal components of the outputs, shape (t, n_latent).
 
     Complete targets have them in the eigenvectors of their correlations. Correlations of pairs of
@@ -30,18 +30,20 @@ def starting_mixing(rows, n_latent):
     ----------
     rows : Rows
         Targets that are NaN are not there.
+    size : float or ndarray of shape (t, 1)
+        Root mean squares of the scaled targets.
     """
-    sample = rows.select(slice(None, None, -(-len(rows) // _MIXING_ROWS)))
-    sample = _Observed(sample.targets, sample.weight)
+    sample = rows.fixed_subset(_MIXING_ROWS)
+    sample = _Observed(sample.targets / np.ravel(size), sample.weight)
     W, varies = sample.starting_mixing(n_latent), sample.varies
     if sample.has_gaps:
-        vector, size, _ = np.linalg.svd(sample.components(W), full_matrices=False)
-        W = vector * np.maximum(size, np.sqrt(_EXPLAINED_SHARE * _SMALL))
+        vector, value, _ = np.linalg.svd(sample.components(W), full_matrices=False)
+        W = vector * np.maximum(value, np.sqrt(_EXPLAINED_SHARE * _SMALL))
     W = np.where(varies[:, None], W, 0.0)
     W *= np.where(np.abs(W.min(axis=0)) > W.max(axis=0), -1.0, 1.0)
     left_out = np.flatnonzero(varies & (np.abs(W).max(axis=1) < _SMALL))
     W[left_out, np.arange(len(left_out)) % n_latent] = _SMALL
-    return W
+    return W * size
 
 
 class _Observed:

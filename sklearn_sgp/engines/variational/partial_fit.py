@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._warnings import warn_caller
 from ...data.inducing import greedy_error, inputs_of_new_categories, new_inducing_inputs
-from ...data.rows import column_mean_std
+from ...data.rows import column_mean_std, random_index
 from ...optimize.adam import Adam, adam_step
 from ...optimize.budget import Budget, measured_seconds
 from ...optimize.progress import Clock
@@ -141,8 +141,8 @@ def add_rows(
     if new_Z is not None and len(new_Z):
         steps.make_room(n_inducing - len(new_Z))
         steps.enlarge(new_Z)
-    budget, pieces = Budget(Clock() if clock is None else clock), rows.chunks(settings.batch_size)
-    pieces = _take_steps(steps, list(pieces), budget)
+    budget = Budget(Clock() if clock is None else clock)
+    pieces = _take_steps(steps, _minibatches(rows, settings.batch_size), budget)
     if steps.is_new:
         _add_rest(steps, pieces, budget)
         if steps.n_added < len(rows):
@@ -152,6 +152,17 @@ def add_rows(
                 "lower n_inducing, or give smaller batches."
             )
     return steps.fitted(time.perf_counter() - begin)
+
+
+def _minibatches(rows, size):
+    """Return minibatches of random rows, to be selected when their turn comes.
+
+    A sorted batch must not lead the steps from end to end, nor `max_time` leave its last rows out.
+    """
+    if len(rows) <= size:
+        return [lambda: rows]
+    order = random_index(len(rows), len(rows), np.random.RandomState(0))
+    return [partial(rows.select, order[lo : lo + size]) for lo in range(0, len(rows), size)]
 
 
 def _take_steps(steps, pieces, budget):
@@ -164,7 +175,7 @@ def _take_steps(steps, pieces, budget):
         is_late = budget.left() <= 0.0 and (steps.is_new or done > 0)
         if done >= most or is_late:
             return pieces[done:]
-        seconds = measured_seconds(partial(steps.step, piece))
+        seconds = measured_seconds(partial(steps.step, piece()))
         budget.keep_for_finish(_SHARE_OF_ADDING * seconds * (len(pieces) - done - 1))
     return []
 
@@ -172,9 +183,9 @@ def _take_steps(steps, pieces, budget):
 def _add_rest(steps, pieces, budget):
     """Add minibatches, one at least, and of the others as many as there is time for."""
     if pieces:
-        seconds = measured_seconds(partial(steps.add, pieces[0]))
+        seconds = measured_seconds(partial(steps.add, pieces[0]()))
         for piece in pieces[1 : 1 + budget.affordable(len(pieces) - 1, seconds)]:
-            steps.add(piece)
+            steps.add(piece())
 
 
 class _BatchSteps:

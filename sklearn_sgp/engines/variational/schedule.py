@@ -253,7 +253,7 @@ def _finish_seconds(problem, parameters, budget):
     rows, n_jobs = problem.rows, problem.settings.n_jobs
 
     def measure():
-        sample = rows.select(slice(0, max(_LEAST_TIMED, _TIMED // problem.inference.last_cost)))
+        sample = rows.fixed_subset(max(_LEAST_TIMED, _TIMED // problem.inference.last_cost))
         prior = problem.prior(parameters)
         task, n_passes = problem.inference.pass_task(prior, parameters, rows, sample, n_jobs)
         seconds = measured_seconds(task, repeats=2) * len(rows) / len(sample)

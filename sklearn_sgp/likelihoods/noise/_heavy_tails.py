@@ -16,6 +16,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import gammaln, logsumexp, stdtrit
 
+from ..._sampling import fixed_index
 from .._row_precision import NoiseUpdate, RowPrecision
 
 # Where learning begins.
@@ -133,8 +134,8 @@ def best_tails(squares, weight, n_outputs, df, *, learns_df, learns_scale):
         At the start.
     learns_df, learns_scale : bool
     """
-    step = -(-len(squares) // _DF_SAMPLE)
-    sample, sample_weight = squares[::step], weight[::step]
+    index = fixed_index(len(squares), _DF_SAMPLE)
+    sample, sample_weight = squares[index], weight[index]
 
     def loss(free):
         log_df, log_scale = free

@@ -7,10 +7,12 @@ import pytest
 from dense import EVERY_KERNEL, make_case, make_settings, minibatch
 from numpy.testing import assert_allclose, assert_array_equal
 
+from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.engines.base import Fitted, Start
 from sklearn_sgp.engines.variational.inference import ConjugateInference, SiteInference
 from sklearn_sgp.engines.variational.partial_fit import (
     RowState,
+    _minibatches,
     add_rows,
     more_inducing_inputs,
     scaled_to_total,
@@ -194,3 +196,16 @@ def test_rows_of_counts_with_a_total():
     assert_allclose(moved.posterior.H[0], expected.H[0], rtol=1e-10)
     assert_allclose(moved.posterior.h, expected.h, rtol=1e-10)
     assert moved.weight == 40.0 and not moved.state.exact
+
+
+def test_minibatches_are_random_rows():
+    """Each row of a sorted batch comes once, and each minibatch has rows from end to end."""
+    X = np.arange(4000.0)[:, None]
+    rows = Rows(X, X, None, np.zeros(1), np.ones(1))
+    parts = [select() for select in _minibatches(rows, 1000)]
+    assert [len(part) for part in parts] == [1000] * 4
+    assert_array_equal(np.sort(np.concatenate([part.X[:, 0] for part in parts])), X[:, 0])
+    for part in parts:
+        assert_allclose(part.X.mean(), X.mean(), rtol=0.1)
+    (whole,) = _minibatches(rows, 4000)
+    assert_array_equal(whole().X, X)
