@@ -10,6 +10,7 @@ from ..data.categories import PLAIN_COLUMNS, InputColumns
 from ..data.rows import Rows
 from ..gp.chunks import in_chunks
 from ..gp.jitter import (
+    factorise_above,
     factorise_again,
     factorise_finally,
     factorise_larger,
@@ -44,11 +45,21 @@ class Settings:
 
     def prior(self, parameters):
         """Factorise p(u) at some parameters, with the jitter that it needs."""
-        return factorise_with_jitter(parameters.kernel, parameters.Z, self.jitter)
+        noise = parameters.least_noise_variance
+        return factorise_with_jitter(parameters.kernel, parameters.Z, self.jitter, noise)
 
     def final_prior(self, parameters):
         """Factorise p(u) of the posterior that is kept; warn where the jitter had to be raised."""
-        return factorise_finally(parameters.kernel, parameters.Z, self.jitter)
+        noise = parameters.least_noise_variance
+        return factorise_finally(parameters.kernel, parameters.Z, self.jitter, noise)
+
+    def prior_above(self, parameters, delta):
+        """Factorise p(u) with more jitter than ``delta``; None where that is no longer small.
+
+        It may be what was asked for, or what the noise is.
+        """
+        noise = parameters.least_noise_variance
+        return factorise_above(parameters.kernel, parameters.Z, delta, self.jitter, noise)
 
     def prior_again(self, prior):
         """Factorise p(u) with more jitter, where something that rests on the last one failed."""
@@ -112,6 +123,8 @@ class Problem:
         Whether others go on from what is found, so that nobody is warned.
     before : Fitted or None
         From other weights of the same rows: its blocks may serve again.
+    inputs_are_rows : bool
+        Whether the inducing inputs contain all distinct rows, so that none of them moves.
     """
 
     rows: Rows
@@ -123,15 +136,19 @@ class Problem:
     n_samples: int | None = None
     is_interim: bool = False
     before: object = None
+    inputs_are_rows: bool = False
 
     @property
     def space(self):
-        return self.start.space
+        """The space of what is learned from the rows."""
+        space = self.start.space
+        return space.without("Z") if self.inputs_are_rows else space
 
     @property
     def learns(self):
         """Return whether there is anything to learn, and an optimiser to do it."""
-        return self.start.learns(self.settings.optimizer)
+        free = self.space.pack(self.start.parameters)
+        return self.settings.optimizer is not None and bool(len(free))
 
     def prior(self, parameters):
         """Factorise p(u) at some parameters, with the jitter that it needs."""

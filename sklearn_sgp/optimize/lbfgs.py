@@ -13,6 +13,10 @@ from .._linalg import NotPositiveDefiniteError
 _LBFGS_MEMORY = 50
 
 
+# What cut an ascent short: covariances that are not positive definite wherever it could go.
+SINGULAR = "singular"
+
+
 class _Finished(Exception):
     """Ends a run of L-BFGS from inside; never leaves this module."""
 
@@ -31,7 +35,8 @@ def ascend_lbfgs(objective, space, start, *, max_iter, plateau, trace, seconds=n
     plateau : Plateau
         On what is maximised, after each iteration.
     trace : Trace
-        Gets the objective alone, and what cut the ascent short: "max_iter" or "max_time".
+        Gets the objective alone, and what cut the ascent short: "max_iter", "max_time" or
+        `SINGULAR`.
     seconds : float
         No evaluation after the first is begun that would end later than so many seconds from now.
 
@@ -46,12 +51,13 @@ def ascend_lbfgs(objective, space, start, *, max_iter, plateau, trace, seconds=n
     deadline = time.perf_counter() + seconds
     best = {"value": -np.inf, "objective": -np.inf, "x": None, "worst": np.inf}
     last_seconds = 0.0  # of the last evaluation: one that would end too late is not begun
+    failed = False  # since the last iteration
     n_iter, trace.cut_by = 0, None
     bounds = space.bounds(start)
     x0 = np.clip(space.pack(start), bounds[:, 0], bounds[:, 1])
 
     def negated(x):
-        nonlocal last_seconds
+        nonlocal last_seconds, failed
         begin = time.perf_counter()
         if begin + last_seconds > deadline and best["x"] is not None:
             trace.cut_by = "max_time"
@@ -62,6 +68,7 @@ def ascend_lbfgs(objective, space, start, *, max_iter, plateau, trace, seconds=n
         except NotPositiveDefiniteError:
             if best["x"] is None:
                 raise
+            failed = True
             size = max(best["value"] - best["worst"], abs(best["value"]), 1.0)
             return 10.0 * size - best["worst"], np.zeros_like(x)
         value, gradient = space.with_prior(raw, gradient, parameters)
@@ -72,8 +79,8 @@ def ascend_lbfgs(objective, space, start, *, max_iter, plateau, trace, seconds=n
         return -value, -space.pack_gradient(gradient)
 
     def after_iteration(x):
-        nonlocal n_iter
-        n_iter += 1
+        nonlocal n_iter, failed
+        n_iter, failed = n_iter + 1, False
         snapshot = partial(space.unpack, best["x"], start)
         if trace.add(best["objective"], snapshot) or plateau.reached(best["value"]):
             raise _Finished
@@ -97,5 +104,8 @@ def ascend_lbfgs(objective, space, start, *, max_iter, plateau, trace, seconds=n
     except _Finished:
         pass
     else:
-        trace.cut_by = "max_iter" if n_iter >= max_iter and plateau.is_gaining else None
+        if n_iter < max_iter and failed:
+            trace.cut_by = SINGULAR
+        else:
+            trace.cut_by = "max_iter" if n_iter >= max_iter and plateau.is_gaining else None
     return space.unpack(best["x"], start), best["objective"], n_iter

@@ -46,6 +46,7 @@ class Trace:
         self.stage = ""  # what is going on, in words
         self.stopped = False
         self.cut_by = None  # what ended the last optimisation while it gained, if anything did
+        self.reached = None  # the objective with which it ended, if that is one of all rows
 
     def begin(self, stage):
         """Tell in words what goes on from here, if that is something else than before."""

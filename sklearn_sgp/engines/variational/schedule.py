@@ -14,6 +14,13 @@ from ...data.rows import random_index
 from ...factors.passes import CHUNK
 from ...optimize.budget import LEAST_EVALUATIONS, MIN_SECONDS, Budget, measured_seconds
 from ...optimize.lbfgs import ascend_lbfgs
+from ..ascent import (
+    ascend_from_kinks,
+    ascend_with_jitter,
+    best_of_priors,
+    better,
+    inputs_at_kinks,
+)
 from ..base import Fitted
 from ..diagnostics import warn_of_weak_spots
 from ..start import bic_penalty, default_starts, random_starts, run_candidates
@@ -192,13 +199,15 @@ def _with_best_kernel(problem, rows, seconds, interim):
 
 
 def _warm_start(problem, parameters, rows, seconds, interim=False):
-    begin, max_iter = time.perf_counter(), min(_WARM_ITERATIONS, problem.settings.max_iter)
+    begin, max_iter = time.perf_counter(), problem.settings.max_iter
+    if problem.space.learns("Z"):
+        max_iter = min(_WARM_ITERATIONS, max_iter)
     result = _lbfgs(problem, parameters, rows, seconds, max_iter, interim)
     return _second_run(problem, result, rows, seconds - (time.perf_counter() - begin), interim)
 
 
 def _second_run(problem, result, rows, seconds, interim):
-    """Go on with L-BFGS: the first run gives units."""
+    """Go on with L-BFGS: the first run gives units of inducing inputs."""
     (parameters, _, n_iter), trace = result, problem.trace
     left = problem.settings.max_iter - n_iter
     if n_iter < _WARM_ITERATIONS or left <= 0 or trace.stopped:
@@ -206,8 +215,9 @@ def _second_run(problem, result, rows, seconds, interim):
     if seconds <= 0:
         trace.cut_by = "max_time"
         return result
-    parameters, value, more = _lbfgs(problem, parameters, rows, seconds, left, interim)
-    return parameters, value, n_iter + more
+    second = _lbfgs(problem, parameters, rows, seconds, left, interim)
+    parameters, value, _ = better(problem.space, result, second)
+    return parameters, value, n_iter + second[2]
 
 
 def _full_lbfgs(problem, budget):
@@ -219,31 +229,36 @@ def _lbfgs(problem, parameters, rows, seconds, max_iter=None, interim=False):
     settings, trace = problem.settings, problem.trace
     deadline = time.perf_counter() + max(seconds, MIN_SECONDS)
     scale = problem.rows.total_weight / rows.total_weight
+    max_iter = settings.max_iter if max_iter is None else max_iter
     trace.begin(f"learning from {len(rows)} of {len(problem.rows)} rows")
-    space, bound = problem.inference.objective(
-        problem.space,
-        parameters,
-        rows,
-        problem.prior(parameters).delta,
-        parameters is not problem.start.parameters,
-        settings.n_jobs,
-        deadline,
-    )
+    held = inputs_at_kinks(problem.space, parameters, rows)
 
-    def objective(candidate):
-        value, gradient = bound(candidate)
-        return scale * value, gradient.scaled(scale)
+    def run(delta, start, most):
+        has_learned = start is not problem.start.parameters
+        options = has_learned, settings.n_jobs, deadline
+        space, bound = problem.inference.objective(problem.space, start, rows, delta, *options)
+
+        def objective(candidate):
+            value, gradient = bound(candidate)
+            return scale * value, gradient.scaled(scale)
+
+        def ascend(objective, start, most):
+            return ascend_lbfgs(
+                objective,
+                space,
+                start,
+                max_iter=most,
+                plateau=problem.plateau(interim),
+                trace=trace,
+                seconds=deadline - time.perf_counter(),
+            )
+
+        return ascend_from_kinks(ascend, objective, held, start, most, trace)
 
     with one_blas_thread_each(settings.n_jobs):
-        return ascend_lbfgs(
-            objective,
-            space,
-            parameters,
-            max_iter=settings.max_iter if max_iter is None else max_iter,
-            plateau=problem.plateau(interim),
-            trace=trace,
-            seconds=deadline - time.perf_counter(),
-        )
+        result = ascend_with_jitter(run, problem, parameters, max_iter)
+    trace.reached = result[1] if len(rows) == len(problem.rows) else None
+    return result
 
 
 def _finish_seconds(problem, parameters, budget):
@@ -265,14 +280,17 @@ def _finish_seconds(problem, parameters, budget):
 def _final_posterior(problem, parameters, budget, n_iter, n_steps):
     """Find the optimal q(u) from all rows, or as many as the budget allows."""
     settings, rows, trace = problem.settings, problem.rows, problem.trace
-    prior = settings.final_prior(parameters)
     used = rows if trace.stopped else _affordable(problem, parameters, budget)
     if used is not rows:
         used = used.weighted(rows.total_weight / used.total_weight)
     trace.begin(f"q(u) from {len(used)} of {len(rows)} rows")
-    posterior, objective, scalars = problem.inference.posterior(
-        prior, parameters, used, settings.n_jobs, trace.clock.left()
-    )
+
+    def find(prior):
+        seconds = trace.clock.left()
+        found = problem.inference.posterior(prior, parameters, used, settings.n_jobs, seconds)
+        return prior, *found
+
+    prior, posterior, objective, scalars = best_of_priors(find, problem, parameters)
     posterior.warm_cache()
     trace.add(objective, lambda: parameters)
     is_whole = len(used) == len(rows)
