@@ -7,7 +7,7 @@ from ..data.distinct import DistinctRows
 from ..objectives.exact import exact_evidence, exact_posterior
 
 
-def exact_objective(space, parameters, rows):
+def exact_objective(space, parameters, rows, copies=1.0):
     """Return the evidence of the exact process as an objective, where that is what is asked.
 
     Parameters
@@ -17,6 +17,8 @@ def exact_objective(space, parameters, rows):
         Where a run begins.
     rows : Rows
         With Gaussian noise.
+    copies : float
+        How many rows each of these stands for.
 
     Returns
     -------
@@ -24,7 +26,10 @@ def exact_objective(space, parameters, rows):
         None where the inducing inputs are learned, where some row is not one of them, or where the
         noise is lost in rounding at the start.
     """
-    distinct = None if space.learns("Z") else DistinctRows.within_inputs(parameters.Z, rows)
+    if space.learns("Z"):
+        return None
+    rows = rows if copies == 1.0 else rows.weighted(copies)
+    distinct = DistinctRows.within_inputs(parameters.Z, rows)
     if distinct is None:
         return None
     try:

@@ -69,6 +69,11 @@ class Trace:
             self.stopped = True
         return self.stopped
 
+    def corrected(self, objective, right):
+        """Replace the last entry where it is this objective, which rounding has spoilt."""
+        if self.objectives and self.objectives[-1] == float(objective) + self.constant:
+            self.objectives[-1] = float(right) + self.constant
+
 
 class Plateau:
     """Counts entries whose best value gained less than ``tol``; `reached` after ``patience``."""

@@ -20,6 +20,8 @@ from ...optimize.budget import (
     measured_seconds,
 )
 from ...optimize.lbfgs import ascend_lbfgs
+from ..ascent import ascend_from_kinks, ascend_with_jitter, better, inputs_at_kinks
+from ..exact import exact_objective
 from ..start import random_starts, run_candidates, shorter_start
 from ..variational.schedule import LARGEST_WEIGHT, refinement_sizes
 
@@ -127,6 +129,11 @@ def _warm_start(problem, objective, sample, seconds, budget):
     if objective.dense:
         starts = [shorter_start(problem.start, share) for share in _STARTS]
     starts += random_starts(problem)
+    if len(starts) == 1 and not problem.space.learns("Z"):  # nothing to choose or to measure
+        parameters, _, n_iter = ascend_blocks(
+            problem, objective, sample, starts[0], max_iter, seconds, budget
+        )
+        return parameters, n_iter
     trial, share = min(_BLOCK_TRIAL_ITERATIONS, max_iter), seconds / (2 * len(starts))
 
     def run(start):
@@ -134,14 +141,16 @@ def _warm_start(problem, objective, sample, seconds, budget):
         return *result, problem.trace.cut_by
 
     trials = run_candidates(starts, run, problem.trace)
-    parameters, _, _, problem.trace.cut_by = max(trials, key=lambda run: run[1])
+    best = max(trials, key=lambda run: run[1])
+    parameters, value, _, problem.trace.cut_by = best
     n_iter = sum(run[2] for run in trials)
     if max_iter > trial and not problem.trace.stopped:
         left = deadline - time.perf_counter()
-        parameters, _, more = ascend_blocks(
+        second = ascend_blocks(
             problem, objective, sample, parameters, max_iter - trial, left, budget
         )
-        n_iter += more
+        parameters, value, _ = better(problem.space, best, second)
+        n_iter += second[2]
     return parameters, n_iter
 
 
@@ -171,26 +180,38 @@ def ascend_blocks(problem, objective, sample, start, max_iter, seconds, budget=N
     n_iter : int
     """
     settings, n_rows = problem.settings, sum(len(rows) for rows in sample)
-    delta = problem.prior(start).delta
     scale = problem.rows.total_weight / (copies * sum(rows.total_weight for rows in sample))
     of_blocks = f"{len(sample)} blocks, " if objective.dense else ""
     problem.trace.begin(f"learning from {of_blocks}{n_rows} of {len(problem.rows)} rows")
+    deadline, joined = time.perf_counter() + max(seconds, MIN_SECONDS), sample[0].joined(*sample[1:])
+    exact = None if objective.dense else exact_objective(problem.space, start, joined, copies)
+    held = inputs_at_kinks(problem.space, start, joined)
 
-    def evidence(candidate):
-        return block_evidence(
-            candidate,
-            sample,
-            delta,
-            objective,
-            copies=copies,
-            with_inputs=problem.space.learns("Z"),
-            n_jobs=settings.n_jobs,
-        )
+    def run(delta, start, most):
+        def evidence(candidate):
+            if exact is not None:
+                return exact(candidate)
+            return block_evidence(
+                candidate,
+                sample,
+                delta,
+                objective,
+                copies=copies,
+                with_inputs=problem.space.learns("Z"),
+                n_jobs=settings.n_jobs,
+            )
+
+        def ascend(evidence, start, most):
+            left = deadline - time.perf_counter()
+            work = scale, len(sample), problem
+            return ascend_scaled(evidence, *work, start, most, left, budget)
+
+        return ascend_from_kinks(ascend, evidence, held, start, most, problem.trace)
 
     with one_blas_thread_each(settings.n_jobs):
-        return ascend_scaled(
-            evidence, scale, len(sample), problem, start, max_iter, seconds, budget
-        )
+        result = ascend_with_jitter(run, problem, start, max_iter)
+    problem.trace.reached = result[1] if n_rows == len(problem.rows) else None
+    return result
 
 
 def ascend_scaled(evidence, scale, work, problem, start, max_iter, seconds, budget, kind=None):

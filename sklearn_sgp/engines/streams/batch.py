@@ -7,6 +7,7 @@ from sklearn.utils import check_random_state
 
 from ..._parallel import one_blas_thread_each
 from ..._warnings import warn_caller
+from ...data.distinct import contains_rows
 from ...data.inducing import greedy_error
 from ...data.rows import column_mean_std
 from ...gp.jitter import factorise_with_jitter, warn_about_jitter
@@ -18,7 +19,9 @@ from ...optimize.parameters import Parameters
 from ...optimize.progress import Trace
 from ...predict.inducing import InducingPoints
 from ...predict.multi_output import MixedOutputs
+from ..ascent import ascend_from_kinks, inputs_at_kinks
 from ..base import Fitted, Settings, Start
+from .exact_bound import exact_or_not
 from .inducing import NO_PAIRS, StreamInducing, identity_pairs, restrict
 from .mixed_bound import MixedOnlineBound
 from .old_posterior import OldPosterior
@@ -95,6 +98,11 @@ class StreamPlan:
         rng = check_random_state(self.seed)
         return self.inducing.choose(rows, kernel, noise, old, seen, scale, rng, spare)
 
+    def prior(self, parameters):
+        """Factorise p(u) at some parameters, with the jitter that it needs."""
+        jitter, noise = _JITTER_SHARE * self.settings.jitter, parameters.least_noise_variance
+        return factorise_with_jitter(parameters.kernel, parameters.Z, jitter, noise)
+
     def bound(self, rows, old, proposal):
         """Return the online bound of a batch."""
         likelihood = self.start.likelihood
@@ -107,7 +115,8 @@ class StreamPlan:
         if proposal.parameters.mixing is not None:
             return MixedOnlineBound(*arguments, **options)
         if likelihood.conjugate:
-            return ConjugateOnlineBound(*arguments, alpha=self.alpha, **options)
+            bound = ConjugateOnlineBound(*arguments, alpha=self.alpha, **options)
+            return bound if old is not None else exact_or_not(bound, proposal, self.prior)
         return SiteOnlineBound(
             *arguments,
             likelihood=likelihood,
@@ -270,9 +279,7 @@ def _fitted(plan, proposal, posterior, value, n_iter, n_steps):
 
 
 def _settled(parameters, kept, plan):
-    jitter = _JITTER_SHARE * plan.settings.jitter
-    prior = factorise_with_jitter(parameters.kernel, parameters.Z, jitter)
-    return Proposal(parameters, kept, prior)
+    return Proposal(parameters, kept, plan.prior(parameters))
 
 
 def _updated(proposal, rows, old, plan):
@@ -285,24 +292,38 @@ def _updated(proposal, rows, old, plan):
 def _optimized(proposal, rows, old, plan, space):
     """Return proposal, posterior and bound, and the number of iterations."""
     settings = plan.settings
+    if old is None and contains_rows(proposal.parameters.Z, rows):
+        space = space.without("Z")
     if not plan.learns or not len(space.pack(proposal.parameters)):
         return _updated(proposal, rows, old, plan), 0
     bound = plan.bound(rows, old, proposal)
-    held = _with_kept_held(bound, proposal.kept)
+    moved = _with_kept_held(bound, proposal.kept)
     if settings.optimizer == "adam":
-        parameters, n_iter = _by_adam(held, space, proposal, plan)
+        parameters, n_iter = _by_adam(moved, space, proposal, plan)
     else:
-        parameters, _, n_iter = ascend_lbfgs(
-            held,
-            space,
-            proposal.parameters,
-            max_iter=settings.max_iter,
-            plateau=settings.plateau(rows.total_weight),
-            trace=plan.trace,
-            seconds=plan.trace.clock.left(),
-        )
+        parameters, n_iter = _by_lbfgs(moved, space, proposal, rows, plan)
     posterior, value = bound.posterior(parameters)
     return (replace(proposal, parameters=parameters), posterior, value), n_iter
+
+
+def _by_lbfgs(bound, space, proposal, rows, plan):
+    settings, trace = plan.settings, plan.trace
+    held = inputs_at_kinks(space, proposal.parameters, rows)
+
+    def ascend(objective, start, most):
+        return ascend_lbfgs(
+            objective,
+            space,
+            start,
+            max_iter=most,
+            plateau=settings.plateau(rows.total_weight),
+            trace=trace,
+            seconds=trace.clock.left(),
+        )
+
+    start, most = proposal.parameters, settings.max_iter
+    parameters, _, n_iter = ascend_from_kinks(ascend, bound, held, start, most, trace)
+    return parameters, n_iter
 
 
 def _with_kept_held(bound, kept):
@@ -313,7 +334,7 @@ def _with_kept_held(bound, kept):
 
     def value_and_gradient(parameters):
         value, gradient = bound(parameters)
-        if bound.with_inputs:
+        if bound.with_inputs and len(kept):
             gradient["Z"][kept[:, 0]] = 0.0
         return value, gradient
 
