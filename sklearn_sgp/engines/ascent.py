@@ -6,7 +6,12 @@ Whatever comes later, what is returned is the best that was seen.
 import numpy as np
 
 from ..data.distinct import are_rows
-from ..optimize.lbfgs import SINGULAR
+from ..optimize.lbfgs import FEW_PAIRS, SINGULAR
+
+
+def lbfgs_memory(is_exact):
+    """Return the option of L-BFGS that differs for the evidence of the exact process."""
+    return {"memory": FEW_PAIRS} if is_exact else {}
 
 
 def merit(space, result):

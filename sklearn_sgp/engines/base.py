@@ -24,6 +24,9 @@ from ..predict.noise import EqualNoise
 
 # A stage that another follows stops at so many times `tol`: a larger subset moves its optimum more.
 _INTERIM_TOL = 10.0
+# Gains in nats that the evidence of the exact process goes on for: with 1e-5 nats a row 9 of 40
+# designs (see `optimize.lbfgs`) ended up to 2 nats below scikit-learn's optimum, now none.
+_EXACT_TOL = 1e-6
 
 
 @dataclass(frozen=True)
@@ -69,10 +72,13 @@ class Settings:
         """Factorise p(u) at more inducing inputs, with the old jitter if that is enough."""
         return factorise_larger(prior, Z, jitter)
 
-    def plateau(self, weight, interim=False):
-        """Return the `Plateau` at which rows of this weight have nothing more to gain."""
+    def plateau(self, weight, interim=False, exact=False):
+        """Return the `Plateau` at which rows of this weight have nothing more to gain.
+
+        The evidence of the exact process is followed further, as it costs little.
+        """
         tol = self.tol * (_INTERIM_TOL if interim else 1.0)
-        return Plateau(tol * weight, self.n_iter_no_change)
+        return Plateau(tol * weight, self.n_iter_no_change, _EXACT_TOL if exact else np.inf)
 
 
 @dataclass(frozen=True)
@@ -154,8 +160,13 @@ class Problem:
         """Factorise p(u) at some parameters, with the jitter that it needs."""
         return self.settings.prior(parameters)
 
-    def plateau(self, interim=False):
-        return self.settings.plateau(self.rows.total_weight, interim)
+    @property
+    def is_exact(self):
+        """True if the objective is the evidence of the exact process, and is to be maximised."""
+        return self.inputs_are_rows and self.start.likelihood.conjugate and not self.is_interim
+
+    def plateau(self, interim=False, exact=False):
+        return self.settings.plateau(self.rows.total_weight, interim, exact)
 
 
 class Engine(Protocol):

@@ -11,6 +11,10 @@ from .._linalg import NotPositiveDefiniteError
 # Pairs that L-BFGS remembers: after 60 iterations on 8,192 rows of kin40k with 512 inducing inputs
 # the bound is 75 nats higher with 30 than with scipy's 10, and 130 nats with 60.
 _LBFGS_MEMORY = 50
+# Pairs where kernel and noise alone are learned, of the exact process: as many as scikit-learn has.
+# Of 40 designs (20 to 400 rows, 1 to 12 columns, six kernels) two of them ended 0.04 and 0.5 nats
+# below scikit-learn's optimum from the same start with 50, none with 10.
+FEW_PAIRS = 10
 
 
 # What cut an ascent short: covariances that are not positive definite wherever it could go.
@@ -21,7 +25,9 @@ class _Finished(Exception):
     """Ends a run of L-BFGS from inside; never leaves this module."""
 
 
-def ascend_lbfgs(objective, space, start, *, max_iter, plateau, trace, seconds=np.inf):
+def ascend_lbfgs(
+    objective, space, start, *, max_iter, plateau, trace, seconds=np.inf, memory=_LBFGS_MEMORY
+):
     """Maximise an objective, and the log prior of the space, by L-BFGS-B from ``start``.
 
     A trial point where the objective raises NotPositiveDefiniteError counts as much worse than
@@ -39,6 +45,8 @@ def ascend_lbfgs(objective, space, start, *, max_iter, plateau, trace, seconds=n
         `SINGULAR`.
     seconds : float
         No evaluation after the first is begun that would end later than so many seconds from now.
+    memory : int
+        Pairs of steps and changes of the gradient that are remembered.
 
     Returns
     -------
@@ -94,7 +102,7 @@ def ascend_lbfgs(objective, space, start, *, max_iter, plateau, trace, seconds=n
             bounds=bounds,
             callback=after_iteration,
             options={
-                "maxcor": _LBFGS_MEMORY,
+                "maxcor": memory,
                 "maxiter": max_iter,
                 "maxfun": 4 * max_iter + 20,
                 "ftol": 0.0,

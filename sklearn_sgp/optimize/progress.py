@@ -76,18 +76,24 @@ class Trace:
 
 
 class Plateau:
-    """Counts entries whose best value gained less than ``tol``; `reached` after ``patience``."""
+    """Counts entries whose best value gained less than ``tol``; `reached` after ``patience``.
 
-    def __init__(self, tol, patience):
-        self.tol, self.patience = tol, patience
-        self.best, self.count = -np.inf, 0
+    Parameters
+    ----------
+    tol : float
+    patience : int
+    finest : float
+        Entries count only if they gained less than this, too: where they cost next to nothing.
+    """
 
-    @property
-    def is_gaining(self):
-        """True if the last entry gained at least ``tol``."""
-        return self.count == 0
+    def __init__(self, tol, patience, finest=np.inf):
+        self.tol, self.patience, self.finest = tol, patience, finest
+        self.best, self.count, self.is_gaining = -np.inf, 0, True
 
     def reached(self, value):
-        self.count = 0 if value > self.best + self.tol else self.count + 1
+        """Note an entry; ``is_gaining`` tells whether it gained at least ``tol``."""
+        gain = value - self.best
+        self.is_gaining = gain > self.tol
+        self.count = 0 if gain > min(self.tol, self.finest) else self.count + 1
         self.best = max(self.best, value)
         return self.count >= self.patience

@@ -20,7 +20,13 @@ from ...optimize.budget import (
     measured_seconds,
 )
 from ...optimize.lbfgs import ascend_lbfgs
-from ..ascent import ascend_from_kinks, ascend_with_jitter, better, inputs_at_kinks
+from ..ascent import (
+    ascend_from_kinks,
+    ascend_with_jitter,
+    better,
+    inputs_at_kinks,
+    lbfgs_memory,
+)
 from ..exact import exact_objective
 from ..start import random_starts, run_candidates, shorter_start
 from ..variational.schedule import LARGEST_WEIGHT, refinement_sizes
@@ -203,8 +209,8 @@ def ascend_blocks(problem, objective, sample, start, max_iter, seconds, budget=N
 
         def ascend(evidence, start, most):
             left = deadline - time.perf_counter()
-            work = scale, len(sample), problem
-            return ascend_scaled(evidence, *work, start, most, left, budget)
+            work, is_exact = (scale, len(sample), problem), exact is not None
+            return ascend_scaled(evidence, *work, start, most, left, budget, exact=is_exact)
 
         return ascend_from_kinks(ascend, evidence, held, start, most, problem.trace)
 
@@ -214,10 +220,13 @@ def ascend_blocks(problem, objective, sample, start, max_iter, seconds, budget=N
     return result
 
 
-def ascend_scaled(evidence, scale, work, problem, start, max_iter, seconds, budget, kind=None):
+def ascend_scaled(
+    evidence, scale, work, problem, start, max_iter, seconds, budget, kind=None, exact=False
+):
     """Follow ``scale`` times an evidence by L-BFGS, to a plateau or until only the finish has time.
 
     The budget is told how long an evaluation takes for each unit of its ``work``, of one ``kind``.
+    ``exact`` says whether the evidence is that of the exact process.
     """
 
     def scaled(candidate):
@@ -232,9 +241,10 @@ def ascend_scaled(evidence, scale, work, problem, start, max_iter, seconds, budg
         problem.space,
         start,
         max_iter=max_iter,
-        plateau=_PlateauOrLate(problem.plateau(), budget),
+        plateau=_PlateauOrLate(problem.plateau(exact=exact), budget),
         trace=problem.trace,
         seconds=max(seconds, MIN_SECONDS),
+        **lbfgs_memory(exact),
     )
 
 

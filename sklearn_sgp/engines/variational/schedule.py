@@ -20,6 +20,7 @@ from ..ascent import (
     best_of_priors,
     better,
     inputs_at_kinks,
+    lbfgs_memory,
 )
 from ..base import Fitted
 from ..diagnostics import warn_of_weak_spots
@@ -231,7 +232,7 @@ def _lbfgs(problem, parameters, rows, seconds, max_iter=None, interim=False):
     scale = problem.rows.total_weight / rows.total_weight
     max_iter = settings.max_iter if max_iter is None else max_iter
     trace.begin(f"learning from {len(rows)} of {len(problem.rows)} rows")
-    held = inputs_at_kinks(problem.space, parameters, rows)
+    held, pairs = inputs_at_kinks(problem.space, parameters, rows), lbfgs_memory(problem.is_exact)
 
     def run(delta, start, most):
         has_learned = start is not problem.start.parameters
@@ -248,9 +249,10 @@ def _lbfgs(problem, parameters, rows, seconds, max_iter=None, interim=False):
                 space,
                 start,
                 max_iter=most,
-                plateau=problem.plateau(interim),
+                plateau=problem.plateau(interim, problem.is_exact),
                 trace=trace,
                 seconds=deadline - time.perf_counter(),
+                **pairs,
             )
 
         return ascend_from_kinks(ascend, objective, held, start, most, trace)
