@@ -32,33 +32,6 @@ def better(space, first, second):
     return second if merit(space, second) >= merit(space, first) else first
 
 
-def ascend_with_jitter(run, problem, start, max_iter):
-    """Run L-BFGS, and go on with more jitter where covariances that are singular end it.
-
-    Parameters
-    ----------
-    run : callable
-        ``run(delta, parameters, max_iter) -> (parameters, value, n_iter)``.
-
-    Returns
-    -------
-    parameters, value, n_iter
-        The first two are of the best run.
-    """
-    settings, trace = problem.settings, problem.trace
-    delta = settings.prior(start).delta
-    best = run(delta, start, max_iter)
-    n_iter = best[2]
-    while trace.cut_by == SINGULAR and n_iter < max_iter:
-        prior = settings.prior_above(best[0], delta)
-        if prior is None:
-            break
-        delta = prior.delta
-        more = run(delta, best[0], max_iter - n_iter)
-        best, n_iter = better(problem.space, best, more), n_iter + more[2]
-    return best[0], best[1], n_iter
-
-
 def inputs_at_kinks(space, parameters, rows):
     """Return a mask (m,) of learned inducing inputs at rows where the kernel has a kink, or None.
 
@@ -71,32 +44,64 @@ def inputs_at_kinks(space, parameters, rows):
     return held if held.any() else None
 
 
-def ascend_from_kinks(ascend, objective, held, start, max_iter, trace):
-    """Run L-BFGS with some inducing inputs held, then with all of them free.
+class Ascents:
+    """Runs of L-BFGS one after the other, each from the best that was seen.
 
-    Of 60 places with three rows each, with `Matern(nu=0.5)`, the bound ended 52 nats below the
-    optimum where all were free from the beginning; kernel and noise were as they had started.
+    Inducing inputs at kinks are held in the first, and free where that has converged. A run that
+    covariances which are singular have ended is followed by one with more jitter. Of 60 places with
+    three rows each, with `Matern(nu=0.5)`, the bound ended 52 nats below its optimum where inputs
+    were free from the beginning: kernel and noise were as they had started.
 
     Parameters
     ----------
-    ascend : callable
-        ``ascend(objective, parameters, max_iter) -> (parameters, value, n_iter)``.
+    space : ParameterSpace
+    start : Parameters
+    max_iter : int
+        Of all runs together.
+    trace : Trace
     held : ndarray of bool, shape (m,), or None
-        None holds nothing.
+        See `inputs_at_kinks`.
+    settings : Settings or None
+        None where the jitter is not to be raised.
     """
-    if held is None:
-        return ascend(objective, start, max_iter)
 
-    def of_others(parameters):
-        value, gradient = objective(parameters)
-        moves = np.where(held[:, None], 0.0, gradient["Z"])
-        return value, type(gradient)(gradient, Z=moves)
+    def __init__(self, space, start, max_iter, trace, held=None, settings=None):
+        self.space, self.trace, self.held, self.settings = space, trace, held, settings
+        self.parameters, self.value, self.n_iter = start, -np.inf, 0
+        self.delta = None if settings is None else settings.prior(start).delta
+        self.left, self.is_over = max_iter, False
 
-    parameters, value, n_iter = ascend(of_others, start, max_iter)
-    if n_iter >= max_iter or trace.stopped or trace.cut_by is not None:
-        return parameters, value, n_iter
-    parameters, value, more = ascend(objective, parameters, max_iter - n_iter)
-    return parameters, value, n_iter + more
+    def moves(self, gradient):
+        """Return the gradient without that of inducing inputs that are held."""
+        if self.held is None:
+            return gradient
+        return type(gradient)(gradient, Z=np.where(self.held[:, None], 0.0, gradient["Z"]))
+
+    def add(self, parameters, value, n_iter):
+        """Take what a run has come to, and see whether another one follows."""
+        first, second = self.result, (parameters, value)
+        is_first = self.value == -np.inf
+        self.parameters, self.value = second if is_first else better(self.space, first, second)[:2]
+        self.n_iter, self.left = self.n_iter + n_iter, self.left - n_iter
+        may_go_on = self.left > 0 and not self.trace.stopped
+        self.is_over = not (may_go_on and (self._frees_inputs() or self._raises_jitter()))
+
+    def _frees_inputs(self):
+        is_next = self.held is not None and self.trace.cut_by is None
+        self.held = None if is_next else self.held
+        return is_next
+
+    def _raises_jitter(self):
+        if self.settings is None or self.trace.cut_by != SINGULAR:
+            return False
+        prior = self.settings.prior_above(self.parameters, self.delta)
+        self.delta = self.delta if prior is None else prior.delta
+        return prior is not None
+
+    @property
+    def result(self):
+        """Parameters, value and the iterations of all runs."""
+        return self.parameters, self.value, self.n_iter
 
 
 def best_of_priors(find, problem, parameters):

@@ -20,7 +20,7 @@ _FINAL_JITTER_SHARE = 1e-5
 # Largest jitter that a ladder begins with, as a share of the noise: what is more counts as noise.
 # Of 18 smooth functions without noise (n = 50, 100, 200, inducing inputs the rows) whose kernel
 # had come to a variance of 1e4, 4 ended at "all is noise" with a jitter of 100 times the noise.
-_NOISE_SHARE = 1e-2
+_SHARE_OF_NOISE = 1e-2
 
 
 class SingularCovarianceError(NotPositiveDefiniteError, ValueError):
@@ -67,7 +67,7 @@ def _small_beside(noise_variance, jitter, scale):
     """Return a jitter that is at most a share of the noise, in units of the kernel's variance."""
     if not scale > 0.0:
         return jitter
-    return min(jitter, _NOISE_SHARE * noise_variance / scale)
+    return min(jitter, _SHARE_OF_NOISE * noise_variance / scale)
 
 
 def factorise_finally(kernel, Z, jitter, noise_variance=np.inf):

@@ -20,13 +20,7 @@ from ...optimize.budget import (
     measured_seconds,
 )
 from ...optimize.lbfgs import ascend_lbfgs
-from ..ascent import (
-    ascend_from_kinks,
-    ascend_with_jitter,
-    better,
-    inputs_at_kinks,
-    lbfgs_memory,
-)
+from ..ascent import Ascents, better, inputs_at_kinks, lbfgs_memory
 from ..exact import exact_objective
 from ..start import random_starts, run_candidates, shorter_start
 from ..variational.schedule import LARGEST_WEIGHT, refinement_sizes
@@ -189,35 +183,49 @@ def ascend_blocks(problem, objective, sample, start, max_iter, seconds, budget=N
     scale = problem.rows.total_weight / (copies * sum(rows.total_weight for rows in sample))
     of_blocks = f"{len(sample)} blocks, " if objective.dense else ""
     problem.trace.begin(f"learning from {of_blocks}{n_rows} of {len(problem.rows)} rows")
-    deadline, joined = time.perf_counter() + max(seconds, MIN_SECONDS), sample[0].joined(*sample[1:])
-    exact = None if objective.dense else exact_objective(problem.space, start, joined, copies)
-    held = inputs_at_kinks(problem.space, start, joined)
+    deadline = time.perf_counter() + max(seconds, MIN_SECONDS)
+    exact, held = _exact_and_held(problem, objective, sample, start, copies)
+    runs = Ascents(problem.space, start, max_iter, problem.trace, held, settings)
 
-    def run(delta, start, most):
-        def evidence(candidate):
-            if exact is not None:
-                return exact(candidate)
-            return block_evidence(
-                candidate,
-                sample,
-                delta,
-                objective,
-                copies=copies,
-                with_inputs=problem.space.learns("Z"),
-                n_jobs=settings.n_jobs,
-            )
-
-        def ascend(evidence, start, most):
-            left = deadline - time.perf_counter()
-            work, is_exact = (scale, len(sample), problem), exact is not None
-            return ascend_scaled(evidence, *work, start, most, left, budget, exact=is_exact)
-
-        return ascend_from_kinks(ascend, evidence, held, start, most, problem.trace)
+    def evidence(candidate):
+        if exact is not None:
+            return exact(candidate)
+        value, gradient = block_evidence(
+            candidate,
+            sample,
+            runs.delta,
+            objective,
+            copies=copies,
+            with_inputs=problem.space.learns("Z"),
+            n_jobs=settings.n_jobs,
+        )
+        return value, runs.moves(gradient)
 
     with one_blas_thread_each(settings.n_jobs):
-        result = ascend_with_jitter(run, problem, start, max_iter)
-    problem.trace.reached = result[1] if n_rows == len(problem.rows) else None
-    return result
+        while not runs.is_over:
+            found = ascend_scaled(
+                evidence,
+                scale,
+                len(sample),
+                problem,
+                runs.parameters,
+                runs.left,
+                deadline - time.perf_counter(),
+                budget,
+                exact=exact is not None,
+            )
+            runs.add(*found)
+    problem.trace.reached = runs.value if n_rows == len(problem.rows) else None
+    return runs.result
+
+
+def _exact_and_held(problem, objective, sample, start, copies):
+    """Return the exact evidence, or None, and a mask of inducing inputs to be held at first."""
+    if objective.dense:
+        return None, None
+    rows = sample[0].joined(*sample[1:])
+    exact = exact_objective(problem.space, start, rows, copies)
+    return exact, inputs_at_kinks(problem.space, start, rows)
 
 
 def ascend_scaled(

@@ -19,7 +19,7 @@ from ...optimize.parameters import Parameters
 from ...optimize.progress import Trace
 from ...predict.inducing import InducingPoints
 from ...predict.multi_output import MixedOutputs
-from ..ascent import ascend_from_kinks, inputs_at_kinks, lbfgs_memory
+from ..ascent import Ascents, inputs_at_kinks, lbfgs_memory
 from ..base import Fitted, Settings, Start
 from .exact_bound import ExactBound, exact_or_not
 from .inducing import NO_PAIRS, StreamInducing, identity_pairs, restrict
@@ -102,10 +102,10 @@ class StreamPlan:
         rng = check_random_state(self.seed)
         return self.inducing.choose(rows, kernel, noise, old, seen, scale, rng, spare)
 
-    def prior(self, parameters):
-        """Factorise p(u) at some parameters, with the jitter that it needs."""
-        jitter, noise = _JITTER_SHARE * self.settings.jitter, parameters.least_noise_variance
-        return factorise_with_jitter(parameters.kernel, parameters.Z, jitter, noise)
+    def prior(self, parameters, noise_variance=np.inf):
+        """Factorise p(u) at some parameters, with a jitter that is small beside some noise."""
+        jitter = _JITTER_SHARE * self.settings.jitter
+        return factorise_with_jitter(parameters.kernel, parameters.Z, jitter, noise_variance)
 
     def bound(self, rows, old, proposal):
         """Return the online bound of a batch."""
@@ -301,50 +301,49 @@ def _optimized(proposal, rows, old, plan, space):
     if not plan.learns or not len(space.pack(proposal.parameters)):
         return _updated(proposal, rows, old, plan), 0
     bound = plan.bound(rows, old, proposal)
-    moved = _with_kept_held(bound, proposal.kept)
     if settings.optimizer == "adam":
-        parameters, n_iter = _by_adam(moved, space, proposal, plan)
+        parameters, n_iter = _by_adam(_with_some_held(bound, proposal.kept), space, proposal, plan)
     else:
         exact = isinstance(bound, ExactBound)
-        parameters, n_iter = _by_lbfgs(moved, space, proposal, rows, plan, exact)
+        runs = _runs(space, proposal, rows, plan, exact)
+        objective = _with_some_held(bound, proposal.kept, runs)
+        while not runs.is_over:
+            found = ascend_lbfgs(
+                objective,
+                space,
+                runs.parameters,
+                max_iter=runs.left,
+                plateau=settings.plateau(rows.total_weight, exact=exact),
+                trace=plan.trace,
+                seconds=plan.trace.clock.left(),
+                **lbfgs_memory(exact),
+            )
+            runs.add(*found)
+        parameters, n_iter = runs.parameters, runs.n_iter
     posterior, value = bound.posterior(parameters)
     return (replace(proposal, parameters=parameters), posterior, value), n_iter
 
 
-def _by_lbfgs(bound, space, proposal, rows, plan, exact):
-    settings, trace = plan.settings, plan.trace
-    held = inputs_at_kinks(space, proposal.parameters, rows)
-
-    def ascend(objective, start, most):
-        return ascend_lbfgs(
-            objective,
-            space,
-            start,
-            max_iter=most,
-            plateau=settings.plateau(rows.total_weight, exact=exact),
-            trace=trace,
-            seconds=trace.clock.left(),
-            **lbfgs_memory(exact),
-        )
-
-    start, most = proposal.parameters, settings.max_iter
+def _runs(space, proposal, rows, plan, exact):
+    """Return the runs of L-BFGS on a batch, none of which has begun."""
+    most = plan.settings.max_iter
     if exact and plan.inducing is None:
         most *= _EXACT_ITERATIONS
-    parameters, _, n_iter = ascend_from_kinks(ascend, bound, held, start, most, trace)
-    return parameters, n_iter
+    held = inputs_at_kinks(space, proposal.parameters, rows)
+    return Ascents(space, proposal.parameters, most, plan.trace, held)
 
 
-def _with_kept_held(bound, kept):
-    """Return the bound with a gradient that leaves old inducing inputs where they are.
+def _with_some_held(bound, kept, runs=None):
+    """Return the bound with a gradient that leaves some inducing inputs where they are.
 
-    Moving an inducing input discards information, with every batch anew, so kept ones are held.
+    Moving an old one discards information, with every batch anew. The runs may hold others.
     """
 
     def value_and_gradient(parameters):
         value, gradient = bound(parameters)
         if bound.with_inputs and len(kept):
             gradient["Z"][kept[:, 0]] = 0.0
-        return value, gradient
+        return value, gradient if runs is None else runs.moves(gradient)
 
     return value_and_gradient
 

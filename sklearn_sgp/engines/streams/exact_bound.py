@@ -16,7 +16,8 @@ class ExactBound:
     ----------
     rows : DistinctRows
     prior : callable
-        ``prior(parameters)``: p(u), factorised.
+        ``prior(parameters, noise_variance)``: p(u), factorised with a jitter that is small beside
+        some noise.
     otherwise : OnlineBound
         Of the same rows, where the noise is too small for the exact process.
     """
@@ -36,7 +37,8 @@ class ExactBound:
         return self._found(parameters) is not None
 
     def _found(self, parameters):
-        return exact_posterior(self.prior(parameters), self.rows, parameters.noise_variance)
+        prior = self.prior(parameters, parameters.least_noise_variance)
+        return exact_posterior(prior, self.rows, parameters.noise_variance)
 
     def __call__(self, parameters):
         """Compute value and gradient."""

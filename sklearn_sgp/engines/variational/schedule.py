@@ -14,14 +14,7 @@ from ...data.rows import random_index
 from ...factors.passes import CHUNK
 from ...optimize.budget import LEAST_EVALUATIONS, MIN_SECONDS, Budget, measured_seconds
 from ...optimize.lbfgs import ascend_lbfgs
-from ..ascent import (
-    ascend_from_kinks,
-    ascend_with_jitter,
-    best_of_priors,
-    better,
-    inputs_at_kinks,
-    lbfgs_memory,
-)
+from ..ascent import Ascents, best_of_priors, better, inputs_at_kinks, lbfgs_memory
 from ..base import Fitted
 from ..diagnostics import warn_of_weak_spots
 from ..start import bic_penalty, default_starts, random_starts, run_candidates
@@ -232,35 +225,33 @@ def _lbfgs(problem, parameters, rows, seconds, max_iter=None, interim=False):
     scale = problem.rows.total_weight / rows.total_weight
     max_iter = settings.max_iter if max_iter is None else max_iter
     trace.begin(f"learning from {len(rows)} of {len(problem.rows)} rows")
-    held, pairs = inputs_at_kinks(problem.space, parameters, rows), lbfgs_memory(problem.is_exact)
+    held = inputs_at_kinks(problem.space, parameters, rows)
+    runs = Ascents(problem.space, parameters, max_iter, trace, held, settings)
 
-    def run(delta, start, most):
-        has_learned = start is not problem.start.parameters
-        options = has_learned, settings.n_jobs, deadline
-        space, bound = problem.inference.objective(problem.space, start, rows, delta, *options)
+    def objective(candidate):
+        value, gradient = bound(candidate)
+        return scale * value, runs.moves(gradient.scaled(scale))
 
-        def objective(candidate):
-            value, gradient = bound(candidate)
-            return scale * value, gradient.scaled(scale)
-
-        def ascend(objective, start, most):
-            return ascend_lbfgs(
+    with one_blas_thread_each(settings.n_jobs):
+        while not runs.is_over:
+            has_learned = runs.parameters is not problem.start.parameters
+            options = runs.delta, has_learned, settings.n_jobs, deadline
+            space, bound = problem.inference.objective(
+                problem.space, runs.parameters, rows, *options
+            )
+            found = ascend_lbfgs(
                 objective,
                 space,
-                start,
-                max_iter=most,
+                runs.parameters,
+                max_iter=runs.left,
                 plateau=problem.plateau(interim, problem.is_exact),
                 trace=trace,
                 seconds=deadline - time.perf_counter(),
-                **pairs,
+                **lbfgs_memory(problem.is_exact),
             )
-
-        return ascend_from_kinks(ascend, objective, held, start, most, trace)
-
-    with one_blas_thread_each(settings.n_jobs):
-        result = ascend_with_jitter(run, problem, parameters, max_iter)
-    trace.reached = result[1] if len(rows) == len(problem.rows) else None
-    return result
+            runs.add(*found)
+    trace.reached = runs.value if len(rows) == len(problem.rows) else None
+    return runs.result
 
 
 def _finish_seconds(problem, parameters, budget):
