@@ -97,6 +97,8 @@ class Start:
         Groups whose bounds the user did not choose.
     alternatives : tuple of Start
         With other default kernels.
+    earlier : Likelihood or None
+        Of the fit that learned the parameters of the kernel; None where they are a first guess.
     """
 
     kernel: object
@@ -107,6 +109,7 @@ class Start:
     with_default_bounds: tuple = ()
     alternatives: tuple = ()
     columns: InputColumns = PLAIN_COLUMNS
+    earlier: object = None
 
     def learns(self, optimizer):
         """Return whether there is anything to learn, and an optimiser to do it."""

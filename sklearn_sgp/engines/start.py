@@ -159,7 +159,8 @@ def _start_with(kernel, rows, choices, likelihood, previous, center, std, induci
     if not whites and fingerprint(choices.noise_variance_bounds) == _DEFAULT_NOISE_BOUNDS:
         default = (*default, "log_noise")
     inducing = fingerprint(choices.inducing)
-    return Start(kernel, likelihood, parameters, space, inducing, default, columns=choices.columns)
+    made = Start(kernel, likelihood, parameters, space, inducing, default, columns=choices.columns)
+    return replace(made, earlier=previous.likelihood) if "theta" in learned else made
 
 
 def _prior(choices, expression, std):

@@ -81,8 +81,10 @@ def from_regressions(problem, budget, learn):
         q, _ = regressions.optimal_q(problem.prior(parameters))
         problem.inference.keep_q(q, some.total_weight)
         return problem, parameters, n_iter
-    problem.inference.keep_q(q, known.total_weight)
     likelihood = held_out_classes(problem.start.likelihood, q, held_out).calibrated()
+    if problem.start.earlier is not None:
+        parameters, q, likelihood = search.best_or_earlier(parameters, q, likelihood)
+    problem.inference.keep_q(q, known.total_weight)
     problem = replace(problem, start=replace(problem.start, likelihood=likelihood))
     problem.trace.start = problem.start
     return problem, parameters, n_iter
@@ -148,6 +150,27 @@ class VarianceSearch:
             if went_up:
                 break
         return best[1:]
+
+    def best_or_earlier(self, parameters, q, likelihood):
+        """Return what was learned now, or what an earlier fit had learned if it is as good.
+
+        Parameters
+        ----------
+        likelihood : Likelihood
+            With the temperature.
+        """
+        start = self.problem.start
+        now = held_out_classes(likelihood, q, self.held_out)
+        _, _, q_before = self._scored(start.parameters)
+        before = held_out_classes(start.likelihood, q_before, self.held_out)
+        temperature = getattr(start.earlier, "temperature", 1.0)
+        scores = (
+            now.log_probabilities(likelihood.temperature),
+            before.log_probabilities(temperature),
+        )
+        if is_better(*scores, self.held_out.weights[0]):
+            return parameters, q, likelihood
+        return start.parameters, q_before, before.at(temperature)
 
     def _variances(self, parameters):
         """Return parameters with variances times powers of a factor, by these; those in bounds."""
