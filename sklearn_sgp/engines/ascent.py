@@ -7,6 +7,7 @@ import numpy as np
 
 from ..data.distinct import are_rows
 from ..optimize.lbfgs import FEW_PAIRS, SINGULAR
+from .base import EXACT_TOL
 
 
 def lbfgs_memory(is_exact):
@@ -63,10 +64,14 @@ class Ascents:
         See `inputs_at_kinks`.
     settings : Settings or None
         None where the jitter is not to be raised.
+    is_exact : bool
+        Whether the evidence is that of the exact process: runs then follow until one gains nothing,
+        as a line search may fail by rounding where the noise is small.
     """
 
-    def __init__(self, space, start, max_iter, trace, held=None, settings=None):
+    def __init__(self, space, start, max_iter, trace, held=None, settings=None, is_exact=False):
         self.space, self.trace, self.held, self.settings = space, trace, held, settings
+        self.is_exact = is_exact
         self.parameters, self.value, self.n_iter = start, -np.inf, 0
         self.delta = None if settings is None else settings.prior(start).delta
         self.left, self.is_over = max_iter, False
@@ -80,11 +85,12 @@ class Ascents:
     def add(self, parameters, value, n_iter):
         """Take what a run has come to, and see whether another one follows."""
         first, second = self.result, (parameters, value)
-        is_first = self.value == -np.inf
+        is_first, gain = self.value == -np.inf, value - self.value
         self.parameters, self.value = second if is_first else better(self.space, first, second)[:2]
         self.n_iter, self.left = self.n_iter + n_iter, self.left - n_iter
         may_go_on = self.left > 0 and not self.trace.stopped
-        self.is_over = not (may_go_on and (self._frees_inputs() or self._raises_jitter()))
+        gains = self.is_exact and gain > EXACT_TOL and self.trace.cut_by is None
+        self.is_over = not (may_go_on and (gains or self._frees_inputs() or self._raises_jitter()))
 
     def _frees_inputs(self):
         is_next = self.held is not None and self.trace.cut_by is None

@@ -26,7 +26,7 @@ from ..predict.noise import EqualNoise
 _INTERIM_TOL = 10.0
 # Gains in nats that the evidence of the exact process goes on for: with 1e-5 nats a row 9 of 40
 # designs (see `optimize.lbfgs`) ended up to 2 nats below scikit-learn's optimum, now none.
-_EXACT_TOL = 1e-6
+EXACT_TOL = 1e-6
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Settings:
         The evidence of the exact process is followed further, as it costs little.
         """
         tol = self.tol * (_INTERIM_TOL if interim else 1.0)
-        return Plateau(tol * weight, self.n_iter_no_change, _EXACT_TOL if exact else np.inf)
+        return Plateau(tol * weight, self.n_iter_no_change, EXACT_TOL if exact else np.inf)
 
 
 @dataclass(frozen=True)

@@ -185,7 +185,8 @@ def ascend_blocks(problem, objective, sample, start, max_iter, seconds, budget=N
     problem.trace.begin(f"learning from {of_blocks}{n_rows} of {len(problem.rows)} rows")
     deadline = time.perf_counter() + max(seconds, MIN_SECONDS)
     exact, held = _exact_and_held(problem, objective, sample, start, copies)
-    runs = Ascents(problem.space, start, max_iter, problem.trace, held, settings)
+    options = held, settings, exact is not None
+    runs = Ascents(problem.space, start, max_iter, problem.trace, *options)
 
     def evidence(candidate):
         if exact is not None:

@@ -330,7 +330,7 @@ def _runs(space, proposal, rows, plan, exact):
     if exact and plan.inducing is None:
         most *= _EXACT_ITERATIONS
     held = inputs_at_kinks(space, proposal.parameters, rows)
-    return Ascents(space, proposal.parameters, most, plan.trace, held)
+    return Ascents(space, proposal.parameters, most, plan.trace, held, is_exact=exact)
 
 
 def _with_some_held(bound, kept, runs=None):
