@@ -2,7 +2,7 @@
 
 Bounds and evidences of sparse models are equal to it there, but for the jitter and for rounding: in
 them terms of the size of 1 / noise cancel. Here the noise stands beside K(X, X), as in any exact
-process, and the jitter is a part of the noise (docs/theory.md, section 6).
+process, and the jitter is a part of the noise (docs/theory.md, section 7).
 """
 
 from typing import NamedTuple

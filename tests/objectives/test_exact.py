@@ -46,7 +46,7 @@ def test_gradient(kernel, noise):
     """Derivatives in kernel and noise are those of the value, and there is none in Z."""
     case = repeated(kernel, t=3, noise=noise)
     rows, space, start = distinct(case), case.space(["Z", "log_noise"]), case.parameters
-    value, gradient = exact_evidence(start, rows)
+    _, gradient = exact_evidence(start, rows)
     assert_gradient(gradient, lambda p: exact_evidence(p, rows)[0], space, start)
     assert gradient["Z"] == 0.0
     assert np.shape(gradient["log_noise"]) == np.shape(noise)

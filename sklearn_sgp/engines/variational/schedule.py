@@ -226,9 +226,7 @@ def _lbfgs(problem, parameters, rows, seconds, max_iter=None, interim=False):
     max_iter = settings.max_iter if max_iter is None else max_iter
     trace.begin(f"learning from {len(rows)} of {len(problem.rows)} rows")
     held = inputs_at_kinks(problem.space, parameters, rows)
-    runs = Ascents(
-        problem.space, parameters, max_iter, trace, held, settings, problem.is_exact
-    )
+    runs = Ascents(problem.space, parameters, max_iter, trace, held, settings, problem.is_exact)
 
     def objective(candidate):
         value, gradient = bound(candidate)
