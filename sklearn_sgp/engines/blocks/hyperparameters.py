@@ -142,14 +142,14 @@ def _warm_start(problem, objective, sample, seconds, budget):
 
     trials = run_candidates(starts, run, problem.trace)
     best = max(trials, key=lambda run: run[1])
-    parameters, value, _, problem.trace.cut_by = best
+    parameters, _, _, problem.trace.cut_by = best
     n_iter = sum(run[2] for run in trials)
     if max_iter > trial and not problem.trace.stopped:
         left = deadline - time.perf_counter()
         second = ascend_blocks(
             problem, objective, sample, parameters, max_iter - trial, left, budget
         )
-        parameters, value, _ = better(problem.space, best, second)
+        parameters = better(problem.space, best, second)[0]
         n_iter += second[2]
     return parameters, n_iter
 
