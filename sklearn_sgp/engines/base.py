@@ -31,7 +31,11 @@ EXACT_TOL = 1e-6
 
 @dataclass(frozen=True)
 class Settings:
-    """Choices of the user about learning; names as in the public interface."""
+    """Choices of the user about learning; names as in the public interface.
+
+    ``has_noise`` says whether the noise variance is that of targets, and not a number without
+    meaning.
+    """
 
     optimizer: str | None
     init_size: int
@@ -45,15 +49,20 @@ class Settings:
     n_jobs: int | None
     n_restarts_optimizer: int = 0
     batch_size: int | None = None  # steps take whole blocks
+    has_noise: bool = True
 
     def prior(self, parameters):
         """Factorise p(u) at some parameters, with the jitter that it needs."""
-        noise = parameters.least_noise_variance
+        noise = self._noise(parameters)
         return factorise_with_jitter(parameters.kernel, parameters.Z, self.jitter, noise)
+
+    def _noise(self, parameters):
+        """Return the noise variance beside which the jitter is to be small."""
+        return parameters.least_noise_variance if self.has_noise else np.inf
 
     def final_prior(self, parameters):
         """Factorise p(u) of the posterior that is kept; warn where the jitter had to be raised."""
-        noise = parameters.least_noise_variance
+        noise = self._noise(parameters)
         return factorise_finally(parameters.kernel, parameters.Z, self.jitter, noise)
 
     def prior_above(self, parameters, delta):
@@ -61,7 +70,7 @@ class Settings:
 
         It may be what was asked for, or what the noise is.
         """
-        noise = parameters.least_noise_variance
+        noise = self._noise(parameters)
         return factorise_above(parameters.kernel, parameters.Z, delta, self.jitter, noise)
 
     def prior_again(self, prior):
