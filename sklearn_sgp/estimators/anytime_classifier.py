@@ -98,7 +98,7 @@ class AnytimeSGPClassifier(SGPClassifier):
         random rows. An array gives the inducing inputs themselves.
 
     optimize_inducing : bool, default=True
-        Whether inducing inputs are learned with the kernel; those that are all rows stay.
+        Whether the inducing inputs are learned together with the kernel.
 
     optimizer : {"auto", "lbfgs", "adam"} or None, default="auto"
         "auto" learns "pic", "lma" and "vif" from groups of near rows, each given the rows around
@@ -150,8 +150,8 @@ class AnytimeSGPClassifier(SGPClassifier):
         should have a :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
 
     jitter : float, default=1e-8
-        Value added to the diagonal of the inducing inputs' covariance, relative to its mean; less
-        beside small noise. It is raised tenfold, with a warning, where that is singular.
+        Smallest value added to the diagonal of the inducing inputs' covariance, relative to its
+        mean. It is raised tenfold, with a warning, while the sum is not positive definite.
 
     warm_start : bool, default=False
         Whether ``fit`` starts from the parameters that the last fit learned.

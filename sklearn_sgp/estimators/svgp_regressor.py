@@ -74,7 +74,7 @@ class SVGPRegressor(SGPRegressor):
         random rows. An array gives the inducing inputs themselves.
 
     optimize_inducing : bool, default=True
-        Whether inducing inputs are learned with the kernel; those that are all rows stay.
+        Whether the inducing inputs are learned together with the kernel.
 
     noise_variance : float or array-like of shape (n_targets,), default=None
         Starting value of the noise variance, for all outputs or for each, in units of normalised
@@ -139,7 +139,7 @@ class SVGPRegressor(SGPRegressor):
         should have a :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
 
     jitter : float, default=1e-8
-        Value added to the diagonal of the inducing inputs' covariance, relative to its mean; less
+        Value added to the diagonal of the inducing inputs' covariance, relative to its mean, less
         beside small noise. It is raised tenfold, with a warning, where that is singular.
 
     warm_start : bool, default=False
