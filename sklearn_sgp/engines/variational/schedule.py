@@ -51,6 +51,7 @@ _TIMED, _LEAST_TIMED = 4 * CHUNK, 256
 def fit(problem):
     """Run the stages that ``optimizer`` asks for, then the exact finish."""
     parameters, budget = problem.start.parameters, Budget(problem.trace.clock)
+    problem.trace.reached = None  # by a fit before
     budget.keep_for_finish(_finish_seconds(problem, parameters, budget))
     n_iter = n_steps = 0
     if problem.learns and problem.settings.optimizer == "adam":
