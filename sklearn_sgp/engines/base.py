@@ -58,7 +58,8 @@ class Settings:
 
     def _noise(self, parameters):
         """Return the noise variance beside which the jitter is to be small."""
-        return parameters.least_noise_variance if self.has_noise else np.inf
+        has_noise = self.has_noise and not parameters.mixes_outputs
+        return parameters.least_noise_variance if has_noise else np.inf
 
     def final_prior(self, parameters):
         """Factorise p(u) of the posterior that is kept; warn where the jitter had to be raised."""

@@ -275,7 +275,7 @@ class PoseProblem:
         started = start(rows, choices, likelihood, rng, self.previous, self.choose)
         inference = inference_of(model, likelihood, fit.targets.n_outputs)
         shared = started, inference, settings_of(model), fit.trace, rng, fit.n_samples
-        contained = contains_rows(started.parameters.Z, rows)
+        contained = choices.n_latent is None and contains_rows(started.parameters.Z, rows)
         return replace(fit, problem=Problem(rows, *shared, inputs_are_rows=contained))
 
 

@@ -296,7 +296,8 @@ def _updated(proposal, rows, old, plan):
 def _optimized(proposal, rows, old, plan, space):
     """Return proposal, posterior and bound, and the number of iterations."""
     settings = plan.settings
-    if old is None and contains_rows(proposal.parameters.Z, rows):
+    is_mixed = proposal.parameters.mixes_outputs
+    if old is None and not is_mixed and contains_rows(proposal.parameters.Z, rows):
         space = space.without("Z")
     if not plan.learns or not len(space.pack(proposal.parameters)):
         return _updated(proposal, rows, old, plan), 0
