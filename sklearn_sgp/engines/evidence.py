@@ -9,6 +9,7 @@ from ..objectives.block_evidence import block_evidence
 from ..optimize.parameters import Group, ParameterSpace
 from ..partitions.blocks import Blocks
 from .blocks.state import BlockState
+from .exact import exact_objective
 from .variational.inference import inference_for
 
 _SPACE = ParameterSpace((Group("theta", None), Group("log_noise", None)))
@@ -56,7 +57,9 @@ def check_question(name, fitted, theta, eval_gradient, X, y):
             "is returned."
         )
     if theta is None and eval_gradient:
-        raise ValueError("The gradient needs theta. Got eval_gradient=True and theta=None.")
+        raise ValueError(
+            "Gradient can only be evaluated for theta!=None. Got eval_gradient=True and theta=None."
+        )
     if (X is None) != (y is None) or (theta is None and X is not None):
         raise ValueError(
             "X and y must be given together, and with theta. Got "
@@ -106,6 +109,9 @@ def _of_rows(fitted, parameters, rows, settings):
 def _of_blocks(fitted, parameters, rows, settings):
     """Return ``evaluate(delta)`` for blocks of rows, and their weight."""
     blocks, model = _pieces(fitted, rows), fitted.state.specification.model
+    exact = None if rows is None or model.dense else exact_objective(_SPACE, parameters, rows)
+    if exact is not None:
+        return lambda delta: exact(parameters), rows.total_weight
 
     def evaluate(delta):
         return block_evidence(

@@ -176,7 +176,8 @@ def _start_with(kernel, rows, choices, likelihood, previous, center, std, units,
         default = (*default, "log_noise")
     inducing = fingerprint(choices.inducing)
     more = {"columns": choices.columns, "units": units}
-    return Start(kernel, likelihood, parameters, space, inducing, default, **more)
+    made = Start(kernel, likelihood, parameters, space, inducing, default, **more)
+    return replace(made, earlier=previous.likelihood) if "theta" in learned else made
 
 
 def _prior(choices, expression, std):

@@ -161,8 +161,8 @@ class AnytimeSGPRegressor(SGPRegressor):
         should have a :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
 
     jitter : float, default=1e-8
-        Smallest value added to the diagonal of the inducing inputs' covariance, relative to its
-        mean. It is raised tenfold, with a warning, while the sum is not positive definite.
+        Value added to the diagonal of the inducing inputs' covariance, relative to its mean, less
+        beside small noise. It is raised tenfold, with a warning, where that is singular.
 
     warm_start : bool, default=False
         Whether ``fit`` starts from the parameters that the last fit learned.

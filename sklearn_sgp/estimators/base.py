@@ -53,11 +53,12 @@ class BaseSGP(SavedWithVersion, LinkedToReference, CallbackSupportMixin, BaseEst
     """The base of all estimators.
 
     A fitted estimator holds ``_fitted``, an `engines.base.Fitted`, and ``_given``, fingerprints of
-    the parameters that later batches cannot change: those of ``_fixed_after_fit``.
+    the parameters that later batches cannot change: those of ``_fixed_after_fit``. ``_mark`` is
+    that of `repeated_fits`.
     """
 
     _fitted = None
-    _given = None
+    _given = _mark = None
     _fixed_after_fit = FIXED_AFTER_FIT
 
     def __sklearn_is_fitted__(self):

@@ -18,7 +18,8 @@ def settings_of(model):
     """Return what the user chose about learning."""
     names = (field.name for field in fields(Settings))
     chosen = {name: getattr(model, name) for name in names if hasattr(model, name)}
-    return Settings(**{**chosen, "n_jobs": resolved_jobs(model.n_jobs)})
+    chosen |= {"n_jobs": resolved_jobs(model.n_jobs), "has_noise": hasattr(model, "noise_variance")}
+    return Settings(**chosen)
 
 
 def choices_of(model):

@@ -11,18 +11,21 @@ from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
 from .attributes import OF_NOISE, fitted_attributes, set_attributes, trace_attributes
 from .chosen import fingerprints
+from .repeated_fits import better_of, mark_of
 from .steps import run
 
 
 def learn(model, fit, recipe, progress, clock):
     """Run the steps of a recipe, and store what they learned."""
     progress.begin()
+    mark = mark_of(model, fit)
     fit = run(recipe.prepare, replace(fit, trace=Trace(clock)))
     trace, attributes_now = fit.trace, partial(_attributes_now, model, fit, recipe)
     log_scale = fit.problem.rows.total_weight * fit.targets.log_scale
     with model._following(trace, progress, log_scale, attributes_now):
-        fit = run(recipe.learn, fit)
+        fit = better_of(model, run(recipe.learn, fit), mark)
     store_fit(model, fit)
+    model._mark = mark
     if model.verbose:
         model._print_end(trace)
     progress.end()
@@ -62,6 +65,7 @@ def store_fit(model, fit):
 
 def store(model, fitted, weight, trace=None):
     """Set the fitted attributes; ``weight`` is that of the rows that the objective counts."""
+    model._mark = None
     for name in OF_NOISE:
         model.__dict__.pop(name, None)  # of an earlier fit, with another likelihood
     attributes = fitted_attributes(model, fitted, weight)

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from .._linalg import single_blas_thread
 from ..data.checks import check_scaled
 from ..data.class_targets import ClassLabels, ClassTargets
+from ..data.distinct import contains_rows
 from ..data.rows import make_rows, merge_repeated, sorted_rows
 from ..data.targets import Targets, observed_columns, target_columns
 from ..data.winsorize import winsorized
@@ -268,15 +269,14 @@ class PoseProblem:
     choose: object = None
 
     def __call__(self, fit):
-        model = self.model
+        model, choices = self.model, choices_of(self.model)
         rng, rows = check_random_state(model.random_state), rows_of(fit)
         likelihood = regression_likelihood("gaussian") if self.noise_apart else fit.likelihood
-        choices = choices_of(model)
         started = start(rows, choices, likelihood, rng, self.previous, self.choose)
         inference = inference_of(model, likelihood, fit.targets.n_outputs)
-        settings = settings_of(model)
-        problem = Problem(rows, started, inference, settings, fit.trace, rng, fit.n_samples)
-        return replace(fit, problem=problem)
+        shared = started, inference, settings_of(model), fit.trace, rng, fit.n_samples
+        contained = choices.n_latent is None and contains_rows(started.parameters.Z, rows)
+        return replace(fit, problem=Problem(rows, *shared, inputs_are_rows=contained))
 
 
 @dataclass(frozen=True)

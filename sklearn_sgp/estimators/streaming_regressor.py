@@ -116,7 +116,8 @@ class StreamingSGPRegressor(SGPRegressor):
         Number of rows of each later batch of ``fit``.
 
     max_iter : int, default=20
-        Largest number of iterations of the optimiser on a batch.
+        Largest number of iterations of the optimiser on a batch. A first one whose rows are all
+        among given inducing inputs may take ten times as many.
 
     max_steps : int, default=None
         Number of batches that are learned from. Later batches only update the posterior. None means

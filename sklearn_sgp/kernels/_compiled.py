@@ -64,6 +64,12 @@ class KernelExpression:
         """True if the gradient in Z is available."""
         return self.node.differentiable_inputs
 
+    @cached_property
+    def has_kink(self):
+        """True if covariances fall from distance zero on with a slope, as those of Matern-1/2."""
+        parts = leaves(self.node, np.arange(self.n_features))
+        return any(leaf.has_kink for leaf, _ in parts)
+
     def bind(self, theta):
         """Return the kernel at the free log parameters ``theta``."""
         values = self.values.copy()

@@ -86,6 +86,11 @@ class Parameters:
         """One that all outputs share, a float, or one for each, shape (t,)."""
         return np.exp(self.log_noise) if np.ndim(self.log_noise) else float(np.exp(self.log_noise))
 
+    @property
+    def least_noise_variance(self):
+        """The smallest noise variance of an output."""
+        return float(np.min(self.noise_variance))
+
 
 _NONE = np.empty(0)
 

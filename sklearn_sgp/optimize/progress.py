@@ -53,6 +53,7 @@ class Trace:
         self.stage = ""  # what is going on, in words
         self.stopped = False
         self.cut_by = None  # what ended the last optimisation while it gained, if anything did
+        self.reached = None  # the objective with which it ended, if that is one of all rows
 
     def begin(self, stage):
         """Tell in words what goes on from here, if that is something else than before."""
@@ -75,30 +76,42 @@ class Trace:
             self.stopped = True
         return self.stopped
 
+    def corrected(self, objective, right):
+        """Replace the last entry where it is this objective, which rounding has spoilt."""
+        if self.objectives and self.objectives[-1] == float(objective) + self.constant:
+            self.objectives[-1] = float(right) + self.constant
+
 
 class Plateau:
     """Counts entries whose best value gained less than ``tol``; `reached` after ``patience``.
 
     Parameters
     ----------
+    tol : float
+    patience : int
+    finest : float
+        Entries count only if they gained less than this, too: where they cost next to nothing.
     visible : float
         What `FURTHER` entries at the pace of the last half must gain to be worth it.
     """
 
-    def __init__(self, tol, patience, visible=0.0):
-        self.tol, self.patience, self.visible = tol, patience, visible
-        self.best, self.count = -np.inf, 0
+    def __init__(self, tol, patience, finest=np.inf, visible=0.0):
+        self.tol, self.patience, self.finest, self.visible = tol, patience, finest, visible
+        self.best, self.count, self._gained = -np.inf, 0, True
         self._course = [-np.inf]  # the best so far
 
     @property
     def is_gaining(self):
         """True if the last entry gained at least ``tol``, and more would gain something visible."""
         half = (len(self._course) - 1) // 2
-        pace = (self.best - self._course[half]) / (len(self._course) - 1 - half)
-        return self.count == 0 and not FURTHER * pace < self.visible
+        pace = (self.best - self._course[half]) / max(len(self._course) - 1 - half, 1)
+        return self._gained and not FURTHER * pace < self.visible
 
     def reached(self, value):
-        self.count = 0 if value > self.best + self.tol else self.count + 1
+        """Note an entry; return whether enough of them in a row gained too little."""
+        gain = value - self.best
+        self._gained = gain > self.tol
+        self.count = 0 if gain > min(self.tol, self.finest) else self.count + 1
         self.best = max(self.best, value)
         self._course.append(self.best)
         return self.count >= self.patience

@@ -275,7 +275,11 @@ def test_a_stream_has_the_factor_too():
     """The first batch decides, later ones move it; a pickle keeps it."""
     X, y = calm_and_rough(800)
     stream = StreamingSGPRegressor(
-        ROUGH, likelihood="heteroscedastic", n_inducing=60, max_iter=5, random_state=0
+        ConstantKernel(0.5) * Matern(0.05, nu=1.5),
+        likelihood="heteroscedastic",
+        n_inducing=60,
+        max_iter=5,
+        random_state=0,
     )
     stream.partial_fit(X[:500], y[:500])
     assert stream._fitted.variance_scale is not None

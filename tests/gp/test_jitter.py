@@ -15,6 +15,7 @@ from sklearn_sgp._linalg import NotPositiveDefiniteError
 from sklearn_sgp.gp.jitter import (
     MAX_JITTER,
     SingularCovarianceError,
+    factorise_above,
     factorise_again,
     factorise_finally,
     factorise_larger,
@@ -40,6 +41,25 @@ def test_first_rung_holds_where_it_can():
     prior = factorise_with_jitter(case.prior.kernel, case.Z, 1e-8)
     assert prior.jitter == 1e-8
     assert_allclose(prior.delta, 1e-8 * case.kernel.diag(case.Z).mean())
+
+
+@pytest.mark.parametrize("factorise", [factorise_with_jitter, factorise_finally])
+def test_the_first_rung_is_small_beside_the_noise(factorise):
+    """A jitter of more than a hundredth of the noise is not begun with, whatever was asked for."""
+    case = make_case("columns")
+    prior = factorise(case.prior.kernel, case.Z, 1e-3, 1e-7)
+    assert prior.delta <= 1.0001e-9
+    assert factorise(case.prior.kernel, case.Z, 1e-8, 10.0).jitter <= 1e-8
+
+
+def test_more_jitter_as_long_as_it_is_small():
+    """The next rung is above the last one, and none where it is above noise and wish."""
+    case = make_case("columns")
+    kernel, scale = case.prior.kernel, case.kernel.diag(case.Z).mean()
+    prior = factorise_above(kernel, case.Z, 1e-9, 1e-12, 1e-3)
+    assert_allclose(prior.delta, 1e-8)
+    assert factorise_above(kernel, case.Z, 1e-4, 1e-12, 1e-4) is None
+    assert_allclose(factorise_above(kernel, case.Z, 1e-6 * scale, 1e-5, 1e-9).jitter, 1e-5)
 
 
 class Off(RBF):

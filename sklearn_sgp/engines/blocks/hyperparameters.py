@@ -20,6 +20,8 @@ from ...optimize.budget import (
     measured_seconds,
 )
 from ...optimize.lbfgs import ascend_lbfgs
+from ..ascent import Ascents, better, inputs_at_kinks, lbfgs_memory
+from ..exact import exact_objective
 from ..start import random_starts, run_candidates, shorter_start
 from ..variational.schedule import LARGEST_WEIGHT, refinement_sizes
 
@@ -127,6 +129,11 @@ def _warm_start(problem, objective, sample, seconds, budget):
     if objective.dense:
         starts = [shorter_start(problem.start, share) for share in _STARTS]
     starts += random_starts(problem)
+    if len(starts) == 1 and not problem.space.learns("Z"):  # nothing to choose or to measure
+        parameters, _, n_iter = ascend_blocks(
+            problem, objective, sample, starts[0], max_iter, seconds, budget
+        )
+        return parameters, n_iter
     trial, share = min(_BLOCK_TRIAL_ITERATIONS, max_iter), seconds / (2 * len(starts))
 
     def run(start):
@@ -134,14 +141,16 @@ def _warm_start(problem, objective, sample, seconds, budget):
         return *result, problem.trace.cut_by
 
     trials = run_candidates(starts, run, problem.trace)
-    parameters, _, _, problem.trace.cut_by = max(trials, key=lambda run: run[1])
+    best = max(trials, key=lambda run: run[1])
+    parameters, _, _, problem.trace.cut_by = best
     n_iter = sum(run[2] for run in trials)
     if max_iter > trial and not problem.trace.stopped:
         left = deadline - time.perf_counter()
-        parameters, _, more = ascend_blocks(
+        second = ascend_blocks(
             problem, objective, sample, parameters, max_iter - trial, left, budget
         )
-        n_iter += more
+        parameters = better(problem.space, best, second)[0]
+        n_iter += second[2]
     return parameters, n_iter
 
 
@@ -171,32 +180,62 @@ def ascend_blocks(problem, objective, sample, start, max_iter, seconds, budget=N
     n_iter : int
     """
     settings, n_rows = problem.settings, sum(len(rows) for rows in sample)
-    delta = problem.prior(start).delta
     scale = problem.rows.total_weight / (copies * sum(rows.total_weight for rows in sample))
     of_blocks = f"{len(sample)} blocks, " if objective.dense else ""
     problem.trace.begin(f"learning from {of_blocks}{n_rows} of {len(problem.rows)} rows")
+    deadline = time.perf_counter() + max(seconds, MIN_SECONDS)
+    exact, held = _exact_and_held(problem, objective, sample, start, copies)
+    options = held, settings, exact is not None
+    runs = Ascents(problem.space, start, max_iter, problem.trace, *options)
 
     def evidence(candidate):
-        return block_evidence(
+        if exact is not None:
+            return exact(candidate)
+        value, gradient = block_evidence(
             candidate,
             sample,
-            delta,
+            runs.delta,
             objective,
             copies=copies,
             with_inputs=problem.space.learns("Z"),
             n_jobs=settings.n_jobs,
         )
+        return value, runs.moves(gradient)
 
     with one_blas_thread_each(settings.n_jobs):
-        return ascend_scaled(
-            evidence, scale, len(sample), problem, start, max_iter, seconds, budget
-        )
+        while not runs.is_over:
+            found = ascend_scaled(
+                evidence,
+                scale,
+                len(sample),
+                problem,
+                runs.parameters,
+                runs.left,
+                deadline - time.perf_counter(),
+                budget,
+                exact=exact is not None,
+            )
+            runs.add(*found)
+    problem.trace.reached = runs.value if n_rows == len(problem.rows) else None
+    return runs.result
 
 
-def ascend_scaled(evidence, scale, work, problem, start, max_iter, seconds, budget, kind=None):
+def _exact_and_held(problem, objective, sample, start, copies):
+    """Return the exact evidence, or None, and a mask of inducing inputs to be held at first."""
+    if objective.dense:
+        return None, None
+    rows = sample[0].joined(*sample[1:])
+    exact = exact_objective(problem.space, start, rows, copies)
+    return exact, inputs_at_kinks(problem.space, start, rows)
+
+
+def ascend_scaled(
+    evidence, scale, work, problem, start, max_iter, seconds, budget, kind=None, exact=False
+):
     """Follow ``scale`` times an evidence by L-BFGS, to a plateau or until only the finish has time.
 
     The budget is told how long an evaluation takes for each unit of its ``work``, of one ``kind``.
+    ``exact`` says whether the evidence is that of the exact process.
     """
 
     def scaled(candidate):
@@ -211,9 +250,10 @@ def ascend_scaled(evidence, scale, work, problem, start, max_iter, seconds, budg
         problem.space,
         start,
         max_iter=max_iter,
-        plateau=_PlateauOrLate(problem.plateau(), budget),
+        plateau=_PlateauOrLate(problem.plateau(exact=exact), budget),
         trace=problem.trace,
         seconds=max(seconds, MIN_SECONDS),
+        **lbfgs_memory(exact),
     )
 
 

@@ -58,6 +58,7 @@ def fit(problem, plan, before=None):
     """
     parameters, budget = problem.start.parameters, Budget(problem.trace.clock)
     n_iter = n_steps = 0
+    problem.trace.reached = None  # by a fit before
     if problem.learns:
         problem, parameters, n_iter, n_steps = _learn(problem, plan, budget)
     mark = _mark(problem, plan, parameters)

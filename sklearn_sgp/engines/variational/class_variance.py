@@ -67,6 +67,7 @@ def from_regressions(problem, budget, learn):
     except NotPositiveDefiniteError:  # huge weights: the softmax says more of them
         return learn(problem, budget)
     problem = replace(problem, start=easier.start)
+    problem.trace.reached = None  # it is no bound of the softmax
     if problem.trace.stopped:
         return problem, parameters, n_iter
     size = _affordable(problem, budget)
@@ -81,8 +82,10 @@ def from_regressions(problem, budget, learn):
         q, _ = regressions.optimal_q(problem.prior(parameters))
         problem.inference.keep_q(q, some.total_weight)
         return problem, parameters, n_iter
-    problem.inference.keep_q(q, known.total_weight)
     likelihood = held_out_classes(problem.start.likelihood, q, held_out).calibrated()
+    if problem.start.earlier is not None:
+        parameters, q, likelihood = search.best_or_earlier(parameters, q, likelihood)
+    problem.inference.keep_q(q, known.total_weight)
     problem = replace(problem, start=replace(problem.start, likelihood=likelihood))
     problem.trace.start = problem.start
     return problem, parameters, n_iter
@@ -148,6 +151,27 @@ class VarianceSearch:
             if went_up:
                 break
         return best[1:]
+
+    def best_or_earlier(self, parameters, q, likelihood):
+        """Return what was learned now, or what an earlier fit had learned if it is as good.
+
+        Parameters
+        ----------
+        likelihood : Likelihood
+            With the temperature.
+        """
+        start = self.problem.start
+        now = held_out_classes(likelihood, q, self.held_out)
+        _, _, q_before = self._scored(start.parameters)
+        before = held_out_classes(start.likelihood, q_before, self.held_out)
+        temperature = getattr(start.earlier, "temperature", 1.0)
+        scores = (
+            now.log_probabilities(likelihood.temperature),
+            before.log_probabilities(temperature),
+        )
+        if is_better(*scores, self.held_out.weights[0]):
+            return parameters, q, likelihood
+        return start.parameters, q_before, before.at(temperature)
 
     def _variances(self, parameters):
         """Return parameters with variances times powers of a factor, by these; those in bounds."""

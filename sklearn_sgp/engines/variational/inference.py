@@ -14,7 +14,6 @@ minibatch steps and `partial_fit` are written once:
 """
 
 import time
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +29,8 @@ from ...objectives.sites import SiteBound, SiteProblem
 from ...objectives.uncollapsed import MinibatchTerms, minibatch_bound, minibatch_of_outputs
 from ...optimize.units import with_input_units
 from ...predict.inducing import InducingPoints
+from ..exact import exact_fit, exact_objective
+from .scalars import RowScalars
 
 _UNIT_ROWS = 8192
 # Passes over all rows that the last q(u) is expected to take where there is no closed form.
@@ -37,20 +38,6 @@ _SITE_PASSES = 4
 # Gains of the bound, in nats a row, with which iterations for q(u) end: during learning, where the
 # gradient is off by the root of it, and at last.
 INNER_TOL, _FINAL_TOL = 1e-6, 1e-9
-
-
-@dataclass(frozen=True)
-class RowScalars:
-    """Sums over rows that the collapsed bound has besides (H, h): w, w y^2 (t,) and w k(x, x)."""
-
-    weight: float
-    targets: np.ndarray
-    diagonal: float
-
-    def plus(self, sums):
-        return RowScalars(
-            self.weight + sums.weight, self.targets + sums.targets, self.diagonal + sums.diagonal
-        )
 
 
 class Added(NamedTuple):
@@ -137,6 +124,10 @@ class ConjugateInference(RowInference):
             ``objective(parameters) -> (value, Gradient)``.
         """
 
+        exact = exact_objective(space, parameters, rows)
+        if exact is not None:
+            return space, exact
+
         def optimal(prior, sample):
             return self._optimal_q(prior, parameters, sample, n_jobs)[0].posterior
 
@@ -184,6 +175,10 @@ class ConjugateInference(RowInference):
 
     def posterior(self, prior, parameters, rows, n_jobs, seconds):
         """Find the optimal q(u), the bound and scalar sums, from all rows, in the seconds left."""
+        found = exact_fit(prior, parameters.noise_variance, rows)
+        if found is not None:
+            scalars = RowScalars.of_exact(found, rows, parameters.noise_variance)
+            return found.posterior, found.evidence, scalars
         q, sums = self._optimal_q(prior, parameters, rows, n_jobs)
         scalars = RowScalars(sums.weight, sums.targets, sums.diagonal)
         return q.posterior, collapsed_value(q, sums, parameters.noise_variance), scalars
@@ -263,7 +258,7 @@ class ConjugateInference(RowInference):
     def bound(self, posterior, parameters, scalars):
         """Compute the collapsed bound from the scalar sums of all rows."""
         q = Separate.from_posterior(posterior)
-        return collapsed_value(q, scalars, parameters.noise_variance)
+        return collapsed_value(q, scalars, parameters.noise_variance) + scalars.constant
 
     def estimate(self, posterior, parameters, rows, scale, terms):
         """Estimate of the bound for all rows from the last ones."""

@@ -13,7 +13,7 @@ from ...data.rows import column_mean_std, random_index
 from ...optimize.adam import Adam, adam_step
 from ...optimize.budget import Budget, measured_seconds
 from ...optimize.progress import Clock
-from .inference import RowScalars
+from .scalars import RowScalars
 
 # What adding rows takes of the time that adding them and a step in the parameters take.
 _SHARE_OF_ADDING = 0.5

@@ -14,6 +14,7 @@ from ...data.rows import random_index
 from ...factors.passes import CHUNK
 from ...optimize.budget import LEAST_EVALUATIONS, MIN_SECONDS, Budget, measured_seconds
 from ...optimize.lbfgs import ascend_lbfgs
+from ..ascent import Ascents, best_of_priors, better, inputs_at_kinks, lbfgs_memory
 from ..base import Fitted
 from ..diagnostics import warn_of_weak_spots
 from ..start import bic_penalty, default_starts, random_starts, run_candidates
@@ -50,6 +51,7 @@ _TIMED, _LEAST_TIMED = 4 * CHUNK, 256
 def fit(problem):
     """Run the stages that ``optimizer`` asks for, then the exact finish."""
     parameters, budget = problem.start.parameters, Budget(problem.trace.clock)
+    problem.trace.reached = None  # by a fit before
     budget.keep_for_finish(_finish_seconds(problem, parameters, budget))
     n_iter = n_steps = 0
     if problem.learns and problem.settings.optimizer == "adam":
@@ -192,13 +194,15 @@ def _with_best_kernel(problem, rows, seconds, interim):
 
 
 def _warm_start(problem, parameters, rows, seconds, interim=False):
-    begin, max_iter = time.perf_counter(), min(_WARM_ITERATIONS, problem.settings.max_iter)
+    begin, max_iter = time.perf_counter(), problem.settings.max_iter
+    if problem.space.learns("Z"):
+        max_iter = min(_WARM_ITERATIONS, max_iter)
     result = _lbfgs(problem, parameters, rows, seconds, max_iter, interim)
     return _second_run(problem, result, rows, seconds - (time.perf_counter() - begin), interim)
 
 
 def _second_run(problem, result, rows, seconds, interim):
-    """Go on with L-BFGS: the first run gives units."""
+    """Go on with L-BFGS: the first run gives units of inducing inputs."""
     (parameters, _, n_iter), trace = result, problem.trace
     left = problem.settings.max_iter - n_iter
     if n_iter < _WARM_ITERATIONS or left <= 0 or trace.stopped:
@@ -206,8 +210,9 @@ def _second_run(problem, result, rows, seconds, interim):
     if seconds <= 0:
         trace.cut_by = "max_time"
         return result
-    parameters, value, more = _lbfgs(problem, parameters, rows, seconds, left, interim)
-    return parameters, value, n_iter + more
+    second = _lbfgs(problem, parameters, rows, seconds, left, interim)
+    parameters, value, _ = better(problem.space, result, second)
+    return parameters, value, n_iter + second[2]
 
 
 def _full_lbfgs(problem, budget):
@@ -219,31 +224,35 @@ def _lbfgs(problem, parameters, rows, seconds, max_iter=None, interim=False):
     settings, trace = problem.settings, problem.trace
     deadline = time.perf_counter() + max(seconds, MIN_SECONDS)
     scale = problem.rows.total_weight / rows.total_weight
+    max_iter = settings.max_iter if max_iter is None else max_iter
     trace.begin(f"learning from {len(rows)} of {len(problem.rows)} rows")
-    space, bound = problem.inference.objective(
-        problem.space,
-        parameters,
-        rows,
-        problem.prior(parameters).delta,
-        parameters is not problem.start.parameters,
-        settings.n_jobs,
-        deadline,
-    )
+    held = inputs_at_kinks(problem.space, parameters, rows)
+    runs = Ascents(problem.space, parameters, max_iter, trace, held, settings, problem.is_exact)
 
     def objective(candidate):
         value, gradient = bound(candidate)
-        return scale * value, gradient.scaled(scale)
+        return scale * value, runs.moves(gradient.scaled(scale))
 
     with one_blas_thread_each(settings.n_jobs):
-        return ascend_lbfgs(
-            objective,
-            space,
-            parameters,
-            max_iter=settings.max_iter if max_iter is None else max_iter,
-            plateau=problem.plateau(interim),
-            trace=trace,
-            seconds=deadline - time.perf_counter(),
-        )
+        while not runs.is_over:
+            has_learned = runs.parameters is not problem.start.parameters
+            options = runs.delta, has_learned, settings.n_jobs, deadline
+            space, bound = problem.inference.objective(
+                problem.space, runs.parameters, rows, *options
+            )
+            found = ascend_lbfgs(
+                objective,
+                space,
+                runs.parameters,
+                max_iter=runs.left,
+                plateau=problem.plateau(interim, problem.is_exact),
+                trace=trace,
+                seconds=deadline - time.perf_counter(),
+                **lbfgs_memory(problem.is_exact),
+            )
+            runs.add(*found)
+    trace.reached = runs.value if len(rows) == len(problem.rows) else None
+    return runs.result
 
 
 def _finish_seconds(problem, parameters, budget):
@@ -265,14 +274,17 @@ def _finish_seconds(problem, parameters, budget):
 def _final_posterior(problem, parameters, budget, n_iter, n_steps):
     """Find the optimal q(u) from all rows, or as many as the budget allows."""
     settings, rows, trace = problem.settings, problem.rows, problem.trace
-    prior = settings.final_prior(parameters)
     used = rows if trace.stopped else _affordable(problem, parameters, budget)
     if used is not rows:
         used = used.weighted(rows.total_weight / used.total_weight)
     trace.begin(f"q(u) from {len(used)} of {len(rows)} rows")
-    posterior, objective, scalars = problem.inference.posterior(
-        prior, parameters, used, settings.n_jobs, trace.clock.left()
-    )
+
+    def find(prior):
+        seconds = trace.clock.left()
+        found = problem.inference.posterior(prior, parameters, used, settings.n_jobs, seconds)
+        return prior, *found
+
+    prior, posterior, objective, scalars = best_of_priors(find, problem, parameters)
     posterior.warm_cache()
     trace.add(objective, lambda: parameters)
     is_whole = len(used) == len(rows)

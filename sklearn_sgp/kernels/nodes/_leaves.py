@@ -40,6 +40,7 @@ class Leaf:
     children = ()
     length_scale = None  # slice into p, for leaves that have one
     holds_inputs = False  # whether inducing inputs keep their values in the columns it sees
+    has_kink = False  # whether it falls from distance zero on with a slope
 
     def blocks(self, p, Z, X, groups):
         out = empty((groups.n_values,))
@@ -92,6 +93,7 @@ class Stationary(_ScaledLeaf):
         self.center = center
         self.length_scale = length_scale  # None for the periodic kernel
         self.shape = tuple(shape)  # slots of the profile's own parameters
+        self.has_kink = profile == "matern12"
 
     def scales(self, p):
         """Return the length scales, one number or shape (d,)."""

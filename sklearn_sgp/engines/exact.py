@@ -1,0 +1,57 @@
+"""Fits whose inducing inputs contain all rows: their objective and q(u) are the exact process's."""
+
+from functools import partial
+
+from .._linalg import NotPositiveDefiniteError
+from ..data.distinct import DistinctRows
+from ..objectives.exact import exact_evidence, exact_posterior
+
+
+def exact_objective(space, parameters, rows, copies=1.0):
+    """Return the evidence of the exact process as an objective, where that is what is asked.
+
+    Parameters
+    ----------
+    space : ParameterSpace
+    parameters : Parameters
+        Where a run begins.
+    rows : Rows
+        With Gaussian noise.
+    copies : float
+        How many rows each of these stands for.
+
+    Returns
+    -------
+    objective : callable or None
+        None where the inducing inputs are learned, where some row is not one of them, or where the
+        noise is lost in rounding at the start.
+    """
+    if space.learns("Z"):
+        return None
+    rows = rows if copies == 1.0 else rows.weighted(copies)
+    distinct = DistinctRows.within_inputs(parameters.Z, rows)
+    if distinct is None:
+        return None
+    try:
+        exact_evidence(parameters, distinct)
+    except NotPositiveDefiniteError:
+        return None
+    return partial(exact_evidence, rows=distinct)
+
+
+def exact_fit(prior, noise_variance, rows):
+    """Return the `ExactPosterior` of rows with Gaussian noise that are all inducing inputs.
+
+    Parameters
+    ----------
+    prior : Prior
+    noise_variance : float or ndarray of shape (t,)
+    rows : Rows
+
+    Returns
+    -------
+    found : ExactPosterior or None
+        None where some row is no inducing input, or where the noise is lost in rounding.
+    """
+    distinct = DistinctRows.within_inputs(prior.Z, rows)
+    return None if distinct is None else exact_posterior(prior, distinct, noise_variance)

@@ -1,0 +1,142 @@
+"""The exact process of rows that are all inducing inputs: evidence, gradient and posterior.
+
+Bounds and evidences of sparse models are equal to it there, but for the jitter and for rounding: in
+them terms of the size of 1 / noise cancel. Here the noise stands beside K(X, X), as in any exact
+process, and the jitter is a part of the noise (docs/theory.md, section 7).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._core import _linalg as la
+from .._linalg import NotPositiveDefiniteError, cholesky, copy_of, inverse_from_cholesky, product
+from ..data.rows import weight_of
+from ..factors.gradients import Gradient, noise_gradient
+from ..gp.posterior import Posterior, outputs_by_noise
+
+# Largest share of the noise of a row that the jitter may be.
+_LARGEST_SHARE = 0.5
+
+
+class ExactPosterior(NamedTuple):
+    """q(u) of the exact process, its evidence, and the constant with which q(u) has it."""
+
+    posterior: Posterior
+    evidence: float
+    constant: float
+
+
+class _Output:
+    """The outputs of one noise variance: (k, t) means with a noise variance (k,) of each row."""
+
+    def __init__(self, rows, columns, s2, K):
+        self.s2, self.mass = s2, weight_of(rows.weight, columns)
+        self.means = np.ascontiguousarray(rows.means[:, columns])
+        self.within, self.count = float(rows.within[columns].sum()), rows.count
+        self.noise = s2 / self.mass
+        covariance = copy_of(K)
+        covariance.flat[:: len(K) + 1] += self.noise
+        self.L = cholesky(covariance, overwrite=True)
+        self.solved = copy_of(self.means)
+        la.trsm(self.L, self.solved)
+        la.trsm(self.L, self.solved, True)
+
+    @property
+    def t(self):
+        return self.means.shape[1]
+
+    @property
+    def value(self):
+        """The log density of all observations, without what weights say of their noise."""
+        half_log_det = float(np.log(np.diagonal(self.L)).sum())
+        own = half_log_det - 0.5 * float(np.log(self.noise).sum())
+        each = 0.5 * self.count * np.log(2.0 * np.pi * self.s2) + own
+        fit = float(np.vdot(self.means, self.solved)) + self.within / self.s2
+        return -0.5 * fit - self.t * each
+
+    def gradient(self):
+        """Return the cotangent of K(X, X) and the derivative in the log noise variance."""
+        cotangent = inverse_from_cholesky(self.L)
+        cotangent *= -0.5 * self.t
+        la.gemm(self.solved, self.solved, cotangent, False, True, 0.5, 1.0)
+        log_noise = float(np.diagonal(cotangent) @ self.noise) + 0.5 * self.within / self.s2
+        return cotangent, log_noise - 0.5 * self.t * (self.count - len(self.noise))
+
+
+def exact_evidence(parameters, rows):
+    """Compute the log evidence of the exact process and its gradient.
+
+    Parameters
+    ----------
+    rows : DistinctRows
+
+    Returns
+    -------
+    value : float
+    gradient : Gradient
+        That of the inducing inputs is zero: they are the rows.
+
+    Raises
+    ------
+    NotPositiveDefiniteError
+        If K(X, X) with its noise does not factorise, or the value is not finite.
+    """
+    kernel, s2 = parameters.kernel, parameters.noise_variance
+    outputs = _outputs(kernel, rows, s2)
+    value = _finite(sum(one.value for one in outputs))
+    cotangents, log_noise = zip(*(one.gradient() for one in outputs), strict=True)
+    theta, _ = kernel.gram_vjp(rows.X, sum(cotangents), False)
+    by_output = np.array(log_noise) if np.ndim(s2) else log_noise[0]
+    return value, Gradient(theta=theta, log_noise=noise_gradient(s2, by_output), Z=0.0)
+
+
+def exact_posterior(prior, rows, noise_variance):
+    """Find q(u) of the exact process; None where the noise is too small for it.
+
+    The inducing values of the prior have an error of their own, the jitter. It counts as a part of
+    the noise of the rows, which then have the rest: together they are the exact process, whatever
+    the jitter is.
+
+    Parameters
+    ----------
+    prior : Prior
+        At inducing inputs that contain the rows.
+    rows : DistinctRows
+    noise_variance : float or ndarray of shape (t,)
+
+    Returns
+    -------
+    result : ExactPosterior or None
+    """
+    try:
+        outputs = _outputs(prior.kernel, rows, noise_variance)
+    except NotPositiveDefiniteError:
+        return None
+    if prior.delta > _LARGEST_SHARE * min(float(one.noise.min()) for one in outputs):
+        return None
+    B = np.ascontiguousarray(prior.L[rows.places])  # (k, m): the rows' values are B v
+    information = [_information(B, one.noise - prior.delta, one.means) for one in outputs]
+    H, h = zip(*information, strict=True)
+    posterior = Posterior(prior, H, np.hstack(h))
+    evidence = _finite(sum(one.value for one in outputs))
+    return ExactPosterior(posterior, evidence, evidence - posterior.log_evidence())
+
+
+def _outputs(kernel, rows, noise_variance):
+    K = kernel.gram(rows.X)
+    return [_Output(rows, *noise, K) for noise in outputs_by_noise(noise_variance)]
+
+
+def _information(B, noise, means):
+    """Return H (m, m) and h (m, t) of independent observations of B v."""
+    scaled = B / noise[:, None]
+    H = product(B, scaled, trans_a=True)
+    la.symmetrize(H)
+    return H, product(scaled, means, trans_a=True)
+
+
+def _finite(value):
+    if not np.isfinite(value):
+        raise NotPositiveDefiniteError("the evidence is not finite")
+    return value

@@ -1,0 +1,245 @@
+"""Inducing inputs that contain all rows make the exact process, whatever kernel, noise and start.
+
+The reference is the optimum that scikit-learn's regressor finds from the same start.
+"""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import (
+    RBF,
+    ConstantKernel,
+    Matern,
+    RationalQuadratic,
+    WhiteKernel,
+)
+
+from sklearn_sgp import (
+    AnytimeSGPClassifier,
+    AnytimeSGPRegressor,
+    StreamingSGPClassifier,
+    StreamingSGPRegressor,
+    SVGPClassifier,
+    SVGPRegressor,
+)
+
+REGRESSORS = {
+    "svgp": (SVGPRegressor, {"max_iter": 1000}),
+    "vfe": (AnytimeSGPRegressor, {"model": "vfe", "max_iter": 1000}),
+    "fitc": (AnytimeSGPRegressor, {"model": "fitc", "max_iter": 1000}),
+    "stream": (StreamingSGPRegressor, {}),
+}
+EACH_REGRESSOR = pytest.mark.parametrize("name", REGRESSORS)
+# Both optima may lie at a bound, and L-BFGS may be at its largest number of iterations.
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+LAYOUTS = ("spread", "three times each", "pairs 1e-8 apart", "on a grid")
+
+
+def made(name, *args, **options):
+    kind, own = REGRESSORS[name]
+    return kind(*args, random_state=0, **own, **options)
+
+
+def kernel_of(d, number):
+    ones = np.ones(d)
+    return (
+        ConstantKernel() * RBF(ones),
+        ConstantKernel() * Matern(ones, nu=0.5),
+        ConstantKernel() * Matern(ones, nu=1.5),
+        ConstantKernel() * RBF(ones) + ConstantKernel(0.1) * Matern(ones, nu=0.5),
+        ConstantKernel() * RationalQuadratic(1.0, 1.0),
+        ConstantKernel() * Matern(0.3 * ones, nu=2.5),
+    )[number]
+
+
+def design(seed):
+    """Rows, targets of variance 1, a kernel, noise and whether it is fixed."""
+    rng = np.random.default_rng(seed)
+    d, n = (1, 2, 3, 5, 8, 12)[seed % 6], (20, 60, 120, 200, 400)[seed % 5]
+    kernel, layout = kernel_of(d, rng.integers(6)), LAYOUTS[seed % 4]
+    X = rng.uniform(0.0, 5.0, (n, d))
+    if layout == "three times each":
+        X = np.repeat(X[: n // 3], 3, axis=0)
+    elif layout == "pairs 1e-8 apart":
+        X = np.repeat(X[: n // 2], 2, axis=0) + 1e-8 * rng.standard_normal((n, d))
+    elif layout == "on a grid":
+        X = np.round(2.0 * X) / 2.0
+    noise = rng.choice([1e-10, 1e-6, 1e-3, 0.1, 10.0])
+    f = np.sin(1.5 * X[:, 0]) + np.cos(2.0 * X[:, 1 % d])
+    y = f + np.sqrt(max(noise, 1e-10 if layout == "spread" else 1e-4)) * rng.standard_normal(len(X))
+    start, y = np.clip(noise / y.var(), 1e-10, 10.0), (y - y.mean()) / y.std()
+    # noise-free rows at one place contradict each other, and ask for what rounding hides
+    return X, y, kernel, start, seed % 3 == 0 and (noise > 1e-5 or layout == "spread")
+
+
+def optimum(X, y, kernel, noise, is_fixed):
+    """Evidence of scikit-learn's optimum."""
+    if is_fixed:
+        exact = GaussianProcessRegressor(kernel, alpha=noise)
+    else:
+        exact = GaussianProcessRegressor(kernel + WhiteKernel(noise, (1e-10, 1e3)), alpha=1e-300)
+    return exact.fit(X, y).log_marginal_likelihood_value_
+
+
+def assert_exact(name, seed):
+    X, y, kernel, noise, is_fixed = design(seed)
+    bounds = "fixed" if is_fixed else (1e-10, 1e3)
+    model = made(
+        name,
+        kernel,
+        inducing=X,
+        noise_variance=noise,
+        noise_variance_bounds=bounds,
+        normalize_y=False,
+    ).fit(X, y)
+    assert_array_equal(model.inducing_points_, X)
+    assert model.objective_ > optimum(X, y, kernel, noise, is_fixed) - 1e-3
+
+
+@EACH_REGRESSOR
+@pytest.mark.parametrize("seed", [0, 1, 6, 7, 10, 15, 21, 27, 30, 32])
+def test_the_optimum_of_the_exact_process(name, seed):
+    """Learning ends no lower than scikit-learn's does from the same start."""
+    assert_exact(name, seed)
+
+
+@pytest.mark.slow
+@EACH_REGRESSOR
+@pytest.mark.parametrize("seed", range(40))
+def test_the_optimum_of_forty_designs(name, seed):
+    """So it is with 20 to 400 rows, 1 to 12 columns, repeated rows, and noise of 1e-10 to 10."""
+    assert_exact(name, seed)
+
+
+@EACH_REGRESSOR
+@pytest.mark.parametrize("noise", [1e-10, 1e-6])
+def test_a_function_without_noise(name, noise):
+    """Noise fixed at next to nothing: predictions and evidence are the exact process's."""
+    rng = np.random.default_rng(0)
+    X, X_new = rng.uniform(0.0, 1.0, (60, 2)), rng.uniform(0.0, 1.0, (40, 2))
+    y = np.sin(6.0 * X[:, 0]) * np.cos(4.0 * X[:, 1])
+    kernel = 1.5 * Matern([0.4, 0.6], nu=1.5)
+    exact = GaussianProcessRegressor(kernel, alpha=noise, optimizer=None).fit(X, y)
+    model = made(
+        name,
+        kernel,
+        inducing=X,
+        noise_variance=noise,
+        noise_variance_bounds="fixed",
+        normalize_y=False,
+        optimizer=None,
+    ).fit(X, y)
+    assert_allclose(model.objective_, exact.log_marginal_likelihood_value_, atol=1e-3)
+    mean, std = exact.predict(X_new, return_std=True)
+    assert_allclose(model.predict(X_new), mean, atol=1e-6)
+    assert_allclose(model.predict_std(X_new), np.hypot(std, np.sqrt(noise)), rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["svgp", "vfe", "fitc"])
+@pytest.mark.parametrize("rough", [False, True])
+def test_the_default_inducing_inputs_of_few_rows_stay(name, rough):
+    """With at most n_inducing distinct rows these are the inducing inputs, and they stay."""
+    rng = np.random.default_rng(1)
+    sites = rng.uniform(0.0, 10.0, (40, 2))
+    X = np.repeat(sites, 3, axis=0)
+    y = np.sin(X).sum(axis=1) + 0.5 * rng.standard_normal(120)
+    y = (y - y.mean()) / y.std()
+    kernel = kernel_of(2, 3 if rough else 0)
+    model = made(name, kernel).fit(X, y)
+    assert_array_equal(model.inducing_points_, np.unique(sites, axis=0))
+    assert model.objective_ > optimum(X, y, kernel, 0.1, False) - 1e-3
+
+
+def test_a_stream_of_few_rows_begins_with_the_exact_process():
+    """A rough function needs every row as an inducing input: then none of them moves."""
+    rng = np.random.default_rng(1)
+    X = np.repeat(rng.uniform(0.0, 10.0, (60, 2)), 3, axis=0)
+    y = np.sin(X).sum(axis=1) + 0.5 * rng.standard_normal(180)
+    y = (y - y.mean()) / y.std()
+    kernel = kernel_of(2, 1)
+    model = StreamingSGPRegressor(kernel, random_state=0).fit(X, y)
+    assert model.objective_ > optimum(X, y, kernel, 0.1, False) - 1e-3
+
+
+@pytest.mark.parametrize("kind", [SVGPClassifier, StreamingSGPClassifier, AnytimeSGPClassifier])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_inducing_inputs_of_classes_stay(kind, n_classes):
+    """Classifiers, too, leave inducing inputs where these are all rows."""
+    rng = np.random.default_rng(2)
+    X = rng.uniform(0.0, 3.0, (60, 2))
+    y = np.digitize(np.sin(2.0 * X[:, 0]) + X[:, 1], [1.5, 2.3][: n_classes - 1])
+    options = {"model": "fitc"} if kind is AnytimeSGPClassifier else {}
+    model = kind(Matern([1.0, 1.0], nu=0.5), inducing=X, random_state=0, **options).fit(X, y)
+    assert_array_equal(model.inducing_points_, X)
+    held = kind(
+        Matern([1.0, 1.0], nu=0.5), inducing=X, optimize_inducing=False, random_state=0, **options
+    ).fit(X, y)
+    assert_allclose(model.predict_proba(X), held.predict_proba(X), atol=1e-12)
+
+
+def test_rows_of_weight_zero_need_no_inducing_input():
+    """Only rows of positive weight count."""
+    rng = np.random.default_rng(3)
+    X = rng.uniform(0.0, 5.0, (40, 1))
+    y, weight = np.sin(X[:, 0]), np.repeat([1.0, 0.0], 20)
+    model = SVGPRegressor(RBF(), inducing=X[:20], random_state=0).fit(X, y, sample_weight=weight)
+    assert_array_equal(model.inducing_points_, X[:20])
+
+
+def test_inducing_inputs_that_miss_a_row_are_learned():
+    """One row more than inducing inputs, and these move as ever."""
+    rng = np.random.default_rng(4)
+    X = rng.uniform(0.0, 5.0, (30, 1))
+    y = np.sin(2.0 * X[:, 0]) + 0.1 * rng.standard_normal(30)
+    model = SVGPRegressor(RBF(), inducing=X[:6], random_state=0).fit(X, y)
+    assert np.abs(model.inducing_points_ - X[:6]).max() > 1e-3
+
+
+@pytest.mark.parametrize("name", ["svgp", "vfe", "fitc", "stream"])
+def test_later_batches_join_the_exact_process(name):
+    """The objective and q(u) go on from a first batch whose rows are the inducing inputs."""
+    rng = np.random.default_rng(5)
+    X = rng.uniform(0.0, 5.0, (50, 1))
+    y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(50)
+    fixed = {"optimizer": None, "noise_variance": 0.05, "normalize_y": False}
+    batches = made(name, RBF(), inducing=X[:30], **fixed)
+    batches.partial_fit(X[:30], y[:30]).partial_fit(X[30:], y[30:])
+    whole = made(name, RBF(), inducing=X[:30], **fixed).fit(X, y)
+    if name != "stream":  # whose objective is that of the last batch
+        assert_allclose(batches.objective_, whole.objective_, rtol=1e-5)
+    assert_allclose(batches.predict(X), whole.predict(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["svgp", "vfe", "fitc"])
+def test_the_evidence_at_other_parameters(name):
+    """log_marginal_likelihood at the learned theta is the objective, with noise of 1e-8, too."""
+    rng = np.random.default_rng(6)
+    X = rng.uniform(0.0, 5.0, (40, 1))
+    y = np.sin(2.0 * X[:, 0])
+    model = made(
+        name,
+        ConstantKernel() * RBF(),
+        inducing=X,
+        noise_variance=1e-8,
+        noise_variance_bounds="fixed",
+    ).fit(X, y)
+    value, slope = model.log_marginal_likelihood(model.kernel_.theta, True, X=X, y=y)
+    assert_allclose(value, model.objective_, rtol=1e-9)
+    assert np.abs(slope).max() < 1e-2
+
+
+@pytest.mark.parametrize("optimize_inducing", [False, True])
+def test_no_jitter_is_raised_with_one_warning(optimize_inducing):
+    """Without jitter learning goes on where K(Z, Z) is singular, and one warning says so."""
+    rng = np.random.default_rng(7)
+    X = rng.uniform(0.0, 5.0, (200, 1))
+    y = np.sin(X[:, 0]) + 1e-2 * rng.standard_normal(200)
+    options = {"n_inducing": 60, "inducing": "random", "optimize_inducing": optimize_inducing}
+    model = SVGPRegressor(ConstantKernel() * RBF(), jitter=0.0, random_state=0, **options)
+    with pytest.warns(ConvergenceWarning, match="needed a jitter") as caught:
+        model.fit(X, y)
+    assert len([one for one in caught if "jitter" in str(one.message)]) == 1
+    usual = SVGPRegressor(ConstantKernel() * RBF(), random_state=0, **options).fit(X, y)
+    assert model.objective_ > usual.objective_ - 1.0
