@@ -112,6 +112,8 @@ class Problem:
         Whether others go on from what is found, so that nobody is warned.
     before : Fitted or None
         From other weights of the same rows: its blocks may serve again.
+    noise_differs : bool
+        Whether noise of each row is learned from what is found.
     """
 
     rows: Rows
@@ -123,6 +125,7 @@ class Problem:
     n_samples: int | None = None
     is_interim: bool = False
     before: object = None
+    noise_differs: bool = False
 
     @property
     def space(self):

@@ -1,0 +1,91 @@
+"""The rough part of a default kernel: what it can tell from noise at the distances that exist."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .nodes import leaves
+
+_NONE_LEFT = 1e-30  # a share of the rough part's variance that is none beside the others
+_LEAST_CORRELATION = 1e-300  # smaller ones underflow
+
+
+@dataclass(frozen=True)
+class RoughPart:
+    """A Matern-1/2 term with a variance of its own.
+
+    Parameters
+    ----------
+    variance : int
+        Place of its variance among the free log parameters.
+    scales : ndarray of int
+        Places of its length scales.
+    """
+
+    variance: int
+    scales: np.ndarray
+
+    @classmethod
+    def of(cls, expression):
+        """Find it in a compiled kernel; None where there is none, or where it is not free."""
+        place, free = np.cumsum(expression.free) - 1, expression.free
+        for leaf, _ in leaves(expression.node, np.arange(expression.n_features)):
+            if getattr(leaf, "name", None) != "matern12" or len(leaf.amplitudes) != 1:
+                continue
+            (constant,), scales = leaf.amplitudes, leaf.length_scale
+            if free[constant] and free[scales].all():
+                return cls(int(place[constant]), place[scales])
+        return None
+
+    def correlations(self, parameters, groups):
+        """Return its correlations of the first of some rows with the others.
+
+        Parameters
+        ----------
+        parameters : Parameters
+        groups : ndarray of shape (g, n, d)
+            Some rows each.
+
+        Returns
+        -------
+        correlations : ndarray of shape (g, n - 1)
+        """
+        kernels = self._with_and_without(parameters)
+        whole, rest = (np.stack([k.block(X[:1], X[1:])[0] for X in groups]) for k in kernels)
+        variance = np.stack([self.variances(parameters, X) for X in groups])
+        return (whole - rest) / np.sqrt(variance[:, :1] * variance[:, 1:])
+
+    def gram(self, parameters, X):
+        """Return its covariances of some rows with one another, shape (n, n)."""
+        whole, rest = (kernel.gram(X) for kernel in self._with_and_without(parameters))
+        return whole - rest
+
+    def variances(self, parameters, X):
+        """Return its variances at some rows, shape (n,)."""
+        whole, rest = (kernel.diag(X) for kernel in self._with_and_without(parameters))
+        return whole - rest
+
+    def _with_and_without(self, parameters):
+        without = parameters.theta.copy()
+        without[self.variance] += np.log(_NONE_LEFT)
+        return parameters.kernel, parameters.expression.bind(without)
+
+    def with_less(self, theta, kept, correlation):
+        """Take variance away such that the covariance of rows that are near stays as it is.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (n_theta,)
+        kept : float
+            Share of the variance that is left, above the correlation.
+        correlation : float
+            Of rows that are near.
+
+        Returns
+        -------
+        theta : ndarray of shape (n_theta,)
+        """
+        theta, log_correlation = theta.copy(), np.log(max(correlation, _LEAST_CORRELATION))
+        theta[self.variance] += np.log(kept)
+        theta[self.scales] += np.log(log_correlation / (log_correlation - np.log(kept)))
+        return theta
