@@ -23,7 +23,7 @@ from .composite_learning import CompositeLearning
 _PROBED, _SEARCHED, _NEAR = 200, 1 << 17, 10
 # Shares of what rows that are near cannot tell of the rough part that may become noise, and nats a
 # row which these may cost.
-_SHARES, _NATS_OF_SHARES = (0.02, 0.05, 0.1, 0.2, 0.5, 0.8, 0.99), 1e-3
+_SHARES, _NATS_OF_SHARES = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 0.99), 2e-3
 _LEAST_SHARES, _NATS_OF_LEAST = (1e-4, 1e-3, 1e-2), 8e-3
 # Rows repeat others if their rough parts differ by so little of what is unknown; fewer than such a
 # share of all rows are not asked.
@@ -169,6 +169,8 @@ class _Share:
         def objects(share, most):
             return not value(share) >= before - most
 
+        if not objects(_SHARES[-1], nats):  # noise of each row may cost least where it is all
+            return self.moved(_SHARES[-1])
         for shares, most in ((_SHARES, nats), (_LEAST_SHARES, max(nats, _NATS_OF_LEAST))):
             found = bisect_left(shares, True, key=lambda share: objects(share, most))
             if found:
