@@ -232,7 +232,7 @@ def test_the_estimate_is_the_bound_at_the_optimum_and_below_elsewhere(rng, missi
 
 @pytest.mark.parametrize("missing", [False, True])
 def test_estimates_of_parts_average_to_that_of_all_rows(rng, missing):
-    """At any q(u) the mean over minibatches of one size is what all rows give, whatever the size."""
+    """At any q(u) the mean over minibatches of one size is what all rows give."""
     rows = rows_of(rng, missing, False)
     parameters = parameters_of(rng, rng.uniform(-2, 2, (7, 2)))
     whole, q = estimate(parameters, rows, 1.0)

@@ -23,7 +23,7 @@ from .composite_learning import CompositeLearning
 _PROBED, _SEARCHED, _NEAR = 200, 1 << 17, 10
 # Shares of what rows that are near cannot tell of the rough part that may become noise, and nats a
 # row which these may cost.
-_SHARES, _NATS_OF_SHARES = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 0.99), 2e-3
+_SHARES, _NATS_OF_SHARES = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 0.99), 4e-3
 _LEAST_SHARES, _NATS_OF_LEAST = (1e-4, 1e-3, 1e-2), 8e-3
 # Rows repeat others if their rough parts differ by so little of what is unknown; fewer than such a
 # share of all rows are not asked.
@@ -55,8 +55,7 @@ def with_honest_noise(problem, parameters, budget):
     share = _Share.of(part, problem, parameters)
     if share is None:
         return parameters
-    nats = max(_NATS_OF_SHARES, 1.0 / problem.rows.total_weight)
-    return share.largest(_density(share, problem, parameters, budget), nats)
+    return share.largest(_density(share, problem, parameters, budget))
 
 
 def _density(share, problem, parameters, budget):
@@ -162,16 +161,16 @@ class _Share:
         precision = (noise + share * self.unknown) / (noise * (counts / weight.T) + own)
         return replace(piece, rows=rows.with_precision(precision.T))
 
-    def largest(self, value, nats):
+    def largest(self, value):
         """Return the result of the largest share that rows do not object to."""
         before = value(0.0)
 
         def objects(share, most):
             return not value(share) >= before - most
 
-        if not objects(_SHARES[-1], nats):  # noise of each row may cost least where it is all
+        if not objects(_SHARES[-1], _NATS_OF_SHARES):  # all may cost least, as noise of each row
             return self.moved(_SHARES[-1])
-        for shares, most in ((_SHARES, nats), (_LEAST_SHARES, max(nats, _NATS_OF_LEAST))):
+        for shares, most in ((_SHARES, _NATS_OF_SHARES), (_LEAST_SHARES, _NATS_OF_LEAST)):
             found = bisect_left(shares, True, key=lambda share: objects(share, most))
             if found:
                 return self.moved(shares[found - 1])
