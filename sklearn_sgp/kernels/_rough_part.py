@@ -1,4 +1,4 @@
-"""The rough part of a default kernel: what it can tell from noise at the distances that exist."""
+"""Terms of a default kernel: what they can tell from noise at the distances that exist."""
 
 from dataclasses import dataclass
 
@@ -6,13 +6,13 @@ import numpy as np
 
 from .nodes import leaves
 
-_NONE_LEFT = 1e-30  # a share of the rough part's variance that is none beside the others
+_NONE_LEFT = 1e-30  # a share of a term's variance that is none beside the others
 _LEAST_CORRELATION = 1e-300  # smaller ones underflow
 
 
 @dataclass(frozen=True)
-class RoughPart:
-    """A Matern-1/2 term with a variance of its own.
+class Term:
+    """A stationary term with a variance of its own.
 
     Parameters
     ----------
@@ -20,22 +20,25 @@ class RoughPart:
         Place of its variance among the free log parameters.
     scales : ndarray of int
         Places of its length scales.
+    is_rough : bool
+        True if it is rough at every distance, Matern-1/2.
     """
 
     variance: int
     scales: np.ndarray
+    is_rough: bool
 
     @classmethod
-    def of(cls, expression):
-        """Find it in a compiled kernel; None where there is none, or where it is not free."""
-        place, free = np.cumsum(expression.free) - 1, expression.free
+    def all_of(cls, expression):
+        """Return those of a compiled kernel whose parameters are free, rough ones first."""
+        place, free, terms = np.cumsum(expression.free) - 1, expression.free, []
         for leaf, _ in leaves(expression.node, np.arange(expression.n_features)):
-            if getattr(leaf, "name", None) != "matern12" or len(leaf.amplitudes) != 1:
+            if leaf.length_scale is None or len(leaf.amplitudes) != 1:
                 continue
             (constant,), scales = leaf.amplitudes, leaf.length_scale
             if free[constant] and free[scales].all():
-                return cls(int(place[constant]), place[scales])
-        return None
+                terms.append(cls(int(place[constant]), place[scales], leaf.name == "matern12"))
+        return sorted(terms, key=lambda term: not term.is_rough)
 
     def correlations(self, parameters, groups):
         """Return its correlations of the first of some rows with the others.
@@ -87,5 +90,6 @@ class RoughPart:
         """
         theta, log_correlation = theta.copy(), np.log(max(correlation, _LEAST_CORRELATION))
         theta[self.variance] += np.log(kept)
-        theta[self.scales] += np.log(log_correlation / (log_correlation - np.log(kept)))
+        power = 1.0 if self.is_rough else 0.5  # of the logarithm of correlations in distances
+        theta[self.scales] += power * np.log(log_correlation / (log_correlation - np.log(kept)))
         return theta

@@ -21,7 +21,7 @@ def squared_errors(rows, mean, variance, noise_variance):
 
 
 class Counting(NamedTuple):
-    """How the rows of a later batch count.
+    """Tell how the rows of a later batch count.
 
     Attributes
     ----------

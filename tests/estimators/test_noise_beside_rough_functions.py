@@ -62,6 +62,7 @@ def test_functions_without_noise_keep_narrow_bands():
     assert_allclose(fitted.noise_variance_, 1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:The optimal value found")  # as it is told
 def test_what_was_given_is_left_alone():
     """With bounds of its own the noise is what the rows say, however little."""
     X, y, _, _ = with_few_repeats(0)
