@@ -23,7 +23,7 @@ from ...partitions.neighbours import nearest_rows
 from .composite_learning import CompositeLearning
 
 # Rows whose nearest rows are looked at, among so many, and how many of these.
-_PROBED, _SEARCHED, _NEAR = 200, 1 << 17, 10
+_PROBED, _SEARCHED, _NEAREST = 200, 1 << 17, 10
 # Shares of what near rows cannot tell of a term that may become noise, and nats a row that these
 # may cost. 1,000 rows of nine columns, three of which come twice: -435 nats for new rows, some
 # equal to known ones, with none of it, -1.45 with 2e-3 nats, -1.44 with 4e-3. Eight public tables
@@ -197,7 +197,7 @@ def _near_rows(problem, parameters):
     points = X / nearness_scales(parameters.kernel, std)
     points -= points.mean(axis=0)  # squares of distances come from squares of points
     some = random_index(len(X), min(_PROBED, len(X)), rng)
-    near = nearest_rows(points, points[some], min(_NEAR + 1, len(X)), algorithm="brute")
-    others = np.stack([row[row != i][:_NEAR] for i, row in zip(some, near, strict=True)])
+    near = nearest_rows(points, points[some], min(_NEAREST + 1, len(X)), algorithm="brute")
+    others = np.stack([row[row != i][:_NEAREST] for i, row in zip(some, near, strict=True)])
     weight = rows.weights[0][some]
     return X[np.column_stack([some, others])], weight if weight.ndim == 1 else weight.mean(axis=1)
