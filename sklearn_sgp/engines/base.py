@@ -150,6 +150,8 @@ class Problem:
         From other weights of the same rows: its blocks may serve again.
     inputs_are_rows : bool
         Whether the inducing inputs contain all distinct rows, so that none of them moves.
+    noise_differs : bool
+        Whether noise of each row is learned from what is found.
     """
 
     rows: Rows
@@ -162,6 +164,7 @@ class Problem:
     is_interim: bool = False
     before: object = None
     inputs_are_rows: bool = False
+    noise_differs: bool = False
 
     @property
     def space(self):

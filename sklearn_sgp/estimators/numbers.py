@@ -5,6 +5,7 @@ import copy
 from ..data.checks import check_scaled
 from ..data.rows import drop_zero_weight, make_rows
 from ..noise.left_out import with_precisions
+from ..noise.row_noise import AS_NEW, Counting
 from . import mixed_outputs
 from .validation import checked_rows
 
@@ -45,7 +46,16 @@ def checked_batch(model, X, y, sample_weight):
     if model._drift is not None:
         n_rows = model.n_samples_seen_ + len(rows)
         model._drift = model._drift.after(rows, n_rows, model._model())
-    return *with_precisions(fitted, rows, model.n_jobs), targets
+    counting = _counting(model, len(rows))
+    return *with_precisions(fitted, rows, model.n_jobs, counting), targets
+
+
+def _counting(model, n_rows):
+    """Return how the rows of a later batch count: some of a known number may come again."""
+    total = getattr(model, "total_samples", None)
+    if total is None or not n_rows:
+        return AS_NEW
+    return Counting(total / n_rows, model.natural_step, is_new=False)
 
 
 def training_rows(model, X, y, sample_weight):

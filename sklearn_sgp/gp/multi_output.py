@@ -44,6 +44,12 @@ class MixedPosterior:
         """Return the log of the integral of p(u) times the data's factor; see `Posterior`."""
         return 0.5 * float(np.vdot(self.h.T, self.v_mean) - self.log_det) + constant
 
+    def kl(self):
+        """Return KL(q(u) || p(u)) in nats."""
+        trace = float(np.trace(self.covariance_sum(np.eye(self.n_latent))))
+        squares = float(np.vdot(self.v_mean, self.v_mean))
+        return 0.5 * (trace + squares - self.v_mean.size + self.log_det)
+
     def information_sum(self, C):
         """Sum C_qr times the derivative of the bound in H_qr, -(S_qr + V_q V_r^T) / 2, (m, m)."""
         V = self.v_mean

@@ -94,7 +94,9 @@ class _CoordinateAscent:
     """
 
     def __init__(self, problem, candidates, learn):
-        self.problem, self.candidates, self.learn = problem, candidates, learn
+        differs = all(one.row_precision.differs for one in candidates)
+        self.problem = problem = replace(problem, noise_differs=differs)
+        self.candidates, self.learn = candidates, learn
         self.trace, self.drawn = problem.trace, problem.rng.get_state()
         learns_scale = problem.learns and problem.space.learns("log_noise")
         self.free = {"learns": problem.learns, "learns_scale": learns_scale}

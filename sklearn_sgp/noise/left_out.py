@@ -17,7 +17,7 @@ from ..optimize.progress import Clock, Trace
 from ..predict.noise import VaryingNoise, varying
 from .ceiling import largest_log_noise
 from .log_noise import learn_log_noise, with_squares
-from .row_noise import LogNoiseMoments, RowNoise, squared_errors
+from .row_noise import AS_NEW, LogNoiseMoments, RowNoise, squared_errors
 from .variance_scale import VarianceScale
 
 # Rows that are left out, the share of them that c is learned from, and the fewest of the others
@@ -220,10 +220,14 @@ def _candidates(problem, likelihood, learned):
     yield scale
 
 
-def with_precisions(fitted, rows, n_jobs):
+def with_precisions(fitted, rows, n_jobs, counting=AS_NEW):
     """Return a later batch with the precisions of its rows, and the noise of all rows.
 
     The precisions are those that the predictions before the batch ask for.
+
+    Parameters
+    ----------
+    counting : row_noise.Counting
 
     Returns
     -------
@@ -237,5 +241,5 @@ def with_precisions(fitted, rows, n_jobs):
     noise_variance = fitted.noise_variance
     noise = with_later_rows(fitted.noise, rows, mean, variance, noise_variance, n_jobs)
     squares = squared_errors(rows, mean, variance, noise_variance)
-    noise, precision = noise.joined(rows, squares, n_jobs)
+    noise, precision = noise.joined(rows, squares, n_jobs, counting)
     return rows.with_precision(precision), noise

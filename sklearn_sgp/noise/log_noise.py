@@ -104,12 +104,13 @@ def _seconds(clock):
     return max(_LOG_NOISE_SECONDS * clock.left(), _LEAST_SHARE * clock.max_time)
 
 
-def with_squares(before, rows, squares, n_jobs):
+def with_squares(before, rows, squares, n_jobs, counting):
     """Add the squared errors of a later batch to q(g); kernel and inducing inputs stay.
 
     Parameters
     ----------
     squares : ndarray of shape (n, t)
+    counting : row_noise.Counting
     """
     log_noise = before.start.likelihood
     of_squares = _rows_of(rows, squares, log_noise)
@@ -117,9 +118,9 @@ def with_squares(before, rows, squares, n_jobs):
         before.posterior,
         before.parameters,
         of_squares,
-        scale=1.0,
-        is_new=True,
-        natural_step=1.0,
+        scale=counting.scale,
+        is_new=counting.is_new,
+        natural_step=counting.natural_step,
         gradient=None,
         n_jobs=n_jobs,
     )

@@ -20,6 +20,27 @@ def squared_errors(rows, mean, variance, noise_variance):
     return ((rows.targets - mean) ** 2 + variance) / noise_variance
 
 
+class Counting(NamedTuple):
+    """Tell how the rows of a later batch count.
+
+    Attributes
+    ----------
+    scale : float
+        For so many rows each stands.
+    natural_step : float
+        By how much q(g) moves towards what the rows ask for, where they are not new.
+    is_new : bool
+        Whether they are added to the rows before.
+    """
+
+    scale: float = 1.0
+    natural_step: float = 1.0
+    is_new: bool = True
+
+
+AS_NEW = Counting()
+
+
 class LogNoiseMoments(NamedTuple):
     """Hold mean and variance of the log noise g at some rows.
 
@@ -110,6 +131,11 @@ class RowNoise:
         of_log_noise = 0 if self.log_noise is None else len(self.log_noise.parameters.theta)
         return self.likelihood.row_precision.n_parameters + of_log_noise
 
+    @property
+    def divergence(self):
+        """KL(q(g) || p(g)) in nats, 0 where there is no g."""
+        return 0.0 if self.log_noise is None else self.log_noise.posterior.kl()
+
     def without_caches(self):
         """Return the same with nothing that can be computed again, as it is saved."""
         log_noise = None if self.log_noise is None else self.log_noise.without_caches()
@@ -136,13 +162,23 @@ class RowNoise:
             noise = VaryingNoise(log_mean + log_square, log_variance)
         return noise
 
-    def joined(self, rows, squares, n_jobs):
+    def scaled(self, factor):
+        """Multiply what the rows say of the log noise."""
+        if self.log_noise is None:
+            return self
+        posterior = self.log_noise.posterior.scaled(factor)
+        posterior.warm_cache()
+        predictor = self.log_noise.predictor.with_posterior(posterior)
+        return replace(self, log_noise=replace(self.log_noise, predictor=predictor))
+
+    def joined(self, rows, squares, n_jobs, counting=AS_NEW):
         """Add a later batch.
 
         Parameters
         ----------
         squares : ndarray of shape (n, t)
             As those of `updated`, expected before the batch.
+        counting : Counting
 
         Returns
         -------
@@ -155,14 +191,17 @@ class RowNoise:
         if self.log_noise is not None:
             of_tails = self.updated(rows, squares, at_rows).of_tails
             squared = of_tails[:, None] * squares
-            log_noise = with_squares(self.log_noise, rows, squared, n_jobs)
-            noise, before = replace(self, log_noise=log_noise), self.log_noise.posterior.kl()
+            log_noise = with_squares(self.log_noise, rows, squared, n_jobs, counting)
+            noise, before = replace(self, log_noise=log_noise), self.divergence
             at_rows = noise.log_noise_at(rows.X, n_jobs)
             of_batch = largest_log_noise(at_rows, squared, rows.weights[1])
             noise = replace(noise, ceiling=np.maximum(self.ceiling, of_batch))
         update = noise.updated(rows, squares, at_rows)
         # the divergence of the log noise is that of all rows, and counts once
         constant = self.constant + before + update.noise.constant
+        if not counting.is_new:
+            divergence = noise.divergence
+            constant = counting.scale * (update.noise.constant + divergence) - divergence
         return replace(update.noise, constant=constant), update.precision
 
     def updated(self, rows, squares, at_rows, *, learns=False, learns_scale=False):
@@ -188,7 +227,7 @@ class RowNoise:
         constant, scale = update.constant, update.scale * each
         if self.log_noise is not None:
             of_all = float((weight @ at_rows.mean).sum()) * t / common.shape[1]
-            constant += -0.5 * of_all - self.log_noise.posterior.kl()
+            constant += -0.5 * of_all - self.divergence
         precision = common * update.precision[:, None]
         errors = float((weight @ (precision * squares) / scale).sum())
         normaliser = float(weight.sum()) * np.log(scale).sum() * t / len(scale)

@@ -45,6 +45,34 @@ def coregionalised_value(q, scalars, noise_variance):
     return q.log_evidence(-0.5 * float(constants + unexplained))
 
 
+def coregionalised_estimate(q, sums, scalars, patterns, noise_variance, scale):
+    """Estimate the bound of all rows at any q(u) from those of which each counts ``scale`` times.
+
+    The expected log density is scaled, the divergence from the prior counts once (docs/theory.md,
+    eq. 12).
+
+    Parameters
+    ----------
+    q : MixedPosterior
+    sums : OutputSums
+    scalars : OutputScalars
+    patterns : list of ndarray of int
+    noise_variance : ndarray of shape (t,)
+
+    Returns
+    -------
+    value : float
+    """
+    W, scaled = q.mixing, q.mixing / noise_variance[:, None]
+    constants = scalars.count @ np.log(2.0 * np.pi * noise_variance)
+    constants += (scalars.targets / noise_variance).sum()
+    constants += float((W * scaled).sum(axis=1) @ scalars.unexplained)
+    expected = float((q.fits(sums.cross) * scaled).sum()) - 0.5 * float(constants)
+    for outputs, Phi in zip(patterns, sums.gram, strict=True):
+        expected += float(np.vdot(W[outputs].T @ scaled[outputs], q.information_dots(Phi)))
+    return scale * expected - q.kl()
+
+
 def optimal_posterior(prior, sums, patterns, mixing, noise_variance):
     """Return the optimal q(u), decoupled where all outputs are observed in the same rows.
 

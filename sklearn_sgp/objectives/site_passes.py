@@ -34,7 +34,11 @@ def equal_sites_group(group, kept, prior, n_latent, precision):
 def _add_sites(A, lambda_1, lambda_2, H, h):
     weighted = empty(A.shape)
     for c, H_c in enumerate(H):
-        la.syrk(np.multiply(A, np.sqrt(lambda_2[:, c]), out=weighted), H_c, 1.0, 1.0)
+        precision = lambda_2[:, c]
+        la.syrk(np.multiply(A, np.sqrt(np.abs(precision)), out=weighted), H_c, 1.0, 1.0)
+        below = np.flatnonzero(precision < 0.0)  # where a density is not log-concave
+        if len(below):
+            la.syrk(np.ascontiguousarray(weighted[:, below]), H_c, -2.0, 1.0)
     la.gemm(A, np.ascontiguousarray(lambda_1), h, False, False, 1.0, 1.0)
 
 
@@ -67,7 +71,7 @@ def _pass_group(group, kept, q, likelihood, noise_variance, returns_sites):
         )
         weight, _ = piece.weights
         g, gamma = expected.d_mean * weight[:, None], expected.d_variance * weight[:, None]
-        lambda_2 = np.maximum(-2.0 * gamma, 0.0)
+        lambda_2 = -2.0 * gamma
         lambda_1 = g + lambda_2 * mean
         _add_sites(A, lambda_1, lambda_2, H, h)
         value += float(weight @ expected.value)

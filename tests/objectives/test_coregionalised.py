@@ -8,12 +8,13 @@ from numpy.testing import assert_allclose
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from sklearn_sgp.data.rows import Rows
-from sklearn_sgp.factors.multi_output import outputs_by_rows
+from sklearn_sgp.factors.multi_output import OutputScalars, outputs_by_rows
 from sklearn_sgp.gp.prior import Prior
 from sklearn_sgp.kernels import compile_kernel
 from sklearn_sgp.objectives.collapsed import collapsed_bound
 from sklearn_sgp.objectives.multi_output import (
     coregionalised_bound,
+    coregionalised_estimate,
     optimal_coregionalised,
 )
 from sklearn_sgp.optimize.parameters import Group, Parameters, ParameterSpace
@@ -208,3 +209,34 @@ def test_information_adds_up(rng):
     Z = np.vstack([parameters.Z, rng.uniform(-2.0, 2.0, (2, 2))])
     padded = whole.padded(Prior.build(parameters.kernel, Z, DELTA))
     assert_allclose(padded.mean(rows.X), whole.mean(rows.X), rtol=1e-6, atol=1e-6)
+
+
+def estimate(parameters, rows, scale, q=None):
+    """Of some rows, at their own optimal q(u) or at another one."""
+    prior, s2 = Prior.build(parameters.kernel, parameters.Z, DELTA), np.exp(parameters.log_noise)
+    own, sums, patterns = optimal_coregionalised(prior, rows, parameters.mixing, s2)
+    scalars = OutputScalars.of(rows, sums, patterns)
+    return coregionalised_estimate(own if q is None else q, sums, scalars, patterns, s2, scale), own
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_the_estimate_is_the_bound_at_the_optimum_and_below_elsewhere(rng, missing):
+    """From all rows it is the collapsed bound at the optimal q(u), and less at any other."""
+    rows = rows_of(rng, missing, True)
+    parameters = parameters_of(rng, rng.uniform(-2, 2, (7, 2)))
+    value, q = estimate(parameters, rows, 1.0)
+    assert_allclose(value, bound(parameters, rows)[0], rtol=1e-10)
+    for factor in (0.5, 2.0):
+        assert estimate(parameters, rows, 1.0, q.scaled(factor))[0] < value
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_estimates_of_parts_average_to_that_of_all_rows(rng, missing):
+    """At any q(u) the mean over minibatches of one size is what all rows give."""
+    rows = rows_of(rng, missing, False)
+    parameters = parameters_of(rng, rng.uniform(-2, 2, (7, 2)))
+    whole, q = estimate(parameters, rows, 1.0)
+    for size in (5, 20):
+        parts = [rows.select(slice(lo, lo + size)) for lo in range(0, N, size)]
+        found = [estimate(parameters, part, N / size, q)[0] for part in parts]
+        assert_allclose(np.mean(found), whole, rtol=1e-9)

@@ -33,6 +33,7 @@ from .final_posterior import (
     keep_time_for_all_blocks,
     with_enough_jitter,
 )
+from .honest_noise import with_honest_noise
 from .hyperparameters import learn_on_sample
 from .natural_gradient import learn_stochastic
 from .state import BlockState, Progress, check_sizes
@@ -143,6 +144,7 @@ def _learn_near(problem, plan, budget):
     """Learn kernel and noise from near rows; then choose inducing inputs for them."""
     chosen, parameters, n_iter = learn_from_near_rows(problem, budget)
     rows, problem = problem.rows, replace(problem, start=chosen)
+    parameters = with_honest_noise(problem, parameters, budget)
     if plan.inducing is not None:
         scale = input_scales(parameters.kernel, _column_std(rows))
         Z = choose_inducing(

@@ -3,6 +3,7 @@
 from ...factors.multi_output import OutputScalars, outputs_by_rows
 from ...objectives.multi_output import (
     coregionalised_bound,
+    coregionalised_estimate,
     coregionalised_value,
     noise_of_outputs,
     optimal_coregionalised,
@@ -67,11 +68,11 @@ class CoregionalisedInference:
         return coregionalised_value(posterior, scalars, noise_of_outputs(parameters))
 
     def estimate(self, posterior, parameters, rows, scale, terms):
-        """Compute the bound of some rows, each of which counts ``scale`` times."""
+        """Estimate of the bound for all rows from the last ones."""
         _, sums, patterns = _optimal(posterior.prior, parameters, rows, None)
         scalars = OutputScalars.of(rows, sums, patterns)
-        asked = posterior.scaled(1.0 / scale)
-        return scale * self.bound(asked, parameters, scalars)
+        s2 = noise_of_outputs(parameters)
+        return coregionalised_estimate(posterior, sums, scalars, patterns, s2, scale)
 
 
 def _optimal(prior, parameters, rows, n_jobs):

@@ -70,16 +70,21 @@ class RowState:
 
 
 def scaled_to_total(fitted, total):
-    """Scale the information of the rows to that of a larger data set.
+    """Scale the information of the rows, on the noise as well, to that of a larger data set.
 
     Parameters
     ----------
     total : int
         Number of rows.
     """
-    posterior = fitted.posterior.scaled(total / fitted.n_samples)
+    factor, noise = total / fitted.n_samples, fitted.row_noise
+    posterior = fitted.posterior.scaled(factor)
     posterior.warm_cache()
-    return replace(fitted, predictor=fitted.predictor.with_posterior(posterior))
+    return replace(
+        fitted,
+        predictor=fitted.predictor.with_posterior(posterior),
+        row_noise=None if noise is None else noise.scaled(factor),
+    )
 
 
 def more_inducing_inputs(method, n_inducing, rows, parameters, rng):
