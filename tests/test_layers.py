@@ -17,6 +17,7 @@ LAYERS = [
         "_linalg",
         "_parallel",
         "_warnings",
+        "_floating_point",
         "_compat",
         "_version",
         "_saved",
