@@ -18,6 +18,7 @@ LAYERS = [
         "_parallel",
         "_sampling",
         "_warnings",
+        "_floating_point",
         "_compat",
         "_version",
         "_saved",

@@ -34,6 +34,7 @@ CLEAN = [
     "predict",
     "selection",
     "_compat.py",
+    "_floating_point.py",
     "_linalg.py",
     "_parallel.py",
     "_reference_link.py",

@@ -45,6 +45,8 @@ TOP = "estimators"
 ABOVE = {TOP, "plotting", "__init__"}
 # Handed down by a fit, and called from below.
 PROGRESS = "on_iteration"
+# Wraps public methods, and calls nothing by itself: who calls it calls the method.
+WRAPPER = "_floating_point.py"
 # What scikit-learn asks an estimator itself, wherever scikit-learn was called from.
 PROTOCOL = {
     "__getstate__",
@@ -155,11 +157,15 @@ class Calls:
             self._paths[name] = name[len(self._root) :].replace(os.sep, "/") if inside else ""
         return self._paths[name]
 
+    def _counts(self, frame):
+        """Return whether a frame is one of the package that does something."""
+        return self.path(frame) not in ("", WRAPPER)
+
     def _profile(self, frame, event, argument):
         if self._done:  # in a thread that outlives the action
             sys.setprofile(None)
             return
-        if event != "call" or not self.path(frame) or frame.f_code.co_name == "<module>":
+        if event != "call" or not self._counts(frame) or frame.f_code.co_name == "<module>":
             return
         below = list(self._below(frame))
         self._count(frame, below)
@@ -171,7 +177,7 @@ class Calls:
         """Yield the frames of the package that a frame stands on, nearest first."""
         frame = frame.f_back
         while frame is not None and frame is not self._end:
-            if self.path(frame):
+            if self._counts(frame):
                 yield frame
             frame = frame.f_back
 

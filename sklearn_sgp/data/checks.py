@@ -5,10 +5,16 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
+from .._warnings import warn_caller
+
 # Squares of larger numbers, over noise variances and times weights, can overflow.
 LARGEST = 1e100
 FARTHEST = 1e50  # of targets as scaled: squares of larger ones, over length scales, can overflow
 LARGEST_VARIANCE = 1e150  # of a prior: squares of larger ones are not finite
+# Least mean of weights that says nothing. 150 and 600 rows of three classes or a smooth function:
+# with a mean of 0.1 eleven of twelve fits learn about what they learn with 1, with 0.03 eight of
+# them, with 0.01 three, with one over the number of rows none.
+_LEAST_MEAN_WEIGHT = 0.05
 _ORDINARY = 1e5  # in size: even the 15th power of a linear kernel is finite
 
 
@@ -23,6 +29,26 @@ def check_size(name, values):
         raise ValueError(
             f"{name} must hold numbers of at most {LARGEST:g} in size, so that their squares are "
             f"finite. Got {largest:g}: use another unit."
+        )
+
+
+def warn_of_small_weights(total, n_rows):
+    """Warn of weights that count many rows as few, such as those that add up to one.
+
+    Parameters
+    ----------
+    total : float
+        Sum of the weights.
+    n_rows : int
+        Rows of positive weight.
+    """
+    if total < _LEAST_MEAN_WEIGHT * n_rows:
+        warn_caller(
+            "sample_weight should have a mean of about 1, as weight 2 counts a row twice. Got a "
+            f"sum of {total:.3g} for {n_rows} rows of positive weight, so that they count as that "
+            "many rows and next to nothing is learned. Weights that are normalised to add up to "
+            "one must be multiplied by the number of rows.",
+            UserWarning,
         )
 
 

@@ -127,6 +127,11 @@ class Start:
     units: TargetUnits = UNIT
     earlier: object = None
 
+    @property
+    def in_proportion(self):
+        """True if length scales of the columns are learned in a common proportion."""
+        return self.space.learns("theta") and len(self.space.group("theta").shared) > 0
+
     def learns(self, optimizer):
         """Return whether there is anything to learn, and an optimiser to do it."""
         return optimizer is not None and bool(len(self.space.pack(self.parameters)))

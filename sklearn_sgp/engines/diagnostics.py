@@ -7,14 +7,8 @@ from ..kernels._length_scales import scale_mask
 from ..kernels._white_noise import free_parameters
 from ..kernels.categories._node import category_slots
 from ..optimize.progress import FURTHER, VISIBLE_GAIN
+from .explained import EXPLAINED_ROWS, has_own_mean, predicted_at_some, warn_of_unexplained
 from .reach import has_reach
-
-_EXPLAINED_ROWS = 2000
-_LEAST_EXPLAINED_ROWS = 60
-_N_NEIGHBOURS = 5
-# A fit that explains less than the first share of the variance is weak where neighbours explain
-# more than the second; of pure noise five neighbours explain -0.2 on average.
-_LITTLE, _CLEARLY_MORE = 0.01, 0.1
 
 
 def warn_of_weak_spots(problem, result, uses_blocks=False):
@@ -36,7 +30,8 @@ def warn_of_weak_spots(problem, result, uses_blocks=False):
         if _is_given(problem.start) and _has_left_out(problem.rows, result):
             warn_of_unexplained(*_left_out(problem, result), result.likelihood)
         elif not uses_blocks:
-            warn_of_unexplained(*_fitted(problem.rows, result.posterior), result.likelihood)
+            predicted = predicted_at_some(problem.rows, result.posterior, result.likelihood)
+            warn_of_unexplained(*predicted, result.likelihood)
 
 
 def warn_of_no_reach(problem, result):
@@ -161,18 +156,12 @@ def warn_of_max_iter(max_iter):
     )
 
 
-def _fitted(rows, posterior):
-    """Return some rows, and what q(u) makes of them."""
-    sample = rows.fixed_subset(_EXPLAINED_ROWS)
-    return sample, posterior.mean(np.asarray(sample.X, dtype=np.float64))
-
-
 def _left_out(problem, fitted):
     """Return some rows, and what is predicted of each from all others."""
     rows, places = problem.rows, None
-    if len(rows) > _EXPLAINED_ROWS:
+    if len(rows) > EXPLAINED_ROWS:
         rng = np.random.RandomState(0)
-        places = np.sort(fitted.predictor.drawn(len(rows), _EXPLAINED_ROWS, rng))
+        places = np.sort(fitted.predictor.drawn(len(rows), EXPLAINED_ROWS, rng))
         rows = rows.select(places)
     mean, _ = fitted.predictor.left_out(rows, places, problem.settings.n_jobs)
     known = np.isfinite(mean).all(axis=1)
@@ -182,59 +171,4 @@ def _left_out(problem, fitted):
 def _has_left_out(rows, fitted):
     """Return whether a fit that rests on all rows says what it predicts without one of them."""
     is_whole = fitted.n_used is None and not rows.live_elsewhere
-    return is_whole and _has_own_mean(fitted.likelihood) and not fitted.parameters.mixes_outputs
-
-
-def _has_own_mean(likelihood):
-    return likelihood.scales_targets and likelihood.identity_mean
-
-
-def warn_of_unexplained(rows, mean, likelihood):
-    """Warn where predictions explain nothing of targets that neighbours predict.
-
-    Parameters
-    ----------
-    mean : ndarray of shape (n, t)
-        Predicted for the rows.
-    likelihood : Likelihood
-        Only one of regression with the mean of q(u) as its own is looked at.
-    """
-    if not _has_own_mean(likelihood) or min(len(rows), rows.total_weight) < _LEAST_EXPLAINED_ROWS:
-        return
-    if np.isnan(rows.y).any():
-        return
-    X, y = np.asarray(rows.X, dtype=np.float64), rows.targets
-    explained = _explained(y, mean)
-    if not explained < _LITTLE:
-        return
-    by_neighbours = _explained_by_neighbours(X, y)
-    if by_neighbours > _CLEARLY_MORE:
-        warn_caller(
-            f"The fit explains {max(explained, 0.0):.1%} of the variance of y, while the nearest "
-            f"neighbours of held-out rows explain {by_neighbours:.0%}: the function may vary "
-            "faster or slower than the starting values let learning see. Give a `kernel` with "
-            "shorter or longer length scales, in units of X, and perhaps a larger n_inducing."
-        )
-
-
-def _explained(y, predicted):
-    """Return the share of the variance of y that is explained, all outputs together.
-
-    It is 1 for constants, and for numbers so small that their squares are zero.
-    """
-    squares = ((y - y.mean(axis=0)) ** 2).sum()
-    if not (np.ptp(y, axis=0).any() and squares):
-        return 1.0
-    return 1.0 - ((y - predicted) ** 2).sum() / squares
-
-
-def _explained_by_neighbours(X, y):
-    """Return that share by five neighbours among half of the rows, for the other half."""
-    from sklearn.neighbors import KNeighborsRegressor  # not needed by most fits
-
-    scale = X.std(axis=0)
-    X = X / np.where(scale > 0.0, scale, 1.0)
-    order = np.random.RandomState(0).permutation(len(X))
-    known, held_out = order[: len(X) // 2], order[len(X) // 2 :]
-    model = KNeighborsRegressor(_N_NEIGHBOURS).fit(X[known], y[known])
-    return _explained(y[held_out], model.predict(X[held_out]))
+    return is_whole and has_own_mean(fitted.likelihood) and not fitted.parameters.mixes_outputs

@@ -28,6 +28,7 @@ from ..optimize.parameters import Group, Parameters, ParameterSpace, TiedLengthS
 from ..optimize.priors import CategoryPlaces, Product, TiedCategories
 from .base import Start
 from .fingerprints import fingerprint, structure
+from .proportions import same_structure, with_proportions
 from .variational.class_regressions import begins_with_regressions
 from .variational.mixing import starting_mixing
 
@@ -97,6 +98,8 @@ def start(rows, choices, likelihood, rng, previous=None, choose=None):
     )
     Z = first.parameters.Z
     others = (_start_with(kernel, *shared, lambda _: Z) for kernel in kernels[1:])
+    if choices.kernel is None:
+        first, *others = with_proportions([first, *others], rows, std, choices, previous)
     return replace(first, alternatives=tuple(others))
 
 
@@ -124,8 +127,7 @@ def _kernels(rows, choices, likelihood, std, previous, units):
         kernels = [in_units(kernel, low, units.middle, high) for kernel in kernels]
     kernels = [bound_to(kernel, rows.X, names) for kernel in kernels]
     if previous is not None:
-        before = structure(previous.parameters.kernel.sklearn_kernel)
-        return [kernel for kernel in kernels if structure(kernel) == before] or kernels
+        return [kernel for kernel in kernels if same_structure(kernel, previous)] or kernels
     return kernels
 
 
@@ -309,7 +311,8 @@ def random_starts(problem):
         lower, upper = bounds["log_noise"].T
         usual = np.log(_USUAL_NOISE)[:, None] + np.log(problem.start.units.variance)
         bounds["log_noise"] = np.clip(usual, lower, upper).T
-    return [_drawn(start, bounds, problem.rng) for _ in range(count)]
+    drawn = (_drawn(start, bounds, problem.rng) for _ in range(count))
+    return [space.unpack(space.pack(parameters), start) for parameters in drawn]
 
 
 def shorter_start(start, share):
@@ -338,17 +341,18 @@ def default_starts(start):
     return starts
 
 
-def bic_penalty(expression, n_rows):
+def bic_penalty(start, n_rows):
     """Return the BIC penalty of the free parameters of a kernel, in nats: log(n) / 2 for each.
 
     What is learned of categories counts once for all of them, as a prior ties it together and few
     iterations say little of its gain: with a penalty for each category a sum was taken
     where functions of 300 categories differ (RMSE 0.81, with a product 0.42).
     """
-    slots = category_slots(expression)
+    slots = category_slots(start.parameters.expression)
     n_tied = sum(diagonal.size + factor.size for diagonal, factor, _ in slots)
     n_shared = sum(bool(diagonal.size) + factor.shape[1] for diagonal, factor, _ in slots)
-    return 0.5 * np.log(n_rows) * (len(expression.theta) - n_tied + n_shared)
+    n_free = len(start.space.only("theta").pack(start.parameters))
+    return 0.5 * np.log(n_rows) * (n_free - n_tied + n_shared)
 
 
 def run_candidates(starts, run, trace):

@@ -26,10 +26,11 @@ class AnytimeSGPClassifier(SGPClassifier):
     kernel : Kernel, default=None
         Any kernel of :mod:`sklearn.gaussian_process.kernels` except ``WhiteKernel``, sums, products
         and powers of them, or :class:`~sklearn_sgp.kernels.Columns`. None means the better of two:
-        ``ConstantKernel() * RBF()`` with one length scale for all columns, and a smooth part and a
-        rough one, ``Matern(nu=0.5)``, with length scales for each column; models other than "pic",
-        "lma" and "vif" take the first. Starting values and bounds come from the first rows. Length
-        scales are in units of X: columns should have one unit, or be standardised.
+        ``ConstantKernel() * RBF()`` with length scales in the proportion of the columns' spreads,
+        and a smooth part and a rough one, ``Matern(nu=0.5)``, with length scales that are learned
+        one by one; models other than "pic", "lma" and "vif" take the first. Where these explain
+        next to nothing, length scales one by one are tried for the first, too, and short ones.
+        Starting values and bounds come from the first rows. Length scales are in units of X.
 
     model : {"auto", "sor", "dtc", "vfe", "fitc", "fic", "pitc", "pic", "lma", "vif"} or \
             list of (str, float), default="auto"
@@ -381,7 +382,8 @@ class AnytimeSGPClassifier(SGPClassifier):
             store_blocks(self, fitted, before.targets, len(rows))
 
     def _default_kernels(self):
-        return {"ties_length_scales": block_plan.uses_near_rows(self), "kernel_set": "classes"}
+        near = block_plan.uses_near_rows(self)
+        return {"ties_length_scales": True, "kernel_set": "classes" if near else "proportional"}
 
     def _more_attributes(self, fitted):
         likelihood = fitted.likelihood

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._compat import CallbackSupportMixin
+from .._floating_point import with_numpys_errors
 from .._linalg import NotPositiveDefiniteError
 from .._parallel import told_of_tasks
 from .._reference_link import LinkedToReference
@@ -60,6 +61,10 @@ class BaseSGP(SavedWithVersion, LinkedToReference, CallbackSupportMixin, BaseEst
     _fitted = None
     _given = _mark = None
     _fixed_after_fit = FIXED_AFTER_FIT
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        with_numpys_errors(cls)
 
     def __sklearn_is_fitted__(self):
         return self._fitted is not None

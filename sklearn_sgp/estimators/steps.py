@@ -214,7 +214,7 @@ class EncodeAsRegressions:
             n_inducing=1,
             inducing="random",
             optimize_inducing=False,
-            kernel_set="isotropic",
+            kernel_set="proportional",
         )
         settings = replace(settings_of(model), init_size=_ALPHA_ROWS)
         seed = check_random_state(model.random_state).randint(2**31)  # the same groups for all

@@ -303,6 +303,9 @@ class StreamingSGPClassifier(SGPClassifier):
         inputs, y, weight = rows_of_weight(*checked)
         streaming.take_batch(self, inputs.X, y, weight, clock)
 
+    def _default_kernels(self):
+        return {"kernel_set": "labels"}
+
     def _later_rows(self, X, y, weight):
         targets = self._fitted.targets
         return rows_with(X, targets.encode(y), weight, targets)

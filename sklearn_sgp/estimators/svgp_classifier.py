@@ -200,9 +200,14 @@ class SVGPClassifier(SGPClassifier):
     With ``optimizer="auto"``, kernel and inducing inputs of a softmax are learned by regressions of
     the labels with known noise [3]_. A pass over the rows serves all classes. Then variances of the
     functions and a temperature, ``likelihood_.temperature``, are chosen by labels that are held out
-    until then. They are those of at most 2,048 rows and a fifth of all. ``kernel=None`` is there
-    the better of one length scale for all columns, in units of X, and one for each. ``objectives_``
-    has the bounds of the regressions before its last entry.
+    until then. They are those of at most 2,048 rows and a fifth of all. With ``kernel=None`` the
+    better of two is taken: length scales of the columns that are learned one by one, and length
+    scales in the proportion of the columns' spreads, which one number tells. Neither depends on the
+    units of the columns. ``objectives_`` has the bounds of the regressions before its last entry.
+
+    Where the default kernel explains next to nothing of the labels, or less than neighbours do,
+    probit and logit are learned once more, from where regressions of up to 320 labels explain most:
+    with short length scales, in proportion or one by one. The better bound is kept.
 
     The last posterior of a softmax, and ``optimizer="lbfgs"`` or "adam", take C times as long as
     for two classes, as every latent function has covariance matrices of its own.
@@ -313,5 +318,4 @@ class SVGPClassifier(SGPClassifier):
             store_batch(self, fitted, fitted.targets)
 
     def _default_kernels(self):
-        tries = "labels" if self.optimizer == "auto" else "one"
-        return {"ties_length_scales": True, "kernel_set": tries}
+        return {"ties_length_scales": True, "kernel_set": "labels"}

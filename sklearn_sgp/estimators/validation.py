@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_X_y
 
 from .._compat import check_array, check_sample_weight, validate_data
-from ..data.checks import check_size
+from ..data.checks import check_size, warn_of_small_weights
 from ..data.inputs import (
     InputFormat,
     Inputs,
@@ -113,6 +113,7 @@ def checked_weight(sample_weight, X):
         return None
     weight = check_sample_weight(sample_weight, X, dtype=np.float64)
     check_size("sample_weight", weight)
+    warn_of_small_weights(weight.sum(), np.count_nonzero(weight))
     return weight
 
 

@@ -35,8 +35,8 @@ def default_kernels(std, kernel_set):
     """Return the kernels among which a fit chooses by their evidence on some rows.
 
     A short fit takes the first kernel without a comparison. Kernels have a length scale for each
-    column (ARD) unless they are isotropic. A component of a sum may vanish, so that the sum
-    includes the kernels of its components.
+    column (ARD), which some sets learn in proportion (`engines.proportions`). A component of a sum
+    may vanish, so that the sum includes the kernels of its components.
 
     Parameters
     ----------
@@ -48,11 +48,10 @@ def default_kernels(std, kernel_set):
           smooth functions, and functions that are rough in few columns.
         - "local": RBF + Matern-1/2; Matern-3/2 + Matern-1/2; RBF + Matern-1/2 with shorter length
           scales. For regression by local models, which can follow functions rough in all columns.
-        - "isotropic": isotropic RBF. For classes with nothing to compare.
-        - "classes": isotropic RBF; then RBF + Matern-1/2, or isotropic Matern-3/2 where columns are
-          many. For classes by local models.
-        - "labels": RBF; isotropic RBF. For classes by inducing inputs; ARD first, since short fits
-          take the first kernel without a comparison.
+        - "proportional": RBF. For classes with nothing to compare.
+        - "classes": RBF; then RBF + Matern-1/2, or Matern-3/2 where columns are many. For classes
+          by local models.
+        - "labels": RBF. For classes by inducing inputs.
         - "wide": RBF with length scales sqrt(d) times as long. For log noise variances: where few
           inducing inputs explain little of the prior's variance in many columns, the bound is best
           at variance 0, and stays there.
@@ -64,27 +63,15 @@ def default_kernels(std, kernel_set):
     if kernel_set == "wide":
         return [_scaled(RBF, std, share=np.sqrt(len(std)))]
     smooth = _scaled(RBF, std)
-    if kernel_set == "one":
+    if kernel_set in ("one", "proportional", "labels"):
         return [smooth]
     middle, rough = _scaled(Matern, std, nu=1.5), _scaled(Matern, std, _ROUGH_VARIANCE, nu=0.5)
     if kernel_set == "smooth":
         return [smooth, middle, smooth + rough]
-    if kernel_set == "labels":
-        return [smooth, _isotropic(RBF, std)]
-    if kernel_set == "isotropic":
-        return [_isotropic(RBF, std)]
     if kernel_set == "classes":
-        few = len(std) <= _MOST_ARD_COLUMNS
-        return [_isotropic(RBF, std), smooth + rough if few else _isotropic(Matern, std, nu=1.5)]
+        return [smooth, smooth + rough if len(std) <= _MOST_ARD_COLUMNS else middle]
     short = _scaled(Matern, std, _SHORT_ROUGH_VARIANCE, SHORTER, nu=0.5)
     return [smooth + rough, middle + rough, smooth + short]
-
-
-def _isotropic(make, std, **options):
-    """Return a variance times a stationary kernel with one length scale for all columns."""
-    length_scale = float(np.sqrt((starting_length_scale(std) ** 2).mean()))
-    bounds = tuple(length_scale * _LENGTH_SCALE_RANGE)
-    return ConstantKernel(1.0, (1e-4, 1e4)) * make(length_scale, bounds, **options)
 
 
 def _scaled(make, std, variance=1.0, share=1.0, **options):

@@ -7,6 +7,7 @@ from scipy.special import erfcx, expit, log_expit, log_ndtr, ndtri_exp
 
 from ._base import SMALLEST_PROBABILITY, ExpectedLogDensity, Likelihood
 from ._classes import check_class_offset, log_frequencies
+from ._dirichlet import Dirichlet
 from ._quadrature import gaussian_expectations
 
 _ROOT_HALF, _ROOT_2_OVER_PI = np.sqrt(0.5), np.sqrt(2.0 / np.pi)
@@ -32,6 +33,10 @@ class _Bernoulli(Likelihood):
         first, second = log_frequencies(weight)
         offset = self._link_inverse_at(second - first)
         return copy(self).set_params(offset=float(offset))
+
+    def as_regressions(self, of_class):
+        """Return the regressions with known noise that learning begins with."""
+        return Dirichlet().centred(of_class)
 
     @property
     def _offset(self):

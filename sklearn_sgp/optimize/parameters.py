@@ -109,19 +109,48 @@ class Group:
         one for the optimisers; broadcast to the value's shape.
     held : ndarray of int or tuple
         Columns of the value that are not learned, such as those of categories.
+    shared : ndarray of int or tuple
+        Places of entries of a value of shape (k,) that move by the same amount, such as the
+        logarithms of length scales in a common proportion. The first stands for all of them.
     """
 
     name: str
     bounds: np.ndarray | None
     unit: float | np.ndarray = 1.0
     held: np.ndarray | tuple = ()
+    shared: np.ndarray | tuple = ()
 
     def entries(self, value):
         """Return the entries of a value that are learned, as a vector."""
+        if len(self.shared):
+            return np.delete(value, self.shared[1:])
         return np.ravel(np.delete(value, self.held, axis=1) if len(self.held) else value)
+
+    def slopes(self, gradient):
+        """Return the derivatives in the entries that are learned, as a vector."""
+        if len(self.shared):
+            gradient = np.array(gradient)
+            gradient[self.shared[0]] = gradient[self.shared].sum()
+        return self.entries(gradient)
+
+    def limits(self, like):
+        """Return bounds of the entries that are learned of a value, shape (n, 2)."""
+        if self.bounds is None:
+            return np.tile([-np.inf, np.inf], (len(self.entries(like)), 1))
+        bounds = np.array(np.reshape(self.bounds, (-1, 2)))
+        if not len(self.shared):
+            return bounds
+        first, room = self.shared[0], (bounds.T - like).T[self.shared]
+        bounds[first] = like[first] + np.array([room[:, 0].max(), room[:, 1].min()])
+        return np.delete(bounds, self.shared[1:], axis=0)
 
     def value(self, entries, old):
         """Return a value from a vector, the rest of it as in ``old``."""
+        if len(self.shared):
+            value, others = np.array(old), np.delete(np.arange(len(old)), self.shared[1:])
+            value[others] = entries * self.unit
+            value[self.shared] = old[self.shared] + (value - old)[self.shared[0]]
+            return value
         if not len(self.held):
             value = entries.reshape(np.shape(old)) * self.unit
             return value if np.ndim(old) else float(value)
@@ -234,7 +263,7 @@ class ParameterSpace:
 
     def pack_gradient(self, gradient):
         """Return the vector of the derivatives in the free parameters."""
-        parts = [g.entries(gradient[g.name] * g.unit) for g in self.groups]
+        parts = [g.slopes(gradient[g.name] * g.unit) for g in self.groups]
         return np.concatenate(parts) if parts else np.empty(0)
 
     def with_prior(self, value, gradient, parameters):
@@ -249,9 +278,7 @@ class ParameterSpace:
         parts = [np.empty((0, 2))]
         for group in self.groups:
             unit = group.entries(np.broadcast_to(group.unit, np.shape(like.values[group.name])))
-            free = np.tile([-np.inf, np.inf], (len(unit), 1))
-            bounds = free if group.bounds is None else np.reshape(group.bounds, (-1, 2))
-            parts.append(bounds / unit[:, None])
+            parts.append(group.limits(like.values[group.name]) / unit[:, None])
         return np.concatenate(parts)
 
     def clipped(self, parameters):

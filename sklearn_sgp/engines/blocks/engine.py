@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 
 from ..base import Fitted
+from ..diagnostics import warn_of_weak_spots
+from ..explained import hardly_explains
+from ..variational.class_start import with_regressed_start
 from .solver import add, fit
 from .state import BlockPlan
 
@@ -23,8 +26,22 @@ class BlockModels:
     before: Fitted | None = None
 
     def fit(self, problem):
-        """Learn from all rows; see `Engine`."""
-        return fit(problem, self.plan, self.before)
+        """Learn from all rows; see `Engine`.
+
+        Where inducing inputs alone explain next to nothing of classes, they begin anew at what
+        regressions of some labels have found; the better evidence is kept.
+        """
+        plan, done = self.plan, problem
+        fitted = fit(problem, plan, self.before)
+        may_begin_anew = problem.rows.of_classes and not plan.uses_near_rows
+        if may_begin_anew and not fitted.interrupted and hardly_explains(problem, fitted):
+            other = with_regressed_start(problem)
+            again = None if other is None else fit(other, plan)
+            if again is not None and again.objective > fitted.objective:
+                done, fitted = other, again
+        if not fitted.interrupted:
+            warn_of_weak_spots(done, fitted, plan.model.dense)
+        return fitted
 
     def add(self, fitted, problem):
         """Add rows to blocks; see `Engine`."""

@@ -22,7 +22,6 @@ from ...optimize.budget import Budget
 from ...partitions.blocks import Blocks
 from ...partitions.partition import LARGEST_SHARE, position_of
 from ..base import Fitted
-from ..diagnostics import warn_of_weak_spots
 from ..fingerprints import fingerprint
 from ..variational.schedule import refinement_sizes
 from .composite_learning import can_learn, learn_from_near_rows
@@ -84,7 +83,7 @@ def fit(problem, plan, before=None):
         _size(plan),
         replace(final.progress, seed=seed, mark=mark),
     )
-    fitted = Fitted(
+    return Fitted(
         problem.start,
         parameters,
         state.predictor(final.posterior, parameters.noise_variance),
@@ -98,9 +97,6 @@ def fit(problem, plan, before=None):
         state=state,
         interrupted=final.interrupted,
     )
-    if not final.interrupted:
-        warn_of_weak_spots(problem, fitted, plan.model.dense)
-    return fitted
 
 
 def _kept(blocks, plan):

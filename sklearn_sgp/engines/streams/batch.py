@@ -20,7 +20,10 @@ from ...optimize.progress import Trace
 from ...predict.inducing import InducingPoints
 from ...predict.multi_output import MixedOutputs
 from ..ascent import Ascents, inputs_at_kinks, lbfgs_memory
-from ..base import Fitted, Settings, Start
+from ..base import Fitted, Problem, Settings, Start
+from ..explained import is_doubtful, predicted_at_some, warn_of_unexplained
+from ..variational.class_start import begun_with_regressions
+from ..variational.inference import inference_for
 from .exact_bound import ExactBound, exact_or_not
 from .inducing import NO_PAIRS, StreamInducing, identity_pairs, restrict
 from .mixed_bound import MixedOnlineBound
@@ -107,6 +110,12 @@ class StreamPlan:
         jitter = _JITTER_SHARE * self.settings.jitter
         return factorise_with_jitter(parameters.kernel, parameters.Z, jitter, noise_variance)
 
+    def problem(self, rows):
+        """Return the problem of a batch alone."""
+        likelihood = self.start.likelihood
+        inference, rng = inference_for(likelihood, self.n_outputs), check_random_state(self.seed)
+        return Problem(rows, self.start, inference, self.settings, self.trace, rng)
+
     def bound(self, rows, old, proposal):
         """Return the online bound of a batch."""
         likelihood = self.start.likelihood
@@ -160,8 +169,39 @@ def first_batch(rows, plan):
     """Learn from the rows with which a stream begins."""
     with one_blas_thread_each(plan.settings.n_jobs):
         found, n_iter = _best_of_rounds(plan.start.parameters, rows, None, 0.0, plan)
+        plan, found, n_iter = _or_elsewhere(found, n_iter, rows, None, 0.0, plan)
     warn_about_jitter(found[0].prior.jitter, plan.settings.jitter)
-    return _fitted(plan, *found, n_iter, 1)
+    fitted = _fitted(plan, *found, n_iter, 1)
+    if plan.learns and not plan.trace.stopped:
+        likelihood = fitted.likelihood
+        predicted = predicted_at_some(rows, fitted.posterior, likelihood)
+        warn_of_unexplained(*predicted, likelihood)
+    return fitted
+
+
+def _or_elsewhere(found, n_iter, rows, old, weight_seen, plan):
+    """Return plan, what is found and iterations; from another start if that is better.
+
+    That is asked of classes that a default kernel hardly explains, where a stream begins.
+    """
+    problem, fitted = plan.problem(rows), _fitted(plan, *found, n_iter, 1)
+    is_new = old is None or plan.restarts
+    if not (plan.learns and is_new and is_doubtful(problem, fitted, found[2])):
+        return plan, found, n_iter
+    elsewhere = begun_with_regressions(problem, fitted.parameters)
+    if elsewhere is None:
+        return plan, found, n_iter
+    start = elsewhere.start
+    other = replace(plan, start=replace(start, parameters=plan.start.parameters))
+    try:
+        Z, _ = _chosen(start.parameters, rows, old, weight_seen, replace(other, learns=False))
+        begin = start.parameters.with_values(Z=Z)
+        again, more = _best_of_rounds(begin, rows, old, weight_seen, other)
+    except np.linalg.LinAlgError:
+        return plan, found, n_iter
+    if again[2] > found[2]:
+        return other, again, n_iter + more
+    return plan, found, n_iter + more
 
 
 def next_batch(fitted, rows, weight_seen, plan):
@@ -180,6 +220,7 @@ def next_batch(fitted, rows, weight_seen, plan):
             if plan.restarts:
                 begin = plan.start.parameters.with_values(Z=before.Z)
             found, n_iter = _best_of_rounds(begin, rows, old, weight_seen, plan)
+            plan, found, n_iter = _or_elsewhere(found, n_iter, rows, old, weight_seen, plan)
         except np.linalg.LinAlgError as error:
             # with the old kernel and inducing inputs information is only added
             prior = replace(old.prior, jitter=fitted.jitter)

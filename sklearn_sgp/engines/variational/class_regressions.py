@@ -21,7 +21,7 @@ class RegressionInference:
         With an offset.
     last : inference.SiteInference
         What makes the last q(u), whose cost is to be known.
-    held_out : Rows
+    held_out : Rows or None
         On which kernels are compared.
     weight : float
         Of all rows.
@@ -55,7 +55,12 @@ class RegressionInference:
         return space, objective
 
     def selection_score(self, parameters, rows, settings, value, bic_penalty):
-        """Return the log probability of held-out labels, of all rows, less the BIC penalty."""
+        """Return the log probability of held-out labels, of all rows, less the BIC penalty.
+
+        The bound counts instead where no labels are held out.
+        """
+        if self.held_out is None:
+            return value - bic_penalty
         prior, weight = settings.prior(parameters), self.weight
         q, _ = ClassRegressions(rows, self.likelihood, settings.n_jobs).optimal_q(prior)
         log_p = held_out_classes(self.likelihood, q, self.held_out).value(1.0)
@@ -69,6 +74,21 @@ class RegressionInference:
 def begins_with_regressions(likelihood):
     """Return whether the classes begin so; other than a `Likelihood` it need not say so."""
     return getattr(likelihood, "as_regressions", None) is not None
+
+
+def learns_by_regressions(problem):
+    """Return whether kernel and inducing inputs are those of the regressions.
+
+    Then the likelihood has a temperature, which makes up for what the bound would have said.
+    """
+    likelihood, is_auto = problem.start.likelihood, problem.settings.optimizer == "auto"
+    return is_auto and begins_with_regressions(likelihood) and hasattr(likelihood, "temperature")
+
+
+def has_bound_of_labels(problem):
+    """Return whether kernel and inducing inputs of classes are learned by their own bound."""
+    is_known = begins_with_regressions(problem.start.likelihood)
+    return problem.learns and is_known and not learns_by_regressions(problem)
 
 
 def held_out_classes(likelihood, q, rows):

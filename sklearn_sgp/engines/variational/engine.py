@@ -1,9 +1,13 @@
 """The engine of variational models of independent rows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from ..diagnostics import warn_of_weak_spots
+from ..explained import is_doubtful
+from .class_regressions import has_bound_of_labels
+from .class_start import begun_with_regressions
 from .partial_fit import add_rows, more_inducing_inputs
-from .schedule import fit
+from .schedule import run
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,22 @@ class Variational:
     n_inducing: int
     total_samples: int | None = None
 
-    fit = staticmethod(fit)
+    def fit(self, problem):
+        """Learn from all rows; see `Engine`.
+
+        Where a default kernel is at a loss for classes, they are learned from another start, too.
+        """
+        usual, trace = problem, problem.trace
+        if has_bound_of_labels(problem):
+            usual = replace(problem, start=replace(problem.start, alternatives=()))
+        done, fitted = run(usual)
+        if usual is not problem and not trace.stopped:
+            if is_doubtful(done, fitted, fitted.objective):
+                other = begun_with_regressions(problem, fitted.parameters)
+                if other is not None:
+                    done, fitted = _better(done, fitted, other)
+        warn_of_weak_spots(done, fitted)
+        return fitted
 
     def add(self, fitted, problem):
         """Add rows, minibatch by minibatch; see `Engine`."""
@@ -40,3 +59,15 @@ class Variational:
             new_Z=new_Z,
             n_inducing=max(self.n_inducing, len(parameters.Z)),
         )
+
+
+def _better(done, fitted, other):
+    """Learn from another start; return the problem and fit of the better bound."""
+    trace, cut_by = done.trace, done.trace.cut_by
+    other.inference.kept = trace.cut_by = None
+    other, again = run(other)
+    n_iter = fitted.n_iter + again.n_iter - 1
+    if again.objective > fitted.objective:
+        return other, replace(again, n_iter=n_iter)
+    trace.cut_by, trace.start = cut_by, fitted.start
+    return done, replace(fitted, n_iter=n_iter)

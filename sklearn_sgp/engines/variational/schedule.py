@@ -18,7 +18,7 @@ from ..ascent import Ascents, best_of_priors, better, inputs_at_kinks, lbfgs_mem
 from ..base import Fitted
 from ..diagnostics import warn_of_weak_spots
 from ..start import bic_penalty, default_starts, random_starts, run_candidates
-from .class_regressions import begins_with_regressions
+from .class_regressions import learns_by_regressions
 from .class_variance import from_regressions
 from .partial_fit import RowState
 from .stochastic import ascend_stochastic
@@ -49,7 +49,21 @@ _TIMED, _LEAST_TIMED = 4 * CHUNK, 256
 
 
 def fit(problem):
-    """Run the stages that ``optimizer`` asks for, then the exact finish."""
+    """Run the stages that ``optimizer`` asks for and the exact finish; warn of weak spots."""
+    problem, fitted = run(problem)
+    warn_of_weak_spots(problem, fitted)
+    return fitted
+
+
+def run(problem):
+    """Run the stages that ``optimizer`` asks for, then the exact finish.
+
+    Returns
+    -------
+    problem : Problem
+        With its kernel chosen.
+    fitted : Fitted
+    """
     parameters, budget = problem.start.parameters, Budget(problem.trace.clock)
     problem.trace.reached = None  # by a fit before
     budget.keep_for_finish(_finish_seconds(problem, parameters, budget))
@@ -57,14 +71,12 @@ def fit(problem):
     if problem.learns and problem.settings.optimizer == "adam":
         parameters, n_iter, n_steps = ascend_stochastic(problem, parameters, budget)
     elif problem.learns:
-        run = {"auto": _auto, "lbfgs": _full_lbfgs}[problem.settings.optimizer]
-        if run is _auto and begins_with_regressions(problem.start.likelihood):
+        stages = {"auto": _auto, "lbfgs": _full_lbfgs}[problem.settings.optimizer]
+        if learns_by_regressions(problem):
             problem, parameters, n_iter = from_regressions(problem, budget, _auto)
         else:
-            problem, parameters, n_iter = run(problem, budget)
-    fitted = _final_posterior(problem, parameters, budget, n_iter, n_steps)
-    warn_of_weak_spots(problem, fitted)
-    return fitted
+            problem, parameters, n_iter = stages(problem, budget)
+    return problem, _final_posterior(problem, parameters, budget, n_iter, n_steps)
 
 
 def _auto(problem, budget):
@@ -72,13 +84,13 @@ def _auto(problem, budget):
     rows = problem.rows
     init_size = _warm_start_rows(problem)
     if len(rows) <= init_size:
-        return _best_start(problem, rows.in_memory(), budget.left())
+        return best_start(problem, rows.in_memory(), budget.left())
     largest = refinement_sizes(len(rows), init_size)[-1]
     order = random_index(len(rows), largest, problem.rng)
     rows = rows.holding(order)
     used = rows.select(np.sort(order[:init_size]))
     seconds = budget.stage_seconds(is_last=False)
-    problem, parameters, n_iter = _best_start(problem, used, seconds, interim=True)
+    problem, parameters, n_iter = best_start(problem, used, seconds, interim=True)
     # a pass may take half the time with the kernel that was found
     pass_seconds = _finish_seconds(problem, parameters, budget)
     budget.reserve = min(pass_seconds, budget.reserve)
@@ -126,7 +138,7 @@ def _affordable_rows(n_rows, budget):
     return seconds / max(LEAST_EVALUATIONS * _PASSES * row, 1e-300)
 
 
-def _best_start(problem, rows, seconds, interim=False):
+def best_start(problem, rows, seconds, interim=False):
     """Return the problem with its kernel chosen, and the best of its warm starts.
 
     From the starting values and from random ones, if asked for.
@@ -134,15 +146,18 @@ def _best_start(problem, rows, seconds, interim=False):
     deadline, trace, inference = time.perf_counter() + seconds, problem.trace, problem.inference
     problem, first, kept, n_iter = _with_best_kernel(problem, rows, seconds, interim)
     starts = [problem.start.parameters, *random_starts(problem)]
+    few = problem.settings.max_iter
+    if problem.space.learns("Z"):
+        few = min(_WARM_ITERATIONS, few)
 
     def run(numbered):
         k, start = numbered
         inference.kept = None if k else kept  # no start begins at the q(u) of another
         share = (deadline - time.perf_counter()) / (len(starts) - k)
+        begin, result = time.perf_counter(), first
         if k or first is None:
-            result = _warm_start(problem, start, rows, share, interim)
-        else:
-            result = _second_run(problem, first, rows, share, interim)
+            result = _lbfgs(problem, start, rows, share, few, interim)
+        result = _second_run(problem, result, rows, share - (time.perf_counter() - begin), interim)
         return *result, trace.cut_by, inference.kept
 
     result = run_candidates(enumerate(starts), run, trace)
@@ -184,21 +199,13 @@ def _with_best_kernel(problem, rows, seconds, interim):
     def run(start):
         inference.kept, trial = None, replace(problem, start=start)
         result = _lbfgs(trial, start.parameters, rows, share, most, interim)
-        cost = scale * bic_penalty(start.parameters.expression, len(rows))
+        cost = scale * bic_penalty(start, len(rows))
         value = inference.selection_score(result[0], rows, problem.settings, result[1], cost)
         return value, trial, result, inference.kept, trace.cut_by
 
     trials = run_candidates(until_cut(), run, trace)
     _, chosen, result, kept, trace.cut_by = max(trials, key=lambda one: one[0])
     return chosen, result, kept, sum(one[2][2] for one in trials) - result[2]
-
-
-def _warm_start(problem, parameters, rows, seconds, interim=False):
-    begin, max_iter = time.perf_counter(), problem.settings.max_iter
-    if problem.space.learns("Z"):
-        max_iter = min(_WARM_ITERATIONS, max_iter)
-    result = _lbfgs(problem, parameters, rows, seconds, max_iter, interim)
-    return _second_run(problem, result, rows, seconds - (time.perf_counter() - begin), interim)
 
 
 def _second_run(problem, result, rows, seconds, interim):
@@ -216,7 +223,7 @@ def _second_run(problem, result, rows, seconds, interim):
 
 
 def _full_lbfgs(problem, budget):
-    return _best_start(problem, problem.rows.resident(), budget.left())
+    return best_start(problem, problem.rows.resident(), budget.left())
 
 
 def _lbfgs(problem, parameters, rows, seconds, max_iter=None, interim=False):

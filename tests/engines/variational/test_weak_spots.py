@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sklearn_sgp import SVGPRegressor
-from sklearn_sgp.engines.diagnostics import _explained
+from sklearn_sgp.engines.explained import _explained
 
 
 @pytest.mark.parametrize("size", [0.0, 1e-300])

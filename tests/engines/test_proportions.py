@@ -1,0 +1,46 @@
+"""Length scales in a common proportion: one number for all, whatever the units of the columns."""
+
+import numpy as np
+import pytest
+
+from sklearn_sgp.data.rows import Rows
+from sklearn_sgp.data.spreads import column_spreads
+from sklearn_sgp.optimize.parameters import Group
+
+
+def test_spreads_are_standard_deviations_of_normal_columns(rng):
+    """A normal column spreads by its standard deviation, a constant one by 1, in every unit."""
+    X = np.column_stack([rng.normal(5.0, 3.0, 9000), np.full(9000, 7.0)])
+    rows = Rows(X, X[:, :1], None, 0.0, 1.0)
+    np.testing.assert_allclose(column_spreads(rows), [3.0, 1.0], rtol=0.05)
+    scaled = Rows(X * [1e90, 1.0], X[:, :1], None, 0.0, 1.0)
+    np.testing.assert_allclose(column_spreads(scaled)[0], 1e90 * column_spreads(rows)[0])
+
+
+def test_weights_count_rows_in_spreads(rng):
+    """Weight 2 is the row twice."""
+    X, weight = rng.normal(size=(40, 2)), rng.integers(1, 3, 40).astype(float)
+    y = np.zeros((40, 1))
+    twice = np.repeat(X, weight.astype(int), axis=0)
+    once = column_spreads(Rows(X, y, weight, 0.0, 1.0))
+    repeated = column_spreads(Rows(twice, np.zeros((len(twice), 1)), None, 0.0, 1.0))
+    np.testing.assert_allclose(once, repeated)
+
+
+def test_shared_entries_move_by_the_same_amount():
+    """One number stands for shared entries: values, derivatives and bounds are those along it."""
+    bounds = np.array([[-5.0, 5.0], [-1.0, 4.0], [-9.0, 9.0], [-2.0, 1.5]])
+    group, old = Group("theta", bounds, shared=np.array([1, 3])), np.array([0.5, 1.0, 2.0, 1.0])
+    np.testing.assert_array_equal(group.entries(old), [0.5, 1.0, 2.0])
+    np.testing.assert_array_equal(group.value(np.array([0.0, 1.25, 3.0]), old), [0, 1.25, 3, 1.25])
+    np.testing.assert_array_equal(group.slopes(np.array([1.0, 2.0, 3.0, 4.0])), [1.0, 6.0, 3.0])
+    np.testing.assert_array_equal(group.limits(old)[1], [-1.0, 1.5])
+    assert len(group.limits(old)) == 3
+
+
+@pytest.mark.parametrize("far", [0.0, 3.0])
+def test_shared_entries_keep_their_distance(far):
+    """What entries of the old value differ by stays as it is."""
+    group, old = Group("theta", None, shared=np.array([0, 2])), np.array([1.0, 5.0, 1.0 + far])
+    moved = group.value(np.array([2.0, 5.0]), old)
+    np.testing.assert_allclose(moved, [2.0, 5.0, 2.0 + far])

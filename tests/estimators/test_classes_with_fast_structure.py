@@ -1,0 +1,112 @@
+"""Classes whose boundary the usual length scales do not see are found, or told of."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.gaussian_process.kernels import RBF
+from sklearn.linear_model import LogisticRegression
+
+from sklearn_sgp import AnytimeSGPClassifier, StreamingSGPClassifier, SVGPClassifier
+
+DEFAULTS = [SVGPClassifier, StreamingSGPClassifier, AnytimeSGPClassifier]
+FAST = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def checkered(n, n_classes, seed):
+    """Rows of the square [0, 3]^2 with levels of a function of two periods, 0 to n_classes - 1."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(0.0, 3.0, (n, 2))
+    level = np.sin(4.0 * X[:, 0]) * np.cos(4.0 * X[:, 1]) + 0.1 * rng.normal(size=n)
+    return X, np.digitize(level, np.quantile(level, np.arange(1, n_classes) / n_classes))
+
+
+def few_of_many(n, seed):
+    """Rows of 23 columns of which three count, one of them by two periods of a sine."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.uniform(0.0, 10.0, n), rng.normal(size=(n, 19))])
+    group = np.eye(3)[rng.integers(0, 3, n)]
+    y = np.sin(X[:, 0]) + group[:, 1] + 0.1 * rng.normal(size=n) > 0.4
+    return np.hstack([X, group]), y
+
+
+@FAST
+@pytest.mark.parametrize("kind", DEFAULTS)
+@pytest.mark.parametrize(("n_classes", "least"), [(2, 0.82), (3, 0.74)])
+def test_two_periods_in_the_plane_are_found(kind, n_classes, least):
+    """300 rows are enough: the exact process with the best kernel has 0.86 and 0.79."""
+    X, y = checkered(900, n_classes, 1)
+    assert kind(random_state=0).fit(X[:300], y[:300]).score(X[300:], y[300:]) > least
+
+
+@FAST
+@pytest.mark.parametrize("model", ["vfe", "fitc", "pitc"])
+def test_models_of_inducing_inputs_alone_find_it(model):
+    """Regressions of the labels with one length scale for all try shorter ones, too."""
+    X, y = checkered(900, 2, 1)
+    fitted = AnytimeSGPClassifier(model=model, random_state=0).fit(X[:300], y[:300])
+    assert fitted.score(X[300:], y[300:]) > 0.8
+
+
+@FAST
+@pytest.mark.parametrize("likelihood", ["logit", "softmax"])
+@pytest.mark.parametrize("optimizer", ["auto", "lbfgs"])
+def test_other_likelihoods_and_optimisers_find_it(likelihood, optimizer):
+    """What the labels say is found whatever their likelihood."""
+    X, y = checkered(900, 2, 1)
+    model = SVGPClassifier(likelihood=likelihood, optimizer=optimizer, n_inducing=100)
+    assert model.set_params(random_state=0).fit(X[:300], y[:300]).score(X[300:], y[300:]) > 0.8
+
+
+@FAST
+@pytest.mark.parametrize("kind", DEFAULTS)
+def test_few_columns_of_many_are_found(kind):
+    """Where few of 23 columns count, 160 rows are enough to be better than a linear model."""
+    X, y = few_of_many(560, 3)
+    linear = LogisticRegression(max_iter=1000).fit(X[:160], y[:160]).score(X[160:], y[160:])
+    assert kind(random_state=0).fit(X[:160], y[:160]).score(X[160:], y[160:]) > linear - 0.02
+
+
+UNITS = [(kind(random_state=0), n) for kind in DEFAULTS for n in (2, 3)]
+UNITS += [(AnytimeSGPClassifier(model="vfe", random_state=0), 2)]
+UNITS += [(SVGPClassifier(likelihood="softmax", random_state=0), 2)]
+
+
+@FAST
+@pytest.mark.parametrize(("model", "n_classes"), UNITS)
+def test_units_of_columns_change_no_probability(model, n_classes):
+    """Columns in thousandths and thousands have the same probabilities, to the optimiser's tol."""
+    X, y = checkered(260, n_classes, 2)
+    X = np.column_stack([X, np.random.default_rng(0).normal(size=260)])
+    units, model = np.array([1024.0, 1.0 / 1024.0, 1.0]), model.set_params(n_inducing=40)
+    first = model.fit(X[:200], y[:200]).predict_proba(X[200:])
+    other = model.fit(units * X[:200], y[:200]).predict_proba(units * X[200:])
+    np.testing.assert_allclose(first, other, atol=1e-3)
+
+
+@pytest.mark.parametrize("kind", DEFAULTS[:2])
+def test_a_given_kernel_that_finds_nothing_is_told_of(kind):
+    """A classifier warns of labels that it does not explain although neighbours agree."""
+    X, y = checkered(300, 2, 1)
+    with pytest.warns(match="explains 0.0%.*shorter length scales"):
+        kind(5.0 * RBF(3.0, "fixed"), n_inducing=20, random_state=0, max_iter=60).fit(X, y)
+
+
+@pytest.mark.parametrize("kind", DEFAULTS)
+def test_noise_is_not_told_of(kind, rng):
+    """Labels that neighbours do not explain either leave no warning."""
+    X, y = rng.uniform(size=(200, 2)), rng.integers(0, 2, 200)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message="The fit explains")
+        kind(n_inducing=30, random_state=0).fit(X, y)
+
+
+@FAST
+def test_a_stream_of_three_classes_is_as_good_as_a_fit_of_its_first_rows():
+    """A stream does not stay with what its first batch hardly explained."""
+    X, y = checkered(2000, 3, 5)
+    model = StreamingSGPClassifier(random_state=0)
+    for lo in range(0, 1000, 500):
+        model.partial_fit(X[lo : lo + 500], y[lo : lo + 500], classes=range(3))
+    first = SVGPClassifier(n_inducing=100, random_state=0).fit(X[:300], y[:300])
+    assert model.score(X[1000:], y[1000:]) > first.score(X[1000:], y[1000:])
