@@ -47,6 +47,9 @@ def learn_before_sites(problem, learn):
     start = _with_sites(fitted, problem.start)
     most = _LIKELIHOOD_ITERATIONS if start.space.learns("likelihood") else _SITE_ITERATIONS
     shorter = replace(settings, max_iter=min(most, settings.max_iter))
+    if len(fitted.posterior.H) == problem.inference.n_latent:
+        # where noise hardly is, sites that begin at the prior end where most rows are outliers
+        problem.inference.keep_q(fitted.posterior, fitted.weight)
     # the first fit has said where learning fell short
     return learn(replace(problem, start=start, settings=shorter, is_interim=True))
 

@@ -111,10 +111,11 @@ def with_variance_scale(problem, likelihood, fitted):
     return fitted.with_noise(replace(noise, likelihood=likelihood, variance_scale=scale), 0.0)
 
 
-def with_later_rows(noise, rows, mean, variance, noise_variance, n_jobs):
+def with_later_rows(noise, rows, mean, variance, noise_variance, n_jobs, counting):
     """Return a `RowNoise` whose variance scale is learned further from a later batch.
 
-    Its rows have no precisions; mean and variance (n, t) are those predicted before the batch.
+    Its rows have no precisions; mean and variance (n, t) are those predicted before the batch, and
+    `row_noise.Counting` tells which rows are new.
     """
     scale = noise.variance_scale
     if scale is None or scale.function is None:
@@ -126,7 +127,7 @@ def with_later_rows(noise, rows, mean, variance, noise_variance, n_jobs):
     )
     squares = left_out.squares(noise.likelihood, scale.log_square(rows.X, n_jobs))
     scaled = squares / np.exp(scale.log_constant)
-    function = with_squares(scale.function, rows, scaled, n_jobs)
+    function = with_squares(scale.function, rows, scaled, n_jobs, counting)
     ceiling = np.maximum(scale.ceiling, _ceiling(function, rows, scaled, n_jobs))
     return replace(noise, variance_scale=replace(scale, function=function, ceiling=ceiling))
 
@@ -239,7 +240,7 @@ def with_precisions(fitted, rows, n_jobs, counting=AS_NEW):
         return rows, None
     mean, variance = fitted.predictor.moments(rows, n_jobs)
     noise_variance = fitted.noise_variance
-    noise = with_later_rows(fitted.noise, rows, mean, variance, noise_variance, n_jobs)
+    noise = with_later_rows(fitted.noise, rows, mean, variance, noise_variance, n_jobs, counting)
     squares = squared_errors(rows, mean, variance, noise_variance)
     noise, precision = noise.joined(rows, squares, n_jobs, counting)
     return rows.with_precision(precision), noise
