@@ -203,9 +203,9 @@ class MixedObservations(Observations):
 
 
 def _joint_root(covariance):
-    """Return a root: the lower Cholesky factor, with a raised diagonal where rounding makes it fail.
+    """Return the lower Cholesky factor. If rounding makes it fail, the diagonal is raised.
 
-    Where the variances are little more than rounding of a prior variance that is far larger, it is
+    Where variances are little more than rounding of a far larger prior variance, it is a root
     of the nearest covariance, without what is negative.
     """
     covariance = np.array(covariance, order="C")
