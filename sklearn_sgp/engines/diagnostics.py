@@ -7,7 +7,13 @@ from ..kernels._length_scales import scale_mask
 from ..kernels._white_noise import free_parameters
 from ..kernels.categories._node import category_slots
 from ..optimize.progress import FURTHER, VISIBLE_GAIN
-from .explained import EXPLAINED_ROWS, has_own_mean, predicted_at_some, warn_of_unexplained
+from .explained import (
+    EXPLAINED_ROWS,
+    has_own_mean,
+    neighbours_explain,
+    predicted_at_some,
+    warn_of_unexplained,
+)
 from .reach import has_reach
 
 
@@ -23,29 +29,48 @@ def warn_of_weak_spots(problem, result, uses_blocks=False):
     if not problem.learns or trace.stopped or problem.is_interim:
         return
     warn_at_bounds(problem.start, result.parameters)
-    is_told = warn_of_no_reach(problem, result)
     if trace.cut_by == "max_iter":
         warn_of_max_iter(problem.settings.max_iter)
-    elif trace.cut_by is None and not is_told:
-        if _is_given(problem.start) and _has_left_out(problem.rows, result):
-            warn_of_unexplained(*_left_out(problem, result), result.likelihood)
-        elif not uses_blocks:
-            predicted = predicted_at_some(problem.rows, result.posterior, result.likelihood)
-            warn_of_unexplained(*predicted, result.likelihood)
+    if _is_given(problem.start) and _has_left_out(problem.rows, result):
+        warn_of_missed(problem, result, _left_out)
+    else:
+        warn_of_missed(problem, result, None if uses_blocks else by_mean)
+
+
+def by_mean(problem, result):
+    """Return some rows, and what q(u) predicts of them."""
+    return predicted_at_some(problem.rows, result.posterior, result.likelihood)
+
+
+def warn_of_missed(problem, result, look, asks_reach=True):
+    """Warn of a kernel without reach, or else of targets that learning, at its end, explains not.
+
+    Parameters
+    ----------
+    look : callable or None
+        Returns some rows and what is predicted of them.
+    """
+    is_told = asks_reach and warn_of_no_reach(problem, result)
+    if not is_told and look is not None and problem.trace.cut_by is None:
+        warn_of_unexplained(*look(problem, result), result.likelihood)
 
 
 def warn_of_no_reach(problem, result):
     """Warn of a given kernel that relates no row to another.
+
+    Where it did at the start, that may be right: targets of pure noise ask for no more.
 
     Returns
     -------
     is_told : bool
         Whether it relates none, and that was said.
     """
-    start, rows = problem.start, problem.rows
+    start, rows, X = problem.start, problem.rows, problem.rows.X
     if not _is_given(start) or rows.live_elsewhere or _are_repeated(problem):
         return False
-    if has_reach(result.parameters.kernel, rows.X):
+    if has_reach(result.parameters.kernel, X):
+        return False
+    if has_reach(start.parameters.kernel, X) and not neighbours_explain(rows, result.likelihood):
         return False
     warn_caller(
         "The learned kernel relates hardly any row to another: half of the rows have none with a "

@@ -61,6 +61,15 @@ def warn_of_unexplained(rows, predicted, likelihood):
         )
 
 
+def neighbours_explain(rows, likelihood):
+    """Return whether neighbours predict targets; of missing ones nothing is known."""
+    rows = rows.fixed_subset(EXPLAINED_ROWS)
+    if len(rows) < 2 * _N_NEIGHBOURS or np.isnan(rows.y).any():
+        return False
+    y = _targets(rows, likelihood, int(max(rows.y.shape[1], rows.y.max() + 1, 2)))
+    return _explained_by_neighbours(np.asarray(rows.X, dtype=np.float64), y) > _CLEARLY_MORE
+
+
 def is_doubtful(problem, fitted, value):
     """Return whether a default kernel explains so little of classes that another start may do more.
 
@@ -145,19 +154,22 @@ def _targets(rows, likelihood, n_outputs):
     return np.eye(n_outputs)[place]
 
 
-def _explained(y, predicted):
+def _explained(y, predicted, of_constants=1.0):
     """Return the share of the variance of y that is explained, all outputs together.
 
-    It is 1 for constants, and for numbers so small that their squares are zero.
+    Constants, and numbers so small that their squares are zero, have a share that is given.
     """
     squares = ((y - y.mean(axis=0)) ** 2).sum()
     if not (np.ptp(y, axis=0).any() and squares):
-        return 1.0
+        return of_constants
     return 1.0 - ((y - predicted) ** 2).sum() / squares
 
 
 def _explained_by_neighbours(X, y):
-    """Return that share by five neighbours among half of the rows, for the other half."""
+    """Return that share by five neighbours among half of the rows, for the other half.
+
+    There is none to explain where that half has one class alone, as where a class has few rows.
+    """
     from sklearn.neighbors import KNeighborsRegressor  # not needed by most fits
 
     scale = X.std(axis=0)
@@ -165,4 +177,4 @@ def _explained_by_neighbours(X, y):
     order = np.random.RandomState(0).permutation(len(X))
     known, held_out = order[: len(X) // 2], order[len(X) // 2 :]
     model = KNeighborsRegressor(_N_NEIGHBOURS).fit(X[known], y[known])
-    return _explained(y[held_out], model.predict(X[held_out]))
+    return _explained(y[held_out], model.predict(X[held_out]), of_constants=0.0)

@@ -141,7 +141,10 @@ class Group:
         if not len(self.shared):
             return bounds
         first, room = self.shared[0], (bounds.T - like).T[self.shared]
-        bounds[first] = like[first] + np.array([room[:, 0].max(), room[:, 1].min()])
+        lower, upper = room[:, 0].max(), room[:, 1].min()
+        if lower > upper:  # no common proportion is within all bounds: one between them
+            lower = upper = 0.5 * (lower + upper)
+        bounds[first] = like[first] + np.array([lower, upper])
         return np.delete(bounds, self.shared[1:], axis=0)
 
     def value(self, entries, old):

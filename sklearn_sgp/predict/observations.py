@@ -203,7 +203,11 @@ class MixedObservations(Observations):
 
 
 def _joint_root(covariance):
-    """Return the lower Cholesky factor. If rounding makes it fail, the diagonal is raised."""
+    """Return the lower Cholesky factor. If rounding makes it fail, the diagonal is raised.
+
+    Where variances are little more than rounding of a far larger prior variance, it is a root
+    of the nearest covariance, without what is negative.
+    """
     covariance = np.array(covariance, order="C")
     size = np.diagonal(covariance).mean()
     for jitter in (0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4):
@@ -211,6 +215,9 @@ def _joint_root(covariance):
             return cholesky(covariance + jitter * size * np.eye(len(covariance)))
         except NotPositiveDefiniteError:
             continue
+    variance, axes = np.linalg.eigh(covariance)
+    if variance[0] >= -size:
+        return axes * np.sqrt(np.maximum(variance, 0.0))
     raise ValueError(
         f"The joint covariance of {len(covariance)} predictions must be positive definite to draw "
         "from it. Got one that is not, to rounding: draw fewer rows at a time."

@@ -38,6 +38,15 @@ def test_shared_entries_move_by_the_same_amount():
     assert len(group.limits(old)) == 3
 
 
+def test_shared_entries_that_no_common_amount_brings_within_bounds():
+    """Bounds that leave no room for differences hold the entries about them, in order."""
+    bounds = np.array([[2.0, 2.0], [-9.0, 9.0], [2.0, 2.0]])
+    group, old = Group("theta", bounds, shared=np.array([0, 2])), np.array([-7.0, 0.0, -6.5])
+    limits = group.limits(old)
+    np.testing.assert_array_equal(limits, [[1.75, 1.75], [-9.0, 9.0]])
+    np.testing.assert_array_equal(group.value(limits[:, 0], old), [1.75, -9.0, 2.25])
+
+
 @pytest.mark.parametrize("far", [0.0, 3.0])
 def test_shared_entries_keep_their_distance(far):
     """What entries of the old value differ by stays as it is."""

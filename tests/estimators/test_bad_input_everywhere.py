@@ -241,6 +241,7 @@ ODD_NUMBERS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:sample_weight should have a mean")  # tiny ones are told of
 @pytest.mark.parametrize("method", ["first batch", "later batch"])
 @everywhere
 def test_what_is_odd(name, method):

@@ -80,6 +80,8 @@ MORE_CHECKS = [
 
 
 @pytest.mark.filterwarnings("ignore:The optimal value found")  # of ten rows that is no surprise
+# nor that RBF(1) relates none of fifty rows of ten columns in which every label is drawn at random
+@pytest.mark.filterwarnings("ignore:The learned kernel relates hardly any row")
 @parametrize_with_checks(ESTIMATORS)
 def test_sklearn_contract(estimator, check):
     """Every check that scikit-learn asks of every estimator holds."""

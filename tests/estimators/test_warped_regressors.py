@@ -308,6 +308,7 @@ def test_deviations_are_those_of_quantiles_where_one_end_is_steep():
     assert_allclose(predicted.std(), values.std(axis=0), rtol=0.05)
 
 
+@pytest.mark.filterwarnings("ignore:sample_weight should have a mean")  # two are told of
 @pytest.mark.parametrize("total", [300.0, 1.0, 0.1])
 def test_small_weights_do_not_make_parameters_cheap(total, rng):
     """Where weights sum to less than 1, parameters still cost what the number of rows asks."""

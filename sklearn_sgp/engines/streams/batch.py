@@ -21,7 +21,7 @@ from ...predict.inducing import InducingPoints
 from ...predict.multi_output import MixedOutputs
 from ..ascent import Ascents, inputs_at_kinks, lbfgs_memory
 from ..base import Fitted, Problem, Settings, Start
-from ..explained import is_doubtful, predicted_at_some, warn_of_unexplained
+from ..explained import is_doubtful
 from ..variational.class_start import begun_with_regressions
 from ..variational.inference import inference_for
 from .exact_bound import ExactBound, exact_or_not
@@ -171,12 +171,7 @@ def first_batch(rows, plan):
         found, n_iter = _best_of_rounds(plan.start.parameters, rows, None, 0.0, plan)
         plan, found, n_iter = _or_elsewhere(found, n_iter, rows, None, 0.0, plan)
     warn_about_jitter(found[0].prior.jitter, plan.settings.jitter)
-    fitted = _fitted(plan, *found, n_iter, 1)
-    if plan.learns and not plan.trace.stopped:
-        likelihood = fitted.likelihood
-        predicted = predicted_at_some(rows, fitted.posterior, likelihood)
-        warn_of_unexplained(*predicted, likelihood)
-    return fitted
+    return _fitted(plan, *found, n_iter, 1)
 
 
 def _or_elsewhere(found, n_iter, rows, old, weight_seen, plan):

@@ -8,7 +8,7 @@ import numpy as np
 from ..._warnings import warn_caller
 from ...data.rows import Rows, drop_zero_weight
 from ..base import Fitted
-from ..diagnostics import warn_at_bounds, warn_of_no_reach
+from ..diagnostics import by_mean, warn_at_bounds, warn_of_missed
 from .batch import StreamPlan, first_batch, next_batch, sees_signal
 from .inducing import StreamInducing
 
@@ -152,8 +152,8 @@ class Stream:
             # what a few rows say is soon forgotten, but where they are all that one has
             if not is_short:
                 warn_at_bounds(problem.start, fitted.parameters)
-            if not (is_short and self.initial.are_joined):
-                warn_of_no_reach(problem, fitted)
+            asks_reach = not (is_short and self.initial.are_joined)
+            warn_of_missed(problem, fitted, by_mean, asks_reach)
         return replace(fitted, state=state)
 
     def add(self, fitted, problem):
