@@ -62,7 +62,7 @@ def test_a_default_amplitude_is_at_most_ten_deviations_of_the_targets():
     assert_allclose(largest_variance(0.1), first)
     assert_allclose(largest_variance(5.0), 2500.0)
     assert_allclose(largest_variance(0.1, learned=np.log(3.0 * first)), 3.0 * first)
-    assert_allclose(largest_variance(1e40), 1e4)  # the bound of the default kernel
+    assert_allclose(largest_variance(1e40), 100.0 * first)  # the bound of the default kernel
 
 
 def test_bounds_that_a_user_gives_stay():
