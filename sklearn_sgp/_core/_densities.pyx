@@ -68,6 +68,45 @@ def add_densities(
     return value, slope, g
 
 
+def densities(
+    const double[::1] K,                # IN upper triangles of K of all groups, row by row
+    const ptrdiff_t[::1] n_rows,        # IN (g,): n_g, of each group with its conditions
+    const ptrdiff_t[::1] n_before,      # IN (g,): k_g < n_g
+    const double[:, ::1] y,             # IN (n, t), of each group the k_g conditions first
+    const double[::1] noise,            # IN (n,)
+    double[::1] values,                 # OUT (g,)
+):
+    """log p(y_B | y_N) of each group, as `add_densities` adds them up.
+
+    Returns the number of the first group whose S is not positive definite, where it stops; -1 if
+    there is none.
+    """
+    cdef ptrdiff_t g, n, at = 0, start = 0, t = y.shape[1]
+    cdef double[::1] room
+    sizes, counts = np.asarray(n_rows), np.asarray(n_before)
+    if sizes.shape != counts.shape or np.any(counts < 0) or np.any(counts >= sizes):
+        raise ValueError("densities: the sizes of the groups do not agree")
+    if (K.shape[0] != (sizes * (sizes + 1) // 2).sum() or y.shape[0] != sizes.sum()
+            or noise.shape[0] != y.shape[0] or t == 0 or values.shape[0] != sizes.shape[0]):
+        raise ValueError("densities: the shapes of the arrays do not agree")
+    check_sizes(t)
+    if y.shape[0] == 0:
+        return -1
+    room = np.empty((sizes**2 + sizes * t).max())
+    with nogil:
+        for g in range(n_rows.shape[0]):
+            n = n_rows[g]
+            values[g] = _value(&K[start], n, n_before[g], t, &y[at, 0], &noise[at],
+                               &room[0], &room[0] + n * n)
+            if values[g] != values[g]:
+                break
+            start += n * (n + 1) // 2
+            at += n
+        else:
+            g = -1
+    return g
+
+
 cdef double _density(
     const double *K,
     ptrdiff_t n,
@@ -95,24 +134,13 @@ cdef double _density(
     cdef blas_int n_ = <blas_int> n, k_ = <blas_int> k, t_ = <blas_int> t, b_ = n_ - k_, info = 0
     cdef char lower = b"L", left = b"L", right = b"R", yes = b"T", no = b"N"
     cdef double one = 1.0, zero = 0.0, half = 0.5, minus_half = -0.5, half_t = 0.5 * t
-    cdef double minus_half_t = -half_t, log_det = 0.0, squares = 0.0
+    cdef double minus_half_t = -half_t
     cdef ptrdiff_t i, j, own = k * n + k, b = n - k
     cdef double *e = w + n * t      # C b - a, and first of all C b
     cdef double *error = w + k * t
-    for i in range(n):
-        memcpy(U + i * n + i, K, (n - i) * sizeof(double))
-        K = K + n - i
-        U[i * n + i] += noise[i]
-    dpotrf(&lower, &n_, U, &n_, &info)
-    for i in range(n):
-        if info != 0 or not fabs(U[i * n + i]) < INFINITY:
-            return NAN
-    memcpy(w, y, n * t * sizeof(double))
-    dtrsm(&right, &lower, &yes, &no, &t_, &n_, &one, U, &n_, w, &t_)
-    for i in range(b):
-        log_det += log(U[own + i * n + i])
-        for j in range(t):
-            squares += error[i * t + j] * error[i * t + j]
+    cdef double value = _value(K, n, k, t, y, noise, U, w)
+    if value != value:
+        return NAN
     # from here on error is b, and the first k rows of w are a
     dtrsm(&right, &lower, &no, &no, &t_, &b_, &one, U + own, &n_, error, &t_)
     for i in range(b * t):
@@ -140,7 +168,39 @@ cdef double _density(
         for j in range(i, b):
             S_bar[own + i * n + j] = minus_half_t * U[own + i * n + j]
     dsyrk(&lower, &yes, &b_, &t_, &half, error, &t_, &one, S_bar + own, &n_)
-    return -0.5 * squares - t * (log_det + 0.5 * b * log(2.0 * M_PI))
+    return value
+
+
+cdef double _value(
+    const double *K,
+    ptrdiff_t n,
+    ptrdiff_t k,
+    ptrdiff_t t,
+    const double *y,
+    const double *noise,
+    double *U,                  # OUT (n, n): chol S
+    double *w,                  # OUT (n, t): inv(chol S) y
+) noexcept nogil:
+    """The density of one group, or NaN."""
+    cdef blas_int n_ = <blas_int> n, t_ = <blas_int> t, info = 0
+    cdef char lower = b"L", right = b"R", yes = b"T", no = b"N"
+    cdef double one = 1.0, log_det = 0.0, squares = 0.0
+    cdef ptrdiff_t i
+    for i in range(n):
+        memcpy(U + i * n + i, K, (n - i) * sizeof(double))
+        K = K + n - i
+        U[i * n + i] += noise[i]
+    dpotrf(&lower, &n_, U, &n_, &info)
+    for i in range(n):
+        if info != 0 or not fabs(U[i * n + i]) < INFINITY:
+            return NAN
+    memcpy(w, y, n * t * sizeof(double))
+    dtrsm(&right, &lower, &yes, &no, &t_, &n_, &one, U, &n_, w, &t_)
+    for i in range(k, n):
+        log_det += log(U[i * n + i])
+    for i in range(k * t, n * t):
+        squares += w[i] * w[i]
+    return -0.5 * squares - t * (log_det + 0.5 * (n - k) * log(2.0 * M_PI))
 
 
 cdef double _slope_of_noise(

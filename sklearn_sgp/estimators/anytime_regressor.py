@@ -104,13 +104,13 @@ class AnytimeSGPRegressor(SGPRegressor):
         Bounds of the noise variance, by default times that of the targets. "fixed" holds the start.
 
     optimizer : {"auto", "lbfgs", "adam"} or None, default="auto"
-        "auto" learns "pic", "lma" and "vif" from groups of near rows, each given the rows around
-        it, and then chooses inducing inputs; other models by L-BFGS on the objective of sampled
-        whole blocks, and then of more. "lbfgs" runs L-BFGS on all blocks. "adam" takes stochastic
-        steps, block by block. None computes the posterior at the starting values.
+        "auto" learns "pic", "lma" and "vif" by Adam from groups of near rows, new ones in every
+        pass, each given the rows around it, and then chooses inducing inputs; other models by
+        L-BFGS on the objective of sampled whole blocks, and then of more. "lbfgs" runs L-BFGS on
+        all blocks. "adam" takes stochastic steps, block by block. None learns nothing.
 
     init_size : int, default=8192
-        Number of rows of the groups, or of the blocks of the first L-BFGS stage.
+        Number of rows of a pass's groups, or of the blocks of the first L-BFGS stage.
 
     n_restarts_optimizer : int, default=0
         Number of starts besides the first in the first L-BFGS stage, drawn log-uniformly within the
@@ -118,7 +118,7 @@ class AnytimeSGPRegressor(SGPRegressor):
         objective goes on.
 
     max_iter : int, default=100
-        Largest number of iterations of each L-BFGS stage, and of epochs of stochastic steps. A
+        Largest number of iterations of each L-BFGS stage, and of passes of stochastic steps. A
         warning says so if it ends learning while the objective visibly rises.
 
     max_steps : int, default=None

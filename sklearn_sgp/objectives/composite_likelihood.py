@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._core import _linalg as la
-from .._core._densities import add_class_densities, add_densities
+from .._core._densities import add_class_densities, add_densities, densities
 from .._linalg import NotPositiveDefiniteError, cholesky, copy_of, inverse_from_cholesky, product
 from .._parallel import group_bounds, map_groups
 from ..data.rows import weight_of
@@ -26,9 +26,12 @@ from ..factors.class_noise import ClassFactors, ClassNoise
 from ..factors.gradients import Gradient, noise_gradient
 from ..gp.posterior import outputs_by_noise
 from ..kernels import Groups
+from .scores import Score
 
 # Different entries of the K of groups that are worked on together: 4 MB.
 _MOST_ENTRIES = 2**19
+# Groups of a task.
+_TASK_GROUPS = 4
 
 
 class CompositeLikelihood:
@@ -43,7 +46,8 @@ class CompositeLikelihood:
 
     def __init__(self, groups, n_jobs=None):
         self.groups, self.n_jobs = [_Group.of(piece) for piece in groups], n_jobs
-        self.weight = sum(piece.total_weight for piece in groups)
+        self.weights = np.array([piece.total_weight for piece in groups])
+        self.weight = self.weights.sum()
 
     def __call__(self, parameters):
         return self._evaluate(self.groups, parameters)[:2]
@@ -85,7 +89,7 @@ class CompositeLikelihood:
     def _evaluate(self, groups, parameters):
         tasks = [
             (groups[lo:hi], parameters.kernel, parameters.noise_variance)
-            for lo, hi in group_bounds(len(groups), 1)
+            for lo, hi in group_bounds(len(groups), _TASK_GROUPS)
         ]
         parts = map_groups(_density_group, tasks, self.n_jobs)
         *sums, of_targets = zip(*parts, strict=True)
@@ -94,6 +98,15 @@ class CompositeLikelihood:
             raise NotPositiveDefiniteError("the density of near rows is not finite")
         slope = noise_gradient(parameters.noise_variance, noise)
         return value, Gradient(theta=theta, log_noise=slope), list(chain.from_iterable(of_targets))
+
+    def score(self, parameters):
+        """Return the density of each group, for a row of it: `Score`."""
+        bounds = group_bounds(len(self.groups), 1)
+        tasks = [(self.groups[lo:hi], parameters) for lo, hi in bounds]
+        values = np.concatenate(map_groups(_values, tasks, self.n_jobs))
+        if not np.isfinite(values).all():
+            raise NotPositiveDefiniteError("the density of near rows is not finite")
+        return Score(values / self.weights, self.weights)
 
     def standardised_errors(self, parameters):
         """Return errors of rows given y_N, in predictive standard deviations, noise included.
@@ -136,6 +149,28 @@ def _density_group(groups, kernel, noise_variance):
         parts.append((value, theta, noise, np.split(y_bar, rows.begins[1:])))
     *sums, of_targets = zip(*parts, strict=True)
     return *(sum(part) for part in sums), list(chain.from_iterable(of_targets))
+
+
+def _values(groups, parameters):
+    """Return the density of each group."""
+    outputs = outputs_by_noise(parameters.noise_variance)
+    return np.concatenate([_of_run(_Run.of(run), parameters, outputs) for run in _runs(groups)])
+
+
+def _of_run(rows, parameters, outputs):
+    K, total = parameters.kernel.blocks(rows.X, rows.X, rows.triangles), 0.0
+    for columns, s2 in outputs:
+        weight, y = weight_of(rows.weight, columns), np.ascontiguousarray(rows.y[:, columns])
+        values = np.empty(len(rows.sizes))
+        failed = densities(K, rows.sizes, rows.n_before, y, s2 / weight, values)
+        if failed >= 0:
+            raise SingularBlockError(singular_block(s2, rows.of_group(weight, failed)))
+        constants = [
+            repetition_constant(rows.of_group(weight, g)[k:], s2, rows.of_group(rows.counts, g)[k:])
+            for g, k in enumerate(rows.n_before)
+        ]
+        total = total + values - y.shape[1] * np.array(constants)
+    return total
 
 
 def _runs(groups):
@@ -233,6 +268,10 @@ class _Run(NamedTuple):
         """Mask (n,) of the rows that their group is not conditioned on."""
         return np.arange(len(self.y)) >= np.repeat(self.begins + self.n_before, self.sizes)
 
+    def of_group(self, values, g):
+        """Return the entries of the rows of one group."""
+        return values[self.begins[g] : self.begins[g] + self.sizes[g]]
+
 
 def _of_outputs(K, rows, outputs):
     """Return value, derivatives in the log noises, in K and in the targets."""
@@ -246,9 +285,7 @@ def _of_outputs(K, rows, outputs):
             K, rows.sizes, rows.n_before, y, s2 / weight, K_bar, slopes
         )
         if failed >= 0:
-            first = rows.begins[failed]
-            of_group = weight[first : first + rows.sizes[failed]]
-            raise SingularBlockError(singular_block(s2, of_group))
+            raise SingularBlockError(singular_block(s2, rows.of_group(weight, failed)))
         value += part - t * repetition_constant(weight[in_B], s2, counts)
         noise[i] -= t * repetition_slope(counts)
         y_bar[:, columns] = slopes

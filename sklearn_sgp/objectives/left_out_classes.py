@@ -9,6 +9,8 @@ from copy import copy
 
 import numpy as np
 
+from .scores import is_better
+
 # Bounds of the logarithm of a temperature.
 _LOG_TEMPERATURE = (np.log(0.1), np.log(10.0))
 # Its first step, the accuracy that it is wanted with, and the most evaluations.
@@ -111,11 +113,3 @@ def _vertex(left, middle, right):
     if to_left == to_right:  # three of one height
         return b
     return b - 0.5 * ((b - a) * to_left - (b - c) * to_right) / (to_left - to_right)
-
-
-def is_better(log_p, before, weight):
-    """Return True if log probabilities gain more than the standard error of the gain."""
-    gain = log_p - before
-    mean = np.average(gain, weights=weight)
-    error = np.sqrt(np.average((gain - mean) ** 2, weights=weight) / max(len(gain) - 1, 1))
-    return len(gain) > 1 and mean > error

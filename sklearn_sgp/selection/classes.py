@@ -17,7 +17,8 @@ from ..engines.base import Problem
 from ..engines.blocks.composite_learning import CompositeLearning, can_learn
 from ..factors.class_noise import ClassNoise
 from ..kernels._length_scales import with_larger_variance, with_shorter_scales
-from ..objectives.left_out_classes import LeftOutClasses, is_better
+from ..objectives.left_out_classes import LeftOutClasses
+from ..objectives.scores import Score, is_better
 from ..optimize.budget import Budget
 from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
@@ -67,8 +68,8 @@ class AlphaTrials:
             else:
                 value = composite.value(problem, parameters)
         except NotPositiveDefiniteError:
-            value = -np.inf
-        self.scored.append((value, alpha))
+            value = Score.none()
+        self.scored.append((value.mean, alpha))
 
 
 def calibrated(problem, fitted, learn, keeps_inducing):

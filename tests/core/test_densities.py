@@ -7,7 +7,7 @@ import pytest
 from dense import log_normal
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_sgp._core._densities import add_class_densities, add_densities
+from sklearn_sgp._core._densities import add_class_densities, add_densities, densities
 
 SIZES = [(0, 4), (3, 1), (7, 5), (40, 33)]  # conditions and own rows of each group
 N_BEFORE, N_ROWS = (np.array(sizes) for sizes in zip(*((k, k + b) for k, b in SIZES), strict=True))
@@ -44,6 +44,12 @@ def dense(grams, y, noise):
             total -= log_normal(of_group[:k], S[:k, :k])
         at += len(K)
     return total
+
+
+def values_of(K, y, noise, n_rows=N_ROWS, n_before=N_BEFORE):
+    """The density of each group, and the group that failed."""
+    values = np.full(len(n_rows), np.nan)
+    return values, densities(K, n_rows, n_before, y, noise, values)
 
 
 def difference(function, value, step=1e-5):
@@ -225,3 +231,27 @@ def test_classes_check_what_they_get():
     nothing, none = np.empty(0), np.empty(0, dtype=np.intp)
     empty = nothing, np.empty((0, 2)), none, nothing, nothing, none, none
     assert run_classes(*empty)[:2] == (0.0, -1)
+
+
+@pytest.mark.parametrize("t", [1, 3])
+def test_values_alone_are_those_that_are_added_up(t):
+    """Each group's density, without slopes."""
+    grams, y, noise = case(t)
+    values, failed = values_of(packed(grams), y, noise)
+    assert failed == -1
+    assert_allclose(values.sum(), dense(grams, y, noise), rtol=1e-12)
+    ends = np.cumsum(N_ROWS)
+    for g, (lo, hi) in enumerate(zip(ends - N_ROWS, ends, strict=True)):
+        some = slice(g, g + 1)
+        alone = run(packed(grams[some]), y[lo:hi], noise[lo:hi], N_ROWS[some], N_BEFORE[some])
+        assert_allclose(values[g], alone[0], rtol=1e-12)
+
+
+def test_values_alone_stop_where_a_covariance_is_not_positive_definite():
+    """The number of that group is returned; shapes that do not agree are refused."""
+    grams, y, noise = case()
+    grams[1] = -grams[1]
+    assert values_of(packed(grams), y, noise)[1] == 1
+    for change in ({"y": y[1:]}, {"noise": noise[1:]}, {"n_before": N_ROWS}):
+        with pytest.raises(ValueError, match=r"densities: the (sizes|shapes)"):
+            values_of(**{"K": packed(grams), "y": y, "noise": noise, **change})

@@ -12,10 +12,11 @@ from ..explained import explains_little
 from ..proportions import with_own_scales
 from ..start import random_starts, run_candidates
 from .category_starts import begins_with_categories, has_categories
+from .short_scales import probed
 
 # The two best trials get a round, in such a share of the time that is left, unless one is better by
-# so many nats a row; the better one goes on.
-_FINAL_SECONDS, _CLEARLY_BETTER = 0.6, 0.02
+# more than two standard errors; the better one goes on.
+_FINAL_SECONDS, _CLEARLY_BETTER = 0.6, 2.0
 # All trials together take such a share of the time. Where there are categories, those of numbers
 # alone and then the others take such shares of what is left.
 _TRIAL_SECONDS, _NUMBERS_SECONDS, _CATEGORIES_SECONDS = 0.5, 0.25, 0.35
@@ -38,7 +39,7 @@ def best_start(problem, sample, starts, budget):
     -------
     start : engines.base.Start
     parameters : Parameters
-    value : float or None
+    value : Score or None
         Given more neighbours, None where no round has told.
     n_iter : int
         Of all starts.
@@ -51,14 +52,19 @@ def best_start(problem, sample, starts, budget):
     else:
         begins = [*((start, start.parameters) for start in starts), *drawn]
         result = _trials(problem, sample, begins, _TRIAL_SECONDS, budget)
-    if problem.rows.of_classes and explains_little(problem.rows, result[1][0]):
+    if problem.rows.of_classes and explains_little(problem.rows, result[1][0].mean):
         result = _with_own_scales(problem, sample, starts, result, budget)
     begins, values, n_iter = result
-    is_clear = len(values) == 1 or values[0] - values[1] >= _CLEARLY_BETTER
+    is_clear = len(values) == 1 or _is_clear(*values[:2])
     if is_clear or sample.whole or problem.trace.stopped or budget.left() <= 0.0:
         return *begins[0], None, n_iter
     begins, values, more = _best_of(begins[:2], sample.first_round, _FINAL_SECONDS, problem, budget)
     return *begins[0], values[0], n_iter + more
+
+
+def _is_clear(first, second):
+    gain, error = first.gain(second)
+    return gain > _CLEARLY_BETTER * error
 
 
 def _with_own_scales(problem, sample, starts, result, budget):
@@ -73,7 +79,7 @@ def _with_own_scales(problem, sample, starts, result, budget):
     more = [(start, start.parameters) for start in starts]
     others, more_values, n = _best_of(more, sample.trial, _TRIAL_SECONDS, problem, budget)
     pairs = zip([*begins, *others], [*values, *more_values], strict=True)
-    begins, values = zip(*sorted(pairs, key=lambda pair: -pair[1]), strict=True)
+    begins, values = zip(*sorted(pairs, key=lambda pair: -pair[1].mean), strict=True)
     return begins, values, n_iter + n
 
 
@@ -86,19 +92,22 @@ def _numbers_first(problem, sample, starts, drawn, budget):
     begins = begins_with_categories(*alone[0], starts) + drawn
     result, more_values, n = _best_of(begins, sample.trial, _CATEGORIES_SECONDS, problem, budget)
     pairs = zip([alone[0], *result], [values[0], *more_values], strict=True)
-    begins, values = zip(*sorted(pairs, key=lambda pair: -pair[1]), strict=True)
+    begins, values = zip(*sorted(pairs, key=lambda pair: -pair[1].mean), strict=True)
     return begins, values, n_iter + n
 
 
 def _trials(problem, sample, begins, share, budget):
     """Try starts; return them with what is learned, best first, their values, all iterations."""
     begins, values, n_iter = _best_of(begins, sample.trial, share, problem, budget)
-    probed = None if problem.trace.stopped else sample.probe(problem, *begins[0], budget)
-    if probed is None:
+    if problem.trace.stopped:
+        return begins, values, n_iter
+    start, parameters = begins[0]
+    elsewhere = probed(task_of(problem, start), sample, parameters, budget)
+    if elsewhere is None:
         return begins, values, n_iter
     share /= len(begins)
-    more, value, n = _best_of([probed], sample.trial, share, problem, budget)
-    if value[0] > values[0]:
+    more, value, n = _best_of([(start, elsewhere)], sample.trial, share, problem, budget)
+    if value[0].mean > values[0].mean:
         begins, values = more + begins, value + values
     return begins, values, n_iter + n
 
@@ -120,6 +129,6 @@ def _best_of(begins, run, share, problem, budget):
         done.append(start)
         return (start, learned), n_iter, value
 
-    result = sorted(run_candidates(in_time(), one, problem.trace), key=lambda each: -each[2])
+    result = sorted(run_candidates(in_time(), one, problem.trace), key=lambda each: -each[2].mean)
     begins, n_iter, values = zip(*result, strict=True)
     return begins, values, sum(n_iter)

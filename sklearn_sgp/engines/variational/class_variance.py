@@ -16,7 +16,7 @@ from ..._linalg import NotPositiveDefiniteError
 from ...data.rows import random_index
 from ...kernels._length_scales import with_larger_variance
 from ...objectives.class_regressions import ClassRegressions
-from ...objectives.left_out_classes import is_better
+from ...objectives.scores import is_better
 from ...objectives.sites import SiteBound
 from ...optimize.budget import count_within
 from .class_regressions import RegressionInference, held_out_classes, regressions_of

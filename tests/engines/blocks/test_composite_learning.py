@@ -10,9 +10,10 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
 from sklearn_sgp import AnytimeSGPRegressor
 from sklearn_sgp.data.repeats import least_noise_variance
-from sklearn_sgp.engines.blocks import composite_learning, solver
+from sklearn_sgp.engines.blocks import composite_learning, coverage, short_scales, solver
 from sklearn_sgp.engines.blocks.candidates import task_of
 from sklearn_sgp.engines.blocks.composite_learning import can_learn, learn_from_near_rows
+from sklearn_sgp.objectives.scores import Score
 from sklearn_sgp.optimize.budget import Budget
 from sklearn_sgp.optimize.parameters import TiedLengthScales
 
@@ -40,6 +41,14 @@ def learned(problem):
     return learn_from_near_rows(problem, Budget(problem.trace.clock))
 
 
+def scores(*means):
+    """Yield scores of 50 groups with these means, whose gains have a standard error of 0.014."""
+    noise = np.random.default_rng(3).standard_normal(50)
+    noise = 0.1 * (noise - noise.mean()) / noise.std()
+    for i, mean in enumerate(means):
+        yield Score(mean + noise * (-1) ** i * 0.5, np.ones(50))
+
+
 def problem_with(rng, kernel=SMOOTH, **settings):
     return problem_of(*rough_rows(rng), kernel=kernel, optimizer="auto", **settings)
 
@@ -57,7 +66,7 @@ def test_the_kernel_that_predicts_better_goes_on(rng):
 
 def test_bands_that_are_too_narrow_are_told(rng, monkeypatch):
     """Where 90 % intervals hold less than 85 % of rows that were not learned from."""
-    monkeypatch.setattr(composite_learning, "_WITHIN", 1.0)  # as if errors were 1.6 times as large
+    monkeypatch.setattr(coverage, "_WITHIN", 1.0)  # as if errors were 1.6 times as large
     with pytest.warns(UserWarning, match="of 90 % should hold .* Got 6.%: standard deviations"):
         learned(problem_with(rng, ROUGH))
 
@@ -102,7 +111,7 @@ def test_inducing_inputs_stay(rng):
 @ANY_BANDS
 def test_what_does_not_hold_is_taken_back(rng, monkeypatch):
     """Rounds whose results are worse on other groups leave the parameters as they were."""
-    problem, values = problem_with(rng, ROUGH), iter([1.0, 0.0, 0.0])
+    problem, values = problem_with(rng, ROUGH), scores(1.0, 0.0)
     monkeypatch.setattr(composite_learning.CompositeLearning, "value", lambda *_: next(values))
     _, parameters, n_iter = learned(problem)
     assert n_iter > 0
@@ -111,33 +120,40 @@ def test_what_does_not_hold_is_taken_back(rng, monkeypatch):
 
 @ANY_BANDS
 def test_rounds_end_when_they_gain_little(rng, monkeypatch):
-    """Two rounds without a gain in a row end learning, the second a long one."""
-    problem = problem_with(rng, ROUGH, max_iter=120)
-    values = iter([0.0, 0.1, 0.1001, 0.2, 0.1, 0.2001])
-    monkeypatch.setattr(composite_learning.CompositeLearning, "value", lambda *_: next(values))
-    limits, neighbours = [], []
+    """The last one gains less than the standard error; each has half of the rate before it."""
+    problem, rounds = problem_with(rng, ROUGH, max_iter=20), []
 
-    def ascend(self, task, groups, parameters, max_iter, *rest):
-        limits.append(max_iter)
-        neighbours.append(self.n_neighbors)
-        task.trace.cut_by = "max_iter"
-        return parameters, max_iter
+    def climb(self, task, parameters, n_passes, rate, *_):
+        rounds.append((n_passes, rate, self.n_neighbors))
+        return parameters, n_passes
 
-    monkeypatch.setattr(composite_learning.CompositeLearning, "ascend", ascend)
-    assert learned(problem)[2] == sum(limits)
-    assert limits == [20, 20, 40, 20, 20]
-    assert set(neighbours) == {composite_learning.MORE_NEIGHBORS}
-    assert problem.trace.cut_by == "max_iter"  # 120 in all
-    problem.trace.cut_by, values = None, iter([0.0, 0.0, 0.0])
-    monkeypatch.setattr(composite_learning.CompositeLearning, "value", lambda *_: next(values))
-    assert learned(problem)[2] == 60
-    assert problem.trace.cut_by is None
+    monkeypatch.setattr(composite_learning.CompositeLearning, "climb", climb)
+    for values, passes, cut_by in (
+        ([0.0, 0.1, 0.2, 0.3, 0.4], [6, 6, 6, 2], "max_iter"),
+        ([0.0, 0.1, 0.1001], [6, 6], None),
+    ):
+        rounds.clear()
+        problem.trace.cut_by = None
+        left = scores(*values)
+        monkeypatch.setattr(
+            composite_learning.CompositeLearning, "value", lambda *_, left=left: next(left)
+        )
+        assert learned(problem)[2] == sum(passes)
+        assert [each[0] for each in rounds] == passes
+        assert_allclose([each[1] for each in rounds], 0.1 * 0.5 ** np.arange(len(rounds)))
+        assert {each[2] for each in rounds} == {composite_learning.MORE_NEIGHBORS}
+        assert problem.trace.cut_by == cut_by
 
 
 @ANY_BANDS
 @pytest.mark.parametrize("second, finalists", [(0.99, 2), (0.9, 0)])
 def test_two_trials_that_are_nearly_as_good_get_a_round(rng, monkeypatch, second, finalists):
     """What decides then is the density given more neighbours; a clear winner goes on at once."""
+    turns = 0.05 * (-1.0) ** np.arange(50)  # of one start more, of the other less
+
+    def score(mean):
+        return Score(mean + (turns if mean == second else 0.0 * turns), np.ones(50))
+
     problem, other = problem_with(rng), problem_with(np.random.default_rng(0), ROUGH)
     both = replace(problem, start=replace(problem.start, alternatives=(other.start,)))
     rounds = []
@@ -145,11 +161,11 @@ def test_two_trials_that_are_nearly_as_good_get_a_round(rng, monkeypatch, second
     def trial(self, task, parameters, *_):
         is_usual = parameters is problem.start.parameters or parameters is other.start.parameters
         value = second if task.start.kernel == ROUGH else 1.0
-        return parameters, 1, value if is_usual else -1.0
+        return parameters, 1, score(value if is_usual else -1.0)
 
     def first_round(self, task, parameters, *_):
         rounds.append(task.start.kernel)
-        return parameters, 1, 2.0 if task.start.kernel == ROUGH else 1.0
+        return parameters, 1, score(2.0 if task.start.kernel == ROUGH else 1.0)
 
     monkeypatch.setattr(composite_learning.CompositeLearning, "trial", trial)
     monkeypatch.setattr(composite_learning.CompositeLearning, "first_round", first_round)
@@ -161,14 +177,13 @@ def test_two_trials_that_are_nearly_as_good_get_a_round(rng, monkeypatch, second
 @ANY_BANDS
 def test_a_short_budget_learns_from_fewer_groups(rng, monkeypatch):
     """As many as there is time to follow, at least eight; the seconds are kept."""
-    seen = []
-    ascend = composite_learning.CompositeLearning.ascend
+    seen, climb = [], composite_learning.CompositeLearning._affordable
 
-    def counted(self, task, groups, *rest):
-        seen.append(len(groups))
-        return ascend(self, task, groups, *rest)
+    def counted(self, *arguments):
+        seen.append(climb(self, *arguments)[0])
+        return climb(self, *arguments)
 
-    monkeypatch.setattr(composite_learning.CompositeLearning, "ascend", counted)
+    monkeypatch.setattr(composite_learning.CompositeLearning, "_affordable", counted)
     learned(problem_with(rng, ROUGH))
     without = seen.copy()
     seen.clear()
@@ -319,22 +334,22 @@ def walks(rng, n_walks=40, n=2400):
 
 
 def probed(problem, begin):
-    return composite_learning.CompositeLearning(problem).probe(
-        problem, problem.start, begin, Budget(problem.trace.clock)
-    )
+    sample = composite_learning.CompositeLearning(problem)
+    task = task_of(problem, problem.start)
+    return short_scales.probed(task, sample, begin, Budget(problem.trace.clock))
 
 
 def test_far_steps_make_the_rough_part_short_where_rows_are_strangers(rng):
     """From equal length scales to one that is far shorter, and to more than begins with it."""
     problem = problem_of(*walks(rng), kernel=TWO_PARTS, optimizer="auto")
     problem = replace(problem, start=replace(problem.start, with_default_bounds=("theta",)))
-    start, found = probed(problem, problem.start.parameters)
+    found = probed(problem, problem.start.parameters)
     scales = np.exp(found.theta[-2:])
-    assert start is problem.start
     assert scales[0] < 0.03 * scales[1] <= 0.1
     sample = composite_learning.CompositeLearning(problem)
-    task = task_of(problem, start)
-    assert sample.value(task, found) > sample.value(task, problem.start.parameters) + 0.5
+    task = task_of(problem, problem.start)
+    gain, _ = sample.value(task, found).gain(sample.value(task, problem.start.parameters))
+    assert gain > 0.5
 
 
 def test_far_steps_are_for_kernels_that_were_not_given(rng):

@@ -7,11 +7,12 @@ import pytest
 from block_helpers import problem_of
 
 from sklearn_sgp.data.categories import InputColumns
-from sklearn_sgp.engines.blocks import composite_learning
+from sklearn_sgp.engines.blocks import candidates, composite_learning
 from sklearn_sgp.engines.blocks.candidates import best_start
 from sklearn_sgp.engines.blocks.category_starts import has_categories
 from sklearn_sgp.engines.start import Choices, default_starts, start
 from sklearn_sgp.likelihoods import Gaussian
+from sklearn_sgp.objectives.scores import Score
 from sklearn_sgp.optimize.budget import Budget
 
 
@@ -34,10 +35,11 @@ def found_with(problem, monkeypatch, values):
 
     def trial(sample, task, parameters, *_):
         tried.append((task.start, parameters))
-        return parameters.with_values(log_noise=-0.1 * len(tried)), 1, next(values)
+        score = Score(np.array([next(values)]), np.ones(1))
+        return parameters.with_values(log_noise=-0.1 * len(tried)), 1, score
 
     monkeypatch.setattr(composite_learning.CompositeLearning, "trial", trial)
-    monkeypatch.setattr(composite_learning.CompositeLearning, "probe", lambda *_: None)
+    monkeypatch.setattr(candidates, "probed", lambda *_: None)
     sample, budget = composite_learning.CompositeLearning(problem), Budget(problem.trace.clock)
     starts = default_starts(problem.start)
     return best_start(problem, sample, starts, budget), tried

@@ -1,0 +1,55 @@
+"""Scores of rows that nothing was learned from: what is better by more than its standard error."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Score:
+    """Log densities of groups of rows, or log probabilities of rows, that judge.
+
+    Parameters
+    ----------
+    each : ndarray of shape (g,)
+        For each row of a group, in nats; -inf where there is none.
+    weight : ndarray of shape (g,)
+    """
+
+    each: np.ndarray
+    weight: np.ndarray
+
+    @classmethod
+    def none(cls):
+        """Return the score of what cannot be evaluated."""
+        return cls(np.array([-np.inf]), np.ones(1))
+
+    @property
+    def mean(self):
+        """Nats for each row."""
+        return float(np.average(self.each, weights=self.weight))
+
+    def gain(self, before):
+        """Return how much more this is than a score of the same groups, and its standard error.
+
+        Returns
+        -------
+        gain, error : float
+            An error of 0 where there is one group.
+        """
+        if not np.isfinite([self.mean, before.mean]).all():
+            return self.mean - before.mean if np.isfinite(self.mean) else -np.inf, 0.0
+        return mean_and_error(self.each - before.each, self.weight)
+
+
+def mean_and_error(values, weight):
+    """Return the mean of some values, and the standard error of that; 0 of a single one."""
+    mean = np.average(values, weights=weight)
+    variance = np.average((values - mean) ** 2, weights=weight)
+    return float(mean), float(np.sqrt(variance / max(len(values) - 1, 1)))
+
+
+def is_better(values, before, weight):
+    """Return True if values gain more than the standard error of the gain."""
+    gain, error = mean_and_error(values - before, weight)
+    return len(values) > 1 and gain > error

@@ -1,0 +1,39 @@
+"""Scores: means, gains and their standard errors."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from sklearn_sgp.objectives.scores import Score, is_better
+
+
+def test_gains_are_those_of_pairs(rng):
+    """The standard error is that of the differences, whatever varies from group to group."""
+    before, weight = 10.0 * rng.standard_normal(400), np.ones(400)
+    gains = 0.1 + rng.standard_normal(400)
+    gain, error = Score(before + gains, weight).gain(Score(before, weight))
+    assert_allclose(gain, gains.mean())
+    assert_allclose(error, gains.std(ddof=1) / 20.0)
+
+
+def test_weights_count_rows(rng):
+    """A group of weight two counts as two of weight one."""
+    each = rng.standard_normal(5)
+    weighted = Score(each, np.array([1.0, 2.0, 1.0, 1.0, 1.0]))
+    assert_allclose(weighted.mean, np.append(each, each[1]).mean())
+
+
+@pytest.mark.parametrize(("gain", "better"), [(0.2, True), (0.05, False), (-0.2, False)])
+def test_better_is_by_more_than_the_standard_error(gain, better):
+    """The standard error here is 0.1; of one value alone nothing is known."""
+    turns = np.tile([1.0, -1.0], 50) * np.sqrt(99) / 10.0
+    assert is_better(gain + turns, np.zeros(100), np.ones(100)) == better
+    assert not is_better(np.array([gain]), np.zeros(1), np.ones(1))
+
+
+def test_what_cannot_be_evaluated_is_worst():
+    """It gains nothing on anything, and anything gains on it."""
+    score = Score(np.zeros(3), np.ones(3))
+    assert Score.none().gain(score) == (-np.inf, 0.0)
+    assert score.gain(Score.none()) == (np.inf, 0.0)
+    assert Score.none().mean == -np.inf
