@@ -88,6 +88,7 @@ def test_sklearn_contract(estimator, check):
     check(estimator)
 
 
+@pytest.mark.filterwarnings("ignore:The learned kernel relates hardly any row")
 @pytest.mark.slow
 @parametrize_with_checks(VARIANTS)
 def test_sklearn_contract_of_variants(estimator, check):

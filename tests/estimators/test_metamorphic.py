@@ -72,8 +72,9 @@ CASES["svgp labels"] = of(SVGPClassifier, "labels")
 CASES["vif labels"] = of(AnytimeSGPClassifier, "labels")
 CASES["stream labels"] = of(StreamingSGPClassifier, "labels", **BATCHES)
 # Where learning amplifies the rounding of X: FITC with inducing inputs that are learned has many
-# optima; a bound may be flat along a direction.
+# optima; a bound may be flat along a direction; q(u) of Student-t noise may have several optima.
 ROUGH = {"fitc": 0.5, "fic": 0.5, "svgp outputs": 0.02, "svgp categories": 0.02}
+ROUGH["stream student_t"] = 0.02
 # Classes by local models have one length scale for all columns, in the columns' own units.
 ONE_LENGTH_SCALE = ("vif labels", "pic labels", "fitc labels", "vfe labels")
 

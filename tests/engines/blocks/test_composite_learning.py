@@ -10,7 +10,13 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
 from sklearn_sgp import AnytimeSGPRegressor
 from sklearn_sgp.data.repeats import least_noise_variance
-from sklearn_sgp.engines.blocks import composite_learning, coverage, short_scales, solver
+from sklearn_sgp.engines.blocks import (
+    composite_learning,
+    coverage,
+    near_starts,
+    short_scales,
+    solver,
+)
 from sklearn_sgp.engines.blocks.candidates import task_of
 from sklearn_sgp.engines.blocks.composite_learning import can_learn, learn_from_near_rows
 from sklearn_sgp.objectives.scores import Score
@@ -380,4 +386,4 @@ def test_equal_inputs_tell_of_noise_that_no_group_has(rng):
     _, parameters, _ = learned(problem)
     assert parameters.noise_variance >= least * (1 - 1e-9)
     chosen = replace(problem.start, with_default_bounds=())
-    assert composite_learning._above_repeats(chosen, problem.rows) is chosen
+    assert near_starts.above_repeats(chosen, problem.rows) is chosen
