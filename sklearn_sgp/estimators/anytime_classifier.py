@@ -102,10 +102,11 @@ class AnytimeSGPClassifier(SGPClassifier):
         Whether they are learned with the kernel, but where ``optimizer`` chooses them afterwards.
 
     optimizer : {"auto", "lbfgs", "adam"} or None, default="auto"
-        "auto" learns "pic", "lma" and "vif" by Adam from groups of near rows, new ones in every
-        pass, each given the rows around it, and then chooses inducing inputs; other models by
-        L-BFGS on the objective of sampled whole blocks, and then of more. "lbfgs" runs L-BFGS on
-        all blocks. "adam" takes stochastic steps, block by block. None learns nothing.
+        "auto" learns "pic", "lma" and "vif" from groups of near rows, each given the rows around
+        it (numbers by Adam, with new groups in every pass, labels by L-BFGS), and then chooses
+        inducing inputs; other models by L-BFGS on the objective of sampled whole blocks, and then
+        of more. "lbfgs" runs L-BFGS on all blocks. "adam" takes stochastic steps, block by block.
+        None computes the posterior at the starting values.
 
     init_size : int, default=3072
         Number of rows of a pass's groups, or of the blocks of the first L-BFGS stage.
@@ -116,7 +117,7 @@ class AnytimeSGPClassifier(SGPClassifier):
         objective goes on.
 
     max_iter : int, default=100
-        Largest number of iterations of each L-BFGS stage, and of passes of stochastic steps. A
+        Largest number of iterations of each L-BFGS stage, and of epochs of stochastic steps. A
         warning says so if it ends learning while the objective visibly rises.
 
     max_steps : int, default=None
