@@ -102,11 +102,10 @@ class AnytimeSGPClassifier(SGPClassifier):
         Whether they are learned with the kernel, but where ``optimizer`` chooses them afterwards.
 
     optimizer : {"auto", "lbfgs", "adam"} or None, default="auto"
-        "auto" learns "pic", "lma" and "vif" from groups of near rows, each given the rows around
-        it (numbers by Adam, with new groups in every pass, labels by L-BFGS), and then chooses
-        inducing inputs; other models by L-BFGS on the objective of sampled whole blocks, and then
-        of more. "lbfgs" runs L-BFGS on all blocks. "adam" takes stochastic steps, block by block.
-        None computes the posterior at the starting values.
+        "auto" learns "pic", "lma" and "vif" from groups of near rows (numbers by Adam, labels by
+        L-BFGS), and then chooses inducing inputs; other models by L-BFGS on the objective of
+        sampled whole blocks, and then of more. "lbfgs" runs L-BFGS on all blocks. "adam" takes
+        stochastic steps, block by block. None computes the posterior at the starting values.
 
     init_size : int, default=3072
         Number of rows of a pass's groups, or of the blocks of the first L-BFGS stage.
