@@ -49,7 +49,8 @@ def test_eight_threads_of_different_estimators(two_blas_threads):
         turns = 0
         while time.monotonic() < until or not turns:
             name = names[(number + turns) % len(names)]
-            assert_allclose(taught(name), alone[name], rtol=1e-5, atol=1e-7, err_msg=name)
+            # BLAS has fewer threads here, and learning amplifies what that rounds otherwise
+            assert_allclose(taught(name), alone[name], rtol=1e-5, atol=2e-6, err_msg=name)
             turns += 1
         return turns
 
