@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..data.rows import random_index
+from .._sampling import fixed_index
 from ..factors.passes import CHUNK
 
 # A row is in reach of one that explains a hundredth of its variance. Of the first rows of 60 noisy
@@ -24,10 +24,9 @@ def has_reach(kernel, X):
     """
     if len(X) < _LEAST_ROWS:
         return True
-    size = min(len(X), _PROBES)
-    probes = np.sort(random_index(len(X), size, np.random.RandomState(0)))
+    probes = fixed_index(len(X), _PROBES)
     own = np.asarray(X[probes], dtype=np.float64)
-    best, deviation = np.zeros(size), _deviation(kernel, own)
+    best, deviation = np.zeros(len(probes)), _deviation(kernel, own)
     for lo in range(0, len(X), CHUNK):
         others = np.asarray(X[lo : lo + CHUNK], dtype=np.float64)
         K = np.abs(kernel.block(own, others))

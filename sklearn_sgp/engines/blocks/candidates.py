@@ -78,9 +78,13 @@ def _with_own_scales(problem, sample, starts, result, budget):
         return result
     more = [(start, start.parameters) for start in starts]
     others, more_values, n = _best_of(more, sample.trial, _TRIAL_SECONDS, problem, budget)
-    pairs = zip([*begins, *others], [*values, *more_values], strict=True)
-    begins, values = zip(*sorted(pairs, key=lambda pair: -pair[1].mean), strict=True)
-    return begins, values, n_iter + n
+    return *_best_first([*begins, *others], [*values, *more_values]), n_iter + n
+
+
+def _best_first(begins, values):
+    """Return starts and their scores, the best one first."""
+    pairs = zip(begins, values, strict=True)
+    return zip(*sorted(pairs, key=lambda pair: -pair[1].mean), strict=True)
 
 
 def _numbers_first(problem, sample, starts, drawn, budget):
@@ -91,9 +95,7 @@ def _numbers_first(problem, sample, starts, drawn, budget):
         return alone, values, n_iter
     begins = begins_with_categories(*alone[0], starts) + drawn
     result, more_values, n = _best_of(begins, sample.trial, _CATEGORIES_SECONDS, problem, budget)
-    pairs = zip([alone[0], *result], [values[0], *more_values], strict=True)
-    begins, values = zip(*sorted(pairs, key=lambda pair: -pair[1].mean), strict=True)
-    return begins, values, n_iter + n
+    return *_best_first([alone[0], *result], [values[0], *more_values]), n_iter + n
 
 
 def _trials(problem, sample, begins, share, budget):

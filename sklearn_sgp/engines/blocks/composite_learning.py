@@ -149,6 +149,11 @@ class CompositeLearning:
         """True if a kernel is chosen by groups of rows."""
         return self.begins and not self.whole
 
+    @property
+    def by_lbfgs(self):
+        """True if L-BFGS follows the groups: all rows in one, or those of labels."""
+        return self.whole or self.has_labels
+
     def has_time(self, parameters, budget):
         """Return whether the exact process of all rows is affordable, where it is learned from."""
         n_rows = len(self.rows)
@@ -242,9 +247,11 @@ class CompositeLearning:
         n_iter, begin = 0, parameters
         for left in range(_LABEL_TRIALS if self.has_labels and not self.whole else 1, 0, -1):
             seconds = (limit - time.perf_counter()) / left
-            if self.has_labels or self.whole:
+            if self.by_lbfgs:
                 iterations = min(_TRIAL_ITERATIONS, task.settings.max_iter)
-                groups = self._trial_groups(task, begin, seconds, budget)
+                groups = self._groups_to_follow(begin, seconds, budget)
+                if self.whole:
+                    groups = self._some_rows(task.start.columns.categorical)
                 begin, more = self.ascend(task, groups, begin, iterations, seconds, budget)
             else:
                 begin, more = self.climb(task, begin, _TRIAL_PASSES, _TRIAL_RATE, seconds, budget)
@@ -253,14 +260,10 @@ class CompositeLearning:
                 break
         return begin, n_iter, self.value(task, begin)
 
-    def _trial_groups(self, task, parameters, seconds, budget):
-        """Return the groups that L-BFGS follows from a start."""
-        if self.whole:
-            return self._some_rows(task.start.columns.categorical)
-        return self._groups_of_labels(parameters, seconds, budget)
-
-    def _groups_of_labels(self, parameters, seconds, budget):
+    def _groups_to_follow(self, parameters, seconds, budget):
         """Draw as many new groups as there is time to follow by L-BFGS."""
+        if self.whole:
+            return self.groups(parameters)
         count, _ = self._affordable(parameters, LEAST_EVALUATIONS, seconds, budget)
         return self.groups(parameters, count=count)
 
@@ -285,8 +288,8 @@ class CompositeLearning:
 
     def round(self, task, parameters, value, most, rate, seconds, budget):
         """Do the same where the score before it is known, in at most so many iterations."""
-        if self.whole or self.has_labels:
-            groups = self._groups_of_labels(parameters, seconds, budget)
+        if self.by_lbfgs:
+            groups = self._groups_to_follow(parameters, seconds, budget)
             most = min(_ROUND_ITERATIONS, most)
             learned, n_iter = self.ascend(task, groups, parameters, most, seconds, budget)
         else:
@@ -333,7 +336,7 @@ class CompositeLearning:
     @property
     def least_gain(self):
         """Nats a row that a round must gain besides: a group of all rows has no standard error."""
-        return _LEAST_ROUND_GAIN if self.whole or self.has_labels else 0.0
+        return _LEAST_ROUND_GAIN if self.by_lbfgs else 0.0
 
     def climb(self, task, parameters, n_passes, rate, seconds, budget):
         """Follow the density of new groups in every pass by Adam, scaled to all rows.

@@ -22,7 +22,7 @@ from ...optimize.budget import count_within
 from .class_regressions import RegressionInference, held_out_classes, regressions_of
 
 # Rows held out, at most, and as a share of all; with fewer rows than the last nothing is held out.
-_HELD_OUT, _LABELS_SHARE, LEAST_LABELS = 2048, 0.2, 20
+_HELD_OUT, _LABELS_SHARE, _LEAST_LABELS = 2048, 0.2, 20
 # Rows that tell the variance, those at least where there is little time, and the time that two
 # variances take, in finishes.
 _VARIANCE_ROWS, _LEAST_KNOWN, _FINISHES = 2048, 256, 4.0
@@ -55,9 +55,9 @@ def from_regressions(problem, budget, learn):
     parameters : Parameters
     n_iter : int
     """
-    if len(problem.rows) < LEAST_LABELS:
+    if len(problem.rows) < _LEAST_LABELS:
         return learn(problem, budget)
-    known, held_out = parted(problem.rows, problem.rng)
+    known, held_out = _parted(problem.rows, problem.rng)
     last = problem.inference
     likelihood = regressions_of(last.likelihood, known, last.n_latent)
     inference = RegressionInference(likelihood, last, held_out, known.total_weight)
@@ -102,7 +102,7 @@ def _affordable(problem, budget):
     )
 
 
-def parted(rows, rng):
+def _parted(rows, rng):
     """Return rows to learn from, and rows held out."""
     size = min(_HELD_OUT, int(_LABELS_SHARE * len(rows)))
     held_out = np.sort(random_index(len(rows), size, rng))
