@@ -99,11 +99,6 @@ class PartitionedRows(AnyRows):
         order = np.argsort(places)
         self._places, self._known = places[order], joined.select(order)
 
-    def fixed_sample(self, size):
-        """Return `fixed_subset`, with weights that sum to those of all."""
-        sample = self.fixed_subset(size)
-        return sample.weighted(self.total_weight / sample.total_weight)
-
     def without(self, index):
         """Return the rows but those at some indices, to be sampled from."""
         return _Others(self, np.sort(index))

@@ -44,8 +44,6 @@ class AnyRows(ABC):
     which have the methods below and ``total_weight``. Others also have ``X``, ``y`` and ``weight``
     (arrays, or what is indexed as arrays are), ``observations`` and these methods:
 
-    ``fixed_sample(size)``
-        `fixed_subset`, with weights that sum to those of all.
     ``without(index)``
         The other rows.
     ``as_pieces(n_jobs)``
@@ -100,6 +98,13 @@ class AnyRows(ABC):
         if len(self) <= size:
             return self.in_memory()
         return self.select(fixed_index(len(self), size))
+
+    def fixed_sample(self, size):
+        """Return `fixed_subset`, with weights that sum to those of all."""
+        sample = self.fixed_subset(size)
+        if len(sample) == len(self):
+            return sample
+        return sample.weighted(self.total_weight / sample.total_weight)
 
 
 @dataclass(frozen=True)
@@ -234,13 +239,6 @@ class Rows(AnyRows):
         """Yield successive pieces of at most ``size`` rows."""
         for lo in range(0, len(self), size):
             yield self.select(slice(lo, lo + size))
-
-    def fixed_sample(self, size):
-        """Return `fixed_subset`, with weights that sum to those of all."""
-        if len(self) <= size:
-            return self
-        sample = self.fixed_subset(size)
-        return sample.weighted(self.total_weight / sample.total_weight)
 
     @property
     def targets(self):

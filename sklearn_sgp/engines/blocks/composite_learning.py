@@ -249,9 +249,7 @@ class CompositeLearning:
             seconds = (limit - time.perf_counter()) / left
             if self.by_lbfgs:
                 iterations = min(_TRIAL_ITERATIONS, task.settings.max_iter)
-                groups = self._groups_to_follow(begin, seconds, budget)
-                if self.whole:
-                    groups = self._some_rows(task.start.columns.categorical)
+                groups = self._trial_groups(task, begin, seconds, budget)
                 begin, more = self.ascend(task, groups, begin, iterations, seconds, budget)
             else:
                 begin, more = self.climb(task, begin, _TRIAL_PASSES, _TRIAL_RATE, seconds, budget)
@@ -260,20 +258,20 @@ class CompositeLearning:
                 break
         return begin, n_iter, self.value(task, begin)
 
+    def _trial_groups(self, task, parameters, seconds, budget):
+        """Return the groups that L-BFGS follows from a start: some rows where one has all."""
+        groups = self._groups_to_follow(parameters, seconds, budget)
+        if not self.whole or task.start.columns.categorical or len(groups[0]) <= _TRIAL_ROWS:
+            return groups
+        rng = np.random.RandomState(self.test_seed)  # the same for all starts
+        return [whole_group(groups[0].rows.random_subset(_TRIAL_ROWS, rng))]
+
     def _groups_to_follow(self, parameters, seconds, budget):
         """Draw as many new groups as there is time to follow by L-BFGS."""
         if self.whole:
             return self.groups(parameters)
         count, _ = self._affordable(parameters, LEAST_EVALUATIONS, seconds, budget)
         return self.groups(parameters, count=count)
-
-    def _some_rows(self, categorical):
-        """Return a group of rows on which starts are tried, where all rows are one group."""
-        (group,) = self.groups(None)
-        if categorical or len(group) <= _TRIAL_ROWS:
-            return [group]
-        rng = np.random.RandomState(self.test_seed)  # the same for all starts
-        return [whole_group(group.rows.random_subset(_TRIAL_ROWS, rng))]
 
     def learn_whole(self, task, parameters, budget):
         """Learn in one long ascent with all rows in one group."""

@@ -18,9 +18,10 @@ from ...data.rows import ConditionedRows, column_mean_std, random_index
 from ...kernels._length_scales import nearness_scales
 from ...kernels._rough_part import Term
 from ...objectives.composite_likelihood import CompositeLikelihood
-from ...optimize.budget import count_within, measured_seconds
+from ...optimize.budget import count_within
 from ...partitions.neighbours import nearest_rows
 from .composite_learning import CompositeLearning
+from .pace import LEAST_GROUPS, seconds_of_group
 
 # Rows whose nearest rows are looked at, among so many, and how many of these.
 _PROBED, _SEARCHED, _NEAREST = 200, 1 << 17, 10
@@ -40,9 +41,8 @@ _REPEATED, _FEW_REPEATS = 1e-2, 1e-2
 _UNCORRELATED = 0.5
 # Groups of near rows that judge: 1,000 rows of 4 to 8 columns in one group took 7 to 11 % of a fit.
 _JUDGING_GROUPS = 32
-# Where time is limited, groups that can be looked at in such a share of what is left, at least so
-# many.
-_TIME_SHARE, _FEWEST_GROUPS = 0.02, 8
+# Where time is limited, groups that can be looked at in such a share of what is left.
+_TIME_SHARE = 0.02
 
 
 def with_honest_noise(problem, parameters, budget):
@@ -78,10 +78,9 @@ def _density(share, problem, parameters, budget):
     sample.whole, sample.n_groups = False, min(sample.n_groups, _JUDGING_GROUPS)
     groups = sample.groups(parameters)
     if budget.is_limited:
-        some = CompositeLikelihood(groups[-_FEWEST_GROUPS:], sample.n_jobs)
-        each = measured_seconds(lambda: some(parameters)) / len(some.groups)
+        each = seconds_of_group(groups, parameters, sample.n_jobs)
         count = count_within(len(groups), _TIME_SHARE * budget.left(), each)
-        groups = groups[-max(_FEWEST_GROUPS, count) :]
+        groups = groups[-max(LEAST_GROUPS, count) :]
     groups = _without_few_repeats(share, groups)
     if not share.is_own:
         density = CompositeLikelihood(groups, sample.n_jobs)

@@ -137,7 +137,7 @@ def _same_kernels(start):
 
 def _bound_of(problem, rows):
     """Return the bound of some rows as a function of parameters."""
-    inference, deadline = problem.inference, np.inf
+    inference = problem.inference
     bound = SiteBound(
         rows,
         inference.likelihood,
@@ -145,7 +145,6 @@ def _bound_of(problem, rows):
         INNER_TOL * rows.total_weight,
         with_inputs=False,
         n_jobs=problem.settings.n_jobs,
-        deadline=deadline,
     )
 
     def value(parameters):
