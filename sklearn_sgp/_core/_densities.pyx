@@ -16,6 +16,16 @@ from ._linalg import check_sizes
 include "_blas_int.pxi"
 
 
+def _group_sizes(name, n_rows, n_before, K, y):
+    """Return the numbers of rows (g,) of groups that belong to packed K and to y."""
+    sizes, counts = np.asarray(n_rows), np.asarray(n_before)
+    if sizes.shape != counts.shape or np.any(counts < 0) or np.any(counts >= sizes):
+        raise ValueError(f"{name}: the sizes of the groups do not agree")
+    if K.shape[0] != (sizes * (sizes + 1) // 2).sum() or y.shape[0] != sizes.sum():
+        raise ValueError(f"{name}: the shapes of the arrays do not agree")
+    return sizes
+
+
 def add_densities(
     const double[::1] K,                # IN upper triangles of K of all groups, row by row
     const ptrdiff_t[::1] n_rows,        # IN (g,): n_g, of each group with its conditions
@@ -37,11 +47,8 @@ def add_densities(
     cdef double *U
     cdef double *S_bar
     cdef double *rest
-    sizes, counts = np.asarray(n_rows), np.asarray(n_before)
-    if sizes.shape != counts.shape or np.any(counts < 0) or np.any(counts >= sizes):
-        raise ValueError("add_densities: the sizes of the groups do not agree")
-    if (K.shape[0] != (sizes * (sizes + 1) // 2).sum() or K_bar.shape[0] != K.shape[0]
-            or y.shape[0] != sizes.sum() or noise.shape[0] != y.shape[0] or t == 0
+    sizes, counts = _group_sizes("add_densities", n_rows, n_before, K, y), np.asarray(n_before)
+    if (K_bar.shape[0] != K.shape[0] or noise.shape[0] != y.shape[0] or t == 0
             or y_bar.shape[0] != y.shape[0] or y_bar.shape[1] != t):
         raise ValueError("add_densities: the shapes of the arrays do not agree")
     check_sizes(t)
@@ -83,11 +90,8 @@ def densities(
     """
     cdef ptrdiff_t g, n, at = 0, start = 0, t = y.shape[1]
     cdef double[::1] room
-    sizes, counts = np.asarray(n_rows), np.asarray(n_before)
-    if sizes.shape != counts.shape or np.any(counts < 0) or np.any(counts >= sizes):
-        raise ValueError("densities: the sizes of the groups do not agree")
-    if (K.shape[0] != (sizes * (sizes + 1) // 2).sum() or y.shape[0] != sizes.sum()
-            or noise.shape[0] != y.shape[0] or t == 0 or values.shape[0] != sizes.shape[0]):
+    sizes = _group_sizes("densities", n_rows, n_before, K, y)
+    if noise.shape[0] != y.shape[0] or t == 0 or values.shape[0] != sizes.shape[0]:
         raise ValueError("densities: the shapes of the arrays do not agree")
     check_sizes(t)
     if y.shape[0] == 0:
@@ -246,11 +250,8 @@ def add_class_densities(
     cdef double value = 0.0, joint, before
     cdef double[::1] room
     cdef ptrdiff_t[::1] order
-    sizes, counts = np.asarray(n_rows), np.asarray(n_before)
-    if sizes.shape != counts.shape or np.any(counts < 0) or np.any(counts >= sizes):
-        raise ValueError("add_class_densities: the sizes of the groups do not agree")
-    if (K.shape[0] != (sizes * (sizes + 1) // 2).sum() or K_bar.shape[0] != K.shape[0]
-            or y.shape[0] != sizes.sum() or number.shape[0] != y.shape[0]
+    sizes = _group_sizes("add_class_densities", n_rows, n_before, K, y)
+    if (K_bar.shape[0] != K.shape[0] or number.shape[0] != y.shape[0]
             or other.shape[0] != y.shape[0] or root.shape[0] != y.shape[0]
             or y_bar.shape[0] != y.shape[0] or y_bar.shape[1] != t):
         raise ValueError("add_class_densities: the shapes of the arrays do not agree")
