@@ -73,4 +73,5 @@ def trace_attributes(trace, targets, weight):
     return {
         "objectives_": np.array(trace.objectives) - weight * targets.log_scale,
         "fit_times_": np.array(trace.times),
+        "choices_": list(trace.choices),
     }

@@ -157,6 +157,10 @@ class StreamingSGPClassifier(SGPClassifier):
     fit_times_ : ndarray
         Seconds of learning until each entry of ``objectives_``.
 
+    choices_ : list of dict
+        What the fit compared, as a table: keys are ``choice``, ``candidate``, ``score`` (nats a
+        row, of scaled targets), ``standard_error`` of it less the best, ``seconds``, ``taken``.
+
     n_iter_ : int
         Number of iterations of the optimiser so far, at least 1.
 

@@ -24,6 +24,11 @@ class Score:
         """Return the score of what cannot be evaluated."""
         return cls(np.array([-np.inf]), np.ones(1))
 
+    @classmethod
+    def of_objective(cls, value, weight):
+        """Return the score of an objective in nats of rows with a total weight."""
+        return cls(np.array([value / weight]), np.ones(1))
+
     @property
     def mean(self):
         """Nats for each row."""

@@ -48,6 +48,7 @@ class Trace:
         self.clock, self.on_iteration, self.on_stage = clock, on_iteration, on_stage
         self.whole_clock = clock  # where parts of a fit have a share of its time
         self.objectives, self.times = [], []
+        self.choices = []  # what was compared: see `choices`
         self.constant = 0.0  # of the bound, besides the objectives that are added
         self.start = None  # the `Start` that was chosen, where it is not that of the problem
         self.stage = ""  # what is going on, in words

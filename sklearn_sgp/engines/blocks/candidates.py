@@ -8,9 +8,11 @@ itself where categories gain nothing.
 import time
 from dataclasses import replace
 
+from ...kernels._words import in_words
+from ...optimize.choices import compare, numbered
 from ..explained import explains_little
 from ..proportions import with_own_scales
-from ..start import random_starts, run_candidates
+from ..start import random_starts
 from .category_starts import begins_with_categories, has_categories
 from .short_scales import probed
 
@@ -58,7 +60,9 @@ def best_start(problem, sample, starts, budget):
     is_clear = len(values) == 1 or _is_clear(*values[:2])
     if is_clear or sample.whole or problem.trace.stopped or budget.left() <= 0.0:
         return *begins[0], None, n_iter
-    begins, values, more = _best_of(begins[:2], sample.first_round, _FINAL_SECONDS, problem, budget)
+    begins, values, more = _best_of(
+        begins[:2], sample.first_round, _FINAL_SECONDS, problem, budget, "kernel and start, further"
+    )
     return *begins[0], values[0], n_iter + more
 
 
@@ -114,23 +118,24 @@ def _trials(problem, sample, begins, share, budget):
     return begins, values, n_iter + n
 
 
-def _best_of(begins, run, share, problem, budget):
+def _best_of(begins, run, share, problem, budget, about="kernel and start"):
     """Run each start; return starts with what is learned, best first, values, all iterations."""
     seconds, done = share * budget.left() / len(begins), []
+    names = numbered(in_words(start.kernel) for start, _ in begins)
 
     def in_time():
-        for begin in begins:
+        for named in zip(names, begins, strict=True):
             if done and budget.left() <= 0.0:
                 return
-            yield begin
+            yield named
 
     def one(begin):
         start, parameters = begin
         limit = time.perf_counter() + seconds
         learned, n_iter, value = run(task_of(problem, start), parameters, limit, budget)
         done.append(start)
-        return (start, learned), n_iter, value
+        return ((start, learned), n_iter), value
 
-    result = sorted(run_candidates(in_time(), one, problem.trace), key=lambda each: -each[2].mean)
-    begins, n_iter, values = zip(*result, strict=True)
-    return begins, values, sum(n_iter)
+    tried = compare(about, in_time(), one, problem.trace)
+    begins, n_iter = zip(*(each.result for each in tried), strict=True)
+    return begins, tuple(each.score for each in tried), sum(n_iter)

@@ -13,16 +13,18 @@ from ..._warnings import warn_caller
 from ...factors.block_factors import Model
 from ...factors.passes import CHUNK
 from ...objectives.block_evidence import block_evidence
+from ...objectives.scores import Score
 from ...optimize.budget import (
     LEAST_EVALUATIONS,
     MIN_SECONDS,
     count_within,
     measured_seconds,
 )
+from ...optimize.choices import compare
 from ...optimize.lbfgs import ascend_lbfgs
 from ..ascent import Ascents, better, inputs_at_kinks, lbfgs_memory
 from ..exact import exact_objective
-from ..start import random_starts, run_candidates, shorter_start
+from ..start import random_starts, shorter_start
 from ..variational.schedule import LARGEST_WEIGHT, refinement_sizes
 
 # Starting length scales, as shares of those that inducing inputs can follow.
@@ -138,12 +140,15 @@ def _warm_start(problem, objective, sample, seconds, budget):
 
     def run(start):
         result = ascend_blocks(problem, objective, sample, start, trial, share, budget)
-        return *result, problem.trace.cut_by
+        score = Score.of_objective(result[1], problem.rows.total_weight)
+        return (*result, problem.trace.cut_by), score
 
-    trials = run_candidates(starts, run, problem.trace)
-    best = max(trials, key=lambda run: run[1])
+    names = [f"length scales {share:g}" for share in _STARTS] if objective.dense else ["as given"]
+    names += [f"random ({k + 1})" for k in range(len(starts) - len(names))]
+    tried = compare("start", zip(names, starts, strict=True), run, problem.trace)
+    best = tried[0].result
     parameters, _, _, problem.trace.cut_by = best
-    n_iter = sum(run[2] for run in trials)
+    n_iter = sum(one.result[2] for one in tried)
     if max_iter > trial and not problem.trace.stopped:
         left = deadline - time.perf_counter()
         second = ascend_blocks(

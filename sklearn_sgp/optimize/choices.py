@@ -1,0 +1,113 @@
+"""Choices of a fit: which candidate goes on, and what is told of it as ``choices_``.
+
+Kernels, starts, kinds of noise, warps and settings of classes are chosen by one rule. A candidate
+is run, and a score says how good it is: log densities of rows that nothing was learned from, or an
+objective less what its parameters cost. The best mean goes on; a candidate that complicates another
+one has to gain more than the standard error of that gain (`objectives.scores.is_better`).
+"""
+
+import time
+from collections import Counter
+from dataclasses import dataclass
+
+from .._linalg import NotPositiveDefiniteError
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A candidate that has run.
+
+    Parameters
+    ----------
+    name : str
+        As users see it.
+    result : object
+        What its run returned.
+    score : objectives.scores.Score
+        In nats a row of the scaled targets, greater is better.
+    seconds : float
+    """
+
+    name: str
+    result: object
+    score: object
+    seconds: float
+
+
+def compare(about, candidates, run, trace):
+    """Run candidates, tell the trace what they scored, and return them in order.
+
+    Parameters
+    ----------
+    about : str
+        What is chosen, as users see it.
+    candidates : iterable of (str, object)
+        Names and what is run. Where a callback ends learning, no other one is.
+    run : callable
+        ``run(candidate)`` returns a result and its score.
+    trace : Trace
+
+    Returns
+    -------
+    tried : list of Tried
+        Best first, and in the order of the candidates where scores are equal; not empty.
+
+    Raises
+    ------
+    NotPositiveDefiniteError
+        If no candidate can be evaluated.
+    """
+    tried, failed = [], None
+    for name, candidate in candidates:
+        begin = time.perf_counter()
+        try:
+            result, score = run(candidate)
+        except NotPositiveDefiniteError as error:  # at its first evaluation
+            failed = error
+        else:
+            tried.append(Tried(name, result, score, time.perf_counter() - begin))
+        if trace.stopped:
+            break
+    if not tried:
+        raise failed
+    best_first = sorted(tried, key=lambda one: -one.score.mean)
+    tell(about, tried, best_first[0], trace)
+    return best_first
+
+
+def tell(about, tried, taken, trace):
+    """Tell the trace what was tried and which of it goes on; nothing where there was no choice.
+
+    Parameters
+    ----------
+    tried : list of Tried
+    taken : Tried
+        One of these.
+    """
+    if len(tried) > 1:
+        trace.choices += [_entry(about, one, taken) for one in tried]
+
+
+def numbered(names):
+    """Return names of which no two are equal: the second of one name is told to be that.
+
+    Parameters
+    ----------
+    names : iterable of str
+    """
+    seen, result = Counter(), []
+    for name in names:
+        seen[name] += 1
+        result.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return result
+
+
+def _entry(about, one, taken):
+    return {
+        "choice": about,
+        "candidate": one.name,
+        "score": one.score.mean,
+        "standard_error": one.score.gain(taken.score)[1],
+        "seconds": one.seconds,
+        "taken": one is taken,
+    }
