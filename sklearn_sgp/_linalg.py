@@ -98,9 +98,27 @@ def _has_a_count_for_each_thread(library):
     return is_openmp and hasattr(library, "_real_set_num_threads")
 
 
-_SINGLE = SingleBlasThread(
-    [library for library in ThreadpoolController().lib_controllers if library.user_api == "blas"]
-)
+class SingleOpenMPThread:
+    """Context in which loops by OpenMP keep to the thread that calls; counts belong to threads.
+
+    Parameters
+    ----------
+    libraries : list of threadpoolctl.LibController
+    """
+
+    def __init__(self, libraries):
+        self._of_threads = _LimitOfEachThread(libraries)
+
+    def __enter__(self):
+        self._of_threads.enter()
+
+    def __exit__(self, *_):
+        self._of_threads.leave()
+
+
+_LIBRARIES = ThreadpoolController().lib_controllers
+_SINGLE = SingleBlasThread([library for library in _LIBRARIES if library.user_api == "blas"])
+_SINGLE_OPENMP = SingleOpenMPThread([one for one in _LIBRARIES if one.user_api == "openmp"])
 
 
 def blas_thread_count():
@@ -111,6 +129,11 @@ def blas_thread_count():
 def single_blas_thread(when=True):
     """Keep BLAS to one thread in a context; it does nothing where ``when`` is False."""
     return _SINGLE if when else nullcontext()
+
+
+def single_openmp_thread(when=True):
+    """Keep OpenMP to one thread in a context; it does nothing where ``when`` is False."""
+    return _SINGLE_OPENMP if when else nullcontext()
 
 
 def copy_of(A):
