@@ -71,7 +71,7 @@ PARTITIONS = {"a clusterer": lambda: MiniBatchKMeans(3, n_init=1, random_state=0
 _SHARED = {
     "kernel": list(KERNELS),
     "n_inducing": [8, 1, 2, 40, 1000],
-    "inducing": ["kmeans", "greedy", "random", "rows", "far away", "one place"],
+    "inducing": ["kmeans", "greedy", "random", "rows", "all rows", "far away", "one place"],
     "optimize_inducing": [False],
     "optimizer": ["lbfgs", "adam", None],
     "init_size": [1, 5, 100],
@@ -168,6 +168,8 @@ ESTIMATORS = list(PARAMETERS)
 
 def _inducing(value, X):
     """Inducing inputs that are given, near the rows or not."""
+    if value == "all rows":
+        return np.unique(np.asarray(X).astype(float), axis=0)
     rows = np.asarray(X)[:5].astype(float)
     if value == "far away":
         with np.errstate(over="ignore"):  # infinities are numbers to be refused, too

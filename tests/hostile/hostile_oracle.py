@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 from hostile_answers import Nonsense, answers_of, before_fit, is_named
 from hostile_estimators import estimator_of, values_of
-from hostile_tables import REFUSED, block_column, made, numbers_of
+from hostile_tables import NUMBERS, REFUSED, block_column, made, numbers_of
 from sklearn.exceptions import ConvergenceWarning
 
 # Seconds of a processor, and of the clock in which nothing is done: where others have the machine a
@@ -189,6 +189,7 @@ def _run(case):
             refusals.append(f"{call}: {error}")
     if seen == [case.table] and not case.changed:
         _assert_sensible(model, case)
+        _assert_exact_process(model, case)
     if seen:
         few = replace(seen[-1], n=min(seen[-1].n, 40), spoilt="nothing")
         own, own_y = _plain(few)
@@ -213,6 +214,10 @@ _PLAIN_PARAMETERS = {
 }
 _PLAIN_PARAMETERS |= {"block_size", "n_blocks", "partition", "n_neighbors", "copy_X", "init_size"}
 _PLAIN_TARGETS = {"smooth", "exact", "noise", "constant", "zero", "a step", "integers"}
+_PLAIN_TARGETS |= {"exact and rough", "exact and fast", "fast"}
+# What makes predictions rest on more than kernel, noise and rows.
+_EXACT_PARAMETERS = {"kernel", "inducing", "optimize_inducing", "n_inducing", "tol", "n_jobs"}
+_EXACT_PARAMETERS |= {"max_iter", "init_size", "noise_variance", "noise_variance_bounds"}
 
 
 def _assert_sensible(model, case):
@@ -227,6 +232,28 @@ def _assert_sensible(model, case):
     spread = 1.05 * np.std(y, axis=0) + rounding * np.abs(y).max(axis=0)
     if (error > spread).any():
         raise Broken(f"training rows have errors of {error} where their spread is {spread}")
+
+
+def _assert_exact_process(model, case):
+    """With all rows as inducing inputs means are those of the exact process, to jitter."""
+    chosen, table = dict(case.parameters), case.table
+    is_exact = case.estimator == "SVGPRegressor" and chosen.get("inducing") == "all rows"
+    is_exact = is_exact and set(chosen) <= _EXACT_PARAMETERS and table.targets in NUMBERS
+    if not is_exact or table.weights not in ("none", "ones") or table.n_outputs > 1:
+        return
+    X, y, _ = numbers_of(table)
+    laid = made(table)[0]
+    kernel, noise, mean = model.kernel_, np.asarray(model.noise_variance_), model.y_mean_
+    if not isinstance(laid, np.ndarray) or not np.array_equal(laid, X) or len(X) > 300:
+        return
+    K = kernel(X)
+    size, A = np.diagonal(K).max(), K + noise * np.eye(len(X))
+    if not np.isfinite(A).all() or noise < 1e-5 * size:
+        return  # jitter, which predictions contain, is not small beside such a noise
+    exact = mean + K @ np.linalg.solve(A, y - mean)
+    error = np.abs(model.predict(laid) - exact).max()
+    if error > 1e-2 * np.std(y) + 1e-7 * np.abs(y).max():
+        raise Broken(f"means are off those of the exact process by {error}, of {np.std(y)}")
 
 
 def _assert_pickles(model, X):

@@ -52,7 +52,21 @@ def _one_far(rng, X):
     return X
 
 
+def _row_major(rng, X, n_stations=None):
+    """Rows of one time after another, each with all stations in turn."""
+    k = n_stations or int(rng.choice([2, 4, 24]))
+    place = rng.uniform(-2.0, 2.0, (k, X.shape[1]))
+    index = np.arange(len(X))
+    X = place[index % k]
+    X[:, -1] = index // k
+    return X
+
+
 INPUTS = {
+    "row-major": _row_major,
+    "row-major, sorted by station": lambda rng, X: (
+        lambda made: made[np.argsort(made[:, 0], kind="stable")]
+    )(_row_major(rng, X)),
     "uniform": lambda rng, X: X,
     "sorted": lambda rng, X: np.sort(X, axis=0),
     "integers": lambda rng, X: np.round(3.0 * X),
@@ -88,6 +102,9 @@ def _with_last(y, value):
 NUMBERS = {
     "smooth": lambda rng, f: f + 0.1 * rng.standard_normal(len(f)),
     "exact": lambda rng, f: f,
+    "exact and rough": lambda rng, f: np.sqrt(np.abs(f)) * np.sign(f),
+    "exact and fast": lambda rng, f: np.sin(12.0 * f),
+    "fast": lambda rng, f: np.sin(12.0 * f) + 0.1 * rng.standard_normal(len(f)),
     "noise": lambda rng, f: rng.standard_normal(len(f)),
     "constant": lambda rng, f: np.full(len(f), 1.0),
     "zero": lambda rng, f: np.zeros(len(f)),
@@ -109,6 +126,8 @@ _WORDS = np.array(["no", "yes", "perhaps", "", "never", "ñ", "7", "x", "y", "z"
 LABELS = {
     "two classes": lambda rng, f: (f > 0.0).astype(int),
     "three classes": lambda rng, f: np.digitize(f, [-0.4, 0.4]),
+    "two classes with short periods": lambda rng, f: (np.sin(12.0 * f) > 0.0).astype(int),
+    "three classes with short periods": lambda rng, f: np.digitize(np.sin(12.0 * f), [-0.5, 0.5]),
     "two words": lambda rng, f: _WORDS[(f > 0.0).astype(int)],
     "three words": lambda rng, f: _WORDS[np.digitize(f, [-0.4, 0.4])],
     "a class of one member": lambda rng, f: _with_last(np.zeros(len(f), int), 1),
