@@ -143,6 +143,22 @@ class SGPClassifier(ClassifierMixin, BaseSGP):
         """
         return ask(self, "probabilities", X)
 
+    def predict_log_proba(self, X):
+        """Predict logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        log_probability : ndarray of shape (n_samples, n_classes)
+            In nats, in the order of ``classes_``; finite also where a probability is zero to
+            rounding.
+        """
+        return ask(self, "log_probabilities", X)
+
     def decision_function(self, X):
         """Compute a score of the second of two classes, or of each of more classes.
 

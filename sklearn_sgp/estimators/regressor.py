@@ -118,7 +118,7 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
 
     # ---- Predictions
 
-    def predict(self, X, return_std=False, return_cov=False):
+    def predict(self, X, return_std=False, return_cov=False, quantiles=None):
         """Predict new observations.
 
         Parameters
@@ -132,6 +132,10 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
         return_cov : bool, default=False
             Whether to return the joint covariance of the predictions, noise included. Its memory is
             quadratic in ``n_samples``.
+
+        quantiles : array-like of float, default=None
+            Levels, strictly between 0 and 1, of quantiles that are returned in place of the mean,
+            as by :meth:`predict_quantiles`. Pipelines and searches pass the argument on.
 
         Returns
         -------
@@ -147,13 +151,23 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
             (n_samples, n_samples, n_targets, n_targets), and entry [i, j, p, r] is the covariance
             of output p in row i and output r in row j.
 
+        values : ndarray of shape (n_samples, n_quantiles) or (n_samples, n_targets, n_quantiles)
+            Quantiles, in units of y. In place of all else if ``quantiles`` are given.
+
         Raises
         ------
         RuntimeError
-            If both ``return_std`` and ``return_cov`` are True.
+            If more than one of ``return_std``, ``return_cov`` and ``quantiles`` is asked for.
+
+        ValueError
+            If a level is not strictly between 0 and 1.
         """
-        if return_std and return_cov:
-            raise RuntimeError("At most one of return_std or return_cov can be requested.")
+        if (quantiles is not None) + bool(return_std) + bool(return_cov) > 1:
+            raise RuntimeError(
+                "At most one of return_std or return_cov can be requested, or quantiles alone."
+            )
+        if quantiles is not None:
+            return self.predict_quantiles(X, quantiles)
         if return_cov:
             return ask(self, "mean_cov", X)
         return ask(self, "mean_std" if return_std else "mean", X)

@@ -31,6 +31,7 @@ class Classes:
         n_classes, n_latent = len(self.classes), self.predictor.posterior.h.shape[1]
         return {
             "probabilities": ((n_classes,),),
+            "log_probabilities": ((n_classes,),),
             "decision": (() if n_classes == 2 else (n_classes,),),
             "std": (() if n_latent == 1 else (n_latent,),),
         }.get(method, ((),))
@@ -42,6 +43,10 @@ class Classes:
     def probabilities(self, inputs):
         """Return the probabilities of the classes, (n, C)."""
         return self._of_moments("probabilities", inputs)
+
+    def log_probabilities(self, inputs):
+        """Return their logarithms, (n, C)."""
+        return np.log(np.maximum(self.probabilities(inputs), np.finfo(np.float64).tiny))
 
     def decision(self, inputs):
         """Return the decision function, (n,) or (n, C)."""
@@ -57,8 +62,7 @@ class Classes:
         y = column_or_1d(y)
         check_consistent_length(inputs.X, y)
         place = self.targets.positions(y)
-        probability = self.probabilities(inputs)[np.arange(len(y)), place]
-        return np.log(np.maximum(probability, np.finfo(np.float64).tiny))
+        return self.log_probabilities(inputs)[np.arange(len(y)), place]
 
     def _of_moments(self, method, inputs):
         """Return what the likelihood makes of latent means and variances, in chunks."""
