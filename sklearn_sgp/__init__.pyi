@@ -172,11 +172,20 @@ class _Regressor(_SupervisedEstimator):
     ) -> _Array: ...
     @overload
     def predict(
-        self, X: ArrayLike, return_std: Literal[True], return_cov: Literal[False] = False
+        self,
+        X: ArrayLike,
+        return_std: Literal[True],
+        return_cov: Literal[False] = False,
+        quantiles: None = None,
     ) -> tuple[_Array, _Array]: ...
     @overload
     def predict(
-        self, X: ArrayLike, return_std: Literal[False] = False, *, return_cov: Literal[True]
+        self,
+        X: ArrayLike,
+        return_std: Literal[False] = False,
+        *,
+        return_cov: Literal[True],
+        quantiles: None = None,
     ) -> tuple[_Array, _Array]: ...
     def predict_std(self, X: ArrayLike, include_noise: bool = True) -> _Array: ...
     def predict_quantiles(
