@@ -1,8 +1,14 @@
 """Far steps, a coordinate at a time: into valleys that slopes at a distance say nothing about."""
 
+# So many moves are tried in every sweep.
+_LEAST_MOVES = 8
+
 
 def far_steps(value, point, places, steps, least_gain, most_sweeps, may_go_on):
     """Move the coordinate that gains most by a far step, again and again.
+
+    Each sweep tries the better half of the moves of the sweep before, so that all sweeps together
+    take at most twice as many values as the first.
 
     Parameters
     ----------
@@ -14,7 +20,7 @@ def far_steps(value, point, places, steps, least_gain, most_sweeps, may_go_on):
     steps : sequence of float
         How far a coordinate moves at a time.
     least_gain : float
-        A sweep over all coordinates that gains less is the last.
+        A sweep that gains less is the last.
     most_sweeps : int
     may_go_on : callable
         Asked before each value but the first, for instance whether there is time.
@@ -26,18 +32,19 @@ def far_steps(value, point, places, steps, least_gain, most_sweeps, may_go_on):
     best : float
         Its value.
     """
-    best = value(point)
+    best, moves = value(point), [(place, step) for place in places for step in steps]
     for _ in range(most_sweeps):
-        before, begin = best, point
-        for place in places:
-            for step in steps:
-                if not may_go_on():
-                    return point, best
-                moved = begin.copy()
-                moved[place] += step
-                value_there = value(moved)
-                if value_there > best:
-                    best, point = value_there, moved
+        before, begin, values = best, point, []
+        for place, step in moves:
+            if not may_go_on():
+                return point, best
+            moved = begin.copy()
+            moved[place] += step
+            values.append(value(moved))
+            if values[-1] > best:
+                best, point = values[-1], moved
         if not best - before >= least_gain:
             break
+        order = sorted(range(len(moves)), key=lambda k: -values[k])
+        moves = [moves[k] for k in order[: max(_LEAST_MOVES, len(moves) // 2)]]
     return point, best

@@ -63,3 +63,17 @@ def test_points_without_a_value_are_passed_over():
     point, best = far_steps(value, np.zeros(1), np.arange(1), STEPS, 1e-3, 5, _always)
     np.testing.assert_array_equal(point, [-2.0])
     assert best == 2.0
+
+
+def test_later_sweeps_try_the_better_half():
+    """Many coordinates cost at most twice the first sweep, and what gains is found all the same."""
+    asked = []
+
+    def value(at):
+        asked.append(at)
+        return -np.abs(at[:3] + [2.0, 1.0, 1.0]).sum() - 0.1 * np.abs(at[3:]).sum()
+
+    point, best = far_steps(value, np.zeros(64), np.arange(64), (-1.0, -2.0), 1e-3, 5, _always)
+    assert best == 0.0
+    assert point[:3].tolist() == [-2.0, -1.0, -1.0]
+    assert len(asked) <= 1 + 2 * 128
