@@ -13,7 +13,7 @@ from sklearn_sgp.likelihoods import (
     StudentT,
 )
 from sklearn_sgp.noise.squared_errors import LogNoise
-from sklearn_sgp.predict.noise import VaryingNoise, noise_of_output, of_rows
+from sklearn_sgp.data.varying_noise import VaryingNoise, noise_of_output, of_rows
 
 BOTH = pytest.mark.parametrize(
     "likelihood, unit",
