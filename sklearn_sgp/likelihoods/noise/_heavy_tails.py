@@ -48,14 +48,15 @@ class HeavyTails:
         """Check the parameters, and return this instance, or one that learns df of each output."""
         t = y.shape[1]
         if not (self.df is None or _is_valid(self.df, t)):
+            each = f", one for each of {t} outputs" if t > 1 else ""
             raise ValueError(
-                f"The 'df' parameter of {type(self).__name__} must be a finite number above 2, one "
-                f"for each of {t} outputs, or None to learn them. Got {self.df!r}."
+                f"The 'df' parameter of {type(self).__name__} must be a finite number above 2{each}"
+                f", or None to learn it. Got {self.df!r}."
             )
         likelihood = super().initialized(y, weight)
         if t == 1:
             return likelihood.for_output(0)
-        return likelihood._with_df(np.broadcast_to(self._df, t)) if self._learns else likelihood
+        return likelihood._with_df(self._df * np.ones(t)) if self._learns else likelihood
 
     def for_output(self, output):
         """Return the noise of one output."""
