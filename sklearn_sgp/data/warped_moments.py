@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .varying_noise import each_output
+
 # Nodes, in standard deviations: dense for one normal distribution, as a warp may bend within a
 # part of one; the many of a mixture have nodes between one another's.
 _NODES_REACH, _DENSE_NODES_STEP, _NODES_STEP = 8.0, 0.125, 0.5
@@ -60,29 +62,37 @@ def warped_moments(targets, likelihood, mean, variance, noise, n_terms=0):
         One for each output.
     """
     if likelihood is None:
-        total, flat = variance, variance.ravel()
-        variances, log_weights = lambda entries: flat[entries, None], np.zeros(1)
+        total = variance
+        each = [(slice(c, c + 1), None, None) for c in range(mean.shape[1])]
     else:
         total = likelihood.moments(mean, variance, noise)[1]
-        variances, log_weights = likelihood.components(variance, noise)
-    total, (n, t) = np.broadcast_to(total, mean.shape), mean.shape
-    observations = []
-    for c, warp in enumerate(targets.warps):
-        center, scale = targets.mean[c], targets.scale[c]
+        each = each_output(likelihood, noise, mean.shape[1])
+    total, observations = np.broadcast_to(total, mean.shape), []
+    for warp, (own, one, own_noise) in zip(targets.warps, each, strict=True):
+        (center,), (scale,) = targets.mean[own], targets.scale[own]
+        variances, log_weights = _components(one, variance[:, own], own_noise)
         parts = [
             _moments(
                 warp,
-                center + scale * mean[rows, c],
-                *_fewer(scale**2 * variances(rows * t + c), log_weights),
-                scale**2 * total[rows, c],
-                scale**2 * variance[rows, c],
+                center + scale * mean[rows, own].ravel(),
+                *_fewer(scale**2 * variances(rows), log_weights),
+                scale**2 * total[rows, own].ravel(),
+                scale**2 * variance[rows, own].ravel(),
                 n_terms,
             )
-            for rows in _pieces(n, len(log_weights))
+            for rows in _pieces(len(mean), len(log_weights))
         ]
         joined = (np.concatenate(part) for part in zip(*parts, strict=True))
         observations.append(Observations(*joined))
     return observations
+
+
+def _components(likelihood, variance, noise):
+    """Return the normal distributions of one output, or of its function for None."""
+    if likelihood is not None:
+        return likelihood.components(variance, noise)
+    flat = variance.ravel()
+    return lambda rows: flat[rows, None], np.zeros(1)
 
 
 def warped_mean_variance(targets, likelihood, mean, variance, noise):

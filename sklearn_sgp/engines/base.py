@@ -17,7 +17,7 @@ from ..gp.jitter import (
     factorise_larger,
     factorise_with_jitter,
 )
-from ..kernels._white_noise import join_noise
+from ..kernels._white_noise import join_noise, split_noise
 from ..optimize.parameters import Parameters, ParameterSpace
 from ..optimize.progress import VISIBLE_GAIN, Plateau, Trace
 from ..predict.base import Predictor
@@ -128,9 +128,33 @@ class Start:
     earlier: object = None
 
     @property
+    def shares_noise(self):
+        """True if all outputs have the noise variance of the kernel's ``WhiteKernel`` terms."""
+        return not np.ndim(self.parameters.log_noise) or bool(split_noise(self.kernel)[1])
+
+    @property
     def in_proportion(self):
         """True if length scales of the columns are learned in a common proportion."""
         return self.space.learns("theta") and len(self.space.group("theta").shared) > 0
+
+    def telling_outputs_apart(self, n_outputs):
+        """Return a start whose outputs have a noise variance each, though it may be one number.
+
+        With it come a sum over the rows and an H for each output, as precisions of each need them.
+        """
+        parameters, space = self.parameters, self.space
+        if n_outputs == 1 or np.ndim(parameters.log_noise):
+            return self
+        if space.learns("log_noise"):
+            bounds = np.tile(space.group("log_noise").bounds, (n_outputs, 1))
+            space = space.with_group("log_noise", bounds=bounds, shared=np.arange(n_outputs))
+        log_noise = np.full(n_outputs, parameters.log_noise)
+        return replace(
+            self,
+            parameters=parameters.with_values(log_noise=log_noise),
+            space=space,
+            alternatives=tuple(one.telling_outputs_apart(n_outputs) for one in self.alternatives),
+        )
 
     def learns(self, optimizer):
         """Return whether there is anything to learn, and an optimiser to do it."""
@@ -250,6 +274,13 @@ class Fitted:
     interrupted: bool = False
 
     @property
+    def parameters_to_start_from(self):
+        """Parameters for a next fit, with one noise variance where all outputs share it."""
+        if not self.start.shares_noise:
+            return self.parameters
+        return self.parameters.with_values(log_noise=float(np.min(self.parameters.log_noise)))
+
+    @property
     def posterior(self):
         """q(u)."""
         return self.predictor.posterior
@@ -315,4 +346,5 @@ class Fitted:
         kernel = self.parameters.kernel.sklearn_kernel
         if not self.likelihood.has_noise:
             return kernel
-        return join_noise(self.start.kernel, kernel, self.parameters.noise_variance)
+        # noise terms are of all outputs
+        return join_noise(self.start.kernel, kernel, self.parameters.least_noise_variance)

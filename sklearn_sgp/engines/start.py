@@ -220,7 +220,7 @@ def _learned(previous, likelihood, parameters, bounds):
     """Return values of an earlier fit, within the bounds, where they mean the same and are free."""
     if previous is None or previous.parameters.Z.shape[1] != parameters.expression.n_features:
         return {}
-    old, kept = previous.parameters, []
+    old, kept = previous.parameters_to_start_from, []
     if structure(old.kernel.sklearn_kernel) == structure(parameters.kernel.sklearn_kernel):
         kept.append("theta")
     if previous.likelihood.has_noise and likelihood.has_noise:

@@ -48,8 +48,8 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
 
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Targets. Several columns are independent outputs with a shared kernel, each with a noise
-            variance of its own, or mix latent functions (``n_latent``, where there is this
-            parameter) and may be NaN.
+            variance and tails of its own, or mix latent functions (``n_latent``, where there is
+            this parameter) and may be NaN.
 
         sample_weight : array-like of shape (n_samples,), default=None
             Weight 2 counts a row twice, weight 0 leaves it out.
@@ -271,7 +271,8 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
         Returns
         -------
         log_density : ndarray of shape (n_samples,)
-            Log density of each row, in nats, for y as it is given. The outputs of a row are joint.
+            Log density of each row, in nats, for y as it is given: that of all its outputs, which
+            are independent but for ``n_latent``.
 
         Raises
         ------

@@ -36,7 +36,8 @@ class StreamingSGPRegressor(SGPRegressor):
             "poisson"} or instance, default="gaussian"
         Distribution of an observation given the function. "gaussian" is Gaussian noise. "student_t"
         is Student-t noise with 4 degrees of freedom, for outliers; its squared scale is the noise
-        variance. ``StudentT(df=3.0)`` has another number of them, ``StudentT(df=None)`` learns it.
+        variance. ``StudentT(df=3.0)`` has another number of them, ``StudentT(df=None)`` learns it,
+        for each output.
         The noise variance of "heteroscedastic" depends on X: its logarithm is a Gaussian process,
         learned in turn with the function. "heteroscedastic_student_t" has learned tails, too.
         "auto" takes the one of these whose bound is best after a fit with Gaussian noise, which

@@ -122,9 +122,9 @@ class Likelihood(BaseEstimator):
         Observations for latent values of shape (n, t, n_samples), drawn with the
         `numpy.random.RandomState` ``rng``: for `sample_y`.
     ``components(variance, noise_variance)``
-        Normal distributions whose mixture y - mean is: a function of row numbers k of the (n t,)
-        entries that returns variances (k, n_components), and the logarithms of their probabilities.
-        For means of targets that are warped (``normalize_y="warped"``).
+        Normal distributions whose mixture y - mean is, of one output and its `for_output`: a
+        function of row numbers (k,) that returns variances (k, n_components), and the logarithms
+        of their probabilities. For means of targets that are warped (``normalize_y="warped"``).
 
     **Methods of a classification likelihood.** ``mean`` and ``variance`` have shape (n, n_latent).
     `probabilities` must be defined.

@@ -19,17 +19,17 @@ class NoiseUpdate(NamedTuple):
     ----------
     likelihood : Likelihood
         With the parameters that were learned.
-    scale : float
+    scale : float or ndarray of shape (t,)
         Factor of the noise variances.
-    precision : ndarray of shape (n,)
-        Expected precision of each row, in units of the common one.
+    precision : ndarray of shape (n, 1) or (n, t)
+        Expected precision of each row, for all outputs or for each, in units of the common one.
     constant : float
         Difference of the bound from that of Gaussian noise with these precisions, whose normaliser
         lacks them.
     """
 
     likelihood: object
-    scale: float
+    scale: object
     precision: np.ndarray
     constant: float
 
@@ -57,13 +57,13 @@ class RowPrecision:
     Parameters
     ----------
     updated : callable
-        ``updated(squares, weight, n_outputs, *, learns, learns_scale)`` returns the `NoiseUpdate`
-        that maximises the bound. ``squares`` (n,) are expected squared errors in units of each
-        row's noise variance, summed over its outputs, which share a precision; ``weight`` (n,) are
-        numbers of observations. ``learns`` is True where parameters that are left open may move,
-        ``learns_scale`` where the noise variance may.
+        ``updated(squares, weight, *, learns, n_scales)`` returns the `NoiseUpdate` that maximises
+        the bound. ``squares`` (n, t) are expected squared errors in units of each row's noise
+        variance; outputs are independent. ``weight`` (n,) are numbers of observations. ``learns``
+        is True where parameters that are left open may move, ``n_scales`` the number of noise
+        variances that may: none, 1 that all outputs share, or t, one of each.
     has_tails : bool, default=False
-        Each row has a precision of its own, besides that of its input.
+        Each row and output has a precision of its own, besides that of its input.
     n_parameters : int, default=0
         Number of parameters that `updated` learns.
     log_noise : LogNoisePrior or None, default=None
@@ -121,7 +121,11 @@ class NoiseChoice:
         return any(one.row_precision.varies for one in self.candidates)
 
 
-def equal_precisions(likelihood, squares, weight, n_outputs, *, learns, learns_scale):
+def equal_precisions(likelihood, squares, weight, *, learns, n_scales):
     """Update noise whose precisions are all 1."""
-    scale = np.average(squares, weights=weight) / n_outputs if learns_scale else 1.0
-    return NoiseUpdate(likelihood, float(scale), np.ones(len(squares)), 0.0)
+    scale = 1.0
+    if n_scales:
+        each = np.array([np.average(column, weights=weight) for column in squares.T])
+        is_each = n_scales > 1 and each.min() > 0.0 and np.isfinite(each).all()
+        scale = each if is_each else float(each.mean())
+    return NoiseUpdate(likelihood, scale, np.ones((len(squares), 1)), 0.0)

@@ -94,12 +94,14 @@ class _CoordinateAscent:
     """
 
     def __init__(self, problem, candidates, learn):
-        differs = all(one.row_precision.differs for one in candidates)
-        self.problem = problem = replace(problem, noise_differs=differs)
+        precisions, start = [one.row_precision for one in candidates], problem.start
+        if any(one.has_tails for one in precisions):
+            start = start.telling_outputs_apart(problem.rows.y.shape[1])
+        differs = all(one.differs for one in precisions)
+        self.problem = problem = replace(problem, start=start, noise_differs=differs)
         self.candidates, self.learn = candidates, learn
         self.trace, self.drawn = problem.trace, problem.rng.get_state()
-        learns_scale = problem.learns and problem.space.learns("log_noise")
-        self.free = {"learns": problem.learns, "learns_scale": learns_scale}
+        self.free = {"learns": problem.learns, "n_scales": _n_scales(problem)}
 
     def run(self):
         """Return the `_Fit` with the highest bound."""
@@ -170,7 +172,7 @@ class _CoordinateAscent:
 
         Its bound is that of the same q(u): only the likelihood of the rows is another.
         """
-        free = self.free | {"learns_scale": False}
+        free = self.free | {"n_scales": 0}
         update = _updated(problem, update.noise, update.at_rows, errors, free)
         noise, share = update.noise, errors.rows.total_weight / problem.rows.total_weight
         kl = 0.0 if noise.log_noise is None else noise.log_noise.posterior.kl()
@@ -205,6 +207,13 @@ class _CoordinateAscent:
         return update, errors
 
 
+def _n_scales(problem):
+    """Return the number of noise variances that are learned."""
+    if not (problem.learns and problem.space.learns("log_noise")):
+        return 0
+    return np.size(problem.space.group("log_noise").entries(problem.start.parameters.log_noise))
+
+
 def _is_comparable(fit, first):
     """Return False if the bound is that of a part of the rows, scaled up, but the first was not."""
     is_whole = fit.learned.n_used is None or first.learned.n_used is not None
@@ -220,7 +229,9 @@ def _without_far_targets(problem):
     targets = problem.rows.targets
     middle, deviation = median_mad(targets)
     deviation[deviation == 0.0] = np.inf
-    times = (np.abs(targets - middle) / deviation).max(axis=1)
+    times = np.abs(targets - middle) / deviation
+    if not np.ndim(problem.start.parameters.noise_variance):
+        times = times.max(axis=1)  # a row has one precision
     if times.max() <= _FAR_TARGET:
         return problem
     precision = (_FAR_TARGET / np.maximum(times, _FAR_TARGET)) ** 2
@@ -269,7 +280,7 @@ def _updated(problem, noise, at_rows, errors, free):
     prior = noise.likelihood.row_precision.log_noise
     if prior is not None:
         before = noise.updated(rows, squares, at_rows, **free)
-        scaled = before.of_tails[:, None] * squares / before.scale
+        scaled = before.of_tails * squares / before.scale
         log_noise = learn_log_noise(replace(problem, rows=rows), prior, scaled, noise.log_noise)
         noise = replace(noise, log_noise=log_noise)
         at_rows = noise.log_noise_at(rows.X, n_jobs)

@@ -12,9 +12,9 @@ import numpy as np
 
 from .._linalg import NotPositiveDefiniteError
 from ..data.rows import Rows, random_index
+from ..data.varying_noise import VaryingNoise, each_output, varying
 from ..likelihoods import NoiseChoice
 from ..optimize.progress import Clock, Trace
-from ..predict.noise import VaryingNoise, varying
 from .ceiling import largest_log_noise
 from .log_noise import learn_log_noise, with_squares
 from .row_noise import AS_NEW, LogNoiseMoments, RowNoise, squared_errors
@@ -70,20 +70,27 @@ class LeftOutRows(NamedTuple):
         A prediction is a mixture of normal distributions: its components are weighed by what they
         say of the error, so that an error far out in a tail is no large one.
         """
-        squared = (self.rows.targets - self.mean).ravel() ** 2
-        scaled = squared / np.exp(np.broadcast_to(log_square, self.mean.shape)).ravel()
-        variances, log_weights = likelihood.components(self.variance, self.noise)
-        weighed, size = np.empty(len(squared)), max(1, _VARIANCES_AT_A_TIME // len(log_weights))
-        for lo in range(0, len(squared), size):
-            entries = np.arange(lo, min(lo + size, len(squared)))
-            each = variances(entries)
-            with np.errstate(over="ignore"):  # of a far error the widest component is left
-                log_p = log_weights - 0.5 * (np.log(each) + scaled[entries, None] / each)
-            log_p -= log_p.max(axis=1, keepdims=True)
-            share = np.exp(log_p)
-            precision = (share / each).sum(axis=1) / share.sum(axis=1)
-            weighed[entries] = squared[entries] * precision
-        return weighed.reshape(self.mean.shape)
+        log_square = np.broadcast_to(log_square, self.mean.shape)
+        squared, weighed = (self.rows.targets - self.mean) ** 2, np.empty(self.mean.shape)
+        for own, one, noise in each_output(likelihood, self.noise, self.mean.shape[1]):
+            scaled = squared[:, own].ravel() / np.exp(log_square[:, own]).ravel()
+            precision = _precisions(scaled, *one.components(self.variance[:, own], noise))
+            weighed[:, own] = squared[:, own] * precision[:, None]
+        return weighed
+
+
+def _precisions(scaled, variances, log_weights):
+    """Weigh the components of one output; return E 1 / variance given each squared error, (n,)."""
+    precision, size = np.empty(len(scaled)), max(1, _VARIANCES_AT_A_TIME // len(log_weights))
+    for lo in range(0, len(scaled), size):
+        entries = np.arange(lo, min(lo + size, len(scaled)))
+        each = variances(entries)
+        with np.errstate(over="ignore"):  # of a far error the widest component is left
+            log_p = log_weights - 0.5 * (np.log(each) + scaled[entries, None] / each)
+        log_p -= log_p.max(axis=1, keepdims=True)
+        share = np.exp(log_p)
+        precision[entries] = (share / each).sum(axis=1) / share.sum(axis=1)
+    return precision
 
 
 def with_variance_scale(problem, likelihood, fitted):
@@ -202,7 +209,7 @@ def _gain(difference, weight):
 def _candidates(problem, likelihood, learned):
     """Yield a constant and then a function, by turns weighing components and learning."""
     rows = learned.rows
-    shared = not np.ndim(problem.start.parameters.noise_variance)
+    shared = problem.start.shares_noise
     scale = VarianceScale(np.zeros(1))
     for _ in range(_WEIGHINGS):
         squares = learned.squares(likelihood, scale.log_constant)

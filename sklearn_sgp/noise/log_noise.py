@@ -44,7 +44,7 @@ def learn_log_noise(given, prior, squares, before):
     if len(rows) > 2 * LARGEST_SAMPLE:
         places = random_index(len(rows), LARGEST_SAMPLE, given.rng)
         rows, squares = rows.select(places), squares[places]
-    n_outputs = 1 if np.ndim(given.start.parameters.noise_variance) else rows.y.shape[1]
+    n_outputs = rows.y.shape[1] if given.start.shares_noise else 1
     log_noise = LogNoise(n_outputs)
     of_squares = _rows_of(rows, squares, log_noise)
     try:

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..data.varying_noise import VaryingNoise, varying
 from ..engines.base import Fitted
-from ..predict.noise import VaryingNoise, varying
 from .ceiling import largest_log_noise
 from .log_noise import with_squares
 from .variance_scale import VarianceScale
@@ -78,7 +78,7 @@ class Update(NamedTuple):
     scale : float or ndarray of shape (t,)
         Factor of the noise variances.
     precision : ndarray of shape (n,) or (n, t)
-    of_tails : ndarray of shape (n,)
+    of_tails : ndarray of shape (n, 1) or (n, t)
         The precision besides that of the log noise.
     at_rows : LogNoiseMoments
         Log noise that the update rests on.
@@ -190,7 +190,7 @@ class RowNoise:
         noise, before, at_rows = self, 0.0, self.log_noise_at(rows.X, n_jobs)
         if self.log_noise is not None:
             of_tails = self.updated(rows, squares, at_rows).of_tails
-            squared = of_tails[:, None] * squares
+            squared = of_tails * squares
             log_noise = with_squares(self.log_noise, rows, squared, n_jobs, counting)
             noise, before = replace(self, log_noise=log_noise), self.divergence
             at_rows = noise.log_noise_at(rows.X, n_jobs)
@@ -204,7 +204,7 @@ class RowNoise:
             constant = counting.scale * (update.noise.constant + divergence) - divergence
         return replace(update.noise, constant=constant), update.precision
 
-    def updated(self, rows, squares, at_rows, *, learns=False, learns_scale=False):
+    def updated(self, rows, squares, at_rows, *, learns=False, n_scales=0):
         """Update the noise by expected squared errors, at a given log noise.
 
         Parameters
@@ -213,35 +213,27 @@ class RowNoise:
             See `squared_errors`.
         at_rows : LogNoiseMoments
             Of this noise.
-        learns, learns_scale : bool
-            True where parameters of the likelihood, and the noise variance, may move.
+        learns : bool
+            True where parameters of the likelihood may move.
+        n_scales : int
+            Number of noise variances that may.
         """
         t, (_, weight), common = rows.y.shape[1], rows.weights, at_rows.precision
-        scaled, each = common * squares, np.ones(1)
-        if learns_scale and common.shape[1] > 1 and not self.has_tails:
-            each = _relative(weight @ scaled)  # of outputs with a noise of their own
-        squared = (scaled / each).sum(axis=1)
         update = self.likelihood.row_precision.updated(
-            squared, weight, t, learns=learns, learns_scale=learns_scale
+            common * squares, weight, learns=learns, n_scales=n_scales
         )
-        constant, scale = update.constant, update.scale * each
+        constant, scale = update.constant, np.atleast_1d(update.scale)
         if self.log_noise is not None:
             of_all = float((weight @ at_rows.mean).sum()) * t / common.shape[1]
             constant += -0.5 * of_all - self.divergence
-        precision = common * update.precision[:, None]
+        precision = common * update.precision
         errors = float((weight @ (precision * squares) / scale).sum())
         normaliser = float(weight.sum()) * np.log(scale).sum() * t / len(scale)
         return Update(
             replace(self, likelihood=update.likelihood, constant=constant),
-            scale if len(scale) > 1 else update.scale,
+            update.scale,
             precision if precision.shape[1] > 1 else precision[:, 0],
             update.precision,
             at_rows,
             constant - 0.5 * (normaliser + errors),
         )
-
-
-def _relative(sums):
-    """Divide sums of squared errors of the outputs by their mean; 1 if nothing is to be scaled."""
-    mean = sums.mean()
-    return sums / mean if sums.min() > 0.0 and np.isfinite(mean) else np.ones(len(sums))

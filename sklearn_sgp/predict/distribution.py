@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from .._floating_point import with_numpys_errors
-from .noise import noise_of_output, of_rows
+from ..data.varying_noise import each_output, of_rows
 
 _Array: TypeAlias = NDArray[np.float64]
 
@@ -256,13 +256,10 @@ class PredictiveDistribution:
         targets, scaled = self._targets, self._targets.scaled(y)
         mean, variance = self._latent_at(shape)
         noise, result = self._noise_at(shape), np.empty(scaled.shape)
-        for c in range(targets.n_outputs):
-            own = slice(c, c + 1)
-            one = self._likelihood if targets.n_outputs == 1 else self._likelihood.for_output(c)
-            values = getattr(one, method)(
-                scaled[:, own], mean[:, own], variance[:, own], noise_of_output(noise, c)
-            )
-            result[:, c] = values.ravel()  # a log density has lost its last axis
+        for own, one, own_noise in each_output(self._likelihood, noise, targets.n_outputs):
+            at = scaled[:, own], mean[:, own], variance[:, own], own_noise
+            # a log density has lost its last axis
+            result[:, own] = getattr(one, method)(*at).reshape(-1, 1)
         return result.reshape(shape)
 
     def _broadcast_shape(self, shape):

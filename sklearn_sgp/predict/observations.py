@@ -114,7 +114,7 @@ class Observations:
         return PredictiveDistribution(self.likelihood, *moments, noise, self.targets)
 
     def log_density(self, inputs, y):
-        """Return the log density of observations, (n,), joint over the outputs of a row."""
+        """Return the log density of observations, (n,), of all outputs of a row."""
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         check_consistent_length(inputs.X, y)
         n, targets = len(inputs.X), self.targets

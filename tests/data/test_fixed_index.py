@@ -81,10 +81,10 @@ def test_tails_of_instruments_in_turn():
     rng = np.random.default_rng(0)
     error = rng.standard_normal(120_000) * np.tile([0.1, 1.0], 60_000)
     weight = np.ones(len(error))
-    options = {"n_outputs": 1, "df": 4.0, "learns_df": True, "learns_scale": True}
-    in_turn = best_tails(error**2, weight, **options)
+    options = {"df": np.array([4.0]), "learns_df": True, "learns_scale": True}
+    in_turn = best_tails(error[:, None] ** 2, weight, **options)
     order = rng.permutation(len(error))
-    shuffled = best_tails(error[order] ** 2, weight, **options)
+    shuffled = best_tails(error[order, None] ** 2, weight, **options)
     assert_allclose(in_turn.df, shuffled.df, rtol=0.05)
     assert_allclose(in_turn.scale, shuffled.scale, rtol=0.05)
 

@@ -7,11 +7,11 @@ from scipy.stats import norm, t
 
 from sklearn_sgp.data.continued_warps import Identity, Warp
 from sklearn_sgp.data.targets import WarpedTargets
+from sklearn_sgp.data.varying_noise import VaryingNoise
 from sklearn_sgp.data.warped_moments import warped_covariance, warped_moments
 from sklearn_sgp.data.warps import TanhSum, YeoJohnson
 from sklearn_sgp.likelihoods import HeteroscedasticGaussian, HeteroscedasticStudentT, StudentT
 from sklearn_sgp.likelihoods.noise import Gaussian
-from sklearn_sgp.predict.noise import VaryingNoise
 
 PSI = np.array([0.3, -1.0, 1.2, 0.5, -0.7, 1.9, 0.4, -1.1, 0.2])
 TANH, LOG = Warp(TanhSum(PSI, 1.5, 2.5), -4.0, 9.0), Warp(YeoJohnson(0.0), -1.0, 20.0)

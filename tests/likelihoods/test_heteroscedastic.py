@@ -6,6 +6,7 @@ from dense import central_difference
 from numpy.testing import assert_allclose
 from scipy.stats import norm, t
 
+from sklearn_sgp.data.varying_noise import VaryingNoise, noise_of_output, of_rows
 from sklearn_sgp.likelihoods import (
     Gaussian,
     HeteroscedasticGaussian,
@@ -13,7 +14,6 @@ from sklearn_sgp.likelihoods import (
     StudentT,
 )
 from sklearn_sgp.noise.squared_errors import LogNoise
-from sklearn_sgp.predict.noise import VaryingNoise, noise_of_output, of_rows
 
 BOTH = pytest.mark.parametrize(
     "likelihood, unit",

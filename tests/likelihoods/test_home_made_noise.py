@@ -50,25 +50,27 @@ class ContaminatedNormal(Likelihood):
     def _parts(self):
         return np.array([1.0, self.factor]), np.log([1.0 - self.share, self.share])
 
-    def _log_parts(self, squares, n_outputs):
+    def _log_parts(self, squares):
         variances, log_p = self._parts()
-        return log_p - 0.5 * (n_outputs * np.log(variances) + squares[:, None] / variances)
+        return log_p - 0.5 * (np.log(variances) + squares[..., None] / variances)
 
-    def updated(self, squares, weight, n_outputs, *, learns, learns_scale):
-        likelihood, scale = self, 1.0
-        for _ in range(50 if learns or learns_scale else 0):  # expectation, maximisation
-            log_p = likelihood._log_parts(squares / scale, n_outputs)
-            p = np.exp(log_p - logsumexp(log_p, axis=1, keepdims=True))
+    def updated(self, squares, weight, *, learns, n_scales):
+        likelihood, scale = self, np.ones(max(n_scales, 1))
+        for _ in range(50 if learns or n_scales else 0):  # expectation, maximisation
+            log_p = likelihood._log_parts(squares / scale)
+            p = np.exp(log_p - logsumexp(log_p, axis=2, keepdims=True))
             if learns:
-                share = np.average(p[:, 1], weights=weight)
+                share = np.average(p[..., 1], axis=0, weights=weight).mean()
                 likelihood = clone(self).set_params(share=float(np.clip(share, 1e-3, 0.5)))
-            if learns_scale:
-                scale = np.average((p / self._parts()[0]).sum(axis=1) * squares, weights=weight)
-                scale = float(scale) / n_outputs
-        log_p = likelihood._log_parts(squares / scale, n_outputs)
-        log_sum = logsumexp(log_p, axis=1)
-        precision = (np.exp(log_p - log_sum[:, None]) / self._parts()[0]).sum(axis=1)
-        constant = weight @ (log_sum + 0.5 * precision * squares / scale)
+            if n_scales:
+                precision = (p / self._parts()[0]).sum(axis=2)
+                each = np.average(precision * squares, axis=0, weights=weight)
+                scale = each if n_scales > 1 else each.mean(keepdims=True)
+        log_p = likelihood._log_parts(squares / scale)
+        log_sum = logsumexp(log_p, axis=2)
+        precision = (np.exp(log_p - log_sum[..., None]) / self._parts()[0]).sum(axis=2)
+        constant = (weight @ (log_sum + 0.5 * precision * squares / scale)).sum()
+        scale = scale if n_scales > 1 else float(scale[0])
         return NoiseUpdate(likelihood, scale, precision, float(constant))
 
     def _noise(self, noise_variance, shape):
@@ -153,13 +155,14 @@ AT = np.linspace(0.5, 9.5, 7)[:, None]
 @pytest.mark.parametrize("t", [1, 3])
 def test_precisions_are_expectations_over_the_components(t):
     """Precisions, and the bound with the Gaussian part, are those of Bayes' theorem."""
-    squares, weight = np.array([0.0, 0.5, 3.0, 200.0]), np.array([1.0, 2.0, 0.5, 1.0])
-    fixed = {"learns": False, "learns_scale": False}
-    update = ContaminatedNormal(0.2, 9.0).row_precision.updated(squares, weight, t, **fixed)
-    joint = [0.8 * np.exp(-squares / 2.0), 0.2 * 3.0**-t * np.exp(-squares / 18.0)]
+    weight = np.array([1.0, 2.0, 0.5, 1.0])
+    squares = np.array([0.0, 0.5, 3.0, 200.0])[:, None] * np.arange(1.0, 1.0 + t)
+    fixed = {"learns": False, "n_scales": 0}
+    update = ContaminatedNormal(0.2, 9.0).row_precision.updated(squares, weight, **fixed)
+    joint = [0.8 * np.exp(-squares / 2.0), 0.2 / 3.0 * np.exp(-squares / 18.0)]
     assert_allclose(update.precision, (joint[0] + joint[1] / 9.0) / (joint[0] + joint[1]))
-    bound = update.constant - 0.5 * weight @ (update.precision * squares)
-    assert_allclose(bound, weight @ np.log(joint[0] + joint[1]))
+    bound = update.constant - 0.5 * (weight @ (update.precision * squares)).sum()
+    assert_allclose(bound, (weight @ np.log(joint[0] + joint[1])).sum())
 
 
 @BOTH

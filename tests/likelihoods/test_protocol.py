@@ -216,7 +216,7 @@ def test_targets_are_checked(likelihood):
         likelihood.check_targets(bad)
 
 
-@pytest.mark.parametrize("df", [2, 1.5, -1.0, np.nan, np.inf, "4", [3.0], True])
+@pytest.mark.parametrize("df", [2, 1.5, -1.0, np.nan, np.inf, "4", [3.0, 4.0], [1.0], True])
 def test_degrees_of_freedom_are_checked(df):
     """df without a variance of y, or that is no number, is refused by name and value."""
     with pytest.raises(ValueError, match=r"'df' parameter of StudentT must be .*above 2.* Got "):

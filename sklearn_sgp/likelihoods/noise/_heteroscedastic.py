@@ -5,12 +5,13 @@ from functools import partial
 from numbers import Integral
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import ndtri
 from sklearn.gaussian_process.kernels import Kernel
 
 from .._row_precision import LogNoisePrior, RowPrecision, equal_precisions
 from ._heavy_tails import HeavyTails
-from ._mixtures import NormalMixture
+from ._mixtures import NormalMixture, with_noise
 
 # Nodes of the logarithm of the noise variance, and their weights, by Gauss and Hermite.
 _LOG_NOISE_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(12)
@@ -78,10 +79,7 @@ class HeteroscedasticGaussian(NormalMixture):
 
     def covariance(self, mean, covariance, noise_variance):
         """Return mean (n, t) and joint covariance (n, n, t) of y."""
-        of_rows = self._row_variance(noise_variance)
-        covariance = np.repeat(covariance, of_rows.shape[1] // covariance.shape[2], axis=2)
-        covariance[np.diag_indices(len(mean))] += of_rows
-        return mean, covariance
+        return mean, with_noise(covariance, self._row_variance(noise_variance))
 
     def draw(self, f, noise_variance, rng):
         """Draw observations for latent values of shape (n, t, k)."""
@@ -90,7 +88,7 @@ class HeteroscedasticGaussian(NormalMixture):
         return f + np.exp(0.5 * log_noise) * self._drawn(f.shape, rng)
 
     def _drawn(self, shape, rng):
-        """Draw noise of unit scale."""
+        """Draw noise of unit scale, (n, t, k)."""
         return rng.standard_normal(shape)
 
     def _of_each(self, noise, shape):
@@ -109,17 +107,20 @@ class HeteroscedasticGaussian(NormalMixture):
     def _widest(self, noise):
         return np.exp(noise[0] + np.sqrt(noise[1]) * _LOG_NOISE_NODES[-1])
 
-    def _tail(self, tail):
+    def _tail(self, tail, noise):
         return ndtri(tail)
 
 
 class HeteroscedasticStudentT(HeavyTails, HeteroscedasticGaussian):
     """Student-t noise whose log squared scale is a function of the input.
 
+    Errors of several outputs are independent, as those of `StudentT`.
+
     Parameters
     ----------
-    df : float or None, default=None
-        Degrees of freedom, above 2 so that y has a variance. None: learned.
+    df : float, array-like of shape (n_outputs,) or None, default=None
+        Degrees of freedom, above 2 so that y has a variance: of all outputs, or of each. None:
+        learned, for each output.
     kernel : Kernel, default=None
         Of the logarithm of the squared scale, as that of `HeteroscedasticGaussian`.
     n_inducing : int, default=None
@@ -134,7 +135,7 @@ class HeteroscedasticStudentT(HeavyTails, HeteroscedasticGaussian):
 
     def __init__(
         self,
-        df: float | None = None,
+        df: ArrayLike | None = None,
         kernel: Kernel | None = None,
         n_inducing: int | None = None,
     ) -> None:
@@ -143,15 +144,12 @@ class HeteroscedasticStudentT(HeavyTails, HeteroscedasticGaussian):
 
     @property
     def row_precision(self):
-        """Each row has a precision besides that of its input."""
+        """Each row and output has a precision besides that of its input."""
         log_noise = LogNoisePrior(self.kernel, self.n_inducing)
         return replace(super().row_precision, log_noise=log_noise)
 
     def _row_variance(self, noise_variance):
         return self._variance(noise_variance.mean)
-
-    def _drawn(self, shape, rng):
-        return rng.standard_t(self._df, shape)
 
     def _components(self, noise, furthest):
         variances, log_weights = super()._components(noise, furthest)

@@ -20,16 +20,20 @@ class NormalMixture(Likelihood):
     A subclass says which components there are, for noise in whatever shape it comes:
 
     ``_of_each(noise, shape)``
-        A tuple of flat arrays, with an entry for each of an array of the shape (n, t).
+        A tuple of flat arrays, with an entry for each of an array of the shape (n, t). It is the
+        noise variances, unless a subclass says otherwise.
     ``_components(noise, furthest)``
         From such a tuple, a function of row numbers that returns the variances of the components
         (k, n_nodes), and the logarithms of their probabilities (n_nodes,). Errors of up to
         ``furthest``, in standard deviations of `_widest`, keep their digits.
     ``_widest(noise)``
         Of such a tuple, variances with which the standard quantiles of `_tail` bound the noise's.
-    ``_tail(tail)``
+    ``_tail(tail, noise)``
         Quantiles of noise of unit scale.
     """
+
+    def _of_each(self, noise_variance, shape):
+        return (of_each(noise_variance, shape),)
 
     def components(self, variance, noise_variance):
         """Return the normal distributions whose mixture y - mean is; see `Likelihood`."""
@@ -62,7 +66,8 @@ class NormalMixture(Likelihood):
         # At a level p < 1/2 let a and b be the quantiles of f and of the noise at p / 2. y < a + b
         # implies f < a or noise < b, so it has probability p at most; and so for p > 1/2.
         tail = np.minimum(level, 1.0 - level)
-        low = np.sqrt(v) * ndtri(0.5 * tail) + np.sqrt(self._widest(noise)) * self._tail(0.5 * tail)
+        of_noise = np.sqrt(self._widest(noise)) * self._tail(0.5 * tail, noise)
+        low = np.sqrt(v) * ndtri(0.5 * tail) + of_noise
         error = self._mixed(_tail_quantile, low, v, noise, tail)
         error *= np.where(level > 0.5, -1.0, 1.0)
         return mean[..., None] + error.reshape(*mean.shape, len(levels))
@@ -82,9 +87,22 @@ class NormalMixture(Likelihood):
         return values
 
 
-def of_each(noise_variance, shape):
-    """Repeat noise variances for all entries of an array (n, t), flat."""
-    return np.broadcast_to(noise_variance, shape).ravel()
+def of_each(number, shape):
+    """Repeat a number, or one of each output, for all entries of an array (n, t), flat."""
+    return np.broadcast_to(number, shape).ravel()
+
+
+def with_noise(covariance, of_outputs):
+    """Add variances of the noise, a number, (t,) or (n, t), to covariances (n, n, t) or (n, n, 1).
+
+    The covariances may be overwritten.
+    """
+    n, _, k = covariance.shape
+    t = np.shape(of_outputs)[-1] if np.ndim(of_outputs) else k
+    if k < t:
+        covariance = np.repeat(covariance, t // k, axis=2)
+    covariance[np.diag_indices(n)] += of_outputs
+    return covariance
 
 
 def _flat(variance, shape):
