@@ -2,6 +2,7 @@
 
 from copy import copy
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -112,6 +113,12 @@ class PartitionedRows(AnyRows):
         """Return what a pass over all rows goes through."""
         return PartitionPieces(self.parts, self.load, n_jobs)
 
+    def seen_as(self, change):
+        rows = copy(self)
+        rows.load = partial(_changed, change=change, load=self.load)
+        rows._known = None if self._known is None else change(self._known)
+        return rows
+
     def resident(self):
         """Keep the rows checked and encoded where they are, for many passes."""
         tasks = resident(each(loaded_rows, self.parts, self.load))
@@ -152,6 +159,10 @@ def loaded_rows(*arguments):
     """Make the `Rows` of a partition."""
     *part, load = arguments
     return part[0] if load is None else load(*part)
+
+
+def _changed(*part, change, load):
+    return change(loaded_rows(*part, load))
 
 
 def _taken(*arguments):

@@ -6,6 +6,8 @@ from .._compat import check_array
 from ..kernels.categories._units import units_of
 from .clusters import kmeans, nearest
 from .rows import each_weight, random_index
+from .scaling import on_grid
+from .standard_inputs import LEARNING_GRID
 
 # Rows that a choice looks at, for each inducing input.
 _ROWS_PER_CENTRE = 20
@@ -159,6 +161,8 @@ def kmeans_centres(kernel, candidates, mass, n_inducing, scale, rng):
     centre = candidates.mean(axis=0)
     centre[held] = 0.0
     points = (candidates - centre) / units_of(kernel, scale)
+    if len(held):  # two rows of one cluster are equally near its centre: rounding decided
+        points = on_grid(points, LEARNING_GRID)
     # a start, not a clustering: a few iterations are enough
     centres = kmeans(points, n_inducing, rng, max_iter=_INDUCING_ITERATIONS, weight=mass)
     if len(held):

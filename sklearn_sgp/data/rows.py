@@ -79,6 +79,16 @@ class AnyRows(ABC):
         """Return these rows, with those at hand that some selections will be made from."""
         return self
 
+    def seen_as(self, change):
+        """Return these rows as ``change(rows)`` makes `Rows` of them, which may be of any number.
+
+        Parameters
+        ----------
+        change : callable
+            It can be pickled.
+        """
+        return change(self)
+
     def in_memory(self):
         """Return all of them as `Rows`."""
         return self.select(np.arange(len(self)))

@@ -7,7 +7,7 @@ import numpy as np
 from ._compile import compile_kernel
 from ._white_noise import split_noise
 from .categories._units import units_of
-from .nodes import Opaque, Product, Selection, Sum, leaves
+from .nodes import Constant, Opaque, Product, Selection, Sum, leaves
 
 _LARGEST_NEARNESS_SCALE = 100.0  # in standard deviations of a column
 
@@ -79,6 +79,25 @@ def scale_places(expression):
     return places
 
 
+def scales_by_column(expression):
+    """Return the places of each leaf's length scales, one for each column, and these columns.
+
+    Returns
+    -------
+    pairs : list of (ndarray of int, ndarray of int)
+        Places among the free log parameters. None where some part of the kernel depends on numbers
+        in another way, or has other length scales.
+    """
+    measured = [(leaf, columns) for leaf, columns in _leaves(expression) if not leaf.holds_inputs]
+    measured = [(leaf, columns) for leaf, columns in measured if not isinstance(leaf, Constant)]
+    if any(leaf.length_scale is None for leaf, _ in measured):
+        return None
+    columns, places = [columns for _, columns in measured], scale_places(expression)
+    if any(len(place) != len(own) for place, own in zip(places, columns, strict=True)):
+        return None
+    return list(zip(places, columns, strict=True))
+
+
 def matern12_component(expression):
     """Return the places of the Matern-1/2 component's parameters; it is the second term of two.
 
@@ -120,6 +139,11 @@ def variance_mask(expression):
     mask = np.zeros(len(expression.values), dtype=bool)
     mask[_constants(expression.node, set(np.flatnonzero(expression.free)))] = True
     return mask[expression.free]
+
+
+def variance_slots(expression):
+    """Return the slots of the terms' first constants among all values, free or not."""
+    return _constants(expression.node, set(range(len(expression.values))))
 
 
 def _constants(node, free):

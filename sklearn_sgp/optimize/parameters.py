@@ -185,6 +185,10 @@ class TiedLengthScales:
     places: tuple
     precision: float
 
+    def in_units(self, log_scale):
+        """Return the same density of length scales in units of so much, (d,)."""
+        return replace(self, log_std=self.log_std - log_scale)
+
     def __call__(self, theta):
         """Return the value, up to a constant, and the gradient."""
         value, gradient = 0.0, np.zeros_like(theta)

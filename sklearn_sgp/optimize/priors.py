@@ -1,7 +1,7 @@
 """Log densities of parameters that a bound alone would follow too far."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -46,6 +46,10 @@ class TiedCategories:
     places: tuple
     precisions: tuple
 
+    def in_units(self, log_scale):
+        """Return the same, as categories have no units."""
+        return self
+
     def __call__(self, theta):
         """Return the value, up to a constant, and the gradient."""
         value, gradient = 0.0, np.zeros_like(theta)
@@ -83,6 +87,10 @@ class Product:
     """
 
     factors: tuple[Callable, ...]
+
+    def in_units(self, log_scale):
+        """Return the same density of parameters where columns have these units, (d,)."""
+        return replace(self, factors=tuple(one.in_units(log_scale) for one in self.factors))
 
     def __call__(self, theta):
         values, gradients = zip(*(factor(theta) for factor in self.factors), strict=True)

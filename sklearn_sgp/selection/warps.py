@@ -15,6 +15,7 @@ from ..data.checks import LARGEST
 from ..data.continued_warps import Identity, Warp
 from ..data.rows import Rows, column_mean_std, drop_zero_weight, random_index
 from ..data.scaling import GRID, on_grid
+from ..data.standard_inputs import StandardInputs
 from ..data.warps import EACH, TERMS, Standardised, TanhSum, YeoJohnson, tanh_sum, tanh_sum_gradient
 from ..engines.start import start
 from ..kernels._length_scales import nearness_scales
@@ -96,6 +97,8 @@ def learned_warps(X, y, weight, choices, likelihood, settings, rng, seconds=np.i
         For all outputs; those that there is no time for keep the identity.
     """
     X, y, weight = drop_zero_weight(X, y, weight)
+    if choices.kernel is None:  # the default one, which is as good in any units, is not kept
+        X = StandardInputs.of(X, weight, choices.columns.categorical)
     choices = replace(
         choices,
         n_inducing=1,

@@ -8,7 +8,7 @@ import pytest
 from conftest import blas_thread_counts as counts
 
 from sklearn_sgp._linalg import SingleBlasThread, blas_thread_count, single_blas_thread
-from sklearn_sgp._parallel import map_groups, one_blas_thread_each, resolved_jobs
+from sklearn_sgp._parallel import map_groups, resolved_jobs
 
 pytestmark = pytest.mark.usefixtures("two_blas_threads")
 
@@ -24,7 +24,7 @@ def test_limit_holds_inside_and_is_lifted_after():
 
 def test_limit_that_is_not_wanted_does_nothing():
     """Where the condition is false, BLAS is left alone."""
-    with single_blas_thread(False), one_blas_thread_each(1):
+    with single_blas_thread(False):
         assert counts() == {2}
 
 

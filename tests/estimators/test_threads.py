@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.model_selection import GridSearchCV
+from threadpoolctl import threadpool_limits
 
 from sklearn_sgp import (
     AnytimeSGPRegressor,
@@ -168,3 +169,38 @@ def test_grid_search_in_threads(toy, n_jobs):
         threads = GridSearchCV(model, grid, cv=3).fit(*toy)
     name = "mean_test_score"
     assert_allclose(threads.cv_results_[name], alone.cv_results_[name], rtol=1e-5, atol=1e-8)
+
+
+def _table_of_categories():
+    """Rows of two numbers and one of twelve categories, each with a level."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(500, 2)), rng.integers(0, 12, 500)])
+    y = np.sin(2.0 * X[:, 0]) * (1.0 + X[:, 1]) + 2.0 * rng.normal(size=12)[X[:, 2].astype(int)]
+    return X, y + 0.1 * rng.normal(size=len(X))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    "model",
+    [
+        SVGPRegressor(),
+        AnytimeSGPRegressor(model="fitc"),
+        StreamingSGPRegressor(batch_size=250, init_size=250),
+        SVGPClassifier(),
+    ],
+    ids=["svgp", "fitc", "stream", "labels"],
+)
+def test_threads_and_jobs_do_not_decide_what_is_learned(model):
+    """With one BLAS thread or two, one job or two, kernel, objective and predictions are equal."""
+    X, y = _table_of_categories()
+    y = y > 0.0 if isinstance(model, SVGPClassifier) else y
+    rows = np.vstack([X[:20], [[0.0, 0.0, 99.0]]])  # the last of a category not seen
+    shared = {"categorical_features": [2], "n_inducing": 30, "max_iter": 40, "random_state": 0}
+    found = []
+    for threads, n_jobs in ((1, 1), (2, 1), (2, 2)):
+        with threadpool_limits(threads, user_api="blas"):
+            fitted = clone(model).set_params(n_jobs=n_jobs, **shared).fit(X, y)
+        found.append((fitted.kernel_.theta, fitted.objective_, _predictions(fitted, rows)))
+    for one in found[1:]:
+        for ours, expected in zip(one, found[0], strict=True):
+            assert_allclose(ours, expected, rtol=1e-6, atol=1e-7)

@@ -9,8 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..._linalg import NotPositiveDefiniteError
-from ..._parallel import one_blas_thread_each
+from ..._linalg import NotPositiveDefiniteError, single_blas_thread
 from ...collections.blocks import Renumbered, blocks_of, regrouped
 from ...data.inducing import choose_inducing
 from ...data.rows import column_mean_std
@@ -23,7 +22,8 @@ from ...partitions.blocks import Blocks
 from ...partitions.partition import LARGEST_SHARE, position_of
 from ..base import Fitted
 from ..fingerprints import fingerprint
-from ..variational.schedule import refinement_sizes
+from ..standard_units import GivenUnits, learning_units
+from ..variational.schedule import looks_at_all, refinement_sizes
 from .composite_learning import can_learn, learn_from_near_rows
 from .final_posterior import (
     check_shares,
@@ -60,7 +60,11 @@ def fit(problem, plan, before=None):
     n_iter = n_steps = 0
     problem.trace.reached = None  # by a fit before
     if problem.learns:
-        problem, parameters, n_iter, n_steps = _learn(problem, plan, budget)
+        units = GivenUnits() if plan.model.dense else learning_units(problem)
+        with units.told(problem.trace):
+            posed = units.posed(problem, looks_at_all(problem))
+            found, parameters, n_iter, n_steps = _learn(posed, plan, budget)
+        problem, parameters = units.again(problem, found), units.learned(parameters)
     mark = _mark(problem, plan, parameters)
     if mark is not None and before is not None and before.state.progress.mark == mark:
         seed = before.state.progress.seed
@@ -72,7 +76,7 @@ def fit(problem, plan, before=None):
     else:
         made = _blocks_again(problem, parameters) or _make_blocks(problem, plan, parameters, seed)
         blocks, partition, labels = made
-    with one_blas_thread_each(problem.settings.n_jobs):
+    with single_blas_thread():
         final = final_posterior(problem, plan, parameters, blocks, budget, before)
     state = BlockState(
         plan.specification,

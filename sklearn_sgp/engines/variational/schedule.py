@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..._parallel import one_blas_thread_each
+from ..._linalg import single_blas_thread
 from ..._warnings import warn_caller
 from ...data.rows import random_index
 from ...factors.passes import CHUNK
@@ -17,6 +17,7 @@ from ...optimize.lbfgs import ascend_lbfgs
 from ..ascent import Ascents, best_of_priors, better, inputs_at_kinks, lbfgs_memory
 from ..base import Fitted
 from ..diagnostics import warn_of_weak_spots
+from ..standard_units import learning_units
 from ..start import bic_penalty, default_starts, random_starts, run_candidates
 from .class_regressions import learns_by_regressions
 from .class_variance import from_regressions
@@ -68,15 +69,27 @@ def run(problem):
     problem.trace.reached = None  # by a fit before
     budget.keep_for_finish(_finish_seconds(problem, parameters, budget))
     n_iter = n_steps = 0
-    if problem.learns and problem.settings.optimizer == "adam":
-        parameters, n_iter, n_steps = ascend_stochastic(problem, parameters, budget)
-    elif problem.learns:
-        stages = {"auto": _auto, "lbfgs": _full_lbfgs}[problem.settings.optimizer]
-        if learns_by_regressions(problem):
-            problem, parameters, n_iter = from_regressions(problem, budget, _auto)
-        else:
-            problem, parameters, n_iter = stages(problem, budget)
+    if problem.learns:
+        units, optimizer = learning_units(problem), problem.settings.optimizer
+        with units.told(problem.trace):
+            found = units.posed(problem, looks_at_all(problem))
+            if optimizer == "adam":
+                parameters, n_iter, n_steps = ascend_stochastic(
+                    found, found.start.parameters, budget
+                )
+            elif learns_by_regressions(problem):
+                found, parameters, n_iter = from_regressions(found, budget, _auto)
+            else:
+                stages = {"auto": _auto, "lbfgs": _full_lbfgs}[optimizer]
+                found, parameters, n_iter = stages(found, budget)
+        problem, parameters = units.again(problem, found), units.learned(parameters)
     return problem, _final_posterior(problem, parameters, budget, n_iter, n_steps)
+
+
+def looks_at_all(problem):
+    """Return whether rows are so few that the last refinement is on all of them."""
+    n_rows = len(problem.rows)
+    return refinement_sizes(n_rows, problem.settings.init_size)[-1] >= n_rows
 
 
 def _auto(problem, budget):
@@ -240,7 +253,7 @@ def _lbfgs(problem, parameters, rows, seconds, max_iter=None, interim=False):
         value, gradient = bound(candidate)
         return scale * value, runs.moves(gradient.scaled(scale))
 
-    with one_blas_thread_each(settings.n_jobs):
+    with single_blas_thread():
         while not runs.is_over:
             has_learned = runs.parameters is not problem.start.parameters
             options = runs.delta, has_learned, settings.n_jobs, deadline
