@@ -27,10 +27,10 @@ class AnytimeSGPClassifier(SGPClassifier):
         Any kernel of :mod:`sklearn.gaussian_process.kernels` except ``WhiteKernel``, sums, products
         and powers of them, or :class:`~sklearn_sgp.kernels.Columns`. None means the better of two:
         ``ConstantKernel() * RBF()`` with length scales in the proportion of the columns' spreads,
-        and a smooth part and a rough one, ``Matern(nu=0.5)``, with length scales that are learned
-        one by one; models other than "pic", "lma" and "vif" take the first. Where these explain
-        next to nothing, length scales one by one are tried for the first, too, and short ones.
-        Starting values and bounds come from the first rows. Length scales are in units of X.
+        or ranges, and a smooth part and a rough one, ``Matern(nu=0.5)``, with length scales that
+        are learned one by one; models other than "pic", "lma" and "vif" take the first. Where these
+        explain next to nothing, length scales one by one are tried for the first, too, and short
+        ones. Starting values and bounds come from the first rows. Length scales are in units of X.
 
     model : {"auto", "sor", "dtc", "vfe", "fitc", "fic", "pitc", "pic", "lma", "vif"} or \
             list of (str, float), default="auto"
@@ -41,7 +41,8 @@ class AnytimeSGPClassifier(SGPClassifier):
     alpha_epsilon : float or "auto", default="auto"
         Concentration of a class that was not seen, from 1e-12 to 100. A small one makes
         probabilities sharper. "auto" takes that of 0.1, 0.01, 0.001, 0.0001 which predicts rows
-        left out of near ones best, and 0.01 for models that do not predict from near rows.
+        left out of near ones best, the smaller ones while each is better than all before, and 0.01
+        for models that do not predict from near rows.
 
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes. They multiply ``sample_weight``. "balanced" gives all classes the

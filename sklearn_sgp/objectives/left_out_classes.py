@@ -17,6 +17,10 @@ _LOG_TEMPERATURE = (np.log(0.1), np.log(10.0))
 _FIRST_LOG_STEP, _LOG_TOLERANCE, _MOST_EVALUATIONS = 0.4, 0.02, 10
 # Of the prior of it. Fifty rows may all be right: then the smaller the better, but for this.
 _LOG_TEMPERATURE_STD = 0.5
+# Rows that tell the temperature at which models are compared: at the top all are much the same, and
+# 3,200 rows of 26 classes take 0.2 s by these and 0.5 s by all. Rows that were drawn with
+# temperatures of 0.3, 1 and 4 lose less than a third of the standard error.
+_COMPARING_ROWS = 1024
 # A temperature that gains less, in nats a row, is not kept.
 _LEAST_TEMPERATURE_GAIN = 5e-3
 
@@ -62,6 +66,13 @@ class LeftOutClasses:
         precision = 0.5 / (len(self.place) * _LOG_TEMPERATURE_STD**2)
         log_t, value = _peak(lambda log_t: self.value(np.exp(log_t)) - precision * log_t**2)
         return float(np.exp(log_t)), value
+
+    def best_log_probabilities(self):
+        """Return log probabilities of the classes, (n,), at the best temperature of some rows."""
+        some = slice(None, None, -(-len(self.place) // _COMPARING_ROWS))
+        moments = tuple(moment[some] for moment in self.moments)
+        few = LeftOutClasses(self.likelihood, moments, self.place[some], self.weight[some])
+        return self.log_probabilities(few.best_temperature()[0])
 
     def calibrated(self):
         """Return the likelihood with the best temperature; with 1 where that is hardly better."""

@@ -18,6 +18,9 @@ from ..data.clusters import nearest
 _SPARE = 8
 # Up to so many groups all distances cost less than a search: 1,000 of 9 columns take 4 ms.
 _FEW_GROUPS = 2048
+# So many distances are computed at once, by one product. 62 places among 1,257 rows of 64 columns
+# take 1 ms so; scikit-learn's threads wait for each other, and take 3 to 40 ms of processor time.
+_MOST_DISTANCES = 1 << 20
 # Centres searched around at once, rows whose cells are searched for, and least rows of a thread.
 _SEARCH_CENTRES, _ASSIGN_ROWS, _LEAST_THREAD_ROWS = 4096, 1 << 16, 1 << 10
 # Differences of a search that OpenMP does not share among threads: they wait for one another where
@@ -39,19 +42,29 @@ def nearest_rows(points, places, count, n_jobs=None, algorithm="auto"):
         At most n.
     n_jobs : int or None
     algorithm : str
-        Of scikit-learn's search.
+        Of scikit-learn's search. "brute" takes few distances at once.
 
     Returns
     -------
     rows : ndarray of int, shape (k, count)
     """
-    from sklearn.neighbors import NearestNeighbors  # a slow import, not always needed
-
     if not count:
         return np.empty((len(places), 0), dtype=np.intp)
+    if algorithm == "brute" and len(places) * len(points) <= _MOST_DISTANCES:
+        return _nearest_of_all(points, places, count)
+    from sklearn.neighbors import NearestNeighbors  # a slow import, not always needed
+
     search = NearestNeighbors(n_neighbors=count, algorithm=algorithm, n_jobs=resolved_jobs(n_jobs))
     with single_openmp_thread(len(places) * points.size <= _SMALL_SEARCH):
         return search.fit(points).kneighbors(places, return_distance=False)
+
+
+def _nearest_of_all(points, places, count):
+    """Compare squares of all distances, less those of the places, which change no order."""
+    distances = np.einsum("ij,ij->i", points, points) - 2.0 * (places @ points.T)
+    rows = np.argpartition(distances, count - 1, axis=1)[:, :count]
+    order = np.argsort(np.take_along_axis(distances, rows, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(rows, order, axis=1)
 
 
 class NearGroups:

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from sklearn_sgp.data.rows import Rows
-from sklearn_sgp.data.spreads import column_spreads
+from sklearn_sgp.data.spreads import column_ranges, column_spreads
+from sklearn_sgp.engines.start import Choices, start
+from sklearn_sgp.likelihoods import Softmax
 from sklearn_sgp.optimize.parameters import Group
 
 
@@ -53,3 +55,43 @@ def test_shared_entries_keep_their_distance(far):
     group, old = Group("theta", None, shared=np.array([0, 2])), np.array([1.0, 5.0, 1.0 + far])
     moved = group.value(np.array([2.0, 5.0]), old)
     np.testing.assert_allclose(moved, [2.0, 5.0, 2.0 + far])
+
+
+def test_ranges_are_of_rows_that_count():
+    """Largest less smallest value of rows with weight, 1 for a constant column."""
+    X = np.array([[0.0, 7.0], [2.0, 7.0], [-3.0, 7.0], [99.0, 7.0]])
+    weight = np.array([1.0, 2.0, 0.5, 0.0])
+    rows = Rows(X, np.zeros((4, 1)), weight, 0.0, 1.0)
+    np.testing.assert_array_equal(column_ranges(rows), [5.0, 1.0])
+
+
+def begun(X, kernel_set):
+    """Starts of default kernels, and length scales of the smooth ones in units of the first."""
+    rows = Rows(X, np.zeros((len(X), 1)), None, 0.0, 1.0)
+    choices = Choices(None, 5, "kmeans", True, kernel_set=kernel_set)
+    first = start(rows, choices, Softmax(), np.random.RandomState(0))
+    starts = [first, *first.alternatives]
+    smooth = [one for one in starts if one.in_proportion]
+    theta = [one.space.clipped(one.parameters).theta[1:] for one in smooth]
+    return starts, [np.exp(each - each[0]) for each in theta]
+
+
+def test_rare_values_are_tried_in_proportion_to_ranges(rng):
+    """A pixel that is black but for a few rows: by its spread first, by its range in one start."""
+    X = np.column_stack([rng.uniform(0.0, 16.0, 2000), 16.0 * (np.arange(2000) % 1000 == 0)])
+    starts, scales = begun(X, "classes")
+    assert len(starts) == 3 and len(scales) == 2
+    assert scales[0][1] < 0.75
+    np.testing.assert_allclose(scales[1], 1.0, rtol=1e-3)
+    for units in ([1.0, 1e3], [1e-6, 1.0]):  # the same rows in other units
+        _, others = begun(X * units, "classes")
+        for one, other in zip(scales, others, strict=True):
+            np.testing.assert_allclose(other, one * np.array(units) / units[0], rtol=1e-9)
+
+
+def test_ranges_that_say_the_same_are_no_start(rng):
+    """Columns of one shape have one proportion, and others than "classes" have no choice."""
+    starts, scales = begun(rng.uniform(size=(2000, 3)) * [1.0, 5.0, 9.0], "classes")
+    assert len(starts) == 2 and len(scales) == 1
+    X = np.column_stack([rng.uniform(size=900), np.arange(900) % 90 == 0])
+    assert len(begun(X, "proportional")[0]) == 1

@@ -219,7 +219,7 @@ def test_default_fits_learn(n_classes):
     hits = fitted.predict(X_new) == y_new
     assert hits.mean() > 0.75 and abs(hits.mean() - confidence.mean()) < 0.05
     assert fitted.log_density(X_new, y_new).mean() > -0.55
-    assert fitted.alpha_epsilon_ in left_out._ALPHAS
+    assert fitted.alpha_epsilon_ in (left_out._ALPHA, left_out._ABOVE, *left_out._BELOW)
     scores = fitted.decision_function(X_new)
     assert scores.shape == ((1000,) if n_classes == 2 else (1000, 4))
     copied = pickle.loads(pickle.dumps(fitted))
@@ -269,7 +269,7 @@ def test_values_of_alpha_are_compared_on_the_same_groups(monkeypatch):
     for state in (None, 0, np.random.RandomState(0)):
         seeds.append([])
         AnytimeSGPClassifier(max_iter=2, random_state=state).fit(X, X[:, 0] > 0.0)
-    assert all(len(of_one) == 4 and len(set(of_one)) == 1 for of_one in seeds)
+    assert all(len(of_one) > 1 and len(set(of_one)) == 1 for of_one in seeds)
 
 
 @pytest.mark.parametrize("estimator", [AnytimeSGPClassifier, SVGPClassifier])

@@ -20,16 +20,16 @@ def few_are_many(monkeypatch):
 
 def test_temperatures_of_many_rows_are_those_of_rows_held_out(monkeypatch):
     """The same model of the other rows predicts them; all of these are near, so it is exact."""
-    seen, parted, tried = [], selection._parted, selection.Trials.scored
+    seen, parted, tried = [], selection._parted, selection.Trials._trial
     monkeypatch.setattr(selection, "_parted", lambda *args: seen.append(parted(*args)) or seen[-1])
     note = lambda *args: seen.append(tried(*args)) or seen[-1]  # noqa: E731
-    monkeypatch.setattr(selection.Trials, "scored", note)
+    monkeypatch.setattr(selection.Trials, "_trial", note)
     monkeypatch.setattr(selection, "_MOST_POWERS", 0)
     few_are_many(monkeypatch)
     kernel = ConstantKernel(6.0) * RBF(0.8, "fixed")
     options = {"optimizer": "auto", "max_iter": 2, "n_neighbors": 200, "kernel": kernel}
     fitted = made(**options).fit(*data(120))
-    ((known, held), first, alone), K = seen, fitted.kernel_
+    ((known, held), _, first, alone), K = seen, fitted.kernel_
     classes = first.left_out
     assert (len(known), len(held)) == (90, 30)
     assert fitted.temperature_ == classes.calibrated().temperature
@@ -41,6 +41,27 @@ def test_temperatures_of_many_rows_are_those_of_rows_held_out(monkeypatch):
         assert_allclose(mean, gain @ known.targets[:, c], atol=1e-6)
         assert_allclose(variance, np.diagonal(K(held.X) - gain @ K(known.X, held.X)), atol=1e-6)
         assert_array_equal(classes.place == c, held.weight[:, c] > 1.0)
+
+
+def test_kernels_are_compared_by_rows_of_some_cells(monkeypatch):
+    """Whole cells of rows held out, and always the same rows; all of them have the last word."""
+    compared, trial = [], selection.Trials._trial
+
+    def noted(trials, parameters, predictor, rows):
+        compared.append((rows, predictor.number(trials.held_out), trials.held_out))
+        return trial(trials, parameters, predictor, rows)
+
+    monkeypatch.setattr(selection.Trials, "_trial", noted)
+    few_are_many(monkeypatch)
+    monkeypatch.setattr(selection, "_HELD_OUT", 200)
+    made(optimizer="auto", max_iter=2, n_neighbors=10, kernel=None).fit(*data(800))
+    (some, number, held_out), *others = compared
+    is_some = (held_out.X[:, None] == some.X).all(axis=2).any(axis=1)
+    assert 0 < is_some.sum() == len(some) < 150
+    assert not np.isin(number[~is_some], number[is_some]).any()
+    *more, last, without = [rows for rows, *_ in others]
+    assert len(more) > 1 and all(rows is some for rows in more)
+    assert last is without is held_out
 
 
 @pytest.mark.parametrize("which", [2, 3, "last"])

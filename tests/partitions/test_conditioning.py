@@ -88,7 +88,20 @@ def test_nearest_rows(rng):
     """The rows nearest to a place, nearest first."""
     points, places = rng.standard_normal((50, 3)), rng.standard_normal((4, 3))
     away = ((points[None] - places[:, None]) ** 2).sum(axis=2)
-    assert_array_equal(nearest_rows(points, places, 6), np.argsort(away, axis=1)[:, :6])
+    for algorithm in ("auto", "brute"):
+        found = nearest_rows(points, places, 6, algorithm=algorithm)
+        assert_array_equal(found, np.argsort(away, axis=1)[:, :6])
+        found = nearest_rows(points, places, 50, algorithm=algorithm)
+        assert_array_equal(found, np.argsort(away, axis=1))
+
+
+def test_all_distances_at_once_find_what_a_search_finds(rng, monkeypatch):
+    """Few distances are one product, many a search of scikit-learn's."""
+    points = rng.standard_normal((700, 5))
+    at_once = nearest_rows(points, points[:60], 90, algorithm="brute")
+    monkeypatch.setattr(neighbours, "_MOST_DISTANCES", 0)
+    assert_array_equal(nearest_rows(points, points[:60], 90, algorithm="brute"), at_once)
+    assert_array_equal(at_once[:, 0], np.arange(60))
 
 
 @pytest.mark.parametrize("choice", [NeighboursChoice(8, 5), ChainChoice(1)])

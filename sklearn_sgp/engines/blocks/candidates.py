@@ -57,6 +57,8 @@ def best_start(problem, sample, starts, budget):
     if problem.rows.of_classes and explains_little(problem.rows, result[1][0].mean):
         result = _with_own_scales(problem, sample, starts, result, budget)
     begins, values, n_iter = result
+    if sample.has_labels:  # rounds have as many neighbours as trials
+        return *begins[0], values[0], n_iter
     is_clear = len(values) == 1 or _is_clear(*values[:2])
     if is_clear or sample.whole or problem.trace.stopped or budget.left() <= 0.0:
         return *begins[0], None, n_iter

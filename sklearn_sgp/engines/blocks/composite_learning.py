@@ -23,7 +23,7 @@ from ...kernels._length_scales import nearness_scales
 from ...objectives.composite_likelihood import CompositeLikelihood
 from ...objectives.left_out_classes import LeftOutClasses
 from ...objectives.scores import Score
-from ...optimize.budget import LEAST_EVALUATIONS, MIN_SECONDS, count_within
+from ...optimize.budget import MIN_SECONDS, count_within
 from ...optimize.stochastic import ascend_in_passes
 from ...partitions.sampling import LARGEST_WHOLE, random_groups, sampled_groups, whole_group
 from ..start import default_starts
@@ -32,6 +32,7 @@ from .coverage import check_coverage
 from .hyperparameters import ascend_scaled
 from .near_starts import above_repeats, in_units, numbers_of_categories
 from .pace import LEAST_GROUPS, seconds_of_group
+from .ways import RATE, TRIAL_ITERATIONS, AllRows, Labels, Numbers
 
 # Numbers are learned from so few rows in one group, the exact process: many groups of 300 rows cost
 # as much. 18 draws of 700 rows from nine tables gain 0.04 nats a row by it (RMSE 3 % less) in a
@@ -49,23 +50,10 @@ GROUP_SIZE, NEIGHBORS = 50, 100
 # Learning goes on with so many neighbours. Some structure shows at no smaller size: delays of
 # 200,000 flights have RMSE 0.935 sd and -1.341 nats with 100 neighbours, 0.886 and -1.189 with 250.
 MORE_NEIGHBORS = 250
-# Groups of a step. A pass has new ones, so that nothing is learned from any of them twice. Rounds
-# of so many passes follow one another, each at half of the rate, while they gain more on other
-# groups than the standard error of that. (One group of all rows: iterations, and nats a row.)
-# Rounds of 5, 6 and 8 passes did equally on 12 draws of four tables; 20 to 120 iterations of L-BFGS
-# on the same groups took 2 to 5 times as long for 0.01 nats less in the mean (11 draws).
-_GROUPS_OF_A_STEP, _ROUND_PASSES, _RATE = 8, 6, 0.1
-_ROUND_ITERATIONS, _LEAST_ROUND_GAIN = 20, 3e-3
+# Groups of a step of numbers.
+_GROUPS_OF_A_STEP = 8
 # One group in so many besides is of so many rows from anywhere, which know what is smooth and wide.
 WIDE_EVERY, WIDE_SIZE = 40, 400
-# Every start learns for so many passes, or iterations where all rows are one group.
-_TRIAL_PASSES, _TRIAL_RATE, _TRIAL_ITERATIONS = 2, 0.15, 15
-# Densities of labels as regressions are not what is scored, and noise of steps costs: 1,257 digits
-# have 0.054 nats by Adam, 0.040 by L-BFGS. It follows them on new groups in each of so many trials.
-_LABEL_TRIALS = 2
-# One group is of so many rows until a start has been chosen; of all where some columns are
-# categories, whose noise was missed in 2 of 6 draws of 600 to 1,500 rows.
-_TRIAL_ROWS = 400
 # Share of a time budget in which left-out labels may be judged each time; that is some ten times.
 _LABEL_TEST_SHARE = 0.02
 # Logarithms of a default kernel's parameters move at most so far in one ascent: the first step of
@@ -150,9 +138,9 @@ class CompositeLearning:
         return self.begins and not self.whole
 
     @property
-    def by_lbfgs(self):
-        """True if L-BFGS follows the groups: all rows in one, or those of labels."""
-        return self.whole or self.has_labels
+    def way(self):
+        """The class of `ways` that follows its groups."""
+        return (AllRows if self.whole else Labels if self.has_labels else Numbers)(self)
 
     def has_time(self, parameters, budget):
         """Return whether the exact process of all rows is affordable, where it is learned from."""
@@ -215,7 +203,7 @@ class CompositeLearning:
     def _of_labels(self, groups, parameters, likelihood):
         evidence = CompositeLikelihood(groups, self.n_jobs)
         left_out = LeftOutClasses.of_groups(evidence, parameters, likelihood)
-        log_p = left_out.log_probabilities(left_out.best_temperature()[0])
+        log_p = left_out.best_log_probabilities()
         return Score(log_p, left_out.weight) if np.isfinite(log_p).all() else Score.none()
 
     def _tests_within(self, groups, parameters, likelihood, seconds):
@@ -244,34 +232,8 @@ class CompositeLearning:
 
     def trial(self, task, parameters, limit, budget):
         """Learn from a start; return parameters, iterations, and the score on other groups."""
-        n_iter, begin = 0, parameters
-        for left in range(_LABEL_TRIALS if self.has_labels and not self.whole else 1, 0, -1):
-            seconds = (limit - time.perf_counter()) / left
-            if self.by_lbfgs:
-                iterations = min(_TRIAL_ITERATIONS, task.settings.max_iter)
-                groups = self._trial_groups(task, begin, seconds, budget)
-                begin, more = self.ascend(task, groups, begin, iterations, seconds, budget)
-            else:
-                begin, more = self.climb(task, begin, _TRIAL_PASSES, _TRIAL_RATE, seconds, budget)
-            n_iter += more
-            if task.trace.stopped or time.perf_counter() > limit:
-                break
-        return begin, n_iter, self.value(task, begin)
-
-    def _trial_groups(self, task, parameters, seconds, budget):
-        """Return the groups that L-BFGS follows from a start: some rows where one has all."""
-        groups = self._groups_to_follow(parameters, seconds, budget)
-        if not self.whole or task.start.columns.categorical or len(groups[0]) <= _TRIAL_ROWS:
-            return groups
-        rng = np.random.RandomState(self.test_seed)  # the same for all starts
-        return [whole_group(groups[0].rows.random_subset(_TRIAL_ROWS, rng))]
-
-    def _groups_to_follow(self, parameters, seconds, budget):
-        """Draw as many new groups as there is time to follow by L-BFGS."""
-        if self.whole:
-            return self.groups(parameters)
-        count, _ = self._affordable(parameters, LEAST_EVALUATIONS, seconds, budget)
-        return self.groups(parameters, count=count)
+        parameters, n_iter = self.way.trial(task, parameters, limit, budget)
+        return parameters, n_iter, self.value(task, parameters)
 
     def learn_whole(self, task, parameters, budget):
         """Learn in one long ascent with all rows in one group."""
@@ -282,26 +244,22 @@ class CompositeLearning:
         """Return parameters, iterations and the score after a round, or before it if better."""
         self.n_neighbors = self.more_neighbors
         value, seconds = self.value(task, parameters), limit - time.perf_counter()
-        return self.round(task, parameters, value, task.settings.max_iter, _RATE, seconds, budget)
+        return self.round(task, parameters, value, task.settings.max_iter, RATE, seconds, budget)
 
     def round(self, task, parameters, value, most, rate, seconds, budget):
         """Do the same where the score before it is known, in at most so many iterations."""
-        if self.by_lbfgs:
-            groups = self._groups_to_follow(parameters, seconds, budget)
-            most = min(_ROUND_ITERATIONS, most)
-            learned, n_iter = self.ascend(task, groups, parameters, most, seconds, budget)
-        else:
-            passes = min(_ROUND_PASSES, most)
-            learned, n_iter = self.climb(task, parameters, passes, rate, seconds, budget)
+        learned, n_iter = self.way.round(task, parameters, most, rate, seconds, budget)
         after = self.value(task, learned)
-        return (learned, n_iter, after) if after.mean > value.mean else (parameters, n_iter, value)
+        if self.way.holds(after, value):
+            return learned, n_iter, after
+        return parameters, n_iter, value
 
     def learn_further(self, task, parameters, budget):
         """Learn the noise, then in rounds, of targets that had no tails until then."""
         n_iter, space, limit = 0, task.space.only("log_noise"), task.settings.max_iter
         if space.groups:
             of_noise = replace(task, start=replace(task.start, space=space))
-            groups, iterations = self.groups(parameters), min(_TRIAL_ITERATIONS, limit)
+            groups, iterations = self.groups(parameters), min(TRIAL_ITERATIONS, limit)
             parameters, n_iter = self.ascend(
                 of_noise, groups[-self.n_groups :], parameters, iterations, budget.left(), budget
             )
@@ -310,7 +268,7 @@ class CompositeLearning:
 
     def learn(self, task, parameters, value, budget):
         """Learn in rounds, as long as they gain more on other groups than its standard error."""
-        left, trace, n_iter, rate = task.settings.max_iter, task.trace, 0, _RATE
+        left, trace, n_iter, rate = task.settings.max_iter, task.trace, 0, RATE
         if budget.left() <= 0.0:
             return parameters, n_iter
         self.n_neighbors = self.more_neighbors
@@ -325,16 +283,11 @@ class CompositeLearning:
             )
             n_iter, rate = n_iter + more, 0.5 * rate
             gain, error = value.gain(before)
-            if trace.cut_by == "max_time" or gain <= max(error, self.least_gain):
+            if trace.cut_by == "max_time" or gain <= max(error, self.way.least_gain):
                 break
         else:
             trace.cut_by = None if trace.stopped else "max_iter"
         return parameters, n_iter
-
-    @property
-    def least_gain(self):
-        """Nats a row that a round must gain besides: a group of all rows has no standard error."""
-        return _LEAST_ROUND_GAIN if self.by_lbfgs else 0.0
 
     def climb(self, task, parameters, n_passes, rate, seconds, budget):
         """Follow the density of new groups in every pass by Adam, scaled to all rows.
@@ -344,7 +297,7 @@ class CompositeLearning:
         parameters : Parameters
         n_passes : int
         """
-        count, n_passes = self._affordable(parameters, n_passes, seconds, budget)
+        count, n_passes = self.affordable(parameters, n_passes, seconds, budget)
         n_rows = count * (GROUP_SIZE + self.n_neighbors)
         task.trace.begin(f"learning from {n_rows} of {len(self.rows)} rows, given those near them")
 
@@ -366,7 +319,7 @@ class CompositeLearning:
             seconds=max(seconds, MIN_SECONDS),
         )  # fmt: skip
 
-    def _affordable(self, parameters, n_passes, seconds, budget):
+    def affordable(self, parameters, n_passes, seconds, budget):
         """Return how many groups a pass may have, and how many passes there is time for."""
         if not budget.is_limited:
             return self.n_groups, n_passes

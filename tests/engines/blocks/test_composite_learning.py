@@ -183,13 +183,13 @@ def test_two_trials_that_are_nearly_as_good_get_a_round(rng, monkeypatch, second
 @ANY_BANDS
 def test_a_short_budget_learns_from_fewer_groups(rng, monkeypatch):
     """As many as there is time to follow, at least eight; the seconds are kept."""
-    seen, climb = [], composite_learning.CompositeLearning._affordable
+    seen, climb = [], composite_learning.CompositeLearning.affordable
 
     def counted(self, *arguments):
         seen.append(climb(self, *arguments)[0])
         return climb(self, *arguments)
 
-    monkeypatch.setattr(composite_learning.CompositeLearning, "_affordable", counted)
+    monkeypatch.setattr(composite_learning.CompositeLearning, "affordable", counted)
     learned(problem_with(rng, ROUGH))
     without = seen.copy()
     seen.clear()
