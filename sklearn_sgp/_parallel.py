@@ -54,15 +54,6 @@ def shares_memory():
     return isinstance(backend, ThreadingBackend | SequentialBackend)
 
 
-def one_blas_thread_each(n_jobs):
-    """Keep BLAS to one thread each in a context of many `map_groups`.
-
-    With more than one worker, BLAS keeps to one thread throughout: after a product on two threads
-    OpenBLAS's second one spins for some 20 ms, on a core that the next map wants.
-    """
-    return single_blas_thread(effective_n_jobs(n_jobs) > 1)
-
-
 @contextmanager
 def told_of_tasks(listener):
     """Have maps call ``listener(done, total)`` after each task, but for maps within tasks."""
@@ -74,19 +65,17 @@ def told_of_tasks(listener):
 
 
 def map_groups(function, argument_lists, n_jobs=None):
-    """Return the list of ``function(*arguments)``, in order.
+    """Return the list of ``function(*arguments)``, in order, on one thread of BLAS each.
 
     Threads by default, since the work runs without the GIL; a backend chosen with
     ``joblib.parallel_config`` overrides that. Threads are our own, as joblib's polling costs some
-    10 ms a call. With one worker BLAS has its own threads, with more it has one in each.
+    10 ms a call.
     """
     n_tasks = len(argument_lists)
     workers = 1 if n_tasks == 1 else min(effective_n_jobs(n_jobs), n_tasks)
-    if workers == 1 and _listener.get() is None:
-        return [function(*arguments) for arguments in argument_lists]
-    if workers == 1:
-        return _gathered((function(*arguments) for arguments in argument_lists), n_tasks)
     with single_blas_thread():
+        if workers == 1:
+            return _gathered((function(*arguments) for arguments in argument_lists), n_tasks)
         if shares_memory():
             with ThreadPoolExecutor(workers) as pool:
                 return _gathered(pool.map(partial(_run, function), argument_lists), n_tasks)

@@ -13,7 +13,7 @@ from sklearn.gaussian_process.kernels import RBF
 from sklearn_sgp import SVGPClassifier, SVGPRegressor
 from sklearn_sgp._core import _linalg
 from sklearn_sgp._linalg import single_blas_thread
-from sklearn_sgp._parallel import one_blas_thread_each, resolved_jobs
+from sklearn_sgp._parallel import resolved_jobs
 from sklearn_sgp.data.inducing import choose_inducing
 from sklearn_sgp.data.rows import Rows, column_mean_std
 from sklearn_sgp.engines.blocks.models import specification
@@ -128,7 +128,7 @@ class Fit:
         return lambda: collapsed_bound(self.parameters, rows, self.prior.delta, **options)
 
     def held_blas(self):
-        return one_blas_thread_each(resolved_jobs(self.model.n_jobs))
+        return single_blas_thread()
 
     def exact_pass(self, form, n_jobs):
         """Function that forms the sums of all rows."""
@@ -264,8 +264,8 @@ def block_pass(model, X=None, y=None):
 
 
 def one_blas_thread(n_jobs):
-    """Context in which BLAS has one thread, for one job too."""
-    return single_blas_thread() if n_jobs == 1 else one_blas_thread_each(n_jobs)
+    """Context in which BLAS has one thread, for any number of jobs."""
+    return single_blas_thread()
 
 
 def known_outputs(X, y, m, mixing, noise_variance):

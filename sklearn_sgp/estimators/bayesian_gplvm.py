@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._compat import FitProgress, _fit_context
-from .._parallel import one_blas_thread_each
+from .._linalg import single_blas_thread
 from ..engines.latent_inputs.engine import LatentInputs
 from ..engines.latent_inputs.new_columns import with_new_columns
 from ..engines.latent_inputs.solver import snapshot
@@ -374,8 +374,8 @@ class BayesianGPLVM(LatentAnswers):
         def attributes_now(parameters):
             return latent_attributes(snapshot(problem, parameters), columns)
 
-        threads = one_blas_thread_each(problem.settings.n_jobs)
-        with self._following(trace, progress, log_scale, attributes_now), threads:
+        following = self._following(trace, progress, log_scale, attributes_now)
+        with following, single_blas_thread():
             fitted = engine.fit(problem)
         set_attributes(self, latent_attributes(fitted, columns))
         self._given = fingerprints(self)
@@ -392,7 +392,7 @@ class BayesianGPLVM(LatentAnswers):
         fitted = with_new_columns(self._fitted, Y)
         columns = fitted.targets
         problem = latent_problem(self, columns.table(Y), Trace(clock))
-        with one_blas_thread_each(problem.settings.n_jobs):
+        with single_blas_thread():
             fitted = LatentInputs(latent_choices(self, columns)).add(fitted, problem)
         set_attributes(self, latent_attributes(fitted, columns))
         self.objectives_ = np.append(self.objectives_, self.objective_)

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._parallel import one_blas_thread_each, resolved_jobs
+from .._linalg import single_blas_thread
+from .._parallel import resolved_jobs
 from ..data.checks import check_variance
 from ..gp.chunks import in_chunks
 from .expectations import chunk_of
@@ -45,7 +46,7 @@ class LatentMap:
 
     def _inputs_of(self, table):
         n_jobs = resolved_jobs(self.n_jobs)
-        with one_blas_thread_each(n_jobs):
+        with single_blas_thread():
             return find_inputs(self.predictor, table, candidates=self.candidates, n_jobs=n_jobs)
 
     def columns_at(self, X, return_std=False):

@@ -7,7 +7,7 @@ import numpy as np
 
 from .._core import _linalg as la
 from .._core._cells import condition
-from .._linalg import SMALL_GROUP, copy_of, product, single_blas_thread, transposed
+from .._linalg import blas_threads_for, copy_of, product, transposed
 from .._parallel import group_bounds, map_groups, resolved_jobs, shares_memory
 from ..factors.cells import Cells, ClassCell, FactorCache
 from ..gp.conditionals import without_own
@@ -217,7 +217,7 @@ def _places(blocks):
 def _each_part(function, posterior, cells):
     """Call a function on the test rows of some cells; return arrays with a row for each."""
     cells, result = cells() if callable(cells) else cells, []
-    with single_blas_thread(max(len(own) for own in cells.near) < SMALL_GROUP):
+    with blas_threads_for(max(len(own) for own in cells.near)):
         for X, bounds, some in cells.parts(posterior):
             for lo in range(0, len(X), _CHUNK):
                 hi = min(lo + _CHUNK, len(X))

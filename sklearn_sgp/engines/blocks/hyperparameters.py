@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 
-from ..._parallel import one_blas_thread_each
+from ..._linalg import blas_threads_for
 from ..._warnings import warn_caller
 from ...factors.block_factors import Model
 from ...factors.passes import CHUNK
@@ -202,7 +202,7 @@ def ascend_blocks(problem, objective, sample, start, max_iter, seconds, budget=N
         )
         return value, runs.moves(gradient)
 
-    with one_blas_thread_each(settings.n_jobs):
+    with blas_threads_for(n_rows if exact is not None else 0):
         while not runs.is_over:
             found = ascend_scaled(
                 evidence,

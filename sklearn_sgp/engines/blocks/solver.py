@@ -9,8 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..._linalg import NotPositiveDefiniteError
-from ..._parallel import one_blas_thread_each
+from ..._linalg import NotPositiveDefiniteError, single_blas_thread
 from ...collections.blocks import Renumbered, blocks_of, regrouped
 from ...data.inducing import choose_inducing
 from ...data.rows import column_mean_std
@@ -72,7 +71,7 @@ def fit(problem, plan, before=None):
     else:
         made = _blocks_again(problem, parameters) or _make_blocks(problem, plan, parameters, seed)
         blocks, partition, labels = made
-    with one_blas_thread_each(problem.settings.n_jobs):
+    with single_blas_thread():
         final = final_posterior(problem, plan, parameters, blocks, budget, before)
     state = BlockState(
         plan.specification,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..._parallel import one_blas_thread_each
+from ..._linalg import single_blas_thread
 from ..._warnings import warn_caller
 from ...data.distinct import contains_rows
 from ...data.inducing import greedy_error
@@ -167,7 +167,7 @@ def sees_signal(fitted, rows, weight_seen):
 
 def first_batch(rows, plan):
     """Learn from the rows with which a stream begins."""
-    with one_blas_thread_each(plan.settings.n_jobs):
+    with single_blas_thread():
         found, n_iter = _best_of_rounds(plan.start.parameters, rows, None, 0.0, plan)
         plan, found, n_iter = _or_elsewhere(found, n_iter, rows, None, 0.0, plan)
     warn_about_jitter(found[0].prior.jitter, plan.settings.jitter)
@@ -209,7 +209,7 @@ def next_batch(fitted, rows, weight_seen, plan):
     """
     before = fitted.parameters
     old = OldPosterior.of(fitted.posterior).tempered(plan.forget_factor)
-    with one_blas_thread_each(plan.settings.n_jobs):
+    with single_blas_thread():
         try:
             begin = before
             if plan.restarts:
