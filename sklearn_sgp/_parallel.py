@@ -74,6 +74,8 @@ def map_groups(function, argument_lists, n_jobs=None):
     n_tasks = len(argument_lists)
     workers = 1 if n_tasks == 1 else min(effective_n_jobs(n_jobs), n_tasks)
     with single_blas_thread():
+        if workers == 1 and _listener.get() is None:
+            return [function(*arguments) for arguments in argument_lists]
         if workers == 1:
             return _gathered((function(*arguments) for arguments in argument_lists), n_tasks)
         if shares_memory():

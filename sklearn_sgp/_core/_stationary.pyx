@@ -43,6 +43,34 @@ def simd_level():
     return sgp_simd_level().decode()
 
 
+# Scaled inputs end here: squares of larger numbers are not finite.
+cdef double FARTHEST = 1e100
+
+
+def scale_rows(
+    const double[:, :] X,         # IN (n, d)
+    const double[::1] center,     # IN (d,)
+    const double[::1] scales,     # IN (d,), or (1,) for all columns
+    double[:, :] out,             # OUT (n, d): (X - center) / scales
+):
+    """Inputs in units of the length scales, as all other functions take them; NaN stays NaN."""
+    cdef ptrdiff_t n = X.shape[0], d = X.shape[1], i, q
+    cdef double value
+    cdef bint one_scale = scales.shape[0] == 1
+    if (center.shape[0] != d or not one_scale and scales.shape[0] != d
+            or out.shape[0] != n or out.shape[1] != d):
+        raise ValueError("scale_rows: shapes do not agree")
+    with nogil:
+        for i in range(n):
+            for q in range(d):
+                value = (X[i, q] - center[q]) / scales[0 if one_scale else q]
+                if value > FARTHEST:
+                    value = FARTHEST
+                elif value < -FARTHEST:
+                    value = -FARTHEST
+                out[i, q] = value
+
+
 cdef void _products(
     double *out,          # OUT (rows, n): -2 Z X^T
     const double *z,      # IN (rows, d)
@@ -145,17 +173,23 @@ def value_blocks(
     cdef ptrdiff_t g, m, n, n_blocks = row_bounds.shape[0] - 1, d = Z.shape[1], start = 0
     cdef double[::1] room, squares
     cdef double *xx = NULL
-    counts, sizes = np.diff(row_bounds), np.diff(column_bounds)
-    total = int((counts * (counts + 1) // 2 if upper else counts * sizes).sum())
-    if (X.shape[1] != d or shape.shape[0] != 2 or column_bounds.shape[0] != n_blocks + 1
-            or out.shape[0] != total or upper and (counts != sizes).any()):
+    cdef ptrdiff_t total = 0, largest = 0
+    if X.shape[1] != d or shape.shape[0] != 2 or column_bounds.shape[0] != n_blocks + 1:
         raise ValueError("value_blocks: shapes do not agree")
     _check_index(rows, row_bounds, Z.shape[0])
     _check_index(columns, column_bounds, X.shape[0])
+    for g in range(n_blocks):
+        m, n = row_bounds[g + 1] - row_bounds[g], column_bounds[g + 1] - column_bounds[g]
+        if upper and m != n:
+            raise ValueError("value_blocks: shapes do not agree")
+        largest = max(largest, n)
+        total += m * (m + 1) // 2 if upper else m * n
+    if out.shape[0] != total:
+        raise ValueError("value_blocks: shapes do not agree")
     if total == 0:
         return
-    check_sizes(sizes.max(), d)
-    room, squares = np.empty(sizes.max() * d), np.empty(sizes.max())
+    check_sizes(largest, d)
+    room, squares = np.empty(largest * d), np.empty(largest)
     if not (direct or upper):
         xx = &squares[0]
     with nogil:
@@ -172,10 +206,15 @@ def value_blocks(
 cdef int _check_index(
     const ptrdiff_t[::1] index, const ptrdiff_t[::1] bounds, ptrdiff_t length
 ) except -1:
-    last = bounds.shape[0] - 1
-    if last < 0 or bounds[0] != 0 or bounds[last] != index.shape[0] or np.any(np.diff(bounds) < 0):
+    cdef ptrdiff_t last = bounds.shape[0] - 1, i
+    cdef bint fits = last >= 0 and bounds[0] == 0 and bounds[last] == index.shape[0]
+    for i in range(last):
+        fits = fits and bounds[i] <= bounds[i + 1]
+    if not fits:
         raise ValueError("small blocks: bounds must divide the indices")
-    if index.shape[0] and (np.min(index) < 0 or np.max(index) >= length):
+    for i in range(index.shape[0]):
+        fits = fits and 0 <= index[i] < length
+    if not fits:
         raise ValueError("small blocks: indices must be those of rows")
     return 0
 

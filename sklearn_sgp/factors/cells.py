@@ -6,6 +6,7 @@ A cell's near rows are a block (PIC), blocks along a chain (LMA) or the rows nea
 
 from collections import OrderedDict
 from dataclasses import dataclass, replace
+from functools import cached_property
 from threading import Lock
 
 import numpy as np
@@ -161,27 +162,55 @@ class Cells:
         Where those of each cell begin, and their end.
     numbers : list of int
         Of the cells.
-    rows : Rows
-        The near rows of all of them.
-    near : list of ndarray of int
-        Positions of each cell's near rows.
+    known : list of Cell or None
+        Those that are factorised.
+    rows : Rows or None
+        The near rows of all others.
+    near : list of ndarray of int or None
+        Positions of these among them, for each of the others.
     noise_variance : float or ndarray of shape (t,)
     """
 
     X: np.ndarray
     bounds: np.ndarray
     numbers: list
-    rows: Rows
+    known: list
+    rows: Rows | None
     near: list
     noise_variance: float | np.ndarray
     cache: FactorCache
+
+    @classmethod
+    def around(cls, X, bounds, numbers, around, noise_variance, cache):
+        """Make cells; the near rows of those that the cache does not hold are gathered.
+
+        Parameters
+        ----------
+        around : callable
+            See `predict.near_rows.LocalConditional`.
+        """
+        known = [cache.find(k) for k in numbers]
+        new = [k for k, cell in zip(numbers, known, strict=True) if cell is None]
+        rows, near = around(new) if new else (None, [])
+        near = iter(near)
+        near = [next(near) if cell is None else None for cell in known]
+        return cls(X, bounds, numbers, known, rows, near, noise_variance, cache)
+
+    @cached_property
+    def sizes(self):
+        """Numbers of near rows of each cell."""
+        pairs = zip(self.known, self.near, strict=True)
+        return np.array([len(near) if cell is None else len(cell.X) for cell, near in pairs])
 
     def __len__(self):
         return len(self.numbers)
 
     def parts(self, posterior):
         """Test rows, their bounds and a `Cell` for each, a few cells at a time."""
-        n, m = np.array([len(near) for near in self.near]), len(posterior.h)
+        if len(self.numbers) == 1:
+            yield self.X, self.bounds, self._cells(posterior, [0], [len(self.X)])
+            return
+        n, m = self.sizes, len(posterior.h)
         part = np.cumsum(n * (n + m)) // _TOGETHER
         for cells in np.split(np.arange(len(n)), np.flatnonzero(np.diff(part)) + 1):
             bounds = self.bounds[cells[0] : cells[-1] + 2]
@@ -189,9 +218,10 @@ class Cells:
             yield X, bounds - bounds[0], self._cells(posterior, cells, np.diff(bounds))
 
     def _cells(self, posterior, index, counts):
-        cells, kept = [self.cache.find(self.numbers[i]) for i in index], []
+        cells, kept = [self.known[i] for i in index], []
         new = [at for at, cell in enumerate(cells) if cell is None]
-        factorised = self._factorised(posterior, [self.near[index[at]] for at in new])
+        new_near = [self.near[index[at]] for at in new]
+        factorised = self._factorised(posterior, new_near) if new else []
         for at, cell in zip(new, factorised, strict=True):
             cells[at] = cell
         for at, (cell, count) in enumerate(zip(cells, counts, strict=True)):

@@ -192,7 +192,9 @@ class NearestCells:
                 points = np.asarray(X[lo:hi], dtype=np.float64) / self.scale
                 cells[lo:hi] = nearest(points, self.centres)
 
-        if len(X):
+        if 0 < len(X) <= _LEAST_THREAD_ROWS:
+            assign_part(0, len(X))
+        elif len(X):
             n_jobs = resolved_jobs(None) if shares_memory() else 1
             map_groups(assign_part, group_bounds(len(X), _LEAST_THREAD_ROWS), n_jobs)
         return cells

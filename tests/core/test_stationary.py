@@ -61,6 +61,31 @@ def squared_distances(Z, X):
     return ((Z[:, None, :].astype(float) - X) ** 2).sum(axis=-1)
 
 
+@pytest.mark.parametrize("scales", [[0.3], [0.3, 2.0, 1e-300]])
+@pytest.mark.parametrize("transposed", FALSE_TRUE)
+def test_inputs_are_scaled(scales, transposed, rng):
+    """Inputs less their center, over the length scales, end at 1e100; NaN stays NaN."""
+    X, center, scales = rng.standard_normal((7, 6))[:, ::2], normal(rng, 3), np.array(scales)
+    X[2, 0], X[3, 1], X[4, 2] = np.nan, np.inf, -1e100
+    out = np.empty((3, 7)).T if transposed else np.empty((7, 3))
+    _stationary.scale_rows(read_only(X), center, scales, out)
+    with np.errstate(over="ignore"):
+        assert_array_equal(out, np.clip((X - center) / scales, -1e100, 1e100))
+
+
+def test_inputs_of_other_shapes_are_refused():
+    """Center, scales and result have to be of the columns of X."""
+    X, one = np.zeros((4, 3)), np.ones(1)
+    for center, scales, out in [
+        (np.ones(2), one, X),
+        (np.ones(3), np.ones(2), X),
+        (np.ones(3), one, X[:, :2]),
+        (np.ones(3), one, X[:2]),
+    ]:
+        with pytest.raises(ValueError, match="scale_rows"):
+            _stationary.scale_rows(X, center, scales, out.copy())
+
+
 @pytest.mark.parametrize(
     ("m", "n", "d"), [(3, 1, 1), (1, 9, 2), (5, 16, 4), (70, 37, 7), (66, 8, 13)]
 )

@@ -7,12 +7,13 @@ import numpy as np
 from ..._core import _linalg as la
 from ..._core import _stationary
 from ..._core._memory import empty
-from ..._linalg import product
+from ..._linalg import product, transposed
 
 # Squared distances by differences cost about 3 d flops an entry; by GEMM they cost 2 d flops and
 # two more passes. Both took the same time at d = 10 (AVX-512) to 15 (baseline).
 DIRECT_MAX_FEATURES = 12
 _NO_SHAPE = np.ones(2)
+_ONE_SCALE = np.ones(1)
 
 
 def leaves(node, columns):
@@ -99,22 +100,25 @@ class Stationary(_ScaledLeaf):
         """Return the length scales, one number or shape (d,)."""
         return 1.0 if self.length_scale is None else p[self.length_scale]
 
-    def _scaled(self, p, X):
-        scales = 1.0 if self.length_scale is None else p[self.length_scale]
-        with np.errstate(over="ignore"):  # beyond 1e100 squares are not finite
-            scaled = (np.asarray(X, dtype=np.float64) - self.center) / scales
-        return scaled.clip(-1e100, 1e100, out=scaled)
+    def _scaled(self, p, X, transposed=False):
+        """Return inputs in units of the length scales, (n, d), or (d, n) if ``transposed``."""
+        scales = _ONE_SCALE if self.length_scale is None else p[self.length_scale]
+        X = np.asarray(X, dtype=np.float64)
+        out = empty(X.shape[::-1] if transposed else X.shape)
+        _stationary.scale_rows(X, self.center, scales, out.T if transposed else out)
+        return out
 
-    def _arguments(self, p, Z, X):
-        """Return scaled inputs (m, d), (n, d), (d, n), variance and the profile's parameters."""
+    def _values(self, p):
+        """Return the variance and the profile's parameters."""
+        if not self.shape:
+            return self.variance(p), _NO_SHAPE
         shape = _NO_SHAPE.copy()
         shape[: len(self.shape)] = p[list(self.shape)]
-        Zs = np.ascontiguousarray(self._scaled(p, Z))
-        Xs = Zs if X is Z else np.ascontiguousarray(self._scaled(p, X))
-        return Zs, Xs, np.ascontiguousarray(Xs.T), self.variance(p), shape
+        return self.variance(p), shape
 
     def block(self, p, Z, X, direct=False):
-        Zs, _, Xt, variance, shape = self._arguments(p, Z, X)
+        (variance, shape), Zs = self._values(p), self._scaled(p, Z)
+        Xt = self._scaled(p, X, transposed=True)
         out = empty((len(Zs), Xt.shape[1]))  # (m, n)
         lower = direct and X is Z
         direct = direct or Zs.shape[1] <= DIRECT_MAX_FEATURES
@@ -124,7 +128,8 @@ class Stationary(_ScaledLeaf):
         return out
 
     def blocks(self, p, Z, X, groups):
-        Zs, Xs, _, variance, shape = self._arguments(p, Z, X)
+        (variance, shape), Zs = self._values(p), self._scaled(p, Z)
+        Xs = Zs if X is Z else self._scaled(p, X)
         out, direct = empty((groups.n_values,)), Zs.shape[1] <= DIRECT_MAX_FEATURES
         index = (groups.rows, groups.columns, groups.row_bounds, groups.column_bounds)
         _stationary.value_blocks(
@@ -133,7 +138,7 @@ class Stationary(_ScaledLeaf):
         return out
 
     def triangles_vjp(self, p, X, groups, G, grad):
-        Xs, _, _, variance, shape = self._arguments(p, X, X)
+        (variance, shape), Xs = self._values(p), self._scaled(p, X)
         sums, per_column = np.empty(3), np.empty(Xs.shape[1])
         index = (groups.rows, groups.row_bounds)
         _stationary.vjp_triangles(self.profile, Xs, *index, variance, shape, G, sums, per_column)
@@ -153,7 +158,9 @@ class Stationary(_ScaledLeaf):
             target += -2.0 * (squares if target.size == len(squares) else squares.sum())
 
     def block_vjp(self, p, Z, X, G, grad, grad_Z, direct=False):
-        Zs, Xs, Xt, variance, shape = self._arguments(p, Z, X)
+        (variance, shape), Zs = self._values(p), self._scaled(p, Z)
+        Xs = Zs if X is Z else self._scaled(p, X)
+        Xt = transposed(Xs)
         lower = direct and X is Z and grad_Z is None  # G is symmetric, for sums half is enough
         direct = direct or Zs.shape[1] <= DIRECT_MAX_FEATURES
         sums = np.empty(3)  # gradients in log variance and in the profile's parameters
