@@ -15,6 +15,7 @@ CORE = Path("sklearn_sgp", "_core")
 # C files that are compiled into the extension of this name.
 C_SOURCES = {
     "_stationary": ["profiles.c"],
+    "_triangles": ["profiles.c"],
     "_softmax": ["softmax.c"],
     "_latents": ["latents.c"],
 }

@@ -85,6 +85,39 @@ TARGET static void NAME(value)(int profile, double *restrict row, double varianc
     }
 }
 
+TARGET static void NAME(value_slope)(int profile, double *restrict row, double *restrict slope,
+                                     double variance, ptrdiff_t n) {
+    const double s2 = variance;
+    switch (profile) {
+    case SGP_SQUARED_EXPONENTIAL:
+        for (ptrdiff_t i = 0; i < n; ++i) {
+            row[i] = s2 * exp_neg(-0.5 * row[i]);
+            slope[i] = -0.5 * row[i];
+        }
+        break;
+    case SGP_MATERN12:
+        for (ptrdiff_t i = 0; i < n; ++i) {
+            const double r = sqrt(row[i]), e = s2 * exp_neg(-r);
+            row[i] = e;
+            slope[i] = r == 0 ? 0 : -0.5 * e / r; /* as in vjp */
+        }
+        break;
+    case SGP_MATERN32:
+        for (ptrdiff_t i = 0; i < n; ++i) {
+            const double t = sqrt(3.0 * row[i]), e = s2 * exp_neg(-t);
+            row[i] = (1.0 + t) * e;
+            slope[i] = -1.5 * e;
+        }
+        break;
+    default: /* Matern 5/2 */
+        for (ptrdiff_t i = 0; i < n; ++i) {
+            const double t2 = 5.0 * row[i], t = sqrt(t2), e = s2 * exp_neg(-t);
+            row[i] = (1.0 + t + t2 * (1.0 / 3.0)) * e;
+            slope[i] = (-5.0 / 6.0) * (1.0 + t) * e;
+        }
+    }
+}
+
 TARGET static void NAME(vjp)(int profile, double *restrict g, const double *restrict r2,
                              double variance, const double *shape, double *sums, ptrdiff_t n) {
     const double s2 = variance;

@@ -5,7 +5,7 @@ from math import prod
 import numpy as np
 
 from ..._core import _linalg as la
-from ..._core import _stationary
+from ..._core import _stationary, _triangles
 from ..._core._memory import empty
 from ..._linalg import product, transposed
 
@@ -52,7 +52,14 @@ class Leaf:
             out[place] = block[_on_and_above(len(rows))] if groups.upper else block.ravel()
         return out
 
+    def triangles(self, p, X, groups):
+        def add_gradient(G, grad):
+            self.triangles_vjp(p, X, groups, G.copy(), grad)
+
+        return self.blocks(p, X, X, groups), add_gradient
+
     def triangles_vjp(self, p, X, groups, G, grad):
+        """Add the gradient of sum(G * K) of the entries of ``triangles``; G is overwritten."""
         for rows, _, place in groups:
             if place.start == place.stop:
                 continue
@@ -137,11 +144,31 @@ class Stationary(_ScaledLeaf):
         )
         return out
 
+    def triangles(self, p, X, groups):
+        if self.name not in _triangles.WITH_SLOPES:
+            return super().triangles(p, X, groups)
+        (variance, _), Xs, index = (
+            self._values(p),
+            self._scaled(p, X),
+            (groups.rows, groups.row_bounds),
+        )
+        K, slopes = empty((groups.n_values,)), empty((groups.n_values,))
+        _triangles.values_and_slopes(self.profile, Xs, *index, variance, K, slopes)
+
+        def add_gradient(G, grad):
+            squares = np.empty(Xs.shape[1])
+            by_products = len(squares) > DIRECT_MAX_FEATURES
+            total = _triangles.slopes_vjp(Xs, *index, K, slopes, G, squares, by_products)
+            grad[list(self.amplitudes)] += total
+            self._add_length_scale(grad, squares)
+
+        return K, add_gradient
+
     def triangles_vjp(self, p, X, groups, G, grad):
         (variance, shape), Xs = self._values(p), self._scaled(p, X)
         sums, per_column = np.empty(3), np.empty(Xs.shape[1])
         index = (groups.rows, groups.row_bounds)
-        _stationary.vjp_triangles(self.profile, Xs, *index, variance, shape, G, sums, per_column)
+        _triangles.vjp_triangles(self.profile, Xs, *index, variance, shape, G, sums, per_column)
         self._add_values(p, grad, sums)
         self._add_length_scale(grad, per_column)
 
