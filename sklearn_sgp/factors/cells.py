@@ -68,10 +68,11 @@ class Cell:
 
     @property
     def nbytes(self):
-        arrays = [self.X, self.At, self.weights, self.v_mean]
+        size = self.X.nbytes + self.At.nbytes + self.weights.nbytes + self.v_mean.nbytes
         for factor in self.factors:
-            arrays += [factor.U, factor.error, factor.whitened_At]
-        return sum(array.nbytes for array in arrays if array is not None)
+            size += factor.U.nbytes + factor.error.nbytes
+            size += 0 if factor.whitened_At is None else factor.whitened_At.nbytes
+        return size
 
     @property
     def is_whitened(self):
@@ -301,7 +302,9 @@ def _plain_cells(posterior, rows, places, noise_variance):
     cells = []
     for g, index in enumerate(places):
         factors = [Factor(U[g], error[g]) for U, error, *_ in by_output]
-        weights, v_mean = (np.hstack([each[k][g] for each in by_output]) for k in (2, 3))
+        weights, v_mean = by_output[0][2][g], by_output[0][3][g]
+        if len(by_output) > 1:
+            weights, v_mean = (np.hstack([each[k][g] for each in by_output]) for k in (2, 3))
         cells.append(Cell(near.X[index], near.each_At[g], factors, weights, v_mean))
     return cells
 

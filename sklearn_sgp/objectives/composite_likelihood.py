@@ -30,8 +30,8 @@ from ..kernels import Groups
 from .scores import Score
 
 # Different entries of the K of groups that are worked on together: 2 MB, and twice as much for each
-# leaf of the kernel. Groups of 150 rows take 0.223 ms each, with twice as many entries 0.226, with a
-# quarter 0.241; groups of 300 rows 0.90, 0.89 and 0.97 ms.
+# leaf of the kernel. Groups of 150 rows take 0.223 ms each, 0.226 with twice as many entries, 0.241
+# with a quarter; groups of 300 rows 0.90, 0.89 and 0.97 ms.
 _MOST_ENTRIES = 2**18
 # Groups of a task.
 _TASK_GROUPS = 4
