@@ -21,6 +21,7 @@ cdef extern from "profiles.h" nogil:
             double *, In, ptrdiff_t, In, ptrdiff_t, ptrdiff_t) noexcept nogil
         void (*vjp)(int, double *, In, double, In, double *, ptrdiff_t) noexcept nogil
         void (*value_slope)(int, double *, double *, double, ptrdiff_t) noexcept nogil
+        double (*times)(double *, In, In, ptrdiff_t) noexcept nogil
         void (*weighted)(double *, In, In, ptrdiff_t, In, ptrdiff_t, ptrdiff_t) noexcept nogil
     const sgp_row_kernels *sgp_rows()
 
@@ -127,7 +128,7 @@ def slopes_vjp(
                 continue
             begin = start
             for j in range(n):
-                total += _times(&slopes[start], &G[start], &K[start], n - j)
+                total += sgp_rows().times(&slopes[start], &G[start], &K[start], n - j)
                 start = start + n - j
             if by_products:
                 W = &room[0]
@@ -140,25 +141,6 @@ def slopes_vjp(
                                     &X[rows[bounds[g] + j], 0], d, n - j)
                 begin = begin + n - j
     return total
-
-
-cdef double _times(double *slopes, const double *G, const double *K, ptrdiff_t n) noexcept nogil:
-    """slopes *= G; returns the sum of G K."""
-    cdef ptrdiff_t i
-    cdef double one = 0.0, two = 0.0, three = 0.0, four = 0.0
-    for i in range(n):
-        slopes[i] *= G[i]
-    i = 0
-    while i + 4 <= n:
-        one += G[i] * K[i]
-        two += G[i + 1] * K[i + 1]
-        three += G[i + 2] * K[i + 2]
-        four += G[i + 3] * K[i + 3]
-        i = i + 4
-    while i < n:
-        one += G[i] * K[i]
-        i = i + 1
-    return (one + two) + (three + four)
 
 
 cdef void _squares_by_products(

@@ -25,7 +25,7 @@
 
 #define ROWS(suffix) \
     {sqdist_##suffix, sqdist_from_products_##suffix, value_##suffix, vjp_##suffix, \
-     value_slope_##suffix, weighted_##suffix}
+     value_slope_##suffix, times_##suffix, weighted_##suffix}
 
 static const sgp_row_kernels row_kernels[] = {
     ROWS(base),
