@@ -55,7 +55,8 @@ def add_densities(
     check_sizes(t)
     if y.shape[0] == 0:
         return 0.0, 0.0, -1
-    room = empty((int((2 * sizes**2 + 2 * counts * (sizes - counts) + (sizes + counts) * t).max()),))
+    most = (2 * sizes**2 + 2 * counts * (sizes - counts) + (sizes + counts) * t).max()
+    room = empty((int(most),))
     with nogil:
         for g in range(n_rows.shape[0]):
             n, k = n_rows[g], n_before[g]

@@ -171,7 +171,8 @@ cdef bint _all_nearest(
     with nogil:
         for i in range(places.shape[0]):
             end, rows = ends[i], 0
-            sgp_distance_rows().distances(&away[0], &places[i, 0], &columns[0, 0], n, columns.shape[0], end)
+            sgp_distance_rows().distances(
+                &away[0], &places[i, 0], &columns[0, 0], n, columns.shape[0], end)
             for j in range(end):
                 found[j].away, found[j].row = away[j], j
             if wanted < end:

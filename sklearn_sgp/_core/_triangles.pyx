@@ -111,7 +111,7 @@ def slopes_vjp(
     that of w x^2 - 2 x (W x), w the sums of W's rows and columns. ``by_products`` takes these, of
     inputs less their mean in the group, so that they are no larger than the distances.
     """
-    cdef ptrdiff_t g, i, j, n, d = X.shape[1], start = 0, begin
+    cdef ptrdiff_t g, j, n, d = X.shape[1], start = 0, begin
     cdef ptrdiff_t largest = _check_triangles("slopes_vjp", X, rows, bounds, K, slopes)
     cdef double total = 0.0
     cdef double[::1] room
