@@ -15,8 +15,10 @@ CORE = Path("sklearn_sgp", "_core")
 # C files that are compiled into the extension of this name.
 C_SOURCES = {
     "_stationary": ["profiles.c"],
+    "_triangles": ["profiles.c"],
     "_softmax": ["softmax.c"],
     "_latents": ["latents.c"],
+    "_neighbours": ["distances.c"],
 }
 
 # One wheel serves CPython 3.11 and all later versions; free-threaded builds have no stable ABI.
@@ -43,6 +45,8 @@ DIRECTIVES = {
 # -ffast-math, which breaks the exponential of simd.h, nor -march: the instruction set is picked at
 # run time. -fopenmp-simd lets marked sums go over lanes; it needs no OpenMP runtime.
 COMPILE_ARGS = ["-O3", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd", "-g0"]
+# Of equal distances the first counts, by every instruction set: no multiply and add as one.
+UNCONTRACTED, NO_CONTRACTION = {"_neighbours"}, "-ffp-contract=off"
 # Visual C takes `restrict` and _Pragma as of C11 only, and reads UTF-8 as of the code page.
 COMPILE_ARGS_MSVC = ["/O2", "/std:c11", "/utf-8"]
 SANITIZE_ARGS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
@@ -91,10 +95,12 @@ class BuildExtensions(build_ext):
     def build_extensions(self):
         msvc = self.compiler.compiler_type == "msvc"
         for ext in self.extensions:
-            ext.extra_compile_args = COMPILE_ARGS_MSVC if msvc else COMPILE_ARGS
+            ext.extra_compile_args = list(COMPILE_ARGS_MSVC if msvc else COMPILE_ARGS)
             if SANITIZE:
                 ext.extra_compile_args = [*COMPILE_ARGS, "-g", "-O1", *SANITIZE_ARGS]
                 ext.extra_link_args = SANITIZE_ARGS
+            if ext.name.rpartition(".")[2] in UNCONTRACTED and not msvc:
+                ext.extra_compile_args.append(NO_CONTRACTION)
         super().build_extensions()
 
 

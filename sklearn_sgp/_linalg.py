@@ -11,11 +11,12 @@ from threadpoolctl import ThreadpoolController
 from ._core import _linalg as la
 from ._core._memory import empty
 
-# OpenBLAS factorises smaller matrices faster on one thread than on two (500: 1.4 against 2.1 ms).
-_SINGLE_THREAD_POTRF = 700
-_SINGLE_THREAD_POTRI = 200  # the same for inverses (100: 0.13 against 0.21 ms)
-# Where all groups of rows are smaller, all that is done to them is faster on one thread.
-SMALL_GROUP = 700
+# BLAS has its own threads for factorisations of so many rows, and one for all else, whatever else
+# the machine does. Its threads wait for each other by spinning: with other processes on both of two
+# cores, factor and inverse of 1,000 rows took 29 ms of processor time on one thread and 329 ms on
+# two, of 1,500 75 and 1,130, of 2,000 167 and 1,213, of 4,000 1,157 and 4,118. On idle cores two
+# threads can at best halve the time, and up to 700 rows they lengthen it (500: 1.4 and 2.1 ms).
+LEAST_THREADED = 4096
 
 
 class NotPositiveDefiniteError(np.linalg.LinAlgError):
@@ -126,9 +127,14 @@ def blas_thread_count():
     return _SINGLE.count_outside()
 
 
-def single_blas_thread(when=True):
-    """Keep BLAS to one thread in a context; it does nothing where ``when`` is False."""
-    return _SINGLE if when else nullcontext()
+def single_blas_thread():
+    """Keep BLAS to one thread in a context."""
+    return _SINGLE
+
+
+def blas_threads_for(n_rows):
+    """Return a context for factorisations of so many rows: BLAS's own threads if many, else one."""
+    return _SINGLE if n_rows < LEAST_THREADED else nullcontext()
 
 
 def single_openmp_thread(when=True):
@@ -159,7 +165,7 @@ def cholesky(A, *, overwrite=False):
         If a pivot is not positive, or the matrix is not finite.
     """
     L = A if overwrite else copy_of(A)
-    with single_blas_thread(len(L) < _SINGLE_THREAD_POTRF):
+    with blas_threads_for(len(L)):
         info = la.potrf(L)
     if info or not np.isfinite(np.diagonal(L)).all():
         raise NotPositiveDefiniteError(f"potrf stopped at pivot {info} of {len(L)}")
@@ -190,7 +196,7 @@ def triangular_inverse(L):
 def inverse_from_cholesky(L):
     """Compute inv(L L^T), exactly symmetric, a new array."""
     inverse = copy_of(L)
-    with single_blas_thread(len(L) < _SINGLE_THREAD_POTRI):
+    with blas_threads_for(len(L)):
         la.potri(inverse)
     la.mirror(inverse)
     return inverse

@@ -65,20 +65,19 @@ def told_of_tasks(listener):
 
 
 def map_groups(function, argument_lists, n_jobs=None):
-    """Return the list of ``function(*arguments)``, in order.
+    """Return the list of ``function(*arguments)``, in order, on one thread of BLAS each.
 
     Threads by default, since the work runs without the GIL; a backend chosen with
     ``joblib.parallel_config`` overrides that. Threads are our own, as joblib's polling costs some
-    10 ms a call. With one worker BLAS has its own threads, with more it has one in each; where
-    something is learned it has one in any case, or their number would decide how sums are rounded.
+    10 ms a call.
     """
     n_tasks = len(argument_lists)
     workers = 1 if n_tasks == 1 else min(effective_n_jobs(n_jobs), n_tasks)
-    if workers == 1 and _listener.get() is None:
-        return [function(*arguments) for arguments in argument_lists]
-    if workers == 1:
-        return _gathered((function(*arguments) for arguments in argument_lists), n_tasks)
     with single_blas_thread():
+        if workers == 1 and _listener.get() is None:
+            return [function(*arguments) for arguments in argument_lists]
+        if workers == 1:
+            return _gathered((function(*arguments) for arguments in argument_lists), n_tasks)
         if shares_memory():
             with ThreadPoolExecutor(workers) as pool:
                 return _gathered(pool.map(partial(_run, function), argument_lists), n_tasks)

@@ -8,7 +8,7 @@ import numpy as np
 from libc.math cimport INFINITY, fabs
 from libc.stddef cimport ptrdiff_t
 from libc.string cimport memcpy
-from scipy.linalg.cython_blas cimport ddot, dgemm, dsyrk, dtrsm
+from scipy.linalg.cython_blas cimport ddot, dgemm, dgemv, dsyrk, dtrsm, dtrsv
 from scipy.linalg.cython_lapack cimport dpotrf
 
 from ._linalg import check_sizes
@@ -179,30 +179,35 @@ def condition(
     Where a cell has more test rows than A has columns, inv(C) A^T is worth while: with it nothing
     is solved for the transpose of C, unless that is asked for.
     """
-    cdef ptrdiff_t g, n, n_cells, rows, start = 0, m = a.shape[1], t = mean.shape[1], lo, largest
+    cdef ptrdiff_t g, n, rows, start = 0, m = a.shape[1], t = mean.shape[1], lo, total = 0
+    cdef ptrdiff_t n_cells = len(At), largest = 0, most_rows = 0
     cdef double[::1] room
     cdef double *b_start = NULL
     cdef double *solved_start
     cdef const double *a_start = NULL
-    sizes, counts = [len(A) for A in At], np.diff(bounds)
-    for n_g, A, factor, W_or_none, error in zip(
-            sizes, At, U, whitened_At, whitened, strict=True):
-        if (A.shape[1] != m or factor.shape != (n_g, n_g) or error.shape != (n_g, t)
+    cdef ptrdiff_t[::1] n_rows = np.empty(n_cells, dtype=np.intp)
+    cdef bint agree = (
+        bounds.shape[0] == n_cells + 1 and bounds[0] == 0 and bounds[n_cells] == a.shape[0]
+        and b.shape[0] == a.shape[0] and b.shape[1] == m and mean.shape[0] == a.shape[0] and t > 0
+        and squares.shape[0] == a.shape[0]
+        and (solved is None or solved.shape[0] == cross.shape[0]))
+    if not agree:
+        raise ValueError("condition: the shapes of the arrays do not agree")
+    for g, (A, factor, W_or_none, error) in enumerate(
+            zip(At, U, whitened_At, whitened, strict=True)):
+        n, rows = len(A), bounds[g + 1] - bounds[g]
+        if (A.shape[1] != m or factor.shape != (n, n) or error.shape != (n, t)
                 or W_or_none is not None and W_or_none.shape != A.shape):
             raise ValueError("condition: the shapes of a cell do not agree")
-    if (len(sizes) != len(counts) or bounds[0] != 0 or bounds[len(sizes)] != a.shape[0]
-            or (counts < 0).any() or b.shape[0] != a.shape[0] or b.shape[1] != m
-            or mean.shape[0] != a.shape[0] or t == 0 or squares.shape[0] != a.shape[0]
-            or cross.shape[0] != sum(n * rows for n, rows in zip(sizes, counts, strict=True))
-            or solved is not None and solved.shape[0] != cross.shape[0]):
+        agree = agree and rows >= 0
+        n_rows[g], total = n, total + n * rows
+        largest, most_rows = max(largest, n * rows), max(most_rows, rows)
+    if not agree or cross.shape[0] != total:
         raise ValueError("condition: the shapes of the arrays do not agree")
-    check_sizes(m, t, counts.max(initial=0))
-    largest = max([n * rows for n, rows in zip(sizes, counts, strict=True)], default=0)
+    check_sizes(m, t, most_rows)
     room = np.empty(largest + 1)
-    n_cells = len(sizes)
     if n_cells == 0:
         return
-    cdef ptrdiff_t[::1] n_rows = np.array(sizes, dtype=np.intp)
     cdef ptrdiff_t[:, ::1] places = _places([U, At, whitened_At, whitened])
     with nogil:
         for g in range(n_cells):
@@ -239,23 +244,46 @@ cdef void _conditioned(
 ) noexcept nogil:
     """The same for one cell."""
     cdef blas_int n_ = <blas_int> n, m_ = <blas_int> m, t_ = <blas_int> t, r_ = <blas_int> rows
-    cdef char yes = b"T", no = b"N"
     cdef double one = 1.0, minus = -1.0
     cdef blas_int unit = 1
     cdef ptrdiff_t i
     if m:
-        dgemm(&yes, &no, &n_, &r_, &m_, &minus, At, &m_, <double *> a, &m_, &one, cross, &n_)
+        _add_product(True, n_, r_, m_, minus, At, m_, a, cross)
     _solve(U, n, cross, rows, False)
     for i in range(rows):
         squares[i] = ddot(&n_, cross + i * n, &unit, cross + i * n, &unit)
-    dgemm(&no, &no, &t_, &r_, &n_, &one, whitened, &t_, cross, &n_, &one, mean, &t_)
+    _add_product(False, t_, r_, n_, one, whitened, t_, cross, mean)
     if is_wanted or m and whitened_At == NULL:
         memcpy(solved, cross, rows * n * sizeof(double))
         _solve(U, n, solved, rows, True)
     if m and whitened_At != NULL:
-        dgemm(&no, &no, &m_, &r_, &n_, &minus, whitened_At, &m_, cross, &n_, &one, b, &m_)
+        _add_product(False, m_, r_, n_, minus, whitened_At, m_, cross, b)
     elif m:
-        dgemm(&no, &no, &m_, &r_, &n_, &minus, At, &m_, solved, &n_, &one, b, &m_)
+        _add_product(False, m_, r_, n_, minus, At, m_, solved, b)
+
+
+cdef void _add_product(
+    bint trans,
+    blas_int p,
+    blas_int rows,
+    blas_int k,
+    double factor,
+    double *A,                  # IN in Fortran's order (p, k), or (k, p) if trans
+    blas_int ld,
+    const double *B,            # IN (rows, k)
+    double *C,                  # IN/OUT (rows, p)
+) noexcept nogil:
+    """Each row of C += factor op(A) times that of B; of one row dgemm would copy A first."""
+    cdef char yes = b"T", no = b"N"
+    cdef double one = 1.0
+    cdef blas_int unit = 1
+    if rows > 1:
+        dgemm(&yes if trans else &no, &no, &p, &rows, &k, &factor, A, &ld, <double *> B, &k, &one,
+              C, &p)
+    elif trans:
+        dgemv(&yes, &k, &p, &factor, A, &ld, <double *> B, &unit, &one, C, &unit)
+    else:
+        dgemv(&no, &p, &k, &factor, A, &ld, <double *> B, &unit, &one, C, &unit)
 
 
 cdef void _solve(double *U, ptrdiff_t n, double *B, ptrdiff_t rows, bint trans) noexcept nogil:
@@ -267,7 +295,11 @@ cdef void _solve(double *U, ptrdiff_t n, double *B, ptrdiff_t rows, bint trans) 
     cdef blas_int n_ = <blas_int> n, r_ = <blas_int> rows, edge, rest
     cdef char lower = b"L", left = b"L", yes = b"T", no = b"N"
     cdef double one = 1.0, minus = -1.0
+    cdef blas_int unit = 1
     cdef ptrdiff_t k, lo, size, parts = (n + EDGE - 1) // EDGE
+    if rows == 1:
+        dtrsv(&lower, &yes if trans else &no, &no, &n_, U, &n_, B, &unit)
+        return
     for k in range(parts):
         lo = (parts - 1 - k if trans else k) * EDGE
         size = min(<ptrdiff_t> EDGE, n - lo)

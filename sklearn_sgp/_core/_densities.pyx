@@ -12,6 +12,7 @@ from scipy.linalg.cython_blas cimport daxpy, dgemm, dsyrk, dtrsm
 from scipy.linalg.cython_lapack cimport dpotrf, dpotri
 
 from ._linalg import check_sizes
+from ._memory import empty
 
 include "_blas_int.pxi"
 
@@ -54,7 +55,8 @@ def add_densities(
     check_sizes(t)
     if y.shape[0] == 0:
         return 0.0, 0.0, -1
-    room = np.empty((2 * sizes**2 + 2 * counts * (sizes - counts) + (sizes + counts) * t).max())
+    most = (2 * sizes**2 + 2 * counts * (sizes - counts) + (sizes + counts) * t).max()
+    room = empty((int(most),))
     with nogil:
         for g in range(n_rows.shape[0]):
             n, k = n_rows[g], n_before[g]
@@ -96,7 +98,7 @@ def densities(
     check_sizes(t)
     if y.shape[0] == 0:
         return -1
-    room = np.empty((sizes**2 + sizes * t).max())
+    room = empty((int((sizes**2 + sizes * t).max()),))
     with nogil:
         for g in range(n_rows.shape[0]):
             n = n_rows[g]
@@ -261,7 +263,7 @@ def add_class_densities(
     if np.min(number) < 0 or np.max(number) >= t:
         raise ValueError("add_class_densities: number must hold classes")
     largest = int(sizes.max())
-    room, order = np.empty(largest * (3 * largest + t + 1)), np.empty(largest + t + 1, np.intp)
+    room, order = empty((largest * (3 * largest + t + 1),)), np.empty(largest + t + 1, np.intp)
     with nogil:
         for g in range(n_rows.shape[0]):
             n, k = n_rows[g], n_before[g]

@@ -8,7 +8,7 @@ hands BLAS the transposed problem. "Lower" below is the lower triangle as C orde
 """
 import numpy as np
 from libc.stddef cimport ptrdiff_t
-from scipy.linalg.cython_blas cimport daxpy, ddot, dgemm, dgemv, dsyrk, dtrmm, dtrsm
+from scipy.linalg.cython_blas cimport daxpy, ddot, dgemm, dgemv, dsyrk, dtrmm, dtrmv, dtrsm
 from scipy.linalg.cython_lapack cimport dpocon, dpotrf, dpotri, dtrtri
 
 include "_blas_int.pxi"
@@ -203,12 +203,16 @@ def trmm_right(
     cdef char side = b"L", uplo = b"U", diag = b"N"
     cdef char t = b"T" if trans else b"N"
     cdef double one = 1.0
+    cdef blas_int unit = 1
     if L.shape[0] != B.shape[1] or L.shape[1] != B.shape[1]:
         _shapes_differ("trmm_right")
     if r == 0 or m == 0:
         return
     with nogil:
-        dtrmm(&side, &uplo, &t, &diag, &m, &r, &one, <double *> &L[0, 0], &m, &B[0, 0], &m)
+        if r == 1:
+            dtrmv(&uplo, &t, &diag, &m, <double *> &L[0, 0], &m, &B[0, 0], &unit)
+        else:
+            dtrmm(&side, &uplo, &t, &diag, &m, &r, &one, <double *> &L[0, 0], &m, &B[0, 0], &m)
 
 
 def trsm(

@@ -7,13 +7,18 @@ import numpy as np
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stddef cimport ptrdiff_t
 
+ctypedef const double *In
+
 cdef extern from "distances.h" nogil:
     ctypedef struct sgp_near:
         double away
         ptrdiff_t row
-    void sgp_distances(
-        double *, const double *, const double *, ptrdiff_t, ptrdiff_t, ptrdiff_t) noexcept
-    ptrdiff_t sgp_least(const double *, ptrdiff_t) noexcept
+    ctypedef struct sgp_distance_kernels:
+        void (*distances)(
+            double *, In, In, ptrdiff_t, ptrdiff_t, ptrdiff_t) noexcept nogil
+        void (*nearest)(
+            ptrdiff_t *, double *, In, ptrdiff_t, In, ptrdiff_t, ptrdiff_t) noexcept nogil
+    const sgp_distance_kernels *sgp_distance_rows() noexcept
     void sgp_select_nearest(sgp_near *, ptrdiff_t, ptrdiff_t) noexcept
     void sgp_sort_nearest(sgp_near *, ptrdiff_t) noexcept
 
@@ -28,33 +33,39 @@ def nearest_centres(
     ptrdiff_t[::1] label,           # OUT (n,)
 ):
     """Number of the centre nearest to each row, the first of equals."""
-    cdef ptrdiff_t n = X.shape[0], d = X.shape[1], k = centres.shape[0], lo = 0, count
+    cdef ptrdiff_t n = X.shape[0], d = X.shape[1], k = centres.shape[0], count
     if centres.shape[1] != d or label.shape[0] != n or k == 0 or d == 0:
         raise ValueError("nearest_centres: the shapes of the arrays do not agree")
-    cdef double[:, ::1] columns = np.array(np.transpose(centres), order="C")  # writable
-    cdef double[::1] room = np.empty(k)
-    count = max(<ptrdiff_t> 1, AT_ONCE // (k * d))
-    while lo < n:
-        count = min(count, n - lo)
+    cdef double[:, ::1] columns = np.empty((d, k))
+    count = min(max(<ptrdiff_t> 1, AT_ONCE // (k * d)), n)
+    cdef double[::1] away = np.empty(count + 1)
+    _transpose(centres, columns)
+    _label(X, columns, label, away, count)
+
+
+cdef void _transpose(const double[:, ::1] A, double[:, ::1] out) noexcept nogil:
+    cdef ptrdiff_t i, j
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            out[j, i] = A[i, j]
+
+
+cdef int _label(
+    const double[:, ::1] X,
+    const double[:, ::1] columns,   # (d, k) centres
+    ptrdiff_t[::1] label,
+    double[::1] away,               # room for (count,)
+    ptrdiff_t count,                # rows between two looks at Ctrl-C
+) except -1:
+    cdef ptrdiff_t lo = 0, part
+    while lo < X.shape[0]:
+        part = min(count, X.shape[0] - lo)
         with nogil:
-            _label(&X[lo, 0], count, d, &columns[0, 0], k, &label[lo], &room[0])
+            sgp_distance_rows().nearest(&label[lo], &away[0], &X[lo, 0], part, &columns[0, 0],
+                                        columns.shape[0], columns.shape[1])
         PyErr_CheckSignals()
-        lo += count
-
-
-cdef void _label(
-    const double *X,
-    ptrdiff_t n,
-    ptrdiff_t d,
-    const double *columns,      # (d, k) centres
-    ptrdiff_t k,
-    ptrdiff_t *label,
-    double *room,               # room for (k,)
-) noexcept nogil:
-    cdef ptrdiff_t i
-    for i in range(n):
-        sgp_distances(room, X + i * d, columns, k, d, k)
-        label[i] = sgp_least(room, k)
+        lo += part
+    return 0
 
 
 def move_centres(
@@ -72,14 +83,18 @@ def move_centres(
     cdef double[:, ::1] sums
     cdef double[::1] total
     cdef double moved = 0.0, step
-    if weight.shape[0] != n or centres.shape[1] != d:
+    if weight.shape[0] != n or centres.shape[1] != d or k == 0 or d == 0:
         raise ValueError("move_centres: the shapes of the arrays do not agree")
-    label, sums, total = np.empty(n, dtype=np.intp), np.empty((k, d)), np.empty(k)
-    cdef ptrdiff_t[::1] numbers = label
+    cdef ptrdiff_t count = min(max(<ptrdiff_t> 1, AT_ONCE // (k * d)), n)
+    cdef ptrdiff_t[::1] label = np.empty(n, dtype=np.intp)
+    cdef double[:, ::1] columns = np.empty((d, k))
+    cdef double[::1] away = np.empty(count + 1)
+    sums, total = np.empty((k, d)), np.empty(k)
     for _ in range(max_iter):
-        nearest_centres(X, centres, label)
+        _transpose(centres, columns)
+        _label(X, columns, label, away, count)
         with nogil:
-            _add_up(X, weight, numbers, sums, total)
+            _add_up(X, weight, label, sums, total)
             moved = 0.0
             for j in range(k):
                 if total[j] <= 0.0:
@@ -156,7 +171,8 @@ cdef bint _all_nearest(
     with nogil:
         for i in range(places.shape[0]):
             end, rows = ends[i], 0
-            sgp_distances(&away[0], &places[i, 0], &columns[0, 0], n, columns.shape[0], end)
+            sgp_distance_rows().distances(
+                &away[0], &places[i, 0], &columns[0, 0], n, columns.shape[0], end)
             for j in range(end):
                 found[j].away, found[j].row = away[j], j
             if wanted < end:

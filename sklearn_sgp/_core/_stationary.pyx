@@ -20,7 +20,6 @@ cdef extern from "profiles.h" nogil:
         void (*sqdist_from_products)(double *, In, double, ptrdiff_t) noexcept nogil
         void (*value)(int, double *, double, In, ptrdiff_t) noexcept nogil
         void (*vjp)(int, double *, In, double, In, double *, ptrdiff_t) noexcept nogil
-        void (*weighted)(double *, In, In, ptrdiff_t, In, ptrdiff_t, ptrdiff_t) noexcept nogil
     const sgp_row_kernels *sgp_rows()
     const char *sgp_simd_level()
 
@@ -41,6 +40,34 @@ PROFILES = {
 def simd_level():
     """Name of the instruction set in use: "baseline", "avx2" or "avx512"."""
     return sgp_simd_level().decode()
+
+
+# Scaled inputs end here: squares of larger numbers are not finite.
+cdef double FARTHEST = 1e100
+
+
+def scale_rows(
+    const double[:, :] X,         # IN (n, d)
+    const double[::1] center,     # IN (d,)
+    const double[::1] scales,     # IN (d,), or (1,) for all columns
+    double[:, :] out,             # OUT (n, d): (X - center) / scales
+):
+    """Inputs in units of the length scales, as all other functions take them; NaN stays NaN."""
+    cdef ptrdiff_t n = X.shape[0], d = X.shape[1], i, q
+    cdef double value
+    cdef bint one_scale = scales.shape[0] == 1
+    if (center.shape[0] != d or not one_scale and scales.shape[0] != d
+            or out.shape[0] != n or out.shape[1] != d):
+        raise ValueError("scale_rows: shapes do not agree")
+    with nogil:
+        for i in range(n):
+            for q in range(d):
+                value = (X[i, q] - center[q]) / scales[0 if one_scale else q]
+                if value > FARTHEST:
+                    value = FARTHEST
+                elif value < -FARTHEST:
+                    value = -FARTHEST
+                out[i, q] = value
 
 
 cdef void _products(
@@ -123,6 +150,20 @@ def value_block(
             lo = lo + rows
 
 
+def check_index(const ptrdiff_t[::1] index, const ptrdiff_t[::1] bounds, ptrdiff_t length):
+    """Refuse what are no rows of small blocks, or no bounds of these."""
+    cdef ptrdiff_t last = bounds.shape[0] - 1, i
+    cdef bint fits = last >= 0 and bounds[0] == 0 and bounds[last] == index.shape[0]
+    for i in range(last):
+        fits = fits and bounds[i] <= bounds[i + 1]
+    if not fits:
+        raise ValueError("small blocks: bounds must divide the indices")
+    for i in range(index.shape[0]):
+        fits = fits and 0 <= index[i] < length
+    if not fits:
+        raise ValueError("small blocks: indices must be those of rows")
+
+
 def value_blocks(
     int profile,
     const double[:, ::1] Z,           # IN (N, d), divided by the length scales
@@ -145,17 +186,23 @@ def value_blocks(
     cdef ptrdiff_t g, m, n, n_blocks = row_bounds.shape[0] - 1, d = Z.shape[1], start = 0
     cdef double[::1] room, squares
     cdef double *xx = NULL
-    counts, sizes = np.diff(row_bounds), np.diff(column_bounds)
-    total = int((counts * (counts + 1) // 2 if upper else counts * sizes).sum())
-    if (X.shape[1] != d or shape.shape[0] != 2 or column_bounds.shape[0] != n_blocks + 1
-            or out.shape[0] != total or upper and (counts != sizes).any()):
+    cdef ptrdiff_t total = 0, largest = 0
+    if X.shape[1] != d or shape.shape[0] != 2 or column_bounds.shape[0] != n_blocks + 1:
         raise ValueError("value_blocks: shapes do not agree")
-    _check_index(rows, row_bounds, Z.shape[0])
-    _check_index(columns, column_bounds, X.shape[0])
+    check_index(rows, row_bounds, Z.shape[0])
+    check_index(columns, column_bounds, X.shape[0])
+    for g in range(n_blocks):
+        m, n = row_bounds[g + 1] - row_bounds[g], column_bounds[g + 1] - column_bounds[g]
+        if upper and m != n:
+            raise ValueError("value_blocks: shapes do not agree")
+        largest = max(largest, n)
+        total += m * (m + 1) // 2 if upper else m * n
+    if out.shape[0] != total:
+        raise ValueError("value_blocks: shapes do not agree")
     if total == 0:
         return
-    check_sizes(sizes.max(), d)
-    room, squares = np.empty(sizes.max() * d), np.empty(sizes.max())
+    check_sizes(largest, d)
+    room, squares = np.empty(largest * d), np.empty(largest)
     if not (direct or upper):
         xx = &squares[0]
     with nogil:
@@ -167,17 +214,6 @@ def value_blocks(
             _small_block(profile, Z, &rows[row_bounds[g]], m, &room[0], xx, n, variance,
                          &shape[0], &out[start], upper)
             start = start + (m * (m + 1) // 2 if upper else m * n)
-
-
-cdef int _check_index(
-    const ptrdiff_t[::1] index, const ptrdiff_t[::1] bounds, ptrdiff_t length
-) except -1:
-    last = bounds.shape[0] - 1
-    if last < 0 or bounds[0] != 0 or bounds[last] != index.shape[0] or np.any(np.diff(bounds) < 0):
-        raise ValueError("small blocks: bounds must divide the indices")
-    if index.shape[0] and (np.min(index) < 0 or np.max(index) >= length):
-        raise ValueError("small blocks: indices must be those of rows")
-    return 0
 
 
 cdef void _gathered(
@@ -279,42 +315,3 @@ def vjp_block(
                 sgp_rows().vjp(
                     profile, &G[lo + j, 0], &r2[j, 0], variance, &shape[0], &sums[0], n)
             lo = lo + rows
-
-
-def vjp_triangles(
-    int profile,
-    const double[:, ::1] X,       # IN (N, d), divided by the length scales
-    const ptrdiff_t[::1] rows,    # IN rows of X of all triangles, one after the other
-    const ptrdiff_t[::1] bounds,  # IN (g + 1,): where those of each triangle are
-    double variance,
-    const double[::1] shape,      # IN (2,)
-    double[::1] G,                # IN/OUT cotangents of the entries on entry, dF/dr2 on exit
-    double[::1] sums,             # OUT (3,): as in `vjp_block`
-    double[::1] squares,          # OUT (d,): sums of dF/dr2 times each column's squared difference
-):
-    """Reverse mode of `value_blocks` with ``upper``."""
-    cdef ptrdiff_t g, j, n, d = X.shape[1], start = 0
-    cdef double[::1] room, r2
-    counts = np.diff(bounds)
-    if (G.shape[0] != (counts * (counts + 1) // 2).sum() or shape.shape[0] != 2
-            or sums.shape[0] != 3 or squares.shape[0] != d):
-        raise ValueError("vjp_triangles: shapes do not agree")
-    _check_index(rows, bounds, X.shape[0])
-    sums[:] = 0.0
-    squares[:] = 0.0
-    if G.shape[0] == 0:
-        return
-    room, r2 = np.empty(counts.max() * d), np.empty(counts.max())
-    with nogil:
-        for g in range(bounds.shape[0] - 1):
-            n = bounds[g + 1] - bounds[g]
-            if n == 0:
-                continue
-            _gathered(X, &rows[bounds[g]], n, &room[0], NULL)
-            for j in range(n):
-                sgp_rows().sqdist(&r2[0], &room[j], n, &X[rows[bounds[g] + j], 0], d, n - j)
-                sgp_rows().vjp(
-                    profile, &G[start], &r2[0], variance, &shape[0], &sums[0], n - j)
-                sgp_rows().weighted(
-                    &squares[0], &G[start], &room[j], n, &X[rows[bounds[g] + j], 0], d, n - j)
-                start = start + n - j

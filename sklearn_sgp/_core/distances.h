@@ -8,36 +8,17 @@ typedef struct {
     ptrdiff_t row;
 } sgp_near;
 
-/* out[j] = |x - point j|^2 of n points, given column after column: xt is (d, ld). */
-static inline void sgp_distances(double *restrict out, const double *restrict x,
-                                 const double *restrict xt, ptrdiff_t ld, ptrdiff_t d,
-                                 ptrdiff_t n) {
-    ptrdiff_t q = 0;
-    for (ptrdiff_t j = 0; j < n; ++j) out[j] = 0.0;
-    for (; q + 4 <= d; q += 4) {
-        const double *a = xt + q * ld, *b = a + ld, *c = b + ld, *e = c + ld;
-        const double x0 = x[q], x1 = x[q + 1], x2 = x[q + 2], x3 = x[q + 3];
-        for (ptrdiff_t j = 0; j < n; ++j) {
-            const double u = a[j] - x0, v = b[j] - x1, w = c[j] - x2, t = e[j] - x3;
-            out[j] = (((out[j] + u * u) + v * v) + w * w) + t * t;
-        }
-    }
-    for (; q < d; ++q) {
-        const double *a = xt + q * ld;
-        const double x0 = x[q];
-        for (ptrdiff_t j = 0; j < n; ++j) {
-            const double u = a[j] - x0;
-            out[j] += u * u;
-        }
-    }
-}
+typedef struct {
+    /* out[j] = |x - point j|^2 of n points, given column after column: xt is (d, ld). */
+    void (*distances)(double *out, const double *x, const double *xt, ptrdiff_t ld, ptrdiff_t d,
+                      ptrdiff_t n);
+    /* The nearest of k > 0 centres, given likewise, of each of n rows x (n, d), the first of
+       equals; away has room for (n,). */
+    void (*nearest)(ptrdiff_t *label, double *away, const double *x, ptrdiff_t n,
+                    const double *centres, ptrdiff_t d, ptrdiff_t k);
+} sgp_distance_kernels;
 
-/* Place of the least of some numbers, the first of equals. */
-static inline ptrdiff_t sgp_least(const double *values, ptrdiff_t n) {
-    ptrdiff_t least = 0;
-    for (ptrdiff_t j = 1; j < n; ++j) least = values[j] < values[least] ? j : least;
-    return least;
-}
+const sgp_distance_kernels *sgp_distance_rows(void);
 
 static inline int sgp_is_nearer(sgp_near a, sgp_near b) {
     return a.away < b.away || (a.away == b.away && a.row < b.row);

@@ -24,7 +24,8 @@
 #endif
 
 #define ROWS(suffix) \
-    {sqdist_##suffix, sqdist_from_products_##suffix, value_##suffix, vjp_##suffix, weighted_##suffix}
+    {sqdist_##suffix, sqdist_from_products_##suffix, value_##suffix, vjp_##suffix, \
+     value_slope_##suffix, times_##suffix, weighted_##suffix}
 
 static const sgp_row_kernels row_kernels[] = {
     ROWS(base),

@@ -26,6 +26,10 @@ typedef struct {
     /* g[i] <- g[i] * dK/dr2;  sums += (sum g K, sum g dK/dshape[0], sum g dK/dshape[1]) */
     void (*vjp)(int profile, double *g, const double *r2, double variance, const double *shape,
                 double *sums, ptrdiff_t n);
+    /* row[i] = K and slope[i] = dK/dr2, of the first four profiles; row holds r2 on entry */
+    void (*value_slope)(int profile, double *row, double *slope, double variance, ptrdiff_t n);
+    /* slope[i] *= g[i]; returns sum_i g[i] value[i] */
+    double (*times)(double *slope, const double *g, const double *value, ptrdiff_t n);
     /* sums[q] += sum_i g[i] (xt[q * ld + i] - z[q])^2 */
     void (*weighted)(double *sums, const double *g, const double *xt, ptrdiff_t ld,
                      const double *z, ptrdiff_t d, ptrdiff_t n);

@@ -85,6 +85,50 @@ TARGET static void NAME(value)(int profile, double *restrict row, double varianc
     }
 }
 
+TARGET static void NAME(value_slope)(int profile, double *restrict row, double *restrict slope,
+                                     double variance, ptrdiff_t n) {
+    const double s2 = variance;
+    switch (profile) {
+    case SGP_SQUARED_EXPONENTIAL:
+        for (ptrdiff_t i = 0; i < n; ++i) {
+            row[i] = s2 * exp_neg(-0.5 * row[i]);
+            slope[i] = -0.5 * row[i];
+        }
+        break;
+    case SGP_MATERN12:
+        for (ptrdiff_t i = 0; i < n; ++i) {
+            const double r = sqrt(row[i]), e = s2 * exp_neg(-r);
+            row[i] = e;
+            slope[i] = r == 0 ? 0 : -0.5 * e / r; /* as in vjp */
+        }
+        break;
+    case SGP_MATERN32:
+        for (ptrdiff_t i = 0; i < n; ++i) {
+            const double t = sqrt(3.0 * row[i]), e = s2 * exp_neg(-t);
+            row[i] = (1.0 + t) * e;
+            slope[i] = -1.5 * e;
+        }
+        break;
+    default: /* Matern 5/2 */
+        for (ptrdiff_t i = 0; i < n; ++i) {
+            const double t2 = 5.0 * row[i], t = sqrt(t2), e = s2 * exp_neg(-t);
+            row[i] = (1.0 + t + t2 * (1.0 / 3.0)) * e;
+            slope[i] = (-5.0 / 6.0) * (1.0 + t) * e;
+        }
+    }
+}
+
+TARGET static double NAME(times)(double *restrict slope, const double *restrict g,
+                                 const double *restrict value, ptrdiff_t n) {
+    double sum = 0.0;
+    SGP_SUMS(sum)
+    for (ptrdiff_t i = 0; i < n; ++i) {
+        slope[i] *= g[i];
+        sum += g[i] * value[i];
+    }
+    return sum;
+}
+
 TARGET static void NAME(vjp)(int profile, double *restrict g, const double *restrict r2,
                              double variance, const double *shape, double *sums, ptrdiff_t n) {
     const double s2 = variance;
@@ -160,7 +204,25 @@ TARGET static void NAME(vjp)(int profile, double *restrict g, const double *rest
 TARGET static void NAME(weighted)(double *restrict sums, const double *restrict g,
                                   const double *restrict xt, ptrdiff_t ld,
                                   const double *restrict z, ptrdiff_t d, ptrdiff_t n) {
-    for (ptrdiff_t q = 0; q < d; ++q) {
+    ptrdiff_t q = 0;
+    for (; q + 4 <= d; q += 4) {
+        const double *a = xt + q * ld, *b = a + ld, *c = b + ld, *e = c + ld;
+        const double z0 = z[q], z1 = z[q + 1], z2 = z[q + 2], z3 = z[q + 3];
+        double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0;
+        SGP_SUMS(s0, s1, s2, s3)
+        for (ptrdiff_t i = 0; i < n; ++i) {
+            const double u = a[i] - z0, v = b[i] - z1, w = c[i] - z2, t = e[i] - z3;
+            s0 += g[i] * u * u;
+            s1 += g[i] * v * v;
+            s2 += g[i] * w * w;
+            s3 += g[i] * t * t;
+        }
+        sums[q] += s0;
+        sums[q + 1] += s1;
+        sums[q + 2] += s2;
+        sums[q + 3] += s3;
+    }
+    for (; q < d; ++q) {
         const double *x = xt + q * ld;
         const double zq = z[q];
         double sum = 0.0;

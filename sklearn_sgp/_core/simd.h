@@ -24,7 +24,9 @@
 #if defined(__GNUC__) || defined(__clang__)
 #define SGP_PRAGMA(text) _Pragma(#text)
 #define SGP_SUMS(...) SGP_PRAGMA(omp simd reduction(+ : __VA_ARGS__))
+#define SGP_LEAST(...) SGP_PRAGMA(omp simd reduction(min : __VA_ARGS__))
 #else
+#define SGP_LEAST(...)
 #define SGP_SUMS(...) /* Visual C knows `omp simd` with an experimental flag only */
 #endif
 

@@ -374,8 +374,8 @@ class BayesianGPLVM(LatentAnswers):
         def attributes_now(parameters):
             return latent_attributes(snapshot(problem, parameters), columns)
 
-        threads = single_blas_thread()
-        with self._following(trace, progress, log_scale, attributes_now), threads:
+        following = self._following(trace, progress, log_scale, attributes_now)
+        with following, single_blas_thread():
             fitted = engine.fit(problem)
         set_attributes(self, latent_attributes(fitted, columns))
         self._given = fingerprints(self)

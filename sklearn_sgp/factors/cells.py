@@ -6,6 +6,7 @@ A cell's near rows are a block (PIC), blocks along a chain (LMA) or the rows nea
 
 from collections import OrderedDict
 from dataclasses import dataclass, replace
+from functools import cached_property
 from threading import Lock
 
 import numpy as np
@@ -67,10 +68,11 @@ class Cell:
 
     @property
     def nbytes(self):
-        arrays = [self.X, self.At, self.weights, self.v_mean]
+        size = self.X.nbytes + self.At.nbytes + self.weights.nbytes + self.v_mean.nbytes
         for factor in self.factors:
-            arrays += [factor.U, factor.error, factor.whitened_At]
-        return sum(array.nbytes for array in arrays if array is not None)
+            size += factor.U.nbytes + factor.error.nbytes
+            size += 0 if factor.whitened_At is None else factor.whitened_At.nbytes
+        return size
 
     @property
     def is_whitened(self):
@@ -161,27 +163,55 @@ class Cells:
         Where those of each cell begin, and their end.
     numbers : list of int
         Of the cells.
-    rows : Rows
-        The near rows of all of them.
-    near : list of ndarray of int
-        Positions of each cell's near rows.
+    known : list of Cell or None
+        Those that are factorised.
+    rows : Rows or None
+        The near rows of all others.
+    near : list of ndarray of int or None
+        Positions of these among them, for each of the others.
     noise_variance : float or ndarray of shape (t,)
     """
 
     X: np.ndarray
     bounds: np.ndarray
     numbers: list
-    rows: Rows
+    known: list
+    rows: Rows | None
     near: list
     noise_variance: float | np.ndarray
     cache: FactorCache
+
+    @classmethod
+    def around(cls, X, bounds, numbers, around, noise_variance, cache):
+        """Make cells; the near rows of those that the cache does not hold are gathered.
+
+        Parameters
+        ----------
+        around : callable
+            See `predict.near_rows.LocalConditional`.
+        """
+        known = [cache.find(k) for k in numbers]
+        new = [k for k, cell in zip(numbers, known, strict=True) if cell is None]
+        rows, near = around(new) if new else (None, [])
+        near = iter(near)
+        near = [next(near) if cell is None else None for cell in known]
+        return cls(X, bounds, numbers, known, rows, near, noise_variance, cache)
+
+    @cached_property
+    def sizes(self):
+        """Numbers of near rows of each cell."""
+        pairs = zip(self.known, self.near, strict=True)
+        return np.array([len(near) if cell is None else len(cell.X) for cell, near in pairs])
 
     def __len__(self):
         return len(self.numbers)
 
     def parts(self, posterior):
         """Test rows, their bounds and a `Cell` for each, a few cells at a time."""
-        n, m = np.array([len(near) for near in self.near]), len(posterior.h)
+        if len(self.numbers) == 1:
+            yield self.X, self.bounds, self._cells(posterior, [0], [len(self.X)])
+            return
+        n, m = self.sizes, len(posterior.h)
         part = np.cumsum(n * (n + m)) // _TOGETHER
         for cells in np.split(np.arange(len(n)), np.flatnonzero(np.diff(part)) + 1):
             bounds = self.bounds[cells[0] : cells[-1] + 2]
@@ -189,9 +219,10 @@ class Cells:
             yield X, bounds - bounds[0], self._cells(posterior, cells, np.diff(bounds))
 
     def _cells(self, posterior, index, counts):
-        cells, kept = [self.cache.find(self.numbers[i]) for i in index], []
+        cells, kept = [self.known[i] for i in index], []
         new = [at for at, cell in enumerate(cells) if cell is None]
-        factorised = self._factorised(posterior, [self.near[index[at]] for at in new])
+        new_near = [self.near[index[at]] for at in new]
+        factorised = self._factorised(posterior, new_near) if new else []
         for at, cell in zip(new, factorised, strict=True):
             cells[at] = cell
         for at, (cell, count) in enumerate(zip(cells, counts, strict=True)):
@@ -271,7 +302,9 @@ def _plain_cells(posterior, rows, places, noise_variance):
     cells = []
     for g, index in enumerate(places):
         factors = [Factor(U[g], error[g]) for U, error, *_ in by_output]
-        weights, v_mean = (np.hstack([each[k][g] for each in by_output]) for k in (2, 3))
+        weights, v_mean = by_output[0][2][g], by_output[0][3][g]
+        if len(by_output) > 1:
+            weights, v_mean = (np.hstack([each[k][g] for each in by_output]) for k in (2, 3))
         cells.append(Cell(near.X[index], near.each_At[g], factors, weights, v_mean))
     return cells
 

@@ -16,7 +16,7 @@ import numpy as np
 from .._core import _linalg as la
 from .._core._groups import eliminate
 from .._core._memory import empty
-from .._linalg import SMALL_GROUP, product, single_blas_thread, transposed
+from .._linalg import blas_threads_for, product, transposed
 from .block_factors import (
     LOG_2PI,
     SingularBlockError,
@@ -86,7 +86,7 @@ class ConditionedFactor:
         self._U, self._C = (empty((size,)) for size in sizes)
         self.residual_At = empty((len(self._B), At.shape[1]))  # (A_B - A_N C)^T, whitened
         self.residual_y = np.empty((len(self._B), y.shape[1]))  # by inv(chol R_B), as well
-        with single_blas_thread(self._n_rows.max() < SMALL_GROUP):
+        with blas_threads_for(self._n_rows.max()):
             self._half_log_det, failed = eliminate(
                 K,
                 np.concatenate(self._indices),

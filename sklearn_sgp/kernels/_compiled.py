@@ -153,24 +153,30 @@ class BoundKernel:
             grad_Z *= 2.0  # both arguments are Z, and G and K are symmetric
         return grad_theta, grad_Z
 
-    def triangles_vjp(self, X, groups, G):
-        """Compute the gradient in theta of sum(G * K) over upper triangles of K(X[rows], X[rows]).
+    def triangles(self, X, groups):
+        """Compute upper triangles of K(X[rows], X[rows]), and a function for their gradient.
 
         Parameters
         ----------
         X : ndarray of shape (n, d)
         groups : Groups
             Triangles.
-        G : ndarray of shape (n_values,)
-            As ``blocks`` has the entries; it is overwritten.
 
         Returns
         -------
-        gradient : ndarray of shape (n_theta,)
+        values : ndarray of shape (n_values,)
+            As ``blocks`` has the entries; they must stay as they are.
+        gradient : callable
+            ``gradient(G)``, to be called once, returns the gradient of sum(G * values) in theta.
         """
-        grad = np.zeros_like(self.values)
-        self.expression.node.triangles_vjp(self.values, _read(X), groups, G, grad)
-        return grad[self.expression.free]
+        values, add_gradient = self.expression.node.triangles(self.values, _read(X), groups)
+
+        def gradient(G):
+            grad = np.zeros_like(self.values)
+            add_gradient(G, grad)
+            return grad[self.expression.free]
+
+        return values, gradient
 
     def diag_vjp(self, X, g):
         """Compute the gradient of sum(g * diag K(X, X)) in theta, shape (n_theta,).

@@ -27,6 +27,7 @@ _SEARCH_CENTRES, _ASSIGN_ROWS, _LEAST_THREAD_ROWS = 4096, 1 << 16, 1 << 10
 # a core has other work. On two busy cores 120 places among 2,000 rows of 8 columns take 34 ms and 4
 # ms of CPU instead of 284 and 39, 195 among 700,000 rows the same time on one thread as on two.
 _SMALL_SEARCH = 1 << 28
+_LEAST_THREAD_PLACES = 64
 # Centres of cells are moved so many times, where that takes at most so many products: a second.
 _MOVES, _MOST_PRODUCTS = 2, 1 << 31
 
@@ -125,20 +126,31 @@ class NearGroups:
         last, result = max(1, ends.max(initial=0)), [None] * len(places)
         enough = np.minimum(_SPARE * count, self.starts[ends]).astype(np.intp)
         wanted = min(last, 2 + int(_SPARE * count / self.sizes.mean()))
-        look = self._nearest_of_all if last <= _FEW_GROUPS else self._nearest_by_tree
-        for part, near in look(places, ends, enough, wanted, last):
-            rows, counts = self._nearest(places[part], near, ends[part], enough[part], count)
+        if last > _FEW_GROUPS:
+            found = (
+                (part, self._nearest(places[part], near, ends[part], enough[part], count))
+                for part, near in self._nearest_by_tree(places, ends, enough, wanted, last)
+            )
+        else:
+            found = self._found_among_all(places, ends, enough, wanted, last, count)
+        for part, (rows, counts) in found:
             for k, nearest_k, n in zip(part, rows, counts, strict=True):
                 result[k] = nearest_k[:n] if n >= 0 else result[k]
         return result
 
-    def _nearest_of_all(self, places, ends, enough, wanted, last):
-        """Yield the places and the groups nearest to them, by their distances from all groups."""
-        centres, sizes = self.centres[:last], self.sizes[:last]
-        yield np.arange(len(places)), nearest_groups(centres, sizes, places, ends, enough, wanted)
+    def _found_among_all(self, places, ends, enough, wanted, last, count):
+        """Return places and the rows near them, by several threads where places are many."""
+
+        def search(lo, hi):
+            each = places[lo:hi], ends[lo:hi], enough[lo:hi]
+            near = nearest_groups(self.centres[:last], self.sizes[:last], *each, wanted)
+            return np.arange(lo, hi), self._nearest(each[0], near, *each[1:], count)
+
+        n_jobs = self.n_jobs if shares_memory() else 1
+        return map_groups(search, group_bounds(len(places), _LEAST_THREAD_PLACES), n_jobs)
 
     def _nearest_by_tree(self, places, ends, enough, wanted, last):
-        """Yield the same by a search, and again with more groups where these hold too few rows."""
+        """Yield the places and the groups nearest to them, again with more that hold more rows."""
         from sklearn.neighbors import NearestNeighbors
 
         search = NearestNeighbors(n_jobs=self.n_jobs).fit(self.centres[:last])
@@ -211,7 +223,9 @@ class NearestCells:
                 points = np.asarray(X[lo:hi], dtype=np.float64) / self.scale
                 cells[lo:hi] = nearest(points, self.centres)
 
-        if len(X):
+        if 0 < len(X) <= _LEAST_THREAD_ROWS:
+            assign_part(0, len(X))
+        elif len(X):
             n_jobs = resolved_jobs(None) if shares_memory() else 1
             map_groups(assign_part, group_bounds(len(X), _LEAST_THREAD_ROWS), n_jobs)
         return cells

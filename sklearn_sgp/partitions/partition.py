@@ -59,11 +59,12 @@ class KMeansTree:
                 for k, part in enumerate(parts):
                     labels[part] = self._leaf(place if k == 0 else None)
                 continue
-            node = self._node(place)
-            for k in range(len(self.centres[node])):
-                part = index[branch == k]
-                if len(part):
-                    pending.append((part, (node, k)))
+            node, lo = self._node(place), 0
+            index = index[np.argsort(branch, kind="stable")]
+            for k, count in enumerate(np.bincount(branch).tolist()):
+                if count:
+                    pending.append((index[lo : lo + count], (node, k)))
+                lo += count
         return labels
 
     def _leaf(self, place):

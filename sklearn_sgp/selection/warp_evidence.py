@@ -8,7 +8,7 @@ rows as one group: then it is the evidence of the exact process.
 
 import numpy as np
 
-from ..data.warps import tanh_sum_gradient
+from ..data.warps import tanh_sum, tanh_sum_gradient
 from ..objectives.composite_likelihood import CompositeLikelihood
 
 
@@ -58,11 +58,25 @@ class WarpedEvidence:
         gradient["warp"] = of_warp
         return value, gradient
 
+    def value(self, parameters):
+        """Return the evidence alone: what no gradient is needed for."""
+        psi, values, of_reference = parameters.values.get("warp"), self._t, self._reference
+        slope = np.ones(len(values))
+        if psi is not None:
+            of_reference, (values, slope) = tanh_sum(of_reference, psi)[0], tanh_sum(values, psi)
+        center, scale = self._scaling(of_reference)
+        value = self._evidence.value(parameters, self._in_groups((values - center) / scale))
+        return value + self._counts @ np.log(slope / scale)
+
     def _scaling(self, values):
         center = self._share @ values
         return center, np.sqrt(self._share @ (values - center) ** 2)
 
     def _at(self, parameters, z):
-        targets = [np.ascontiguousarray(part[:, None]) for part in np.split(z, self._edges)]
+        targets = self._in_groups(z)
         value, gradient, slopes = self._evidence.of_targets(parameters, targets)
         return value, gradient, np.concatenate(slopes)[:, 0]
+
+    def _in_groups(self, z):
+        """Return targets (n, 1) of each group."""
+        return [np.ascontiguousarray(part[:, None]) for part in np.split(z, self._edges)]

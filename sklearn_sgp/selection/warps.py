@@ -187,8 +187,8 @@ class _OneOutput:
         else:
             evidence = self._evidence(rest, plain)
         # without a warp kernel and noise may be better where the warp has led them
-        without = max(evidence(plain)[0], evidence(_without_warp(warped))[0])
-        gain = (evidence(warped)[0] - without) / evidence.weight
+        without = max(evidence.value(plain), evidence.value(_without_warp(warped)))
+        gain = (evidence.value(warped) - without) / evidence.weight
         least = _LEAST_WARP_GAIN + bic_penalty / self.total_weight
         return warped.values["warp"] if gain > least else None
 
@@ -198,9 +198,9 @@ class _OneOutput:
         best, value, shapes = begin, -np.inf, self._first_shapes()
         for _ in range(1 + _BEND_ROUNDS):
             starts = [best.with_values(warp=psi) for psi in shapes]
-            first = max(starts, key=lambda one: evidence(one)[0])
+            first = max(starts, key=evidence.value)
             result = _ascend(evidence, space, first, _WARP_ITERATIONS, share)
-            before, after = value, evidence(result)[0]
+            before, after = value, evidence.value(result)
             if after > before:
                 best, value = result, after
             if after - before < _LEAST_WARP_GAIN * evidence.weight or time.perf_counter() > limit:

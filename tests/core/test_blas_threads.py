@@ -4,11 +4,20 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier, Event, local
 
+import numpy as np
 import pytest
 from conftest import blas_thread_counts as counts
 
-from sklearn_sgp._linalg import SingleBlasThread, blas_thread_count, single_blas_thread
+from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
+from sklearn_sgp._linalg import (
+    LEAST_THREADED,
+    SingleBlasThread,
+    blas_thread_count,
+    blas_threads_for,
+    single_blas_thread,
+)
 from sklearn_sgp._parallel import map_groups, resolved_jobs
+from sklearn_sgp.optimize import lbfgs
 
 pytestmark = pytest.mark.usefixtures("two_blas_threads")
 
@@ -22,10 +31,29 @@ def test_limit_holds_inside_and_is_lifted_after():
     assert counts() == {2}
 
 
-def test_limit_that_is_not_wanted_does_nothing():
-    """Where the condition is false, BLAS is left alone."""
-    with single_blas_thread(False):
+def test_size_of_a_factorisation_decides():
+    """Few rows are factorised on one thread, many on those that BLAS has."""
+    with blas_threads_for(LEAST_THREADED - 1):
+        assert counts() == {1}
+    with blas_threads_for(LEAST_THREADED):
         assert counts() == {2}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("model", [AnytimeSGPRegressor(), SVGPRegressor()])
+def test_learning_from_all_rows_at_once_keeps_to_one_thread(model, monkeypatch):
+    """The exact process of few rows is learned on one thread: two wait for each other."""
+    X = np.random.default_rng(0).standard_normal((60, 2))
+    seen, ascend = [], lbfgs.minimize
+
+    def noted(*args, **kwargs):
+        seen.append(counts())
+        return ascend(*args, **kwargs)
+
+    monkeypatch.setattr(lbfgs, "minimize", noted)
+    model.fit(X, np.sin(X[:, 0]))
+    assert seen and all(threads == {1} for threads in seen)
+    assert counts() == {2}
 
 
 def test_limit_is_lifted_after_an_error():

@@ -85,6 +85,16 @@ def test_product(p, k, q, trans_a, trans_b):
     assert_allclose(out, A @ B, atol=1e-13)
 
 
+@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize("trans", [False, True])
+def test_triangular_product_from_the_right(rows, trans, rng):
+    """B L, or B L^T, also of one row."""
+    B, L = rng.standard_normal((rows, 70)), np.tril(rng.standard_normal((70, 70)))
+    expected = B @ (L.T if trans else L)
+    la.trmm_right(B, L, trans)
+    assert_allclose(B, expected, atol=1e-12)
+
+
 @pytest.mark.parametrize("trans", [False, True])
 @pytest.mark.parametrize("m", SIZES)
 def test_sandwich(m, trans):

@@ -1,5 +1,8 @@
 """Nearest centres, iterations of k-means and searches for near rows, against plain definitions."""
 
+import os
+import subprocess
+import sys
 from itertools import pairwise
 
 import numpy as np
@@ -21,7 +24,7 @@ def squares(A, B):
 
 
 @COLUMNS
-@pytest.mark.parametrize("k", [1, 2, 33])
+@pytest.mark.parametrize("k", [1, 2, 15, 16, 33, 128, 300])
 def test_nearest_centres(rng, d, k):
     """Each row gets the nearest centre, the first of equals."""
     X, centres = rng.standard_normal((200, d)), rng.standard_normal((k, d))
@@ -29,6 +32,49 @@ def test_nearest_centres(rng, d, k):
     label = np.empty(200, dtype=np.intp)
     nearest_centres(X, centres, label)
     assert_array_equal(label, squares(X, centres[:k]).argmin(axis=1))
+
+
+def on_a_grid():
+    """The first nearest of 400 centres, most of them several times, for rows of whole numbers."""
+    rng = np.random.default_rng(0)
+    X, centres = (rng.integers(0, 5, (n, 3)) / 3.0 for n in (500, 400))
+    label = np.empty(500, dtype=np.intp)
+    nearest_centres(X, centres, label)
+    return label, X, centres
+
+
+def test_the_first_of_many_equals():
+    """Of centres that are as near as others, in other tiles too, the first counts."""
+    label, X, centres = on_a_grid()
+    away = np.zeros((500, 400))
+    for column, of_centres in zip(X.T, centres.T, strict=True):  # summed in the order of columns
+        away += (column[:, None] - of_centres) ** 2
+    assert_array_equal(label, away.argmin(axis=1))
+
+
+@pytest.mark.parametrize("level", ["0", "1"])
+def test_instruction_sets_find_the_same(level):
+    """Lower instruction sets find the same centres, ties included."""
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import test_neighbours as t; "
+        "print(*t.on_a_grid()[0])"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code, os.path.dirname(__file__)],
+        env=os.environ | {"SKLEARN_SGP_SIMD": level},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert_array_equal(np.array(ran.stdout.split(), dtype=int), on_a_grid()[0])
+
+
+def test_rows_that_are_not_finite_get_the_first_centre():
+    """NaN is near to nothing, and the number is still that of a centre."""
+    label = np.full(2, -1)
+    for k in (3, 40):
+        nearest_centres(np.array([[np.nan], [np.inf]]), np.arange(float(k))[:, None], label)
+        assert_array_equal(label, 0)
 
 
 @COLUMNS

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_sgp._core import _stationary
+from sklearn_sgp._core import _stationary, _triangles
 
 FALSE_TRUE = [False, True]
 
@@ -59,6 +59,31 @@ def vjp(profile, Z, X, G, variance=1.0, direct=True):
 
 def squared_distances(Z, X):
     return ((Z[:, None, :].astype(float) - X) ** 2).sum(axis=-1)
+
+
+@pytest.mark.parametrize("scales", [[0.3], [0.3, 2.0, 1e-300]])
+@pytest.mark.parametrize("transposed", FALSE_TRUE)
+def test_inputs_are_scaled(scales, transposed, rng):
+    """Inputs less their center, over the length scales, end at 1e100; NaN stays NaN."""
+    X, center, scales = rng.standard_normal((7, 6))[:, ::2], normal(rng, 3), np.array(scales)
+    X[2, 0], X[3, 1], X[4, 2] = np.nan, np.inf, -1e100
+    out = np.empty((3, 7)).T if transposed else np.empty((7, 3))
+    _stationary.scale_rows(read_only(X), center, scales, out)
+    with np.errstate(over="ignore"):
+        assert_array_equal(out, np.clip((X - center) / scales, -1e100, 1e100))
+
+
+def test_inputs_of_other_shapes_are_refused():
+    """Center, scales and result have to be of the columns of X."""
+    X, one = np.zeros((4, 3)), np.ones(1)
+    for center, scales, out in [
+        (np.ones(2), one, X),
+        (np.ones(3), np.ones(2), X),
+        (np.ones(3), one, X[:, :2]),
+        (np.ones(3), one, X[:2]),
+    ]:
+        with pytest.raises(ValueError, match="scale_rows"):
+            _stationary.scale_rows(X, center, scales, out.copy())
 
 
 @pytest.mark.parametrize(
@@ -155,7 +180,7 @@ def triangles_vjp(profile, X, rows, bounds, G):
     """What G becomes, the sums and the squared differences of each column."""
     G, sums, squares = G.copy(), np.empty(3), np.empty(X.shape[1])
     number = _stationary.PROFILES[profile]
-    _stationary.vjp_triangles(number, X, rows, bounds, 1.7, SHAPE, G, sums, squares)
+    _triangles.vjp_triangles(number, X, rows, bounds, 1.7, SHAPE, G, sums, squares)
     return G, sums, squares
 
 
@@ -196,6 +221,54 @@ def test_many_triangles_check_what_they_get(changes, message):
     given = {"rows": np.arange(5), "bounds": np.array([0, 3, 5]), "G": np.empty(9)} | changes
     with pytest.raises(ValueError, match=message):
         triangles_vjp("matern32", np.zeros((9, 3)), **given)
+
+
+def with_slopes(profile, X, rows, bounds, G, by_products=False):
+    """Values, slopes times G, the sum of G K and the squared differences of each column."""
+    K, slopes = np.empty_like(G), np.empty_like(G)
+    index, squares = (read_only(rows), read_only(bounds)), np.empty(X.shape[1])
+    _triangles.values_and_slopes(_stationary.PROFILES[profile], X, *index, 1.7, K, slopes)
+    total = _triangles.slopes_vjp(
+        X, *index, read_only(K), slopes, read_only(G), squares, by_products
+    )
+    return K, slopes, total, squares
+
+
+@pytest.mark.parametrize("by_products", FALSE_TRUE)
+@pytest.mark.parametrize("profile", sorted(_triangles.WITH_SLOPES))
+def test_values_with_their_slopes(profile, by_products, rng):
+    """In one pass values and gradients are what they are in two, for inputs far from 0 as well."""
+    X = rng.standard_normal((40, 15)) / 4.0 + 30.0
+    rows, bounds = rng.integers(0, 40, 45), np.array([0, 21, 21, 22, 45])
+    rows[3] = rows[7]  # two equal rows
+    G = rng.standard_normal(21 * 22 // 2 + 1 + 23 * 24 // 2)
+    expected, sums, of_columns = triangles_vjp(profile, X, rows, bounds, G)
+    out, index = np.empty_like(G), (rows, rows, bounds, bounds)
+    _stationary.value_blocks(
+        _stationary.PROFILES[profile], X, X, *index, 1.7, SHAPE, out, True, True
+    )
+    K, slopes, total, squares = with_slopes(profile, X, rows, bounds, G, by_products)
+    assert_allclose(K, out, rtol=1e-14)
+    assert_allclose(slopes, expected, rtol=1e-13)
+    assert_allclose(total, sums[0], rtol=1e-12)
+    scale = np.abs(of_columns).max()
+    assert_allclose(squares, of_columns, rtol=1e-10, atol=1e-11 * scale)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"G": np.empty(8)}, "shapes"),
+        ({"rows": np.full(5, 9)}, "those of rows"),
+        ({"bounds": np.array([0, 6, 5])}, "must divide"),
+        ({"profile": "periodic"}, "keeps no slopes"),
+    ],
+)
+def test_values_with_slopes_check_what_they_get(changes, message):
+    """Indices, lengths and profiles that do not fit raise."""
+    given = {"profile": "matern32", "rows": np.arange(5), "bounds": np.array([0, 3, 5])}
+    with pytest.raises(ValueError, match=message):
+        with_slopes(X=np.zeros((9, 3)), **({"G": np.empty(9)} | given | changes))
 
 
 @pytest.mark.parametrize("direct", FALSE_TRUE)
@@ -289,7 +362,10 @@ def all_blocks():
         for direct in FALSE_TRUE:
             results += [value(profile, Z, X, 1.7, direct), *vjp(profile, Z, X, G, 1.7, direct)]
         cotangents = rng.standard_normal(41 * 42 // 2)
-        results += triangles_vjp(profile, X, np.arange(41), np.array([0, 41]), cotangents)
+        triangle = np.arange(41), np.array([0, 41]), cotangents
+        results += triangles_vjp(profile, X, *triangle)
+        if profile in _triangles.WITH_SLOPES:
+            results += with_slopes(profile, X, *triangle)
     return results
 
 

@@ -220,10 +220,15 @@ def test_gradient_in_theta_of_many_triangles(kernel, n_features):
         return G @ expression.bind(theta).blocks(X, X, triangles)
 
     ours = expression.bind(expression.theta)
-    actual = ours.triangles_vjp(X, triangles, G.copy())
-    assert_gradient(actual, differences(contracted, expression.theta))
-    nothing = ours.triangles_vjp(X, Groups.triangles([]), np.empty(0))
-    assert_array_equal(nothing, np.zeros(len(expression.theta)))
+    values, gradient = ours.triangles(X, triangles)
+    assert_allclose(values, ours.blocks(X, X, triangles), rtol=1e-13)
+    kept = values.copy(), G.copy()
+    assert_gradient(gradient(G), differences(contracted, expression.theta))
+    assert_array_equal(values, kept[0])
+    assert_array_equal(G, kept[1])
+    nothing, gradient = ours.triangles(X, Groups.triangles([]))
+    assert len(nothing) == 0
+    assert_array_equal(gradient(np.empty(0)), np.zeros(len(expression.theta)))
 
 
 @each(CASES)

@@ -58,6 +58,18 @@ def test_gradients_are_differences(kernel, noise):
     assert_gradient(gradient, lambda p: evidence(p)[0], space, case.parameters)
 
 
+@pytest.mark.parametrize("noise", [0.3, np.array([0.1, 0.7])])
+def test_the_value_alone_needs_no_gradient(noise, monkeypatch):
+    """It is the value beside the gradient, also of other targets, and nothing of the gradient."""
+    case = replace(make_case(t=2, noise=noise), weight=np.linspace(0.3, 3.0, 24))
+    evidence = CompositeLikelihood(near_pieces(case.rows))
+    others = [y[::-1].copy() for y, _ in evidence.targets]
+    expected = evidence(case.parameters)[0], evidence.of_targets(case.parameters, others)[0]
+    monkeypatch.delattr(type(case.parameters.kernel), "triangles")
+    found = evidence.value(case.parameters), evidence.value(case.parameters, others)
+    assert_allclose(found, expected, rtol=1e-12)
+
+
 def test_it_is_the_evidence_of_conditioned_groups_without_inducing_inputs():
     """Vecchia's approximation of the same groups, weights included."""
     case = replace(make_case(t=2), weight=np.linspace(0.3, 3.0, 24))

@@ -261,3 +261,14 @@ def test_cells_of_runs_are_the_runs(rng):
     choice = PartitionChoice("contiguous", 30)
     partition = NeighboursChoice(8, 5).make(rows_of(rng), choice, np.ones(2), seed())[1]
     assert isinstance(partition, OrderedPartition)
+
+
+def test_workers_do_not_change_near_rows(rng):
+    """Places that are searched for by two threads have the rows that one finds."""
+    points, places = rng.standard_normal((3000, 3)), rng.standard_normal((500, 3))
+    groups = np.array_split(rng.permutation(3000), 150)
+    one, two = (NearGroups(points, groups, n_jobs) for n_jobs in (1, 2))
+    for found, expected in zip(two.around(places, 40), one.around(places, 40), strict=True):
+        assert_array_equal(found, expected)
+    for found, expected in zip(two.earlier(40), one.earlier(40), strict=True):
+        assert_array_equal(found, expected)

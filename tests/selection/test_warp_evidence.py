@@ -64,6 +64,14 @@ def test_groups_have_the_density_of_their_own_rows():
     assert_allclose(value, expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize("psi", [None, PSI])
+def test_the_value_alone_is_that_beside_the_gradient(psi):
+    """The evidence without a gradient is the same number, with a warp and without."""
+    case, evidence = make_case(), evidence_of(make_case())
+    parameters = case.parameters if psi is None else case.parameters.with_values(warp=psi)
+    assert_allclose(evidence.value(parameters), evidence(parameters)[0], rtol=1e-12)
+
+
 def test_a_whole_weight_counts_rows():
     """Weight 2 is the row twice, in the density, in the slopes, and in what is standardised."""
     case = make_case()

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..._linalg import NotPositiveDefiniteError, single_blas_thread
+from ..._linalg import NotPositiveDefiniteError, blas_threads_for
 from ...data.rows import ConditionedRows, column_mean_std
 from ...data.winsorize import with_light_tails
 from ...kernels._length_scales import nearness_scales
@@ -75,7 +75,7 @@ def learn_from_near_rows(problem, budget):
     sample = CompositeLearning(problem)
     if not sample.has_time(problem.start.parameters, budget):
         sample.whole = False
-    with single_blas_thread(not sample.whole):  # groups are small
+    with blas_threads_for(len(sample.rows) if sample.whole else 0):
         return _best(problem, sample, budget)
 
 

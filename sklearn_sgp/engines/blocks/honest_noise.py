@@ -84,11 +84,11 @@ def _density(share, problem, parameters, budget):
     groups = _without_few_repeats(share, groups)
     if not share.is_own:
         density = CompositeLikelihood(groups, sample.n_jobs)
-        return lambda amount: density(share.moved(amount))[0] / density.weight
+        return lambda amount: density.value(share.moved(amount)) / density.weight
 
     def with_own_noise(amount):
         density = CompositeLikelihood([share.given(piece, amount) for piece in groups])
-        return density(share.moved(amount))[0] / density.weight
+        return density.value(share.moved(amount)) / density.weight
 
     return with_own_noise
 

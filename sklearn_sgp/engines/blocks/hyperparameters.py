@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 
-from ..._linalg import single_blas_thread
+from ..._linalg import blas_threads_for
 from ..._warnings import warn_caller
 from ...factors.block_factors import Model
 from ...factors.passes import CHUNK
@@ -207,7 +207,7 @@ def ascend_blocks(problem, objective, sample, start, max_iter, seconds, budget=N
         )
         return value, runs.moves(gradient)
 
-    with single_blas_thread():
+    with blas_threads_for(n_rows if exact is not None else 0):
         while not runs.is_over:
             found = ascend_scaled(
                 evidence,

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..._linalg import single_blas_thread
+from ..._linalg import blas_threads_for
 from ..._warnings import warn_caller
 from ...data.rows import random_index
 from ...factors.passes import CHUNK
@@ -253,7 +253,7 @@ def _lbfgs(problem, parameters, rows, seconds, max_iter=None, interim=False):
         value, gradient = bound(candidate)
         return scale * value, runs.moves(gradient.scaled(scale))
 
-    with single_blas_thread():
+    with blas_threads_for(len(rows) if problem.is_exact else 0):
         while not runs.is_over:
             has_learned = runs.parameters is not problem.start.parameters
             options = runs.delta, has_learned, settings.n_jobs, deadline

@@ -11,8 +11,9 @@ Shapes: Z is (m, d), X is (n, d), and d counts the columns that the node sees. E
 - ``block_vjp(p, Z, X, G, grad, grad_Z)``, which adds the gradients of sum(G * K) to ``grad`` and,
   unless it is None, to ``grad_Z`` of shape (m, d). It may overwrite G. The gradient in X is that
   of the transposed block, ``block_vjp(p, X, Z, G.T, ...)``;
-- ``triangles_vjp(p, X, groups, G, grad)``, the same in theta alone for the entries of
-  ``blocks(p, X, X, groups)`` where groups are upper triangles;
+- ``triangles(p, X, groups)``, the entries of ``blocks(p, X, X, groups)`` where groups are upper
+  triangles, and ``add_gradient(G, grad)``, the reverse mode of just these in theta, to be called
+  once: it keeps what both need. It leaves G and the entries as they are;
 - ``children``, empty for a leaf, with which ``leaves`` walks the tree. Nodes with children have
   ``columns_of_children(columns)``.
 

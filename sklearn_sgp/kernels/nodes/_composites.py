@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from ..._core._memory import empty
+
 
 class _Composite:
     """A kernel made of others, its ``children``."""
@@ -33,9 +35,15 @@ class Sum(_Pair):
         K += self.right.blocks(p, Z, X, groups)
         return K
 
-    def triangles_vjp(self, p, X, groups, G, grad):
-        self.left.triangles_vjp(p, X, groups, G.copy(), grad)
-        self.right.triangles_vjp(p, X, groups, G, grad)
+    def triangles(self, p, X, groups):
+        K, of_left = self.left.triangles(p, X, groups)
+        other, of_right = self.right.triangles(p, X, groups)
+
+        def add_gradient(G, grad):
+            of_left(G, grad)
+            of_right(G, grad)
+
+        return np.add(K, other, out=empty(K.shape)), add_gradient
 
     def diag(self, p, X):
         return self.left.diag(p, X) + self.right.diag(p, X)
@@ -62,12 +70,15 @@ class Product(_Pair):
         K *= self.right.blocks(p, Z, X, groups)
         return K
 
-    def triangles_vjp(self, p, X, groups, G, grad):
-        cotangent = self.right.blocks(p, X, X, groups)
-        cotangent *= G
-        G *= self.left.blocks(p, X, X, groups)
-        self.left.triangles_vjp(p, X, groups, cotangent, grad)
-        self.right.triangles_vjp(p, X, groups, G, grad)
+    def triangles(self, p, X, groups):
+        K, of_left = self.left.triangles(p, X, groups)
+        other, of_right = self.right.triangles(p, X, groups)
+
+        def add_gradient(G, grad):
+            of_left(np.multiply(G, other, out=empty(G.shape)), grad)
+            of_right(np.multiply(G, K, out=empty(G.shape)), grad)
+
+        return np.multiply(K, other, out=empty(K.shape)), add_gradient
 
     def diag(self, p, X):
         return self.left.diag(p, X) * self.right.diag(p, X)
@@ -97,9 +108,9 @@ class Power(_Composite):
     def blocks(self, p, Z, X, groups):
         return self.child.blocks(p, Z, X, groups) ** self.exponent
 
-    def triangles_vjp(self, p, X, groups, G, grad):
-        G *= self._slope(self.child.blocks(p, X, X, groups))
-        self.child.triangles_vjp(p, X, groups, G, grad)
+    def triangles(self, p, X, groups):
+        K, of_child = self.child.triangles(p, X, groups)
+        return K**self.exponent, lambda G, grad: of_child(G * self._slope(K), grad)
 
     def diag(self, p, X):
         return self.child.diag(p, X) ** self.exponent
@@ -135,8 +146,8 @@ class Selection(_Composite):
     def blocks(self, p, Z, X, groups):
         return self.child.blocks(p, Z[:, self.columns], X[:, self.columns], groups)
 
-    def triangles_vjp(self, p, X, groups, G, grad):
-        self.child.triangles_vjp(p, X[:, self.columns], groups, G, grad)
+    def triangles(self, p, X, groups):
+        return self.child.triangles(p, X[:, self.columns], groups)
 
     def diag(self, p, X):
         return self.child.diag(p, X[:, self.columns])

@@ -5,14 +5,15 @@ from math import prod
 import numpy as np
 
 from ..._core import _linalg as la
-from ..._core import _stationary
+from ..._core import _stationary, _triangles
 from ..._core._memory import empty
-from ..._linalg import product
+from ..._linalg import product, transposed
 
 # Squared distances by differences cost about 3 d flops an entry; by GEMM they cost 2 d flops and
 # two more passes. Both took the same time at d = 10 (AVX-512) to 15 (baseline).
 DIRECT_MAX_FEATURES = 12
 _NO_SHAPE = np.ones(2)
+_ONE_SCALE = np.ones(1)
 
 
 def leaves(node, columns):
@@ -51,7 +52,14 @@ class Leaf:
             out[place] = block[_on_and_above(len(rows))] if groups.upper else block.ravel()
         return out
 
+    def triangles(self, p, X, groups):
+        def add_gradient(G, grad):
+            self.triangles_vjp(p, X, groups, G.copy(), grad)
+
+        return self.blocks(p, X, X, groups), add_gradient
+
     def triangles_vjp(self, p, X, groups, G, grad):
+        """Add the gradient of sum(G * K) of the entries of ``triangles``; G is overwritten."""
         for rows, _, place in groups:
             if place.start == place.stop:
                 continue
@@ -99,22 +107,25 @@ class Stationary(_ScaledLeaf):
         """Return the length scales, one number or shape (d,)."""
         return 1.0 if self.length_scale is None else p[self.length_scale]
 
-    def _scaled(self, p, X):
-        scales = 1.0 if self.length_scale is None else p[self.length_scale]
-        with np.errstate(over="ignore"):  # beyond 1e100 squares are not finite
-            scaled = (np.asarray(X, dtype=np.float64) - self.center) / scales
-        return scaled.clip(-1e100, 1e100, out=scaled)
+    def _scaled(self, p, X, transposed=False):
+        """Return inputs in units of the length scales, (n, d), or (d, n) if ``transposed``."""
+        scales = _ONE_SCALE if self.length_scale is None else p[self.length_scale]
+        X = np.asarray(X, dtype=np.float64)
+        out = empty(X.shape[::-1] if transposed else X.shape)
+        _stationary.scale_rows(X, self.center, scales, out.T if transposed else out)
+        return out
 
-    def _arguments(self, p, Z, X):
-        """Return scaled inputs (m, d), (n, d), (d, n), variance and the profile's parameters."""
+    def _values(self, p):
+        """Return the variance and the profile's parameters."""
+        if not self.shape:
+            return self.variance(p), _NO_SHAPE
         shape = _NO_SHAPE.copy()
         shape[: len(self.shape)] = p[list(self.shape)]
-        Zs = np.ascontiguousarray(self._scaled(p, Z))
-        Xs = Zs if X is Z else np.ascontiguousarray(self._scaled(p, X))
-        return Zs, Xs, np.ascontiguousarray(Xs.T), self.variance(p), shape
+        return self.variance(p), shape
 
     def block(self, p, Z, X, direct=False):
-        Zs, _, Xt, variance, shape = self._arguments(p, Z, X)
+        (variance, shape), Zs = self._values(p), self._scaled(p, Z)
+        Xt = self._scaled(p, X, transposed=True)
         out = empty((len(Zs), Xt.shape[1]))  # (m, n)
         lower = direct and X is Z
         direct = direct or Zs.shape[1] <= DIRECT_MAX_FEATURES
@@ -124,7 +135,8 @@ class Stationary(_ScaledLeaf):
         return out
 
     def blocks(self, p, Z, X, groups):
-        Zs, Xs, _, variance, shape = self._arguments(p, Z, X)
+        (variance, shape), Zs = self._values(p), self._scaled(p, Z)
+        Xs = Zs if X is Z else self._scaled(p, X)
         out, direct = empty((groups.n_values,)), Zs.shape[1] <= DIRECT_MAX_FEATURES
         index = (groups.rows, groups.columns, groups.row_bounds, groups.column_bounds)
         _stationary.value_blocks(
@@ -132,11 +144,31 @@ class Stationary(_ScaledLeaf):
         )
         return out
 
+    def triangles(self, p, X, groups):
+        if self.name not in _triangles.WITH_SLOPES:
+            return super().triangles(p, X, groups)
+        (variance, _), Xs, index = (
+            self._values(p),
+            self._scaled(p, X),
+            (groups.rows, groups.row_bounds),
+        )
+        K, slopes = empty((groups.n_values,)), empty((groups.n_values,))
+        _triangles.values_and_slopes(self.profile, Xs, *index, variance, K, slopes)
+
+        def add_gradient(G, grad):
+            squares = np.empty(Xs.shape[1])
+            by_products = len(squares) > DIRECT_MAX_FEATURES
+            total = _triangles.slopes_vjp(Xs, *index, K, slopes, G, squares, by_products)
+            grad[list(self.amplitudes)] += total
+            self._add_length_scale(grad, squares)
+
+        return K, add_gradient
+
     def triangles_vjp(self, p, X, groups, G, grad):
-        Xs, _, _, variance, shape = self._arguments(p, X, X)
+        (variance, shape), Xs = self._values(p), self._scaled(p, X)
         sums, per_column = np.empty(3), np.empty(Xs.shape[1])
         index = (groups.rows, groups.row_bounds)
-        _stationary.vjp_triangles(self.profile, Xs, *index, variance, shape, G, sums, per_column)
+        _triangles.vjp_triangles(self.profile, Xs, *index, variance, shape, G, sums, per_column)
         self._add_values(p, grad, sums)
         self._add_length_scale(grad, per_column)
 
@@ -153,7 +185,9 @@ class Stationary(_ScaledLeaf):
             target += -2.0 * (squares if target.size == len(squares) else squares.sum())
 
     def block_vjp(self, p, Z, X, G, grad, grad_Z, direct=False):
-        Zs, Xs, Xt, variance, shape = self._arguments(p, Z, X)
+        (variance, shape), Zs = self._values(p), self._scaled(p, Z)
+        Xs = Zs if X is Z else self._scaled(p, X)
+        Xt = transposed(Xs)
         lower = direct and X is Z and grad_Z is None  # G is symmetric, for sums half is enough
         direct = direct or Zs.shape[1] <= DIRECT_MAX_FEATURES
         sums = np.empty(3)  # gradients in log variance and in the profile's parameters
