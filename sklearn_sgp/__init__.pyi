@@ -153,6 +153,7 @@ class _Regressor(_SupervisedEstimator):
     noise_variance_: float | _Array
     y_mean_: float | _Array
     y_scale_: float | _Array
+    resolution_: float | _Array
     variance_scale_: tuple[float, float]
     variance_scale_gain_: float
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: _Maybe = None) -> Self: ...
@@ -178,7 +179,7 @@ class _Regressor(_SupervisedEstimator):
         self, X: ArrayLike, quantiles: ArrayLike = (0.05, 0.5, 0.95)
     ) -> _Array: ...
     def predict_distribution(self, X: ArrayLike) -> PredictiveDistribution: ...
-    def log_density(self, X: ArrayLike, y: ArrayLike) -> _Array: ...
+    def log_density(self, X: ArrayLike, y: ArrayLike, resolution: ArrayLike = 0.0) -> _Array: ...
     def sample_y(
         self,
         X: ArrayLike,

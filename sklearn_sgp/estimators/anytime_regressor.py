@@ -17,9 +17,8 @@ from .regressor import SGPRegressor
 class AnytimeSGPRegressor(SGPRegressor):
     """Sparse Gaussian process regression in blocks of rows, at any time.
 
-    One estimator for the sparse models SoR to VIF and mixtures of them. Inducing inputs explain a
-    part of the prior's variance; models differ in how much of the rest rows keep. With VIF, the
-    default, PIC and LMA a prediction also uses training rows near it.
+    One estimator for the sparse models SoR to VIF and mixtures of them. They differ in how much of
+    the variance that inducing inputs leave rows keep. VIF, the default, PIC and LMA use near rows.
 
     Parameters
     ----------
@@ -211,8 +210,9 @@ class AnytimeSGPRegressor(SGPRegressor):
     n_samples_seen_ : int
         Number of rows of positive weight so far.
 
-    y_mean_, y_scale_ : float or ndarray of shape (n_targets,)
-        Centre and scale of the targets, after the transformation that ``normalize_y`` names.
+    y_mean_, y_scale_, resolution_ : float or ndarray of shape (n_targets,)
+        Centre and scale of the targets, after the transformation that ``normalize_y`` names, and
+        the step that y was rounded to, 0 for none.
 
     is_categorical_ : ndarray of shape (n_features_in_,) or None
         Which columns are categories by ``categorical_features``.

@@ -12,8 +12,8 @@ from ..engines.variational.engine import Variational
 from ..likelihoods._names import has_row_precision, has_sites, regression_likelihood
 from .block_plan import uses_near_rows
 from .mixed_outputs import mixes_outputs
+from .noise_steps import AlternateNoise, ScaleVariances
 from .steps import (
-    AlternateNoise,
     BeginStream,
     Calibrate,
     EncodeAsRegressions,
@@ -29,7 +29,6 @@ from .steps import (
     ScaleConstants,
     ScaleObserved,
     ScaleTargets,
-    ScaleVariances,
     UseEngine,
 )
 

@@ -28,8 +28,6 @@ from ..likelihoods._names import (
     warps_targets,
 )
 from ..noise.before_sites import learn_before_sites
-from ..noise.heteroscedastic import alternate_noise
-from ..noise.left_out import with_variance_scale
 from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
 from ..selection.classes import AlphaTrials, calibrated
@@ -91,6 +89,7 @@ class ScaleTargets:
             targets = Targets.fit(near, weight, normalize_y, fit.ndim)
         if likelihood.scales_targets:
             check_scaled(targets, y)
+            targets = targets.with_resolution(y)
         return replace(fit, y=targets.warped(y), targets=targets)
 
     def _warps(self, fit, y, kind):
@@ -126,7 +125,7 @@ class ScaleObserved:
             fitted = model._fitted
             targets = targets.with_means_of(None if fitted is None else fitted.targets)
         check_scaled(targets, columns)
-        likelihood = self.likelihood
+        targets, likelihood = targets.with_resolution(columns), self.likelihood
         return replace(fit, X=X, y=columns, weight=weight, targets=targets, likelihood=likelihood)
 
 
@@ -328,26 +327,6 @@ class Learn:
 
     def __call__(self, fit):
         return replace(fit, fitted=fit.engine.fit(fit.problem))
-
-
-@dataclass(frozen=True)
-class AlternateNoise:
-    """Learns function and noise of each row in turn, by coordinate ascent."""
-
-    def __call__(self, fit):
-        problem, fitted = alternate_noise(fit.problem, fit.likelihood, fit.engine.fit)
-        return replace(fit, problem=problem, fitted=fitted)
-
-
-@dataclass(frozen=True)
-class ScaleVariances:
-    """Scales predictive variances by a function of the input, if left-out rows ask for it."""
-
-    def __call__(self, fit):
-        if fit.problem.trace.stopped or fit.fitted.interrupted:
-            return fit
-        fitted = with_variance_scale(fit.problem, fit.likelihood, fit.fitted)
-        return replace(fit, fitted=fitted)
 
 
 @dataclass(frozen=True)

@@ -197,8 +197,9 @@ class SVGPRegressor(SGPRegressor):
     n_samples_seen_ : int
         Number of rows of positive weight so far.
 
-    y_mean_, y_scale_ : float or ndarray of shape (n_targets,)
-        Centre and scale of the targets, after the transformation that ``normalize_y`` names.
+    y_mean_, y_scale_, resolution_ : float or ndarray of shape (n_targets,)
+        Centre and scale of the targets, after the transformation that ``normalize_y`` names, and
+        the step that y was rounded to, 0 for none.
 
     is_categorical_ : ndarray of shape (n_features_in_,) or None
         Which columns are categories by ``categorical_features``.

@@ -11,6 +11,7 @@ from ..gp.chunks import in_chunks
 from .base import Predictor
 from .distribution import PredictiveDistribution
 from .multi_output import MixedOutputs
+from .rounded import log_rounded_density
 
 # Numbers in the covariances between outputs that are held at a time.
 _MOST_COVARIANCES = 1 << 21
@@ -113,8 +114,12 @@ class Observations:
         moments, noise = self._moments(inputs), self.noise_at(inputs.X)
         return PredictiveDistribution(self.likelihood, *moments, noise, self.targets)
 
-    def log_density(self, inputs, y):
-        """Return the log density of observations, (n,), joint over the outputs of a row."""
+    def log_density(self, inputs, y, resolution=0.0):
+        """Return the log density of observations, (n,), joint over the outputs of a row.
+
+        With a resolution it is the log probability of the interval that was rounded, less the log
+        of its width.
+        """
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         check_consistent_length(inputs.X, y)
         n, targets = len(inputs.X), self.targets
@@ -123,6 +128,9 @@ class Observations:
             raise ValueError(f"y must have shape {shape}, as in fit. Got {y.shape}.")
         y = y.reshape(n, -1)
         moments, noise = self._moments(inputs), self.noise_at(inputs.X)
+        if np.any(resolution):
+            parts = self.likelihood, y, resolution, *moments, noise
+            return log_rounded_density(targets, *parts)
         log_p = self.likelihood.log_predictive_density(targets.scaled(y), *moments, noise)
         return log_p + targets.log_slope(y).sum(axis=-1)
 
@@ -176,8 +184,13 @@ class MixedObservations(Observations):
         covariance[rows, rows, outputs, outputs] += self.noise_variance
         return mean, covariance
 
-    def log_density(self, inputs, y):
+    def log_density(self, inputs, y, resolution=0.0):
         """Return the log density of those outputs of each row that are not NaN, (n,)."""
+        if np.any(resolution):
+            raise ValueError(
+                "resolution must be 0 where outputs mix latent functions (n_latent), since their "
+                f"joint probability has no closed form. Got {resolution!r}: take their densities."
+            )
         y = check_array(
             y, ensure_2d=False, dtype=np.float64, ensure_all_finite="allow-nan", input_name="y"
         )
