@@ -1,7 +1,7 @@
 """The step that targets were rounded to: delays in whole minutes, grades, counts of thousands.
 
 A density may put a spike on each of few values. What was rounded has the probability of its
-interval instead (docs/theory.md, eq. 38), and for that the step must be known.
+interval instead (docs/theory.md, eq. 88), and for that the step must be known.
 """
 
 import numpy as np

@@ -189,11 +189,11 @@ class Targets(Encoding):
         half = 0.5 * np.broadcast_to(resolution, y.shape)
         return self.scaled(y - half), self.scaled(y + half)
 
-    def widths(self, scaled):
-        """Return the widths of the intervals of targets as learned, (n, t) or 0 where all are 0."""
+    def widths(self, rows):
+        """Return the widths of the intervals that targets were rounded from, (n, t), or 0."""
         if not np.any(self.resolution):
             return 0.0
-        low, high = self.cells(self.in_units(scaled), self.resolution)
+        low, high = self.cells(self.in_units(rows.targets), self.resolution)
         return high - low
 
     # ---- And back

@@ -157,6 +157,8 @@ class Problem:
         Whether the inducing inputs contain all distinct rows, so that none of them moves.
     noise_differs : bool
         Whether noise of each row is learned from what is found.
+    widths : ndarray of shape (n, t) or float
+        Of the intervals that targets as scaled were rounded from; 0 where they were not.
     """
 
     rows: Rows
@@ -170,6 +172,7 @@ class Problem:
     before: object = None
     inputs_are_rows: bool = False
     noise_differs: bool = False
+    widths: object = 0.0
 
     @property
     def space(self):
@@ -191,6 +194,11 @@ class Problem:
     def is_exact(self):
         """True if the objective is the evidence of the exact process, and is to be maximised."""
         return self.inputs_are_rows and self.start.likelihood.conjugate and not self.is_interim
+
+    def widths_of(self, places):
+        """Return the widths of the rows at some places, of all for None: (k, t) or 0."""
+        has_all = places is None or not np.ndim(self.widths)
+        return self.widths if has_all else self.widths[places]
 
     def plateau(self, interim=False, exact=False):
         return self.settings.plateau(self.rows.total_weight, interim, exact)

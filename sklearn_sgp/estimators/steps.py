@@ -275,7 +275,9 @@ class PoseProblem:
         inference = inference_of(model, likelihood, fit.targets.n_outputs)
         shared = started, inference, settings_of(model), fit.trace, rng, fit.n_samples
         contained = choices.n_latent is None and contains_rows(started.parameters.Z, rows)
-        return replace(fit, problem=Problem(rows, *shared, inputs_are_rows=contained))
+        widths = fit.targets.widths(rows)
+        problem = Problem(rows, *shared, inputs_are_rows=contained, widths=widths)
+        return replace(fit, problem=problem)
 
 
 @dataclass(frozen=True)

@@ -72,6 +72,8 @@ class _Fit(NamedTuple):
         rows = rows if places is None else rows.select(places)
         mean, variance = self.learned.predictor.training_moments(rows, settings.n_jobs)
         noise_variance = self.learned.parameters.noise_variance
+        # a target is anywhere in the interval that was rounded: noise is not below that
+        variance = variance + self.problem.widths_of(places) ** 2 / 12.0
         return _Errors(rows, squared_errors(rows, mean, variance, noise_variance), places)
 
 

@@ -15,6 +15,7 @@ from ..data.rows import Rows, random_index
 from ..likelihoods import NoiseChoice
 from ..optimize.progress import Clock, Trace
 from ..predict.noise import VaryingNoise, varying
+from ..predict.rounded import log_mean_density
 from .ceiling import largest_log_noise
 from .log_noise import learn_log_noise, with_squares
 from .row_noise import AS_NEW, LogNoiseMoments, RowNoise, squared_errors
@@ -43,25 +44,29 @@ class LeftOutRows(NamedTuple):
     mean, variance : ndarray of shape (n, t)
         Of the function.
     noise : VaryingNoise
+    width : ndarray of shape (n, t)
+        Of the intervals that targets were rounded from.
     """
 
     rows: Rows
     mean: np.ndarray
     variance: np.ndarray
     noise: VaryingNoise
+    width: np.ndarray
 
     def select(self, index):
         """Select some of them."""
-        rows, mean, variance, noise = self
+        rows, mean, variance, noise, width = self
         noise = VaryingNoise(*(part[index] for part in noise))
-        return LeftOutRows(rows.select(index), mean[index], variance[index], noise)
+        return LeftOutRows(rows.select(index), mean[index], variance[index], noise, width[index])
 
     def log_density(self, likelihood, log_square):
         """Return the log density of each row, (n,), with variances times a factor."""
         log_square = np.broadcast_to(log_square, self.mean.shape)
-        y = self.mean + np.exp(-0.5 * log_square) * (self.rows.targets - self.mean)
+        factor = np.exp(-0.5 * log_square)
+        y = self.mean + factor * (self.rows.targets - self.mean)
         moments = self.mean, self.variance, self.noise
-        log_p = likelihood.log_predictive_density(y, *moments)
+        log_p = log_mean_density(likelihood, y, factor * self.width, *moments)
         return log_p - 0.5 * log_square.sum(axis=1)
 
     def squares(self, likelihood, log_square):
@@ -70,7 +75,7 @@ class LeftOutRows(NamedTuple):
         A prediction is a mixture of normal distributions: its components are weighed by what they
         say of the error, so that an error far out in a tail is no large one.
         """
-        squared = (self.rows.targets - self.mean).ravel() ** 2
+        squared = (self.rows.targets - self.mean).ravel() ** 2 + self.width.ravel() ** 2 / 12.0
         scaled = squared / np.exp(np.broadcast_to(log_square, self.mean.shape)).ravel()
         variances, log_weights = likelihood.components(self.variance, self.noise)
         weighed, size = np.empty(len(squared)), max(1, _VARIANCES_AT_A_TIME // len(log_weights))
@@ -122,9 +127,8 @@ def with_later_rows(noise, rows, mean, variance, noise_variance, n_jobs, countin
         return noise
     unscaled = replace(noise, variance_scale=None)
     at_rows = unscaled.noise_at(rows.X, noise_variance, mean.shape[1], n_jobs)
-    left_out = LeftOutRows(
-        rows, mean, np.broadcast_to(variance, mean.shape), varying(at_rows, mean.shape)
-    )
+    variance, width = np.broadcast_to(variance, mean.shape), np.zeros(mean.shape)
+    left_out = LeftOutRows(rows, mean, variance, varying(at_rows, mean.shape), width)
     squares = left_out.squares(noise.likelihood, scale.log_square(rows.X, n_jobs))
     scaled = squares / np.exp(scale.log_constant)
     function = with_squares(scale.function, rows, scaled, n_jobs, counting)
@@ -169,7 +173,8 @@ def _left_out(problem, fitted, noise):
     rows = replace(rows, weight=rows.observations, counts=None)
     at_rows = noise.noise_at(rows.X, fitted.noise_variance, mean.shape[1], n_jobs)
     variance = np.broadcast_to(variance, mean.shape)
-    return LeftOutRows(rows, mean, variance, varying(at_rows, mean.shape)).select(known)
+    width = np.broadcast_to(problem.widths_of(places), mean.shape)
+    return LeftOutRows(rows, mean, variance, varying(at_rows, mean.shape), width).select(known)
 
 
 def _best(problem, likelihood, left_out):

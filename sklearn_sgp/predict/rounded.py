@@ -1,4 +1,4 @@
-"""Probabilities of the intervals that observations were rounded from (docs/theory.md, eq. 38)."""
+"""Probabilities of the intervals that observations were rounded from (docs/theory.md, eq. 88)."""
 
 import numpy as np
 
@@ -29,18 +29,36 @@ def log_rounded_density(targets, likelihood, y, resolution, mean, variance, nois
     log_p : ndarray of shape (n,)
         Summed over the outputs.
     """
-    steps, (n, t) = np.broadcast_to(check_resolution(resolution, y.shape[1]), y.shape[1]), y.shape
-    (low, high), scaled = targets.cells(y, steps), targets.scaled(y)
-    slope = np.broadcast_to(targets.log_slope(y), y.shape)
-    log_p = np.zeros(n)
-    for c, step in enumerate(steps):
+    steps = np.broadcast_to(check_resolution(resolution, y.shape[1]), y.shape[1])
+    low, high = targets.cells(y, steps)
+    at = np.where(steps, 0.5 * (low + high), targets.scaled(y))
+    log_p = log_mean_density(likelihood, at, high - low, mean, variance, noise)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slope = np.where(steps, np.log((high - low) / steps), targets.log_slope(y))
+    return log_p + slope.sum(axis=1)
+
+
+def log_mean_density(likelihood, y, width, mean, variance, noise):
+    """Compute logs of mean densities in intervals about y, summed over outputs, (n,).
+
+    Parameters
+    ----------
+    y, width : ndarray of shape (n, t)
+        In scaled units; where the width of an output is 0, its density at y.
+    """
+    if not width.any():
+        return likelihood.log_predictive_density(y, mean, variance, noise)
+    log_p = np.zeros(len(y))
+    for c in range(y.shape[1]):
         own = slice(c, c + 1)
-        one = likelihood if t == 1 else likelihood.for_output(c)
+        one = likelihood if y.shape[1] == 1 else likelihood.for_output(c)
         latent = mean[:, own], variance[:, own], noise_of_output(noise, c)
-        if step > 0.0:
-            log_p += log_probability(one, low[:, own], high[:, own], *latent) - np.log(step)
+        half = 0.5 * width[:, own]
+        if half.any():
+            log_p += log_probability(one, y[:, own] - half, y[:, own] + half, *latent)
+            log_p -= np.log(width[:, c])
         else:
-            log_p += one.log_predictive_density(scaled[:, own], *latent) + slope[:, c]
+            log_p += one.log_predictive_density(y[:, own], *latent)
     return log_p
 
 

@@ -1,4 +1,4 @@
-"""Log probabilities of the intervals that observations were rounded from (theory.md, eq. 38)."""
+"""Log probabilities of the intervals that observations were rounded from (theory.md, eq. 88)."""
 
 from itertools import pairwise
 
