@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from .checks import check_size
+from .continued_warps import Within
 from .encoding import Encoding
 from .resolution import resolutions
 from .scaling import GRID, given_scaling, usable_scale
@@ -137,6 +138,10 @@ class Targets(Encoding):
         """Add means, (t,), in units of the targets as scaled."""
         return replace(self, mean=self.mean + self.scale * means)
 
+    def with_means_within(self, y, is_cut):
+        """Return the same: no warp can bring the mean out of the range; see `WarpedTargets`."""
+        return self
+
     def with_resolution(self, y):
         """Find the steps that columns (n, t) were rounded to."""
         return replace(self, resolution=resolutions(y))
@@ -244,10 +249,6 @@ class Targets(Encoding):
             Of the latent function.
         noise : object
             As the likelihood takes it.
-
-        Returns
-        -------
-        mean, variance : ndarray of shape (n,) or (n, t)
         """
         mean, variance = _with_noise(likelihood, mean, variance, noise)
         return self.mean_in_units(mean), self.squeezed(variance * self.scale**2)
@@ -290,12 +291,25 @@ class WarpedTargets(Targets):
     slopes : tuple of float
         Weighted sum of the logarithms of the warps' slopes over the rows that objectives count,
         and the sum of the weights.
+    mean_warps : tuple
+        What moments are taken of: the warps, or these with inverses that are cut.
     """
 
     warps: tuple
     slopes: tuple = (0.0, 1.0)
+    mean_warps: tuple = ()
 
     keeps_means = False
+
+    def __post_init__(self):
+        if not self.mean_warps:
+            object.__setattr__(self, "mean_warps", self.warps)
+
+    def with_means_within(self, y, is_cut):
+        """Cut what moments are taken of to the range of targets (n, t), in some outputs or all."""
+        parts = zip(self.warps, np.broadcast_to(is_cut, y.shape[1]), y.T, strict=True)
+        warps = (Within(w, one.min(), one.max()) if cut else w for w, cut, one in parts)
+        return replace(self, mean_warps=tuple(warps))
 
     def warped(self, y):
         return _of_each(self.warps, "__call__", y)

@@ -67,7 +67,7 @@ def warped_moments(targets, likelihood, mean, variance, noise, n_terms=0):
         variances, log_weights = likelihood.components(variance, noise)
     total, (n, t) = np.broadcast_to(total, mean.shape), mean.shape
     observations = []
-    for c, warp in enumerate(targets.warps):
+    for c, warp in enumerate(targets.mean_warps):
         center, scale = targets.mean[c], targets.scale[c]
         parts = [
             _moments(

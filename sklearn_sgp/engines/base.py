@@ -22,6 +22,7 @@ from ..optimize.parameters import Parameters, ParameterSpace
 from ..optimize.progress import VISIBLE_GAIN, Plateau, Trace
 from ..predict.base import Predictor
 from ..predict.noise import EqualNoise
+from ..predict.told_mean import OWN_MEAN
 
 # A stage that another follows stops at so many times `tol`: a larger subset moves its optimum more.
 _INTERIM_TOL = 10.0
@@ -240,6 +241,7 @@ class Fitted:
         The encoding of targets, set when learning has ended.
     interrupted : bool
         Whether Ctrl-C ended the fit after some step.
+    told_mean : predict.told_mean.OwnMean or CombinedMean
     """
 
     start: Start
@@ -256,6 +258,7 @@ class Fitted:
     row_noise: object = None
     targets: object = None
     interrupted: bool = False
+    told_mean: object = OWN_MEAN
 
     @property
     def posterior(self):
@@ -278,7 +281,9 @@ class Fitted:
     def without_caches(self):
         """Return the same with nothing that can be computed again, as it is saved."""
         noise = None if self.row_noise is None else self.row_noise.without_caches()
-        return replace(self, predictor=self.predictor.without_caches(), row_noise=noise)
+        predictor = self.predictor.without_caches()
+        told_mean = self.told_mean.mapped(Fitted.without_caches)
+        return replace(self, predictor=predictor, row_noise=noise, told_mean=told_mean)
 
     def moments_at(self, X, n_jobs):
         """Return mean (n, t) and variance (n, t) or (n, 1) of the function of q(u) at X."""

@@ -11,8 +11,8 @@ class AlternateNoise:
     """Learns function and noise of each row in turn, by coordinate ascent."""
 
     def __call__(self, fit):
-        problem, fitted = alternate_noise(fit.problem, fit.likelihood, fit.engine.fit)
-        return replace(fit, problem=problem, fitted=fitted)
+        problem, fitted, first = alternate_noise(fit.problem, fit.likelihood, fit.engine.fit)
+        return replace(fit, problem=problem, fitted=fitted, first=first)
 
 
 @dataclass(frozen=True)

@@ -395,4 +395,5 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
             fitted.noise,
             fitted.targets,
             self.n_jobs,
+            fitted.told_mean,
         )

@@ -71,14 +71,24 @@ class InitialiseLikelihood:
 
 @dataclass(frozen=True)
 class ScaleTargets:
-    """Centres and scales the targets; before that it warps them, if ``normalize_y`` says so."""
+    """Centres and scales the targets; before that it warps them, if ``normalize_y`` says so.
+
+    Parameters
+    ----------
+    model : BaseSGP
+    warps : bool
+        Whether it may warp them.
+    """
 
     model: object
+    warps: bool = True
 
     def __call__(self, fit):
         likelihood, y, weight = fit.likelihood, fit.y, fit.weight
         normalize_y = self.model.normalize_y if likelihood.scales_targets else False
-        if normalize_y is True and warps_targets(likelihood):
+        if isinstance(normalize_y, str) and not self.warps:
+            normalize_y = True
+        if normalize_y is True and self.warps and warps_targets(likelihood):
             normalize_y = "warped"
         # one target of any size must not be the unit of all others, where noise has a word for it
         near = winsorized(y, FURTHEST) if likelihood.allows_outliers else y

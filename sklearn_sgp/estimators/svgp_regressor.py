@@ -6,12 +6,13 @@ from ..engines.variational.partial_fit import scaled_to_total
 from ..likelihoods._names import regression_likelihood
 from ..optimize.progress import Clock
 from . import collections, recipes
-from .chosen import check_same_parameters, later_problem, previous_fit
+from .chosen import check_same_parameters, previous_fit
 from .constraints import N_LATENT, REGRESSOR_CONSTRAINTS, ROWS_CONSTRAINTS
 from .drift import DriftCheck
 from .evidence import log_marginal_likelihood
 from .fit import Fit
 from .learning import learn, store_batch
+from .mean_steps import with_later_rows
 from .mixed_outputs import mixes_outputs
 from .numbers import checked_batch, checked_numbers
 from .regressor import SGPRegressor
@@ -201,6 +202,10 @@ class SVGPRegressor(SGPRegressor):
         Centre and scale of the targets, after the transformation that ``normalize_y`` names, and
         the step that y was rounded to, 0 for none.
 
+    mean_share_ : float or ndarray of shape (n_targets,)
+        With "auto", share of the distribution's own mean in ``predict``, by the squared errors of
+        left-out rows; the rest is the mean of a fit with Gaussian noise and no warp.
+
     is_categorical_ : ndarray of shape (n_features_in_,) or None
         Which columns are categories by ``categorical_features``.
 
@@ -367,8 +372,8 @@ class SVGPRegressor(SGPRegressor):
         clock = Clock(self.max_time)
         check_same_parameters(self)
         rows, noise, targets = checked_batch(self, X, y, sample_weight)
-        problem = later_problem(self, rows, clock, learns=not mixes_outputs(self))
-        fitted = recipes.variational(self).add(self._fitted, problem)
+        engine, learns = recipes.variational(self), not mixes_outputs(self)
+        fitted = with_later_rows(self, engine, rows, clock, learns)
         if noise is not None:
             fitted = fitted.with_noise(noise)
         store_batch(self, fitted, targets)

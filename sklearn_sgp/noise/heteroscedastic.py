@@ -48,10 +48,13 @@ def alternate_noise(problem, likelihood, learn):
         Its rows with the precisions that q(u) rests on.
     fitted : Fitted
         With the bound and the likelihood of function and noise.
+    first : _Fit
+        The first fit, with the same noise everywhere: its ``problem``, and what was ``learned``.
     """
     with _share(problem.trace, _LEARNING_SHARE):
-        fit = _CoordinateAscent(problem, NoiseChoice.of(likelihood).candidates, learn).run()
-    return replace(problem, rows=fit.problem.rows), fit.learned
+        ascent = _CoordinateAscent(problem, NoiseChoice.of(likelihood).candidates, learn)
+        fit = ascent.run()
+    return replace(problem, rows=fit.problem.rows), fit.learned, ascent.first
 
 
 class _Fit(NamedTuple):
@@ -98,7 +101,7 @@ class _CoordinateAscent:
     def __init__(self, problem, candidates, learn):
         differs = all(one.row_precision.differs for one in candidates)
         self.problem = problem = replace(problem, noise_differs=differs)
-        self.candidates, self.learn = candidates, learn
+        self.candidates, self.learn, self.first = candidates, learn, None
         self.trace, self.drawn = problem.trace, problem.rng.get_state()
         learns_scale = problem.learns and problem.space.learns("log_noise")
         self.free = {"learns": problem.learns, "learns_scale": learns_scale}
@@ -135,7 +138,8 @@ class _CoordinateAscent:
         """Fit with the same noise everywhere, but for targets that are not believed."""
         problem = _without_far_targets(self.problem)
         with _share(self.trace, _FIRST_SHARE):
-            return _Fit(problem, self.learn(problem))
+            self.first = _Fit(problem, self.learn(problem))
+        return self.first
 
     def _begin_round(self):
         """Tell of a new round, and return when it began."""

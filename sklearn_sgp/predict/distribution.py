@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 
 from .._floating_point import with_numpys_errors
 from .noise import noise_of_output, of_rows
+from .told_mean import combined
 
 _Array: TypeAlias = NDArray[np.float64]
 
@@ -33,7 +34,8 @@ class PredictiveDistribution:
         ``(n_samples,)`` or ``(n_samples, n_targets)``.
     """
 
-    def __init__(self, likelihood, mean, variance, noise_variance, targets):
+    def __init__(self, likelihood, mean, variance, noise_variance, targets, mean_parts):
+        self._mean_parts = mean_parts
         self._likelihood, self._noise, self._targets = likelihood, noise_variance, targets
         self._latent = tuple(np.array(part) for part in (mean, variance))  # both (n, t)
         self.shape = targets.squeezed(self._latent[0]).shape
@@ -44,14 +46,14 @@ class PredictiveDistribution:
     # ---- Moments
 
     def mean(self) -> _Array:
-        """Compute the means.
+        """Compute the means, as ``predict`` does.
 
         Returns
         -------
         mean : ndarray
             Of shape `shape`.
         """
-        return self._moments()[0]
+        return combined(self._moments()[0], self._mean_parts)
 
     def var(self) -> _Array:
         """Compute the variances.

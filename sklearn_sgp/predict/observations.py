@@ -12,6 +12,7 @@ from .base import Predictor
 from .distribution import PredictiveDistribution
 from .multi_output import MixedOutputs
 from .rounded import log_rounded_density
+from .told_mean import OWN_MEAN, combined
 
 # Numbers in the covariances between outputs that are held at a time.
 _MOST_COVARIANCES = 1 << 21
@@ -30,6 +31,7 @@ class Observations:
     ----------
     noise_variance : float, ndarray of shape (t,) or None
     row_noise : noise.row_noise.RowNoise or predict.noise.EqualNoise
+    told_mean : OwnMean or CombinedMean
     """
 
     predictor: Predictor
@@ -38,6 +40,7 @@ class Observations:
     row_noise: object
     targets: object
     n_jobs: int | None = None
+    told_mean: object = OWN_MEAN
 
     n_joint_outputs = 1  # whose draws depend on one another
 
@@ -60,23 +63,31 @@ class Observations:
         """Return means, of the shape of y."""
         if not (self.likelihood.identity_mean and self.targets.keeps_means):
             return self.mean_std(inputs)[0]
-        return self.targets.mean_in_units(self.predictor.mean(inputs, self.n_jobs))
+        mean = self.targets.mean_in_units(self.predictor.mean(inputs, self.n_jobs))
+        return combined(mean, self._mean_parts(inputs))
 
     def mean_std(self, inputs, include_noise=True):
         """Return means and standard deviations, of the shape of y."""
-        moments = self._moments(inputs)
-        if not include_noise:
-            return self.targets.mean_std(None, *moments, None)
-        return self.targets.mean_std(self.likelihood, *moments, self.noise_at(inputs.X))
+        mean, std = self._own_mean_std(inputs, include_noise)
+        return combined(mean, self._mean_parts(inputs)), std
+
+    def _own_mean_std(self, inputs, include_noise=True):
+        """Return those of the distribution."""
+        moments, likelihood, noise = self._moments(inputs), None, None
+        if include_noise:
+            likelihood, noise = self.likelihood, self.noise_at(inputs.X)
+        return self.targets.mean_std(likelihood, *moments, noise)
 
     def std(self, inputs, include_noise=True):
         """Return standard deviations, of the shape of y."""
-        return self.mean_std(inputs, include_noise)[1]
+        return self._own_mean_std(inputs, include_noise)[1]
 
     def mean_cov(self, inputs):
         """Return means, and joint covariances (n, n) or (n, n, t)."""
         latent = self.predictor.joint(inputs, self.n_jobs)
-        return self.targets.covariance(self.likelihood, *latent, self.noise_at(inputs.X))
+        noise = self.noise_at(inputs.X)
+        mean, covariance = self.targets.covariance(self.likelihood, *latent, noise)
+        return combined(mean, self._mean_parts(inputs)), covariance
 
     def noise_std(self, inputs):
         """Return standard deviations of the noise alone, of the shape of y."""
@@ -96,6 +107,9 @@ class Observations:
         n_outputs = self.targets.n_outputs
         return self.row_noise.noise_at(X, self.noise_variance, n_outputs, self.n_jobs)
 
+    def _mean_parts(self, inputs):
+        return self.told_mean.parts(inputs, self.n_jobs)
+
     def _moments(self, inputs):
         """Return latent means and variances, both (n, t)."""
         mean, variance = self.predictor.moments(inputs, self.n_jobs)
@@ -112,7 +126,8 @@ class Observations:
     def distribution(self, inputs):
         """Return the `PredictiveDistribution`."""
         moments, noise = self._moments(inputs), self.noise_at(inputs.X)
-        return PredictiveDistribution(self.likelihood, *moments, noise, self.targets)
+        parts = self._mean_parts(inputs)
+        return PredictiveDistribution(self.likelihood, *moments, noise, self.targets, parts)
 
     def log_density(self, inputs, y, resolution=0.0):
         """Return the log density of observations, (n,), joint over the outputs of a row.
