@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from ..noise.bands import with_honest_bands
 from ..noise.heteroscedastic import alternate_noise
 from ..noise.left_out import with_variance_scale
 
@@ -17,10 +18,13 @@ class AlternateNoise:
 
 @dataclass(frozen=True)
 class ScaleVariances:
-    """Scales predictive variances by a function of the input, if left-out rows ask for it."""
+    """Scales predictive variances by a function of the input, if left-out rows ask for it.
+
+    Where bands hold far too few of these all the same, they are widened.
+    """
 
     def __call__(self, fit):
         if fit.problem.trace.stopped or fit.fitted.interrupted:
             return fit
         fitted = with_variance_scale(fit.problem, fit.likelihood, fit.fitted)
-        return replace(fit, fitted=fitted)
+        return replace(fit, fitted=with_honest_bands(fit.problem, fit.likelihood, fitted))

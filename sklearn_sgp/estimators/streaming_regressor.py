@@ -47,7 +47,8 @@ class StreamingSGPRegressor(SGPRegressor):
         ``mean_share_`` is the share of the distribution's own mean in what ``predict`` returns, by
         squared errors of left-out rows; the rest is that with Gaussian noise and no warp. "poisson"
         is for counts, whose log rate is the function plus the log of the mean count. Counts are
-        never normalised and have no noise variance. An instance is a :class:`~sklearn_sgp.likelihoods.Likelihood`.
+        never normalised and have no noise variance. An instance is a
+        :class:`~sklearn_sgp.likelihoods.Likelihood`.
 
     alpha_divergence : float, default=0.0
         Power of the factors of a batch's rows. 0 gives the variational bound, 1 gives expectation

@@ -53,7 +53,8 @@ class SVGPRegressor(SGPRegressor):
         ``mean_share_`` is the share of the distribution's own mean in what ``predict`` returns, by
         squared errors of left-out rows; the rest is that with Gaussian noise and no warp. "poisson"
         is for counts, whose log rate is the function plus the log of the mean count. Counts are
-        never normalised and have no noise variance. An instance is a :class:`~sklearn_sgp.likelihoods.Likelihood`.
+        never normalised and have no noise variance. An instance is a
+        :class:`~sklearn_sgp.likelihoods.Likelihood`.
 
     total_samples : int, default=None
         Only ``partial_fit`` uses it. None means that all rows are new. A number is that of the rows

@@ -101,11 +101,11 @@ def with_variance_scale(problem, likelihood, fitted):
     likelihood : Likelihood
         The noise, or the choice among noises, that the user asked for.
     """
-    clock, likelihood = problem.trace.clock, _varying(NoiseChoice.of(likelihood), fitted.likelihood)
-    if likelihood is None or not problem.learns or clock.left() <= 0.0 or _is_least(fitted):
+    clock, likelihood = problem.trace.clock, varying_noise(problem, likelihood, fitted)
+    if likelihood is None or clock.left() <= 0.0:
         return fitted
     noise = fitted.row_noise or RowNoise(fitted.likelihood)
-    left_out = _left_out(problem, fitted, noise)
+    left_out = left_out_rows(problem, fitted, noise, _LEFT_OUT_ROWS, problem.rng)
     if left_out is None:
         return fitted
     if np.isfinite(clock.max_time):
@@ -143,11 +143,17 @@ def _ceiling(function, rows, squares, n_jobs):
     return largest_log_noise(moments, squares, rows.weights[1])
 
 
-def _varying(choice, likelihood):
-    """Return the noise that was learned with a variance that may depend on the input, or None."""
-    precision = likelihood.row_precision
+def varying_noise(problem, likelihood, fitted):
+    """Return the noise that was learned with a variance that may depend on the input.
+
+    None where it may not, where nothing was learned, or left-out rows are no guide.
+    """
+    choice, learned = NoiseChoice.of(likelihood), fitted.likelihood
+    if not problem.learns or _is_least(fitted):
+        return None
+    precision = learned.row_precision
     if precision.varies:
-        return likelihood
+        return learned
     return precision.varying() if choice.may_vary and precision.varying else None
 
 
@@ -160,11 +166,11 @@ def _is_least(fitted):
     return bool((log_noise <= least + _NEAR_BOUND).any())
 
 
-def _left_out(problem, fitted, noise):
-    """Make `LeftOutRows` of a part of the rows; None where there are too few."""
+def left_out_rows(problem, fitted, noise, size, rng):
+    """Make `LeftOutRows` of about so many of the rows; None where there are too few."""
     rows, places, n_jobs = problem.rows, None, problem.settings.n_jobs
-    if len(rows) > _LEFT_OUT_ROWS:
-        places = fitted.predictor.drawn(len(rows), _LEFT_OUT_ROWS, problem.rng)
+    if len(rows) > size:
+        places = fitted.predictor.drawn(len(rows), size, rng)
         rows = rows.select(places)
     mean, variance = fitted.predictor.left_out(rows, places, n_jobs)
     known = np.flatnonzero(np.isfinite(mean + variance).all(axis=1))
