@@ -22,7 +22,7 @@ from ..optimize.parameters import Parameters, ParameterSpace
 from ..optimize.progress import VISIBLE_GAIN, Plateau, Trace
 from ..predict.base import Predictor
 from ..predict.noise import EqualNoise
-from ..predict.told_mean import OWN_MEAN
+from ..predict.observations import OWN_MEAN
 
 # A stage that another follows stops at so many times `tol`: a larger subset moves its optimum more.
 _INTERIM_TOL = 10.0
@@ -241,7 +241,7 @@ class Fitted:
         The encoding of targets, set when learning has ended.
     interrupted : bool
         Whether Ctrl-C ended the fit after some step.
-    told_mean : predict.told_mean.OwnMean or CombinedMean
+    told_mean : predict.observations.OwnMean or CombinedMean
     """
 
     start: Start

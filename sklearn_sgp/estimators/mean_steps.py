@@ -8,7 +8,7 @@ from .._sampling import fixed_index
 from ..data.rows import make_rows
 from ..likelihoods._names import regression_likelihood
 from ..optimize.progress import Clock, Trace
-from ..predict.told_mean import CombinedMean
+from ..predict.observations import CombinedMean
 from ..selection.means import best_mean
 from .chosen import later_problem
 from .steps import PoseProblem, ScaleTargets, run

@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from ..gp.chunks import in_chunks
 from .base import Predictor
-from .told_mean import OWN_MEAN
+from .observations import OWN_MEAN
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from sklearn.utils import check_random_state
 
 from .._floating_point import with_numpys_errors
 from .noise import noise_of_output, of_rows
-from .told_mean import combined
 
 _Array: TypeAlias = NDArray[np.float64]
 
@@ -53,7 +52,8 @@ class PredictiveDistribution:
         mean : ndarray
             Of shape `shape`.
         """
-        return combined(self._moments()[0], self._mean_parts)
+        share, rest = self._mean_parts
+        return share * self._moments()[0] + rest
 
     def var(self) -> _Array:
         """Compute the variances.

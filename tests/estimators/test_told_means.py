@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
-from sklearn_sgp.predict.told_mean import CombinedMean
+from sklearn_sgp.predict.observations import CombinedMean
 from sklearn_sgp.selection.means import best_mean
 
 KINDS = [
