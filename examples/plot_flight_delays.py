@@ -35,7 +35,7 @@ from sklearn_sgp.plotting import RelevanceDisplay
 
 parser = argparse.ArgumentParser(description="Flight delays with a sparse Gaussian process.")
 parser.add_argument("--data", help="npz with X, y and split (2: test row) to use instead")
-parser.add_argument("--quick", action="store_true", help="20,000 of the flights, some 40 seconds")
+parser.add_argument("--quick", action="store_true", help="20,000 of the flights")
 parser.add_argument("--output", type=Path, default=Path(), help="folder of the picture")
 args = parser.parse_args()
 
