@@ -140,6 +140,8 @@ def _rows(size):
 def _tasks(parts, sizes, question):
     """Return a task for each partition."""
     predictor, blocks = question.model.predictor.separated()
+    if not question.model.told_mean.is_own:  # two models, each with training rows of its own
+        return each(_answered, parts, question)
     if blocks is None or question.is_of_noise:
         return each(_answered, parts, question.with_predictor(predictor))
     if blocks.rows.live_elsewhere:

@@ -33,6 +33,21 @@ class Identity:
 
 
 @dataclass(frozen=True)
+class Within:
+    """A warp for means: its inverse is cut to a range."""
+
+    warp: object
+    low: float
+    high: float
+
+    end_slopes = (0.0, 0.0)
+
+    def near_inverse(self, z):
+        """Solve to about eight digits, and cut what comes out."""
+        return np.clip(self.warp.near_inverse(z), self.low, self.high)
+
+
+@dataclass(frozen=True)
 class Warp:
     """A monotone function, strictly increasing and finite for all numbers.
 

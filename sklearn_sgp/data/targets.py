@@ -1,36 +1,15 @@
 """Targets of regressors: how they are encoded for a model, and how results come back."""
 
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 import numpy as np
 
 from .checks import check_size
+from .continued_warps import Within
 from .encoding import Encoding
+from .resolution import resolutions
 from .scaling import GRID, given_scaling, usable_scale
 from .warped_moments import warped_covariance, warped_mean_variance
-
-
-class Encoded(NamedTuple):
-    """The rows of a first batch, with what encodes the targets of later ones.
-
-    Parameters
-    ----------
-    X : array of shape (n, d)
-    y : ndarray of shape (n, t)
-        Encoded and warped, not scaled.
-    weight : ndarray of shape (n,) or None
-    targets : Encoding
-    n_samples : int
-        Rows of positive weight, before repeated ones were merged.
-    """
-
-    X: np.ndarray
-    y: np.ndarray
-    weight: np.ndarray | None
-    targets: Encoding
-    likelihood: object
-    n_samples: int
 
 
 def count_samples(X, weight):
@@ -78,12 +57,15 @@ class Targets(Encoding):
         Targets are learned as ``(warped(y) - mean) / scale``.
     grid : float
         See `Encoding`.
+    resolution : ndarray of shape (t,) or float
+        Steps that y was rounded to, 0 where it was not.
     """
 
     ndim: int
     mean: np.ndarray
     scale: np.ndarray
     grid: float = field(default=0.0, kw_only=True)
+    resolution: object = field(default=0.0, kw_only=True)
 
     keeps_means = True  # the mean of y is linear in that of the latent function
 
@@ -156,6 +138,14 @@ class Targets(Encoding):
         """Add means, (t,), in units of the targets as scaled."""
         return replace(self, mean=self.mean + self.scale * means)
 
+    def with_means_within(self, y, is_cut):
+        """Return the same: no warp can bring the mean out of the range; see `WarpedTargets`."""
+        return self
+
+    def with_resolution(self, y):
+        """Find the steps that columns (n, t) were rounded to."""
+        return replace(self, resolution=resolutions(y))
+
     def with_scale_of_constants(self, y):
         """Take the size of a target that has not varied yet as its scale.
 
@@ -199,6 +189,18 @@ class Targets(Encoding):
     def log_scale(self):
         return float(np.log(self.scale).sum())
 
+    def cells(self, y, resolution):
+        """Return the ends of the intervals that targets (n, t) were rounded from, as learned."""
+        half = 0.5 * np.broadcast_to(resolution, y.shape)
+        return self.scaled(y - half), self.scaled(y + half)
+
+    def widths(self, rows):
+        """Return the widths of the intervals that targets were rounded from, (n, t), or 0."""
+        if not np.any(self.resolution):
+            return 0.0
+        low, high = self.cells(self.in_units(rows.targets), self.resolution)
+        return high - low
+
     # ---- And back
 
     def unwarped(self, values):
@@ -224,15 +226,14 @@ class Targets(Encoding):
 
     @property
     def attributes(self):
-        """``y_mean_`` and ``y_scale_``, copies: numbers where y has one axis."""
-        if self.ndim == 1:
-            return {"y_mean_": float(self.mean[0]), "y_scale_": float(self.scale[0])}
-        return {"y_mean_": read_only_copy(self.mean), "y_scale_": read_only_copy(self.scale)}
+        """``y_mean_``, ``y_scale_`` and ``resolution_``: numbers where y has one axis."""
+        found = {"y_mean_": self.mean, "y_scale_": self.scale, "resolution_": self.resolution}
+        return {name: self.each_output(value) for name, value in found.items()}
 
     def each_output(self, value):
         """Return a number where y has one axis, else one for each output, (t,), read-only."""
         if self.ndim == 1:
-            return float(value)
+            return float(np.ravel(value)[0])
         return read_only_copy(np.broadcast_to(value, self.mean.shape))
 
     # ---- Predictions
@@ -248,10 +249,6 @@ class Targets(Encoding):
             Of the latent function.
         noise : object
             As the likelihood takes it.
-
-        Returns
-        -------
-        mean, variance : ndarray of shape (n,) or (n, t)
         """
         mean, variance = _with_noise(likelihood, mean, variance, noise)
         return self.mean_in_units(mean), self.squeezed(variance * self.scale**2)
@@ -294,12 +291,25 @@ class WarpedTargets(Targets):
     slopes : tuple of float
         Weighted sum of the logarithms of the warps' slopes over the rows that objectives count,
         and the sum of the weights.
+    mean_warps : tuple
+        What moments are taken of: the warps, or these with inverses that are cut.
     """
 
     warps: tuple
     slopes: tuple = (0.0, 1.0)
+    mean_warps: tuple = ()
 
     keeps_means = False
+
+    def __post_init__(self):
+        if not self.mean_warps:
+            object.__setattr__(self, "mean_warps", self.warps)
+
+    def with_means_within(self, y, is_cut):
+        """Cut what moments are taken of to the range of targets (n, t), in some outputs or all."""
+        parts = zip(self.warps, np.broadcast_to(is_cut, y.shape[1]), y.T, strict=True)
+        warps = (Within(w, one.min(), one.max()) if cut else w for w, cut, one in parts)
+        return replace(self, mean_warps=tuple(warps))
 
     def warped(self, y):
         return _of_each(self.warps, "__call__", y)

@@ -22,6 +22,7 @@ from ..optimize.parameters import Parameters, ParameterSpace
 from ..optimize.progress import VISIBLE_GAIN, Plateau, Trace
 from ..predict.base import Predictor
 from ..predict.noise import EqualNoise
+from ..predict.observations import OWN_MEAN
 
 # A stage that another follows stops at so many times `tol`: a larger subset moves its optimum more.
 _INTERIM_TOL = 10.0
@@ -181,6 +182,8 @@ class Problem:
         Whether the inducing inputs contain all distinct rows, so that none of them moves.
     noise_differs : bool
         Whether noise of each row is learned from what is found.
+    widths : ndarray of shape (n, t) or float
+        Of the intervals that targets as scaled were rounded from; 0 where they were not.
     """
 
     rows: Rows
@@ -194,6 +197,7 @@ class Problem:
     before: object = None
     inputs_are_rows: bool = False
     noise_differs: bool = False
+    widths: object = 0.0
 
     @property
     def space(self):
@@ -215,6 +219,11 @@ class Problem:
     def is_exact(self):
         """True if the objective is the evidence of the exact process, and is to be maximised."""
         return self.inputs_are_rows and self.start.likelihood.conjugate and not self.is_interim
+
+    def widths_of(self, places):
+        """Return the widths of the rows at some places, of all for None: (k, t) or 0."""
+        has_all = places is None or not np.ndim(self.widths)
+        return self.widths if has_all else self.widths[places]
 
     def plateau(self, interim=False, exact=False):
         return self.settings.plateau(self.rows.total_weight, interim, exact)
@@ -256,6 +265,7 @@ class Fitted:
         The encoding of targets, set when learning has ended.
     interrupted : bool
         Whether Ctrl-C ended the fit after some step.
+    told_mean : predict.observations.OwnMean or CombinedMean
     """
 
     start: Start
@@ -272,6 +282,7 @@ class Fitted:
     row_noise: object = None
     targets: object = None
     interrupted: bool = False
+    told_mean: object = OWN_MEAN
 
     @property
     def parameters_to_start_from(self):
@@ -301,7 +312,9 @@ class Fitted:
     def without_caches(self):
         """Return the same with nothing that can be computed again, as it is saved."""
         noise = None if self.row_noise is None else self.row_noise.without_caches()
-        return replace(self, predictor=self.predictor.without_caches(), row_noise=noise)
+        predictor = self.predictor.without_caches()
+        told_mean = self.told_mean.mapped(Fitted.without_caches)
+        return replace(self, predictor=predictor, row_noise=noise, told_mean=told_mean)
 
     def moments_at(self, X, n_jobs):
         """Return mean (n, t) and variance (n, t) or (n, 1) of the function of q(u) at X."""

@@ -5,11 +5,12 @@ from ..collections.detection import any_collection
 from ..engines.blocks.engine import BlockModels
 from ..optimize.progress import Clock
 from . import block_plan, collections, recipes
-from .chosen import check_same_parameters, later_problem, previous_fit
+from .chosen import check_same_parameters, previous_fit
 from .constraints import BLOCK_CONSTRAINTS
 from .drift import DriftCheck
 from .evidence import log_marginal_likelihood
 from .learning import learn, store_blocks
+from .mean_steps import with_later_rows
 from .numbers import checked_batch, checked_numbers
 from .regressor import SGPRegressor
 
@@ -17,9 +18,8 @@ from .regressor import SGPRegressor
 class AnytimeSGPRegressor(SGPRegressor):
     """Sparse Gaussian process regression in blocks of rows, at any time.
 
-    One estimator for the sparse models SoR to VIF and mixtures of them. Inducing inputs explain a
-    part of the prior's variance; models differ in how much of the rest rows keep. With VIF, the
-    default, PIC and LMA a prediction also uses training rows near it.
+    One estimator for the sparse models SoR to VIF and mixtures of them. They differ in how much of
+    the variance that inducing inputs leave rows keep. VIF, the default, PIC and LMA use near rows.
 
     Parameters
     ----------
@@ -33,8 +33,8 @@ class AnytimeSGPRegressor(SGPRegressor):
 
     likelihood : {"gaussian", "student_t", "heteroscedastic", "heteroscedastic_student_t", "auto"} \
             or instance, default="gaussian"
-        The noise, as in `SVGPRegressor`, with ``variance_scale_`` and ``variance_scale_gain_``.
-        All but "gaussian" take about twice as long.
+        The noise, as in `SVGPRegressor`, with ``variance_scale_``, ``variance_scale_gain_`` and
+        ``mean_share_``. All but "gaussian" take about twice as long.
 
     model : {"auto", "sor", "dtc", "vfe", "fitc", "fic", "pitc", "pic", "lma", "vif"} or \
             list of (str, float), default="auto"
@@ -215,8 +215,9 @@ class AnytimeSGPRegressor(SGPRegressor):
     n_samples_seen_ : int
         Number of rows of positive weight so far.
 
-    y_mean_, y_scale_ : float or ndarray of shape (n_targets,)
-        Centre and scale of the targets, after the transformation that ``normalize_y`` names.
+    y_mean_, y_scale_, resolution_ : float or ndarray of shape (n_targets,)
+        Centre and scale of the targets, after the transformation that ``normalize_y`` names, and
+        the step that y was rounded to, 0 for none.
 
     is_categorical_ : ndarray of shape (n_features_in_,) or None
         Which columns are categories by ``categorical_features``.
@@ -246,8 +247,7 @@ class AnytimeSGPRegressor(SGPRegressor):
     Rows that belong together, such as flights of one route, are better blocks by ``block_column``.
     The first pass over the blocks is finished if it takes at most a second more than was kept for
     it. Otherwise, and after few ``max_steps``, a warning says on how many rows the posterior rests.
-    After Ctrl-C the estimator has the last q(u) of the anytime solver. With ``warm_start``, if only
-    the number of steps has changed, it goes on from there.
+    After Ctrl-C the estimator has the last q(u) of the anytime solver, and ``warm_start`` goes on.
 
     Later batches of ``partial_fit`` change the posterior only, through the blocks that they add
     rows to. A block of more than 1.5 times ``block_size`` rows is split, and a new label of a
@@ -394,7 +394,7 @@ class AnytimeSGPRegressor(SGPRegressor):
         """Add a later batch to the blocks."""
         check_same_parameters(self)
         before, (rows, noise, targets) = self._fitted, checked_batch(self, X, y, sample_weight)
-        fitted = BlockModels().add(before, later_problem(self, rows, Clock()))
+        fitted = with_later_rows(self, BlockModels(), rows, Clock())
         if noise is not None:  # the constant of the rows before is in the evidence already
             fitted = fitted.with_noise(noise, noise.constant - before.row_noise.constant)
         store_blocks(self, fitted, targets, len(rows))

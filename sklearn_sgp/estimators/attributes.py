@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..data.targets import read_only_copy
-from ..likelihoods._names import may_vary, regression_likelihood
+from ..likelihoods._names import may_vary, regression_likelihood, warps_targets
 from . import mixed_outputs
 
 # Those that only some likelihoods have.
@@ -15,6 +15,7 @@ OF_NOISE = (
     "noise_inducing_points_",
     "variance_scale_",
     "variance_scale_gain_",
+    "mean_share_",
 )
 
 
@@ -59,6 +60,8 @@ def _of_noise(model, fitted):
     if may_vary(regression_likelihood(model.likelihood)):
         attributes["variance_scale_gain_"] = 0.0 if scale is None else scale.gain
         attributes["variance_scale_"] = (1.0, 1.0) if scale is None else scale.range
+    if warps_targets(regression_likelihood(model.likelihood)):
+        attributes["mean_share_"] = fitted.targets.each_output(fitted.told_mean.share)
     return attributes
 
 

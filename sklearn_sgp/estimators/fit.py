@@ -29,6 +29,8 @@ class Fit:
         Rows of positive weight, before repeated ones were merged.
     targets : Targets, ClassLabels or ClassTargets
         Encodes the targets of later batches.
+    first : object
+        The problem with the same noise for all rows, before that of each row, and what was learned.
     """
 
     X: object
@@ -43,6 +45,7 @@ class Fit:
     engine: object = None
     problem: Problem | None = None
     fitted: Fitted | None = None
+    first: object = None
 
     @classmethod
     def of(cls, inputs, y, weight):

@@ -9,11 +9,17 @@ as noise in turn with the function, asks the same engine.
 from typing import NamedTuple
 
 from ..engines.variational.engine import Variational
-from ..likelihoods._names import has_row_precision, has_sites, regression_likelihood
+from ..likelihoods._names import (
+    has_row_precision,
+    has_sites,
+    regression_likelihood,
+    warps_targets,
+)
 from .block_plan import uses_near_rows
+from .mean_steps import VouchForMean
 from .mixed_outputs import mixes_outputs
+from .noise_steps import AlternateNoise, ScaleVariances
 from .steps import (
-    AlternateNoise,
     BeginStream,
     Calibrate,
     EncodeAsRegressions,
@@ -29,7 +35,6 @@ from .steps import (
     ScaleConstants,
     ScaleObserved,
     ScaleTargets,
-    ScaleVariances,
     UseEngine,
 )
 
@@ -61,9 +66,15 @@ def svgp_regressor(model, previous):
     encode = [MergeRepeatedRows(), InitialiseLikelihood(likelihood), ScaleTargets(model)]
     if not has_sites(likelihood):  # noise of each row, or a choice among noises
         pose = PoseProblem(model, noise_apart=True, previous=previous)
-        return Recipe([engine, *encode, pose], [AlternateNoise(), ScaleVariances()])
+        learn = [AlternateNoise(), ScaleVariances(), *_mean(model, likelihood, [engine])]
+        return Recipe([engine, *encode, pose], learn)
     by_precisions = has_row_precision(likelihood)
     return Recipe([engine, *encode, pose], [LearnBeforeSites() if by_precisions else Learn()])
+
+
+def _mean(model, likelihood, engine_steps):
+    """List what is done about the mean, where noise and warp are chosen by density."""
+    return [VouchForMean(model, engine_steps)] if warps_targets(likelihood) else []
 
 
 def anytime_regressor(model, previous, merges):
@@ -75,6 +86,7 @@ def anytime_regressor(model, previous, merges):
     noise_apart = has_row_precision(likelihood)  # Gaussian given the precision of each row
     pose = PoseProblem(model, noise_apart, previous)
     learn = [AlternateNoise(), ScaleVariances()] if noise_apart else [Learn()]
+    learn += _mean(model, likelihood, [PlanBlocks(model, None)])
     return Recipe([*encode, PlanBlocks(model, previous), pose], learn)
 
 

@@ -257,7 +257,7 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
         with self._telling(len(inputs.X)):
             return model.distribution(inputs)
 
-    def log_density(self, X, y):
+    def log_density(self, X, y, resolution=0.0):
         """Compute the log predictive density of observations.
 
         Parameters
@@ -267,6 +267,11 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
 
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Observations.
+
+        resolution : float or array-like of shape (n_targets,), default=0.0
+            Step that y was rounded to, as ``resolution_``: the log probability of an interval of
+            this width about y, less the log of the width. 0 takes the density, which may be a spike
+            where y has few values.
 
         Returns
         -------
@@ -278,9 +283,10 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
         ------
         ValueError
             If y does not have the shape that it had in ``fit``, or holds infinity, or NaN where
-            ``n_latent`` does not allow for targets that were not observed.
+            ``n_latent`` does not allow for targets that were not observed. If ``resolution`` is
+            negative.
         """
-        return ask(self, "log_density", X, y)
+        return ask(self, "log_density", X, y, resolution=resolution)
 
     def sample_y(self, X, n_samples=1, random_state=0, method="auto"):
         """Draw new observations.
@@ -404,4 +410,5 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
             fitted.noise,
             fitted.targets,
             self.n_jobs,
+            fitted.told_mean,
         )

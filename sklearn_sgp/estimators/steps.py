@@ -28,8 +28,6 @@ from ..likelihoods._names import (
     warps_targets,
 )
 from ..noise.before_sites import learn_before_sites
-from ..noise.heteroscedastic import alternate_noise
-from ..noise.left_out import with_variance_scale
 from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
 from ..selection.classes import AlphaTrials, calibrated
@@ -73,14 +71,24 @@ class InitialiseLikelihood:
 
 @dataclass(frozen=True)
 class ScaleTargets:
-    """Centres and scales the targets; before that it warps them, if ``normalize_y`` says so."""
+    """Centres and scales the targets; before that it warps them, if ``normalize_y`` says so.
+
+    Parameters
+    ----------
+    model : BaseSGP
+    warps : bool
+        Whether it may warp them.
+    """
 
     model: object
+    warps: bool = True
 
     def __call__(self, fit):
         likelihood, y, weight = fit.likelihood, fit.y, fit.weight
         normalize_y = self.model.normalize_y if likelihood.scales_targets else False
-        if normalize_y is True and warps_targets(likelihood):
+        if isinstance(normalize_y, str) and not self.warps:
+            normalize_y = True
+        if normalize_y is True and self.warps and warps_targets(likelihood):
             normalize_y = "warped"
         # one target of any size must not be the unit of all others, where noise has a word for it
         near = winsorized(y, FURTHEST) if likelihood.allows_outliers else y
@@ -91,6 +99,7 @@ class ScaleTargets:
             targets = Targets.fit(near, weight, normalize_y, fit.ndim)
         if likelihood.scales_targets:
             check_scaled(targets, y)
+            targets = targets.with_resolution(y)
         return replace(fit, y=targets.warped(y), targets=targets)
 
     def _warps(self, fit, y, kind):
@@ -126,7 +135,7 @@ class ScaleObserved:
             fitted = model._fitted
             targets = targets.with_means_of(None if fitted is None else fitted.targets)
         check_scaled(targets, columns)
-        likelihood = self.likelihood
+        targets, likelihood = targets.with_resolution(columns), self.likelihood
         return replace(fit, X=X, y=columns, weight=weight, targets=targets, likelihood=likelihood)
 
 
@@ -276,7 +285,9 @@ class PoseProblem:
         inference = inference_of(model, likelihood, fit.targets.n_outputs)
         shared = started, inference, settings_of(model), fit.trace, rng, fit.n_samples
         contained = choices.n_latent is None and contains_rows(started.parameters.Z, rows)
-        return replace(fit, problem=Problem(rows, *shared, inputs_are_rows=contained))
+        widths = fit.targets.widths(rows)
+        problem = Problem(rows, *shared, inputs_are_rows=contained, widths=widths)
+        return replace(fit, problem=problem)
 
 
 @dataclass(frozen=True)
@@ -328,26 +339,6 @@ class Learn:
 
     def __call__(self, fit):
         return replace(fit, fitted=fit.engine.fit(fit.problem))
-
-
-@dataclass(frozen=True)
-class AlternateNoise:
-    """Learns function and noise of each row in turn, by coordinate ascent."""
-
-    def __call__(self, fit):
-        problem, fitted = alternate_noise(fit.problem, fit.likelihood, fit.engine.fit)
-        return replace(fit, problem=problem, fitted=fitted)
-
-
-@dataclass(frozen=True)
-class ScaleVariances:
-    """Scales predictive variances by a function of the input, if left-out rows ask for it."""
-
-    def __call__(self, fit):
-        if fit.problem.trace.stopped or fit.fitted.interrupted:
-            return fit
-        fitted = with_variance_scale(fit.problem, fit.likelihood, fit.fitted)
-        return replace(fit, fitted=fitted)
 
 
 @dataclass(frozen=True)

@@ -44,9 +44,12 @@ class StreamingSGPRegressor(SGPRegressor):
         ``likelihood_`` tells, and takes ``normalize_y=True`` for "warped". These three also learn a
         variance scale: a factor of predicted deviations, latent function and noise, that depends on
         X, if left-out rows are predicted better. ``variance_scale_`` has its smallest and largest
-        value, ``variance_scale_gain_`` the nats a row that it gains. "poisson" is for counts, whose
-        log rate is the function plus the log of the mean count. Counts are never normalised and
-        have no noise variance. An instance is a :class:`~sklearn_sgp.likelihoods.Likelihood`.
+        value, ``variance_scale_gain_`` the nats a row that it gains. With "auto", but for streams,
+        ``mean_share_`` is the share of the distribution's own mean in what ``predict`` returns, by
+        squared errors of left-out rows; the rest is that with Gaussian noise and no warp. "poisson"
+        is for counts, whose log rate is the function plus the log of the mean count. Counts are
+        never normalised and have no noise variance. An instance is a
+        :class:`~sklearn_sgp.likelihoods.Likelihood`.
 
     alpha_divergence : float, default=0.0
         Power of the factors of a batch's rows. 0 gives the variational bound, 1 gives expectation
@@ -225,8 +228,9 @@ class StreamingSGPRegressor(SGPRegressor):
     n_samples_seen_ : int
         Number of rows of positive weight so far.
 
-    y_mean_, y_scale_ : float or ndarray of shape (n_targets,)
-        Centre and scale of the targets, after the transformation that ``normalize_y`` names.
+    y_mean_, y_scale_, resolution_ : float or ndarray of shape (n_targets,)
+        Centre and scale of the targets, after the transformation that ``normalize_y`` names, and
+        the step that y was rounded to, 0 for none.
 
     is_categorical_ : ndarray of shape (n_features_in_,) or None
         Which columns are categories by ``categorical_features``.

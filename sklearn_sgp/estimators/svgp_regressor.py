@@ -6,12 +6,13 @@ from ..engines.variational.partial_fit import scaled_to_total
 from ..likelihoods._names import regression_likelihood
 from ..optimize.progress import Clock
 from . import collections, recipes
-from .chosen import check_same_parameters, later_problem, previous_fit
+from .chosen import check_same_parameters, previous_fit
 from .constraints import N_LATENT, REGRESSOR_CONSTRAINTS, ROWS_CONSTRAINTS
 from .drift import DriftCheck
 from .evidence import log_marginal_likelihood
 from .fit import Fit
 from .learning import learn, store_batch
+from .mean_steps import with_later_rows
 from .mixed_outputs import mixes_outputs
 from .numbers import checked_batch, checked_numbers
 from .regressor import SGPRegressor
@@ -49,9 +50,12 @@ class SVGPRegressor(SGPRegressor):
         ``likelihood_`` tells, and takes ``normalize_y=True`` for "warped". These three also learn a
         variance scale: a factor of predicted deviations, latent function and noise, that depends on
         X, if left-out rows are predicted better. ``variance_scale_`` has its smallest and largest
-        value, ``variance_scale_gain_`` the nats a row that it gains. "poisson" is for counts, whose
-        log rate is the function plus the log of the mean count. Counts are never normalised and
-        have no noise variance. An instance is a :class:`~sklearn_sgp.likelihoods.Likelihood`.
+        value, ``variance_scale_gain_`` the nats a row that it gains. With "auto", but for streams,
+        ``mean_share_`` is the share of the distribution's own mean in what ``predict`` returns, by
+        squared errors of left-out rows; the rest is that with Gaussian noise and no warp. "poisson"
+        is for counts, whose log rate is the function plus the log of the mean count. Counts are
+        never normalised and have no noise variance. An instance is a
+        :class:`~sklearn_sgp.likelihoods.Likelihood`.
 
     total_samples : int, default=None
         Only ``partial_fit`` uses it. None means that all rows are new. A number is that of the rows
@@ -202,8 +206,9 @@ class SVGPRegressor(SGPRegressor):
     n_samples_seen_ : int
         Number of rows of positive weight so far.
 
-    y_mean_, y_scale_ : float or ndarray of shape (n_targets,)
-        Centre and scale of the targets, after the transformation that ``normalize_y`` names.
+    y_mean_, y_scale_, resolution_ : float or ndarray of shape (n_targets,)
+        Centre and scale of the targets, after the transformation that ``normalize_y`` names, and
+        the step that y was rounded to, 0 for none.
 
     is_categorical_ : ndarray of shape (n_features_in_,) or None
         Which columns are categories by ``categorical_features``.
@@ -371,8 +376,8 @@ class SVGPRegressor(SGPRegressor):
         clock = Clock(self.max_time)
         check_same_parameters(self)
         rows, noise, targets = checked_batch(self, X, y, sample_weight)
-        problem = later_problem(self, rows, clock, learns=not mixes_outputs(self))
-        fitted = recipes.variational(self).add(self._fitted, problem)
+        engine, learns = recipes.variational(self), not mixes_outputs(self)
+        fitted = with_later_rows(self, engine, rows, clock, learns)
         if noise is not None:
             fitted = fitted.with_noise(noise)
         store_batch(self, fitted, targets)

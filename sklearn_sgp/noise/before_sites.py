@@ -37,7 +37,7 @@ def learn_before_sites(problem, learn):
     inference = ConjugateInference(Gaussian(), problem.rows.y.shape[1])
     easier = replace(problem, start=_gaussian(problem.start), inference=inference)
     try:
-        easier, fitted = alternate_noise(easier, likelihood, learn)
+        easier, fitted, _ = alternate_noise(easier, likelihood, learn)
         if not (problem.trace.stopped or fitted.interrupted):
             fitted = with_variance_scale(easier, likelihood, fitted)
     except NotPositiveDefiniteError:

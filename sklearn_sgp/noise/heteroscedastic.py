@@ -48,10 +48,13 @@ def alternate_noise(problem, likelihood, learn):
         Its rows with the precisions that q(u) rests on.
     fitted : Fitted
         With the bound and the likelihood of function and noise.
+    first : _Fit
+        The first fit, with the same noise everywhere: its ``problem``, and what was ``learned``.
     """
     with _share(problem.trace, _LEARNING_SHARE):
-        fit = _CoordinateAscent(problem, NoiseChoice.of(likelihood).candidates, learn).run()
-    return replace(problem, rows=fit.problem.rows), fit.learned
+        ascent = _CoordinateAscent(problem, NoiseChoice.of(likelihood).candidates, learn)
+        fit = ascent.run()
+    return replace(problem, rows=fit.problem.rows), fit.learned, ascent.first
 
 
 class _Fit(NamedTuple):
@@ -72,6 +75,8 @@ class _Fit(NamedTuple):
         rows = rows if places is None else rows.select(places)
         mean, variance = self.learned.predictor.training_moments(rows, settings.n_jobs)
         noise_variance = self.learned.parameters.noise_variance
+        # a target is anywhere in the interval that was rounded: noise is not below that
+        variance = variance + self.problem.widths_of(places) ** 2 / 12.0
         return _Errors(rows, squared_errors(rows, mean, variance, noise_variance), places)
 
 
@@ -99,7 +104,7 @@ class _CoordinateAscent:
             start = start.telling_outputs_apart(problem.rows.y.shape[1])
         differs = all(one.differs for one in precisions)
         self.problem = problem = replace(problem, start=start, noise_differs=differs)
-        self.candidates, self.learn = candidates, learn
+        self.candidates, self.learn, self.first = candidates, learn, None
         self.trace, self.drawn = problem.trace, problem.rng.get_state()
         self.free = {"learns": problem.learns, "n_scales": _n_scales(problem)}
 
@@ -135,7 +140,8 @@ class _CoordinateAscent:
         """Fit with the same noise everywhere, but for targets that are not believed."""
         problem = _without_far_targets(self.problem)
         with _share(self.trace, _FIRST_SHARE):
-            return _Fit(problem, self.learn(problem))
+            self.first = _Fit(problem, self.learn(problem))
+        return self.first
 
     def _begin_round(self):
         """Tell of a new round, and return when it began."""

@@ -15,6 +15,7 @@ from ..data.rows import Rows, random_index
 from ..data.varying_noise import VaryingNoise, each_output, varying
 from ..likelihoods import NoiseChoice
 from ..optimize.progress import Clock, Trace
+from ..predict.rounded import log_mean_density
 from .ceiling import largest_log_noise
 from .log_noise import learn_log_noise, with_squares
 from .row_noise import AS_NEW, LogNoiseMoments, RowNoise, squared_errors
@@ -43,25 +44,29 @@ class LeftOutRows(NamedTuple):
     mean, variance : ndarray of shape (n, t)
         Of the function.
     noise : VaryingNoise
+    width : ndarray of shape (n, t)
+        Of the intervals that targets were rounded from.
     """
 
     rows: Rows
     mean: np.ndarray
     variance: np.ndarray
     noise: VaryingNoise
+    width: np.ndarray
 
     def select(self, index):
         """Select some of them."""
-        rows, mean, variance, noise = self
+        rows, mean, variance, noise, width = self
         noise = VaryingNoise(*(part[index] for part in noise))
-        return LeftOutRows(rows.select(index), mean[index], variance[index], noise)
+        return LeftOutRows(rows.select(index), mean[index], variance[index], noise, width[index])
 
     def log_density(self, likelihood, log_square):
         """Return the log density of each row, (n,), with variances times a factor."""
         log_square = np.broadcast_to(log_square, self.mean.shape)
-        y = self.mean + np.exp(-0.5 * log_square) * (self.rows.targets - self.mean)
+        factor = np.exp(-0.5 * log_square)
+        y = self.mean + factor * (self.rows.targets - self.mean)
         moments = self.mean, self.variance, self.noise
-        log_p = likelihood.log_predictive_density(y, *moments)
+        log_p = log_mean_density(likelihood, y, factor * self.width, *moments)
         return log_p - 0.5 * log_square.sum(axis=1)
 
     def squares(self, likelihood, log_square):
@@ -71,7 +76,8 @@ class LeftOutRows(NamedTuple):
         say of the error, so that an error far out in a tail is no large one.
         """
         log_square = np.broadcast_to(log_square, self.mean.shape)
-        squared, weighed = (self.rows.targets - self.mean) ** 2, np.empty(self.mean.shape)
+        squared = (self.rows.targets - self.mean) ** 2 + self.width**2 / 12.0
+        weighed = np.empty(self.mean.shape)
         for own, one, noise in each_output(likelihood, self.noise, self.mean.shape[1]):
             scaled = squared[:, own].ravel() / np.exp(log_square[:, own]).ravel()
             precision = _precisions(scaled, *one.components(self.variance[:, own], noise))
@@ -103,11 +109,11 @@ def with_variance_scale(problem, likelihood, fitted):
     likelihood : Likelihood
         The noise, or the choice among noises, that the user asked for.
     """
-    clock, likelihood = problem.trace.clock, _varying(NoiseChoice.of(likelihood), fitted.likelihood)
-    if likelihood is None or not problem.learns or clock.left() <= 0.0 or _is_least(fitted):
+    clock, likelihood = problem.trace.clock, varying_noise(problem, likelihood, fitted)
+    if likelihood is None or clock.left() <= 0.0:
         return fitted
     noise = fitted.row_noise or RowNoise(fitted.likelihood)
-    left_out = _left_out(problem, fitted, noise)
+    left_out = left_out_rows(problem, fitted, noise, _LEFT_OUT_ROWS, problem.rng)
     if left_out is None:
         return fitted
     if np.isfinite(clock.max_time):
@@ -129,9 +135,8 @@ def with_later_rows(noise, rows, mean, variance, noise_variance, n_jobs, countin
         return noise
     unscaled = replace(noise, variance_scale=None)
     at_rows = unscaled.noise_at(rows.X, noise_variance, mean.shape[1], n_jobs)
-    left_out = LeftOutRows(
-        rows, mean, np.broadcast_to(variance, mean.shape), varying(at_rows, mean.shape)
-    )
+    variance, width = np.broadcast_to(variance, mean.shape), np.zeros(mean.shape)
+    left_out = LeftOutRows(rows, mean, variance, varying(at_rows, mean.shape), width)
     squares = left_out.squares(noise.likelihood, scale.log_square(rows.X, n_jobs))
     scaled = squares / np.exp(scale.log_constant)
     function = with_squares(scale.function, rows, scaled, n_jobs, counting)
@@ -146,11 +151,17 @@ def _ceiling(function, rows, squares, n_jobs):
     return largest_log_noise(moments, squares, rows.weights[1])
 
 
-def _varying(choice, likelihood):
-    """Return the noise that was learned with a variance that may depend on the input, or None."""
-    precision = likelihood.row_precision
+def varying_noise(problem, likelihood, fitted):
+    """Return the noise that was learned with a variance that may depend on the input.
+
+    None where it may not, where nothing was learned, or left-out rows are no guide.
+    """
+    choice, learned = NoiseChoice.of(likelihood), fitted.likelihood
+    if not problem.learns or _is_least(fitted):
+        return None
+    precision = learned.row_precision
     if precision.varies:
-        return likelihood
+        return learned
     return precision.varying() if choice.may_vary and precision.varying else None
 
 
@@ -163,11 +174,11 @@ def _is_least(fitted):
     return bool((log_noise <= least + _NEAR_BOUND).any())
 
 
-def _left_out(problem, fitted, noise):
-    """Make `LeftOutRows` of a part of the rows; None where there are too few."""
+def left_out_rows(problem, fitted, noise, size, rng):
+    """Make `LeftOutRows` of about so many of the rows; None where there are too few."""
     rows, places, n_jobs = problem.rows, None, problem.settings.n_jobs
-    if len(rows) > _LEFT_OUT_ROWS:
-        places = fitted.predictor.drawn(len(rows), _LEFT_OUT_ROWS, problem.rng)
+    if len(rows) > size:
+        places = fitted.predictor.drawn(len(rows), size, rng)
         rows = rows.select(places)
     mean, variance = fitted.predictor.left_out(rows, places, n_jobs)
     known = np.flatnonzero(np.isfinite(mean + variance).all(axis=1))
@@ -176,7 +187,8 @@ def _left_out(problem, fitted, noise):
     rows = replace(rows, weight=rows.observations, counts=None)
     at_rows = noise.noise_at(rows.X, fitted.noise_variance, mean.shape[1], n_jobs)
     variance = np.broadcast_to(variance, mean.shape)
-    return LeftOutRows(rows, mean, variance, varying(at_rows, mean.shape)).select(known)
+    width = np.broadcast_to(problem.widths_of(places), mean.shape)
+    return LeftOutRows(rows, mean, variance, varying(at_rows, mean.shape), width).select(known)
 
 
 def _best(problem, likelihood, left_out):

@@ -140,6 +140,25 @@ class CompositeLikelihood:
         outputs = outputs_by_noise(parameters.noise_variance)
         return np.vstack([_errors(group, parameters.kernel, outputs) for group in self.groups])
 
+    def in_turn(self, parameters, targets):
+        """Predict each group's own rows given y_N and the rows of the group before it, in turn.
+
+        Parameters
+        ----------
+        targets : list of ndarray of shape (n, t)
+            In the place of those of the groups, as in `of_targets`.
+
+        Returns
+        -------
+        mean, variance : ndarray of shape (n_B, t)
+            Of the targets, noise included, one group after the other. Their log densities add up to
+            the density of the groups.
+        """
+        outputs, parts = outputs_by_noise(parameters.noise_variance), []
+        for group, y in zip(self.groups, targets, strict=True):
+            parts.append(_in_turn(group._replace(y=y), parameters.kernel, outputs))
+        return tuple(np.vstack(each) for each in zip(*parts, strict=True))
+
     def left_out(self, parameters):
         """Predict the functions of classes at each group's own rows, given the group's other rows.
 
@@ -339,6 +358,19 @@ def _errors(group, kernel, outputs):
         std = np.sqrt((L_B**2).sum(axis=1))
         errors[:, columns] = (L_B @ whitened[k:]) / std[:, None]
     return errors
+
+
+def _in_turn(group, kernel, outputs):
+    """Return means and variances of one group's rows, each by p(y_n | y_N, rows before it)."""
+    X, y, weight, _, k, *_ = group
+    K, mean, variance = kernel.gram(X), y[k:].copy(), np.empty((len(y) - k, y.shape[1]))
+    for columns, s2 in outputs:
+        L = _factorised(copy_of(K), weight_of(weight, columns), s2)
+        whitened, std = np.ascontiguousarray(y[:, columns]), np.diagonal(L)[k:, None]
+        la.trsm(L, whitened)
+        mean[:, columns] -= std * whitened[k:]
+        variance[:, columns] = std**2
+    return mean, variance
 
 
 def _left_out(groups, kernel):

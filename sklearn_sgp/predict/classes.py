@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from ..gp.chunks import in_chunks
 from .base import Predictor
+from .observations import OWN_MEAN
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,8 @@ class Classes:
     likelihood: object
     targets: object
     n_jobs: int | None = None
+
+    told_mean = OWN_MEAN  # labels have none
 
     @property
     def classes(self):

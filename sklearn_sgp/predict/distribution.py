@@ -33,7 +33,8 @@ class PredictiveDistribution:
         ``(n_samples,)`` or ``(n_samples, n_targets)``.
     """
 
-    def __init__(self, likelihood, mean, variance, noise_variance, targets):
+    def __init__(self, likelihood, mean, variance, noise_variance, targets, mean_parts):
+        self._mean_parts = mean_parts
         self._likelihood, self._noise, self._targets = likelihood, noise_variance, targets
         self._latent = tuple(np.array(part) for part in (mean, variance))  # both (n, t)
         self.shape = targets.squeezed(self._latent[0]).shape
@@ -44,14 +45,15 @@ class PredictiveDistribution:
     # ---- Moments
 
     def mean(self) -> _Array:
-        """Compute the means.
+        """Compute the means, as ``predict`` does.
 
         Returns
         -------
         mean : ndarray
             Of shape `shape`.
         """
-        return self._moments()[0]
+        share, rest = self._mean_parts
+        return share * self._moments()[0] + rest
 
     def var(self) -> _Array:
         """Compute the variances.

@@ -1,6 +1,6 @@
 """What fitted regressors predict of observations, in units of y."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.utils.validation import check_consistent_length
@@ -11,12 +11,68 @@ from ..gp.chunks import in_chunks
 from .base import Predictor
 from .distribution import PredictiveDistribution
 from .multi_output import MixedOutputs
+from .rounded import log_rounded_density
 
 # Numbers in the covariances between outputs that are held at a time.
 _MOST_COVARIANCES = 1 << 21
 # Least eigenvalue of correlations. Functions that outputs share may be so much larger than their
 # noise that no number holds both.
 _LEAST_EIGENVALUE = 1e-15
+
+# ---- The mean that is told: a mean under a warp can rest on the tail of the warp beyond the data,
+# and noise that was chosen by density may cost squares (docs/theory.md, eq. 89).
+
+
+class OwnMean:
+    """The mean of the predicted distribution itself."""
+
+    is_own = True
+    share = 1.0
+
+    def parts(self, inputs, n_jobs):
+        """Return the factor of the distribution's own mean, and what is added to it."""
+        return 1.0, 0.0
+
+    def mapped(self, function):
+        """Return the same: there is no reference."""
+        return self
+
+
+OWN_MEAN = OwnMean()
+
+
+@dataclass(frozen=True)
+class CombinedMean:
+    """A share of the distribution's own mean, the rest from a fit with Gaussian noise and no warp.
+
+    Parameters
+    ----------
+    reference : object
+        That fit, an `engines.base.Fitted` of a package above.
+    share : ndarray of shape (t,)
+        Of each output, from 0 to 1.
+    """
+
+    reference: object
+    share: np.ndarray
+
+    is_own = False
+
+    def parts(self, inputs, n_jobs):
+        """Return the factor of the distribution's own mean, and what is added to it."""
+        predictor, targets = self.reference.predictor, self.reference.targets
+        mean, share = predictor.mean(inputs, n_jobs), targets.squeezed(self.share)
+        return share, (1.0 - share) * targets.mean_in_units(mean)
+
+    def mapped(self, function):
+        """Return the same with what a function makes of the reference."""
+        return replace(self, reference=function(self.reference))
+
+
+def combined(own, parts):
+    """Return the mean of own means and `parts`, all of the shape of y."""
+    share, rest = parts
+    return share * own + rest
 
 
 @dataclass(frozen=True)
@@ -29,6 +85,7 @@ class Observations:
     ----------
     noise_variance : float, ndarray of shape (t,) or None
     row_noise : noise.row_noise.RowNoise or predict.noise.EqualNoise
+    told_mean : OwnMean or CombinedMean
     """
 
     predictor: Predictor
@@ -37,6 +94,7 @@ class Observations:
     row_noise: object
     targets: object
     n_jobs: int | None = None
+    told_mean: object = OWN_MEAN
 
     n_joint_outputs = 1  # whose draws depend on one another
 
@@ -59,23 +117,31 @@ class Observations:
         """Return means, of the shape of y."""
         if not (self.likelihood.identity_mean and self.targets.keeps_means):
             return self.mean_std(inputs)[0]
-        return self.targets.mean_in_units(self.predictor.mean(inputs, self.n_jobs))
+        mean = self.targets.mean_in_units(self.predictor.mean(inputs, self.n_jobs))
+        return combined(mean, self._mean_parts(inputs))
 
     def mean_std(self, inputs, include_noise=True):
         """Return means and standard deviations, of the shape of y."""
-        moments = self._moments(inputs)
-        if not include_noise:
-            return self.targets.mean_std(None, *moments, None)
-        return self.targets.mean_std(self.likelihood, *moments, self.noise_at(inputs.X))
+        mean, std = self._own_mean_std(inputs, include_noise)
+        return combined(mean, self._mean_parts(inputs)), std
+
+    def _own_mean_std(self, inputs, include_noise=True):
+        """Return those of the distribution."""
+        moments, likelihood, noise = self._moments(inputs), None, None
+        if include_noise:
+            likelihood, noise = self.likelihood, self.noise_at(inputs.X)
+        return self.targets.mean_std(likelihood, *moments, noise)
 
     def std(self, inputs, include_noise=True):
         """Return standard deviations, of the shape of y."""
-        return self.mean_std(inputs, include_noise)[1]
+        return self._own_mean_std(inputs, include_noise)[1]
 
     def mean_cov(self, inputs):
         """Return means, and joint covariances (n, n) or (n, n, t)."""
         latent = self.predictor.joint(inputs, self.n_jobs)
-        return self.targets.covariance(self.likelihood, *latent, self.noise_at(inputs.X))
+        noise = self.noise_at(inputs.X)
+        mean, covariance = self.targets.covariance(self.likelihood, *latent, noise)
+        return combined(mean, self._mean_parts(inputs)), covariance
 
     def noise_std(self, inputs):
         """Return standard deviations of the noise alone, of the shape of y."""
@@ -95,6 +161,9 @@ class Observations:
         n_outputs = self.targets.n_outputs
         return self.row_noise.noise_at(X, self.noise_variance, n_outputs, self.n_jobs)
 
+    def _mean_parts(self, inputs):
+        return self.told_mean.parts(inputs, self.n_jobs)
+
     def _moments(self, inputs):
         """Return latent means and variances, both (n, t)."""
         mean, variance = self.predictor.moments(inputs, self.n_jobs)
@@ -111,10 +180,15 @@ class Observations:
     def distribution(self, inputs):
         """Return the `PredictiveDistribution`."""
         moments, noise = self._moments(inputs), self.noise_at(inputs.X)
-        return PredictiveDistribution(self.likelihood, *moments, noise, self.targets)
+        parts = self._mean_parts(inputs)
+        return PredictiveDistribution(self.likelihood, *moments, noise, self.targets, parts)
 
-    def log_density(self, inputs, y):
-        """Return the log density of observations, (n,), of all outputs of a row."""
+    def log_density(self, inputs, y, resolution=0.0):
+        """Return the log density of observations, (n,), of all outputs of a row.
+
+        With a resolution it is the log probability of the interval that was rounded, less the log
+        of its width.
+        """
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         check_consistent_length(inputs.X, y)
         n, targets = len(inputs.X), self.targets
@@ -123,6 +197,9 @@ class Observations:
             raise ValueError(f"y must have shape {shape}, as in fit. Got {y.shape}.")
         y = y.reshape(n, -1)
         moments, noise = self._moments(inputs), self.noise_at(inputs.X)
+        if np.any(resolution):
+            parts = self.likelihood, y, resolution, *moments, noise
+            return log_rounded_density(targets, *parts)
         log_p = self.likelihood.log_predictive_density(targets.scaled(y), *moments, noise)
         return log_p + targets.log_slope(y).sum(axis=-1)
 
@@ -176,8 +253,13 @@ class MixedObservations(Observations):
         covariance[rows, rows, outputs, outputs] += self.noise_variance
         return mean, covariance
 
-    def log_density(self, inputs, y):
+    def log_density(self, inputs, y, resolution=0.0):
         """Return the log density of those outputs of each row that are not NaN, (n,)."""
+        if np.any(resolution):
+            raise ValueError(
+                "resolution must be 0 where outputs mix latent functions (n_latent), since their "
+                f"joint probability has no closed form. Got {resolution!r}: take their densities."
+            )
         y = check_array(
             y, ensure_2d=False, dtype=np.float64, ensure_all_finite="allow-nan", input_name="y"
         )

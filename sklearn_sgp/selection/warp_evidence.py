@@ -6,17 +6,41 @@
 rows as one group: then it is the evidence of the exact process.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
-from ..data.warps import tanh_sum, tanh_sum_gradient
+from ..data.warps import tanh_sum_gradient
 from ..objectives.composite_likelihood import CompositeLikelihood
+from ..objectives.scores import Score
+from ..predict.rounded import log_mean_density
+from .warp_bases import LineBase
+
+AS_THEY_ARE = LineBase(0.0, 1.0)
+
+
+class _Targets(NamedTuple):
+    """Values of targets and of the ends of their intervals, before a learned warp.
+
+    Attributes
+    ----------
+    value, low, high : ndarray of shape (n,)
+    log_slope : ndarray of shape (n,)
+        Of the value in t.
+    """
+
+    value: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    log_slope: np.ndarray
 
 
 class WarpedEvidence:
     """A function of `Parameters` that returns this evidence and its gradient.
 
     The group "warp" of the parameters holds those of `shapes.TanhSum`; without it the targets are
-    scaled only. What is learned from has mean 0 and variance 1 whatever the warp.
+    scaled only. What is learned from has mean 0 and variance 1 whatever the warp. Slopes of targets
+    that were rounded are means over their intervals: a spike within one has no gain.
 
     Parameters
     ----------
@@ -26,30 +50,39 @@ class WarpedEvidence:
         Targets that say what mean 0 and variance 1 are.
     weight : ndarray of shape (m,)
         Of these.
+    before : LineBase or PowerBase
+        What is done to targets before the warp; see `warp_bases`.
+    step : float
+        That targets were rounded to, 0 where they were not.
     """
 
-    def __init__(self, groups, reference, weight, n_jobs=None):
+    def __init__(self, groups, reference, weight, n_jobs=None, before=AS_THEY_ARE, step=0.0):
         self._evidence = CompositeLikelihood(groups, n_jobs)
-        self._reference, self._share = reference, weight / weight.sum()
-        before = [k for _, k in self._evidence.targets]
+        self._reference, self._share = before.value(reference), weight / weight.sum()
+        n_before = [k for _, k in self._evidence.targets]
         sizes = [len(y) for y, _ in self._evidence.targets]
-        self._t = np.concatenate([y[:, 0] for y, _ in self._evidence.targets])
+        t = np.concatenate([y[:, 0] for y, _ in self._evidence.targets])
+        low, high = before.low_end(t, t - 0.5 * step) if step else t, t + 0.5 * step
+        self._width = high - low
+        parts = [before.value(part) for part in (t, low, high)]
+        self._t = _Targets(*parts, before.log_slope(t))
         self._edges = np.cumsum(sizes)[:-1]
-        counts = zip(before, self._evidence.counts, strict=True)
+        counts = list(zip(n_before, self._evidence.counts, strict=True))
         self._counts = np.concatenate([np.append(np.zeros(k), own) for k, own in counts])
+        self._own = np.concatenate([np.arange(k + len(own)) >= k for k, own in counts])
         self.weight = self._evidence.weight
 
     def __call__(self, parameters):
         psi = parameters.values.get("warp")
         if psi is None:
             center, scale = self._scaling(self._reference)
-            value, gradient, _ = self._at(parameters, (self._t - center) / scale)
-            return value - self._counts.sum() * np.log(scale), gradient
+            value, gradient, _ = self._at(parameters, (self._t.value - center) / scale)
+            return value + self._counts @ (self._log_slope() - np.log(scale)), gradient
         of_reference, _, d_reference, _ = tanh_sum_gradient(self._reference, psi)
         center, scale = self._scaling(of_reference)
         standard = (of_reference - center) / scale
         d_center, d_scale = self._share @ d_reference, (self._share * standard) @ d_reference
-        values, log_slope, d_values, d_log_slope = tanh_sum_gradient(self._t, psi)
+        values, log_slope, d_values, d_log_slope = self._warped(psi)
         z = (values - center) / scale
         value, gradient, of_z = self._at(parameters, z)
         value += self._counts @ (log_slope - np.log(scale))
@@ -60,23 +93,66 @@ class WarpedEvidence:
 
     def value(self, parameters):
         """Return the evidence alone: what no gradient is needed for."""
-        psi, values, of_reference = parameters.values.get("warp"), self._t, self._reference
-        slope = np.ones(len(values))
+        psi, values, of_reference = parameters.values.get("warp"), self._t.value, self._reference
+        log_slope = self._log_slope()
         if psi is not None:
-            of_reference, (values, slope) = tanh_sum(of_reference, psi)[0], tanh_sum(values, psi)
+            values, log_slope, _, _ = self._warped(psi)
+            of_reference = tanh_sum_gradient(of_reference, psi)[0]
         center, scale = self._scaling(of_reference)
-        value = self._evidence.value(parameters, self._in_groups((values - center) / scale))
-        return value + self._counts @ np.log(slope / scale)
+        value = self._evidence.value(parameters, self._split((values - center) / scale))
+        return value + self._counts @ (log_slope - np.log(scale))
+
+    def score(self, likelihood, parameters):
+        """Return the log density of each row given those before it, rounded or not: `Score`.
+
+        The likelihood is Gaussian.
+        """
+        psi, (value, low, high, _) = parameters.values.get("warp"), self._t
+        log_slope, reference = self._log_slope(), self._reference
+        if psi is not None:
+            _, log_slope, _, _ = self._warped(psi)
+            parts = (reference, value, low, high)
+            reference, value, low, high = (tanh_sum_gradient(one, psi)[0] for one in parts)
+        center, scale = self._scaling(reference)
+        z = (value - center) / scale
+        mean, variance = self._evidence.in_turn(parameters, self._split(z))
+        own, width = self._own, (high - low) / scale
+        middle = np.where(width > 0.0, 0.5 * (low + high) - center, value - center) / scale
+        columns = middle[own, None], width[own, None], mean, variance, 0.0
+        each = log_mean_density(likelihood, *columns) + (log_slope - np.log(scale))[own]
+        return Score(each, self._counts[own])
+
+    def _log_slope(self):
+        """Return logs of the slopes before a warp, or of their means over the intervals."""
+        _, low, high, log_slope = self._t
+        rounded = self._width > 0.0
+        width = np.where(rounded, self._width, 1.0)
+        return np.where(rounded, np.log(np.where(rounded, high - low, 1.0) / width), log_slope)
+
+    def _warped(self, psi):
+        """Return values and log slopes, (n,), and their derivatives in the warp, (n, 9)."""
+        value, low, high, before = self._t
+        values, log_slope, d_values, d_log_slope = tanh_sum_gradient(value, psi)
+        log_slope = log_slope + before
+        if self._width.any():
+            (at_low, _, d_low, _), (at_high, _, d_high, _) = (
+                tanh_sum_gradient(end, psi) for end in (low, high)
+            )
+            rounded = self._width > 0.0
+            rise = np.where(rounded, at_high - at_low, 1.0)
+            width = np.where(rounded, self._width, 1.0)
+            log_slope = np.where(rounded, np.log(rise / width), log_slope)
+            mean_slope = (d_high - d_low) / rise[:, None]
+            d_log_slope = np.where(rounded[:, None], mean_slope, d_log_slope)
+        return values, log_slope, d_values, d_log_slope
 
     def _scaling(self, values):
         center = self._share @ values
         return center, np.sqrt(self._share @ (values - center) ** 2)
 
-    def _at(self, parameters, z):
-        targets = self._in_groups(z)
-        value, gradient, slopes = self._evidence.of_targets(parameters, targets)
-        return value, gradient, np.concatenate(slopes)[:, 0]
-
-    def _in_groups(self, z):
-        """Return targets (n, 1) of each group."""
+    def _split(self, z):
         return [np.ascontiguousarray(part[:, None]) for part in np.split(z, self._edges)]
+
+    def _at(self, parameters, z):
+        value, gradient, slopes = self._evidence.of_targets(parameters, self._split(z))
+        return value, gradient, np.concatenate(slopes)[:, 0]

@@ -2,10 +2,10 @@
 
 import time
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.stats import norm
 from sklearn.preprocessing import PowerTransformer
 
 from .._linalg import NotPositiveDefiniteError, single_blas_thread
@@ -13,10 +13,11 @@ from .._sampling import fixed_index
 from .._warnings import warn_caller
 from ..data.checks import LARGEST
 from ..data.continued_warps import Identity, Warp
+from ..data.resolution import resolutions
 from ..data.rows import Rows, column_mean_std, drop_zero_weight, random_index
 from ..data.scaling import GRID, on_grid
 from ..data.standard_inputs import StandardInputs
-from ..data.warps import EACH, TERMS, Standardised, TanhSum, YeoJohnson, tanh_sum, tanh_sum_gradient
+from ..data.warps import EACH, TERMS, Standardised, YeoJohnson, tanh_sum, tanh_sum_gradient
 from ..engines.start import start
 from ..kernels._length_scales import nearness_scales
 from ..kernels._white_noise import checked_noise
@@ -24,6 +25,7 @@ from ..optimize.lbfgs import ascend_lbfgs
 from ..optimize.parameters import Group
 from ..optimize.progress import Clock, Plateau, Trace
 from ..partitions.sampling import LARGEST_WHOLE, sampled_groups
+from .warp_bases import bases_of, center_and_spread
 from .warp_evidence import WarpedEvidence
 
 # Fewer rows or different targets than these say nothing about a warp.
@@ -32,9 +34,10 @@ _LEAST_WARP_ROWS, _LEAST_TARGETS = 20, 10
 # a group, and rows that it is conditioned on.
 _WARP_ROWS, _ONE_TEST_ROW_IN = 50_000, 3
 _GROUPS, _SIZE, _NEIGHBORS = 32, 50, 50
-# Iterations for kernel and noise alone, then for them with and without a warp; they end with gains
-# below so many nats a row.
-_PLAIN_ITERATIONS, _WARP_ITERATIONS, _WARP_TOL = 15, 30, 5e-4
+# Iterations for kernel and noise alone, on each power of the targets, and then with and without a
+# warp; they end with gains below so many nats a row. The least gain tells powers apart: processes
+# of log y have 0.1 nats and more on 500 rows after 10 iterations.
+_PLAIN_ITERATIONS, _BASE_ITERATIONS, _WARP_ITERATIONS, _WARP_TOL = 15, 10, 30, 5e-4
 # Then the bend that does least is tried elsewhere, this steep and high, at these quantiles of the
 # targets, and learning goes on from the best place; so many times. Where targets of 20,000 houses
 # are capped, L-BFGS alone misses that in most runs: -0.45 nats a house instead of -0.35.
@@ -49,7 +52,6 @@ _BOUNDS = np.repeat(
 )
 _MANY_LEVELS = (np.arange(200) + 0.5) / 200
 _REFERENCE_ROWS, _POWER_ROWS, _SOUND_ROWS = 2048, 1_000_000, 10_000
-_USUAL = norm.ppf(0.9) - norm.ppf(0.1)
 
 
 def power_warps(y, weight):
@@ -74,10 +76,11 @@ def power_warps(y, weight):
         if not _can_be_warped(y[:, c]):
             warps.append(Identity())
             continue
-        center, spread = _center_and_spread(sample[:, c])
+        center, spread = center_and_spread(sample[:, c])
         t = on_grid((sample[:, [c]] - center) / spread, GRID)
         own = YeoJohnson(float(PowerTransformer(standardize=False).fit(t).lambdas_[0]))
-        warps.append(_sound(Standardised(own, center, spread), y[:, c]))
+        shape = Standardised(own, center, spread)
+        warps.append(_sound(partial(_finite, shape), y[:, c]))
     return tuple(warps)
 
 
@@ -128,18 +131,28 @@ def _can_be_warped(y):
     return len(y) >= _LEAST_WARP_ROWS and np.count_nonzero(resolved) >= _LEAST_TARGETS - 1
 
 
-def _sound(shape, y):
-    """Return the `Warp` of a shape, or the identity where values or inverses are not sound."""
+def _sound(make, y):
+    """Return the warp that ``make(low, high)`` gives, or the identity where it is not sound."""
     values = np.unique(y[fixed_index(len(y), _SOUND_ROWS)])
+    low, high = float(y.min()), float(y.max())
     with np.errstate(all="ignore"):
-        z, low, high = shape.value(values), y.min(), y.max()
-        ends = np.exp(shape.log_slope(np.array([low, high])))
+        warp = make(low, high)
+        if warp is None or warp.is_identity:
+            return Identity()
+        z, ends = warp(values), np.exp(warp.log_slope(np.array([low, high])))
         is_sound = np.isfinite(z).all() and np.abs(z).max() <= LARGEST and z[0] < z[-1]
         if not (is_sound and np.isfinite(ends).all()):
             return Identity()
-        warp = Warp(shape, float(low), float(high))
-        back = warp.inverse(warp(values))
+        back = warp.inverse(z)
     return warp if np.abs(back - values).max() <= 1e-6 * (high - low) else Identity()
+
+
+def _finite(shape, low, high):
+    """Return the `Warp` of a shape, None where its values or slopes at the ends are not finite."""
+    edges = np.array([low, high])
+    z, slopes = shape.value(edges), np.exp(shape.log_slope(edges))
+    are_sound = np.isfinite(z).all() and np.isfinite(slopes).all() and z[0] < z[1]
+    return Warp(shape, low, high) if are_sound else None
 
 
 class _OneOutput:
@@ -151,12 +164,14 @@ class _OneOutput:
         self.total_weight = float(len(y) if weight is None else weight.sum())
 
     def learned(self, seconds):
-        """Learn a `Warp`, or return the identity."""
+        """Learn a warp, or return the identity."""
         if not _can_be_warped(self.y):
             return Identity()
-        self.center, self.spread = _center_and_spread(self.y)
+        self.bases = bases_of(self.y)
+        self.center, self.spread = self.bases[0].center, self.bases[0].spread
+        self.step = resolutions(self.y[:, None])[0] / self.spread
         try:
-            psi = self._psi(seconds)
+            base, psi = self._best(seconds)
         except NotPositiveDefiniteError:
             warn_caller(
                 "Covariances of near rows must be positive definite for a warp to be learned. Got "
@@ -165,39 +180,66 @@ class _OneOutput:
                 UserWarning,
             )
             return Identity()
-        if psi is None:
-            return Identity()
-        return _sound(TanhSum(psi, self.center, self.spread), self.y)
+        return _sound(partial(base.warp, psi), self.y)
 
-    def _psi(self, seconds):
-        """Return parameters of the best warp, or None where none is better than the identity."""
+    def _best(self, seconds):
+        """Return the base, and the parameters of its warp, None where no warp is better."""
         rows, rest = self._drawn()
         started = self._started()
         space = started.space if self.learns else replace(started.space, groups=())
-        evidence = self._evidence(rows, started.parameters)
-        begin = _ascend(evidence, space, started.parameters, _PLAIN_ITERATIONS, 0.2 * seconds)
+        groups, start = self._groups(rows, started.parameters), started.parameters
+        first = self._evidence(groups, self.bases[0])
+        begin = _ascend(first, space, start, _PLAIN_ITERATIONS, 0.2 * seconds)
         if rest is not None:
-            evidence = self._evidence(rows, begin)
-        plain = _ascend(evidence, space, begin, _WARP_ITERATIONS, 0.3 * seconds)
-        of_warp = replace(space, groups=(*space.groups, Group("warp", _BOUNDS)))
-        warped = self._best_warp(evidence, of_warp, begin, 0.5 * seconds)
-        bic_penalty = _LEAST_NATS
-        if rest is None:
-            bic_penalty = 0.5 * np.log(max(self.total_weight, len(self.y))) * TERMS * EACH
-        else:
-            evidence = self._evidence(rest, plain)
+            groups = self._groups(rows, begin)
+        judging = groups if rest is None else self._groups(rest, begin)
+        base, plain = self._best_base(groups, judging, space, begin, 0.2 * seconds)
+        evidence, judge = self._evidence(groups, base), self._evidence(judging, base)
+        plain = _ascend(evidence, space, plain, _WARP_ITERATIONS, 0.2 * seconds)
+        of_warp = replace(space, groups=(*space.groups, Group("warp", self._bounds(base))))
+        warped = self._best_warp(base, evidence, of_warp, plain, 0.4 * seconds)
         # without a warp kernel and noise may be better where the warp has led them
-        without = max(evidence.value(plain), evidence.value(_without_warp(warped)))
-        gain = (evidence.value(warped) - without) / evidence.weight
-        least = _LEAST_WARP_GAIN + bic_penalty / self.total_weight
-        return warped.values["warp"] if gain > least else None
+        of = partial(judge.score, self.likelihood)
+        without = max(map(of, (plain, _without_warp(warped))), key=lambda one: one.mean)
+        n_parameters = TERMS * EACH if rest is None else 0
+        is_better = self._is_better(of(warped), without, n_parameters)
+        return base, warped.values["warp"] if is_better else None
 
-    def _best_warp(self, evidence, space, begin, seconds):
+    def _best_base(self, groups, judging, space, begin, seconds):
+        """Return the base that predicts best, and kernel and noise with it."""
+        best = None
+        for base in self.bases:
+            evidence, share = self._evidence(groups, base), seconds / len(self.bases)
+            plain = begin
+            if len(self.bases) > 1:
+                plain = _ascend(evidence, space, begin, _BASE_ITERATIONS, share)
+            score = self._evidence(judging, base).score(self.likelihood, plain)
+            if best is None or self._is_better(score, best[0]):
+                best = score, base, plain
+        return best[1:]
+
+    def _is_better(self, score, before, n_parameters=0):
+        """Return whether a score is higher by more than its error, a little, and BIC's penalty."""
+        gain, error = score.gain(before)
+        penalty = 0.5 * np.log(max(self.total_weight, len(self.y))) * n_parameters
+        least = _LEAST_WARP_GAIN + (penalty or _LEAST_NATS) / self.total_weight
+        return gain > max(least, error)
+
+    def _bounds(self, base):
+        """Return bounds of a warp's parameters: no bend is within a step of rounded targets."""
+        bounds = _BOUNDS.copy()
+        if self.step:
+            steepest = np.exp(base.log_slope(np.zeros(1)))[0] * self.step
+            bounds[TERMS : 2 * TERMS, 1] = np.clip(-np.log(steepest), *_BOUNDS[TERMS])
+        return bounds
+
+    def _best_warp(self, base, evidence, space, begin, seconds):
         """Learn `Parameters` with a warp from the best of some shapes, and again from others."""
         share, limit = seconds / (1.0 + _BEND_ROUNDS), time.perf_counter() + seconds
-        best, value, shapes = begin, -np.inf, self._first_shapes()
+        best, value, shapes = begin, -np.inf, self._first_shapes(base)
+        bounds = space.group("warp").bounds
         for _ in range(1 + _BEND_ROUNDS):
-            starts = [best.with_values(warp=psi) for psi in shapes]
+            starts = [best.with_values(warp=np.clip(psi, *bounds.T)) for psi in shapes]
             first = max(starts, key=evidence.value)
             result = _ascend(evidence, space, first, _WARP_ITERATIONS, share)
             before, after = value, evidence.value(result)
@@ -205,7 +247,7 @@ class _OneOutput:
                 best, value = result, after
             if after - before < _LEAST_WARP_GAIN * evidence.weight or time.perf_counter() > limit:
                 break
-            shapes = self._other_bends(best.values["warp"])
+            shapes = self._other_bends(base, best.values["warp"])
         return best
 
     def _drawn(self):
@@ -223,30 +265,35 @@ class _OneOutput:
         rows = Rows(self.X, self.y[:, None], self.weight, np.zeros(1), np.ones(1))
         return start(rows, self.choices, self.likelihood, self.rng)
 
-    def _evidence(self, rows, parameters):
-        """Build the evidence of some groups of rows that are near at these length scales."""
+    def _groups(self, rows, parameters):
+        """Draw some groups of rows that are near at these length scales, and rows for the scale."""
         std = column_mean_std(self.X, self.weight)[1]
         scale = nearness_scales(parameters.kernel, std)
         groups = sampled_groups(rows, scale, _GROUPS, _SIZE, _NEIGHBORS, self.rng)
         some = rows.fixed_subset(_REFERENCE_ROWS)
-        return WarpedEvidence(groups, some.targets[:, 0], some.weights[1], self.n_jobs)
+        return groups, some.targets[:, 0], some.weights[1]
 
-    def _quantiles(self, levels):
-        """Return quantiles of the targets, about their centre in units of their scatter."""
-        return on_grid((np.quantile(self.y, levels) - self.center) / self.spread, GRID)
+    def _evidence(self, groups, base):
+        """Build the evidence of some groups after what a base does to their targets."""
+        return WarpedEvidence(*groups, self.n_jobs, base, self.step)
 
-    def _other_bends(self, psi):
+    def _quantiles(self, base, levels):
+        """Return quantiles of the targets as a base has them."""
+        t = on_grid((np.quantile(self.y, levels) - self.center) / self.spread, GRID)
+        return base.value(t)
+
+    def _other_bends(self, base, psi):
         """Yield parameters with the least bend replaced by a steep one in several places."""
-        t = self._quantiles(_MANY_LEVELS)
+        t = self._quantiles(base, _MANY_LEVELS)
         least, height = _least_bend(t, psi), _HEIGHT * tanh_sum(t, psi)[0].std()
-        for place in self._quantiles(_LEVELS):
+        for place in self._quantiles(base, _LEVELS):
             terms = np.reshape(psi, (EACH, TERMS)).copy()
             terms[:, least] = np.log(height), np.log(_SLOPE), -place
-            yield np.clip(terms.ravel(), *_BOUNDS.T)
+            yield terms.ravel()
 
-    def _first_shapes(self):
+    def _first_shapes(self, base):
         """Yield parameters of almost the identity, and of a shape like that of Yeo and Johnson."""
-        t = self._quantiles(_MANY_LEVELS)
+        t = self._quantiles(base, _MANY_LEVELS)
         almost = np.concatenate(
             [
                 np.full(TERMS, np.log(0.1)),
@@ -289,13 +336,6 @@ def _least_bend(t, psi):
         bend = np.exp(term[0]) * np.tanh(np.exp(term[1]) * (t + term[2]))
         sizes.append(np.std(bend - design @ np.linalg.lstsq(design, bend, rcond=None)[0]))
     return int(np.argmin(sizes))
-
-
-def _center_and_spread(y):
-    """Return median and standard deviation, the latter by quantiles that few far targets move."""
-    low, center, high = np.quantile(y, [0.1, 0.5, 0.9])
-    spread = (high - low) / _USUAL
-    return float(center), float(spread) if spread > 0.0 else float(y.std())
 
 
 def _fitted_shape(t, z, begin):

@@ -129,10 +129,10 @@ def test_number_of_samples():
 
 
 def test_attributes_have_the_shape_of_the_targets():
-    """y_mean_ and y_scale_ are numbers for targets of one axis, arrays for those of two."""
+    """Centre, scale and step are numbers for targets of one axis, arrays for those of two."""
     mean, scale = np.array([3.0]), np.array([2.0])
     one = Targets(1, mean, scale).attributes
-    assert one == {"y_mean_": 3.0, "y_scale_": 2.0}
+    assert one == {"y_mean_": 3.0, "y_scale_": 2.0, "resolution_": 0.0}
     assert all(type(value) is float for value in one.values())
     two = Targets(2, mean, scale).attributes
     assert_array_equal(two["y_mean_"], mean)

@@ -98,7 +98,7 @@ def left_out(likelihood, n=30):
         y_scale=np.ones(2),
     )
     noise = fitted._fitted.row_noise.noise_at(rows.X, 0.3, 2, 1)
-    return fitted.likelihood_, LeftOutRows(rows, mean, variance, noise)
+    return fitted.likelihood_, LeftOutRows(rows, mean, variance, noise, np.zeros(mean.shape))
 
 
 @pytest.mark.parametrize("likelihood", ["heteroscedastic", "heteroscedastic_student_t"])

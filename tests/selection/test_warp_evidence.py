@@ -1,15 +1,20 @@
 """The evidence of kernel, noise and warp, against dense definitions and differences."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from dense import assert_gradient, log_normal, make_case
 from numpy.testing import assert_allclose
+from scipy.stats import norm
 
 from sklearn_sgp.data.rows import ConditionedRows, Rows
 from sklearn_sgp.data.warps import tanh_sum
+from sklearn_sgp.likelihoods import Gaussian
 from sklearn_sgp.objectives.composite_likelihood import CompositeLikelihood
 from sklearn_sgp.optimize.parameters import Group, ParameterSpace
 from sklearn_sgp.partitions.sampling import sampled_groups
+from sklearn_sgp.selection.warp_bases import PowerBase
 from sklearn_sgp.selection.warp_evidence import WarpedEvidence
 
 PSI = np.array([0.3, -1.0, 1.2, 0.5, -0.7, 1.0, 0.4, -1.1, 0.2])
@@ -26,9 +31,10 @@ def pieces_of(rows, groups):
     return pieces
 
 
-def evidence_of(case, groups=GROUPS):
+def evidence_of(case, groups=GROUPS, **settings):
     rows = Rows(case.X, case.y, case.weight, np.zeros(1), np.ones(1))
-    return WarpedEvidence(pieces_of(rows, groups), rows.targets[:, 0], rows.weights[1])
+    pieces, reference = pieces_of(rows, groups), rows.targets[:, 0]
+    return WarpedEvidence(pieces, reference, rows.weights[1], **settings)
 
 
 def standardised(y, psi, weight):
@@ -124,3 +130,75 @@ def test_the_slope_in_the_targets():
             moved[g][row, c] += sign * step
             values.append(evidence.of_targets(case.parameters, moved)[0])
         assert_allclose(slopes[g][row, c], (values[0] - values[1]) / (2 * step), rtol=1e-6)
+
+
+# Powers, rounded targets and scores of rows
+
+
+def _positive_case():
+    """A case with positive targets, and the base of their logarithm."""
+    case = make_case()
+    case = replace(case, y=np.exp(case.y))
+    return case, PowerBase.of(case.y[:, 0], 0.0)
+
+
+def _with_base(case, base, **settings):
+    rows = Rows(case.X, case.y, case.weight, np.array([base.center]), np.array([base.spread]))
+    pieces, reference = pieces_of(rows, GROUPS), rows.targets[:, 0]
+    return WarpedEvidence(pieces, reference, rows.weights[1], before=base, **settings)
+
+
+@pytest.mark.parametrize("psi", [None, PSI])
+def test_the_score_of_densities_adds_up_to_the_evidence(psi):
+    """Rows one after the other have the density of their groups, after a power and a warp, too."""
+    case, base = _positive_case()
+    evidence = _with_base(case, base)
+    parameters = case.parameters if psi is None else case.parameters.with_values(warp=psi)
+    score = evidence.score(Gaussian(), parameters)
+    assert_allclose(score.each @ score.weight, evidence(parameters)[0], rtol=1e-10)
+
+
+def test_the_evidence_of_the_logarithm_is_that_of_log_y():
+    """The base of power 0: the density of log y, less the sum of log y."""
+    case, base = _positive_case()
+    rows = Rows(case.X, np.log(case.y), None, np.zeros(1), np.ones(1))
+    pieces = pieces_of(rows, GROUPS)
+    of_log = WarpedEvidence(pieces, rows.targets[:, 0], rows.weights[1])(case.parameters)[0]
+    own = np.concatenate([own for _, own in GROUPS])
+    value = _with_base(case, base)(case.parameters)[0] - len(own) * np.log(base.spread)
+    assert_allclose(value, of_log - np.log(case.y[own, 0]).sum(), rtol=1e-10)
+
+
+def test_the_gradient_with_rounded_targets_is_that_by_differences():
+    """Means of slopes over intervals are in the gradient, after a power, too."""
+    case, base = _positive_case()
+    evidence = _with_base(case, base, step=0.3)
+    start = case.parameters.with_values(warp=PSI)
+    assert_gradient(evidence(start)[1], lambda at: evidence(at)[0], SPACE, start)
+
+
+@pytest.mark.parametrize("psi", [None, PSI])
+def test_the_score_of_rounded_targets_is_of_intervals(psi):
+    """Each row has the normal probability of its warped interval, less the log of the step."""
+    case, step = make_case(), 0.4
+    parameters = case.parameters if psi is None else case.parameters.with_values(warp=psi)
+    evidence, y = evidence_of(case, step=step), case.y[:, 0]
+    score, expected = evidence.score(Gaussian(), parameters), []
+
+    def z(t):
+        if psi is None:
+            return (t - y.mean()) / y.std()
+        value = tanh_sum(y, psi)[0]
+        return (tanh_sum(t, psi)[0] - value.mean()) / value.std()
+
+    for before, own in GROUPS:
+        for i, n in enumerate(own):
+            known, at = [*before, *own[:i]], case.X[[n]]
+            K = case.kernel(case.X[known]) + case.noise * np.eye(len(known)) if known else None
+            k = case.kernel(case.X[known], at)[:, 0] if known else np.zeros(0)
+            solved = np.linalg.solve(K, k) if known else k
+            mean = solved @ z(y[known])
+            sd = np.sqrt(case.kernel(at)[0, 0] + case.noise - solved @ k)
+            ends = norm.cdf((z(y[n] + np.array([0.5, -0.5]) * step) - mean) / sd)
+            expected.append(np.log((ends[0] - ends[1]) / step))
+    assert_allclose(score.each, expected, rtol=1e-7)

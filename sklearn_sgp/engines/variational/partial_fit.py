@@ -84,6 +84,7 @@ def scaled_to_total(fitted, total):
         fitted,
         predictor=fitted.predictor.with_posterior(posterior),
         row_noise=None if noise is None else noise.scaled(factor),
+        told_mean=fitted.told_mean.mapped(partial(scaled_to_total, total=total)),
     )
 
 

@@ -1,0 +1,104 @@
+"""Probabilities of the intervals that observations were rounded from (docs/theory.md, eq. 88)."""
+
+import numpy as np
+
+from .noise import noise_of_output
+
+# Differences of two distribution functions keep digits only where they are no smaller than such a
+# share of these; below, the logarithm of the density is taken as a line between the ends.
+_LEAST_DIFFERENCE, _SMALLEST = 1e-8, 1e-290
+
+
+def log_rounded_density(targets, likelihood, y, resolution, mean, variance, noise):
+    """Compute log probabilities of the intervals of observations, less the logs of their widths.
+
+    Parameters
+    ----------
+    targets : Targets
+    likelihood : Likelihood
+    y : ndarray of shape (n, t)
+    resolution : float or ndarray of shape (t,)
+        Steps in units of y; the log density of outputs whose step is 0.
+    mean, variance : ndarray of shape (n, t)
+        Of the latent function.
+    noise : object
+        As the likelihood takes it.
+
+    Returns
+    -------
+    log_p : ndarray of shape (n,)
+        Summed over the outputs.
+    """
+    steps = np.broadcast_to(check_resolution(resolution, y.shape[1]), y.shape[1])
+    low, high = targets.cells(y, steps)
+    at = np.where(steps, 0.5 * (low + high), targets.scaled(y))
+    log_p = log_mean_density(likelihood, at, high - low, mean, variance, noise)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slope = np.where(steps, np.log((high - low) / steps), targets.log_slope(y))
+    return log_p + slope.sum(axis=1)
+
+
+def log_mean_density(likelihood, y, width, mean, variance, noise):
+    """Compute logs of mean densities in intervals about y, summed over outputs, (n,).
+
+    Parameters
+    ----------
+    y, width : ndarray of shape (n, t)
+        In scaled units; where the width of an output is 0, its density at y.
+    """
+    if not width.any():
+        return likelihood.log_predictive_density(y, mean, variance, noise)
+    log_p = np.zeros(len(y))
+    for c in range(y.shape[1]):
+        own = slice(c, c + 1)
+        one = likelihood if y.shape[1] == 1 else likelihood.for_output(c)
+        latent = mean[:, own], variance[:, own], noise_of_output(noise, c)
+        half = 0.5 * width[:, own]
+        if half.any():
+            log_p += log_probability(one, y[:, own] - half, y[:, own] + half, *latent)
+            log_p -= np.log(width[:, c])
+        else:
+            log_p += one.log_predictive_density(y[:, own], *latent)
+    return log_p
+
+
+def check_resolution(resolution, n_outputs):
+    """Return steps as an array, or raise a ValueError."""
+    steps = np.asarray(resolution, dtype=np.float64)
+    if steps.shape not in ((), (n_outputs,)) or not (np.isfinite(steps) & (steps >= 0.0)).all():
+        raise ValueError(
+            "resolution must be a number of at least 0, in units of y, or one for each output. Got "
+            f"{resolution!r}: 0 takes the density, resolution_ of a fit what its targets show."
+        )
+    return steps
+
+
+def log_probability(likelihood, low, high, *latent):
+    """Compute the log probability of an interval about each observation of one output, (n,).
+
+    Parameters
+    ----------
+    low, high : ndarray of shape (n, 1)
+        Ends of the intervals, in scaled units.
+    latent : tuple
+        Mean and variance of the latent function, (n, 1), and the noise.
+    """
+    side = np.where(0.5 * (low + high) > latent[0], 1, 0)
+    nearer = np.where(side, likelihood.sf(low, *latent), likelihood.cdf(high, *latent))
+    further = np.where(side, likelihood.sf(high, *latent), likelihood.cdf(low, *latent))
+    probability = (nearer - further).ravel()
+    is_sound = probability > np.maximum(_LEAST_DIFFERENCE * nearer.ravel(), _SMALLEST)
+    log_p = np.log(np.where(is_sound, probability, 1.0))
+    if not is_sound.all():
+        ends = [likelihood.log_predictive_density(end, *latent) for end in (low, high)]
+        along = _log_mean(*ends) + np.log((high - low).ravel())
+        log_p = np.where(is_sound, log_p, np.minimum(along, 0.0))
+    return log_p
+
+
+def _log_mean(one, other):
+    """Return the log of the mean of an exponential function between two of its logarithms."""
+    largest, fall = np.maximum(one, other), np.abs(one - other)
+    with np.errstate(invalid="ignore"):
+        share = np.where(fall > 1e-8, -np.expm1(-fall) / np.maximum(fall, 1e-8), 1.0 - 0.5 * fall)
+    return largest + np.log(share)

@@ -1,0 +1,60 @@
+"""Which mean predicts rows that are left out: squares decide, as only they see far tails."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+# Squares of the distribution's own mean, in units of the best combination's, up to which that is
+# not worth a second model: a root of 1.005, half of what a choice may cost at all.
+_LITTLE_MORE = 1.01
+
+
+class MeanChoice(NamedTuple):
+    """The mean that is told of one output.
+
+    Attributes
+    ----------
+    share : float
+        Of the distribution's own mean; the rest is the reference's.
+    is_cut : bool
+        True if the own one is cut to the range of the training targets.
+    """
+
+    share: float
+    is_cut: bool
+
+
+def best_mean(y, weight, own, cut, reference):
+    """Choose the mean of one output by left-out squares.
+
+    Parameters
+    ----------
+    y, weight : ndarray of shape (n,)
+        Of rows that are left out.
+    own, cut, reference : ndarray of shape (n,)
+        What is predicted of each from all others: the mean of the distribution, that of the
+        distribution within the range of the training targets, and that of the reference.
+    """
+    is_cut = bool(_square(y, weight, cut) < _square(y, weight, own))
+    own = cut if is_cut else own
+    share = _best_share(y, weight, own, reference)
+    best = _square(y, weight, share * own + (1.0 - share) * reference)
+    if _square(y, weight, own) <= _LITTLE_MORE * best:
+        share = 1.0
+    return MeanChoice(share, is_cut)
+
+
+def _best_share(y, weight, own, reference):
+    """Return the share of own with the least squares, from 0 to 1."""
+    apart = own - reference
+    size = weight @ apart**2
+    if not size > 0.0:
+        return 1.0
+    return float(np.clip(weight @ (apart * (y - reference)) / size, 0.0, 1.0))
+
+
+def _square(y, weight, mean):
+    """Return the mean squared error, inf where it is no number."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        square = np.average((y - mean) ** 2, weights=weight)
+    return float(square) if np.isfinite(square) else np.inf

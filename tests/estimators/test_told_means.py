@@ -1,0 +1,124 @@
+"""The mean that "auto" tells: what left-out rows vouch for, one number everywhere."""
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
+from sklearn_sgp.predict.observations import CombinedMean
+from sklearn_sgp.selection.means import best_mean
+
+KINDS = [
+    pytest.param(SVGPRegressor(n_inducing=30, max_iter=30, random_state=0), id="svgp"),
+    pytest.param(AnytimeSGPRegressor(n_inducing=30, random_state=0), id="vif"),
+]
+
+
+def tails(n, seed=0):
+    """A function with skewed, heavy-tailed noise that grows with it."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-3.0, 3.0, (n, 1))
+    noise = rng.standard_t(2.5, n)
+    return X, np.sinh(np.sin(2.0 * X[:, 0]) + 0.7 * noise)
+
+
+def test_least_squares_decide():
+    """The share is that of least squares, from 0 to 1, and 1 where that gains hardly anything."""
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=5000)
+    weight = rng.uniform(0.5, 2.0, 5000)
+    one, other = y + rng.normal(size=5000), y + rng.normal(size=5000)
+    best = best_mean(y, weight, one, one, other)
+    errors = (weight * (one - other)) @ (y - other) / (weight @ (one - other) ** 2)
+    assert_allclose(best.share, errors, rtol=1e-12)
+    assert best_mean(y, weight, y, y, other).share == 1.0
+    assert best_mean(y, weight, other, other, y).share == 0.0
+    assert best_mean(y, weight, one, one, one + 1e-3 * rng.normal(size=5000)).share == 1.0
+
+
+def test_a_mean_that_is_cut_is_taken_where_it_is_nearer():
+    """Of the own mean and its cut form the one with smaller squares is combined."""
+    y, weight = np.zeros(4), np.ones(4)
+    far = np.array([0.0, 0.0, 0.0, np.inf])
+    assert best_mean(y, weight, far, np.full(4, 0.1), np.full(4, 1.0)) == (1.0, True)
+    assert best_mean(y, weight, np.full(4, 0.1), np.full(4, 0.2), np.full(4, 1.0)) == (1.0, False)
+
+
+@pytest.mark.parametrize("model", KINDS)
+def test_is_one_number_everywhere(model):
+    """predict, with std and covariance, and the distribution tell the same mean, saved as well."""
+    X, y = tails(400)
+    model = clone(model).set_params(likelihood="auto").fit(X, y)
+    mean = model.predict(X)
+    assert_array_equal(model.predict_distribution(X).mean(), mean)
+    assert_array_equal(model.predict(X, return_std=True)[0], mean)
+    assert_allclose(model.predict(X[:5], return_cov=True)[0], mean[:5], rtol=1e-9)
+    assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), mean)
+    told = model._fitted.told_mean
+    assert 0.0 <= model.mean_share_ <= 1.0
+    assert told.is_own == (model.mean_share_ == 1.0)
+
+
+@pytest.mark.parametrize("model", KINDS)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_costs_no_mean(model, seed):
+    """New rows have at most 1.01 times the squared errors' root of the default's mean."""
+    X, y = tails(1600, seed)
+    old, new = slice(0, 500), slice(500, 1600)
+    rmse = {}
+    for likelihood in ("gaussian", "auto"):
+        fitted = clone(model).set_params(likelihood=likelihood).fit(X[old], y[old])
+        rmse[likelihood] = np.sqrt(np.mean((fitted.predict(X[new]) - y[new]) ** 2))
+    assert rmse["auto"] <= 1.01 * rmse["gaussian"]
+
+
+@pytest.mark.parametrize("model", KINDS)
+def test_the_combination_is_of_the_two_means(model):
+    """The mean is the share of the distribution's own, the rest that of the reference."""
+    X, y = tails(400)
+    model = clone(model).set_params(likelihood="auto").fit(X, y)
+    own = _own_mean(model, X)
+    reference = clone(model).set_params(likelihood="gaussian").fit(X, y)
+    other = reference.predict(X)
+    model._fitted = _with_share(model, reference, 0.3)
+    assert_allclose(model.predict(X), 0.3 * own + 0.7 * other, rtol=1e-10, atol=1e-12)
+    quantiles = model.predict_quantiles(X)
+    model._fitted = _with_share(model, reference, 0.9)
+    assert_array_equal(model.predict_quantiles(X), quantiles)
+
+
+@pytest.mark.parametrize("model", KINDS)
+def test_later_batches_reach_both_parts(model):
+    """After partial_fit the reference knows the new rows as a model of its own does."""
+    X, y = tails(500)
+    first, later = slice(0, 300), slice(300, 500)
+    model = clone(model).set_params(likelihood="auto", normalize_y=True).fit(X[first], y[first])
+    reference = clone(model).set_params(likelihood="gaussian").fit(X[first], y[first])
+    model._fitted = _with_share(model, reference, 0.4)
+    model.partial_fit(X[later], y[later])
+    reference.partial_fit(X[later], y[later])
+    both = 0.4 * _own_mean(model, X) + 0.6 * reference.predict(X)
+    assert_allclose(model.predict(X), both, rtol=1e-8, atol=1e-9)
+
+
+def test_columns_have_shares_of_their_own():
+    """With several outputs each has a share, and means are of the shape of y."""
+    X, y = tails(400)
+    Y = np.column_stack([y, np.cos(X[:, 0]) + 0.1 * np.random.default_rng(1).normal(size=400)])
+    model = SVGPRegressor(likelihood="auto", n_inducing=20, max_iter=20, random_state=0).fit(X, Y)
+    assert model.mean_share_.shape == (2,)
+    assert_array_equal(model.predict_distribution(X).mean(), model.predict(X))
+
+
+def _own_mean(model, X):
+    distribution = model.predict_distribution(X)
+    return distribution._moments()[0]
+
+
+def _with_share(model, reference, share):
+    told = CombinedMean(reference._fitted, np.array([share]))
+    return replace(model._fitted, told_mean=told)
