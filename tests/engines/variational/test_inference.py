@@ -234,7 +234,7 @@ def test_units_follow_the_coefficients_once_something_was_learned(has_learned):
         for one in both()
     ]
     assert_allclose(units[0], units[1], rtol=1e-4)
-    assert np.shape(units[0]) == ((7, 1) if has_learned else ())
+    assert np.shape(units[0]) == ((7, 2) if has_learned else ())
 
 
 @pytest.mark.parametrize("share, coordinates", [(0.5, Direct), (2.0, Whitened)])
