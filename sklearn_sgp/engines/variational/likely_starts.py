@@ -1,6 +1,7 @@
 """Which default starts are worth learning from many rows: those that may be best on few.
 
-They are compared with few inducing inputs, in a hundredth of the time that it takes with all.
+They are compared with few inducing inputs. What is learned there is not gone on from: few rows and
+few inducing inputs prefer functions that are too smooth, an optimum that L-BFGS may not leave.
 """
 
 from dataclasses import replace
@@ -13,9 +14,15 @@ from ...kernels._length_scales import input_scales
 from ...objectives.scores import Score
 from .starts import FEW_ROWS, starts_of, trials
 
-# Rows on which starts are compared, half of them on the latter, and their inducing inputs.
+# Rows on which starts are compared, half of them on the latter, and their inducing inputs: 0.2 s
+# where 20 iterations of each of four starts on 5,000 rows with 256 take 3 s. Of nine draws of 5,000
+# and more rows from six tables the kernel that is taken was the one that all rows choose. Two kinds
+# of mistakes were seen and are avoided: power_plant had RBF (0.035 nats a row less than Matern-3/2)
+# where two starts with one kernel took both places, and pumadyn32nm learned nothing (1.27 nats
+# less) where all was left to rows that show nothing in 32 columns.
 _COMPARED_ROWS, _FEW_INDUCING = (1024, 2048), 64
-# Rows that judge, of which nothing is learned.
+# Rows that judge, of which nothing is learned: with 1,024 the standard error of the difference of
+# two starts was 0.003 to 0.02 nats a row, and differences of kernels that matter 0.03 and more.
 _JUDGES = 1024
 
 
