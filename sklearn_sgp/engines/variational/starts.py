@@ -21,7 +21,7 @@ _FEW_KERNELS = 2
 FEW_ROWS = 2048
 # Iterations within which the bound of many rows is to rise. To the end of 200 iterations, which
 # take two to three times as long, 5,000 rows of kin40k, kin8nm and california_housing gain 0.003 to
-# 0.005 nats a row of test density, power_plant 0.006; to half of that pace kin40k loses 0.018.
+# 0.005 nats a row of test density, power_plant 0.006; ended at twice that pace kin40k lost 0.018.
 _LOOK = 10
 # Largest share of the time of a warm start in which default kernels are compared.
 _TRIAL_SECONDS = 0.5
