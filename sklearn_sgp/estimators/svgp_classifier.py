@@ -85,7 +85,8 @@ class SVGPClassifier(SGPClassifier):
 
     tol : float, default=1e-4
         Smallest gain of the objective for each row, in nats, that counts as progress. A stage on a
-        subset of the rows that another stage follows takes ten times this value.
+        subset of the rows that another stage follows takes ten times this value. With "auto" and
+        more than 2,048 rows learning also ends where 100 iterations more would gain less than 0.01.
 
     n_iter_no_change : int, default=5
         An optimiser stops after so many iterations or epochs in a row without progress.

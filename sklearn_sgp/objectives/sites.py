@@ -88,7 +88,7 @@ class SiteProblem:
         self.prior, self.rows = prior, rows
         self.likelihood, self.noise_variance = likelihood, noise_variance
         self.pieces = Pieces.of_rows(rows, len(prior.Z) if keep else None, n_jobs)
-        self.rho, self.needs_more = min(rho, likelihood.natural_step), False
+        self.rho, self.missed = min(rho, likelihood.natural_step), 0.0
         prior.warm_cache()
 
     def _summed(self, parts):
@@ -151,8 +151,8 @@ class SiteProblem:
         A step that lowers the bound by more than ``tol`` is not taken and the next one is 0.6 times
         as long; after a step that is taken the next one is 1.1 times as long. Where the sites of
         the given q(u) cannot be held, as rates of counts under a wide prior, the steps begin at one
-        of the prior's mean and less variance. Afterwards ``needs_more`` tells whether ``max_iter``
-        steps were not enough, or no step was short enough.
+        of the prior's mean and less variance. Afterwards ``missed`` has the last gain, in nats,
+        where ``max_iter`` steps were not enough, inf where no step was short enough, else 0.
 
         Parameters
         ----------
@@ -198,7 +198,7 @@ class SiteProblem:
 
     def _ascend(self, q, tol, max_iter, deadline, base):
         """Ascend from a given q(u); raise UnboundedSitesError if steps cannot be held."""
-        begin, self.needs_more = time.perf_counter(), False
+        begin, self.missed, gain = time.perf_counter(), 0.0, np.inf
         sites = self.site_pass(q)
         bound = _bound(q, sites, base)
         if not np.isfinite(bound):
@@ -218,7 +218,7 @@ class SiteProblem:
                 if self.rho < _MIN_STEP:
                     if error is not None:
                         raise self.unbounded(_NO_FACTOR) from error
-                    self.needs_more = True
+                    self.missed = np.inf
                     break
                 continue
             gain = value - bound
@@ -227,7 +227,7 @@ class SiteProblem:
             if gain < tol:
                 break
         else:
-            self.needs_more = True
+            self.missed = gain
         return q, sites, bound
 
     def _step(self, q, sites, base):

@@ -26,7 +26,16 @@ class _Finished(Exception):
 
 
 def ascend_lbfgs(
-    objective, space, start, *, max_iter, plateau, trace, seconds=np.inf, memory=_LBFGS_MEMORY
+    objective,
+    space,
+    start,
+    *,
+    max_iter,
+    plateau,
+    trace,
+    seconds=np.inf,
+    memory=_LBFGS_MEMORY,
+    ends=None,
 ):
     """Maximise an objective, and the log prior of the space, by L-BFGS-B from ``start``.
 
@@ -47,6 +56,9 @@ def ascend_lbfgs(
         No evaluation after the first is begun that would end later than so many seconds from now.
     memory : int
         Pairs of steps and changes of the gradient that are remembered.
+    ends : callable or None
+        Called after each iteration with a function that returns the best `Parameters` so far; True
+        ends the run.
 
     Returns
     -------
@@ -90,7 +102,8 @@ def ascend_lbfgs(
         nonlocal n_iter, failed
         n_iter, failed = n_iter + 1, False
         snapshot = partial(space.unpack, best["x"], start)
-        if trace.add(best["objective"], snapshot) or plateau.reached(best["value"]):
+        is_over = trace.add(best["objective"], snapshot) or plateau.reached(best["value"])
+        if is_over or (ends is not None and ends(snapshot)):
             raise _Finished
 
     try:

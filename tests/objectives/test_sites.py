@@ -122,6 +122,17 @@ def test_the_end_of_the_iterations_is_the_optimum(name, weighted):
     assert_allclose(q.v_mean[:, 0], best.x[:m], atol=1e-4)
 
 
+@pytest.mark.parametrize("name", ["softmax", "poisson"])
+def test_what_more_steps_would_gain_is_told(name):
+    """After too few steps it is the gain of the last one, at the optimum nothing."""
+    problem, q, _ = problem_for(name)
+    first = problem.site_pass(q).value - q.kl()
+    q, _, bound = problem.ascend(q, 1e-11, max_iter=1)
+    assert_allclose(problem.missed, bound - first)
+    problem.ascend(q, 1e-9, max_iter=300)
+    assert problem.missed == 0.0
+
+
 @ALL
 def test_every_step_raises_the_bound(name):
     """The iterations never lower it, and end where another step changes nothing."""

@@ -13,6 +13,7 @@ from sklearn_sgp.engines.variational.inference import ConjugateInference
 from sklearn_sgp.likelihoods import Gaussian
 from sklearn_sgp.optimize.units import with_input_units
 
+SCALES = np.array([0.7, 0.7])
 SPACE = make_space(3, np.array([1.0, 2.0]), bound=10.0)
 
 
@@ -56,14 +57,22 @@ def test_units_shrink_with_the_coefficient_of_an_inducing_input(rows, parameters
     coefficients = np.linalg.solve(0.01 * (K + 1e-8 * np.eye(len(Z))) + Kx @ Kx.T, Kx @ rows.y)
     squares = coefficients[:, 0] ** 2
     expected = (1.0 + squares / np.median(squares)) ** -0.25
-    unit = measured(parameters, rows) / unit_of(with_input_units(SPACE))
+    unit = measured(parameters, rows) / unit_of(with_input_units(SPACE, scales=SCALES))
     assert_allclose(unit, np.column_stack([expected] * 2), rtol=1e-6)
 
 
 def test_units_are_equal_where_the_mean_is_zero(rows, parameters):
     """Coefficients that are all zero say nothing: the units are those without coefficients."""
     rows = replace(rows.select(slice(50)), y=np.zeros((50, 1)))
-    assert_array_equal(measured(parameters, rows), unit_of(with_input_units(SPACE)))
+    equal = unit_of(with_input_units(SPACE, scales=SCALES))
+    assert_array_equal(measured(parameters, rows), equal)
+
+
+def test_units_are_no_larger_than_length_scales():
+    """A column whose length scale is shorter than its standard unit moves in units of that."""
+    usual = unit_of(with_input_units(SPACE))
+    shorter = unit_of(with_input_units(SPACE, scales=np.array([0.5, 5.0])))
+    assert_allclose(shorter / usual, [0.5, 1.0])
 
 
 def test_units_of_inducing_inputs_that_stay_are_not_asked_for():

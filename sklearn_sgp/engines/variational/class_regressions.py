@@ -66,6 +66,11 @@ class RegressionInference:
         log_p = held_out_classes(self.likelihood, q, self.held_out).value(1.0)
         return weight * log_p - bic_penalty
 
+    def densities(self, prior, parameters, rows, others, n_jobs):
+        """Return log probabilities (n,) of the labels of other rows."""
+        q, _ = ClassRegressions(rows, self.likelihood, n_jobs).optimal_q(prior)
+        return held_out_classes(self.likelihood, q, others).log_probabilities(1.0)
+
     def pass_task(self, prior, parameters, rows, sample, n_jobs):
         """Return that of the last q(u)."""
         return self.last.pass_task(prior, parameters, rows, sample, n_jobs)

@@ -4,24 +4,22 @@ The stages hand one another `Parameters`; only the last makes the posterior that
 """
 
 import time
-from dataclasses import replace
 
 import numpy as np
 
-from ..._linalg import blas_threads_for
 from ..._warnings import warn_caller
 from ...data.rows import random_index
 from ...factors.passes import CHUNK
-from ...optimize.budget import LEAST_EVALUATIONS, MIN_SECONDS, Budget, measured_seconds
-from ...optimize.lbfgs import ascend_lbfgs
-from ..ascent import Ascents, best_of_priors, better, inputs_at_kinks, lbfgs_memory
+from ...optimize.budget import LEAST_EVALUATIONS, MIN_SECONDS, STAGE_SHARE, Budget, measured_seconds
+from ..ascent import best_of_priors
 from ..base import Fitted
 from ..diagnostics import warn_of_weak_spots
 from ..standard_units import learning_units
-from ..start import bic_penalty, default_starts, random_starts, run_candidates
 from .class_regressions import learns_by_regressions
 from .class_variance import from_regressions
+from .likely_starts import likely_starts
 from .partial_fit import RowState
+from .starts import ascend, best_start
 from .stochastic import ascend_stochastic
 
 # Refinements are on so many times the rows of the warm start.
@@ -32,14 +30,6 @@ _REFINEMENTS = (2, 16)
 # 0.070 and 0.082, on California housing 0.575 and 0.584. The warm start counts rows once: with 4
 # from the beginning irrelevant inputs of flights stay in (1.356 against 1.349).
 LARGEST_WEIGHT = 4.0
-# Iterations of the warm start after which the units of its variables are taken anew.
-_WARM_ITERATIONS = 20
-# Default kernels that fits of no more iterations compare where there are categories: with a level
-# for each, and with a function for each. Where functions differ, 60 stations of 12 rows have RMSE
-# 0.61 with the first and 0.30 with the second after 20 iterations, where they do not 0.21 and 0.31.
-_FEW_KERNELS = 2
-# Largest share of the time of a warm start in which default kernels are compared.
-_TRIAL_SECONDS = 0.5
 # Labels of fewer rows may be explained by nothing at all, an optimum that L-BFGS does not leave.
 _LEAST_START = 2048
 # A refinement is left out where it could not make `LEAST_EVALUATIONS`, each the work of so many
@@ -94,16 +84,22 @@ def looks_at_all(problem):
 
 def _auto(problem, budget):
     """Learn by L-BFGS on nested random subsets that grow."""
-    rows = problem.rows
-    init_size = _warm_start_rows(problem)
-    if len(rows) <= init_size:
-        return best_start(problem, rows.in_memory(), budget.left())
-    largest = refinement_sizes(len(rows), init_size)[-1]
-    order = random_index(len(rows), largest, problem.rng)
-    rows = rows.holding(order)
-    used = rows.select(np.sort(order[:init_size]))
-    seconds = budget.stage_seconds(is_last=False)
-    problem, parameters, n_iter = best_start(problem, used, seconds, interim=True)
+    rows, init_size = problem.rows, _warm_start_rows(problem)
+    is_only = len(rows) <= init_size
+    if is_only:
+        used, seconds = rows.in_memory(), budget.left()
+    else:
+        order = random_index(len(rows), refinement_sizes(len(rows), init_size)[-1], problem.rng)
+        rows = rows.holding(order)
+        used = rows.select(np.sort(order[:init_size]))
+        seconds = budget.stage_seconds(is_last=False)
+    begin = time.perf_counter()
+    starts, few = likely_starts(problem, used, STAGE_SHARE * seconds)
+    seconds -= time.perf_counter() - begin
+    problem, parameters, n_iter = best_start(problem, used, seconds, not is_only, starts, True)
+    n_iter += few
+    if is_only:
+        return problem, parameters, n_iter
     # a pass may take half the time with the kernel that was found
     pass_seconds = _finish_seconds(problem, parameters, budget)
     budget.reserve = min(pass_seconds, budget.reserve)
@@ -117,7 +113,9 @@ def _auto(problem, budget):
         factor = min(len(rows) / size, LARGEST_WEIGHT if 2 * affordable >= size else 1.0)
         used = used if factor == 1.0 else used.weighted(factor)
         seconds = budget.stage_seconds(is_last)
-        parameters, _, more = _lbfgs(problem, parameters, used, seconds, interim=not is_last)
+        parameters, _, more = ascend(
+            problem, parameters, used, seconds, interim=not is_last, is_short=True
+        )
         n_iter += more
     return problem, parameters, n_iter
 
@@ -151,128 +149,8 @@ def _affordable_rows(n_rows, budget):
     return seconds / max(LEAST_EVALUATIONS * _PASSES * row, 1e-300)
 
 
-def best_start(problem, rows, seconds, interim=False):
-    """Return the problem with its kernel chosen, and the best of its warm starts.
-
-    From the starting values and from random ones, if asked for.
-    """
-    deadline, trace, inference = time.perf_counter() + seconds, problem.trace, problem.inference
-    problem, first, kept, n_iter = _with_best_kernel(problem, rows, seconds, interim)
-    starts = [problem.start.parameters, *random_starts(problem)]
-    few = problem.settings.max_iter
-    if problem.space.learns("Z"):
-        few = min(_WARM_ITERATIONS, few)
-
-    def run(numbered):
-        k, start = numbered
-        inference.kept = None if k else kept  # no start begins at the q(u) of another
-        share = (deadline - time.perf_counter()) / (len(starts) - k)
-        begin, result = time.perf_counter(), first
-        if k or first is None:
-            result = _lbfgs(problem, start, rows, share, few, interim)
-        result = _second_run(problem, result, rows, share - (time.perf_counter() - begin), interim)
-        return *result, trace.cut_by, inference.kept
-
-    result = run_candidates(enumerate(starts), run, trace)
-    parameters, _, _, trace.cut_by, inference.kept = max(result, key=lambda one: one[1])
-    return problem, parameters, n_iter + sum(one[2] for one in result)
-
-
-def _with_best_kernel(problem, rows, seconds, interim):
-    """Choose the default kernel whose bound is best after a few iterations.
-
-    More parameters have to gain their `bic_penalty`.
-
-    Returns
-    -------
-    problem : Problem
-    result : (Parameters, float, int) or None
-        Of the first run with this kernel; None where there is nothing to choose.
-    kept : object
-        What the inference keeps of it.
-    n_iter : int
-        Iterations with other kernels.
-    """
-    starts, trace, inference = default_starts(problem.start), problem.trace, problem.inference
-    max_iter = problem.settings.max_iter
-    if max_iter <= _WARM_ITERATIONS:
-        starts = starts[: _FEW_KERNELS if problem.start.columns.categorical else 1]
-    if len(starts) == 1:
-        return problem, None, inference.kept, 0
-    scale = problem.rows.total_weight / rows.total_weight
-    share = _TRIAL_SECONDS * seconds / len(starts)
-    most = min(_WARM_ITERATIONS, max_iter)
-
-    def until_cut():
-        for start in starts:
-            yield start
-            if trace.cut_by == "max_time":
-                return
-
-    def run(start):
-        inference.kept, trial = None, replace(problem, start=start)
-        result = _lbfgs(trial, start.parameters, rows, share, most, interim)
-        cost = scale * bic_penalty(start, len(rows))
-        value = inference.selection_score(result[0], rows, problem.settings, result[1], cost)
-        return value, trial, result, inference.kept, trace.cut_by
-
-    trials = run_candidates(until_cut(), run, trace)
-    _, chosen, result, kept, trace.cut_by = max(trials, key=lambda one: one[0])
-    return chosen, result, kept, sum(one[2][2] for one in trials) - result[2]
-
-
-def _second_run(problem, result, rows, seconds, interim):
-    """Go on with L-BFGS: the first run gives units of inducing inputs."""
-    (parameters, _, n_iter), trace = result, problem.trace
-    left = problem.settings.max_iter - n_iter
-    if n_iter < _WARM_ITERATIONS or left <= 0 or trace.stopped:
-        return result
-    if seconds <= 0:
-        trace.cut_by = "max_time"
-        return result
-    second = _lbfgs(problem, parameters, rows, seconds, left, interim)
-    parameters, value, _ = better(problem.space, result, second)
-    return parameters, value, n_iter + second[2]
-
-
 def _full_lbfgs(problem, budget):
     return best_start(problem, problem.rows.resident(), budget.left())
-
-
-def _lbfgs(problem, parameters, rows, seconds, max_iter=None, interim=False):
-    """Follow the bound of some rows, scaled to all; return parameters, value and iterations."""
-    settings, trace = problem.settings, problem.trace
-    deadline = time.perf_counter() + max(seconds, MIN_SECONDS)
-    scale = problem.rows.total_weight / rows.total_weight
-    max_iter = settings.max_iter if max_iter is None else max_iter
-    trace.begin(f"learning from {len(rows)} of {len(problem.rows)} rows")
-    held = inputs_at_kinks(problem.space, parameters, rows)
-    runs = Ascents(problem.space, parameters, max_iter, trace, held, settings, problem.is_exact)
-
-    def objective(candidate):
-        value, gradient = bound(candidate)
-        return scale * value, runs.moves(gradient.scaled(scale))
-
-    with blas_threads_for(len(rows) if problem.is_exact else 0):
-        while not runs.is_over:
-            has_learned = runs.parameters is not problem.start.parameters
-            options = runs.delta, has_learned, settings.n_jobs, deadline
-            space, bound = problem.inference.objective(
-                problem.space, runs.parameters, rows, *options
-            )
-            found = ascend_lbfgs(
-                objective,
-                space,
-                runs.parameters,
-                max_iter=runs.left,
-                plateau=problem.plateau(interim, problem.is_exact),
-                trace=trace,
-                seconds=deadline - time.perf_counter(),
-                **lbfgs_memory(problem.is_exact),
-            )
-            runs.add(*found)
-    trace.reached = runs.value if len(rows) == len(problem.rows) else None
-    return runs.result
 
 
 def _finish_seconds(problem, parameters, budget):

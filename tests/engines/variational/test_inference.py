@@ -19,6 +19,7 @@ from sklearn_sgp.gp.coordinates import Direct, Whitened
 from sklearn_sgp.gp.posterior import Posterior
 from sklearn_sgp.gp.prior import Prior
 from sklearn_sgp.likelihoods import Gaussian, Logit, Poisson, Softmax, StudentT
+from sklearn_sgp.objectives.sites import SiteProblem
 from sklearn_sgp.optimize.parameters import Group, ParameterSpace
 
 DELTA = 1e-8
@@ -234,7 +235,7 @@ def test_units_follow_the_coefficients_once_something_was_learned(has_learned):
         for one in both()
     ]
     assert_allclose(units[0], units[1], rtol=1e-4)
-    assert np.shape(units[0]) == ((7, 1) if has_learned else ())
+    assert np.shape(units[0]) == ((7, 2) if has_learned else ())
 
 
 @pytest.mark.parametrize("share, coordinates", [(0.5, Direct), (2.0, Whitened)])
@@ -305,3 +306,22 @@ def test_q_before_any_data_is_the_prior():
         assert isinstance(q, Posterior)
         assert len(q.H) == count and not any(H.any() for H in q.H)
         assert q.h.shape == (7, 3) and not q.h.any()
+
+
+@pytest.mark.parametrize("missed, times", [(1e-7, 1), (1e-4, 2)])
+def test_the_last_q_is_found_again_only_where_steps_still_gained(missed, times, monkeypatch):
+    """From the prior, too, where the last step gained more than 1e-6 nats a row, else once."""
+    rows, parameters, ascend, calls = rows_of(), parameters_of(), SiteProblem.ascend, []
+
+    def counted(self, *args, **options):
+        found = ascend(self, *args, **options)
+        self.missed = missed * rows.total_weight
+        calls.append(found)
+        return found
+
+    inference = SiteInference(StudentT(4.0), 1)
+    prior = Prior.build(parameters.kernel, parameters.Z, 1e-8)
+    inference.keep_q(Posterior.at_prior(prior, 1, 1), rows.total_weight)
+    monkeypatch.setattr(SiteProblem, "ascend", counted)
+    inference.posterior(prior, parameters, rows, 1, np.inf)
+    assert len(calls) == times
