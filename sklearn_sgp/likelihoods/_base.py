@@ -10,6 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from ._tilted import tilted_by_quadrature
+
 SMALLEST_PROBABILITY = np.finfo(np.float64).tiny
 
 
@@ -89,8 +91,15 @@ class Likelihood(BaseEstimator):
         A likelihood that is ``conjugate`` may also get a variance of shape (n,) that all outputs
         share. The sum over rows of ``weight * value`` is what the bound contains.
 
+    **For models that know their near rows**, as those of `AnytimeSGPRegressor`, noise that is not
+    Gaussian given a precision of each row has one more method; `tilted_moments` has a default:
+
+    ``log_density(y, f, noise_variance=None)``
+        log p(y | f), of the shape to which y (n, 1), one target column or the codes of classes, and
+        f (n, k), values of one latent function, are broadcast.
+
     **Noise that is Gaussian given a precision of each row** has one of two more attributes, which
-    are properties where they depend on parameters. `AnytimeSGPRegressor` takes only such noise.
+    are properties where they depend on parameters.
     ``expected_log_density`` is needed only if `SVGPRegressor` shall go on by its tighter bound,
     while ``has_noise`` and ``scales_targets`` must be True.
 
@@ -305,6 +314,28 @@ class Likelihood(BaseEstimator):
             code = 2.0 * code - 1.0
         return code[:, None]
 
+    def tilted_moments(self, y, mean, variance, power):
+        """Return the integral of p(y | f)^power N(f; mean, variance), with derivatives in the mean.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n, 1)
+            One target column, or codes of classes.
+        mean, variance : ndarray of shape (n,)
+            Of one latent function.
+        power : ndarray of shape (n,)
+
+        Returns
+        -------
+        moments : TiltedMoments
+            ``log_integral``, ``slope`` and ``curvature``, each (n,).
+        """
+
+        def log_density(f, rows):
+            return power[rows, None] * self.log_density(y[rows], f)
+
+        return tilted_by_quadrature(log_density, mean, variance)
+
     def decision(self, mean, variance):
         """Return the values of the decision function.
 
@@ -321,6 +352,10 @@ class Likelihood(BaseEstimator):
         # a probability that underflowed has a finite logarithm
         log_p = np.log(np.maximum(self.probabilities(mean, variance), SMALLEST_PROBABILITY))
         return log_p[:, 1] - log_p[:, 0] if log_p.shape[1] == 2 else log_p
+
+    def log_density(self, y, f, noise_variance=None):
+        """Return log p(y | f); see the class."""
+        raise self._without("log_density", "a model that knows its near rows")
 
     def covariance(self, mean, covariance, noise_variance):
         """Return mean and joint covariance of y; see the class."""

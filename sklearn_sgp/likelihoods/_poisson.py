@@ -84,6 +84,11 @@ class Poisson(Likelihood):
         value = y * (self._offset + mean) - rate - gammaln(y + 1.0)
         return ExpectedLogDensity(value.sum(axis=1), y - rate, -0.5 * rate, np.zeros(len(y)))
 
+    def log_density(self, y, f, noise_variance=None):
+        """Return log P(y) given latent values, for one output."""
+        with np.errstate(over="ignore"):
+            return _log_pmf(y, self._offset + f)
+
     def log_predictive_density(self, y, mean, variance, noise_variance=None):
         """Return log P(y), summed over outputs, shape (n,).
 
