@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from ._expected import expected_by_quadrature
 from ._tilted import tilted_by_quadrature
 
 SMALLEST_PROBABILITY = np.finfo(np.float64).tiny
@@ -81,8 +82,14 @@ class Likelihood(BaseEstimator):
     `with_theta`; in regression also `for_output` and `sf`, for classes `for_classes`, `codes` and
     `decision`.
 
-    **Methods that every likelihood must define**
+    **Methods of which every likelihood must define one**; both make fits and predictions faster.
+    With ``log_density`` alone, a likelihood without noise works in every estimator.
 
+    ``log_density(y, f, noise_variance=None)``
+        log p(y | f), of the shape to which y (n, 1), one target column or the codes of classes, and
+        f (n, k), values of one latent function, are broadcast. `AnytimeSGPRegressor` needs it for
+        noise that is not Gaussian given a precision of each row. `expected_log_density` and
+        `tilted_moments` then have a default.
     ``expected_log_density(y, mean, variance, noise_variance)``
         E[log p(y | f)] for f ~ N(mean, variance) as an `ExpectedLogDensity`. Called with batches of
         rows in every pass over the data, in several threads or processes at once, so it must not
@@ -90,13 +97,6 @@ class Likelihood(BaseEstimator):
         ``mean`` and ``variance`` have shape (n, n_latent); the variance may be as small as 1e-300.
         A likelihood that is ``conjugate`` may also get a variance of shape (n,) that all outputs
         share. The sum over rows of ``weight * value`` is what the bound contains.
-
-    **For models that know their near rows**, as those of `AnytimeSGPRegressor`, noise that is not
-    Gaussian given a precision of each row has one more method; `tilted_moments` has a default:
-
-    ``log_density(y, f, noise_variance=None)``
-        log p(y | f), of the shape to which y (n, 1), one target column or the codes of classes, and
-        f (n, k), values of one latent function, are broadcast.
 
     **Noise that is Gaussian given a precision of each row** has one of two more attributes, which
     are properties where they depend on parameters.
@@ -313,6 +313,11 @@ class Likelihood(BaseEstimator):
         if self.max_classes == 2:
             code = 2.0 * code - 1.0
         return code[:, None]
+
+    def expected_log_density(self, y, mean, variance, noise_variance=None):
+        """Return the `ExpectedLogDensity`, by quadrature; see the class."""
+        value, d_mean, d_variance, in_theta = expected_by_quadrature(self, y, mean, variance)
+        return ExpectedLogDensity(value, d_mean, d_variance, np.zeros(len(y)), in_theta)
 
     def tilted_moments(self, y, mean, variance, power):
         """Return the integral of p(y | f)^power N(f; mean, variance), with derivatives in the mean.

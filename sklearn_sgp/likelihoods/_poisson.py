@@ -86,8 +86,11 @@ class Poisson(Likelihood):
 
     def log_density(self, y, f, noise_variance=None):
         """Return log P(y) given latent values, for one output."""
+        log_rate = self._offset + f
         with np.errstate(over="ignore"):
-            return _log_pmf(y, self._offset + f)
+            if y.max(initial=0.0) >= _MANY:
+                return _log_pmf(y, log_rate)
+            return y * log_rate - np.exp(log_rate) - gammaln(y + 1.0)
 
     def log_predictive_density(self, y, mean, variance, noise_variance=None):
         """Return log P(y), summed over outputs, shape (n,).

@@ -1,7 +1,7 @@
 """Moments of p(y | f)^power N(f; mean, variance): what expectation propagation asks of a row.
 
 Where no closed form is known, by the trapezoidal rule between the places where the integrand has
-become negligible, which are looked for row by row (docs/theory.md, section 15).
+become negligible, which are looked for row by row (docs/theory.md, section 13).
 """
 
 from typing import NamedTuple
@@ -63,6 +63,7 @@ class _Rule:
 
     def __init__(self, log_density, mean, sd):
         self.log_density, self.mean, self.sd = log_density, mean, sd
+        self.first = np.empty((2, len(mean), _TILTED_NODES))  # values at the first nodes
         # in deviations from the mean
         self.low, self.high = np.full(len(mean), -_FIRST_REACH), np.full(len(mean), _FIRST_REACH)
 
@@ -77,21 +78,26 @@ class _Rule:
         """Move the ends to where the integrand becomes negligible."""
         rows = np.arange(len(self.mean))
         for _ in range(_MOST_MOVES):
-            value, _ = self.values(rows, _TILTED_NODES)
+            value, away = self.values(rows, _TILTED_NODES)
+            self.first[0][rows], self.first[1][rows] = value, away
             counts = value > value.max(axis=1, keepdims=True) - _NEGLIGIBLE_DROP
             last = _TILTED_NODES - 1
             a, b = counts.argmax(axis=1), last - counts[:, ::-1].argmax(axis=1)
             moves = (a == 0) | (b == last) | (b - a < _LEAST_FILLED * last)
             rows, a, b = rows[moves], a[moves], b[moves]
             if not len(rows):
-                break
+                return
             low, width = self.low[rows], (self.high - self.low)[rows]
             self.low[rows] = low + width * np.where(a == 0, -0.5, (a - 1) / last)
             self.high[rows] = low + width * np.where(b == last, 1.5, (b + 1) / last)
+        self.first[0][rows], self.first[1][rows] = self.values(rows, _TILTED_NODES)
 
     def moments(self, rows, count):
         """Return moments of some rows, and a mask of those that half of the nodes tell, too."""
-        value, away = self.values(rows, count)
+        if count == _TILTED_NODES and len(rows) == len(self.mean):
+            value, away = self.first
+        else:
+            value, away = self.values(rows, count)
         peak = value.max(axis=1)
         value = np.exp(value - peak[:, None])
         total, sd = value.sum(axis=1), self.sd[rows]
