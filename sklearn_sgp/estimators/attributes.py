@@ -15,6 +15,8 @@ OF_NOISE = (
     "noise_inducing_points_",
     "variance_scale_",
     "variance_scale_gain_",
+    "alpha_epsilon_",
+    "temperature_",
 )
 
 

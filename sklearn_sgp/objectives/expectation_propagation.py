@@ -1,4 +1,4 @@
-"""Expectation propagation in a group of rows, under the exact process (docs/theory.md, section 15).
+"""Expectation propagation in a group of rows, under the exact process (docs/theory.md, section 13).
 
 A site exp(shift f - precision f^2 / 2) stands for the likelihood of one observation of a row. All
 sites of a group are updated at once from the marginals of its posterior, whose covariance is
@@ -19,7 +19,7 @@ from .._linalg import NotPositiveDefiniteError, cholesky, inverse_from_cholesky,
 # Least precision of a site: nothing, beside what near rows say of any function.
 LEAST_PRECISION = 1e-7
 # Sweeps over all rows of a group, at most.
-_MOST_SWEEPS = 100
+MOST_SWEEPS = 100
 # Sites go such a share of the way to what they would be if no other changed. It grows where a
 # sweep's change is so much less than that of the one before, and shrinks where it is hardly less.
 # Where 250 rows of one class are all but one function value, sites that know nothing of one another
@@ -52,7 +52,7 @@ class Sites(NamedTuple):
 
 
 class Observed(NamedTuple):
-    """What was observed at the rows of a group, of one output.
+    """Observations of one output at the rows of a group.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Observed(NamedTuple):
 
     @property
     def repeats(self):
-        """How many sites each row has, as it is repeated."""
+        """Numbers of sites of the rows, as they are repeated."""
         return np.maximum(self.counts, 1.0)
 
     @property
@@ -93,8 +93,9 @@ class Approximation(NamedTuple):
         are held the integral of these.
     cavity : (ndarray, ndarray) of shape (n,)
         Means and variances without one site of a row.
-    log_integral : ndarray of shape (n,)
-        Logarithms of the expectations of the likelihood under these.
+    log_scale : ndarray of shape (n,)
+        Logarithm of what the sites of each row, exp(shift f - precision f^2 / 2), are multiplied
+        by; 0 where they are held.
     slope : ndarray of shape (n,)
         The posterior mean is K slope.
     L : ndarray of shape (n, n)
@@ -106,7 +107,7 @@ class Approximation(NamedTuple):
     sites: Sites
     evidence: float
     cavity: tuple
-    log_integral: np.ndarray
+    log_scale: np.ndarray
     slope: np.ndarray
     L: np.ndarray
     root: np.ndarray
@@ -121,7 +122,7 @@ class Approximation(NamedTuple):
         return R
 
 
-def propagate(K, observed, likelihood, sites, tol):
+def propagate(K, observed, likelihood, sites, tol, most_sweeps=MOST_SWEEPS):
     """Find the fixed point of expectation propagation.
 
     Parameters
@@ -135,6 +136,9 @@ def propagate(K, observed, likelihood, sites, tol):
         Where to begin.
     tol : float
         Change of marginal means, in deviations, and of log variances, with which sweeps end.
+    most_sweeps : int
+        With fewer than it takes, sites are not at the fixed point, and the evidence is off by the
+        square of their error.
 
     Returns
     -------
@@ -146,7 +150,7 @@ def propagate(K, observed, likelihood, sites, tol):
         If a covariance is not, or a moment is not finite.
     """
     prior, step, before, last = np.diagonal(K).copy(), _FIRST_STEP, None, np.inf
-    for _ in range(_MOST_SWEEPS):
+    for _ in range(most_sweeps):
         posterior = _Posterior.of(K, prior, observed.repeats, sites)
         cavity = posterior.without(sites)
         moments = likelihood.tilted_moments(observed.y, *cavity, observed.powers)
@@ -157,11 +161,11 @@ def propagate(K, observed, likelihood, sites, tol):
         used, sites = sites, _moved(sites, step, cavity, moments, observed.held)
     else:
         sites = used
-    evidence = posterior.evidence(sites, cavity, moments.log_integral, observed)
+    scale = posterior.log_scale(sites, cavity, moments.log_integral, observed)
+    evidence = posterior.log_integral(sites, observed) + float(scale.sum())
     if not np.isfinite(evidence):
         raise NotPositiveDefiniteError("the evidence of near rows is not finite")
-    made = posterior.slope, posterior.L, posterior.root
-    return Approximation(sites, evidence, cavity, moments.log_integral, *made)
+    return Approximation(sites, evidence, cavity, scale, *posterior[2:])
 
 
 def _next_step(step, change, last):
@@ -225,14 +229,21 @@ class _Posterior(NamedTuple):
         mean = np.abs(self.mean - before.mean) / np.sqrt(self.variance)
         return max(mean.max(), np.abs(np.log(self.variance / before.variance)).max())
 
-    def evidence(self, sites, cavity, log_integral, observed):
-        """Return the logarithm of the integral, each site in the scale that its row asks for."""
-        (mean, variance), repeats = cavity, observed.repeats
-        b = repeats * sites.shift
-        value = 0.5 * float(b @ self.mean) - float(np.log(np.diagonal(self.L)).sum())
+    def log_integral(self, sites, observed):
+        """Return the logarithm of the integral of prior and sites."""
+        b = observed.repeats * sites.shift
+        return 0.5 * float(b @ self.mean) - float(np.log(np.diagonal(self.L)).sum())
+
+    def log_scale(self, sites, cavity, log_integral, observed):
+        """Return the scales with which cavity and sites have the integrals that the rows ask for.
+
+        Parameters
+        ----------
+        log_integral : ndarray of shape (n,)
+            Of the likelihood of one observation.
+        """
+        mean, variance = cavity
         squares = self.mean**2 / self.variance - mean**2 / variance
         of_sites = 0.5 * (squares - np.log1p(sites.precision * variance))
-        scales = repeats * (log_integral - of_sites)
-        return value + float(
-            scales.sum() if observed.held is None else scales[~observed.held].sum()
-        )
+        scale = observed.repeats * (log_integral - of_sites)
+        return scale if observed.held is None else np.where(observed.held, 0.0, scale)

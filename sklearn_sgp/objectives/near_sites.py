@@ -2,7 +2,7 @@
 
     sum over groups of log p(y_B | y_N) = log Z_(N, B) - log Z_N
 
-each by expectation propagation under the exact process (docs/theory.md, section 15). What
+each by expectation propagation under the exact process (docs/theory.md, section 13). What
 `composite_likelihood` is for Gaussian noise.
 """
 
@@ -14,7 +14,7 @@ from .._linalg import NotPositiveDefiniteError
 from .._parallel import group_bounds, map_groups
 from ..factors.gradients import Gradient
 from ..kernels import Groups
-from .expectation_propagation import Observed, Sites, propagate
+from .expectation_propagation import MOST_SWEEPS, Observed, Sites, propagate
 from .scores import Score
 
 # Change of marginals, in deviations, with which sweeps end. An evidence is then off by 1e-5 nats in
@@ -38,11 +38,20 @@ class NearSites:
     n_jobs : int or None
     tol : float
         Of `propagate`.
+    sweeps : (int, int)
+        Sweeps over a group that is new, and over one that was evaluated before, at most.
     """
 
-    def __init__(self, groups, likelihood, n_jobs=None, tol=_SWEEP_TOLERANCE):
+    def __init__(
+        self,
+        groups,
+        likelihood,
+        n_jobs=None,
+        tol=_SWEEP_TOLERANCE,
+        sweeps=(MOST_SWEEPS, MOST_SWEEPS),
+    ):
         self.groups, self.likelihood = [NearGroup.of(piece) for piece in groups], likelihood
-        self.n_jobs, self.tol = n_jobs, tol
+        self.n_jobs, self.tol, self.sweeps = n_jobs, tol, sweeps
         self.weights = np.array([piece.total_weight for piece in groups])
         self.weight = self.weights.sum()
         self.sites = [None] * len(self.groups)
@@ -65,7 +74,7 @@ class NearSites:
     def _map(self, function, chosen, parameters):
         """Call a function of some groups; keep the sites, return values and gradients."""
         likelihood = self.likelihood.with_theta(parameters.likelihood_theta)
-        options = parameters.kernel, likelihood, self.tol
+        options = parameters.kernel, likelihood, self.tol, self.sweeps
         each = [(self.groups[g], self.sites[g]) for g in chosen]
         tasks = [(function, each[lo:hi], *options) for lo, hi in group_bounds(len(each), 1)]
         parts = map_groups(_each_group, tasks, self.n_jobs)
@@ -118,24 +127,24 @@ def _each_group(function, groups, *options):
     return [function(group, sites, *options) for group, sites in groups]
 
 
-def _value(group, sites, kernel, likelihood, tol):
+def _value(group, sites, kernel, likelihood, *limits):
     """Return log evidence, no gradient and sites of one group."""
     K = gram(kernel, group.X, Groups.triangles([np.arange(len(group.X))]))
     value, ended = 0.0, []
     for c in range(group.y.shape[1]):
-        both = _both(K, group, c, likelihood.for_output(c), sites and sites[c], tol)
+        both = _both(K, group, c, likelihood.for_output(c), sites and sites[c], *limits)
         value += _difference(both)
         ended.append([each.sites for _, each in both])
     return value, None, ended
 
 
-def _with_gradient(group, sites, kernel, likelihood, tol):
+def _with_gradient(group, sites, kernel, likelihood, *limits):
     """Return log evidence, gradient and sites of one group."""
     triangles = Groups.triangles([np.arange(len(group.X))])
     K, theta = gram(kernel, group.X, triangles), likelihood.theta
     value, ended, K_bar, of_likelihood = 0.0, [], np.zeros_like(K), np.zeros(len(theta))
     for c in range(group.y.shape[1]):
-        both = _both(K, group, c, likelihood.for_output(c), sites and sites[c], tol)
+        both = _both(K, group, c, likelihood.for_output(c), sites and sites[c], *limits)
         value += _difference(both)
         ended.append([each.sites for _, each in both])
         for sign, each in both:
@@ -156,20 +165,20 @@ def _difference(both):
     return sum(sign * each.evidence for sign, each in both)
 
 
-def _both(K, group, c, likelihood, sites, tol):
+def _both(K, group, c, likelihood, sites, tol, sweeps):
     """Return approximations of all rows of a group and, with sign -1, of those before if any.
 
     The rows before begin with the sites that they have among all.
     """
     observed, k = group.of_output(c), group.n_before
-    begin = Sites.none(len(K)) if sites is None else sites[0]
-    whole = propagate(K, observed, likelihood, begin, tol)
+    begins = (Sites.none(len(K)), None) if sites is None else sites
+    limits = tol, sweeps[sites is not None]
+    whole = propagate(K, observed, likelihood, begins[0], *limits)
     if not k:
         return [(1.0, whole)]
-    begin = whole.sites.select(slice(k)) if sites is None else sites[1]
-    before = propagate(
-        np.ascontiguousarray(K[:k, :k]), observed.select(slice(k)), likelihood, begin, tol
-    )
+    begin = whole.sites.select(slice(k)) if sites is None else begins[1]
+    K_before = np.ascontiguousarray(K[:k, :k])
+    before = propagate(K_before, observed.select(slice(k)), likelihood, begin, *limits)
     return [(1.0, whole), (-1.0, before)]
 
 
