@@ -158,7 +158,7 @@ def propagate(K, observed, likelihood, sites, tol, most_sweeps=MOST_SWEEPS):
         if change <= tol * step:
             break
         step, last, before = _next_step(step, change, last), change, posterior
-        used, sites = sites, _moved(sites, step, cavity, moments, observed.held)
+        used, sites = sites, moved(sites, step, cavity, moments, observed.held)
     else:
         sites = used
     scale = posterior.log_scale(sites, cavity, moments.log_integral, observed)
@@ -176,7 +176,7 @@ def _next_step(step, change, last):
     return max(_LEAST_STEP, _STEP_SHRINKS * step) if change > _HARDLY_LESS * last else step
 
 
-def _moved(sites, step, cavity, moments, held):
+def moved(sites, step, cavity, moments, held):
     """Return sites that match the tilted moments, as far as a step goes."""
     mean, variance = cavity
     shrinkage = 1.0 + variance * moments.curvature  # of the variance, by the likelihood

@@ -16,7 +16,7 @@ from ...data.rows import column_mean_std
 from ...factors.block_factors import LOG_2PI
 from ...kernels import Groups
 from ...kernels._length_scales import nearness_scales
-from ...objectives.expectation_propagation import LEAST_PRECISION, Sites, propagate
+from ...objectives.expectation_propagation import LEAST_PRECISION, Sites, moved, propagate
 from ...objectives.near_sites import NearGroup, gram
 from ...optimize.budget import measured_seconds
 from ...partitions.blocks import Blocks
@@ -29,6 +29,9 @@ from .composite_learning import GROUP_SIZE
 _AROUND = 300
 # Change of marginals, in deviations, with which sweeps end.
 _FINAL_CHANGE = 1e-3
+# Share of the way that sites go to what marginals of the whole model ask for; they stay where less
+# than such a share of a marginal's precision is left without them.
+_GLOBAL_STEP, _LEAST_CAVITY = 0.8, 1e-3
 # Groups of a task, whose rows are gathered together.
 _TASK_SITES = 8
 
@@ -79,6 +82,52 @@ def regression_of(rows, parameters, likelihood, rng, n_jobs, known=None):
         precision[own], shift[own] = of_group
         scale[own] = log_scale
     return _as_regression(rows, precision, shift, scale)
+
+
+def swept(rows, found, moments, likelihood):
+    """Move sites to what the marginals of the regression's own model ask for.
+
+    Parameters
+    ----------
+    rows : Rows
+        With the targets that the likelihood takes.
+    found : Regression
+    moments : (ndarray, ndarray) of shape (n, t)
+        Means and variances of the functions at all rows.
+    likelihood : Likelihood
+        With numbers for its parameters.
+
+    Returns
+    -------
+    regression : Regression
+        Its constant is an estimate.
+    constant : float
+        That of ``found``, by these marginals.
+    """
+    _, counts = rows.weights
+    repeats, powers, mean = np.maximum(counts, 1.0), np.minimum(counts, 1.0), moments[0]
+    variance = np.broadcast_to(moments[1], mean.shape)
+    precision = found.rows.weight.reshape(mean.shape) / repeats[:, None]
+    before, after, scale = (precision, precision * found.rows.y), [], np.empty(mean.shape)
+    for c in range(mean.shape[1]):
+        sites, m, v = Sites(*(part[:, c] for part in before)), mean[:, c], variance[:, c]
+        left = 1.0 / v - sites.precision
+        held = left <= _LEAST_CAVITY / v
+        v_c = 1.0 / np.where(held, 1.0 / v, left)
+        m_c = np.where(held, m, v_c * (m / v - sites.shift))
+        of_output, y = likelihood.for_output(c), np.asarray(rows.y[:, c : c + 1], dtype=np.float64)
+        tilted = of_output.tilted_moments(y, m_c, v_c, powers)
+        scale[:, c] = repeats * (tilted.log_integral - _log_integral(sites, m_c, v_c))
+        after.append(moved(sites, _GLOBAL_STEP, (m_c, v_c), tilted, held))
+    new = (np.column_stack(parts) for parts in zip(*after, strict=True))
+    return _as_regression(rows, *new, scale), _as_regression(rows, *before, scale).constant
+
+
+def _log_integral(sites, mean, variance):
+    """Return the logarithms of the integrals of sites and normal densities."""
+    precision = 1.0 / variance + sites.precision
+    squares = (mean / variance + sites.shift) ** 2 / precision - mean**2 / variance
+    return 0.5 * (squares - np.log1p(sites.precision * variance))
 
 
 def seconds_of_sites(rows, parameters, likelihood, n_jobs):
