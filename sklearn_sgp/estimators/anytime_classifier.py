@@ -262,8 +262,9 @@ class AnytimeSGPClassifier(SGPClassifier):
     ``docs/theory.md``, section 14, has the equations.
 
     With "probit" and "logit" the likelihood of each row is replaced by a site, a Gaussian that
-    expectation propagation finds in the exact process of some 300 rows around it; the model is then
-    a regression with noise that is known for each row (``docs/theory.md``, section 13). The kernel
+    expectation propagation finds in the exact process of some 300 rows around it, and twice more by
+    the whole model; that is then a regression with noise that is known for each row
+    (``docs/theory.md``, section 13). The kernel
     is learned by the evidence of groups of rows given those around them, from the one that a
     variational bound of 2,048 rows has found. Rows of later batches get sites given those of the
     rows before.
@@ -304,6 +305,7 @@ class AnytimeSGPClassifier(SGPClassifier):
         ],
     }
     _fixed_after_fit = (*FIXED_AFTER_FIT, "alpha_epsilon")
+    likelihood = "dirichlet"  # of models that were saved before it was a parameter
 
     def __init__(
         self,
