@@ -260,7 +260,7 @@ def test_what_does_not_go_together_is_refused(options, message):
 def test_several_classes_are_sent_to_dirichlet():
     """Probit of three classes names the cure."""
     X, f = rows(90)
-    with pytest.raises(ValueError, match="With 3 classes .* must be 'dirichlet'"):
+    with pytest.raises(ValueError, match=r"With 3 classes .* must be 'dirichlet'"):
         given().fit(X, np.digitize(f, [-1.0, 1.0]))
 
 

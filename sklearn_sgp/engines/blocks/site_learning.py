@@ -28,7 +28,8 @@ from .site_starts import with_variational_start
 # Rows around a group from the second round on.
 _MORE_NEIGHBORS = 200
 # Groups of a start's trial, of a step, and those that judge; passes of a trial and of a round over
-# their groups.
+# their groups. 1,500 rows of banana, CPU seconds and nats of new rows: 18 s and -0.2097 with rounds
+# of six passes, all sweeps and 61 groups that judge anew; 3.7 s and -0.2107 with these.
 _TRIAL_GROUPS, _STEP_GROUPS, _JUDGING, _TRIAL_TURNS, _ROUND_TURNS = 24, 8, 32, 6, 4
 # Sweeps over a group that is new to a pass, and over one that it has seen before, whose sites are
 # nearly right, as steps move the kernel by little; those over groups that judge.
