@@ -106,9 +106,10 @@ class _SVGPClassifier(_WithX, _Rows, total=False):
     class_weight: Literal["balanced"] | Mapping[Any, float] | None
 
 class _AnytimeRegressor(_WithX, _Noise, _Blocks, total=False):
-    likelihood: _Noisy | Likelihood
+    likelihood: _Noisy | Literal["poisson"] | Likelihood
 
 class _AnytimeClassifier(_WithX, _Blocks, total=False):
+    likelihood: Literal["auto", "dirichlet", "probit", "logit"] | Likelihood
     alpha_epsilon: Literal["auto"] | float
     class_weight: Literal["balanced"] | Mapping[Any, float] | None
 

@@ -48,6 +48,7 @@ GROUPS = {
         (SVGPRegressor, StreamingSGPRegressor),
         (AnytimeSGPRegressor,),
         CLASSIFIERS,
+        (AnytimeSGPClassifier,),
     ),
     "n_latent": ((SVGPRegressor,), (StreamingSGPRegressor,)),
     "alpha_divergence": (ANYTIME, (StreamingSGPRegressor,)),

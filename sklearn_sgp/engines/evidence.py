@@ -45,6 +45,8 @@ def evidence_at(fitted, kernel, theta, rows, settings):
     else:
         evaluate, weight = _of_rows(fitted, parameters, rows, settings)
     value, gradient = _with_enough_jitter(settings, parameters, evaluate)
+    if isinstance(fitted.state, BlockState):
+        value += fitted.state.site_constant
     return value, weight, join_gradient(kernel, gradient["theta"], gradient["log_noise"])
 
 
@@ -126,6 +128,11 @@ def _pieces(fitted, rows):
     state = fitted.state
     if rows is None:
         kept = state.blocks
+    elif not fitted.likelihood.conjugate:
+        raise ValueError(
+            f"X and y must not be given for {fitted.public_likelihood!r}: the evidence is that of "
+            "the sites of the rows of fit, which the model keeps. Leave X and y out."
+        )
     elif not state.specification.model.dense:
         return list(rows.chunks(CHUNK))
     elif state.blocks is not None and state.blocks.is_conditioned:

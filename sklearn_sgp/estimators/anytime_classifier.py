@@ -1,8 +1,8 @@
-"""AnytimeSGPClassifier: sparse GP classification in blocks, by regressions of the labels."""
+"""AnytimeSGPClassifier: sparse GP classification in blocks, by regressions or by sites."""
 
 from numbers import Real
 
-from .._compat import FitProgress, Interval, StrOptions
+from .._compat import FitProgress, HasMethods, Interval, StrOptions
 from ..collections.detection import any_collection
 from ..engines.blocks.engine import BlockModels
 from ..optimize.progress import Clock
@@ -19,7 +19,9 @@ class AnytimeSGPClassifier(SGPClassifier):
 
     Labels become the targets of a regression for each class, whose noise is known for each row
     [1]_. So all models of `AnytimeSGPRegressor` are classifiers, those that use training rows near
-    a test row among them. All classes share kernel, inducing inputs and neighbours.
+    a test row among them. All classes share kernel, inducing inputs and neighbours. Two classes may
+    have one function and a likelihood of labels instead, by expectation propagation among near
+    rows.
 
     Parameters
     ----------
@@ -32,6 +34,12 @@ class AnytimeSGPClassifier(SGPClassifier):
         explain next to nothing, length scales one by one are tried for the first, too, and short
         ones. Starting values and bounds come from the first rows. Length scales are in units of X.
 
+    likelihood : {"auto", "dirichlet", "probit", "logit"} or instance, default="auto"
+        "dirichlet", which "auto" is, is a regression for each class. "probit" and "logit", for two classes, are
+        probabilities of one function; so is an instance of a
+        :class:`~sklearn_sgp.likelihoods.Likelihood` that has a ``log_density``. They need a model
+        with near rows, and learn from ``init_size`` rows of groups whatever the ``optimizer``.
+
     model : {"auto", "sor", "dtc", "vfe", "fitc", "fic", "pitc", "pic", "lma", "vif"} or \
             list of (str, float), default="auto"
         "auto" is "vif", or "pic" with a ``block_column``. A list is a mixture of models with
@@ -42,7 +50,7 @@ class AnytimeSGPClassifier(SGPClassifier):
         Concentration of a class that was not seen, from 1e-12 to 100. A small one makes
         probabilities sharper. "auto" takes that of 0.1, 0.01, 0.001, 0.0001 which predicts rows
         left out of near ones best, the smaller ones while each is better than all before, and 0.01
-        for models that do not predict from near rows.
+        for models that do not predict from near rows. Only "dirichlet" has one.
 
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes. They multiply ``sample_weight``. "balanced" gives all classes the
@@ -175,12 +183,13 @@ class AnytimeSGPClassifier(SGPClassifier):
         Sorted labels of the classes.
 
     alpha_epsilon_ : float
-        The concentration.
+        The concentration. Only with "dirichlet".
 
     temperature_ : float
         What functions are divided by: 1 unless another one gains 0.005 nats a row that is left
         out, and more than the standard error of that. Rows are left out of near ones or, of 8,192
-        rows and more without ``max_time``, held out. Always 1 without near rows.
+        rows and more without ``max_time``, held out. Always 1 without near rows. Only
+        with "dirichlet".
 
     kernel_ : Kernel
         The kernel with learned parameters, in the form in which it was given.
@@ -193,7 +202,8 @@ class AnytimeSGPClassifier(SGPClassifier):
 
     objective_ : float
         Log marginal likelihood of the regressions (for "vfe" the variational bound), summed over
-        classes, in nats. It is an estimate if learning ended before all blocks were seen.
+        classes, in nats; of one function, that of expectation propagation. It is an estimate if
+        learning ended before all blocks were seen.
 
     objectives_ : ndarray
         The objective, or an estimate of it, after every iteration or epoch.
@@ -251,6 +261,14 @@ class AnytimeSGPClassifier(SGPClassifier):
     better by more than the standard error, unless the inducing inputs are your own.
     ``docs/theory.md``, section 14, has the equations.
 
+    With "probit" and "logit" the likelihood of each row is replaced by a site, a Gaussian that
+    expectation propagation finds in the exact process of some 300 rows around it, and twice more by
+    the whole model; that is then a regression with noise that is known for each row
+    (``docs/theory.md``, section 13). The kernel
+    is learned by the evidence of groups of rows given those around them, from the one that a
+    variational bound of 2,048 rows has found. Rows of later batches get sites given those of the
+    rows before.
+
     Later batches of ``partial_fit`` change the posterior only, through the blocks that they add
     rows to. ``kernel``, ``inducing``, ``optimize_inducing``, ``categorical_features`` and
     ``block_column`` must stay as in the first batch. After Ctrl-C within the anytime solver the
@@ -277,17 +295,23 @@ class AnytimeSGPClassifier(SGPClassifier):
     _parameter_constraints = {
         name: value
         for name, value in BLOCK_CONSTRAINTS.items()
-        if name not in ("likelihood", "noise_variance", "noise_variance_bounds", "normalize_y")
+        if name not in ("noise_variance", "noise_variance_bounds", "normalize_y")
     } | {
         "alpha_epsilon": [StrOptions({"auto"}), Interval(Real, 1e-12, 100, closed="both")],
         "class_weight": CLASS_WEIGHT,
+        "likelihood": [
+            StrOptions({"auto", "dirichlet", "probit", "logit"}),
+            HasMethods(["log_density", "probabilities"]),
+        ],
     }
     _fixed_after_fit = (*FIXED_AFTER_FIT, "alpha_epsilon")
+    likelihood = "auto"  # of models that were saved before it was a parameter
 
     def __init__(
         self,
         kernel=None,
         *,
+        likelihood="auto",
         model="auto",
         alpha_epsilon="auto",
         class_weight=None,
@@ -326,6 +350,7 @@ class AnytimeSGPClassifier(SGPClassifier):
         verbose=0,
     ):
         self.kernel = kernel
+        self.likelihood = likelihood
         self.model = model
         self.alpha_epsilon = alpha_epsilon
         self.class_weight = class_weight
@@ -363,9 +388,16 @@ class AnytimeSGPClassifier(SGPClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = block_plan.by_regressions(self)
+        return tags
+
     def _learn_rows(self, X, y, sample_weight, classes=None, is_batch=False):
         """Learn from all rows, or from a first batch."""
         clock, previous = Clock(self.max_time), previous_fit(self)
+        if not block_plan.by_regressions(self):
+            block_plan.check_sites(self)
         if any_collection(X, y, sample_weight):
             collections.refuse_labels_in_blocks()
         checked = checked_labels(self, X, y, sample_weight, reset=True, classes=classes)
@@ -373,7 +405,7 @@ class AnytimeSGPClassifier(SGPClassifier):
         recipe = recipes.anytime_classifier(self, previous, classes, block_plan.merges_rows(self))
         progress = FitProgress(self, *fit.for_callbacks(X, y, self._format))
         learn(self, fit, recipe, progress, clock)
-        if self.verbose:
+        if self.verbose and block_plan.by_regressions(self):
             alpha, temperature = self.alpha_epsilon_, self.temperature_
             chosen = f"alpha_epsilon={alpha:g}, temperature={temperature:.3g}"
             print(f"[{type(self).__name__}] probabilities: {chosen}")
@@ -392,6 +424,8 @@ class AnytimeSGPClassifier(SGPClassifier):
 
     def _more_attributes(self, fitted):
         likelihood = fitted.likelihood
+        if not likelihood.conjugate:
+            return {}
         return {
             "alpha_epsilon_": likelihood.alpha_epsilon,
             "temperature_": likelihood.temperature,

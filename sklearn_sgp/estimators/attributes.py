@@ -16,6 +16,8 @@ OF_NOISE = (
     "variance_scale_",
     "variance_scale_gain_",
     "mean_share_",
+    "alpha_epsilon_",
+    "temperature_",
 )
 
 

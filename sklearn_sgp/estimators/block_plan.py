@@ -3,7 +3,12 @@
 from ..engines.blocks.models import specification
 from ..engines.blocks.schedules import Average, RobbinsMonro
 from ..engines.blocks.state import BlockPlan
-from ..likelihoods._names import NORMAL, has_row_precision, regression_likelihood
+from ..likelihoods._names import (
+    REGRESSION,
+    has_log_density,
+    has_row_precision,
+    regression_likelihood,
+)
 from ..partitions.conditioning import ChainChoice, NeighboursChoice
 from ..partitions.partition import PartitionChoice
 from .fit import Fit
@@ -41,14 +46,32 @@ def _check_blocks(model):
         )
 
 
+def by_regressions(model):
+    """Return whether the labels of a classifier are learned as regressions."""
+    return isinstance(model.likelihood, str) and model.likelihood in ("auto", "dirichlet")
+
+
 def check_noise(model):
-    """Refuse noise that is not Gaussian given a precision of each row."""
+    """Refuse noise that is neither Gaussian given a precision of each row, nor has sites."""
     likelihood = regression_likelihood(model.likelihood)
-    if not (likelihood.conjugate or has_row_precision(likelihood)):
+    if likelihood.conjugate or has_row_precision(likelihood):
+        return
+    if not has_log_density(likelihood):
         raise ValueError(
             "The 'likelihood' parameter must be Gaussian noise, or Gaussian given a precision of "
-            f"each row: one of {sorted(NORMAL)}. Got {model.likelihood!r}, which SVGPRegressor "
-            "takes."
+            f"each row, or have a log_density: one of {sorted(REGRESSION)}, or your own. Got "
+            f"{model.likelihood!r}, which SVGPRegressor takes."
+        )
+    check_sites(model)
+
+
+def check_sites(model):
+    """Refuse sites where no near rows are known, of which they are found."""
+    if not uses_near_rows(model):
+        raise ValueError(
+            f"The 'model' parameter must be 'vif', 'pic' or 'lma' with likelihood="
+            f"{model.likelihood!r}, whose sites are found among near rows. Got {model.model!r}: "
+            "without near rows take SVGPRegressor or SVGPClassifier."
         )
 
 

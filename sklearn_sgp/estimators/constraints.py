@@ -6,7 +6,7 @@ from sklearn.gaussian_process.kernels import Kernel
 
 from .._compat import HasMethods, Interval, StrOptions
 from ..engines.blocks.models import NAMES
-from ..likelihoods._names import CLASSIFICATION, NORMAL, REGRESSION
+from ..likelihoods._names import CLASSIFICATION, REGRESSION
 
 # What `partial_fit` takes from the first batch; "inducing" only where it is an array.
 FIXED_AFTER_FIT = (
@@ -87,7 +87,6 @@ BLOCK_CONSTRAINTS = {
     name: value for name, value in REGRESSOR_CONSTRAINTS.items() if name != "batch_size"
 } | {
     "n_restarts_optimizer": [Interval(Integral, 0, None, closed="left")],
-    "likelihood": [StrOptions(set(NORMAL)), HasMethods(["moments"])],
     "model": [StrOptions({"auto", *NAMES}), list, tuple],
     "n_inducing": [Interval(Integral, 0, None, closed="left")],
     "alpha_divergence": [Interval(Real, 0, 1, closed="both")],

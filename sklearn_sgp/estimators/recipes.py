@@ -6,16 +6,19 @@ inputs. Those of ``learn`` solve it, by the engine that was chosen. A step that 
 as noise in turn with the function, asks the same engine.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 from ..engines.variational.engine import Variational
 from ..likelihoods._names import (
+    classification_likelihood,
     has_row_precision,
     has_sites,
+    near_class_likelihood,
     regression_likelihood,
     warps_targets,
 )
-from .block_plan import uses_near_rows
+from .block_plan import by_regressions, uses_near_rows
 from .mean_steps import VouchForMean
 from .mixed_outputs import mixes_outputs
 from .noise_steps import AlternateNoise, ScaleVariances
@@ -108,24 +111,28 @@ def svgp_classifier(model, previous, classes):
     """List what `SVGPClassifier.fit` does, for classes that are known or those of the rows."""
     engine = UseEngine(variational(model))
     pose = PoseProblem(model, previous=previous)
-    return Recipe([engine, EncodeLabels(model, classes), pose], [HoldKernelOfOneClass(), Learn()])
+    encode = EncodeLabels(partial(classification_likelihood, model.likelihood), classes)
+    return Recipe([engine, encode, pose], [HoldKernelOfOneClass(), Learn()])
 
 
 def anytime_classifier(model, previous, classes, merges):
     """List what `AnytimeSGPClassifier.fit` does."""
-    encode = EncodeAsRegressions(model, classes, merges)
-    steps = [HoldKernelOfOneClass(), Learn()]
-    if uses_near_rows(model):
-        steps.append(Calibrate(keeps_inducing=not isinstance(model.inducing, str)))
-    pose = PoseProblem(model, previous=previous)
+    steps, pose = [HoldKernelOfOneClass(), Learn()], PoseProblem(model, previous=previous)
+    if by_regressions(model):
+        encode = EncodeAsRegressions(model, classes, merges)
+        if uses_near_rows(model):
+            steps.append(Calibrate(keeps_inducing=not isinstance(model.inducing, str)))
+    else:
+        likelihood_of = partial(near_class_likelihood, model.likelihood)
+        encode = EncodeLabels(likelihood_of, classes, merges)
     return Recipe([encode, PlanBlocks(model, previous), pose], steps)
 
 
 def streaming_classifier(model, engine, initial):
     """List what the first batch of a `StreamingSGPClassifier` does."""
     pose = PoseProblem(model, False, initial.previous, engine.first_inducing)
-    encode, begin = EncodeLabels(model, model.classes_), BeginStream(engine, initial)
-    return Recipe([encode, pose, begin], [Learn()])
+    encode = EncodeLabels(partial(classification_likelihood, model.likelihood), model.classes_)
+    return Recipe([encode, pose, BeginStream(engine, initial)], [Learn()])
 
 
 def of_collection(recipe):

@@ -22,7 +22,6 @@ from ..engines.start import start
 from ..engines.streams.stream import InitialRows, Stream
 from ..likelihoods._names import (
     check_classes,
-    classification_likelihood,
     labels_as_targets,
     regression_likelihood,
     warps_targets,
@@ -178,16 +177,17 @@ def _known_or_present(classes, fit):
 
 @dataclass(frozen=True)
 class EncodeLabels:
-    """Encodes labels as the likelihood has them, and merges repeated rows."""
+    """Encodes labels as the likelihood has them, one that ``likelihood_of(classes)`` returns."""
 
-    model: object
+    likelihood_of: object
     classes: np.ndarray | None
+    merges: bool = True
 
     def __call__(self, fit):
         classes = _known_or_present(self.classes, fit)
-        likelihood = classification_likelihood(self.model.likelihood, classes)
+        likelihood = self.likelihood_of(classes)
         labels = ClassLabels(classes, likelihood)
-        X, place, weight, of_class = _placed(labels, fit, merges=True)
+        X, place, weight, of_class = _placed(labels, fit, self.merges)
         y = likelihood.codes(place)
         likelihood = likelihood.for_classes(of_class).initialized(y, weight)
         return replace(fit, X=X, y=y, weight=weight, targets=labels, likelihood=likelihood)

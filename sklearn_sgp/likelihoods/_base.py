@@ -10,6 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from ._expected import expected_by_quadrature
+from ._tilted import tilted_by_quadrature
+
 SMALLEST_PROBABILITY = np.finfo(np.float64).tiny
 
 
@@ -79,8 +82,14 @@ class Likelihood(BaseEstimator):
     `with_theta`; in regression also `for_output` and `sf`, for classes `for_classes`, `codes` and
     `decision`.
 
-    **Methods that every likelihood must define**
+    **Methods of which every likelihood must define one**; both make fits and predictions faster.
+    With ``log_density`` alone, a likelihood without noise works in every estimator.
 
+    ``log_density(y, f, noise_variance=None)``
+        log p(y | f), of the shape to which y (n, 1), one target column or the codes of classes, and
+        f (n, k), values of one latent function, are broadcast. `AnytimeSGPRegressor` needs it for
+        noise that is not Gaussian given a precision of each row. `expected_log_density` and
+        `tilted_moments` then have a default.
     ``expected_log_density(y, mean, variance, noise_variance)``
         E[log p(y | f)] for f ~ N(mean, variance) as an `ExpectedLogDensity`. Called with batches of
         rows in every pass over the data, in several threads or processes at once, so it must not
@@ -90,7 +99,7 @@ class Likelihood(BaseEstimator):
         share. The sum over rows of ``weight * value`` is what the bound contains.
 
     **Noise that is Gaussian given a precision of each row** has one of two more attributes, which
-    are properties where they depend on parameters. `AnytimeSGPRegressor` takes only such noise.
+    are properties where they depend on parameters.
     ``expected_log_density`` is needed only if `SVGPRegressor` shall go on by its tighter bound,
     while ``has_noise`` and ``scales_targets`` must be True.
 
@@ -305,6 +314,33 @@ class Likelihood(BaseEstimator):
             code = 2.0 * code - 1.0
         return code[:, None]
 
+    def expected_log_density(self, y, mean, variance, noise_variance=None):
+        """Return the `ExpectedLogDensity`, by quadrature; see the class."""
+        value, d_mean, d_variance, in_theta = expected_by_quadrature(self, y, mean, variance)
+        return ExpectedLogDensity(value, d_mean, d_variance, np.zeros(len(y)), in_theta)
+
+    def tilted_moments(self, y, mean, variance, power):
+        """Return the integral of p(y | f)^power N(f; mean, variance), with derivatives in the mean.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n, 1)
+            One target column, or codes of classes.
+        mean, variance : ndarray of shape (n,)
+            Of one latent function.
+        power : ndarray of shape (n,)
+
+        Returns
+        -------
+        moments : TiltedMoments
+            ``log_integral``, ``slope`` and ``curvature``, each (n,).
+        """
+
+        def log_density(f, rows):
+            return power[rows, None] * self.log_density(y[rows], f)
+
+        return tilted_by_quadrature(log_density, mean, variance)
+
     def decision(self, mean, variance):
         """Return the values of the decision function.
 
@@ -321,6 +357,10 @@ class Likelihood(BaseEstimator):
         # a probability that underflowed has a finite logarithm
         log_p = np.log(np.maximum(self.probabilities(mean, variance), SMALLEST_PROBABILITY))
         return log_p[:, 1] - log_p[:, 0] if log_p.shape[1] == 2 else log_p
+
+    def log_density(self, y, f, noise_variance=None):
+        """Return log p(y | f); see the class."""
+        raise self._without("log_density", "a model that knows its near rows")
 
     def covariance(self, mean, covariance, noise_variance):
         """Return mean and joint covariance of y; see the class."""

@@ -9,6 +9,7 @@ from ._base import SMALLEST_PROBABILITY, ExpectedLogDensity, Likelihood
 from ._classes import check_class_offset, log_frequencies
 from ._dirichlet import Dirichlet
 from ._quadrature import gaussian_expectations
+from ._tilted import TiltedMoments
 
 _ROOT_HALF, _ROOT_2_OVER_PI = np.sqrt(0.5), np.sqrt(2.0 / np.pi)
 
@@ -58,6 +59,10 @@ class _Bernoulli(Likelihood):
             value, (sign * slope)[:, None], 0.5 * curvature[:, None], np.zeros(len(value))
         )
 
+    def log_density(self, y, f, noise_variance=None):
+        """Return log P(y) given latent values."""
+        return self._log_link(y * (self._offset + f))
+
     def log_predictive_density(self, y, mean, variance, noise_variance=None):
         """Return log P(y) for f ~ N(mean, variance), shape (n,)."""
         return self._log_probability(y[:, 0] * (self._offset + mean[:, 0]), variance[:, 0])
@@ -79,9 +84,25 @@ class Probit(_Bernoulli):
         second class, by weight; outside of an estimator 0.
     """
 
+    def tilted_moments(self, y, mean, variance, power):
+        """Return the moments, in closed form where the power is 1."""
+        sign, sd = y[:, 0], np.sqrt(1.0 + variance)
+        value, slope, curvature = self._derivatives(sign * (self._offset + mean) / sd)
+        result = TiltedMoments(value, sign * slope / sd, curvature / sd**2)
+        rows = np.flatnonzero(power != 1.0)
+        if len(rows):
+            parts = y[rows], mean[rows], variance[rows], power[rows]
+            for out, part in zip(result, super().tilted_moments(*parts), strict=True):
+                out[rows] = part
+        return result
+
     def decision(self, mean, variance):
         """Return the sum of offset and latent mean over sqrt(1 + latent variance), shape (n,)."""
         return (self._offset + mean[:, 0]) / np.sqrt(1.0 + variance[:, 0])
+
+    @staticmethod
+    def _log_link(f):
+        return log_ndtr(f)
 
     @staticmethod
     def _derivatives(f):
@@ -110,6 +131,10 @@ class Logit(_Bernoulli):
         Prior mean of the log odds. None: the estimator takes the log odds of the frequency of the
         second class, by weight; outside of an estimator 0.
     """
+
+    @staticmethod
+    def _log_link(f):
+        return log_expit(f)
 
     @staticmethod
     def _derivatives(f):

@@ -56,7 +56,23 @@ def has_row_precision(likelihood):
 
 def has_sites(likelihood):
     """Return True unless precisions of the rows are the only way to learn it."""
-    return not has_row_precision(likelihood) or hasattr(likelihood, "expected_log_density")
+    return not has_row_precision(likelihood) or has_expected_log_density(likelihood)
+
+
+def has_expected_log_density(likelihood):
+    """Return True if a likelihood defines its expectation, or a log density of which it follows."""
+    return _defines(likelihood, "expected_log_density") or _defines(likelihood, "log_density")
+
+
+def has_log_density(likelihood):
+    """Return True if a model that knows its near rows can find sites for it."""
+    return _defines(likelihood, "log_density") and hasattr(likelihood, "tilted_moments")
+
+
+def _defines(likelihood, name):
+    """Return True if it has a method that is not the one of the base class."""
+    own = getattr(likelihood, name, None)
+    return getattr(own, "__func__", own) not in (None, getattr(Likelihood, name))
 
 
 def warps_targets(likelihood):
@@ -67,6 +83,33 @@ def warps_targets(likelihood):
 def may_vary(likelihood):
     """Return True if the noise that a fit finds may depend on the input."""
     return NoiseChoice.of(likelihood).may_vary
+
+
+def near_class_likelihood(likelihood, classes):
+    """Make the likelihood of a classifier that knows its near rows, of one function.
+
+    Parameters
+    ----------
+    likelihood : str or Likelihood
+    classes : ndarray of shape (C,)
+        Labels.
+    """
+    n_classes = len(check_classes(classes))
+    named = CLASSIFICATION.get(likelihood) if isinstance(likelihood, str) else type(likelihood)
+    if n_classes > 2 and getattr(named, "max_classes", None) == 2:
+        raise ValueError(
+            # scikit-learn's checks look for the first sentence
+            f"Only binary classification is supported. With {n_classes} classes the 'likelihood' "
+            f"parameter must be 'dirichlet'. Got {likelihood!r}: for one function against each "
+            "other class, wrap the estimator in sklearn.multiclass.OneVsRestClassifier."
+        )
+    instance = classification_likelihood(likelihood, classes)
+    if not has_log_density(instance) or instance.n_latent(n_classes) != 1:
+        raise ValueError(
+            "The 'likelihood' parameter must have one latent function and a log_density, as "
+            f"'probit' and 'logit' have. Got {likelihood!r}, which SVGPClassifier takes."
+        )
+    return instance
 
 
 def labels_as_targets(alpha_epsilon):
@@ -121,6 +164,8 @@ def _instance(likelihood, task, named):
     if not has_sites(likelihood):
         needed = [name for name in needed if name != "expected_log_density"]
     missing = [name for name in needed if not hasattr(likelihood, name)]
+    if "expected_log_density" in needed and not has_expected_log_density(likelihood):
+        missing = sorted({*missing, "expected_log_density"}, key=needed.index)
     if missing:
         raise ValueError(
             f"The 'likelihood' parameter must have the interface of a {task} likelihood "

@@ -84,6 +84,14 @@ class Poisson(Likelihood):
         value = y * (self._offset + mean) - rate - gammaln(y + 1.0)
         return ExpectedLogDensity(value.sum(axis=1), y - rate, -0.5 * rate, np.zeros(len(y)))
 
+    def log_density(self, y, f, noise_variance=None):
+        """Return log P(y) given latent values, for one output."""
+        log_rate = self._offset + f
+        with np.errstate(over="ignore"):
+            if y.max(initial=0.0) >= _MANY:
+                return _log_pmf(y, log_rate)
+            return y * log_rate - np.exp(log_rate) - gammaln(y + 1.0)
+
     def log_predictive_density(self, y, mean, variance, noise_variance=None):
         """Return log P(y), summed over outputs, shape (n,).
 

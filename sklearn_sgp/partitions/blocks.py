@@ -101,15 +101,15 @@ class Blocks(AnyBlocks):
         return copied
 
     def weighted_as(self, rows):
-        """Take the weights of other ``rows``: the same, as they came to be put in.
+        """Take weights and targets of other ``rows``: the same, as they came to be put in.
 
-        Nothing but weights is copied.
+        Nothing else is copied.
         """
         changed, order = copy.copy(self), self.order if self.sorted else slice(None)
         weight, counts = (
             None if part is None else part[order] for part in (rows.weight, rows.counts)
         )
-        changed.rows = replace(self.rows, weight=weight, counts=counts)
+        changed.rows = replace(self.rows, y=rows.y[order], weight=weight, counts=counts)
         return changed
 
     def drawn(self, size, rng):

@@ -6,6 +6,7 @@ from ..base import Fitted
 from ..diagnostics import warn_of_weak_spots
 from ..explained import hardly_explains
 from ..variational.class_start import with_regressed_start
+from .sites import SitesInBlocks
 from .solver import add, fit
 from .state import BlockPlan
 
@@ -28,9 +29,12 @@ class BlockModels:
     def fit(self, problem):
         """Learn from all rows; see `Engine`.
 
-        Where inducing inputs alone explain next to nothing of classes, they begin anew at what
-        regressions of some labels have found; the better evidence is kept.
+        A likelihood that is not Gaussian has sites. Where inducing inputs alone explain next to
+        nothing of classes, they begin anew at what regressions of some labels have found; the
+        better evidence is kept.
         """
+        if not problem.start.likelihood.conjugate:
+            return SitesInBlocks(self.plan).fit(problem)
         plan, done = self.plan, problem
         fitted = fit(problem, plan, self.before)
         may_begin_anew = problem.rows.of_classes and not plan.uses_near_rows
@@ -45,4 +49,5 @@ class BlockModels:
 
     def add(self, fitted, problem):
         """Add rows to blocks; see `Engine`."""
-        return add(fitted, problem)
+        by_sites = not fitted.start.likelihood.conjugate
+        return SitesInBlocks().add(fitted, problem) if by_sites else add(fitted, problem)

@@ -108,6 +108,9 @@ class BlockState:
         The user's labels, in the order of the blocks.
     block_size : int
         Blocks may grow to 1.5 times as many rows.
+    site_constant : float
+        Part of the constant by which the evidence of a likelihood that is not Gaussian is more than
+        that of the regression that its sites are.
     """
 
     specification: Specification
@@ -117,6 +120,7 @@ class BlockState:
     labels: np.ndarray | None
     block_size: int
     progress: Progress
+    site_constant: float = 0.0
 
     @property
     def n_blocks(self):
@@ -135,6 +139,11 @@ class BlockState:
     def with_constant(self, constant):
         """Add a constant to the evidence."""
         return replace(self, constant=self.constant + constant)
+
+    def with_site_constant(self, constant):
+        """Add a constant that the sites of some rows have to the evidence."""
+        changed = self.with_constant(constant)
+        return replace(changed, site_constant=self.site_constant + constant)
 
     def predictor(self, posterior, noise_variance):
         """Return the predictor of the model, given q(u)."""

@@ -1,0 +1,224 @@
+"""The kernel of a likelihood that is not Gaussian, learned from groups of near rows by their sites.
+
+What `composite_learning` is for Gaussian noise: the evidence of a group of rows given the rows
+around it, here by expectation propagation (docs/theory.md, section 13). A group costs some five
+times as much, so that few are followed, and in several passes: their sites begin where the pass
+before left them. What a round has learned must hold on groups that it has not seen.
+"""
+
+import time
+
+import numpy as np
+
+from ..._linalg import NotPositiveDefiniteError, single_blas_thread
+from ...data.rows import column_mean_std
+from ...kernels._length_scales import nearness_scales
+from ...objectives.near_sites import NearSites
+from ...objectives.scores import Score
+from ...optimize.budget import MIN_SECONDS, count_within, measured_seconds
+from ...optimize.stochastic import ascend_in_passes
+from ...partitions.sampling import LARGEST_WHOLE, random_groups, sampled_groups, whole_group
+from ..start import default_starts
+from .candidates import best_start, task_of
+from .composite_learning import GROUP_SIZE, NEIGHBORS, WIDE_EVERY
+from .hyperparameters import ascend_scaled
+from .pace import LEAST_GROUPS
+from .site_starts import with_variational_start
+
+# Rows around a group from the second round on.
+_MORE_NEIGHBORS = 200
+# Groups of a start's trial, of a step, and those that judge; passes of a trial and of a round over
+# their groups. 1,500 rows of banana, CPU seconds and nats of new rows: 18 s and -0.2097 with rounds
+# of six passes, all sweeps and 61 groups that judge anew; 3.7 s and -0.2107 with these.
+_TRIAL_GROUPS, _STEP_GROUPS, _JUDGING, _TRIAL_TURNS, _ROUND_TURNS = 24, 8, 32, 6, 4
+# Sweeps over a group that is new to a pass, and over one that it has seen before, whose sites are
+# nearly right, as steps move the kernel by little; those over groups that judge.
+_PASS_SWEEPS, _JUDGE_SWEEPS = (12, 3), (25, 10)
+# Rate of Adam in trials and in the first round; each further round has half of it.
+_TRIAL_SPEED, _ROUND_SPEED = 0.15, 0.1
+# Iterations of L-BFGS in a trial where all rows are one group, whose sites are found so precisely
+# that it sees one function.
+_WHOLE_TRIAL, _WHOLE_TOLERANCE = 15, 1e-5
+
+
+def learn_by_sites(problem, budget):
+    """Learn from several starts on sampled groups, and return the best.
+
+    Returns
+    -------
+    start : engines.base.Start
+        With the kernel that was chosen.
+    parameters : Parameters
+        Inducing inputs are as in the start.
+    n_iter : int
+    """
+    sample = SiteLearning(problem)
+    if not sample.whole:
+        problem = with_variational_start(problem, budget)
+    with single_blas_thread():  # groups are small
+        starts = default_starts(problem.start)
+        start, parameters, value, n_iter = best_start(problem, sample, starts, budget)
+        if problem.trace.stopped:
+            return start, parameters, n_iter
+        parameters, more = sample.learn(task_of(problem, start), parameters, value, budget)
+    return start, parameters, n_iter + more
+
+
+class SiteLearning:
+    """Draws groups and learns from them; see `candidates.best_start` for what it is asked."""
+
+    is_first = False  # no short length scales are looked for one by one
+
+    def __init__(self, problem):
+        self.rows, self.rng = problem.rows, problem.rng
+        self.whole = len(problem.rows) <= LARGEST_WHOLE
+        self.n_groups = max(LEAST_GROUPS, problem.settings.init_size // GROUP_SIZE)
+        self.n_neighbors = NEIGHBORS
+        self.std = column_mean_std(problem.rows.X, problem.rows.observations)[1]
+        self.test_seed, self._judging = problem.rng.randint(2**31), {}
+
+    def groups(self, parameters, count, rng=None):
+        """Draw groups of rows that are near at these length scales, and wide ones."""
+        if self.whole:
+            return [whole_group(self.rows)]
+        scale, rng = nearness_scales(parameters.kernel, self.std), rng or self.rng
+        near = sampled_groups(self.rows, scale, count, GROUP_SIZE, self.n_neighbors, rng)
+        size = GROUP_SIZE + self.n_neighbors
+        return random_groups(self.rows, count // WIDE_EVERY, size, rng) + near
+
+    def value(self, task, parameters):
+        """Compute the evidence of each row given those around it: `Score`.
+
+        On groups that nothing is learned from: the same ones whatever the parameters, so that
+        their sites are known, but for a few sweeps.
+        """
+        if self.n_neighbors not in self._judging:
+            rng = np.random.RandomState(self.test_seed)
+            groups = self.groups(parameters, min(self.n_groups, _JUDGING), rng)
+            self._judging[self.n_neighbors] = self._sites(task, groups, sweeps=_JUDGE_SWEEPS)
+        return self._score(self._judging[self.n_neighbors], parameters)
+
+    @staticmethod
+    def _score(evidence, parameters):
+        try:
+            return evidence.score(parameters)
+        except NotPositiveDefiniteError:
+            return Score.none()
+
+    def _sites(self, task, groups, **options):
+        options |= {"tol": _WHOLE_TOLERANCE} if self.whole else {}
+        return NearSites(groups, task.start.likelihood, task.settings.n_jobs, **options)
+
+    def trial(self, task, parameters, limit, budget):
+        """Learn from a start; return parameters, iterations, and the score on other groups.
+
+        Where a bound has found it, the start may be better than what noisy steps make of it.
+        """
+        seconds, before = limit - time.perf_counter(), self.value(task, parameters)
+        if self.whole:
+            most = min(_WHOLE_TRIAL, task.settings.max_iter)
+            learned, n_iter = self._ascend(task, parameters, most, seconds, budget)
+        else:
+            learned, n_iter = self._climb(
+                task, parameters, _TRIAL_GROUPS, _TRIAL_TURNS, _TRIAL_SPEED, seconds, budget
+            )
+        after = self.value(task, learned)
+        return (
+            (learned, n_iter, after) if after.mean > before.mean else (parameters, n_iter, before)
+        )
+
+    def first_round(self, task, parameters, limit, budget):
+        """Return parameters, iterations and the score after a round, or before it if better."""
+        self.n_neighbors = _MORE_NEIGHBORS
+        value, seconds = self.value(task, parameters), limit - time.perf_counter()
+        most = task.settings.max_iter
+        return self._round(task, parameters, value, most, _ROUND_SPEED, seconds, budget)
+
+    def _round(self, task, parameters, value, most, speed, seconds, budget):
+        turns = min(_ROUND_TURNS, most)
+        learned, n_iter = self._climb(
+            task, parameters, self.n_groups, turns, speed, seconds, budget
+        )
+        after = self.value(task, learned)
+        return (learned, n_iter, after) if after.mean > value.mean else (parameters, n_iter, value)
+
+    def learn(self, task, parameters, value, budget):
+        """Learn in rounds, as long as they gain more on other groups than its standard error."""
+        left, n_iter, speed = task.settings.max_iter, 0, _ROUND_SPEED
+        if budget.left() <= 0.0:
+            return parameters, n_iter
+        if self.whole:
+            return self._ascend(task, parameters, left, budget.left(), budget)
+        self.n_neighbors = _MORE_NEIGHBORS
+        if value is None:
+            value = self.value(task, parameters)
+        else:
+            speed *= 0.5
+        while n_iter < left and not task.trace.stopped:
+            before = value
+            parameters, more, value = self._round(
+                task, parameters, before, left - n_iter, speed, budget.left(), budget
+            )
+            n_iter, speed = n_iter + more, 0.5 * speed
+            gain, error = value.gain(before)
+            if task.trace.cut_by == "max_time" or gain <= error:
+                break
+        else:
+            task.trace.cut_by = None if task.trace.stopped else "max_iter"
+        return parameters, n_iter
+
+    def _ascend(self, task, parameters, max_iter, seconds, budget):
+        """Follow the evidence of all rows, one group, by L-BFGS."""
+        evidence = self._sites(task, self.groups(parameters, 1))
+        self._tell(task, len(self.rows))
+        result, _, n_iter = ascend_scaled(
+            evidence, 1.0, 1, task, parameters, max_iter, seconds, budget
+        )
+        return result, n_iter
+
+    def _climb(self, task, parameters, count, turns, speed, seconds, budget):
+        """Follow the evidence of some groups by Adam, scaled to all rows, again and again.
+
+        Returns
+        -------
+        parameters : Parameters
+        n_passes : int
+        """
+        groups = self.groups(parameters, count)
+        if budget.is_limited:
+            groups, turns = self._affordable(task, groups, parameters, turns, seconds)
+        n_groups = len(groups)
+        evidence = self._sites(task, groups, sweeps=_PASS_SWEEPS)
+        self._tell(task, sum(len(piece.X) for piece in groups))
+
+        def draw(_):
+            order = self.rng.permutation(n_groups)
+            steps = np.array_split(order, max(1, n_groups // _STEP_GROUPS))
+            scale = self.rows.total_weight / evidence.weight * len(steps)
+            return [_OfStep(evidence, step, scale) for step in steps]
+
+        return ascend_in_passes(
+            draw, task.space, parameters, rate=speed, n_passes=turns, trace=task.trace,
+            seconds=max(seconds, MIN_SECONDS),
+        )  # fmt: skip
+
+    def _tell(self, task, n_rows):
+        task.trace.begin(f"learning from {n_rows} of {len(self.rows)} rows, given those near them")
+
+    def _affordable(self, task, groups, parameters, turns, seconds):
+        """Return as many groups and passes over them as there is time for."""
+        some = self._sites(task, groups[-LEAST_GROUPS:])
+        each = measured_seconds(lambda: some(parameters)) / len(some.groups)
+        count = max(LEAST_GROUPS, count_within(len(groups), seconds, turns * each))
+        return groups[-count:], max(1, min(turns, count_within(turns, seconds, count * each)))
+
+
+class _OfStep:
+    """The evidence of the groups of a step, times a factor."""
+
+    def __init__(self, evidence, chosen, scale):
+        self.evidence, self.chosen, self.scale = evidence, chosen, scale
+
+    def __call__(self, parameters):
+        value, gradient = self.evidence.of_groups(self.chosen, parameters)
+        return self.scale * value, gradient.scaled(self.scale)
