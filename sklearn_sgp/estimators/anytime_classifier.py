@@ -35,8 +35,8 @@ class AnytimeSGPClassifier(SGPClassifier):
         ones. Starting values and bounds come from the first rows. Length scales are in units of X.
 
     likelihood : {"auto", "dirichlet", "probit", "logit"} or instance, default="auto"
-        "dirichlet", which "auto" is, is a regression for each class. "probit" and "logit", for two classes, are
-        probabilities of one function; so is an instance of a
+        "dirichlet", which "auto" is, is a regression for each class. "probit" and "logit", for two
+        classes, are probabilities of one function; so is an instance of a
         :class:`~sklearn_sgp.likelihoods.Likelihood` that has a ``log_density``. They need a model
         with near rows, and learn from ``init_size`` rows of groups whatever the ``optimizer``.
 
