@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .noise import noise_of_output
+from ..data.varying_noise import each_output
 
 # Differences of two distribution functions keep digits only where they are no smaller than such a
 # share of these; below, the logarithm of the density is taken as a line between the ends.
@@ -49,14 +49,12 @@ def log_mean_density(likelihood, y, width, mean, variance, noise):
     if not width.any():
         return likelihood.log_predictive_density(y, mean, variance, noise)
     log_p = np.zeros(len(y))
-    for c in range(y.shape[1]):
-        own = slice(c, c + 1)
-        one = likelihood if y.shape[1] == 1 else likelihood.for_output(c)
-        latent = mean[:, own], variance[:, own], noise_of_output(noise, c)
+    for own, one, own_noise in each_output(likelihood, noise, y.shape[1]):
+        latent = mean[:, own], variance[:, own], own_noise
         half = 0.5 * width[:, own]
         if half.any():
             log_p += log_probability(one, y[:, own] - half, y[:, own] + half, *latent)
-            log_p -= np.log(width[:, c])
+            log_p -= np.log(width[:, own]).ravel()
         else:
             log_p += one.log_predictive_density(y[:, own], *latent)
     return log_p

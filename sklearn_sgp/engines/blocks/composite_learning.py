@@ -51,8 +51,8 @@ GROUP_SIZE, NEIGHBORS = 50, 100
 # 200,000 flights have RMSE 0.935 sd and -1.341 nats with 100 neighbours, 0.886 and -1.189 with 250.
 MORE_NEIGHBORS = 250
 # Groups of a step of numbers. With 8, a peak of few rows beside noise of a thousandth of the scale
-# was learned with errors twice as large in four of four draws; six tables of 2,000 to 5,000 rows had
-# 0.002 nats less in the mean and took 1.1 to 1.5 times as long.
+# was learned with errors twice as large in four of four draws; six tables of 2,000 to 5,000 rows
+# had 0.002 nats less in the mean and took 1.1 to 1.5 times as long.
 _GROUPS_OF_A_STEP = 4
 # One group in so many besides is of so many rows from anywhere, which know what is smooth and wide.
 WIDE_EVERY, WIDE_SIZE = 40, 400
@@ -243,7 +243,7 @@ class CompositeLearning:
         return self.ascend(task, groups, parameters, limit, budget.left(), budget)
 
     def first_round(self, task, parameters, limit, budget):
-        """Return parameters, iterations and the score after half a round, or before it if better."""
+        """Return parameters, iterations and the score after half a round, or before if better."""
         self.n_neighbors = self.more_neighbors
         value, seconds = self.value(task, parameters), limit - time.perf_counter()
         most = min(FIRST_PASSES, task.settings.max_iter)
