@@ -5,7 +5,6 @@ from functools import partial
 
 import numpy as np
 
-from .._linalg import NotPositiveDefiniteError
 from .._warnings import warn_caller
 from ..data.categories import PLAIN_COLUMNS, InputColumns
 from ..data.checks import check_variance
@@ -353,37 +352,6 @@ def bic_penalty(start, n_rows):
     n_shared = sum(bool(diagonal.size) + factor.shape[1] for diagonal, factor, _ in slots)
     n_free = len(start.space.only("theta").pack(start.parameters))
     return 0.5 * np.log(n_rows) * (n_free - n_tied + n_shared)
-
-
-def run_candidates(starts, run, trace):
-    """Return ``run(start)`` of each start at which the objective can be evaluated.
-
-    Parameters
-    ----------
-    trace : Trace
-        Where a callback ends learning, no other start is tried.
-
-    Returns
-    -------
-    result : list
-        Not empty.
-
-    Raises
-    ------
-    NotPositiveDefiniteError
-        If there is no such start.
-    """
-    result, failed = [], None
-    for start in starts:
-        try:
-            result.append(run(start))
-        except NotPositiveDefiniteError as error:  # at its first evaluation
-            failed = error
-        if trace.stopped:
-            break
-    if not result:
-        raise failed
-    return result
 
 
 def _drawn(start, bounds, rng):

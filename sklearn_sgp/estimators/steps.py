@@ -109,7 +109,9 @@ class ScaleTargets:
         noise, rng = regression_likelihood("gaussian"), check_random_state(model.random_state)
         seconds = np.inf if model.max_time is None else _CHOICE_SHARE * model.max_time
         choices, settings = choices_of(model), settings_of(model)
-        return learned_warps(fit.X, y, fit.weight, choices, noise, settings, rng, seconds)
+        return learned_warps(
+            fit.X, y, fit.weight, choices, noise, settings, rng, seconds, told=fit.trace
+        )
 
 
 @dataclass(frozen=True)
@@ -213,10 +215,10 @@ class EncodeAsRegressions:
         alpha = self.model.alpha_epsilon
         if isinstance(alpha, str):
             can_tell = uses_near_rows(self.model) and np.count_nonzero(of_class) > 1
-            alpha = self._best_alpha(encoded) if can_tell else _USUAL_ALPHA
+            alpha = self._best_alpha(encoded, fit.trace) if can_tell else _USUAL_ALPHA
         return encoded(float(alpha))
 
-    def _best_alpha(self, encoded):
+    def _best_alpha(self, encoded, told):
         model = self.model
         choices = replace(
             choices_of(model),
@@ -236,6 +238,7 @@ class EncodeAsRegressions:
                 started = start(rows, choices, fit.likelihood, rng)
                 problem = Problem(rows, started, None, settings, trace, rng, is_interim=True)
                 trials.add(alpha, problem)
+        trials.tell(told)
         return trials.best
 
 

@@ -14,6 +14,8 @@ from ..data.rows import Rows
 from ..data.winsorize import median_mad
 from ..engines.base import Problem
 from ..likelihoods import NoiseChoice
+from ..objectives.scores import Score
+from ..optimize.choices import compare
 from .ceiling import largest_log_noise
 from .log_noise import LARGEST_SAMPLE, learn_log_noise
 from .row_noise import RowNoise, squared_errors
@@ -262,17 +264,18 @@ def _chosen(problem, errors, candidates, free):
     """
     penalty = 0.5 * np.log(max(problem.rows.total_weight, len(problem.rows)))
     share = errors.rows.total_weight / problem.rows.total_weight
-    updates, log_noise, at_rows = [], None, None
-    for one in candidates:
+    log_noise, at_rows = None, None
+
+    def run(one):
+        nonlocal log_noise, at_rows
         noise = RowNoise(one, log_noise=log_noise)  # tails take what g has left, not all of it
         update = _updated(problem, noise, at_rows, errors, free)
-        updates.append(update)
         log_noise, at_rows = update.noise.log_noise, update.at_rows
+        bound = update.likelihood_bound - share * penalty * update.noise.n_parameters
+        return update, Score.of_objective(bound, errors.rows.total_weight)
 
-    def value(update):
-        return update.likelihood_bound - share * penalty * update.noise.n_parameters
-
-    return max(updates, key=value)
+    named = ((type(one).__name__, one) for one in candidates)
+    return compare("noise", named, run, problem.trace)[0].result
 
 
 def _updated(problem, noise, at_rows, errors, free):

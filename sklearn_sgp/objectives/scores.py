@@ -46,6 +46,10 @@ class Score:
             return self.mean - before.mean if np.isfinite(self.mean) else -np.inf, 0.0
         return mean_and_error(self.each - before.each, self.weight)
 
+    def is_better(self, before):
+        """Return True if it gains more than the standard error of the gain."""
+        return is_better(self.each, before.each, self.weight)
+
 
 def mean_and_error(values, weight):
     """Return the mean of some values, and the standard error of that; 0 of a single one."""

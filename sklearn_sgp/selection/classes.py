@@ -18,8 +18,9 @@ from ..engines.blocks.composite_learning import CompositeLearning, can_learn
 from ..factors.class_noise import ClassNoise
 from ..kernels._length_scales import with_larger_variance, with_shorter_scales
 from ..objectives.left_out_classes import LeftOutClasses
-from ..objectives.scores import Score, is_better
+from ..objectives.scores import Score
 from ..optimize.budget import Budget
+from ..optimize.choices import Tried, tell
 from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
 
@@ -39,7 +40,8 @@ _HELD_OUT, _LEAST_HELD_OUT = 2048, 8192
 # 0.001 and 0.007 worse.
 _CELLS_OF_ONE = 3
 # These tell by which power of a factor the variance is multiplied, too, then all length scales.
-_CHANGES, _MOST_POWERS = ((with_larger_variance, 2.5), (with_shorter_scales, 1.25)), 4
+_CHANGES = (("variance", with_larger_variance, 2.5), ("length scales", with_shorter_scales, 1.25))
+_MOST_POWERS = 4
 
 
 class AlphaTrials:
@@ -52,12 +54,20 @@ class AlphaTrials:
     """
 
     def __init__(self, seconds):
-        self.limit, self.scored, self.theta = time.perf_counter() + seconds, [], None
+        self.limit, self.tried, self.theta = time.perf_counter() + seconds, [], None
 
     @property
     def best(self):
-        """The best of the values that were tried."""
-        return max(self.scored)[1]
+        """The best of the values that were tried, the largest of equal ones."""
+        return self._best.result
+
+    @property
+    def _best(self):
+        return max(self.tried, key=lambda one: (one.score.mean, one.result))
+
+    def tell(self, trace):
+        """Tell a trace what was tried."""
+        tell("alpha_epsilon", self.tried, self._best, trace)
 
     def values(self):
         """Yield values while there is time for another one, and the last was the best."""
@@ -77,7 +87,8 @@ class AlphaTrials:
     def add(self, alpha, problem):
         """Try a value; the problem has it."""
         composite, parameters = CompositeLearning(problem), problem.start.parameters
-        seconds = (self.limit - time.perf_counter()) / (_MOST_ALPHAS - len(self.scored))
+        begin = time.perf_counter()
+        seconds = (self.limit - begin) / (_MOST_ALPHAS - len(self.tried))
         if alpha in _BELOW:  # from where a larger one has ended
             parameters = parameters.with_values(theta=self.theta)
         try:
@@ -88,7 +99,7 @@ class AlphaTrials:
                 value = composite.value(problem, parameters)
         except NotPositiveDefiniteError:
             value = Score.none()
-        self.scored.append((value.mean, alpha))
+        self.tried.append(Tried(f"{alpha:g}", alpha, value, time.perf_counter() - begin))
         if self.best == alpha:
             self.theta = parameters.theta
 
@@ -142,13 +153,14 @@ class Trial(NamedTuple):
     log_p: np.ndarray
 
     @property
+    def score(self):
+        """Log probabilities at the best temperature: `Score`."""
+        return Score(self.log_p, self.left_out.weight)
+
+    @property
     def value(self):
         """Mean log probability at the best temperature."""
-        return np.average(self.log_p, weights=self.left_out.weight)
-
-    def is_better(self, other):
-        """Return whether it is better by more than the standard error."""
-        return is_better(self.log_p, other.log_p, self.left_out.weight)
+        return self.score.mean
 
 
 class Trials:
@@ -202,22 +214,29 @@ class Trials:
     def best_kernel(self):
         """Choose among other variances, then length scales, by log probabilities."""
         best = self.first
-        for change, factor in _CHANGES:
-            best = self._best_along(change, factor, best)
+        for about, change, factor in _CHANGES:
+            best = self._best_along(about, change, factor, best)
         return best
 
-    def _best_along(self, change, factor, first):
+    def _best_along(self, about, change, factor, first):
         """Return the best on the way down, or else up."""
-        best = first
+        best, tried = first, [Tried("as learned", first, first.score, 0.0)]
         for direction in (-1, 1):
             for power in range(1, _MOST_POWERS + 1):
-                parameters = self._changed(change, factor ** (direction * power), first.parameters)
-                trial = None if parameters is None else self.of(parameters)
-                if trial is None or trial.value <= best.value:
+                began, times = time.perf_counter(), factor ** (direction * power)
+                parameters = self._changed(change, times, first.parameters)
+                if parameters is None:
+                    break
+                trial = self.of(parameters)
+                seconds = time.perf_counter() - began
+                tried.append(Tried(f"power {direction * power}", trial, trial.score, seconds))
+                if trial.value <= best.value:
                     break
                 best = trial
             if best is not first:
                 break
+        taken = next(one for one in tried if one.result is best)
+        tell(f"{about}, powers of {factor:g}", tried, taken, self.problem.trace)
         return best
 
     def _changed(self, change, factor, parameters):
@@ -234,9 +253,15 @@ class Trials:
         Z = best.parameters.Z
         if not len(Z):
             return best
-        parameters = best.parameters.with_values(Z=Z[:0])
+        began, parameters = time.perf_counter(), best.parameters.with_values(Z=Z[:0])
         trial = self._trial(parameters, self._predictor(parameters), self.held_out)
-        return trial if trial.is_better(best) else best
+        tried = [
+            Tried("as learned", best, best.score, 0.0),
+            Tried("none", trial, trial.score, time.perf_counter() - began),
+        ]
+        taken = tried[int(trial.score.is_better(best.score))]
+        tell("inducing inputs", tried, taken, self.problem.trace)
+        return taken.result
 
     def again(self, parameters):
         """Find q(u) of all rows, after as much learning as there was."""

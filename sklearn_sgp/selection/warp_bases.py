@@ -44,6 +44,8 @@ class LineBase:
     center: float
     spread: float
 
+    name = "as they are"
+
     def value(self, t):
         """Return t."""
         return t
@@ -88,6 +90,11 @@ class PowerBase:
         center, spread = center_and_spread(y)
         power = Power(exponent, float(np.log(center)))
         return cls(power, center, spread, *center_and_spread(power.value(np.log(y))))
+
+    @property
+    def name(self):
+        """The power in words."""
+        return {1.0: "as they are", 0.5: "square root", 0.0: "logarithm"}[self.power.power]
 
     @property
     def is_line(self):

@@ -21,6 +21,7 @@ from ..data.warps import EACH, TERMS, Standardised, YeoJohnson, tanh_sum, tanh_s
 from ..engines.start import start
 from ..kernels._length_scales import nearness_scales
 from ..kernels._white_noise import checked_noise
+from ..optimize.choices import Tried, tell
 from ..optimize.lbfgs import ascend_lbfgs
 from ..optimize.parameters import Group
 from ..optimize.progress import Clock, Plateau, Trace
@@ -84,7 +85,7 @@ def power_warps(y, weight):
     return tuple(warps)
 
 
-def learned_warps(X, y, weight, choices, likelihood, settings, rng, seconds=np.inf):
+def learned_warps(X, y, weight, choices, likelihood, settings, rng, seconds=np.inf, *, told):
     """Learn a warp for each output with kernel and noise; the identity where none is better.
 
     Parameters
@@ -98,6 +99,8 @@ def learned_warps(X, y, weight, choices, likelihood, settings, rng, seconds=np.i
         Gaussian noise.
     seconds : float
         For all outputs; those that there is no time for keep the identity.
+    told : Trace
+        Gets what was compared.
     """
     X, y, weight = drop_zero_weight(X, y, weight)
     if choices.kernel is None:  # the default one, which is as good in any units, is not kept
@@ -119,7 +122,8 @@ def learned_warps(X, y, weight, choices, likelihood, settings, rng, seconds=np.i
             if left <= 0.0:
                 break
             own = replace(choices, noise_variance=noise[c])
-            one = _OneOutput(X, y[:, c], weight, own, likelihood, learns, settings.n_jobs, rng)
+            parts = own, likelihood, learns, settings.n_jobs, rng, told
+            one = _OneOutput(X, y[:, c], weight, *parts)
             warps[c] = one.learned(left / (t - c))
     return tuple(warps)
 
@@ -158,8 +162,8 @@ def _finite(shape, low, high):
 class _OneOutput:
     """Learns the warp of one output."""
 
-    def __init__(self, X, y, weight, choices, likelihood, learns, n_jobs, rng):
-        self.y, self.rng, self.learns, self.n_jobs = y, rng, learns, n_jobs
+    def __init__(self, X, y, weight, choices, likelihood, learns, n_jobs, rng, told):
+        self.told, self.y, self.rng, self.learns, self.n_jobs = told, y, rng, learns, n_jobs
         self.X, self.weight, self.choices, self.likelihood = X, weight, choices, likelihood
         self.total_weight = float(len(y) if weight is None else weight.sum())
 
@@ -197,26 +201,37 @@ class _OneOutput:
         evidence, judge = self._evidence(groups, base), self._evidence(judging, base)
         plain = _ascend(evidence, space, plain, _WARP_ITERATIONS, 0.2 * seconds)
         of_warp = replace(space, groups=(*space.groups, Group("warp", self._bounds(base))))
+        times = [time.perf_counter()]
         warped = self._best_warp(base, evidence, of_warp, plain, 0.4 * seconds)
+        times.append(time.perf_counter())
         # without a warp kernel and noise may be better where the warp has led them
         of = partial(judge.score, self.likelihood)
         without = max(map(of, (plain, _without_warp(warped))), key=lambda one: one.mean)
         n_parameters = TERMS * EACH if rest is None else 0
-        is_better = self._is_better(of(warped), without, n_parameters)
+        with_warp = of(warped)
+        is_better = self._is_better(with_warp, without, n_parameters)
+        tried = [
+            Tried(base.name, None, without, 0.0),
+            Tried(f"{base.name}, sum of tanh", None, with_warp, times[1] - times[0]),
+        ]
+        tell("warp", tried, tried[int(is_better)], self.told)
         return base, warped.values["warp"] if is_better else None
 
     def _best_base(self, groups, judging, space, begin, seconds):
         """Return the base that predicts best, and kernel and noise with it."""
-        best = None
+        best, tried = None, []
         for base in self.bases:
+            began = time.perf_counter()
             evidence, share = self._evidence(groups, base), seconds / len(self.bases)
             plain = begin
             if len(self.bases) > 1:
                 plain = _ascend(evidence, space, begin, _BASE_ITERATIONS, share)
             score = self._evidence(judging, base).score(self.likelihood, plain)
-            if best is None or self._is_better(score, best[0]):
-                best = score, base, plain
-        return best[1:]
+            tried.append(Tried(base.name, (base, plain), score, time.perf_counter() - began))
+            if best is None or self._is_better(score, best.score):
+                best = tried[-1]
+        tell("power of the targets", tried, best, self.told)
+        return best.result
 
     def _is_better(self, score, before, n_parameters=0):
         """Return whether a score is higher by more than its error, a little, and BIC's penalty."""

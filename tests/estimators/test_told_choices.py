@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from sklearn_sgp import AnytimeSGPRegressor
+from sklearn_sgp import (
+    AnytimeSGPClassifier,
+    AnytimeSGPRegressor,
+    SVGPClassifier,
+    SVGPRegressor,
+)
 
 KEYS = ["choice", "candidate", "score", "standard_error", "seconds", "taken"]
 
@@ -33,3 +38,52 @@ def test_nothing_is_told_where_nothing_was_chosen(table):
 
     model = AnytimeSGPRegressor(RBF(), model="vif", random_state=0).fit(*table)
     assert model.choices_ == []
+
+
+def about(model):
+    """Return what was chosen, and assert that one of each comparison was taken."""
+    told = {}
+    for entry in model.choices_:
+        told.setdefault(entry["choice"], []).append(entry)
+    for entries in told.values():
+        assert sum(entry["taken"] for entry in entries) == 1
+        assert all(np.isfinite(entry["score"]) for entry in entries if entry["taken"])
+    return told
+
+
+def test_kernels_of_variational_models_are_told(table):
+    """`SVGPRegressor` compares default kernels by their bounds."""
+    told = about(SVGPRegressor(n_inducing=20, max_iter=30, random_state=0).fit(*table))
+    assert [entry["candidate"] for entry in told["kernel and start, 120 rows"]] == [
+        "RBF",
+        "Matern(nu=1.5)",
+        "RBF + Matern(nu=0.5)",
+        "RBF (2)",
+    ]
+
+
+def test_noise_and_warp_are_told(table):
+    """With ``likelihood="auto"`` noises and warps are told besides kernels."""
+    X, y = table
+    model = AnytimeSGPRegressor(likelihood="auto", random_state=0).fit(X, np.exp(y))
+    told = about(model)
+    assert [entry["candidate"] for entry in told["power of the targets"]] == [
+        "as they are",
+        "square root",
+        "logarithm",
+    ]
+    assert len(told["warp"]) == 2
+    assert {entry["candidate"] for entry in told["noise"]} >= {"Gaussian", "StudentT"}
+
+
+def test_settings_of_classes_are_told(table):
+    """Values of `alpha_epsilon`, and the variance of a softmax, are told."""
+    X, y = table
+    labels = np.digitize(y, [-0.3, 0.5])
+    model = AnytimeSGPClassifier(random_state=0).fit(X, labels)
+    entries = about(model)["alpha_epsilon"]
+    assert {float(entry["candidate"]) for entry in entries} >= {0.1, 0.01}
+    (taken,) = (entry["candidate"] for entry in entries if entry["taken"])
+    assert float(taken) == model.alpha_epsilon_
+    softmax = SVGPClassifier(n_inducing=10, max_iter=20, random_state=0).fit(X, labels)
+    assert "variance, powers of 4" in about(softmax)

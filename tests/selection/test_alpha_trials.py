@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from sklearn_sgp.objectives.scores import Score
+from sklearn_sgp.optimize.choices import Tried
 from sklearn_sgp.selection.classes import AlphaTrials
 
 
@@ -11,7 +13,7 @@ def tried(score, seconds=np.inf):
     trials, values = AlphaTrials(seconds), []
     for alpha in trials.values():
         values.append(alpha)
-        trials.scored.append((score(alpha), alpha))
+        trials.tried.append(Tried("", alpha, Score.of_objective(score(alpha), 1.0), 0.0))
     return values, trials.best
 
 

@@ -11,15 +11,15 @@ from sklearn_sgp.data.continued_warps import Identity
 from sklearn_sgp.data.warps import tanh_sum
 from sklearn_sgp.estimators.chosen import choices_of, settings_of
 from sklearn_sgp.likelihoods.noise import Gaussian
+from sklearn_sgp.optimize.progress import Clock, Trace
 from sklearn_sgp.selection import warps as learning
 
 
 def learned(X, y, seed=0, seconds=np.inf, weight=None, **options):
     model = SVGPRegressor(**options)
     rng = np.random.RandomState(seed)
-    return learning.learned_warps(
-        X, y, weight, choices_of(model), Gaussian(), settings_of(model), rng, seconds
-    )
+    parts = choices_of(model), Gaussian(), settings_of(model), rng, seconds
+    return learning.learned_warps(X, y, weight, *parts, told=Trace(Clock()))
 
 
 def smooth(rng, n):

@@ -27,11 +27,11 @@ _LABEL_TRIAL_GROUPS = 20
 # the plateau of other objectives (1, and 5 iterations): 0.0004 nats less on the same 15 draws, in
 # 1.5 times the seconds.
 _LABEL_TOL, _LABEL_PATIENCE = 10.0, 2
-# Passes of Adam in a trial, its rate, and one in so many of the groups that judge, which it follows;
-# passes of a round and the rate of the first; each other has half of the rate before it. A pass has
-# new groups, so that nothing is learned from any of them twice. Rounds of 5, 6 and 8 passes did
-# equally on 12 draws of four tables; 20 to 120 iterations of L-BFGS on the same groups took 2 to 5
-# times as long for 0.01 nats less in the mean (11 draws).
+# Passes of Adam in a trial, its rate, and one in so many of the groups that judge, from which it
+# learns; passes of a round and the rate of the first. Each other has half of the rate before it. A
+# pass has new groups, so that nothing is learned from any of them twice. Rounds of 5, 6 and 8 did
+# equally on 12 draws of four tables; 20 to 120 iterations of L-BFGS on the same groups took two to
+# five times as long for 0.01 nats less in the mean (11 draws).
 _TRIAL_PASSES, _TRIAL_RATE, _TRIAL_EVERY = 2, 0.15, 2
 _ROUND_PASSES, RATE = 6, 0.1
 # Passes after which one of the two best starts goes on: after whole rounds 0.001 nats more on 15

@@ -16,9 +16,10 @@ from ..._linalg import NotPositiveDefiniteError
 from ...data.rows import random_index
 from ...kernels._length_scales import with_larger_variance
 from ...objectives.class_regressions import ClassRegressions
-from ...objectives.scores import is_better
+from ...objectives.scores import Score, is_better
 from ...objectives.sites import SiteBound
 from ...optimize.budget import count_within
+from ...optimize.choices import Tried, tell
 from .class_regressions import RegressionInference, held_out_classes, regressions_of
 
 # Rows held out, at most, and as a share of all; with fewer rows than the last nothing is held out.
@@ -139,17 +140,26 @@ class VarianceSearch:
         first = min(_FIRST, max(variances))
         if perf_counter() > self.deadline:
             return parameters, None
-        best, went_up = self._scored(variances[first]), False
+        best, went_up = self._tried(variances, first), False
+        tried = [best]
         for direction in (1, -1):  # up first: most tables want more than the first one
             power = first + direction
             while power in variances and perf_counter() < self.deadline:
-                result = self._scored(variances[power])
-                if not is_better(result[0], best[0], self.held_out.weights[0]):
+                tried.append(self._tried(variances, power))
+                if not tried[-1].score.is_better(best.score):
                     break
-                best, power, went_up = result, power + direction, direction > 0
+                best, power, went_up = tried[-1], power + direction, direction > 0
             if went_up:
                 break
-        return best[1:]
+        tell(f"variance, powers of {_FACTOR:g}", tried, best, self.problem.trace)
+        return best.result
+
+    def _tried(self, variances, power):
+        """Score one of the variances."""
+        began = perf_counter()
+        log_p, *result = self._scored(variances[power])
+        score = Score(log_p, self.held_out.weights[0])
+        return Tried(f"power {power}", tuple(result), score, perf_counter() - began)
 
     def best_or_earlier(self, parameters, q, likelihood):
         """Return what was learned now, or what an earlier fit had learned if it is as good.

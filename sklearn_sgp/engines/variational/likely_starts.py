@@ -88,13 +88,13 @@ def _further(trial):
 
 
 def _likely(done, rows, others):
-    """Return the best of some trials, and those that chance may have put behind it.
+    """Return the best of some trials, which comes first, and those that chance may have put behind.
 
     A start is left behind where its score is less by more than the standard error of the difference
     of densities of other rows, or where one of its kind is better. None is likely where predictions
     at rows say no more of their targets than those at others do.
     """
-    best, *behind = sorted(done, key=lambda one: -one.score)
+    best, *behind = done
     score = _score(best, rows, others)
     elsewhere = replace(others, X=np.roll(np.asarray(others.X), 1, axis=0))
     gain, error = score.gain(_score(best, rows, elsewhere))

@@ -5,11 +5,14 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ..._linalg import blas_threads_for
+from ...kernels._words import in_words
+from ...objectives.scores import Score
 from ...optimize.budget import MIN_SECONDS
+from ...optimize.choices import compare, numbered
 from ...optimize.lbfgs import ascend_lbfgs
 from ...optimize.progress import FURTHER, VISIBLE_GAIN
 from ..ascent import Ascents, better, inputs_at_kinks, lbfgs_memory
-from ..start import bic_penalty, default_starts, random_starts, run_candidates
+from ..start import bic_penalty, default_starts, random_starts
 
 # Iterations of the warm start after which the units of its variables are taken anew.
 WARM_ITERATIONS = 20
@@ -56,11 +59,13 @@ def best_start(problem, rows, seconds, interim=False, starts=None, is_short=Fals
             result = ascend(problem, start, rows, share, few, interim)
         share -= time.perf_counter() - begin
         result = _second_run(problem, result, rows, share, interim, is_short)
-        return *result, trace.cut_by, inference.kept
+        score = Score.of_objective(result[1], problem.rows.total_weight)
+        return (*result, trace.cut_by, inference.kept), score
 
-    result = run_candidates(enumerate(starts), run, trace)
-    parameters, _, _, trace.cut_by, inference.kept = max(result, key=lambda one: one[1])
-    return problem, parameters, n_iter + sum(one[2] for one in result)
+    names = ["as chosen", *(f"random ({k})" for k in range(1, len(starts)))]
+    tried = compare("restart", zip(names, enumerate(starts), strict=True), run, trace)
+    parameters, _, _, trace.cut_by, inference.kept = tried[0].result
+    return problem, parameters, n_iter + sum(one.result[2] for one in tried)
 
 
 def starts_of(problem):
@@ -90,7 +95,7 @@ def _with_best_kernel(problem, starts, rows, seconds, interim):
     if len(starts) == 1:
         return replace(problem, start=starts[0]), None, problem.inference.kept, 0
     every = trials(problem, starts, rows, _TRIAL_SECONDS * seconds, interim)
-    best = max(every, key=lambda one: one.score)
+    best = every[0]
     trace.cut_by = best.cut_by
     n_iter = sum(one.result[2] for one in every) - best.result[2]
     return best.problem, best.result, best.kept, n_iter
@@ -107,7 +112,7 @@ class Trial(NamedTuple):
 
 
 def trials(problem, starts, rows, seconds, interim):
-    """Learn a little from each start; return a list of `Trial`, in the order of the starts.
+    """Learn a little from each start; return a list of `Trial`, best first.
 
     Where time is over the others are not tried.
     """
@@ -115,9 +120,11 @@ def trials(problem, starts, rows, seconds, interim):
     scale = problem.rows.total_weight / rows.total_weight
     most = min(WARM_ITERATIONS, problem.settings.max_iter)
 
+    names = numbered(in_words(start.kernel) for start in starts)
+
     def until_cut():
-        for start in starts:
-            yield start
+        for named in zip(names, starts, strict=True):
+            yield named
             if trace.cut_by == "max_time":
                 return
 
@@ -126,9 +133,11 @@ def trials(problem, starts, rows, seconds, interim):
         result = ascend(trial, start.parameters, rows, seconds / len(starts), most, interim)
         cost = scale * bic_penalty(start, len(rows))
         score = inference.selection_score(result[0], rows, problem.settings, result[1], cost)
-        return Trial(score, trial, result, inference.kept, trace.cut_by)
+        trial = Trial(score, trial, result, inference.kept, trace.cut_by)
+        return trial, Score.of_objective(score, problem.rows.total_weight)
 
-    return run_candidates(until_cut(), run, trace)
+    tried = compare(f"kernel and start, {len(rows)} rows", until_cut(), run, trace)
+    return [one.result for one in tried]
 
 
 def _second_run(problem, result, rows, seconds, interim, is_short):
