@@ -9,7 +9,7 @@ import numpy as np
 from .._sampling import fixed_index
 
 # Rows that are looked at, and the least share of them that repeat another's target.
-_TOLD_ROWS, _LEAST_TIES = 1_000_000, 0.05
+_TOLD_ROWS, _LEAST_TIES = 1 << 17, 0.05
 # Shares of the targets, and of their distinct values, that must be multiples of a step about one of
 # the most frequent values: 5 % of 20,640 house prices are at a cap of 500,001, others in hundreds.
 # Of values that were not rounded a few in a hundred are.

@@ -112,7 +112,8 @@ class StandardUnits:
         shifts = {"theta": self._shift(start.parameters)[:, None], "log_noise": self._of_noise}
         for name, shift in shifts.items():
             if space.learns(name):
-                bounds = self._rounded(name, space.group(name).bounds - shift)
+                bounds = space.group(name).bounds
+                bounds = np.where(shift == 0.0, bounds, self._rounded(name, bounds - shift))
                 space = space.with_group(name, bounds=bounds)
         if space.learns("Z"):
             unit = space.group("Z").unit / self.inputs.scale

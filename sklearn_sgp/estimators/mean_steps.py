@@ -6,12 +6,13 @@ import numpy as np
 
 from .._sampling import fixed_index
 from ..data.rows import make_rows
+from ..data.winsorize import winsorized
 from ..likelihoods._names import regression_likelihood
 from ..optimize.progress import Clock, Trace
 from ..predict.observations import CombinedMean
 from ..selection.means import best_mean
 from .chosen import later_problem
-from .steps import PoseProblem, ScaleTargets, run
+from .steps import FURTHEST, PoseProblem, ScaleTargets, run
 
 # Rows that are left out, at most: some thousand tell a ratio of squared errors of 1.01 from 1.
 _JUDGING_ROWS = 8192
@@ -103,7 +104,9 @@ def _choices(fit, reference):
     own, cut = (one.moments(*moments)[0].reshape(rows.y.shape) for one in (targets, within))
     mean = reference.fitted.predictor.left_out(others, places, n_jobs)[0]
     mean, y = reference.targets.in_units(mean), targets.unwarped(rows.y)
-    known, weight = np.isfinite(mean + cut).all(axis=1), rows.weights[1]
+    # a target that is no unit of the others is no judge of their means either
+    is_near = winsorized(y, FURTHEST) == y
+    known, weight = (np.isfinite(mean + cut) & is_near).all(axis=1), rows.weights[1]
     columns = zip(*(part[known].T for part in (y, own, cut, mean)), strict=True)
     return [best_mean(y, weight[known], *means) for y, *means in columns]
 

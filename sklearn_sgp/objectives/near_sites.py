@@ -116,10 +116,14 @@ class NearGroup:
 
 def gram(kernel, X, triangles):
     """Compute K(X, X), each pair of rows once."""
-    n = len(X)
+    return _unpacked(kernel.blocks(X, X, triangles), len(X))
+
+
+def _unpacked(entries, n):
+    """Return a symmetric matrix (n, n) with these entries in its upper triangle, row by row."""
     K, upper = np.empty((n, n)), ~np.tri(n, k=-1, dtype=bool)
-    K[upper] = kernel.blocks(X, X, triangles)
-    K.T[upper] = K[upper]
+    K[upper] = entries
+    K.T[upper] = entries
     return K
 
 
@@ -141,7 +145,8 @@ def _value(group, sites, kernel, likelihood, *limits):
 def _with_gradient(group, sites, kernel, likelihood, *limits):
     """Return log evidence, gradient and sites of one group."""
     triangles = Groups.triangles([np.arange(len(group.X))])
-    K, theta = gram(kernel, group.X, triangles), likelihood.theta
+    entries, of_theta = kernel.triangles(group.X, triangles)
+    K, theta = _unpacked(entries, len(group.X)), likelihood.theta
     value, ended, K_bar, of_likelihood = 0.0, [], np.zeros_like(K), np.zeros(len(theta))
     for c in range(group.y.shape[1]):
         both = _both(K, group, c, likelihood.for_output(c), sites and sites[c], *limits)
@@ -155,7 +160,7 @@ def _with_gradient(group, sites, kernel, likelihood, *limits):
     K_bar *= 2.0
     K_bar.flat[:: len(K) + 1] *= 0.5
     upper = ~np.tri(len(K), k=-1, dtype=bool)
-    gradient = Gradient(theta=kernel.triangles_vjp(group.X, triangles, K_bar[upper]), log_noise=0.0)
+    gradient = Gradient(theta=of_theta(K_bar[upper]), log_noise=0.0)
     if len(theta):
         gradient["likelihood"] = of_likelihood
     return value, gradient, ended

@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+# Nats a row by which predictions of one and the same model may differ by rounding and jitter.
+_ROUNDING = 1e-6
+
 
 @dataclass(frozen=True)
 class Score:
@@ -59,6 +62,6 @@ def mean_and_error(values, weight):
 
 
 def is_better(values, before, weight):
-    """Return True if values gain more than the standard error of the gain."""
+    """Return True if values gain more than the standard error of the gain, and than rounding."""
     gain, error = mean_and_error(values - before, weight)
-    return len(values) > 1 and gain > error
+    return len(values) > 1 and gain > max(error, _ROUNDING)

@@ -240,10 +240,11 @@ def test_targets_at_the_median_beside_far_ones():
     assert np.abs(fitted.predict(X)[1:] - np.sin(X[1:, 0])).max() < 0.5
 
 
-def test_blocks_refuse_counts():
-    """Their factors are Gaussian."""
-    with pytest.raises(ValueError, match="must be Gaussian noise, or Gaussian given a precision"):
-        AnytimeSGPRegressor(likelihood=Poisson()).fit(data(60)[0], np.ones(60))
+@pytest.mark.parametrize("model", ["fitc", "vfe"])
+def test_blocks_without_near_rows_refuse_counts(model):
+    """Their factors are Gaussian, and sites are found among near rows."""
+    with pytest.raises(ValueError, match="must be 'vif', 'pic' or 'lma' with likelihood=Poisson"):
+        AnytimeSGPRegressor(likelihood=Poisson(), model=model).fit(data(60)[0], np.ones(60))
 
 
 @pytest.mark.parametrize("likelihood", ["heteroscedastic", "heteroscedastic_student_t", "auto"])

@@ -9,6 +9,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from test_anytime_classifier import data, made
 
 from sklearn_sgp.engines.blocks import engine, solver
+from sklearn_sgp.objectives.scores import Score
 from sklearn_sgp.selection import classes as selection
 
 
@@ -76,7 +77,7 @@ def test_an_interrupt_while_the_temperature_is_found(which, monkeypatch):
         return replace(fit(problem, *arguments), interrupted=stopped)
 
     monkeypatch.setattr(engine, "fit", stops)
-    monkeypatch.setattr(selection, "is_better", lambda *args: True)
+    monkeypatch.setattr(Score, "is_better", lambda *args: True)
     (X, y), model = data(120), made(optimizer="auto", max_iter=2, kernel=None)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
@@ -88,7 +89,7 @@ def test_near_rows_alone_where_they_predict_better(inducing, monkeypatch):
     """The fit is that without inducing inputs; those that were given stay."""
     few_are_many(monkeypatch)
     monkeypatch.setattr(selection.Trials, "best_kernel", lambda trials: trials.first)
-    monkeypatch.setattr(selection, "is_better", lambda *args: True)
+    monkeypatch.setattr(Score, "is_better", lambda *args: True)
     X, y = data(120)
     given = X[:20] if inducing == "given" else inducing
     kernel = ConstantKernel(6.0) * RBF(0.8, "fixed")

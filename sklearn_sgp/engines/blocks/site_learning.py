@@ -68,6 +68,7 @@ class SiteLearning:
     """Draws groups and learns from them; see `candidates.best_start` for what it is asked."""
 
     is_first = False  # no short length scales are looked for one by one
+    has_labels = False  # in the place of numbers: they are labels here
 
     def __init__(self, problem):
         self.rows, self.rng = problem.rows, problem.rng

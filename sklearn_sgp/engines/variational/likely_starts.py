@@ -70,7 +70,7 @@ def _are_plain(problem):
 
 def _some(rows, size, rng):
     """Return the places of random rows, whatever the order of the rows is."""
-    by_value = np.lexsort(np.column_stack([rows.y, rows.X]).T)
+    by_value = np.lexsort((*rows.X.T, *rows.y.T))
     return by_value[random_index(len(rows), min(size, len(rows)), rng)]
 
 
