@@ -147,11 +147,7 @@ class Stationary(_ScaledLeaf):
     def triangles(self, p, X, groups):
         if self.name not in _triangles.WITH_SLOPES:
             return super().triangles(p, X, groups)
-        (variance, _), Xs, index = (
-            self._values(p),
-            self._scaled(p, X),
-            (groups.rows, groups.row_bounds),
-        )
+        variance, Xs, index = self.variance(p), self._scaled(p, X), (groups.rows, groups.row_bounds)
         K, slopes = empty((groups.n_values,)), empty((groups.n_values,))
         _triangles.values_and_slopes(self.profile, Xs, *index, variance, K, slopes)
 
