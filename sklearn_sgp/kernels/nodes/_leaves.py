@@ -148,7 +148,8 @@ class Stationary(_ScaledLeaf):
         if self.name not in _triangles.WITH_SLOPES:
             return super().triangles(p, X, groups)
         variance, Xs, index = self.variance(p), self._scaled(p, X), (groups.rows, groups.row_bounds)
-        K, slopes = empty((groups.n_values,)), empty((groups.n_values,))
+        n_values = groups.bounds[-1]
+        K, slopes = empty((n_values,)), empty((n_values,))
         _triangles.values_and_slopes(self.profile, Xs, *index, variance, K, slopes)
 
         def add_gradient(G, grad):
