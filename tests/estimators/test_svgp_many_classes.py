@@ -1,6 +1,7 @@
 """Several classes, learned as regressions of the labels first."""
 
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from sklearn_sgp.engines.variational.inference import SiteInference
 from sklearn_sgp.likelihoods import Softmax
 from sklearn_sgp.objectives.left_out_classes import LeftOutClasses, is_better
 from sklearn_sgp.objectives.sites import SiteProblem
+from sklearn_sgp.optimize.progress import Clock, Trace
 
 
 def spots(n_classes=5, n=600, d=2, seed=0):
@@ -57,6 +59,7 @@ def test_the_variance_is_the_best_of_those_beside_it():
         def __init__(self, peak):
             self.peak, self.deadline = peak, np.inf
             self.held_out = type("Rows", (), {"weights": (np.ones(50),)})
+            self.problem = SimpleNamespace(trace=Trace(Clock()))
 
         def _variances(self, parameters):
             return {power: power for power in range(-1, 6)}
