@@ -123,7 +123,7 @@ class StandardUnits:
             space = replace(space, prior=space.prior.in_units(np.log(columns)))
         units = start.units
         if self.target != 1.0:
-            units = TargetUnits(*(_rounded(square / self.target**2) for square in units))
+            units = TargetUnits(*(_on_relative_grid(square / self.target**2) for square in units))
         return replace(start, parameters=parameters, space=space, alternatives=others, units=units)
 
     def parameters(self, parameters):
@@ -161,7 +161,7 @@ class StandardUnits:
             if leaf.length_scale is not None:
                 leaf.center = np.zeros_like(leaf.center)
         slots = variance_slots(expression)
-        values[slots] = _rounded(values[slots] / self.target**2)
+        values[slots] = _on_relative_grid(values[slots] / self.target**2)
         return replace(expression, node=node, values=values)
 
     # ---- And back
@@ -245,4 +245,5 @@ def _rounded(values):
 def _on_relative_grid(values):
     """Return numbers of any size with as many digits as those of order one have on the grid."""
     mantissa, exponent = np.frexp(values)
-    return np.ldexp(on_grid(mantissa, LEARNING_GRID), exponent)
+    rounded = np.ldexp(on_grid(mantissa, LEARNING_GRID), exponent)
+    return rounded if np.ndim(values) else float(rounded)

@@ -165,3 +165,13 @@ def test_targets_as_they_come_are_learned_in_their_own_scatter(seen, unit):
     gained = np.diff(there.objectives_)
     assert_allclose(there.objectives_, here.objectives_ - len(y) * np.log(unit), atol=1e-5)
     assert abs(gained[-1]) < 1e-3 and there.objectives_[-1] == there.objective_
+
+
+def test_units_of_any_size_keep_their_digits():
+    """Targets that hardly vary, as their odd one has next to no weight, have a unit above zero."""
+    X = np.random.default_rng(0).uniform(size=(60, 2))
+    y, weight = np.append(np.zeros(59), 1.0), np.append(np.ones(59), 1e-12)
+    options = {"n_restarts_optimizer": 1, "max_iter": 3, "n_inducing": 8, "random_state": 0}
+    model = SVGPRegressor(normalize_y=(3.0, 1e-3), **options)
+    mean = model.fit(X, y, sample_weight=weight).predict(X)
+    assert np.isfinite(mean).all()
