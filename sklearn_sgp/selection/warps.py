@@ -31,6 +31,8 @@ from .warp_evidence import WarpedEvidence
 
 # Fewer rows or different targets than these say nothing about a warp.
 _LEAST_WARP_ROWS, _LEAST_TARGETS = 20, 10
+# The square of a smaller range is no longer a number with all its digits.
+_LEAST_RANGE = float(np.sqrt(np.finfo(np.float64).tiny / np.finfo(np.float64).eps))
 # Rows that are drawn to learn a warp from, a third of which only judge it; groups of them, rows of
 # a group, and rows that it is conditioned on.
 _WARP_ROWS, _ONE_TEST_ROW_IN = 50_000, 3
@@ -129,10 +131,14 @@ def learned_warps(X, y, weight, choices, likelihood, settings, rng, seconds=np.i
 
 
 def _can_be_warped(y):
-    """Return whether there are enough different targets, also after rounding by their size."""
+    """Return whether there are enough different targets, also after rounding by their size.
+
+    Variances in units of y must be numbers that a computer has.
+    """
     values = np.unique(y)
     resolved = np.diff(values) > 1e-13 * np.abs(values).max(initial=0.0)
-    return len(y) >= _LEAST_WARP_ROWS and np.count_nonzero(resolved) >= _LEAST_TARGETS - 1
+    is_enough = len(y) >= _LEAST_WARP_ROWS and np.count_nonzero(resolved) >= _LEAST_TARGETS - 1
+    return bool(is_enough and values[-1] - values[0] > _LEAST_RANGE)
 
 
 def _sound(make, y):

@@ -133,3 +133,15 @@ def test_too_few_targets_say_nothing(y):
     for (warp,) in (learned(X, y), learning.power_warps(y, None)):
         assert isinstance(warp, Identity)
     assert_array_equal(warp(y), y)
+
+
+@pytest.mark.parametrize("kind", ["yeo-johnson", "warped"])
+def test_targets_whose_squares_are_zero_get_none(rng, kind):
+    """They are fitted as without a warp: no deviation is zero."""
+    X, y = smooth(rng, 40)
+    fits = [
+        SVGPRegressor(normalize_y=how, max_iter=5, random_state=0).fit(X, 1e-200 * y[:, 0])
+        for how in (kind, True)
+    ]
+    for one, other in zip(*(fit.predict(X, return_std=True) for fit in fits), strict=True):
+        assert_array_equal(one, other)
