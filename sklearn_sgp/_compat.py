@@ -11,6 +11,7 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight
 from sklearn.utils.validation import check_array as _check_array
+from sklearn.utils.validation import check_X_y as _check_X_y
 from sklearn.utils.validation import validate_data as _validate_data
 
 try:
@@ -43,6 +44,7 @@ __all__ = [
     "Interval",
     "StrOptions",
     "_fit_context",
+    "check_X_y",
     "check_array",
     "check_sample_weight",
     "validate_data",
@@ -61,6 +63,7 @@ def _without_warning(check):
 
 
 check_array = _without_warning(_check_array)
+check_X_y = _without_warning(_check_X_y)
 
 
 @_without_warning

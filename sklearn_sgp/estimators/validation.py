@@ -6,9 +6,8 @@ from functools import partial
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils.validation import check_X_y
 
-from .._compat import check_array, check_sample_weight, validate_data
+from .._compat import check_array, check_sample_weight, check_X_y, validate_data
 from ..data.checks import check_size, warn_of_small_weights
 from ..data.inputs import (
     InputFormat,

@@ -290,3 +290,11 @@ def test_new_categories_come_with_labels(toy):
     assert model.n_blocks_ == 4
     assert [sorted(values) for values in model.categories_] == [["a", "b", "new"]]
     assert np.isfinite(model.predict(table, return_std=True)).all()
+
+
+@pytest.mark.filterwarnings("error")
+def test_infinities_of_both_signs_are_refused_without_a_warning():
+    """Sums of half-precision numbers with labels of blocks beside them warn of nothing."""
+    X = np.column_stack([np.tile([np.inf, -np.inf], 10), np.arange(20) % 3]).astype(np.float16)
+    with pytest.raises(ValueError, match="infinity"):
+        AnytimeSGPRegressor(block_column=1).fit(X, np.arange(20.0))
