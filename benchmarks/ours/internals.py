@@ -263,11 +263,6 @@ def block_pass(model, X=None, y=None):
     return run
 
 
-def one_blas_thread(n_jobs):
-    """Context in which BLAS has one thread, for any number of jobs."""
-    return single_blas_thread()
-
-
 def known_outputs(X, y, m, mixing, noise_variance):
     """q(u) of outputs whose mixing (t, Q), kernel of length scale 1, and noise are known.
 

@@ -24,6 +24,7 @@ from .composite_learning import GROUP_SIZE, NEIGHBORS, WIDE_EVERY
 from .hyperparameters import ascend_scaled
 from .pace import LEAST_GROUPS
 from .site_starts import with_variational_start
+from .ways import learn_in_rounds
 
 # Rows around a group from the second round on.
 _MORE_NEIGHBORS = 200
@@ -145,28 +146,21 @@ class SiteLearning:
 
     def learn(self, task, parameters, value, budget):
         """Learn in rounds, as long as they gain more on other groups than its standard error."""
-        left, n_iter, speed = task.settings.max_iter, 0, _ROUND_SPEED
+        limit, speed = task.settings.max_iter, _ROUND_SPEED
         if budget.left() <= 0.0:
-            return parameters, n_iter
+            return parameters, 0
         if self.whole:
-            return self._ascend(task, parameters, left, budget.left(), budget)
+            return self._ascend(task, parameters, limit, budget.left(), budget)
         self.n_neighbors = _MORE_NEIGHBORS
         if value is None:
             value = self.value(task, parameters)
         else:
             speed *= 0.5
-        while n_iter < left and not task.trace.stopped:
-            before = value
-            parameters, more, value = self._round(
-                task, parameters, before, left - n_iter, speed, budget.left(), budget
-            )
-            n_iter, speed = n_iter + more, 0.5 * speed
-            gain, error = value.gain(before)
-            if task.trace.cut_by == "max_time" or gain <= error:
-                break
-        else:
-            task.trace.cut_by = None if task.trace.stopped else "max_iter"
-        return parameters, n_iter
+
+        def do_round(parameters, value, most, speed):
+            return self._round(task, parameters, value, most, speed, budget.left(), budget)
+
+        return learn_in_rounds(do_round, parameters, value, speed, limit, task.trace)
 
     def _ascend(self, task, parameters, max_iter, seconds, budget):
         """Follow the evidence of all rows, one group, by L-BFGS."""

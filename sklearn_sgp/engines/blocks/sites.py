@@ -9,9 +9,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..._linalg import NotPositiveDefiniteError
-from ...data.inducing import choose_inducing
-from ...data.rows import column_mean_std
-from ...kernels._length_scales import input_scales
 from ...objectives.sites import UnboundedSitesError
 from ...optimize.budget import Budget
 from ..diagnostics import warn_at_bounds, warn_of_max_iter
@@ -60,7 +57,7 @@ class SitesInBlocks:
                 seconds = seconds_of_sites(problem.rows, parameters, likelihood, n_jobs)
                 budget.keep_for_finish(2.0 * seconds, _SITES_SHARE)
             start, parameters, n_iter = learn_by_sites(problem, budget)
-            parameters = self._with_inducing(problem, parameters)
+            parameters = solver.with_inducing(problem, self.plan, parameters)
             problem.trace.start = start
         problem.trace.begin(f"sites of {len(problem.rows)} rows")
         found = regression_of(problem.rows, parameters, likelihood, problem.rng, n_jobs)
@@ -68,15 +65,6 @@ class SitesInBlocks:
         if problem.learns and not (problem.trace.stopped or fitted.interrupted):
             _warn(problem, start, fitted)
         return replace(fitted, start=start, n_iter=fitted.n_iter + n_iter)
-
-    def _with_inducing(self, problem, parameters):
-        """Choose inducing inputs for the kernel that was learned."""
-        if self.plan.inducing is None:
-            return parameters
-        rows = problem.rows
-        scale = input_scales(parameters.kernel, column_mean_std(rows.X, rows.observations)[1])
-        chosen = rows.X, rows.observations, len(parameters.Z), parameters.kernel, scale
-        return parameters.with_values(Z=choose_inducing(self.plan.inducing, *chosen, problem.rng))
 
     def _regressed(self, problem, start, found, plan):
         """Fit the regression that the sites are; sweep over these by its marginals, and again."""

@@ -143,21 +143,19 @@ def _learn(problem, plan, budget):
 def _learn_near(problem, plan, budget):
     """Learn kernel and noise from near rows; then choose inducing inputs for them."""
     chosen, parameters, n_iter = learn_from_near_rows(problem, budget)
-    rows, problem = problem.rows, replace(problem, start=chosen)
+    problem = replace(problem, start=chosen)
     parameters = with_honest_noise(problem, parameters, budget)
-    if plan.inducing is not None:
-        scale = input_scales(parameters.kernel, _column_std(rows))
-        Z = choose_inducing(
-            plan.inducing,
-            rows.X,
-            rows.observations,
-            len(parameters.Z),
-            parameters.kernel,
-            scale,
-            problem.rng,
-        )
-        parameters = parameters.with_values(Z=Z)
-    return problem, parameters, n_iter, 0
+    return problem, with_inducing(problem, plan, parameters), n_iter, 0
+
+
+def with_inducing(problem, plan, parameters):
+    """Choose inducing inputs for a kernel that was learned; those given stay."""
+    if plan.inducing is None:
+        return parameters
+    rows = problem.rows
+    scale = input_scales(parameters.kernel, _column_std(rows))
+    chosen = rows.X, rows.observations, len(parameters.Z), parameters.kernel, scale
+    return parameters.with_values(Z=choose_inducing(plan.inducing, *chosen, problem.rng))
 
 
 def _rearranged(problem, plan):

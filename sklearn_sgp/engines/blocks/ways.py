@@ -39,6 +39,37 @@ _ROUND_PASSES, RATE = 6, 0.1
 FIRST_PASSES = 3
 
 
+def learn_in_rounds(do_round, parameters, value, rate, max_iter, trace, least_gain=0.0):
+    """Repeat rounds, each at half of the rate, while they gain more than the standard error of it.
+
+    Parameters
+    ----------
+    do_round : callable
+        ``do_round(parameters, value, most, rate)`` learns for at most so many iterations, and
+        returns parameters, iterations and the score on groups that nothing is learned from.
+    value : Score
+        Before the first round.
+    least_gain : float
+        Nats a row that a round must gain besides.
+
+    Returns
+    -------
+    parameters : Parameters
+    n_iter : int
+    """
+    n_iter = 0
+    while n_iter < max_iter and not trace.stopped:
+        before = value
+        parameters, more, value = do_round(parameters, before, max_iter - n_iter, rate)
+        n_iter, rate = n_iter + more, 0.5 * rate
+        gain, error = value.gain(before)
+        if trace.cut_by == "max_time" or gain <= max(error, least_gain):
+            break
+    else:
+        trace.cut_by = None if trace.stopped else "max_iter"
+    return parameters, n_iter
+
+
 class AllRows:
     """All rows are one group, the exact process, which L-BFGS follows."""
 
