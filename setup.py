@@ -1,5 +1,6 @@
 """Builds the extension modules; everything else about the package is in pyproject.toml."""
 
+import copy
 import os
 import sysconfig
 from pathlib import Path
@@ -102,6 +103,12 @@ class BuildExtensions(build_ext):
             if ext.name.rpartition(".")[2] in UNCONTRACTED and not msvc:
                 ext.extra_compile_args.append(NO_CONTRACTION)
         super().build_extensions()
+
+    def build_extension(self, ext):
+        # Extensions that are compiled at once and share a C source must not share its object file.
+        alone = copy.copy(self)
+        alone.build_temp = str(Path(self.build_temp, ext.name))
+        super(BuildExtensions, alone).build_extension(ext)
 
 
 blas_int, is_new_build = write_blas_int()
