@@ -4,10 +4,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._sampling import fixed_index
 from ..data.rows import make_rows
 from ..data.winsorize import winsorized
 from ..likelihoods._names import regression_likelihood
+from ..noise.left_out import rows_within
+from ..optimize import shares
 from ..optimize.progress import Clock, Trace
 from ..predict.observations import CombinedMean
 from ..selection.means import best_mean
@@ -103,7 +104,10 @@ def with_later_rows(model, engine, rows, clock, learns=True):
 def _choices(fit, reference):
     """Return the `MeanChoice` of each output."""
     rows, n_jobs, targets = fit.problem.rows, fit.problem.settings.n_jobs, fit.targets
-    places = None if len(rows) <= _JUDGING_ROWS else fixed_index(len(rows), _JUDGING_ROWS)
+    size, places = rows_within(fit.problem, fit.fitted, _JUDGING_ROWS, shares.MEANS), None
+    if size < len(rows):
+        rng = np.random.RandomState(0)  # no draw is taken from the fit's generator
+        places = fit.fitted.predictor.drawn(len(rows), size, rng)
     rows, others = (
         one if places is None else one.select(places) for one in (rows, reference.problem.rows)
     )
