@@ -67,7 +67,7 @@ def test_partial_fit_puts_rows_where_the_partition_does(toy, partition):
 
 
 def test_partial_fit_after_part_of_an_epoch(toy):
-    """A step, then rows of every block: each joins whole, whether the step had come to it or not."""
+    """A step, then rows of every block: each joins whole, seen by the step or not."""
     X, y = with_labels(toy)
     exact = fixed("pitc", normalize_y=(0.3, 2.0), block_column=LABEL)
     whole = fitted(clone(exact).fit(X, y)).posterior
