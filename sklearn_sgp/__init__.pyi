@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.gaussian_process.kernels import Kernel
 
 from ._show_versions import show_versions as show_versions
+from .factors.own_model import BlockModel as BlockModel
 from .likelihoods import Likelihood
 from .predict.distribution import PredictiveDistribution
 
@@ -21,6 +22,7 @@ __all__ = [
     "AnytimeSGPClassifier",
     "AnytimeSGPRegressor",
     "BayesianGPLVM",
+    "BlockModel",
     "SVGPClassifier",
     "SVGPRegressor",
     "StreamingSGPClassifier",
@@ -80,7 +82,7 @@ class _Stream(TypedDict, total=False):
     batch_size: int
 
 class _Blocks(TypedDict, total=False):
-    model: _Model | Sequence[tuple[str, float]]
+    model: _Model | BlockModel | Sequence[tuple[str | BlockModel, float]]
     alpha_divergence: float
     solver: Literal["exact", "anytime"]
     block_column: int | str | None
