@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...factors.block_factors import Mixture, Model
-from ...gp.conditionals import ExactConditional, FICConditional, SoRConditional
+from ...gp.posterior import ExactConditional, FICConditional, SoRConditional
 from ...predict.near_rows import LocalConditional
 
 _VARIATIONAL = Model("diagonal", 0.0)
