@@ -14,7 +14,6 @@ from sklearn.base import BaseEstimator
 from sklearn.gaussian_process.kernels import Kernel
 
 from ._show_versions import show_versions as show_versions
-from .factors.own_model import BlockModel as BlockModel
 from .likelihoods import Likelihood
 from .predict.distribution import PredictiveDistribution
 
@@ -40,6 +39,14 @@ _Noisy: TypeAlias = Literal[
     "gaussian", "student_t", "heteroscedastic", "heteroscedastic_student_t", "auto"
 ]
 _Model: TypeAlias = Literal["auto", "sor", "dtc", "vfe", "fitc", "fic", "pitc", "pic", "lma", "vif"]
+
+class BlockModel:
+    full_covariance: bool
+    test_conditional: Literal["sor", "dtc", "fic", "pic"]
+    learned_as: Literal["vfe", "fitc", "pitc"]
+    def terms(
+        self, A: _Array, y: _Array, K: _Array, noise: _Array
+    ) -> tuple[_Array, _Array, float]: ...
 
 # Parameters -----------------------------------------------------------------------------------
 

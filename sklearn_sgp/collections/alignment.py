@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from ..data.inputs import any_collection, is_collection, is_stored
 from .compute import live_futures
-from .detection import any_collection, is_collection, is_stored
 
 # Of a data set on disk, at a time.
 _BYTES_READ = 32 << 20

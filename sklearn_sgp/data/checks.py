@@ -1,10 +1,15 @@
-"""Checks of numbers and of labels that several packages need."""
+"""Checks of tables, numbers and labels that several packages need."""
 
+from functools import wraps
 from numbers import Integral
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array as _check_array
+from sklearn.utils.validation import check_X_y as _check_X_y
+from sklearn.utils.validation import validate_data as _validate_data
 
+from .._compat import _check_sample_weight
 from .._warnings import warn_caller
 
 # Squares of larger numbers, over noise variances and times weights, can overflow.
@@ -16,6 +21,59 @@ LARGEST_VARIANCE = 1e150  # of a prior: squares of larger ones are not finite
 # them, with 0.01 three, with one over the number of rows none.
 _LEAST_MEAN_WEIGHT = 0.05
 _ORDINARY = 1e5  # in size: even the 15th power of a linear kernel is finite
+
+
+def _without_warning(check):
+    """Check without a warning of sums of infinities of both signs, which are refused anyway."""
+
+    @wraps(check)
+    def silent(*args, **kwargs):
+        with np.errstate(invalid="ignore"):
+            return check(*args, **kwargs)
+
+    return silent
+
+
+check_array = _without_warning(_check_array)
+check_X_y = _without_warning(_check_X_y)
+
+
+@_without_warning
+def validate_data(*args, **kwargs):
+    """Validate as scikit-learn does, but name NaN among labels."""
+    try:
+        return _validate_data(*args, **kwargs)
+    except ValueError as error:
+        if str(error) != "Input contains NaN":
+            raise
+        raise ValueError(
+            "y must hold a label in every row. Got NaN: leave rows without a label out."
+        ) from error
+
+
+@_without_warning
+def check_sample_weight(sample_weight, X, *, dtype=None):
+    """Validate sample weights: non-negative, and not all zero.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_samples,), number or None
+        A number is the weight of every row, None means 1.
+
+    X : array-like of shape (n_samples, n_features)
+        Inputs, already validated.
+
+    dtype : dtype, default=None
+        None keeps float32 and float64.
+
+    Returns
+    -------
+    sample_weight : ndarray of shape (n_samples,)
+    """
+    sample_weight = _check_sample_weight(sample_weight, X, dtype=dtype, ensure_non_negative=True)
+    if not sample_weight.any():  # scikit-learn itself refuses these from 1.9 on
+        raise ValueError("sample_weight must hold a weight above zero. Got zero for every row.")
+    return sample_weight
 
 
 def check_size(name, values):

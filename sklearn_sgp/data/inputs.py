@@ -1,4 +1,4 @@
-"""The columns of X: their names, codes of categories, labels of blocks."""
+"""What X is given as, and its columns: their names, codes of categories, labels of blocks."""
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -12,6 +12,8 @@ from .categories import CategoryCodes, InputColumns, categorical_columns
 from .checks import check_labels_present, check_size, check_variance
 
 _LARGEST_LABEL = 2.0**63  # what an int64 does not hold
+# Libraries of arrays on disk, which are read in pieces.
+_STORES = ("h5py", "zarr")
 
 
 class Inputs(NamedTuple):
@@ -77,7 +79,7 @@ class InputFormat:
         X = X if hasattr(X, "shape") else np.asarray(X, dtype=object)
         return without_column(X, self.block), as_labels(np.asarray(X[:, self.block]))
 
-    def read(self, X, validate, parameters=None):
+    def read(self, X, validate, kernel=None):
         """Return an array of numbers, with codes in the columns of categories.
 
         Parameters
@@ -86,7 +88,7 @@ class InputFormat:
             Without labels of blocks.
         validate : callable
             ``validate(X)`` returns an array.
-        parameters : Parameters or None
+        kernel : BoundKernel or None
             See `checked`.
         """
         given, waits = self.coded(X)
@@ -95,7 +97,7 @@ class InputFormat:
         except ValueError as error:
             refuse_strings(given, error)
             raise
-        return self.checked(X, waits, parameters)
+        return self.checked(X, waits, kernel)
 
     def coded(self, X):
         """Return X with codes in the columns of categories, and whether these wait.
@@ -106,7 +108,7 @@ class InputFormat:
         waits = self.codes is not None and self.codes.can_wait(X)
         return (X if waits or self.codes is None else self.codes.transform(X)), waits
 
-    def checked(self, X, waits, parameters=None):
+    def checked(self, X, waits, kernel=None):
         """Return an array in which codes that wait are those that rows have when they are read.
 
         Parameters
@@ -114,15 +116,15 @@ class InputFormat:
         X : ndarray
         waits : bool
             As `coded` returned it.
-        parameters : Parameters or None
-            Of a fitted model, whose kernel must know all codes and be finite.
+        kernel : BoundKernel or None
+            Of a fitted model: it must know all codes and be finite.
         """
         check_size("X", X)
         X = self.codes.transform(X) if waits else X
-        if parameters is not None:
-            if len(parameters.expression.held_columns):
-                check_seen_codes(parameters.expression, X, self.columns)
-            check_variance(parameters.kernel, X)
+        if kernel is not None:
+            if len(kernel.expression.held_columns):
+                check_seen_codes(kernel.expression, X, self.columns)
+            check_variance(kernel, X)
         return X
 
     def with_codes(self, X, categorical_features, weight):
@@ -268,3 +270,22 @@ def _holds_strings(X):
     except (TypeError, ValueError):
         return True
     return False
+
+
+# ---- What counts as a collection, told without importing dask
+
+
+def is_collection(value):
+    """Return whether a value is a dask collection, such as an array or a dataframe."""
+    return hasattr(type(value), "__dask_graph__")
+
+
+def is_stored(value):
+    """Return whether a value is a data set on disk, of HDF5 or Zarr."""
+    library = type(value).__module__.partition(".")[0]
+    return library in _STORES and hasattr(value, "shape") and hasattr(value, "dtype")
+
+
+def any_collection(*values):
+    """Return whether one of the values is either."""
+    return any(is_collection(value) or is_stored(value) for value in values)

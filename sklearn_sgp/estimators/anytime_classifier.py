@@ -3,7 +3,7 @@
 from numbers import Real
 
 from .._compat import FitProgress, HasMethods, Interval, StrOptions
-from ..collections.detection import any_collection
+from ..data.inputs import any_collection
 from ..engines.blocks.engine import BlockModels
 from ..optimize.progress import Clock
 from . import block_plan, collections, recipes

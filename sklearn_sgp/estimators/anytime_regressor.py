@@ -1,7 +1,7 @@
 """AnytimeSGPRegressor: sparse GP regression in blocks, at any time (Hoang, Hoang & Low 2015)."""
 
 from .._compat import FitProgress
-from ..collections.detection import any_collection
+from ..data.inputs import any_collection
 from ..engines.blocks.engine import BlockModels
 from ..optimize.progress import Clock
 from . import block_plan, collections, recipes

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...factors.block_factors import Mixture, Model
 from ...factors.own_model import BlockModel, OwnModel
-from ...gp.conditionals import ExactConditional, FICConditional, SoRConditional
+from ...gp.posterior import ExactConditional, FICConditional, SoRConditional
 from ...predict.near_rows import LocalConditional
 
 _VARIATIONAL = Model("diagonal", 0.0)
