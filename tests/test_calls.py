@@ -40,8 +40,8 @@ MOST_JUMPS_OF_A_FIT = 8
 MOST_FILES_OF_A_PREDICTION = 15
 # Near rows are found, gathered and factorised, each in a room of its own.
 MOST_FILES_NEAR_ROWS = 25
-# What there is, which is to become less: a depth of 22 was the aim. From an evidence to the kernel's
-# numbers are 12 calls, and as many from a fit to the evidence.
+# What there is, which is to become less: a depth of 22 was the aim. From an evidence to the
+# kernel's numbers are 12 calls, and as many from a fit to the evidence.
 MOST_DEPTH_OF_A_FIT = 31
 
 QUICK = {"max_iter": 2, "n_inducing": 6, "random_state": 0, "n_jobs": 1}
@@ -321,9 +321,8 @@ def test_a_prediction_enters_few_files(trips, kind):
     """The way from `predict` to the numbers is short."""
     files = trips[kind]["predict"].files
     near = kind in (AnytimeSGPRegressor, AnytimeSGPClassifier)
-    assert len(files) <= (MOST_FILES_NEAR_ROWS if near else MOST_FILES_OF_A_PREDICTION), sorted(
-        files
-    )
+    most = MOST_FILES_NEAR_ROWS if near else MOST_FILES_OF_A_PREDICTION
+    assert len(files) <= most, sorted(files)
 
 
 @pytest.mark.parametrize("kind", ESTIMATORS)

@@ -41,7 +41,7 @@ class Specification(NamedTuple):
     objective : Model or Mixture
         Learned under: the variational bound for SoR and DTC, whose own marginal overfits.
     conditional : class
-        Of test rows given u: one of gp/conditionals.py, or `LocalConditional`.
+        Of test rows given u: one of gp/posterior.py, or `LocalConditional`.
     """
 
     model: Model | Mixture
