@@ -38,6 +38,7 @@ _Seed: TypeAlias = int | np.random.RandomState | None
 _Noisy: TypeAlias = Literal[
     "gaussian", "student_t", "heteroscedastic", "heteroscedastic_student_t", "auto"
 ]
+_WithSites: TypeAlias = Literal["poisson", "negative_binomial", "gamma", "beta", "censored"]
 _Model: TypeAlias = Literal["auto", "sor", "dtc", "vfe", "fitc", "fic", "pitc", "pic", "lma", "vif"]
 
 class BlockModel:
@@ -107,7 +108,7 @@ class _Blocks(TypedDict, total=False):
     copy_X: bool
 
 class _SVGPRegressor(_WithX, _Noise, _Rows, total=False):
-    likelihood: _Noisy | Literal["poisson"] | Likelihood
+    likelihood: _Noisy | _WithSites | Likelihood
     n_latent: int | None
 
 class _SVGPClassifier(_WithX, _Rows, total=False):
@@ -115,7 +116,7 @@ class _SVGPClassifier(_WithX, _Rows, total=False):
     class_weight: Literal["balanced"] | Mapping[Any, float] | None
 
 class _AnytimeRegressor(_WithX, _Noise, _Blocks, total=False):
-    likelihood: _Noisy | Literal["poisson"] | Likelihood
+    likelihood: _Noisy | _WithSites | Likelihood
 
 class _AnytimeClassifier(_WithX, _Blocks, total=False):
     likelihood: Literal["auto", "dirichlet", "probit", "logit"] | Likelihood
@@ -123,7 +124,7 @@ class _AnytimeClassifier(_WithX, _Blocks, total=False):
     class_weight: Literal["balanced"] | Mapping[Any, float] | None
 
 class _StreamingRegressor(_WithX, _Noise, _Stream, total=False):
-    likelihood: _Noisy | Literal["poisson"] | Likelihood
+    likelihood: _Noisy | _WithSites | Likelihood
     alpha_divergence: float
     n_latent: int | None
 

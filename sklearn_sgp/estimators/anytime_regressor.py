@@ -32,10 +32,12 @@ class AnytimeSGPRegressor(SGPRegressor):
         RBF()``. It refers to normalised targets (see ``normalize_y``) and unscaled inputs.
 
     likelihood : {"gaussian", "student_t", "heteroscedastic", "heteroscedastic_student_t", \
-            "auto", "poisson"} or instance, default="gaussian"
+            "auto", "poisson", "negative_binomial", "gamma", "beta", "censored"} or instance, \
+            default="gaussian"
         The noise, as in `SVGPRegressor`, with ``variance_scale_``, ``variance_scale_gain_`` and
         ``mean_share_``. All but "gaussian" take about twice as long. "poisson", and instances that
-        have a ``log_density``, need a model with near rows, among which they get sites.
+        have a ``log_density``, need a model with near rows, among which they get sites, as do the
+        names behind it.
 
     model : {"auto", "sor", "dtc", "vfe", "fitc", "fic", "pitc", "pic", "lma", "vif"} or \
             BlockModel or list of (str or BlockModel, float), default="auto"
