@@ -10,11 +10,9 @@ from .._core._cells import condition
 from .._linalg import blas_threads_for, copy_of, product, transposed
 from .._parallel import group_bounds, map_groups, resolved_jobs, shares_memory
 from ..factors.cells import Cells, ClassCell, FactorCache
-from ..gp.conditionals import without_own
-from ..gp.posterior import Posterior
+from ..gp.posterior import Posterior, without_own
 from ..kernels import Groups
-from ..partitions.blocks import AnyBlocks
-from ..partitions.conditioning import are_near
+from ..partitions.blocks import AnyBlocks, are_near
 from ..partitions.partition import position_of
 
 # Test rows that are predicted together.
@@ -148,7 +146,7 @@ class NearRows:
 class LocalConditional:
     """p(f | u, y_B) for the rows near a test row: those of its block, or others (PIC, LMA, VIF).
 
-    The methods are those of `gp.conditionals.ExactConditional`, with the numbers of the blocks that
+    The methods are those of `gp.posterior.ExactConditional`, with the numbers of the blocks that
     the rows belong to, -1 for none.
 
     Parameters

@@ -14,8 +14,8 @@ from .._warnings import warn_caller
 from ..data.checks import LARGEST
 from ..data.continued_warps import Identity, Warp
 from ..data.resolution import resolutions
-from ..data.rows import Rows, column_mean_std, drop_zero_weight, random_index
-from ..data.scaling import GRID, on_grid
+from ..data.rows import Rows, column_mean_std, drop_zero_weight, on_grid, random_index
+from ..data.scaling import GRID
 from ..data.standard_inputs import StandardInputs
 from ..data.warps import EACH, TERMS, Standardised, YeoJohnson, tanh_sum, tanh_sum_gradient
 from ..engines.start import start
