@@ -12,7 +12,7 @@ from ..optimize.progress import Clock, Trace
 from ..predict.observations import CombinedMean
 from ..selection.means import best_mean
 from .chosen import later_problem
-from .steps import FURTHEST, PoseProblem, ScaleTargets, run
+from .steps import FURTHEST, PoseProblem, ScaleTargets
 
 # Rows that are left out, at most: some thousand tell a ratio of squared errors of 1.01 from 1.
 _JUDGING_ROWS = 8192
@@ -65,10 +65,11 @@ class VouchForMean:
         learns = len(fit.X) <= _LEARNED_ROWS and left > 0.0
         y, gaussian = fit.targets.unwarped(fit.y), regression_likelihood("gaussian")
         trace = Trace(Clock(left if 0.0 < left < np.inf else None))
-        plain = replace(fit, y=y, likelihood=gaussian, trace=trace)
+        posed = replace(fit, y=y, likelihood=gaussian, trace=trace)
         scale = ScaleTargets(self.model, warps=False)
         pose = PoseProblem(self.model, True, None if learns else fit.fitted)
-        posed = run([scale, *self.engine_steps, pose], plain)
+        for step in (scale, *self.engine_steps, pose):
+            posed = step(posed)
         optimizer = self.model.optimizer if learns else None
         settings = replace(posed.problem.settings, optimizer=optimizer)
         # interim: nobody is warned twice

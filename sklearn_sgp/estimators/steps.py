@@ -385,10 +385,3 @@ class Calibrate:
         if not problem.learns or problem.trace.stopped or fitted.interrupted:
             return fit
         return replace(fit, fitted=calibrated(problem, fitted, fit.engine.fit, self.keeps_inducing))
-
-
-def run(steps, fit):
-    """Run steps, one after another."""
-    for step in steps:
-        fit = step(fit)
-    return fit

@@ -16,7 +16,6 @@ from .constraints import FIXED_AFTER_FIT
 from .fit import Fit
 from .learning import store, store_fit
 from .mixed_outputs import mixes_outputs
-from .steps import run
 
 # Inducing inputs may be given later: then they stay where the stream has them.
 FIXED_IN_STREAMS = tuple(name for name in FIXED_AFTER_FIT if name != "inducing")
@@ -64,7 +63,9 @@ def _begin(model, engine, initial, clock):
     """Learn from the first batch, after earlier ones that were too short to begin with."""
     rows, recipe = initial.rows, model._recipe(engine, initial)
     fit = replace(Fit.of((rows.X, None), rows.y, rows.weight), trace=Trace(clock))
-    store_fit(model, run(recipe.learn, run(recipe.prepare, fit)))
+    for step in (*recipe.prepare, *recipe.learn):
+        fit = step(fit)
+    store_fit(model, fit)
 
 
 def _begin_anew(model, engine, X, y, weight, clock):

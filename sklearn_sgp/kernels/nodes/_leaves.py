@@ -115,16 +115,16 @@ class Stationary(_ScaledLeaf):
         _stationary.scale_rows(X, self.center, scales, out.T if transposed else out)
         return out
 
-    def _values(self, p):
-        """Return the variance and the profile's parameters."""
+    def _of_profile(self, p):
+        """Return the profile's own parameters."""
         if not self.shape:
-            return self.variance(p), _NO_SHAPE
+            return _NO_SHAPE
         shape = _NO_SHAPE.copy()
         shape[: len(self.shape)] = p[list(self.shape)]
-        return self.variance(p), shape
+        return shape
 
     def block(self, p, Z, X, direct=False):
-        (variance, shape), Zs = self._values(p), self._scaled(p, Z)
+        variance, shape, Zs = self.variance(p), self._of_profile(p), self._scaled(p, Z)
         Xt = self._scaled(p, X, transposed=True)
         out = empty((len(Zs), Xt.shape[1]))  # (m, n)
         lower = direct and X is Z
@@ -135,7 +135,7 @@ class Stationary(_ScaledLeaf):
         return out
 
     def blocks(self, p, Z, X, groups):
-        (variance, shape), Zs = self._values(p), self._scaled(p, Z)
+        variance, shape, Zs = self.variance(p), self._of_profile(p), self._scaled(p, Z)
         Xs = Zs if X is Z else self._scaled(p, X)
         out, direct = empty((groups.n_values,)), Zs.shape[1] <= DIRECT_MAX_FEATURES
         index = (groups.rows, groups.columns, groups.row_bounds, groups.column_bounds)
@@ -162,7 +162,7 @@ class Stationary(_ScaledLeaf):
         return K, add_gradient
 
     def triangles_vjp(self, p, X, groups, G, grad):
-        (variance, shape), Xs = self._values(p), self._scaled(p, X)
+        variance, shape, Xs = self.variance(p), self._of_profile(p), self._scaled(p, X)
         sums, per_column = np.empty(3), np.empty(Xs.shape[1])
         index = (groups.rows, groups.row_bounds)
         _triangles.vjp_triangles(self.profile, Xs, *index, variance, shape, G, sums, per_column)
@@ -182,7 +182,7 @@ class Stationary(_ScaledLeaf):
             target += -2.0 * (squares if target.size == len(squares) else squares.sum())
 
     def block_vjp(self, p, Z, X, G, grad, grad_Z, direct=False):
-        (variance, shape), Zs = self._values(p), self._scaled(p, Z)
+        variance, shape, Zs = self.variance(p), self._of_profile(p), self._scaled(p, Z)
         Xs = Zs if X is Z else self._scaled(p, X)
         Xt = transposed(Xs)
         lower = direct and X is Z and grad_Z is None  # G is symmetric, for sums half is enough
