@@ -321,9 +321,8 @@ def test_a_prediction_enters_few_files(trips, kind):
     """The way from `predict` to the numbers is short."""
     files = trips[kind]["predict"].files
     near = kind in (AnytimeSGPRegressor, AnytimeSGPClassifier)
-    assert len(files) <= (MOST_FILES_NEAR_ROWS if near else MOST_FILES_OF_A_PREDICTION), sorted(
-        files
-    )
+    most = MOST_FILES_NEAR_ROWS if near else MOST_FILES_OF_A_PREDICTION
+    assert len(files) <= most, sorted(files)
 
 
 @pytest.mark.parametrize("kind", ESTIMATORS)

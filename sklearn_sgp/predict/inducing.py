@@ -17,7 +17,7 @@ class InducingPoints:
     ----------
     noise_variance : float or ndarray of shape (t,)
     conditional : class
-        One of gp/conditionals.py.
+        One of gp/posterior.py.
     alpha : float
         Each training row has a factor ``N(y; E[f | u], noise + alpha var[f | u])``.
     blocks : NearRows or None

@@ -24,6 +24,28 @@ _CACHE_BYTES = 256 << 20
 _ONE_ROW = np.array([0, 1])
 
 
+class _OwnMoments:
+    """Moments at all training rows: noise, bands and mean of one fit are judged by the same.
+
+    A copy, as for a worker in another process or a pickle, begins empty.
+    """
+
+    def __init__(self):
+        self.X = self.moments = None
+
+    def __reduce__(self):
+        return _OwnMoments, ()
+
+    def of(self, X, compute):
+        """Return the moments at X, which are all training rows."""
+        if self.X is not X:
+            moments = compute()
+            for part in moments:
+                part.flags.writeable = False
+            self.X, self.moments = X, moments
+        return self.moments
+
+
 @dataclass(frozen=True)
 class NearRows:
     """Predicts from q(u) and the training rows near a test row (docs/theory.md, eq. 32).
@@ -39,6 +61,8 @@ class NearRows:
         The labels of the blocks, in their order, where each row has one.
     cache : FactorCache
         Factorised cells of this posterior and these blocks.
+    own : _OwnMoments
+        What is computed once of the training rows while a fit goes on.
     """
 
     posterior: Posterior
@@ -47,6 +71,7 @@ class NearRows:
     partition: object = None
     labels: np.ndarray | None = None
     cache: FactorCache = field(default_factory=partial(FactorCache, 0), compare=False)
+    own: _OwnMoments = field(default_factory=_OwnMoments, compare=False)
 
     has_functions = False  # of near rows no random features are known
 
@@ -76,13 +101,20 @@ class NearRows:
 
     def training_moments(self, rows, n_jobs=None):
         """Return the moments at training rows, given their near rows."""
-        return self.moments(rows, n_jobs)
+        if len(rows) != len(self.blocks.rows):
+            return self.moments(rows, n_jobs)
+        return self.own.of(rows.X, lambda: self.moments(rows, n_jobs))
 
     def left_out(self, rows, places=None, n_jobs=None):
         """Return the moments without the row itself, where it is among its near rows."""
-        number = self.number(rows)
-        mean, variance = self._conditional(n_jobs).mean_variance(rows.X, number)
-        places = np.arange(len(rows)) if places is None else places
+        number, all_moments = self.number(rows), self.own.moments
+        if places is None:
+            mean, variance = self.training_moments(rows, n_jobs)
+            places = np.arange(len(rows))
+        elif all_moments is None:
+            mean, variance = self.moments(rows, n_jobs)
+        else:
+            mean, variance = (part[places] for part in all_moments)
         known = are_near(self.blocks, places, number)[:, None]
         noise = self.noise_variance / rows.weights[0].reshape(len(rows), -1)
         without = without_own(mean, variance, rows.targets, noise)
@@ -94,7 +126,7 @@ class NearRows:
 
     def without_caches(self):
         """Return the same with nothing that can be computed again, as it is saved."""
-        return replace(self, posterior=self.posterior.without_caches())
+        return replace(self, posterior=self.posterior.without_caches(), own=_OwnMoments())
 
     def separated(self):
         """Separate the predictor from the blocks, if a test row needs those of its own alone."""
@@ -108,7 +140,7 @@ class NearRows:
 
     def ready(self):
         """Return the predictor with an empty cache for the cells of predictions."""
-        return replace(self, cache=FactorCache(_CACHE_BYTES))
+        return replace(self, cache=FactorCache(_CACHE_BYTES), own=_OwnMoments())
 
 
 class LocalConditional:

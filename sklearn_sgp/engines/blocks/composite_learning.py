@@ -111,7 +111,7 @@ def _from_best(problem, sample, start, parameters, value, budget):
         parameters, last = sample.learn_further(task_of(problem, start), parameters, budget)
         more += last
     if not (sample.whole or problem.is_interim or sample.has_labels):
-        check_coverage(sample.judging_groups(parameters), parameters)
+        check_coverage(sample.judging_groups(parameters), parameters, problem.trace)
     return start, parameters, more
 
 

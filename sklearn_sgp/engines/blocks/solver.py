@@ -344,7 +344,7 @@ class _Update:
         """
         before, state = self.fitted.posterior, self.state
         known = changed[changed < state.n_blocks]
-        old = [state.blocks(k) for k in known]
+        old = [state.blocks(k) for k in known if state.progress.seen[k]]
         new = np.concatenate([known, np.arange(state.n_blocks, len(blocks))])
 
         def all_blocks(prior):
@@ -361,7 +361,7 @@ class _Update:
                 constant -= removed.constant
             sums = _WithEvidence(posterior, constant)
         except NotPositiveDefiniteError:
-            # rounding, or a block was taken out that a partial epoch had never seen
+            # rounding, or steps that weigh blocks unequally
             model, seen = state.specification.model, np.ones(len(blocks), dtype=bool)
             sums = with_enough_jitter(
                 all_blocks, before.prior, self.settings, model, blocks.rows, self.noise_variance
@@ -379,7 +379,7 @@ class _Update:
         return replace(
             self.fitted,
             predictor=state.predictor(sums.posterior, self.noise_variance),
-            objective=sums.objective,
+            objective=sums.objective / progress.share,
             jitter=sums.posterior.prior.jitter,
             weight=self.fitted.weight + self.rows.total_weight,
             state=state,

@@ -87,6 +87,11 @@ class Progress:
     mark: tuple | None = None
 
     @property
+    def share(self):
+        """Share of the blocks that q(u) rests on."""
+        return float(self.seen.mean())
+
+    @property
     def is_complete(self):
         """True if q(u) rests on all blocks."""
         return bool(self.seen.all())
