@@ -20,7 +20,6 @@ LARGEST_VARIANCE = 1e150  # of a prior: squares of larger ones are not finite
 # with a mean of 0.1 eleven of twelve fits learn about what they learn with 1, with 0.03 eight of
 # them, with 0.01 three, with one over the number of rows none.
 _LEAST_MEAN_WEIGHT = 0.05
-_ORDINARY = 1e5  # in size: even the 15th power of a linear kernel is finite
 
 
 def _without_warning(check):
@@ -79,15 +78,21 @@ def check_sample_weight(sample_weight, X, *, dtype=None):
 def check_size(name, values):
     """Refuse numbers whose squares could overflow, and what is not a number."""
     largest = float(max(values.max(), -values.min()))
+    if not largest <= LARGEST:
+        refuse_size(name, largest)
+
+
+def refuse_size(name, largest, where=""):
+    """Raise the error of numbers whose squares could overflow, and of what is not a number."""
     if np.isnan(largest):
         raise ValueError(
-            f"{name} must hold finite numbers. Got None or NaN: leave these rows out, or fill them."
+            f"{name} must hold finite numbers. Got None or NaN{where}: leave these rows out, or "
+            "fill them."
         )
-    if largest > LARGEST:
-        raise ValueError(
-            f"{name} must hold numbers of at most {LARGEST:g} in size, so that their squares are "
-            f"finite. Got {largest:g}: use another unit."
-        )
+    raise ValueError(
+        f"{name} must hold numbers of at most {LARGEST:g} in size, so that their squares are "
+        f"finite. Got {largest:g}: use another unit{where}."
+    )
 
 
 def warn_of_small_weights(total, n_rows):
@@ -199,26 +204,6 @@ def not_sortable(name, labels):
         f"{name} must hold labels of one kind, words or numbers. Got labels of {kinds}: make words "
         "of all of them."
     )
-
-
-def check_variance(kernel, X):
-    """Refuse inputs at which the prior variance, and so what rests on it, is not finite.
-
-    It is found where all columns are as far from zero as they get: no kernel of scikit-learn's has
-    a larger one elsewhere. What lives elsewhere is read row by row later, and not looked through
-    here.
-    """
-    if not hasattr(X, "__array__") or max(X.max(), -X.min()) < _ORDINARY:
-        return
-    farthest = np.maximum(X.max(axis=0), -X.min(axis=0))[None].astype(np.float64)
-    with np.errstate(over="ignore", invalid="ignore"):
-        largest = float(kernel.diag(farthest)[0])
-    if not largest <= LARGEST_VARIANCE:
-        raise ValueError(
-            f"X must hold numbers at which the kernel is at most {LARGEST_VARIANCE:g}. Got "
-            f"{largest:g} from {kernel.sklearn_kernel!r} for numbers of up to {farthest.max():g} "
-            "in size: use another unit, or a stationary kernel."
-        )
 
 
 def check_classes_of(y):

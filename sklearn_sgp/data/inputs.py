@@ -9,7 +9,8 @@ from scipy.sparse import issparse
 from ..kernels._generic import generic_parts
 from ..kernels.categories._binding import check_seen_codes
 from .categories import CategoryCodes, InputColumns, categorical_columns
-from .checks import check_labels_present, check_size, check_variance
+from .checks import check_labels_present
+from .readable import check_sizes, check_variance, explain, refuse_dates
 
 _LARGEST_LABEL = 2.0**63  # what an int64 does not hold
 # Libraries of arrays on disk, which are read in pieces.
@@ -95,20 +96,27 @@ class InputFormat:
         try:
             X = validate(given)
         except ValueError as error:
-            refuse_strings(given, error)
+            explain(given, error, self.block)
             raise
-        return self.checked(X, waits, kernel)
+        return self.checked(X, waits, kernel, getattr(given, "columns", None))
 
     def coded(self, X):
         """Return X with codes in the columns of categories, and whether these wait.
 
         An array of numbers is returned as it is, and has codes where its rows are read: it is not
         copied. Anything else has them before it is made an array.
+
+        Raises
+        ------
+        DatesError
+            If a column that is no category holds dates.
         """
         waits = self.codes is not None and self.codes.can_wait(X)
-        return (X if waits or self.codes is None else self.codes.transform(X)), waits
+        X = X if waits or self.codes is None else self.codes.transform(X)
+        refuse_dates(X, self.block)
+        return X, waits
 
-    def checked(self, X, waits, kernel=None):
+    def checked(self, X, waits, kernel=None, names=None):
         """Return an array in which codes that wait are those that rows have when they are read.
 
         Parameters
@@ -118,13 +126,15 @@ class InputFormat:
             As `coded` returned it.
         kernel : BoundKernel or None
             Of a fitted model: it must know all codes and be finite.
+        names : sequence of str or None
+            Of the columns, for errors.
         """
-        check_size("X", X)
+        check_sizes(X, self.block, names)
         X = self.codes.transform(X) if waits else X
         if kernel is not None:
             if len(kernel.expression.held_columns):
                 check_seen_codes(kernel.expression, X, self.columns)
-            check_variance(kernel, X)
+            check_variance(kernel, X, self.block, names)
         return X
 
     def with_codes(self, X, categorical_features, weight):
@@ -138,20 +148,6 @@ class InputFormat:
         if categorical_features is None:
             return replace(self, codes=None)
         return replace(self, codes=CategoryCodes.fit(X, categorical_features, weight))
-
-
-def refuse_strings(X, error):
-    """Say where strings may stand, if X could not be made an array for one of its own.
-
-    Raises
-    ------
-    ValueError
-    """
-    if "could not convert string" in str(error) and _holds_strings(X):
-        raise ValueError(
-            f"X must hold numbers but in columns of categories. Got a string: {error}. Name "
-            "such columns in categorical_features, or encode them."
-        ) from error
 
 
 def as_table(X):

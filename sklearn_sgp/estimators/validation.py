@@ -21,9 +21,9 @@ from ..data.inputs import (
     as_table,
     block_position,
     kernel_categories,
-    refuse_strings,
     refuse_things,
 )
+from ..data.readable import explain, refuse_dates
 from ..data.rows import drop_zero_weight
 from ..partitions.partition import check_labels
 
@@ -54,6 +54,8 @@ def checked_rows(estimator, X, y, sample_weight, *, reset, **check_y):
 def _checked_rows(estimator, X, y, sample_weight, reset, check_y):
     X, labels = _split_labels(estimator, X, reset, learns=True, weight=sample_weight)
     coded, waits = estimator._format.coded(X)
+    if check_y.get("y_numeric"):
+        refuse_dates(y, name="y")
     options = {"order": None, "dtype": _DTYPE, **check_y}
     try:
         if estimator._format.block is None:
@@ -61,9 +63,10 @@ def _checked_rows(estimator, X, y, sample_weight, reset, check_y):
         else:
             X, y = check_X_y(coded, y, estimator=estimator, **options)
     except ValueError as error:
-        refuse_strings(coded, error)
+        explain(coded, error, estimator._format.block)
         raise
-    X = estimator._format.checked(X, waits, _kernel(estimator, reset))
+    names = getattr(coded, "columns", None)
+    X = estimator._format.checked(X, waits, _kernel(estimator, reset), names)
     inputs = _inputs_with(estimator, X, labels, reset)
     return inputs, y, checked_weight(sample_weight, inputs.X)
 
