@@ -27,6 +27,7 @@ from ..likelihoods._names import (
     warps_targets,
 )
 from ..noise.before_sites import learn_before_sites
+from ..optimize import shares
 from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
 from ..selection.classes import AlphaTrials, calibrated
@@ -35,8 +36,6 @@ from .block_plan import block_plan, uses_near_rows
 from .chosen import choices_of, inference_of, settings_of
 from .limits import check_warps, in_units
 
-# Share of a time budget in which a warp of the targets is learned, or `alpha_epsilon` is chosen.
-_CHOICE_SHARE = 0.2
 # Targets further from the median, in median absolute deviations, count as so far where the centre
 # and scale of targets with outliers are found.
 FURTHEST = 100.0
@@ -110,7 +109,7 @@ class ScaleTargets:
             return power_warps(y, fit.weight)
         model = self.model
         noise, rng = regression_likelihood("gaussian"), check_random_state(model.random_state)
-        seconds = np.inf if model.max_time is None else _CHOICE_SHARE * model.max_time
+        seconds = np.inf if model.max_time is None else shares.TARGETS * model.max_time
         choices, settings = choices_of(model), settings_of(model)
         return learned_warps(
             fit.X, y, fit.weight, choices, noise, settings, rng, seconds, told=fit.trace
@@ -232,7 +231,7 @@ class EncodeAsRegressions:
         )
         settings = replace(settings_of(model), init_size=_ALPHA_ROWS)
         seed = check_random_state(model.random_state).randint(2**31)  # the same groups for all
-        seconds = None if model.max_time is None else _CHOICE_SHARE * model.max_time
+        seconds = None if model.max_time is None else shares.TARGETS * model.max_time
         trials = AlphaTrials(np.inf if seconds is None else seconds)
         with single_blas_thread():  # groups are small
             for alpha in trials.values():

@@ -107,14 +107,14 @@ class NearRows:
 
     def left_out(self, rows, places=None, n_jobs=None):
         """Return the moments without the row itself, where it is among its near rows."""
-        number, all_moments = self.number(rows), self.own.moments
+        number = self.number(rows)
         if places is None:
             mean, variance = self.training_moments(rows, n_jobs)
             places = np.arange(len(rows))
-        elif all_moments is None:
+        elif self.own.moments is None:
             mean, variance = self.moments(rows, n_jobs)
         else:
-            mean, variance = (part[places] for part in all_moments)
+            mean, variance = (part[places] for part in self.own.moments)
         known = are_near(self.blocks, places, number)[:, None]
         noise = self.noise_variance / rows.weights[0].reshape(len(rows), -1)
         without = without_own(mean, variance, rows.targets, noise)
