@@ -234,7 +234,8 @@ def _candidates(problem, likelihood, learned):
     yield scale
     of_rows, function = replace(problem, rows=rows, is_interim=True), None
     n_jobs, prior = problem.settings.n_jobs, likelihood.row_precision.log_noise
-    for _ in range(_WEIGHINGS):
+    # squares of normal distributions are the same however often they are weighed
+    for _ in range(_WEIGHINGS if likelihood.row_precision.has_tails else 1):
         squares = learned.squares(likelihood, scale.learned(rows.X, n_jobs))
         scaled = squares / np.exp(scale.log_constant)
         function = learn_log_noise(of_rows, prior, scaled, function)
