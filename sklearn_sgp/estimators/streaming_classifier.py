@@ -295,7 +295,7 @@ class StreamingSGPClassifier(SGPClassifier):
         inputs, y, weight = rows_of_weight(*checked)
         self.classes_ = np.unique(y) if classes is None else classes
         if is_batch:
-            streaming.take_batch(self, inputs.X, y, weight, clock)
+            streaming.take_batch(self, inputs, y, weight, clock)
         else:
             streaming.one_pass(self, inputs, y, weight, given, clock)
 
@@ -305,14 +305,14 @@ class StreamingSGPClassifier(SGPClassifier):
         classes = self.classes_
         checked = checked_labels(self, X, y, sample_weight, reset=False, classes=classes)
         inputs, y, weight = rows_of_weight(*checked)
-        streaming.take_batch(self, inputs.X, y, weight, clock)
+        streaming.take_batch(self, inputs, y, weight, clock)
 
     def _default_kernels(self):
         return {"kernel_set": "labels"}
 
-    def _later_rows(self, X, y, weight):
+    def _later_rows(self, inputs, y, weight):
         targets = self._fitted.targets
-        return rows_with(X, targets.encode(y), weight, targets)
+        return rows_with(inputs.X, targets.encode(y), weight, targets)
 
     def _recipe(self, engine, initial):
         return recipes.streaming_classifier(self, engine, initial)
