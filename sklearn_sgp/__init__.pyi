@@ -21,6 +21,7 @@ __all__ = [
     "AnytimeSGPClassifier",
     "AnytimeSGPRegressor",
     "BayesianGPLVM",
+    "BlockModel",
     "SVGPClassifier",
     "SVGPRegressor",
     "StreamingSGPClassifier",
@@ -39,6 +40,14 @@ _Noisy: TypeAlias = Literal[
 ]
 _WithSites: TypeAlias = Literal["poisson", "negative_binomial", "gamma", "beta", "censored"]
 _Model: TypeAlias = Literal["auto", "sor", "dtc", "vfe", "fitc", "fic", "pitc", "pic", "lma", "vif"]
+
+class BlockModel:
+    full_covariance: bool
+    test_conditional: Literal["sor", "dtc", "fic", "pic"]
+    learned_as: Literal["vfe", "fitc", "pitc"]
+    def terms(
+        self, A: _Array, y: _Array, K: _Array, noise: _Array
+    ) -> tuple[_Array, _Array, float]: ...
 
 # Parameters -----------------------------------------------------------------------------------
 
@@ -82,7 +91,7 @@ class _Stream(TypedDict, total=False):
     batch_size: int
 
 class _Blocks(TypedDict, total=False):
-    model: _Model | Sequence[tuple[str, float]]
+    model: _Model | BlockModel | Sequence[tuple[str | BlockModel, float]]
     alpha_divergence: float
     solver: Literal["exact", "anytime"]
     block_column: int | str | None

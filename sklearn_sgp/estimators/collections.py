@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._compat import validate_data
 from ..collections.alignment import example_of, partitions_of, split_labels
 from ..collections.parts import Coded, LabelCounts, Moments, NumbersCheck, Scaled, label_part
 from ..collections.source import Source
-from ..data.checks import check_scaled
+from ..data.checks import check_scaled, validate_data
 from ..data.class_targets import ClassLabels
 from ..data.inputs import InputFormat, Inputs, column_position
 from ..data.rows import MERGE_ROWS
