@@ -74,6 +74,7 @@ class _WithX(_Shared, total=False):
     categorical_features: Literal["from_dtype"] | ArrayLike | None
 
 class _Noise(TypedDict, total=False):
+    offset_column: int | str | None
     noise_variance: float | ArrayLike | None
     noise_variance_bounds: Literal["fixed"] | tuple[float, float] | ArrayLike
     normalize_y: bool | Literal["yeo-johnson", "warped"] | tuple[ArrayLike, ArrayLike]
@@ -112,14 +113,14 @@ class _SVGPRegressor(_WithX, _Noise, _Rows, total=False):
     n_latent: int | None
 
 class _SVGPClassifier(_WithX, _Rows, total=False):
-    likelihood: Literal["auto", "probit", "logit", "softmax"] | Likelihood
+    likelihood: Literal["auto", "probit", "logit", "softmax", "ordinal"] | Likelihood
     class_weight: Literal["balanced"] | Mapping[Any, float] | None
 
 class _AnytimeRegressor(_WithX, _Noise, _Blocks, total=False):
     likelihood: _Noisy | _WithSites | Likelihood
 
 class _AnytimeClassifier(_WithX, _Blocks, total=False):
-    likelihood: Literal["auto", "dirichlet", "probit", "logit"] | Likelihood
+    likelihood: Literal["auto", "dirichlet", "probit", "logit", "ordinal"] | Likelihood
     alpha_epsilon: Literal["auto"] | float
     class_weight: Literal["balanced"] | Mapping[Any, float] | None
 
@@ -129,7 +130,7 @@ class _StreamingRegressor(_WithX, _Noise, _Stream, total=False):
     n_latent: int | None
 
 class _StreamingClassifier(_WithX, _Stream, total=False):
-    likelihood: Literal["auto", "probit", "logit", "softmax"] | Likelihood
+    likelihood: Literal["auto", "probit", "logit", "softmax", "ordinal"] | Likelihood
 
 class _Latent(_Shared, total=False):
     kernel: Kernel | None

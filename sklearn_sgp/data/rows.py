@@ -148,6 +148,8 @@ class Rows(AnyRows):
         True if outputs are the regressions of classes, where the weights of a row have two values.
     grid : float
         What scaled targets are rounded to multiples of; 0 for none.
+    offset : ndarray of shape (n,) or None
+        What is added to the function.
     """
 
     X: np.ndarray
@@ -159,13 +161,14 @@ class Rows(AnyRows):
     counts: np.ndarray | None = None
     of_classes: bool = False
     grid: float = 0.0
+    offset: np.ndarray | None = None
 
     def __len__(self):
         return len(self.X)
 
     def __sizeof__(self):
         """Count the bytes of the arrays, by which a cluster decides what to move."""
-        arrays = (self.X, self.y, self.weight, self.labels, self.counts)
+        arrays = (self.X, self.y, self.weight, self.labels, self.counts, self.offset)
         return object.__sizeof__(self) + sum(a.nbytes for a in arrays if a is not None)
 
     @property
@@ -224,12 +227,10 @@ class Rows(AnyRows):
 
     def select(self, index):
         """Return rows at a slice or an array of indices; a slice copies nothing."""
-        weight, labels, counts = (
-            None if part is None else part[index]
-            for part in (self.weight, self.labels, self.counts)
-        )
-        X, y = self.X[index], self.y[index]
-        return replace(self, X=X, y=y, weight=weight, labels=labels, counts=counts)
+        names = ("X", "y", "weight", "labels", "counts", "offset")
+        parts = {name: getattr(self, name) for name in names}
+        some = {name: part[index] for name, part in parts.items() if part is not None}
+        return replace(self, **some)
 
     def of_outputs(self, own):
         """Return the same rows with a slice of the outputs."""
@@ -251,7 +252,12 @@ class Rows(AnyRows):
         if any(rows.counts is not None for rows in parts):
             counts = _joined_weights([rows.observations for rows in parts], parts)
         X, y = (np.concatenate(each) for each in zip(*((r.X, r.y) for r in parts), strict=True))
-        return replace(self, X=X, y=y, weight=weight, labels=None, counts=counts)
+        offset = None if self.offset is None else np.concatenate([rows.offset for rows in parts])
+        return replace(self, X=X, y=y, weight=weight, labels=None, counts=counts, offset=offset)
+
+    def shifted(self, mean):
+        """Return means (n, t) of the function with what is added to it."""
+        return mean if self.offset is None else mean + self.offset[:, None]
 
     def chunks(self, size):
         """Yield successive pieces of at most ``size`` rows."""
@@ -378,6 +384,14 @@ def merge_repeated(X, y, weight):
     return X[first], y[first], None if (mass == 1.0).all() else mass
 
 
+def merge_with_offset(X, y, weight, offset):
+    """Do the same where something is added to the function; return it last, None stays None."""
+    if offset is None:
+        return *merge_repeated(X, y, weight), None
+    X, both, weight = merge_repeated(X, np.column_stack([y, offset]), weight)
+    return X, np.ascontiguousarray(both[:, :-1]), weight, both[:, -1]
+
+
 def sorted_rows(X, y, weight):
     """Sort up to 2,048 rows, so that their order does not decide how sums are rounded.
 
@@ -390,7 +404,7 @@ def sorted_rows(X, y, weight):
     return X[order], y[order], None if weight is None else weight[order]
 
 
-def make_rows(X, y, weight, targets, labels=None):
+def make_rows(X, y, weight, targets, labels=None, offset=None):
     """Make `Rows` of positive weight, with the scaling of their targets.
 
     Parameters
@@ -402,6 +416,9 @@ def make_rows(X, y, weight, targets, labels=None):
     targets : encoding.Encoding
     labels : ndarray of shape (n,) or None
         Of blocks.
+    offset : ndarray of shape (n,) or None
+        What is added to the function.
     """
-    X, y, weight, labels = drop_zero_weight(X, y, weight, labels)
-    return Rows(X, y, weight, targets.mean, targets.scale, labels, grid=targets.grid)
+    X, y, weight, labels, offset = drop_zero_weight(X, y, weight, labels, offset)
+    scaling = {"grid": targets.grid, "offset": offset}
+    return Rows(X, y, weight, targets.mean, targets.scale, labels, **scaling)

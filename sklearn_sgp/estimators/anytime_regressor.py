@@ -156,6 +156,11 @@ class AnytimeSGPRegressor(SGPRegressor):
         keep the arrays or memory maps that ``fit`` got, until `partial_fit` adds rows; changing
         those changes the model.
 
+    offset_column : int or str, default=None
+        Column of X, by index or name, that is added to the function as it is, such as the logarithm
+        of an exposure; no input of the kernel. For likelihoods whose targets are not scaled: those
+        of counts, "gamma", "beta", and instances.
+
     categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
         Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of a
         dataframe's categorical type. Values of several kinds in the first rows are compared as
@@ -331,6 +336,7 @@ class AnytimeSGPRegressor(SGPRegressor):
         natural_step=0.1,
         normalize_y=True,
         copy_X=True,
+        offset_column=None,
         categorical_features=None,
         jitter=1e-8,
         warm_start=False,
@@ -371,6 +377,7 @@ class AnytimeSGPRegressor(SGPRegressor):
         self.natural_step = natural_step
         self.normalize_y = normalize_y
         self.copy_X = copy_X
+        self.offset_column = offset_column
         self.categorical_features = categorical_features
         self.jitter = jitter
         self.warm_start = warm_start

@@ -32,10 +32,12 @@ class SVGPClassifier(SGPClassifier):
         * RBF()`` with one length scale for each column; its starting values and bounds come from
         the data, or from the first batch. Length scales are in units of X.
 
-    likelihood : {"auto", "probit", "logit", "softmax"} or instance, default="auto"
+    likelihood : {"auto", "probit", "logit", "softmax", "ordinal"} or instance, default="auto"
         Probability of a class given the latent functions. "probit" and "logit" are for two classes,
         "softmax" is for any number of classes. "auto" means "probit" for two classes and "softmax"
-        for more. An instance is a :class:`~sklearn_sgp.likelihoods.Likelihood`.
+        for more. "ordinal" is for classes in the order of ``classes_``, such as grades: one
+        function and learned thresholds, as a cumulative probit model has them. An instance is a
+        :class:`~sklearn_sgp.likelihoods.Likelihood`.
 
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes. They multiply ``sample_weight``. "balanced" gives all classes the

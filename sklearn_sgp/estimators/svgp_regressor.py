@@ -140,6 +140,11 @@ class SVGPRegressor(SGPRegressor):
         or given these if ``optimizer=None``. Of batches, the first decides. With a likelihood for
         outliers, a target counts here as at most 148 median absolute deviations from the median.
 
+    offset_column : int or str, default=None
+        Column of X, by index or name, that is added to the function as it is, such as the logarithm
+        of an exposure; no input of the kernel. For likelihoods whose targets are not scaled: those
+        of counts, "gamma", "beta", and instances.
+
     categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
         Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of a
         dataframe's categorical type. Values of several kinds in the first rows are compared as
@@ -325,6 +330,7 @@ class SVGPRegressor(SGPRegressor):
         learning_rate=0.01,
         natural_step=0.1,
         normalize_y=True,
+        offset_column=None,
         categorical_features=None,
         jitter=1e-8,
         warm_start=False,
@@ -353,6 +359,7 @@ class SVGPRegressor(SGPRegressor):
         self.learning_rate = learning_rate
         self.natural_step = natural_step
         self.normalize_y = normalize_y
+        self.offset_column = offset_column
         self.categorical_features = categorical_features
         self.jitter = jitter
         self.warm_start = warm_start

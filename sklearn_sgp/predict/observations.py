@@ -131,8 +131,8 @@ class Observations:
         """Return means, of the shape of y."""
         if not (self.likelihood.identity_mean and self.targets.keeps_means):
             return self.mean_std(inputs)[0]
-        mean = self.targets.mean_in_units(self.predictor.mean(inputs, self.n_jobs))
-        return combined(mean, self._mean_parts(inputs))
+        mean = inputs.shifted(self.predictor.mean(inputs, self.n_jobs))
+        return combined(self.targets.mean_in_units(mean), self._mean_parts(inputs))
 
     def mean_std(self, inputs, include_noise=True):
         """Return means and standard deviations, of the shape of y."""
@@ -152,8 +152,8 @@ class Observations:
 
     def mean_cov(self, inputs):
         """Return means, and joint covariances (n, n) or (n, n, t)."""
-        latent = self.predictor.joint(inputs, self.n_jobs)
-        noise = self.noise_at(inputs.X)
+        mean, covariance = self.predictor.joint(inputs, self.n_jobs)
+        latent, noise = (inputs.shifted(mean), covariance), self.noise_at(inputs.X)
         mean, covariance = self.targets.covariance(self.likelihood, *latent, noise)
         return combined(mean, self._mean_parts(inputs)), covariance
 
@@ -181,7 +181,7 @@ class Observations:
     def _moments(self, inputs):
         """Return latent means and variances, both (n, t)."""
         mean, variance = self.predictor.moments(inputs, self.n_jobs)
-        return mean, np.broadcast_to(variance, mean.shape)
+        return inputs.shifted(mean), np.broadcast_to(variance, mean.shape)
 
     # ---- Distributions
 
@@ -226,6 +226,7 @@ class Observations:
     def _joint_draws(self, inputs, n_samples, rng):
         noise, likelihood = self.noise_at(inputs.X), self.likelihood
         mean, covariance = self.predictor.joint(inputs, self.n_jobs)
+        mean = inputs.shifted(mean)
         if likelihood.conjugate:  # with the noise the covariance is well conditioned
             mean, covariance = likelihood.covariance(mean, covariance, noise)
         draws = np.empty((*mean.shape, n_samples))
@@ -240,6 +241,8 @@ class Observations:
         """Draw observations from functions that are drawn, shapes as those of `joint_draws`."""
         functions = self.predictor.functions(n_samples, rng)
         draws = in_chunks(functions, inputs.X, self.n_jobs)
+        if inputs.offset is not None:
+            draws = draws + inputs.offset[:, None, None]
         draws = self.likelihood.draw(draws, self.noise_at(inputs.X), rng)
         return self.targets.samples_in_units(draws)
 
