@@ -27,6 +27,11 @@ class AnyBlocks(ABC):
     def __len__(self):
         return len(self.bounds) - 1
 
+    @property
+    def largest(self):
+        """Most rows that are factorised together."""
+        return int(np.diff(self.bounds).max())
+
     @abstractmethod
     def __call__(self, k):
         """Return the rows of block k, in memory."""
@@ -79,8 +84,12 @@ class Blocks(AnyBlocks):
         place = np.arange(self.bounds[k], self.bounds[k + 1])
         return place if self.sorted else self.order[place]
 
+    def near(self, cells):
+        """Return the positions of the rows that test rows of each of some cells are given."""
+        return [np.empty(0, dtype=np.intp) if k < 0 else self.members(k) for k in cells]
+
     def around(self, cells):
-        own = [np.empty(0, dtype=np.intp) if k < 0 else self.members(k) for k in cells]
+        own = self.near(cells)
         ends = np.cumsum([len(part) for part in own])
         return self.rows.select(np.concatenate(own)), np.split(np.arange(ends[-1]), ends[:-1])
 

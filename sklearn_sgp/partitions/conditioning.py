@@ -6,14 +6,15 @@ earlier one (docs/theory.md, section 12).
 
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
 from ..data.clusters import short_path
 from ..data.rows import ConditionedRows, in_parts
 from .blocks import AnyBlocks, Blocks
-from .neighbours import NearestCells, NearGroups
+from .growth import GrowingCells
+from .neighbours import NearestCells, NearGroups, RowsAround
 from .partition import KMeansTree, OrderedPartition
 
 # Test rows of a cell are conditioned on so many times as many rows as a group of training rows.
@@ -33,12 +34,21 @@ class ConditionedBlocks(AnyBlocks):
         First group of each block, and the number of groups.
     layout : Chain or Neighbours
         Knows the rows that test rows are conditioned on.
+    cells : ndarray of int, shape (n,)
+        Of each of ``groups.rows``: those of a later batch are in groups of their own, but in the
+        cells of all.
     """
 
     is_conditioned = True
 
-    def __init__(self, groups, before, edges, layout):
+    def __init__(self, groups, before, edges, layout, cells):
         self.groups, self.before, self.edges, self.layout = groups, before, edges, layout
+        self.cells = cells
+
+    def __getstate__(self):
+        """Leave out what is found again."""
+        found = {"near_cells", "by_cell"}
+        return {name: part for name, part in self.__dict__.items() if name not in found}
 
     rows = property(lambda self: self.groups.rows)
     sorted = property(lambda self: self.groups.sorted)
@@ -50,6 +60,12 @@ class ConditionedBlocks(AnyBlocks):
     def bounds(self):
         """Rows of the blocks before each block, conditions not counted."""
         return self.groups.bounds[self.edges]
+
+    @property
+    def largest(self):
+        """Most rows that are factorised together."""
+        own = np.diff(self.groups.bounds)
+        return max(len(before) + n for before, n in zip(self.before, own, strict=True))
 
     def members(self, g):
         """Return the positions of the rows of a group."""
@@ -66,18 +82,41 @@ class ConditionedBlocks(AnyBlocks):
 
     @cached_property
     def near_cells(self):
-        """Positions of the rows near each cell; made once, for layouts that search for them."""
+        """Finds the rows near cells, for layouts that search for them: a `RowsAround`."""
         return self.layout.near_cells(self)
+
+    @cached_property
+    def by_cell(self):
+        """The rows in the order of their cells, and where each cell begins."""
+        order = np.argsort(self.cells, kind="stable")
+        return order, np.append(0, np.cumsum(np.bincount(self.cells)))
+
+    @property
+    def n_cells(self):
+        """Number of cells that may have rows."""
+        return len(self.by_cell[1]) - 1
+
+    def rows_of_cells(self, numbers):
+        """Return the positions of the rows of some cells, sorted."""
+        order, bounds = self.by_cell
+        parts = [order[bounds[k] : bounds[k + 1]] for k in numbers if k + 1 < len(bounds)]
+        return np.sort(np.concatenate([np.empty(0, dtype=np.intp), *parts]))
+
+    def near(self, cells):
+        """Return the positions of the rows that test rows of each of some cells are given."""
+        return self.layout.around(self, cells)
 
     def around(self, cells):
         """Return the rows that test rows are conditioned on; what cells share is there once."""
-        needed, places = _shared([self.layout.around(self, cell) for cell in cells])
+        needed, places = _shared(self.near(cells))
         return self.rows.select(needed), places
 
     def weighted_as(self, rows):
         """Take the weights of other ``rows``, as `Blocks.weighted_as`."""
-        changed = copy(self)  # with the cells, where they are known
+        changed = copy(self)
         changed.groups = self.groups.weighted_as(rows)
+        if "near_cells" in self.__dict__:  # the same rows are near
+            changed.near_cells = self.near_cells
         return changed
 
     def drawn(self, size, rng):
@@ -88,8 +127,8 @@ class ConditionedBlocks(AnyBlocks):
         """Copy the rows, without labels, group after group."""
         place = np.empty(len(self.rows), dtype=np.intp)
         place[self.groups.order] = np.arange(len(place))
-        before = [place[rows] for rows in self.before]
-        return ConditionedBlocks(self.groups.owned(), before, self.edges, self.layout)
+        before, cells = [place[rows] for rows in self.before], self.cells[self.groups.order]
+        return ConditionedBlocks(self.groups.owned(), before, self.edges, self.layout, cells)
 
 
 @dataclass(frozen=True)
@@ -121,56 +160,62 @@ class ChainChoice:
 
     def chained(self, groups, order):
         """Return the blocks in the order of a chain."""
-        layout = Chain(self.markov_order, np.argsort(order), np.arange(len(groups)))
-        blocks = ConditionedBlocks(groups, [], np.arange(len(groups) + 1), layout)
-        blocks.before = [layout.before(blocks, g) for g in range(len(groups))]
+        layout, edges = Chain(self.markov_order, np.argsort(order)), np.arange(len(groups) + 1)
+        blocks = ConditionedBlocks(groups, [], edges, layout, groups.labels)
+        blocks.before = [blocks.rows_of_cells(layout.before(k)) for k in range(len(groups))]
         return blocks
 
 
 @dataclass(frozen=True)
 class Chain:
-    """Blocks along a chain.
+    """Cells along a chain.
 
     Parameters
     ----------
     markov_order : int
     position : ndarray of int, shape (n_cells,)
         Of each cell in the chain.
-    cell : ndarray of int, shape (n_groups,)
-        Of each group; rows of a later batch form groups of their own.
     """
 
     markov_order: int
     position: np.ndarray
-    cell: np.ndarray
 
-    def before(self, blocks, g):
-        """Return the rows a group is conditioned on: earlier, of its cell and the cells before."""
-        away = self.position[self.cell[g]] - self.position[self.cell]
-        earlier = (away > 0) | ((away == 0) & (np.arange(len(away)) < g))
-        return _rows_of(blocks, np.flatnonzero(earlier & (away <= self.markov_order)))
+    def before(self, cell):
+        """Return the cells that come before one in the chain, and are near it."""
+        away = self.position[cell] - self.position
+        return np.flatnonzero((away > 0) & (away <= self.markov_order))
 
-    def with_rows(self, blocks, rows, cells, rng):
+    def around(self, blocks, cells):
+        """Return, for each of some cells, its rows and those of the cells near it in the chain."""
+        return [blocks.rows_of_cells(self._near(cell)) for cell in cells]
+
+    def _near(self, cell):
+        if cell < 0:
+            return []
+        return np.flatnonzero(np.abs(self.position[cell] - self.position) <= self.markov_order)
+
+    def with_rows(self, blocks, rows, cells, partition, size, rng):
         """Add rows, those of each cell as one group; see `Neighbours.with_rows`.
 
-        New cells come at the end of the chain.
+        A group is conditioned on the rows before of its cell, and on all of the cells before. New
+        cells come at the end of the chain, parts of a cell in its place.
         """
-        first, n_cells = len(blocks.groups), len(self.position)
-        position = np.append(self.position, np.arange(n_cells, cells.max() + 1))
-        known, labels = np.unique(cells, return_inverse=True)
+        first, n_before, n_cells = len(blocks.groups), len(blocks.rows), len(self.position)
+        touched, cells = np.unique(cells), np.concatenate([blocks.cells, cells])
+        position = np.append(self.position, np.arange(n_cells, touched[-1] + 1))
+        growing = GrowingCells(partition, cells, blocks.rows.joined(rows).X, rng)
+        growing.split_large(touched, size)
+        layout = replace(self, position=_with_parts(position, growing.parts))
+        known, labels = np.unique(cells[n_before:], return_inverse=True)
         groups = blocks.groups.extended(rows, first + labels)
-        layout = Chain(self.markov_order, position, np.append(self.cell, known))
-        more = ConditionedBlocks(groups, [], np.arange(len(groups) + 1), layout)
-        added = [layout.before(more, g) for g in range(first, len(groups))]
+        more = ConditionedBlocks(groups, [], np.arange(len(groups) + 1), layout, cells)
+        own = [more.rows_of_cells([cell]) for cell in known]
+        added = [
+            np.union1d(rows[rows < n_before], more.rows_of_cells(layout.before(cell)))
+            for cell, rows in zip(known, own, strict=True)
+        ]
         more.before = [*blocks.before, *added]
-        return more
-
-    def around(self, blocks, cell):
-        """Return the rows of a cell and of the cells near it in the chain."""
-        if cell < 0:
-            return np.empty(0, dtype=np.intp)
-        away = np.abs(self.position[cell] - self.position[self.cell])
-        return _rows_of(blocks, np.flatnonzero(away <= self.markov_order))
+        return more, growing.partition
 
 
 @dataclass(frozen=True)
@@ -199,7 +244,8 @@ class NeighboursChoice:
             partition = NearestCells.around(rows.X, centres, scale)
             centres = partition.centres
         layout = Neighbours(self.n_neighbors, self.group_size, scale, centres, self.n_jobs)
-        blocks = ConditionedBlocks(groups, [], _edges(0, len(groups), size), layout)
+        edges = _edges(0, len(groups), size)
+        blocks = ConditionedBlocks(groups, [], edges, layout, groups.labels)
         blocks.before = layout.find_before(blocks, rng)
         return blocks, partition
 
@@ -225,30 +271,54 @@ class Neighbours:
     centres: np.ndarray
     n_jobs: int | None = None
 
-    def find_before(self, blocks, rng, first=0):
-        """Find the rows that groups from ``first`` on are conditioned on, in a random order."""
-        n_groups = len(blocks.groups)
-        order = np.concatenate([np.arange(first), first + rng.permutation(n_groups - first)])
-        points, groups = _points(blocks.rows.X, self.scale), [blocks.members(g) for g in order]
-        earlier = NearGroups(points, groups, self.n_jobs).earlier(self.n_neighbors, first)
-        before = [None] * (n_groups - first)
-        for g, rows in zip(order[first:], earlier, strict=True):
+    def find_before(self, blocks, rng):
+        """Find the rows that groups are conditioned on, in a random order."""
+        order, before = rng.permutation(len(blocks.groups)), [None] * len(blocks.groups)
+        groups = [blocks.members(g) for g in order]
+        near = NearGroups(_points(blocks.rows.X, self.scale), groups, self.n_jobs)
+        for g, rows in zip(order, near.earlier(self.n_neighbors), strict=True):
+            before[g] = rows
+        return before
+
+    def find_before_new(self, blocks, known, rng):
+        """Find the rows that new groups are conditioned on, in a random order.
+
+        Groups of a small batch are wide beside the rows that are known. These are searched for by
+        their cells, and near each row of a group.
+
+        Parameters
+        ----------
+        known : ConditionedBlocks
+            The rows before.
+        """
+        first, n_cells = len(known.groups), known.n_cells
+        order = first + rng.permutation(len(blocks.groups) - first)
+        cells = [known.rows_of_cells([k]) for k in range(n_cells)]
+        groups = [rows for rows in cells if len(rows)] + [blocks.members(g) for g in order]
+        near = NearGroups(_points(blocks.rows.X, self.scale), groups, self.n_jobs)
+        before = [None] * len(order)
+        earlier = near.earlier_of_rows(self.n_neighbors, len(groups) - len(order))
+        for g, rows in zip(order, earlier, strict=True):
             before[g - first] = rows
         return before
 
-    def around(self, blocks, cell):
-        """Return the rows near the centre of a cell."""
-        return np.empty(0, dtype=np.intp) if cell < 0 else blocks.near_cells[cell]
+    def around(self, blocks, cells):
+        """Return, for each of some cells, the rows near its centre."""
+        return blocks.near_cells.of(cells)
 
     def near_cells(self, blocks):
-        """Find the rows near the centre of each cell, a list."""
+        """Return what finds the rows near the centres of cells."""
         points = _points(blocks.rows.X, self.scale)
-        groups = [blocks.members(g) for g in range(len(blocks.groups))]
+        groups = [blocks.rows_of_cells([k]) for k in range(blocks.n_cells)]
+        groups = [rows for rows in groups if len(rows)]
         count = _NEAR_TEST_GROUPS * (self.n_neighbors + self.group_size)
-        return NearGroups(points, groups, self.n_jobs).around(self.centres, count)
+        return RowsAround(NearGroups(points, groups, self.n_jobs), self.centres, count)
 
-    def with_rows(self, blocks, rows, cells, rng):
+    def with_rows(self, blocks, rows, cells, partition, size, rng):
         """Add rows in new groups that are conditioned on earlier rows.
+
+        Cells that have grown too large are split, and so are those of which rows lie so far from
+        the centre that other rows are nearer to it.
 
         Parameters
         ----------
@@ -256,29 +326,50 @@ class Neighbours:
             Targets scaled as before.
         cells : ndarray of int, shape (n,)
             Cells of the partition; new ones have numbers beyond those before.
+        partition : object or None
+            Knows how to split its cells.
+        size : int
+            Rows of a cell, on average, where the layout has no such number.
 
         Returns
         -------
         blocks : ConditionedBlocks
+        partition : object or None
         """
-        first, layout = len(blocks.groups), self._with_cells(rows.X, cells)
-        groups = blocks.groups.extended(rows, first + _runs(cells, self.group_size))
-        size = max(1, int(np.diff(blocks.edges).max()))
-        edges = np.concatenate([blocks.edges, _edges(first, len(groups), size)[1:]])
-        more = ConditionedBlocks(groups, [], edges, layout)
-        more.before = [*blocks.before, *self.find_before(more, rng, first)]
-        return more
+        first, touched = len(blocks.groups), np.unique(cells)
+        labels = KMeansTree(self.group_size, self.scale).fit(rows.X, rng)
+        groups = blocks.groups.extended(rows, first + labels)
+        per_block = max(1, int(np.diff(blocks.edges).max()))
+        edges = np.concatenate([blocks.edges, _edges(first, len(groups), per_block)[1:]])
+        cells = np.concatenate([blocks.cells, cells])
+        growing = GrowingCells(partition, cells, groups.rows.X, rng)
+        growing.split_large(touched, self.group_size)
+        search = self.near_cells(ConditionedBlocks(groups, [], edges, self, cells.copy()))
 
-    def _with_cells(self, X, cells):
-        """Add the centres of new cells, the means of their rows."""
-        first = len(self.centres)
-        new = cells >= first
-        if not new.any():
-            return self
-        sums = np.zeros((cells.max() + 1 - first, self.centres.shape[1]))
-        np.add.at(sums, cells[new] - first, _points(X[new], self.scale))
-        centres = sums / np.bincount(cells[new] - first)[:, None]
-        return replace(self, centres=np.vstack([self.centres, centres]))
+        def near(some):
+            centres = self._centres(growing)[some]
+            return zip(search.around(centres), centres, strict=True)
+
+        growing.split_wide(touched, near, len(blocks.rows), self.scale)
+        layout = replace(self, centres=self._centres(growing))
+        more = ConditionedBlocks(groups, [], edges, layout, cells)
+        more.near_cells = replace(search, centres=layout.centres, found={})
+        more.before = [*blocks.before, *self.find_before_new(more, blocks, rng)]
+        return more, growing.partition
+
+    def _centres(self, growing):
+        """Return the centres of all cells; those of new cells, and of parts, are means of rows."""
+        first, count = len(self.centres), growing.cells.max() + 1
+        changed = np.union1d(growing.changed(), np.arange(first, count))
+        if not len(changed):
+            return self.centres
+        members = growing.members(changed)
+        centres = np.vstack([self.centres, np.zeros((count - first, self.centres.shape[1]))])
+        points = _points(growing.X[np.concatenate(members)], self.scale)
+        sizes = np.array([len(own) for own in members])
+        starts = np.append(0, np.cumsum(sizes)[:-1])
+        centres[changed] = np.add.reduceat(points, starts, axis=0) / sizes[:, None]
+        return centres
 
 
 def are_near(blocks, places, cells):
@@ -295,14 +386,13 @@ def are_near(blocks, places, cells):
     -------
     near : ndarray of bool, shape (n,)
     """
-    groups, around = blocks, blocks.members
-    if blocks.is_conditioned:
-        groups, around = blocks.groups, partial(blocks.layout.around, blocks)
+    groups = blocks.groups if blocks.is_conditioned else blocks
     held = np.argsort(groups.order)[places] if groups.sorted else places
     near, order = np.zeros(len(cells), dtype=bool), np.argsort(cells, kind="stable")
     numbers, first = np.unique(cells[order], return_index=True)
-    for cell, test in zip(numbers, np.split(order, first[1:]), strict=True):
-        near[test] = cell >= 0 and np.isin(held[test], around(cell))
+    around = blocks.near(numbers)
+    for own, test in zip(around, np.split(order, first[1:]), strict=True):
+        near[test] = np.isin(held[test], own)
     return near
 
 
@@ -311,14 +401,12 @@ def _edges(first, last, size):
     return np.unique(np.append(np.arange(first, last, size), last))
 
 
-def _runs(cells, size):
-    """Number new groups from 0: the rows of a cell, in runs of at most ``size``."""
-    order, label, count = np.argsort(cells, kind="stable"), np.empty(len(cells), dtype=np.intp), 0
-    _, counts = np.unique(cells, return_counts=True)
-    for rows in np.split(order, np.cumsum(counts)[:-1]):
-        for part in np.array_split(rows, -(-len(rows) // size)):
-            label[part], count = count, count + 1
-    return label
+def _with_parts(position, parts):
+    """Return places in a chain once parts of cells are in the places of these, one by one."""
+    for k, *new in parts:
+        behind = np.where(position > position[k], len(new), 0)
+        position = np.append(position + behind, position[k] + 1 + np.arange(len(new)))
+    return position
 
 
 def _shared(parts):
@@ -335,10 +423,3 @@ def _centres(groups, scale):
     order = slice(None) if groups.sorted else groups.order
     sums = np.add.reduceat(_points(groups.rows.X[order], scale), groups.bounds[:-1], axis=0)
     return sums / np.diff(groups.bounds)[:, None]
-
-
-def _rows_of(blocks, numbers):
-    """Return the positions of the rows of some groups."""
-    if not len(numbers):
-        return np.empty(0, dtype=np.intp)
-    return np.sort(np.concatenate([blocks.members(g) for g in numbers]))

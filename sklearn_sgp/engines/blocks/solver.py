@@ -288,7 +288,8 @@ def add(fitted, problem):
     if state.blocks is None:
         return update.joined(numbers)
     if state.blocks.is_conditioned:
-        blocks = state.blocks.layout.with_rows(state.blocks, rows, numbers, problem.rng)
+        grows = rows, numbers, partition, state.block_size, problem.rng
+        blocks, partition = state.blocks.layout.with_rows(state.blocks, *grows)
         check_sizes(blocks, state.specification.model)
         changed = np.arange(state.n_blocks, len(blocks))
         return update.replaced(blocks, partition, changed)
