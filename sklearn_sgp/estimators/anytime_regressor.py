@@ -260,14 +260,15 @@ class AnytimeSGPRegressor(SGPRegressor):
 
     Later batches of ``partial_fit`` change the posterior only, through the blocks that they add
     rows to. A block of more than 1.5 times ``block_size`` rows is split, and a new label of a
-    clusterer begins one. Rows of "lma" and "vif" form new groups. ``block_column``, and what
-    `SVGPRegressor` names, must stay as in the first batch; drift is warned of as there. With
+    clusterer begins one. Rows of "lma" and "vif" form new groups, and cells that they fill are
+    split. ``block_column``, and what `SVGPRegressor` names, must stay as in the first batch; drift is warned of as there. With
     ``solver="exact"``, all models but "lma" and "vif" read dask collections.
 
     PIC's predictions jump where one block ends and another begins. As its rows are correlated
     within blocks, `sample_y` draws at most 2,000 of them, jointly, unless ``method="joint"``, and
     `sample_functions` raises. So it is with SoR and FIC. LMA conditions each block of a chain on
-    the blocks before it, VIF groups of rows on the nearest earlier rows. With ``n_inducing=0`` VIF
+    the blocks before it, VIF groups of rows on the nearest earlier rows; their rows are correlated
+    across cells, and functions can be drawn. With ``n_inducing=0`` VIF
     is Vecchia's approximation, given all rows the exact GP. PITC to VIF keep their training rows. A
     block of b rows costs O(b^3 + b^2 m + b m^2), and again once in prediction, where each row costs
     O(b^2 + b m). ``docs/theory.md``, 9, 12 and 13, has the equations.

@@ -358,7 +358,7 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
         ------
         ValueError
             If ``n_samples`` is negative or no int, if the kernel has no spectral density, or if
-            the test conditional is not the prior's own, as with SoR, FIC, PIC, LMA and VIF.
+            blocks or rows are independent given the inducing inputs, as with SoR, FIC and PIC.
         """
         check_is_fitted(self, "kernel_")
         check_count("n_samples", n_samples)
@@ -370,8 +370,9 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
     def _check_functions(self, predictor):
         if not predictor.has_functions:
             raise ValueError(
-                "Functions can be drawn only where the test conditional is the prior's own. Got "
-                f"model={self.model!r}: use sample_y with method='joint', in pieces if need be."
+                "Functions can be drawn only where no blocks or rows are independent given the "
+                f"inducing inputs. Got model={self.model!r}: use sample_y with method='joint', in "
+                "pieces if need be."
             )
 
     def score(self, X, y, sample_weight=None):

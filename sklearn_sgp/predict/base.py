@@ -22,6 +22,9 @@ class Predictor(Protocol):
     def functions(self, n_samples, rng):
         """Draw functions: a callable on X (n, d), result (n, t, n_samples)."""
 
+    def mean_at(self, X):
+        """Return means at inputs X, (n, t), as those of functions that are drawn."""
+
     def training_moments(self, rows, n_jobs=None):
         """Return the moments at training rows, given all of them."""
 

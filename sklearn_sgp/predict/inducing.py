@@ -51,6 +51,10 @@ class InducingPoints:
         """True if draws of functions have the right distribution."""
         return self.conditional is ExactConditional
 
+    def mean_at(self, X):
+        """Return means at inputs."""
+        return self.posterior.mean(X)
+
     def functions(self, n_samples, rng):
         """Draw functions; see `Predictor`."""
         return draw_functions(self.posterior, n_samples, rng)

@@ -52,4 +52,6 @@ class Rescaled:
 
     def functions(self, n_samples, rng):
         """Draw functions; see `Predictor`."""
-        return self.scale.of_functions(self.predictor.functions(n_samples, rng), self.posterior)
+        return self.scale.of_functions(
+            self.predictor.functions(n_samples, rng), self.predictor.mean_at
+        )
