@@ -196,7 +196,7 @@ def _kinds(X, block):
 
 
 def _is_of_dates(dtype):
-    """Whether a type of numpy, pandas, polars or arrow is one of dates or durations."""
+    """Tell if a type of numpy, pandas, polars or arrow is one of dates or durations."""
     if hasattr(dtype, "is_temporal"):  # of polars
         return dtype.is_temporal()
     text = str(dtype).lower()

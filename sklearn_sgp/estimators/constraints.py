@@ -65,6 +65,7 @@ REGRESSOR_CONSTRAINTS = (
     | {
         "likelihood": [StrOptions(set(REGRESSION)), HasMethods(["moments"])],
         "normalize_y": ["boolean", StrOptions({"yeo-johnson", "warped"}), tuple],
+        "include_noise": ["boolean"],
     }
 )
 _CLASS_LIKELIHOODS = [

@@ -52,8 +52,9 @@ class MergeRepeatedRows:
     """Replaces rows that are equal in all columns and targets by one of their weight."""
 
     def __call__(self, fit):
-        X, y, weight = merge_repeated(fit.X, target_columns(fit.y), fit.weight)
-        return replace(fit, X=X, y=y, weight=weight)
+        rows = fit.X, target_columns(fit.y), fit.weight
+        X, y, weight, places = merge_repeated(*rows, with_places=True)
+        return replace(fit, X=X, y=y, weight=weight, places=places)
 
 
 @dataclass(frozen=True)

@@ -150,6 +150,11 @@ class StreamingSGPRegressor(SGPRegressor):
         or given these if ``optimizer=None``. Of batches, the first decides. With a likelihood for
         outliers, a target counts here as at most 148 median absolute deviations from the median.
 
+    include_noise : bool, default=True
+        Whether standard deviations, covariances and draws are those of new observations. False is
+        for those of the latent function, which optimisers and active learning mean. Each call may
+        say otherwise.
+
     categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
         Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of a
         dataframe's categorical type. Values of several kinds in the first rows are compared as
@@ -242,6 +247,12 @@ class StreamingSGPRegressor(SGPRegressor):
     jitter_ : float
         The value of ``jitter`` that was used.
 
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Share of each column in the changes of predicted means, adding up to one.
+
+    X_train_ : ndarray of shape (n_inducing, n_features)
+        ``inducing_points_``, under the name that clients of scikit-learn's process look for.
+
     n_features_in_ : int
         Number of columns of X.
 
@@ -323,6 +334,7 @@ class StreamingSGPRegressor(SGPRegressor):
         learning_rate=0.01,
         natural_step=1.0,
         normalize_y=True,
+        include_noise=True,
         categorical_features=None,
         jitter=1e-8,
         warm_start=False,
@@ -353,6 +365,7 @@ class StreamingSGPRegressor(SGPRegressor):
         self.learning_rate = learning_rate
         self.natural_step = natural_step
         self.normalize_y = normalize_y
+        self.include_noise = include_noise
         self.categorical_features = categorical_features
         self.jitter = jitter
         self.warm_start = warm_start
