@@ -54,8 +54,8 @@ class MergeRepeatedRows:
 
     def __call__(self, fit):
         parts = fit.X, target_columns(fit.y), fit.weight, fit.offset
-        X, y, weight, offset = merge_with_offset(*parts)
-        return replace(fit, X=X, y=y, weight=weight, offset=offset)
+        X, y, weight, offset, places = merge_with_offset(*parts)
+        return replace(fit, X=X, y=y, weight=weight, offset=offset, places=places)
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ def _placed(labels, fit, merges):
     known = y if weight is None else np.where(weight > 0.0, y, labels.classes[0])
     place = labels.positions(known)
     if merges:
-        X, place, weight = merge_repeated(X, place, weight)
+        X, place, weight, _ = merge_repeated(X, place, weight)
     of_class = np.bincount(place, weights=weight, minlength=labels.n_outputs)
     return X, place, weight, of_class.astype(np.float64)
 

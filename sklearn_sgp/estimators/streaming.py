@@ -105,7 +105,8 @@ def _later_rows(model, inputs, y, weight):
     rows = model._later_rows(inputs, y, weight)
     if mixes_outputs(model):  # each has outputs of its own
         return rows
-    X, y, weight, offset = merge_with_offset(rows.X, rows.y, rows.weight, rows.offset)
+    merged = merge_with_offset(rows.X, rows.y, rows.weight, rows.offset)
+    X, y, weight, offset, _ = merged
     return replace(rows, X=X, y=y, weight=weight, offset=offset)
 
 

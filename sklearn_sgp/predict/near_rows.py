@@ -11,10 +11,12 @@ from .._linalg import blas_threads_for, copy_of, product, transposed
 from .._parallel import group_bounds, map_groups, resolved_jobs, shares_memory
 from ..factors.cells import Cells, ClassCell, FactorCache
 from ..factors.class_noise import share_factors
+from ..gp.functionals import of_functional
 from ..gp.posterior import Posterior, without_own
 from ..kernels import Groups
 from ..partitions.blocks import AnyBlocks, are_near
 from ..partitions.partition import position_of
+from .base import share_left
 from .between_cells import BetweenCells, CellErrors
 from .near_functions import NearFunctions
 
@@ -120,6 +122,15 @@ class NearRows:
         """Return means and variances; see `Predictor`."""
         return self._conditional(n_jobs).mean_variance(inputs.X, self.number(inputs))
 
+    def novelty(self, inputs, n_jobs=None):
+        """Return the share of the prior variance that is left; see `Predictor`."""
+        prior = self.posterior.prior.kernel.diag(inputs.X)[:, None]
+        return share_left(self.moments(inputs, n_jobs)[1], prior)
+
+    def of_functional(self, kernel):
+        """Return the predictor of a linear functional; see `Predictor`."""
+        return NearFunctional(self, of_functional(self.posterior, kernel))
+
     def joint(self, inputs, n_jobs=None):
         """Return means and joint covariances; see `Predictor`."""
         conditional, blocks, between = self._conditional(n_jobs), self.blocks, None
@@ -171,6 +182,26 @@ class NearRows:
         return replace(self, cache=FactorCache(_CACHE_BYTES), own=_OwnMoments())
 
 
+@dataclass(frozen=True)
+class NearFunctional:
+    """Predicts a linear functional of the functions that `NearRows` predicts.
+
+    Parameters
+    ----------
+    near : NearRows
+    seen : Posterior
+        Of the functional; see `gp.functionals`.
+    """
+
+    near: NearRows
+    seen: Posterior
+
+    def moments(self, inputs, n_jobs=None):
+        """Return means and variances; see `Predictor`."""
+        conditional = self.near._conditional(n_jobs)
+        return conditional.mean_variance(inputs.X, self.near.number(inputs), self.seen)
+
+
 class LocalConditional:
     """p(f | u, y_B) for the rows near a test row: those of its block, or others (PIC, LMA, VIF).
 
@@ -201,10 +232,12 @@ class LocalConditional:
             mean[index] = result
         return mean
 
-    def mean_variance(self, X, blocks):
+    def mean_variance(self, X, blocks, seen=None):
+        """Compute means and variances; of a functional by q(u) as that is seen."""
         mean = np.empty((len(X), self.posterior.h.shape[1]))
         variance = np.empty((len(X), len(self.posterior.H)))
-        for index, result in self._mapped(_mean_variance, X, blocks):
+        function = _mean_variance if seen is None else partial(_seen_mean_variance, seen)
+        for index, result in self._mapped(function, X, blocks):
             mean[index], variance[index] = result
         return mean, variance
 
@@ -389,3 +422,8 @@ def _mean_variance(posterior, X, bounds, cells):
         # k** - q** - |c|^2 is below 0 by rounding only
         variance[:, number] = np.maximum(unexplained - squares, 0.0) + explained
     return mean, variance
+
+
+def _seen_mean_variance(seen, posterior, X, bounds, cells):
+    """Compute those of a functional, by cells that are factorised for the functions."""
+    return _mean_variance(seen, X, bounds, cells)
