@@ -38,9 +38,9 @@ def with_honest_bands(problem, likelihood, fitted, targets):
     if likelihood is not None:
         rng = np.random.RandomState(0)  # no draw is taken from the fit's generator
         unscaled = replace(noise, variance_scale=None)
-        n_rows = len(problem.rows)  # up to twice as many are all looked at, as means are
-        size = _BAND_ROWS if n_rows > 2 * _BAND_ROWS else n_rows
-        size = rows_within(problem, fitted, size, shares.BANDS)
+        n_rows = len(problem.rows)  # of up to twice as many all are looked at, as of means
+        most = _BAND_ROWS if n_rows > 2 * _BAND_ROWS else n_rows
+        size = rows_within(problem, fitted, most, shares.BANDS)
         left_out = left_out_rows(problem, fitted, unscaled, size, rng)
     if left_out is None:
         return fitted

@@ -17,7 +17,6 @@ from ..likelihoods import NoiseChoice
 from ..objectives.scores import Score
 from ..optimize import shares
 from ..optimize.choices import compare
-from .ceiling import largest_log_noise
 from .log_noise import LARGEST_SAMPLE, learn_log_noise
 from .row_noise import RowNoise, squared_errors
 
@@ -292,7 +291,7 @@ def _updated(problem, noise, at_rows, errors, free):
         log_noise = learn_log_noise(replace(problem, rows=rows), prior, scaled, noise.log_noise)
         noise = replace(noise, log_noise=log_noise)
         at_rows = noise.log_noise_at(rows.X, n_jobs)
-        noise = replace(noise, ceiling=largest_log_noise(at_rows, scaled, rows.weights[1]))
+        noise = noise.with_levels(rows, scaled, at_rows)
     return noise.updated(rows, squares, at_rows, **free)
 
 

@@ -51,7 +51,8 @@ def best_start(problem, sample, starts, budget):
         result = _numbers_first(problem, sample, starts, drawn, budget)
     else:
         begins = [*((start, start.parameters) for start in starts), *drawn]
-        result = _trials(problem, sample, begins, shares.TRIALS, budget)
+        result = _best_of(begins, sample.trial, shares.TRIALS, problem, budget)
+        result = _or_elsewhere(problem, sample, result, shares.TRIALS, budget)
     if problem.rows.of_classes and explains_little(problem.rows, result[1][0].mean):
         result = _with_own_scales(problem, sample, starts, result, budget)
     begins, values, n_iter = result
@@ -99,9 +100,11 @@ def _best_first(begins, values):
 def _numbers_first(problem, sample, starts, drawn, budget):
     """Try kernels of numbers alone, then those with categories from the best of these."""
     numbers = [(start, start.parameters) for start in starts if not has_categories(start)]
-    alone, values, n_iter = _trials(problem, sample, numbers, shares.TRIALS_OF_NUMBERS, budget)
+    result = _best_of(numbers, sample.trial, shares.TRIALS_OF_NUMBERS, problem, budget)
+    result = _or_elsewhere(problem, sample, result, shares.TRIALS_OF_NUMBERS, budget)
+    alone, values, n_iter = result
     if problem.trace.stopped:
-        return alone, values, n_iter
+        return result
     begins = begins_with_categories(*alone[0], starts) + drawn
     result, more_values, n = _best_of(
         begins, sample.trial, shares.TRIALS_OF_CATEGORIES, problem, budget
@@ -109,15 +112,15 @@ def _numbers_first(problem, sample, starts, drawn, budget):
     return *_best_first([alone[0], *result], [values[0], *more_values]), n_iter + n
 
 
-def _trials(problem, sample, begins, share, budget):
-    """Try starts; return them with what is learned, best first, their values, all iterations."""
-    begins, values, n_iter = _best_of(begins, sample.trial, share, problem, budget)
+def _or_elsewhere(problem, sample, result, share, budget):
+    """Try the best start from where probes find a higher density, too; return as `_best_of`."""
+    begins, values, n_iter = result
     if problem.trace.stopped:
-        return begins, values, n_iter
+        return result
     start, parameters = begins[0]
     elsewhere = probed(task_of(problem, start), sample, parameters, budget)
     if elsewhere is None:
-        return begins, values, n_iter
+        return result
     share /= len(begins)
     more, value, n = _best_of([(start, elsewhere)], sample.trial, share, problem, budget)
     if value[0].mean > values[0].mean:

@@ -78,22 +78,31 @@ def learn_from_near_rows(problem, budget):
     if not sample.has_time(problem.start.parameters, budget):
         sample.whole = False
     with blas_threads_for(len(sample.rows) if sample.whole else 0):
-        return _best(problem, sample, budget)
+        starts = _starts(problem, sample)
+        if max(map(numbers_of_categories, starts)) >= _MANY_NUMBERS:
+            sample.hold_out()
+        n_starts = len(starts) + problem.settings.n_restarts_optimizer
+        sample.plan(n_starts, starts[0].parameters, budget)
+        start, parameters, value, n_iter = best_start(problem, sample, starts, budget)
+        if not problem.trace.stopped:
+            best = start, parameters, value
+            start, parameters, more = _from_best(problem, sample, *best, budget)
+            n_iter += more
+    return start, parameters, n_iter
 
 
-def _best(problem, sample, budget):
-    learns_noise = sample.is_first and sample.rows is problem.rows
+def _starts(problem, sample):
+    """Return the starts that are compared."""
     starts = default_starts(problem.start)
-    if learns_noise:
-        starts = [above_repeats(start, sample.rows) for start in starts]
     if sample.rows is not problem.rows:
-        starts = [in_units(start, sample.rows, problem.rows) for start in starts]
-    if max(map(numbers_of_categories, starts)) >= _MANY_NUMBERS:
-        sample.hold_out()
-    sample.plan(len(starts) + problem.settings.n_restarts_optimizer, starts[0].parameters, budget)
-    start, parameters, value, n_iter = best_start(problem, sample, starts, budget)
-    if problem.trace.stopped:
-        return start, parameters, n_iter
+        return [in_units(start, sample.rows, problem.rows) for start in starts]
+    if sample.is_first:
+        return [above_repeats(start, sample.rows) for start in starts]
+    return starts
+
+
+def _from_best(problem, sample, start, parameters, value, budget):
+    """Go on from the best start; return it, as what is left to learn needs it, and the rest."""
     task = task_of(problem, start)
     if sample.whole and sample.held_out is None:
         parameters, more = sample.learn_whole(task, parameters, budget)
@@ -105,7 +114,7 @@ def _best(problem, sample, budget):
         more += last
     if not (sample.whole or problem.is_interim or sample.has_labels):
         check_coverage(sample.judging_groups(parameters), parameters, problem.trace)
-    return start, parameters, n_iter + more
+    return start, parameters, more
 
 
 def can_learn(problem):

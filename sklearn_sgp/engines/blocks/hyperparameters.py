@@ -242,22 +242,16 @@ def ascend_scaled(
     The budget is told how long an evaluation takes for each unit of its ``work``, of one ``kind``.
     ``exact`` says whether the evidence is that of the exact process.
     """
-
-    def scaled(candidate):
-        begin = time.perf_counter()
-        value, gradient = evidence(candidate)
-        if budget is not None:
-            budget.took((time.perf_counter() - begin) / work, kind)
-        return scale * value, gradient.scaled(scale)
-
     return ascend_lbfgs(
-        scaled,
+        evidence,
         problem.space,
         start,
         max_iter=max_iter,
         plateau=_PlateauOrLate(problem.plateau(exact=exact), budget),
         trace=problem.trace,
         seconds=max(seconds, MIN_SECONDS),
+        scale=scale,
+        took=None if budget is None else lambda took: budget.took(took / work, kind),
         **lbfgs_memory(exact),
     )
 

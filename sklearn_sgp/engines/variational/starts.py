@@ -171,10 +171,6 @@ def ascend(problem, parameters, rows, seconds, max_iter=None, interim=False, is_
     held = inputs_at_kinks(problem.space, parameters, rows)
     runs = Ascents(problem.space, parameters, max_iter, trace, held, settings, problem.is_exact)
 
-    def objective(candidate):
-        value, gradient = bound(candidate)
-        return scale * value, runs.moves(gradient.scaled(scale))
-
     with blas_threads_for(len(rows) if problem.is_exact else 0):
         while not runs.is_over:
             has_learned = runs.parameters is not problem.start.parameters
@@ -183,7 +179,7 @@ def ascend(problem, parameters, rows, seconds, max_iter=None, interim=False, is_
                 problem.space, runs.parameters, rows, *options
             )
             found = ascend_lbfgs(
-                objective,
+                bound,
                 space,
                 runs.parameters,
                 max_iter=runs.left,
@@ -191,6 +187,8 @@ def ascend(problem, parameters, rows, seconds, max_iter=None, interim=False, is_
                 trace=trace,
                 seconds=deadline - time.perf_counter(),
                 ends=_small_gain(problem, interim) if is_short else None,
+                scale=scale,
+                changed=runs.moves,
                 **lbfgs_memory(problem.is_exact),
             )
             runs.add(*found)
