@@ -8,7 +8,6 @@ from functools import cached_property
 
 import numpy as np
 
-from .._sampling import fixed_index
 from ..data.rows import make_rows
 from ..data.winsorize import winsorized
 from ..likelihoods._names import regression_likelihood
@@ -164,7 +163,9 @@ class _Judged:
         """Predict the rows that judge by both."""
         n = len(fit.problem.rows)
         size = rows_within(fit.problem, fit.fitted, _JUDGING_ROWS, shares.MEANS)
-        places = None if size == n else fixed_index(n, size)
+        places = None
+        if size < n:  # whole cells, as rows from anywhere would be in one each
+            places = fit.fitted.predictor.drawn(n, size, np.random.RandomState(0))
         rows, moments = _left_out(fit, places)
         others = _left_out(reference, places)[1]
         return cls(fit, reference, rows, moments, others, shares_kernel)
