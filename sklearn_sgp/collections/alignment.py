@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from ..data.inputs import any_collection, is_collection, is_stored
 from ..data.readable import refuse_dates
 from .compute import live_futures
-from .detection import any_collection, is_collection, is_stored
 
 # Of a data set on disk, at a time.
 _BYTES_READ = 32 << 20

@@ -1,6 +1,7 @@
-"""The columns of X: their names, codes of categories, labels of blocks."""
+"""What X is given as, and its columns: their names, codes of categories, labels of blocks."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -9,10 +10,12 @@ from scipy.sparse import issparse
 from ..kernels._generic import generic_parts
 from ..kernels.categories._binding import check_seen_codes
 from .categories import CategoryCodes, InputColumns, categorical_columns
-from .checks import check_labels_present
-from .readable import check_sizes, check_variance, explain, refuse_dates
+from .checks import LARGEST, check_labels_present, check_variance
+from .readable import column_label, explain, refuse_dates, refuse_sizes
 
 _LARGEST_LABEL = 2.0**63  # what an int64 does not hold
+# Libraries of arrays on disk, which are read in pieces.
+_STORES = ("h5py", "zarr")
 
 
 class Inputs(NamedTuple):
@@ -78,7 +81,7 @@ class InputFormat:
         X = X if hasattr(X, "shape") else np.asarray(X, dtype=object)
         return without_column(X, self.block), as_labels(np.asarray(X[:, self.block]))
 
-    def read(self, X, validate, parameters=None):
+    def read(self, X, validate, kernel=None):
         """Return an array of numbers, with codes in the columns of categories.
 
         Parameters
@@ -87,7 +90,7 @@ class InputFormat:
             Without labels of blocks.
         validate : callable
             ``validate(X)`` returns an array.
-        parameters : Parameters or None
+        kernel : BoundKernel or None
             See `checked`.
         """
         given, waits = self.coded(X)
@@ -96,7 +99,7 @@ class InputFormat:
         except ValueError as error:
             explain(given, error, self.block)
             raise
-        return self.checked(X, waits, parameters, getattr(given, "columns", None))
+        return self.checked(X, waits, kernel, getattr(given, "columns", None))
 
     def coded(self, X):
         """Return X with codes in the columns of categories, and whether these wait.
@@ -111,10 +114,11 @@ class InputFormat:
         """
         waits = self.codes is not None and self.codes.can_wait(X)
         X = X if waits or self.codes is None else self.codes.transform(X)
-        refuse_dates(X, self.block)
+        if not _is_of_numbers(X):
+            refuse_dates(X, self.block)
         return X, waits
 
-    def checked(self, X, waits, parameters=None, names=None):
+    def checked(self, X, waits, kernel=None, names=None):
         """Return an array in which codes that wait are those that rows have when they are read.
 
         Parameters
@@ -122,17 +126,19 @@ class InputFormat:
         X : ndarray
         waits : bool
             As `coded` returned it.
-        parameters : Parameters or None
-            Of a fitted model, whose kernel must know all codes and be finite.
+        kernel : BoundKernel or None
+            Of a fitted model: it must know all codes and be finite.
         names : sequence of str or None
             Of the columns, for errors.
         """
-        check_sizes(X, self.block, names)
+        if not float(max(X.max(), -X.min())) <= LARGEST:
+            refuse_sizes(X, self.block, names)
         X = self.codes.transform(X) if waits else X
-        if parameters is not None:
-            if len(parameters.expression.held_columns):
-                check_seen_codes(parameters.expression, X, self.columns)
-            check_variance(parameters.kernel, X, self.block, names)
+        if kernel is not None:
+            if len(kernel.expression.held_columns):
+                check_seen_codes(kernel.expression, X, self.columns)
+            label = partial(column_label, X, block=self.block, names=names)
+            check_variance(kernel, X, label)
         return X
 
     def with_codes(self, X, categorical_features, weight):
@@ -181,6 +187,10 @@ def refuse_things(X, kernel, error):
             "and X holds such. Make columns of numbers of them, or give the kernel to "
             "GaussianProcessRegressor or GaussianProcessClassifier of scikit-learn."
         ) from error
+
+
+def _is_of_numbers(X):
+    return isinstance(X, np.ndarray) and X.dtype.kind in "iufb"
 
 
 def without_column(X, k):
@@ -264,3 +274,22 @@ def _holds_strings(X):
     except (TypeError, ValueError):
         return True
     return False
+
+
+# ---- What counts as a collection, told without importing dask
+
+
+def is_collection(value):
+    """Return whether a value is a dask collection, such as an array or a dataframe."""
+    return hasattr(type(value), "__dask_graph__")
+
+
+def is_stored(value):
+    """Return whether a value is a data set on disk, of HDF5 or Zarr."""
+    library = type(value).__module__.partition(".")[0]
+    return library in _STORES and hasattr(value, "shape") and hasattr(value, "dtype")
+
+
+def any_collection(*values):
+    """Return whether one of the values is either."""
+    return any(is_collection(value) or is_stored(value) for value in values)

@@ -9,8 +9,7 @@ from ..data.checks import sorted_labels
 from ..data.inputs import InputFormat
 from ..predict.classes import Classes
 from . import insights
-from .asking import ask
-from .base import BaseSGP, transaction
+from .base import BaseSGP, ask, transaction
 from .labels import later_rows
 
 

@@ -7,7 +7,7 @@ from ..data.inputs import Inputs
 from ..engines.left_out import left_out_rows
 from ..kernels._functionals import terms_of
 from ..predict.importances import column_shares
-from .asking import ask
+from .base import ask
 
 
 def predict_gradient(self, X, return_std=False):

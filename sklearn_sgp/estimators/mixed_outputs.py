@@ -3,8 +3,8 @@
 import numpy as np
 from sklearn.utils.validation import check_consistent_length
 
-from .._compat import check_array
 from .._warnings import warn_caller
+from ..data.checks import check_array
 from ..data.readable import refuse_dates
 from ..data.targets import observed_columns, read_only_copy
 from ..likelihoods._names import regression_likelihood

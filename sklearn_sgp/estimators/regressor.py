@@ -14,8 +14,7 @@ from ..predict.observations import Observations
 from ..predict.rescaled import Rescaled
 from ..predict.units import FunctionsInUnits
 from . import insights, mixed_outputs
-from .asking import ask, model_at
-from .base import BaseSGP, transaction
+from .base import BaseSGP, ask, model_at, transaction
 from .numbers import training_rows
 
 # Largest covariance, in rows, of which sample_y(method="auto") takes a root.

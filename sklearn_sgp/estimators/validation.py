@@ -7,8 +7,14 @@ from functools import partial
 import numpy as np
 from scipy.sparse import issparse
 
-from .._compat import check_array, check_sample_weight, check_X_y, validate_data
-from ..data.checks import check_size, warn_of_small_weights
+from ..data.checks import (
+    check_array,
+    check_sample_weight,
+    check_size,
+    check_X_y,
+    validate_data,
+    warn_of_small_weights,
+)
 from ..data.inputs import (
     InputFormat,
     Inputs,
@@ -60,7 +66,7 @@ def _checked_rows(estimator, X, y, sample_weight, reset, check_y):
         explain(coded, error, estimator._format.block)
         raise
     names = getattr(coded, "columns", None)
-    X = estimator._format.checked(X, waits, _parameters(estimator, reset), names)
+    X = estimator._format.checked(X, waits, _kernel(estimator, reset), names)
     inputs = _inputs_with(estimator, X, labels, reset)
     return inputs, y, checked_weight(sample_weight, inputs.X)
 
@@ -81,7 +87,7 @@ def checked_inputs(estimator, X, *, reset=False, learns=False, weight=None):
     X = as_table(X)
     with _naming_kernels_of_things(estimator, X):
         X, labels = _split_labels(estimator, X, reset, learns, weight)
-        X = estimator._format.read(X, _validator(estimator, reset), _parameters(estimator, reset))
+        X = estimator._format.read(X, _validator(estimator, reset), _kernel(estimator, reset))
         return _inputs_with(estimator, X, labels, reset)
 
 
@@ -103,10 +109,10 @@ def _validator(estimator, reset):
     return partial(check_array, dtype=_DTYPE, estimator=estimator, input_name="X")
 
 
-def _parameters(estimator, reset):
-    """Return the parameters of the fitted model that inputs are for; None for those of a first."""
+def _kernel(estimator, reset):
+    """Return the kernel of the fitted model that inputs are for; None for those of a first."""
     fitted = None if reset else estimator._fitted
-    return None if fitted is None else fitted.parameters
+    return None if fitted is None else fitted.predictor.posterior.prior.kernel
 
 
 def checked_weight(sample_weight, X):
