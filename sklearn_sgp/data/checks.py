@@ -16,6 +16,7 @@ from .._warnings import warn_caller
 LARGEST = 1e100
 FARTHEST = 1e50  # of targets as scaled: squares of larger ones, over length scales, can overflow
 LARGEST_VARIANCE = 1e150  # of a prior: squares of larger ones are not finite
+_ORDINARY = 1e5  # in size: even the 15th power of a linear kernel is finite
 # Least mean of weights that says nothing. 150 and 600 rows of three classes or a smooth function:
 # with a mean of 0.1 eleven of twelve fits learn about what they learn with 1, with 0.03 eight of
 # them, with 0.01 three, with one over the number of rows none.
@@ -204,6 +205,27 @@ def not_sortable(name, labels):
         f"{name} must hold labels of one kind, words or numbers. Got labels of {kinds}: make words "
         "of all of them."
     )
+
+
+def check_variance(kernel, X, label="column {}".format):
+    """Refuse inputs at which the prior variance, and so what rests on it, is not finite.
+
+    It is found where all columns are as far from zero as they get: no kernel of scikit-learn's has
+    a larger one elsewhere. What lives elsewhere is read row by row later, and not looked through
+    here.
+    """
+    if not hasattr(X, "__array__") or max(X.max(), -X.min()) < _ORDINARY:
+        return
+    farthest = np.maximum(X.max(axis=0), -X.min(axis=0))[None].astype(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        largest = float(kernel.diag(farthest)[0])
+    if not largest <= LARGEST_VARIANCE:
+        raise ValueError(
+            f"X must hold numbers at which the kernel is at most {LARGEST_VARIANCE:g}. Got "
+            f"{largest:g} from {kernel.sklearn_kernel!r} for numbers of up to {farthest.max():g} "
+            f"in size, in {label(int(np.argmax(farthest)))}: use another unit, or a stationary "
+            "kernel."
+        )
 
 
 def check_classes_of(y):

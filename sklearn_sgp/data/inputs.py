@@ -1,6 +1,7 @@
 """What X is given as, and its columns: their names, codes of categories, labels of blocks."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Real
 from typing import NamedTuple
 
@@ -10,8 +11,8 @@ from scipy.sparse import issparse
 from ..kernels._generic import generic_parts
 from ..kernels.categories._binding import check_seen_codes
 from .categories import CategoryCodes, InputColumns, categorical_columns
-from .checks import check_labels_present
-from .readable import check_sizes, check_variance, explain, refuse_dates
+from .checks import LARGEST, check_labels_present, check_variance
+from .readable import column_label, explain, refuse_dates, refuse_sizes
 
 _LARGEST_LABEL = 2.0**63  # what an int64 does not hold
 # Libraries of arrays on disk, which are read in pieces.
@@ -136,7 +137,8 @@ class InputFormat:
         """
         waits = self.codes is not None and self.codes.can_wait(X)
         X = X if waits or self.codes is None else self.codes.transform(X)
-        refuse_dates(X, self.apart)
+        if not _is_of_numbers(X):
+            refuse_dates(X, self.apart)
         return X, waits
 
     def checked(self, X, waits, kernel=None, names=None):
@@ -152,12 +154,14 @@ class InputFormat:
         names : sequence of str or None
             Of the columns, for errors.
         """
-        check_sizes(X, self.apart, names)
+        if not float(max(X.max(), -X.min())) <= LARGEST:
+            refuse_sizes(X, self.apart, names)
         X = self.codes.transform(X) if waits else X
         if kernel is not None:
             if len(kernel.expression.held_columns):
                 check_seen_codes(kernel.expression, X, self.columns)
-            check_variance(kernel, X, self.apart, names)
+            label = partial(column_label, X, apart=self.apart, names=names)
+            check_variance(kernel, X, label)
         return X
 
     def with_codes(self, X, categorical_features, weight):
@@ -206,6 +210,10 @@ def refuse_things(X, kernel, error):
             "and X holds such. Make columns of numbers of them, or give the kernel to "
             "GaussianProcessRegressor or GaussianProcessClassifier of scikit-learn."
         ) from error
+
+
+def _is_of_numbers(X):
+    return isinstance(X, np.ndarray) and X.dtype.kind in "iufb"
 
 
 def without_column(X, k):

@@ -4,11 +4,10 @@ import datetime
 
 import numpy as np
 
-from .checks import LARGEST, LARGEST_VARIANCE, is_missing, refuse_size
+from .checks import is_missing, refuse_size
 
 # Types of single values in columns of objects: those of pandas derive from these but for periods.
 _DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
-_ORDINARY = 1e5  # in size: even the 15th power of a linear kernel is finite
 _MOST_NAMES = 5  # that an error lists
 
 
@@ -77,34 +76,11 @@ _OF_MISSING = (
 _OF_INFINITE = "replace these values by finite ones, or leave these rows out"
 
 
-def check_sizes(X, apart=(), names=None):
-    """Refuse inputs whose squares could overflow, and name their column."""
-    if float(max(X.max(), -X.min())) <= LARGEST:
-        return
+def refuse_sizes(X, apart=(), names=None):
+    """Raise the error of inputs whose squares could overflow, and name their column."""
     sizes = [float(max(X[:, k].max(), -X[:, k].min())) for k in range(X.shape[1])]
     k = int(np.argmax(sizes))  # that of NaN is the first such column
     refuse_size("X", sizes[k], f" in {column_label(X, k, apart, names)}")
-
-
-def check_variance(kernel, X, apart=(), names=None):
-    """Refuse inputs at which the prior variance, and so what rests on it, is not finite.
-
-    It is found where all columns are as far from zero as they get: no kernel of scikit-learn's has
-    a larger one elsewhere. What lives elsewhere is read row by row later, and not looked through
-    here.
-    """
-    if not hasattr(X, "__array__") or max(X.max(), -X.min()) < _ORDINARY:
-        return
-    farthest = np.maximum(X.max(axis=0), -X.min(axis=0))[None].astype(np.float64)
-    with np.errstate(over="ignore", invalid="ignore"):
-        largest = float(kernel.diag(farthest)[0])
-    if not largest <= LARGEST_VARIANCE:
-        column = column_label(X, int(np.argmax(farthest)), apart, names)
-        raise ValueError(
-            f"X must hold numbers at which the kernel is at most {LARGEST_VARIANCE:g}. Got "
-            f"{largest:g} from {kernel.sklearn_kernel!r} for numbers of up to {farthest.max():g} "
-            f"in size, in {column}: use another unit, or a stationary kernel."
-        )
 
 
 def column_label(X, k, apart=(), names=None):

@@ -22,6 +22,11 @@ class SGPClassifier(ClassifierMixin, BaseSGP):
     _format = InputFormat()
     _has_prior = False  # before `fit`
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.categorical_features is not None  # in these columns
+        return tags
+
     # ---- Learning
 
     @_fit_context(prefer_skip_nested_validation=True)

@@ -35,6 +35,7 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.requires_fit = self._fitted is not None or not self._has_prior
+        tags.input_tags.allow_nan = self.categorical_features is not None  # in these columns
         return tags
 
     # ---- Learning

@@ -10,6 +10,7 @@ from ._embedding import EmbeddingDisplay
 from ._posterior import PosteriorDisplay
 from ._relevance import RelevanceDisplay
 from ._residuals import ResidualDisplay
+from ._terms import TermsDisplay
 
 __all__ = [
     "CalibrationDisplay",
@@ -18,4 +19,5 @@ __all__ = [
     "PosteriorDisplay",
     "RelevanceDisplay",
     "ResidualDisplay",
+    "TermsDisplay",
 ]

@@ -12,7 +12,8 @@ class RelevanceDisplay:
     """Relevance of each feature, as the inverse of its length scale.
 
     A feature with a long length scale has a short bar and hardly changes the prediction. Inverse
-    length scales depend on the units of the features; ``scale`` makes them comparable.
+    length scales depend on the units of the features; `from_estimator` draws them in units of the
+    features' spread.
 
     Parameters
     ----------
@@ -129,9 +130,10 @@ class RelevanceDisplay:
         feature_names : sequence of str, default=None
             Names of the features; None for the names seen in ``fit``, or "x0", "x1", ...
 
-        scale : array-like of shape (n_features,), default=None
+        scale : array-like of shape (n_features,) or False, default=None
             Standard deviations of the features. With them the bars are standard deviations per
-            length scale, which have no units.
+            length scale, which have no units. None takes those of the inducing inputs, False draws
+            inverse length scales as they are.
 
         sort : bool, default=True
             Whether to put the most relevant feature first.
@@ -154,7 +156,7 @@ class RelevanceDisplay:
         >>> from sklearn_sgp.plotting import RelevanceDisplay
         >>> X = np.random.default_rng(0).uniform(-2, 2, (200, 2))
         >>> model = SVGPRegressor(n_inducing=20, random_state=0).fit(X, np.sin(2 * X[:, 1]))
-        >>> display = RelevanceDisplay.from_estimator(model, scale=X.std(axis=0))
+        >>> display = RelevanceDisplay.from_estimator(model)
         >>> display.ax_.get_yticklabels()[0].get_text()
         'x1'
         """
@@ -162,7 +164,8 @@ class RelevanceDisplay:
         model = fitted_model(estimator, "kernel_", "RelevanceDisplay")
         relevances, part_names = _relevances(model.kernel_, model.n_features_in_)
         xlabel = "inverse length scale"
-        if scale is not None:
+        scale = _spread(model) if scale is None else scale
+        if scale is not False:
             relevances = relevances * _feature_scale(scale, model.n_features_in_)
             xlabel = "standard deviation / length scale"
         if feature_names is None:
@@ -191,6 +194,12 @@ def _numbered(names):
         f"{name} {names[: i + 1].count(name)}" if names.count(name) > 1 else name
         for i, name in enumerate(names)
     ]
+
+
+def _spread(model):
+    """Return the standard deviations of the inducing inputs, False where there are too few."""
+    Z = np.asarray(model.inducing_points_)
+    return Z.std(axis=0) if len(Z) > 1 else False
 
 
 def _feature_scale(scale, n_features):

@@ -81,8 +81,8 @@ def fitted(n_features=1, kernel=None, n_targets=None):
     return SparseStub(kernel).fit(X, y), X, y
 
 
-def relevances(kernel, n_features, **options):
-    display = RelevanceDisplay.from_estimator(fitted(n_features, kernel)[0], **options)
+def relevances(kernel, n_features, scale=False, **options):
+    display = RelevanceDisplay.from_estimator(fitted(n_features, kernel)[0], scale=scale, **options)
     return np.asarray(display.relevances)
 
 
@@ -150,7 +150,7 @@ def test_relevance_of_several_parts():
     """Each part with length scales has its own bars; periods, noise and slopes have none."""
     kernel = RBF([1.0, 2.0]) + Matern(4.0) * RBF(0.5) + ExpSineSquared() + DotProduct()
     model, _, _ = fitted(2, kernel + RationalQuadratic(8.0))
-    display = RelevanceDisplay.from_estimator(model)
+    display = RelevanceDisplay.from_estimator(model, scale=False)
     expected = [[1.0, 0.5], [0.25, 0.25], [2.0, 2.0], [0.125, 0.125]]
     np.testing.assert_allclose(display.relevances, expected)
     assert display.part_names == ["RBF 1", "Matern", "RBF 2", "RationalQuadratic"]
@@ -175,16 +175,32 @@ def test_relevance_per_standard_deviation():
     np.testing.assert_allclose(relevances(RBF([60.0, 2.0]), 2, scale=sd * [60, 1]), expected)
 
 
+def test_relevance_has_no_units():
+    """By default bars are spreads of the inducing inputs per length scale, whatever the units."""
+    model, _, _ = fitted(2, RBF([1.0, 2.0]))
+    display = RelevanceDisplay.from_estimator(model)
+    spread = model.inducing_points_.std(axis=0)
+    np.testing.assert_allclose(display.relevances, [spread / [1.0, 2.0]])
+    assert display.ax_.get_xlabel() == "standard deviation / length scale"
+    X = np.random.default_rng(0).uniform(-2.0, 2.0, (200, 2))
+    real = SVGPRegressor(n_inducing=30, random_state=0)
+    real.fit(X * [1.0, 1000.0], np.sin(2 * X).sum(axis=1))
+    low, high = np.sort(np.max(RelevanceDisplay.from_estimator(real).relevances, axis=0))
+    assert high < 2.0 * low
+
+
 def test_relevance_order():
     """The most relevant feature is on top; without sorting the features keep their order."""
     kernel = RBF([2.0, 0.5, 1.0])
     names = ["weight", "hour", "day"]
     model, _, _ = fitted(3, kernel)
-    display = RelevanceDisplay.from_estimator(model, feature_names=names)
+    display = RelevanceDisplay.from_estimator(model, feature_names=names, scale=False)
     assert labels(display) == ["hour", "day", "weight"]
     assert display.ax_.yaxis_inverted()
     np.testing.assert_allclose(widths(display.bars_[0]), [2.0, 1.0, 0.5])
-    display = RelevanceDisplay.from_estimator(model, sort=False, bar_kwargs={"color": "red"})
+    display = RelevanceDisplay.from_estimator(
+        model, sort=False, scale=False, bar_kwargs={"color": "red"}
+    )
     assert labels(display) == ["x0", "x1", "x2"]
     np.testing.assert_allclose(widths(display.bars_[0]), [0.5, 2.0, 1.0])
     assert display.bars_[0][0].get_facecolor() == (1.0, 0.0, 0.0, 1.0)
@@ -195,7 +211,7 @@ def test_relevance_takes_names_from_data_frames():
     pd = pytest.importorskip("pandas")
     _, X, y = fitted(2)
     model = SparseStub().fit(pd.DataFrame(X, columns=["east", "north"]), y)
-    assert labels(RelevanceDisplay.from_estimator(model)) == ["east", "north"]
+    assert sorted(labels(RelevanceDisplay.from_estimator(model))) == ["east", "north"]
 
 
 @pytest.mark.parametrize(
