@@ -15,11 +15,14 @@ class Encoding:
         What scaled targets are rounded to multiples of, 0 where they are not; see `scaling.GRID`.
     log_scale : float
         Difference of the log density of a row as learned and in the units of y.
+    follows_rows : bool
+        Whether mean and scale are those of rows, and not given.
     attributes : dict
         Public fitted attributes, copies.
     """
 
     log_scale = grid = 0.0
+    follows_rows = False
 
     @property
     def n_outputs(self):

@@ -68,6 +68,7 @@ class Targets(Encoding):
     resolution: object = field(default=0.0, kw_only=True)
 
     keeps_means = True  # the mean of y is linear in that of the latent function
+    follows_rows = property(lambda self: self.grid > 0.0)
 
     @classmethod
     def fit(cls, y, weight, normalize_y, ndim=2):
@@ -145,6 +146,18 @@ class Targets(Encoding):
     def with_resolution(self, y):
         """Find the steps that columns (n, t) were rounded to."""
         return replace(self, resolution=resolutions(y))
+
+    def with_gaps(self):
+        """Return the same for targets of which some were not observed."""
+        one = np.ones(len(self.mean)), 1.0  # as `of_rows` counts, until it does
+        return ObservedTargets(
+            self.ndim, self.mean, self.scale, one, grid=self.grid, resolution=self.resolution
+        )
+
+    def in_units_of(self, moments):
+        """Take centre and scale from the `RunningMoments` of all rows so far."""
+        mean, scale = moments.units(self.mean, self.scale)
+        return replace(self, mean=mean, scale=scale)
 
     def with_scale_of_constants(self, y):
         """Take the size of a target that has not varied yet as its scale.

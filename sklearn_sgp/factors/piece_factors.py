@@ -45,7 +45,8 @@ def block_factors(prior, rows, noise_variance, model):
 
     def single(model, y, weight, s2):
         if not model.dense:
-            return DiagonalFactor(A, y, counts, diagonal, s2, model, weight / counts)
+            y, seen = _observed(y, counts)
+            return DiagonalFactor(A, y, seen, diagonal, s2, model, weight / counts)
         K = copy_of(gram) if n_left else gram  # each factor overwrites its own
         return DenseFactor(A, y, weight, K, s2, model, counts)
 
@@ -55,6 +56,17 @@ def block_factors(prior, rows, noise_variance, model):
         parts = [(share, single(one, *each)) for one, share in model.components]
         factors.append(parts[0][1] if len(parts) == 1 else MixtureFactor(parts))
     return factors
+
+
+def _observed(y, counts):
+    """Return targets, and numbers of observations: none where that of an output is NaN.
+
+    Such an output has a factor of its own.
+    """
+    missing = np.isnan(y)
+    if not missing.any():
+        return y, counts
+    return np.where(missing, 0.0, y), np.where(missing[:, 0], 0.0, counts)
 
 
 def class_factors(prior, rows, noise_variance, model):
