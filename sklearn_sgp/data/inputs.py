@@ -1,6 +1,7 @@
-"""The columns of X: their names, codes of categories, labels of blocks."""
+"""What X is given as, and its columns: their names, codes of categories, labels of blocks."""
 
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -9,9 +10,12 @@ from scipy.sparse import issparse
 from ..kernels._generic import generic_parts
 from ..kernels.categories._binding import check_seen_codes
 from .categories import CategoryCodes, InputColumns, categorical_columns
-from .checks import check_labels_present, check_size, check_variance
+from .checks import check_labels_present
+from .readable import check_sizes, check_variance, explain, refuse_dates
 
 _LARGEST_LABEL = 2.0**63  # what an int64 does not hold
+# Libraries of arrays on disk, which are read in pieces.
+_STORES = ("h5py", "zarr")
 
 
 class Inputs(NamedTuple):
@@ -22,10 +26,21 @@ class Inputs(NamedTuple):
     X : ndarray of shape (n, d)
     labels : ndarray of shape (n,) or None
         Labels of the rows' blocks.
+    offset : ndarray of shape (n,) or None
+        What is added to the function.
     """
 
     X: np.ndarray
     labels: np.ndarray | None = None
+    offset: np.ndarray | None = None
+
+    def select(self, index):
+        """Return the inputs at a slice or an array of indices."""
+        return Inputs(*(None if part is None else part[index] for part in self))
+
+    def shifted(self, mean):
+        """Return means (n, t) of the function with what is added to it."""
+        return mean if self.offset is None else mean + self.offset[:, None]
 
 
 @dataclass(frozen=True)
@@ -40,44 +55,55 @@ class InputFormat:
         Of the columns that the kernel sees.
     block : int or None
         The column with labels of blocks, which the kernel does not see.
+    offset : int or None
+        The column that is added to the function, which the kernel does not see either.
     """
 
     names: tuple | None = None
     codes: CategoryCodes | None = None
     block: int | None = None
+    offset: int | None = None
+
+    @property
+    def apart(self):
+        """Positions of the columns that the kernel does not see, in their order."""
+        return sorted(k for k in (self.block, self.offset) if k is not None)
 
     @property
     def columns(self):
         """Names and categories of the columns that the kernel sees."""
         names = self.names
-        if names is not None and self.block is not None:
-            names = names[: self.block] + names[self.block + 1 :]
+        if names is not None and self.apart:
+            names = tuple(name for k, name in enumerate(names) if k not in self.apart)
         coded = () if self.codes is None else (self.codes.columns, self.codes.first_keys)
         return InputColumns(names, *coded)
 
     def mask(self, n_features):
         """Return which columns of X are categories, (n_features,); None where none is."""
-        n_kernel = n_features - (self.block is not None)
-        mask = self.columns.mask(n_kernel)
-        if mask is None or self.block is None:
-            return mask
-        return np.insert(mask, self.block, False)
+        mask = self.columns.mask(n_features - len(self.apart))
+        for k in self.apart if mask is not None else ():
+            mask = np.insert(mask, k, False)
+        return mask
 
     def split(self, X):
-        """Return X without the labels of blocks, and the labels; None if there are none.
+        """Return `Inputs`: X without labels of blocks and what is added, and these if any.
 
         What is no table, or a sparse one, is returned as it is: it is refused where it is read.
         """
-        if self.block is None or issparse(X) or np.ndim(X) != 2:
-            return X, None
+        if not self.apart or issparse(X) or np.ndim(X) != 2:
+            return Inputs(X)
         if hasattr(X, "columns"):
-            labels = np.asarray(X[X.columns[self.block]])
-            others = [name for k, name in enumerate(X.columns) if k != self.block]
-            return X[others], as_labels(labels)
-        X = X if hasattr(X, "shape") else np.asarray(X, dtype=object)
-        return without_column(X, self.block), as_labels(np.asarray(X[:, self.block]))
+            columns = {k: np.asarray(X[X.columns[k]]) for k in self.apart}
+            X = X[[name for k, name in enumerate(X.columns) if k not in columns]]
+        else:
+            X = X if hasattr(X, "shape") else np.asarray(X, dtype=object)
+            columns = {k: np.asarray(X[:, k]) for k in self.apart}
+            for k in reversed(self.apart):
+                X = without_column(X, k)
+        labels = None if self.block is None else as_labels(columns[self.block])
+        return Inputs(X, labels, None if self.offset is None else as_offset(columns[self.offset]))
 
-    def read(self, X, validate, parameters=None):
+    def read(self, X, validate, kernel=None):
         """Return an array of numbers, with codes in the columns of categories.
 
         Parameters
@@ -86,27 +112,34 @@ class InputFormat:
             Without labels of blocks.
         validate : callable
             ``validate(X)`` returns an array.
-        parameters : Parameters or None
+        kernel : BoundKernel or None
             See `checked`.
         """
         given, waits = self.coded(X)
         try:
             X = validate(given)
         except ValueError as error:
-            refuse_strings(given, error)
+            explain(given, error, self.apart)
             raise
-        return self.checked(X, waits, parameters)
+        return self.checked(X, waits, kernel, getattr(given, "columns", None))
 
     def coded(self, X):
         """Return X with codes in the columns of categories, and whether these wait.
 
         An array of numbers is returned as it is, and has codes where its rows are read: it is not
         copied. Anything else has them before it is made an array.
+
+        Raises
+        ------
+        DatesError
+            If a column that is no category holds dates.
         """
         waits = self.codes is not None and self.codes.can_wait(X)
-        return (X if waits or self.codes is None else self.codes.transform(X)), waits
+        X = X if waits or self.codes is None else self.codes.transform(X)
+        refuse_dates(X, self.apart)
+        return X, waits
 
-    def checked(self, X, waits, parameters=None):
+    def checked(self, X, waits, kernel=None, names=None):
         """Return an array in which codes that wait are those that rows have when they are read.
 
         Parameters
@@ -114,15 +147,17 @@ class InputFormat:
         X : ndarray
         waits : bool
             As `coded` returned it.
-        parameters : Parameters or None
-            Of a fitted model, whose kernel must know all codes and be finite.
+        kernel : BoundKernel or None
+            Of a fitted model: it must know all codes and be finite.
+        names : sequence of str or None
+            Of the columns, for errors.
         """
-        check_size("X", X)
+        check_sizes(X, self.apart, names)
         X = self.codes.transform(X) if waits else X
-        if parameters is not None:
-            if len(parameters.expression.held_columns):
-                check_seen_codes(parameters.expression, X, self.columns)
-            check_variance(parameters.kernel, X)
+        if kernel is not None:
+            if len(kernel.expression.held_columns):
+                check_seen_codes(kernel.expression, X, self.columns)
+            check_variance(kernel, X, self.apart, names)
         return X
 
     def with_codes(self, X, categorical_features, weight):
@@ -136,20 +171,6 @@ class InputFormat:
         if categorical_features is None:
             return replace(self, codes=None)
         return replace(self, codes=CategoryCodes.fit(X, categorical_features, weight))
-
-
-def refuse_strings(X, error):
-    """Say where strings may stand, if X could not be made an array for one of its own.
-
-    Raises
-    ------
-    ValueError
-    """
-    if "could not convert string" in str(error) and _holds_strings(X):
-        raise ValueError(
-            f"X must hold numbers but in columns of categories. Got a string: {error}. Name "
-            "such columns in categorical_features, or encode them."
-        ) from error
 
 
 def as_table(X):
@@ -194,49 +215,66 @@ def without_column(X, k):
     return X[:, 1:] if k == 0 else X[:, np.delete(np.arange(X.shape[1]), k)]
 
 
-def block_position(X, block_column):
-    """Return the position of the column that holds labels of blocks, or None.
+def column_position(X, given, name):
+    """Return the position of a column that the kernel does not see, or None.
 
     Parameters
     ----------
     X : array, dataframe or list of lists
-    block_column : int, str or None
+    given : int, str or None
+    name : str
+        Of the parameter.
 
     Raises
     ------
     ValueError
         If there is no such column.
     """
-    if block_column is None:
+    if given is None:
         return None
     names = list(X.columns) if hasattr(X, "columns") else None
     count = X.shape[1] if hasattr(X, "shape") and len(X.shape) == 2 else np.shape(X)[-1]
-    if isinstance(block_column, str):
-        if names is not None and block_column in names:
-            return names.index(block_column)
-    elif 0 <= block_column < count:
-        return int(block_column)
+    if isinstance(given, str):
+        if names is not None and given in names:
+            return names.index(given)
+    elif 0 <= given < count:
+        return int(given)
     has = "no names" if names is None else f"names {names}"
     raise ValueError(
-        "The 'block_column' parameter must be the index of a column of X, or its name. Got "
-        f"{block_column!r} for {count} columns with {has}."
+        f"The '{name}' parameter must be the index of a column of X, or its name. Got "
+        f"{given!r} for {count} columns with {has}."
     )
 
 
-def kernel_categories(X, categorical_features, block):
-    """Return ``categorical_features`` for X without the labels of blocks.
+def kernel_categories(X, categorical_features, apart):
+    """Return ``categorical_features`` for X without some columns.
 
     Parameters
     ----------
     X : array or dataframe
-        With the labels.
+        With them.
     categorical_features : "from_dtype", array-like or None
-    block : int or None
+    apart : list of int
     """
-    if block is None or categorical_features is None or isinstance(categorical_features, str):
+    if not apart or categorical_features is None or isinstance(categorical_features, str):
         return categorical_features
     columns = categorical_columns(X, categorical_features)
-    return [k - (k > block) for k in columns if k != block]
+    return [k - sum(k > other for other in apart) for k in columns if k not in apart]
+
+
+def as_offset(column):
+    """Return what is added to the function, (n,), or raise a ValueError."""
+    try:
+        offset = column.astype(np.float64)
+        is_number = np.isfinite(offset)
+    except (TypeError, ValueError):
+        offset, is_number = column, np.array([isinstance(one, Real) for one in column])
+    if not is_number.all():
+        raise ValueError(
+            "The 'offset_column' parameter must name a column of finite numbers, such as the "
+            f"logarithm of an exposure. Got {offset[~is_number][0]!r}: leave such rows out."
+        )
+    return offset
 
 
 def as_labels(labels):
@@ -268,3 +306,22 @@ def _holds_strings(X):
     except (TypeError, ValueError):
         return True
     return False
+
+
+# ---- What counts as a collection, told without importing dask
+
+
+def is_collection(value):
+    """Return whether a value is a dask collection, such as an array or a dataframe."""
+    return hasattr(type(value), "__dask_graph__")
+
+
+def is_stored(value):
+    """Return whether a value is a data set on disk, of HDF5 or Zarr."""
+    library = type(value).__module__.partition(".")[0]
+    return library in _STORES and hasattr(value, "shape") and hasattr(value, "dtype")
+
+
+def any_collection(*values):
+    """Return whether one of the values is either."""
+    return any(is_collection(value) or is_stored(value) for value in values)

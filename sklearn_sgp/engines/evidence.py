@@ -10,7 +10,7 @@ from ..optimize.parameters import Group, ParameterSpace
 from ..partitions.blocks import Blocks
 from .blocks.state import BlockState
 from .exact import exact_objective
-from .variational.inference import inference_for
+from .variational.inference import FINAL_TOL, inference_for
 
 _SPACE = ParameterSpace((Group("theta", None), Group("log_noise", None)))
 
@@ -99,7 +99,7 @@ def _parameters_at(fitted, kernel, theta):
 
 def _of_rows(fitted, parameters, rows, settings):
     """Return ``evaluate(delta)`` for independent rows, and their weight."""
-    inference = inference_for(fitted.likelihood, fitted.targets.n_outputs)
+    inference = inference_for(fitted.likelihood, fitted.targets.n_outputs, FINAL_TOL)
 
     def evaluate(delta):
         arguments = _SPACE, parameters, rows, delta, False, settings.n_jobs, np.inf

@@ -4,13 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._compat import validate_data
 from ..collections.alignment import example_of, partitions_of, split_labels
 from ..collections.parts import Coded, LabelCounts, Moments, NumbersCheck, Scaled, label_part
 from ..collections.source import Source
-from ..data.checks import check_scaled
+from ..data.checks import check_scaled, validate_data
 from ..data.class_targets import ClassLabels
-from ..data.inputs import InputFormat, block_position
+from ..data.inputs import InputFormat, Inputs, column_position
 from ..data.rows import MERGE_ROWS
 from ..data.targets import Targets
 from ..likelihoods._names import (
@@ -22,6 +21,7 @@ from ..likelihoods._names import (
 from .block_plan import chosen_model
 from .fit import Fit
 from .labels import weight_of_classes
+from .limits import in_units
 from .mixed_outputs import mixes_outputs
 
 _BY_ORDER = ("contiguous", "random")
@@ -90,7 +90,7 @@ def labels_of(model, X, y, sample_weight):
         X, y, weight = source.in_memory()
         if factors is not None:
             weight = factors[np.searchsorted(classes, y)] * (1.0 if weight is None else weight)
-        return Fit.of((X, None), y, weight)
+        return Fit.of(Inputs(X), y, weight)
     likelihood = classification_likelihood(model.likelihood, classes)
     targets, codes = ClassLabels(classes, likelihood), likelihood.codes(np.arange(len(classes)))
     likelihood = likelihood.for_classes(of_class).initialized(codes, of_class)
@@ -109,7 +109,12 @@ def refuse_labels_in_blocks():
 def _split(model, X):
     """Set the format of the inputs; return X without labels of blocks, and the labels or None."""
     example, block_column = example_of(X), getattr(model, "block_column", None)
-    block = block_position(example, block_column)
+    if getattr(model, "offset_column", None) is not None:
+        raise ValueError(
+            "offset_column must be None for dask collections. Got "
+            f"{model.offset_column!r}: fit a sample in memory."
+        )
+    block = column_position(example, block_column, "block_column")
     model._format = InputFormat(block=block)
     validate_data(model, example, reset=True)
     names = getattr(model, "feature_names_in_", None)
@@ -126,13 +131,14 @@ def _numbers(model, X, y, sample_weight, labels):
     source = Source(partitions, NumbersCheck(likelihood), Moments)
     if len(source) <= MERGE_ROWS and not more:
         X, y, weight = source.in_memory()
-        return Fit.of((X, None), y, weight)
+        return Fit.of(Inputs(X), y, weight)
     moments = source.summary
     likelihood = likelihood.initialized(moments.mean[None], np.array([moments.weight]))
     normalize_y = model.normalize_y if likelihood.scales_targets else False
     targets = Targets.fit_moments(moments, normalize_y)
     if likelihood.scales_targets:
         check_scaled(targets, np.stack([-moments.largest, moments.largest]))
+        likelihood = in_units(likelihood, targets)
     rows = source.rows(Scaled(targets), moments.weight)
     return Fit(rows, None, None, None, moments.ndim, len(rows), targets, likelihood)
 
@@ -156,12 +162,17 @@ def _check_regression(model, likelihood):
     wrong = None
     if noise_apart or model.likelihood == "auto":
         wrong = f"likelihood={model.likelihood!r}, whose noise differs from row to row"
+    elif in_blocks and not likelihood.conjugate:
+        wrong = f"likelihood={model.likelihood!r} in blocks, which SVGPRegressor takes"
+    elif getattr(likelihood, "needs_all_targets", False):
+        wrong = f"{likelihood!r}, whose limits are taken from the targets: give them"
     elif isinstance(model.normalize_y, str):
         wrong = f"normalize_y={model.normalize_y!r}, which transforms targets"
     elif mixes_outputs(model):
         wrong = f"n_latent={model.n_latent!r}"
     if wrong is not None:
         raise ValueError(
-            "Dask collections need noise that is the same for all rows, targets that are at most "
-            f"centred and scaled, and independent outputs. Got {wrong}: fit a sample in memory."
+            "Dask collections need noise that is the same for all rows, Gaussian in blocks, "
+            "targets that are at most centred and scaled, and independent outputs. Got "
+            f"{wrong}, or fit a sample in memory."
         )

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length
 
-from .._compat import check_array
+from ..data.checks import check_array
 from ..data.inputs import Inputs
 from ..likelihoods._names import regression_likelihood
 from .mixed_outputs import mixes_outputs
@@ -73,6 +73,8 @@ def _check_weighed(weight):
 
 def _missing(y):
     """Return which targets are NaN, (n, t), or None for none."""
+    if np.asarray(y).dtype.kind in "mM":  # no numbers at all
+        return None
     try:
         y = np.asarray(y, dtype=np.float64)
     except (TypeError, ValueError):  # the checks of y have words for it

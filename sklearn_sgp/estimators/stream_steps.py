@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..engines.streams.stream import InitialRows, Stream
-from .steps import ScaleObserved, run
+from .steps import ScaleObserved
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,9 @@ class ScalePresent:
 
     def __call__(self, fit):
         if not np.isnan(np.asarray(fit.y, dtype=np.float64)).any():
-            return run(self.steps, fit)
+            for step in self.steps:
+                fit = step(fit)
+            return fit
         return self.of_gaps(fit)
 
 

@@ -6,7 +6,6 @@ from numbers import Real
 import numpy as np
 
 from .._compat import Interval
-from ..data.inputs import Inputs
 from ..data.targets import observed_columns
 from ..likelihoods._names import has_sites, regression_likelihood
 from ..optimize.progress import Clock
@@ -37,7 +36,8 @@ class StreamingSGPRegressor(SGPRegressor):
         normalised targets (see ``normalize_y``) and to inputs in their own units.
 
     likelihood : {"gaussian", "student_t", "heteroscedastic", "heteroscedastic_student_t", "auto", \
-            "poisson"} or instance, default="gaussian"
+            "poisson", "negative_binomial", "gamma", "beta", "censored"} or instance, \
+            default="gaussian"
         Distribution of an observation given the function. "gaussian" is Gaussian noise. "student_t"
         is Student-t noise with 4 degrees of freedom, for outliers; its squared scale is the noise
         variance. ``StudentT(df=3.0)`` has another number of them, ``StudentT(df=None)`` learns it,
@@ -52,8 +52,11 @@ class StreamingSGPRegressor(SGPRegressor):
         ``mean_share_`` is the share of the distribution's own mean in what ``predict`` returns, by
         squared errors of left-out rows; the rest is that with Gaussian noise and no warp. "poisson"
         is for counts, whose log rate is the function plus the log of the mean count. Counts are
-        never normalised and have no noise variance. An instance is a
-        :class:`~sklearn_sgp.likelihoods.Likelihood`.
+        never normalised and have no noise variance. So it is with "negative_binomial", counts whose
+        learned dispersion makes them vary more, "gamma", positive numbers, and "beta", shares.
+        "censored" is Gaussian noise where several targets are at the smallest or the largest one
+        and are known only to lie beyond it; :class:`~sklearn_sgp.likelihoods.Censored` has other
+        limits. An instance is a :class:`~sklearn_sgp.likelihoods.Likelihood`.
 
     alpha_divergence : float, default=0.0
         Power of the factors of a batch's rows. 0 gives the variational bound, 1 gives expectation
@@ -156,6 +159,16 @@ class StreamingSGPRegressor(SGPRegressor):
         ``PowerTransformer``, "warped" by a monotone function that is learned with kernel and noise,
         or given these if ``optimizer=None``. Of batches, the first decides. With a likelihood for
         outliers, a target counts here as at most 148 median absolute deviations from the median.
+
+    offset_column : int or str, default=None
+        Column of X, by index or name, that is added to the function as it is, such as the logarithm
+        of an exposure; no input of the kernel. For likelihoods whose targets are not scaled: those
+        of counts, "gamma", "beta", and instances.
+
+    include_noise : bool, default=True
+        Whether standard deviations, covariances and draws are those of new observations. False is
+        for those of the latent function, which optimisers and active learning mean. Each call may
+        say otherwise.
 
     categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
         Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of a
@@ -262,6 +275,12 @@ class StreamingSGPRegressor(SGPRegressor):
     jitter_ : float
         The value of ``jitter`` that was used.
 
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Share of each column in the changes of predicted means, adding up to one.
+
+    X_train_ : ndarray of shape (n_inducing, n_features)
+        ``inducing_points_``, under the name that clients of scikit-learn's process look for.
+
     n_features_in_ : int
         Number of columns of X.
 
@@ -359,6 +378,8 @@ class StreamingSGPRegressor(SGPRegressor):
         learning_rate=0.01,
         natural_step=1.0,
         normalize_y=True,
+        offset_column=None,
+        include_noise=True,
         categorical_features=None,
         jitter=1e-8,
         warm_start=False,
@@ -389,6 +410,8 @@ class StreamingSGPRegressor(SGPRegressor):
         self.learning_rate = learning_rate
         self.natural_step = natural_step
         self.normalize_y = normalize_y
+        self.offset_column = offset_column
+        self.include_noise = include_noise
         self.categorical_features = categorical_features
         self.jitter = jitter
         self.warm_start = warm_start
@@ -402,7 +425,7 @@ class StreamingSGPRegressor(SGPRegressor):
         inputs, y, weight, n_missing = present_rows(self, X, y, sample_weight, reset=True)
         observed_columns(y)  # those of weight zero are refused, too, before rows are left out
         if is_batch:
-            streaming.take_batch(self, inputs.X, y, weight, clock)
+            streaming.take_batch(self, inputs, y, weight, clock)
         else:
             streaming.one_pass(self, *rows_of_weight(inputs, y, weight), given, clock)
         streaming.count_missing(self, n_missing)
@@ -417,7 +440,7 @@ class StreamingSGPRegressor(SGPRegressor):
             streaming.count_missing(self, len(y))
             return
         inputs, y, weight, n_missing = batch
-        streaming.take_batch(self, inputs.X, y, weight, clock)
+        streaming.take_batch(self, inputs, y, weight, clock)
         streaming.count_missing(self, n_missing)
 
     def _recipe(self, engine, initial):
@@ -439,8 +462,8 @@ class StreamingSGPRegressor(SGPRegressor):
                 f"noise. Got {self.alpha_divergence} with {self.likelihood!r}."
             )
 
-    def _later_rows(self, X, y, weight):
+    def _later_rows(self, inputs, y, weight):
         fitted = self._fitted
         if np.isnan(y).any() and not mixes_outputs(self):
             fitted = replace(fitted, targets=fitted.targets.with_gaps())
-        return later_rows(fitted, Inputs(X), y, weight)
+        return later_rows(fitted, inputs, y, weight)

@@ -1,9 +1,8 @@
 """SVGPRegressor: stochastic variational sparse GP regression (Hensman, Fusi & Lawrence 2013)."""
 
 from .._compat import FitProgress
-from ..collections.detection import any_collection
+from ..data.inputs import any_collection
 from ..engines.variational.partial_fit import scaled_to_total
-from ..likelihoods._names import regression_likelihood
 from ..optimize.progress import Clock
 from . import collections, recipes
 from .chosen import check_same_parameters, previous_fit
@@ -39,7 +38,8 @@ class SVGPRegressor(SGPRegressor):
         ``max_iter`` is 20 or less. The kernel refers to normalised targets and unscaled inputs.
 
     likelihood : {"gaussian", "student_t", "heteroscedastic", "heteroscedastic_student_t", "auto", \
-            "poisson"} or instance, default="gaussian"
+            "poisson", "negative_binomial", "gamma", "beta", "censored"} or instance, \
+            default="gaussian"
         Distribution of an observation given the function. "gaussian" is Gaussian noise. "student_t"
         is Student-t noise with 4 degrees of freedom, for outliers; its squared scale is the noise
         variance. ``StudentT(df=3.0)`` has another number of them, ``StudentT(df=None)`` learns it,
@@ -54,8 +54,11 @@ class SVGPRegressor(SGPRegressor):
         ``mean_share_`` is the share of the distribution's own mean in what ``predict`` returns, by
         squared errors of left-out rows; the rest is that with Gaussian noise and no warp. "poisson"
         is for counts, whose log rate is the function plus the log of the mean count. Counts are
-        never normalised and have no noise variance. An instance is a
-        :class:`~sklearn_sgp.likelihoods.Likelihood`.
+        never normalised and have no noise variance. So it is with "negative_binomial", counts whose
+        learned dispersion makes them vary more, "gamma", positive numbers, and "beta", shares.
+        "censored" is Gaussian noise where several targets are at the smallest or the largest one
+        and are known only to lie beyond it; :class:`~sklearn_sgp.likelihoods.Censored` has other
+        limits. An instance is a :class:`~sklearn_sgp.likelihoods.Likelihood`.
 
     total_samples : int, default=None
         Only ``partial_fit`` uses it. None means that all rows are new. A number is that of the rows
@@ -135,6 +138,16 @@ class SVGPRegressor(SGPRegressor):
         ``PowerTransformer``, "warped" by a monotone function that is learned with kernel and noise,
         or given these if ``optimizer=None``. Of batches, the first decides. With a likelihood for
         outliers, a target counts here as at most 148 median absolute deviations from the median.
+
+    offset_column : int or str, default=None
+        Column of X, by index or name, that is added to the function as it is, such as the logarithm
+        of an exposure; no input of the kernel. For likelihoods whose targets are not scaled: those
+        of counts, "gamma", "beta", and instances.
+
+    include_noise : bool, default=True
+        Whether standard deviations, covariances and draws are those of new observations. False is
+        for those of the latent function, which optimisers and active learning mean. Each call may
+        say otherwise.
 
     categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
         Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of a
@@ -220,6 +233,12 @@ class SVGPRegressor(SGPRegressor):
 
     jitter_ : float
         The value of ``jitter`` that was used.
+
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Share of each column in the changes of predicted means, adding up to one.
+
+    X_train_ : ndarray of shape (n_inducing, n_features)
+        ``inducing_points_``, under the name that clients of scikit-learn's process look for.
 
     n_features_in_ : int
         Number of columns of X.
@@ -321,6 +340,8 @@ class SVGPRegressor(SGPRegressor):
         learning_rate=0.01,
         natural_step=0.1,
         normalize_y=True,
+        offset_column=None,
+        include_noise=True,
         categorical_features=None,
         jitter=1e-8,
         warm_start=False,
@@ -349,6 +370,8 @@ class SVGPRegressor(SGPRegressor):
         self.learning_rate = learning_rate
         self.natural_step = natural_step
         self.normalize_y = normalize_y
+        self.offset_column = offset_column
+        self.include_noise = include_noise
         self.categorical_features = categorical_features
         self.jitter = jitter
         self.warm_start = warm_start
@@ -389,12 +412,3 @@ class SVGPRegressor(SGPRegressor):
             "kernel_set": "one" if self.optimizer == "adam" else "smooth",
             "learns_means": mixes_outputs(self) and self.normalize_y is True,
         }
-
-    @property
-    def _has_prior(self):
-        """True if there are predictions before `fit`: other noise takes parameters from targets."""
-        try:
-            is_conjugate = regression_likelihood(self.likelihood).conjugate
-        except ValueError:  # tags and `dir` are of any parameters; `fit` refuses this one
-            return False
-        return is_conjugate and not mixes_outputs(self)

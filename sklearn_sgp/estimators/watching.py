@@ -68,7 +68,7 @@ def scored(model, fitted, rows):
 
 def _log_density(model, fitted, rows):
     """Return log densities of rows in units of y, of labels their log probabilities, (n,)."""
-    targets, inputs = fitted.targets, Inputs(rows.X)
+    targets, inputs = fitted.targets, Inputs(rows.X, None, rows.offset)
     is_gappy = rows.y.dtype.kind == "f" and np.isnan(rows.y).any()
     if hasattr(model, "normalize_y") and (mixes_outputs(model) or not is_gappy):
         y = targets.unwarped(rows.y)

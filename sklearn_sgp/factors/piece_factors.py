@@ -6,7 +6,7 @@ from .._linalg import copy_of
 from ..data.rows import weight_of
 from ..gp.posterior import outputs_by_noise
 from ..kernels import Groups
-from .block_factors import DenseFactor, DiagonalFactor, MixtureFactor, naming_block
+from .block_factors import MixtureFactor, naming_block
 from .class_noise import ClassNoise
 from .conditioned import ConditionedFactor, rows_of_groups
 
@@ -22,7 +22,7 @@ def block_factors(prior, rows, noise_variance, model):
 
     Returns
     -------
-    factors : list of DiagonalFactor, DenseFactor, MixtureFactor or ConditionedFactor
+    factors : list of DiagonalFactor, DenseFactor, OwnFactor, MixtureFactor or ConditionedFactor
         As many as there are noise variances.
     """
     kernel, targets = prior.kernel, rows.targets
@@ -45,10 +45,10 @@ def block_factors(prior, rows, noise_variance, model):
 
     def single(model, y, weight, s2):
         if not model.dense:
-            y, seen = _observed(y, counts)
-            return DiagonalFactor(A, y, seen, diagonal, s2, model, weight / counts)
+            factor = model.factor(A, y, weight, counts, diagonal, s2)
+            return _observed(factor) if np.isnan(y).any() else factor
         K = copy_of(gram) if n_left else gram  # each factor overwrites its own
-        return DenseFactor(A, y, weight, K, s2, model, counts)
+        return model.factor(A, y, weight, counts, K, s2)
 
     factors = []
     for each in by_output:
@@ -58,15 +58,12 @@ def block_factors(prior, rows, noise_variance, model):
     return factors
 
 
-def _observed(y, counts):
-    """Return targets, and numbers of observations: none where that of an output is NaN.
-
-    Such an output has a factor of its own.
-    """
-    missing = np.isnan(y)
-    if not missing.any():
-        return y, counts
-    return np.where(missing, 0.0, y), np.where(missing[:, 0], 0.0, counts)
+def _observed(factor):
+    """Leave rows out whose target is NaN, of an output that has a factor of its own."""
+    missing = np.isnan(factor.y)
+    factor.y = np.where(missing, 0.0, factor.y)
+    factor.weight = np.where(missing[:, 0], 0.0, factor.weight)
+    return factor
 
 
 def class_factors(prior, rows, noise_variance, model):

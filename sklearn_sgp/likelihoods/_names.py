@@ -4,7 +4,12 @@ import copy
 
 from ._base import Likelihood
 from ._bernoulli import Logit, Probit
+from ._beta import Beta
+from ._censored import Censored
 from ._dirichlet import Dirichlet
+from ._gamma import Gamma
+from ._negative_binomial import NegativeBinomial
+from ._ordinal import Ordinal
 from ._poisson import Poisson
 from ._row_precision import NoiseChoice
 from ._softmax import Softmax
@@ -24,8 +29,16 @@ NORMAL = {
     "heteroscedastic": HeteroscedasticGaussian,
     "heteroscedastic_student_t": HeteroscedasticStudentT,
 }
-REGRESSION = NORMAL | {"poisson": Poisson}
-CLASSIFICATION = {"probit": Probit, "logit": Logit, "softmax": Softmax}
+# Learned by sites.
+WITH_SITES = {
+    "poisson": Poisson,
+    "negative_binomial": NegativeBinomial,
+    "censored": Censored,
+    "gamma": Gamma,
+    "beta": Beta,
+}
+REGRESSION = NORMAL | WITH_SITES
+CLASSIFICATION = {"probit": Probit, "logit": Logit, "softmax": Softmax, "ordinal": Ordinal}
 
 # What an instance needs for fit and predict, and for all else if it is no `Likelihood`.
 _MUST_DEFINE = {
@@ -100,8 +113,9 @@ def near_class_likelihood(likelihood, classes):
         raise ValueError(
             # scikit-learn's checks look for the first sentence
             f"Only binary classification is supported. With {n_classes} classes the 'likelihood' "
-            f"parameter must be 'dirichlet'. Got {likelihood!r}: for one function against each "
-            "other class, wrap the estimator in sklearn.multiclass.OneVsRestClassifier."
+            "parameter must be 'dirichlet', or 'ordinal' for classes in an order. Got "
+            f"{likelihood!r}: for one function against each other class, wrap the estimator in "
+            "sklearn.multiclass.OneVsRestClassifier."
         )
     instance = classification_likelihood(likelihood, classes)
     if not has_log_density(instance) or instance.n_latent(n_classes) != 1:

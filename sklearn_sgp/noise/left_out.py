@@ -14,6 +14,9 @@ from .._linalg import NotPositiveDefiniteError
 from ..data.rows import Rows, random_index
 from ..data.varying_noise import VaryingNoise, each_output, varying
 from ..likelihoods import NoiseChoice
+from ..objectives.scores import mean_and_error
+from ..optimize import shares
+from ..optimize.budget import count_within, measured_seconds
 from ..optimize.progress import Clock, Trace
 from ..predict.rounded import log_mean_density
 from .ceiling import largest_log_noise
@@ -24,6 +27,8 @@ from .variance_scale import VarianceScale
 # Rows that are left out, the share of them that c is learned from, and the fewest of the others
 # that can tell whether it is better.
 _LEFT_OUT_ROWS, _LEARNED_SHARE, _LEAST_TEST_ROWS = 16_384, 0.75, 50
+# Rows whose prediction is timed where time is limited, and the fewest that are left out then.
+_TIMED_ROWS = 256
 # Times that the components of each row's mixture are weighed anew.
 _WEIGHINGS = 3
 # Gain in nats a row, on rows that c was not learned from, without which a simpler one is kept.
@@ -113,7 +118,8 @@ def with_variance_scale(problem, likelihood, fitted):
     if likelihood is None or clock.left() <= 0.0:
         return fitted
     noise = fitted.row_noise or RowNoise(fitted.likelihood)
-    left_out = left_out_rows(problem, fitted, noise, _LEFT_OUT_ROWS, problem.rng)
+    size = rows_within(problem, fitted, _LEFT_OUT_ROWS, shares.VARIANCE_SCALE)
+    left_out = left_out_rows(problem, fitted, noise, size, problem.rng)
     if left_out is None:
         return fitted
     if np.isfinite(clock.max_time):
@@ -137,7 +143,7 @@ def with_later_rows(noise, rows, mean, variance, noise_variance, n_jobs, countin
     at_rows = unscaled.noise_at(rows.X, noise_variance, mean.shape[1], n_jobs)
     variance, width = np.broadcast_to(variance, mean.shape), np.zeros(mean.shape)
     left_out = LeftOutRows(rows, mean, variance, varying(at_rows, mean.shape), width)
-    squares = left_out.squares(noise.likelihood, scale.log_square(rows.X, n_jobs))
+    squares = left_out.squares(noise.likelihood, scale.learned(rows.X, n_jobs))
     scaled = squares / np.exp(scale.log_constant)
     function = with_squares(scale.function, rows, scaled, n_jobs, counting)
     ceiling = np.maximum(scale.ceiling, _ceiling(function, rows, scaled, n_jobs))
@@ -191,6 +197,19 @@ def left_out_rows(problem, fitted, noise, size, rng):
     return LeftOutRows(rows, mean, variance, varying(at_rows, mean.shape), width).select(known)
 
 
+def rows_within(problem, fitted, size, share):
+    """Return how many rows can be left out in a share of the time left, at most ``size``."""
+    clock, n_rows = problem.trace.clock, len(problem.rows)
+    size = min(size, n_rows)
+    if not np.isfinite(clock.max_time) or size <= _TIMED_ROWS:
+        return size
+    predictor, n_jobs = fitted.predictor, problem.settings.n_jobs
+    places = predictor.drawn(n_rows, _TIMED_ROWS, np.random.RandomState(0))
+    rows = problem.rows.select(places)
+    each = measured_seconds(lambda: predictor.left_out(rows, places, n_jobs)) / len(places)
+    return max(_TIMED_ROWS, count_within(size, share * clock.left(), each))
+
+
 def _best(problem, likelihood, left_out):
     """Return the `VarianceScale` that predicts rows best that it does not know, or None."""
     n, n_jobs = len(left_out.mean), problem.settings.n_jobs
@@ -228,16 +247,25 @@ def _candidates(problem, likelihood, learned):
         mean = np.average(squares, axis=0, weights=rows.weights[1])
         mean = np.maximum(mean, np.finfo(np.float64).tiny)
         scale = VarianceScale(np.log(mean.mean(keepdims=True) if shared else mean))
+    each = squares.mean(axis=1, keepdims=True) if shared else squares
+    scale = replace(scale, error=_error_of_log(each, rows.weights[1]))
     yield scale
     of_rows, function = replace(problem, rows=rows, is_interim=True), None
     n_jobs, prior = problem.settings.n_jobs, likelihood.row_precision.log_noise
-    for _ in range(_WEIGHINGS):
-        squares = learned.squares(likelihood, scale.log_square(rows.X, n_jobs))
+    # squares of normal distributions are the same however often they are weighed
+    for _ in range(_WEIGHINGS if likelihood.row_precision.has_tails else 1):
+        squares = learned.squares(likelihood, scale.learned(rows.X, n_jobs))
         scaled = squares / np.exp(scale.log_constant)
         function = learn_log_noise(of_rows, prior, scaled, function)
         ceiling = _ceiling(function, rows, scaled, n_jobs)
         scale = replace(scale, function=function, ceiling=ceiling)
     yield scale
+
+
+def _error_of_log(squares, weight):
+    """Return the standard error of the logarithm of the mean of columns (n, k), (k,)."""
+    columns = (mean_and_error(column, weight) for column in squares.T)
+    return np.array([error / max(mean, np.finfo(np.float64).tiny) for mean, error in columns])
 
 
 def with_precisions(fitted, rows, n_jobs, counting=AS_NEW, add=with_squares, known=None):

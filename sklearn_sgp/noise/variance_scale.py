@@ -33,6 +33,10 @@ class VarianceScale:
         Smallest and largest c at these rows.
     ceiling : float or ndarray of shape (k,)
         Largest value of the function that the rows it was learned from bear out.
+    error : float or ndarray of shape (k,)
+        Standard error of the constant.
+    widening : float
+        Added to log c^2 after all else: bands that held too few rows.
     """
 
     log_constant: np.ndarray
@@ -40,13 +44,31 @@ class VarianceScale:
     gain: float = 0.0
     range: tuple = (1.0, 1.0)
     ceiling: object = np.inf
+    error: object = 0.0
+    widening: float = 0.0
 
     def log_square(self, X, n_jobs):
         """Return log c^2, (n, k)."""
-        log_square = np.tile(self.log_constant, (len(X), 1))
-        if self.function is not None:
-            log_square += np.minimum(self.function.moments_at(X, n_jobs)[0], self.ceiling)
-        return np.clip(log_square, *_LOG_SQUARE)
+        learned, variance = self._moments(X, n_jobs)
+        certain = np.minimum(learned + np.sqrt(variance + np.square(self.error)), 0.0)
+        return np.clip(np.maximum(learned, certain) + self.widening, *_LOG_SQUARE)
+
+    def learned(self, X, n_jobs):
+        """Return log c^2 as rows ask for it, certain or not, (n, k)."""
+        return np.clip(self._moments(X, n_jobs)[0], *_LOG_SQUARE)
+
+    def widened(self, factor):
+        """Return the same with deviations larger by a factor."""
+        ends = tuple(factor * end for end in self.range)
+        return replace(self, widening=self.widening + 2.0 * float(np.log(factor)), range=ends)
+
+    def _moments(self, X, n_jobs):
+        """Return mean and variance of log c^2, (n, k), the error of the constant apart."""
+        constant = np.tile(self.log_constant, (len(X), 1))
+        if self.function is None:
+            return constant, np.zeros(constant.shape)
+        mean, variance = self.function.moments_at(X, n_jobs)
+        return constant + np.minimum(mean, self.ceiling), variance
 
     def without_caches(self):
         """Return the same with nothing that can be computed again, as it is saved."""
@@ -66,9 +88,9 @@ class VarianceScale:
         """Return c, the factor of deviations, (n, k)."""
         return np.exp(0.5 * self.log_square(X, n_jobs))
 
-    def of_functions(self, functions, posterior):
-        """Scale the deviations of functions that were drawn from a posterior."""
-        return ScaledDraws(functions, posterior, self)
+    def of_functions(self, functions, mean):
+        """Scale the deviations of functions that were drawn from their means."""
+        return ScaledDraws(functions, mean, self)
 
 
 class ScaledDraws:
@@ -76,12 +98,12 @@ class ScaledDraws:
 
     Parameters
     ----------
-    posterior : Posterior
-        That they were drawn from.
+    mean : callable
+        Their means at X, (n, t).
     """
 
-    def __init__(self, functions, posterior, scale):
-        self.functions, self.posterior, self.scale = functions, posterior, scale
+    def __init__(self, functions, mean, scale):
+        self.functions, self.mean, self.scale = functions, mean, scale
 
     @property
     def n_features(self):
@@ -89,5 +111,5 @@ class ScaledDraws:
         return self.functions.n_features
 
     def __call__(self, X):
-        mean = self.posterior.mean(X)[:, :, None]
+        mean = self.mean(X)[:, :, None]
         return mean + self.scale.at(X, 1)[:, :, None] * (self.functions(X) - mean)

@@ -96,7 +96,8 @@ class SiteProblem:
         H = [sum(each) for each in zip(*(H for H, _ in parts), strict=True)]
         for H_c in H:
             la.mirror(H_c)
-        return Posterior(self.prior, tuple(H), sum(h for _, h in parts))
+        with np.errstate(invalid="ignore"):  # infinities of both signs: a step that is not taken
+            return Posterior(self.prior, tuple(H), sum(h for _, h in parts))
 
     def from_sites(self, lambda_1, lambda_2):
         """Return the q(u) that weighted sites (n, C) make."""
@@ -209,7 +210,8 @@ class SiteProblem:
                 break
             error = None
             try:
-                candidate, there = self._step(q, sites, base)
+                candidate = self._step(q, sites, base)
+                there = self.site_pass(candidate)
                 value = _bound(candidate, there, base)
             except NotPositiveDefiniteError as caught:
                 value, error = -np.inf, caught
@@ -231,12 +233,12 @@ class SiteProblem:
         return q, sites, bound
 
     def _step(self, q, sites, base):
-        """Return the next q(u) and the pass there."""
+        """Return the next q(u)."""
         target = sites.target if base is None else sites.target.joined(base)
         candidate = q.towards(target, self.rho)
         if base is None and self.likelihood.shift_invariant:
-            candidate = candidate.centred()
-        return candidate, self.site_pass(candidate)
+            return candidate.centred()
+        return candidate
 
     def gradient(self, q, sites, with_inputs=True):
         """Return derivatives of the bound in all parameters, q(u) held in whitened coordinates."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ..gp.chunks import in_chunks
+from .._parallel import in_chunks
 from ..gp.pathwise import draw_mixed_functions
 from .inducing import InducingPoints
 
@@ -17,6 +17,10 @@ class MixedOutputs(InducingPoints):
     def functions(self, n_samples, rng):
         """Draw functions; see `Predictor`."""
         return draw_mixed_functions(self.posterior, n_samples, rng)
+
+    def _prior_variance(self, X):
+        weights = (self.posterior.mixing**2).sum(axis=1)
+        return self.posterior.prior.kernel.diag(X)[:, None] * weights
 
     def across_outputs(self, inputs, n_jobs=None):
         """Return means (n, t) and covariances between the outputs of each row, (n, t, t)."""

@@ -16,6 +16,7 @@ from sklearn_sgp.collections.compute import each, in_one
 from sklearn_sgp.data.rows import make_rows
 from sklearn_sgp.estimators.collections import labels_of
 from sklearn_sgp.factors.passes import added
+from sklearn_sgp.likelihoods import Censored
 from sklearn_sgp.objectives.sites import SiteProblem
 
 da = pytest.importorskip("dask.array")
@@ -204,6 +205,33 @@ def test_counts_on_chunks(data):
     assert_allclose(got, expected, rtol=1e-8)
     with pytest.raises(ValueError, match="counts"):
         model.fit(da.from_array(X, 800), da.from_array(counts - 1, 800))
+
+
+@pytest.mark.parametrize(
+    "likelihood",
+    ["negative_binomial", "gamma", "beta", Censored(lower=0.2, upper=0.8)],
+    ids=["counts", "positive", "shares", "limits"],
+)
+def test_other_targets_on_chunks(data, likelihood):
+    """Likelihoods that are learned by sites find in chunks what they find in arrays."""
+    X, y, _ = data
+    shares = 1.0 / (1.0 + np.exp(-y))
+    y = np.round(10.0 * shares) if likelihood == "negative_binomial" else shares
+    model = regressor(likelihood=likelihood, optimizer=None)
+    expected = model.fit(X, y).predict(X[:20])
+    got = model.fit(da.from_array(X, 800), da.from_array(y, 800)).predict(X[:20])
+    assert_allclose(got, expected, rtol=1e-6)
+
+
+def test_likelihoods_that_chunks_do_not_have(data):
+    """Sites among near rows, and limits that are ends of all targets, are refused with a cure."""
+    X, y, _ = data
+    chunks, counts = da.from_array(X, 800), da.from_array(np.round(np.abs(y)), 800)
+    blocks = AnytimeSGPRegressor(model="pic", solver="exact", likelihood="poisson")
+    with pytest.raises(ValueError, match="'poisson' in blocks, which SVGPRegressor takes"):
+        blocks.fit(chunks, counts)
+    with pytest.raises(ValueError, match="limits are taken from the targets: give them"):
+        regressor(likelihood="censored").fit(chunks, counts)
 
 
 @pytest.mark.parametrize("columns", [1, 2])
@@ -587,3 +615,21 @@ def test_tables_in_files(data, tmp_path):
     model = regressor(optimizer=None, kernel=Matern(nu=1.5))
     got = model.fit(chunks[["a", "b"]], chunks["y"]).predict(chunks[["a", "b"]]).compute()
     assert_allclose(got, regressor(optimizer=None, kernel=Matern(nu=1.5)).fit(X, y).predict(X))
+
+
+def test_what_was_learned_is_told_of_collections(rng):
+    """Slopes, terms, novelty and the function's deviations come back as lazy arrays of the same."""
+    X = rng.uniform(-2.0, 2.0, (60, 2))
+    y = np.sin(X[:, 0])
+    model = SVGPRegressor(RBF() + RBF(3.0), n_inducing=6, optimizer=None, random_state=0).fit(X, y)
+    lazy = da.from_array(X, chunks=(25, 2))
+    for name in ("predict_gradient", "predict_terms"):
+        for got, expected in zip(
+            getattr(model, name)(lazy, return_std=True),
+            getattr(model, name)(X, return_std=True),
+            strict=True,
+        ):
+            assert_allclose(got.compute(), expected)
+    assert_allclose(model.novelty(lazy).compute(), model.novelty(X))
+    _, std = model.predict(lazy, return_std=True, include_noise=False)
+    assert_allclose(std.compute(), model.predict_std(X, include_noise=False))

@@ -40,7 +40,10 @@ def test_a_stream_begins_anew_until_it_has_enough_rows(kind, rng):
 
 @pytest.mark.filterwarnings("ignore:Batches should go on")  # there was no function so far
 def test_a_beginning_of_noise_does_not_hide_what_follows(rng):
-    """Its kernel says that there is nothing, and is not what later batches begin from."""
+    """Its kernel says that there is nothing, and is not what later batches begin from.
+
+    The function jumps where it begins, so that the rows before may count as another's.
+    """
     X = np.arange(1200)[:, None] / 40.0
     f = np.where(X[:, 0] < 7.5, 0.0, 2.0 * np.sin(X[:, 0]))
     y = 5.0 + f + 0.3 * rng.standard_normal(1200)
@@ -49,7 +52,7 @@ def test_a_beginning_of_noise_does_not_hide_what_follows(rng):
     assert not model._fitted.state.has_signal
     taught(model, batches(X[300:], y[300:], *range(100, 900, 100)))
     assert model._fitted.state.has_signal
-    assert np.sqrt(np.mean((model.predict(X) - 5.0 - f) ** 2)) < 0.25
+    assert np.sqrt(np.mean((model.predict(X) - 5.0 - f)[300:] ** 2)) < 0.1
 
 
 def test_kernels_are_left_alone_where_nothing_is_learned(rng):

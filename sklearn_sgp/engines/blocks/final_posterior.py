@@ -1,7 +1,8 @@
 """The posterior that a fit in blocks keeps: one pass over all blocks, or steps from block to block.
 
-A pass or a first epoch rests on all rows, unless `max_time`, `max_steps` or a callback ends it. The
-jitter climbs where a block or q(u) is not positive definite in floating point.
+A pass or a first epoch rests on all rows, unless `max_time`, `max_steps` or a callback ends it:
+then q(u) is the posterior of the rows that have come. The jitter climbs where a block or q(u) is
+not positive definite in floating point.
 """
 
 import time
@@ -17,6 +18,7 @@ from ...factors.block_sums import block_sums
 from ...factors.passes import Pieces
 from ...gp.jitter import MAX_JITTER, SingularCovarianceError, factorise_again, warn_about_jitter
 from ...gp.posterior import Posterior
+from ...optimize import shares
 from ...optimize.budget import measured_seconds
 from ..exact import exact_fit
 from .natural_gradient import NaturalGradientAscent
@@ -24,9 +26,6 @@ from .state import Progress
 
 # Blocks that a pass over all is timed with.
 _TIMED_BLOCKS = 4
-# Largest share of a time budget that is kept for all blocks: q(u) of a part of the rows is far
-# worse than hyperparameters that were learned from a few.
-_FINISH_SHARE = 0.8
 # Seconds by which a first epoch may take longer than was measured rather than leave blocks out.
 _OVERRUN_SECONDS = 1.0
 # Entries of the trace in an epoch, about: a callback may take as long as some steps.
@@ -39,8 +38,10 @@ class FinalPosterior(NamedTuple):
     Attributes
     ----------
     posterior : Posterior
-    objective, constant : float
-        The evidence, and its constant.
+    objective : float
+        The evidence; where blocks are missing, that of the others over their share of all.
+    constant : float
+        Of the evidence of the blocks that q(u) rests on.
     progress : Progress
     n_iter, n_steps : int
         Epochs and steps.
@@ -87,7 +88,7 @@ def keep_time_for_all_blocks(problem, plan, parameters, blocks, budget, more=0.0
             _sums(problem, plan, prior, s2, blocks, some[lo : lo + size])
 
     seconds = measured_seconds(run, repeats=2) * len(blocks) / count
-    budget.keep_for_finish(seconds + more, _FINISH_SHARE)
+    budget.keep_for_finish(seconds + more, shares.FINISH_OF_BLOCKS)
 
 
 def final_posterior(problem, plan, parameters, blocks, budget, before=None):
@@ -118,7 +119,7 @@ def final_posterior(problem, plan, parameters, blocks, budget, before=None):
             earlier = before if same else None
             result = _steps(problem, plan, parameters, prior, blocks, budget, earlier)
         result.posterior.warm_cache()
-        return result, result.posterior.log_evidence(result.constant)
+        return result, result.posterior.log_evidence(result.constant) / result.seen.mean()
 
     def found(prior):
         result = with_enough_jitter(run, prior, settings, plan.model, problem.rows, s2)
@@ -226,7 +227,7 @@ def _sums(problem, plan, prior, noise_variance, blocks, numbers):
 
 
 def _one_pass(problem, plan, prior, s2, blocks, budget):
-    """Sum over all blocks, or over as many as the time left allows for, scaled to all."""
+    """Sum over all blocks, or over as many as the time left allows for."""
     order, count = problem.rng.permutation(len(blocks)), len(blocks)
     timed, seen = _TIMED_BLOCKS, np.ones(len(blocks), dtype=bool)
     if not budget.is_limited or count <= timed or blocks.rows.live_elsewhere:
@@ -240,7 +241,7 @@ def _one_pass(problem, plan, prior, s2, blocks, budget):
     seen[order[timed + len(chosen) :]] = False
     if not seen.all():
         _warn_of_part(blocks, seen, _no_time(problem))
-    return _Run(*sums.scaled(count / int(seen.sum())), seen)
+    return _Run(*sums, seen)
 
 
 def _no_time(problem):
@@ -251,8 +252,8 @@ def _warn_of_part(blocks, seen, why):
     cause, cure = why
     n_rows = int(np.diff(blocks.bounds)[seen].sum())
     warn_caller(
-        f"{cause} all {len(blocks)} blocks: q(u) rests on {int(seen.sum())} of them, scaled "
-        f"up, that is on {n_rows} of {int(blocks.bounds[-1])} rows. {cure} or lower block_size.",
+        f"{cause} all {len(blocks)} blocks: q(u) rests on {int(seen.sum())} of them, "
+        f"that is on {n_rows} of {int(blocks.bounds[-1])} rows. {cure} or lower block_size.",
     )
 
 
@@ -332,7 +333,7 @@ class _StepMonitor:
         if self.n_steps % self.every and self.ascent.n_seen % len(self.ascent.blocks):
             return
         try:
-            estimate = self.ascent.posterior.log_evidence(self.ascent.constant)
+            estimate = self.ascent.log_evidence()
         except NotPositiveDefiniteError:  # a mixture with negative weights, in part of an epoch
             return
         self.trace.add(estimate, lambda: self.parameters)
@@ -363,8 +364,7 @@ class _StepMonitor:
         ascent = self.ascent
         epochs = (ascent.n_seen - self.seen_before) / len(ascent.blocks)
         return _Run(
-            ascent.posterior,
-            ascent.constant,
+            *ascent.of_rows_seen(),
             ascent.seen,
             ascent.n_steps,
             ascent.n_seen,

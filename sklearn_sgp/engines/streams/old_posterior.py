@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from ..._core import _linalg as la
-from ..._linalg import cholesky, copy_of, pivoted_cholesky, product, sandwich, triangular_inverse
+from ..._linalg import pivoted_cholesky, product, sandwich
 from ...factors.gradients import BlockGradient, pull_back
 from ...gp.posterior import Posterior
+from .signed_roots import SignedRoot
 
 
 @dataclass(frozen=True)
@@ -59,15 +59,8 @@ class OldPosterior:
 
     @cached_property
     def roots(self):
-        """R and g of each factor, with R^T R = H, which may be singular, and R^T g = h."""
-        return [_root(*self.information(c)) for c in range(len(self.posterior.H))]
-
-
-def _root(H, h):
-    L, order = pivoted_cholesky(H)
-    R, rank = np.zeros(L.shape[::-1]), L.shape[1]
-    R[:, order] = L.T
-    return R, solve_triangular(L[:rank], h[order[:rank]], lower=True)
+        """`SignedRoot` of each factor."""
+        return [SignedRoot.of(*self.information(c)) for c in range(len(self.posterior.H))]
 
 
 class Projection:
@@ -194,25 +187,14 @@ class OldPosteriorFactor:
 
     @cached_property
     def _inner(self):
-        """Factor C of G = I + alpha R V R^T, and inv(C) R and inv(C) g."""
-        R, g = self._old.roots[self._c]
-        N = product(R, self.projection.loss_root)
-        G = product(N, N, trans_b=True)
-        G *= self.alpha
-        G.flat[:: len(G) + 1] += 1.0
-        C = cholesky(G)
-        C_inv, S, s = triangular_inverse(C), copy_of(R), copy_of(g)
-        la.trmm(C_inv, S)
-        la.trmm(C_inv, s)
-        return C, S, s
+        """The root of H, divided by G = S + alpha R V R^T."""
+        root = self._old.roots[self._c]
+        return root.divided(product(root.R, self.projection.loss_root), self.alpha)
 
     @cached_property
     def H(self):
         """(I + alpha H V)^-1 H."""
-        if self.alpha == 0.0:
-            return self.old_H
-        S = self._inner[1]
-        return product(S, S, trans_a=True)
+        return self.old_H if self.alpha == 0.0 else self._inner.information()
 
     @cached_property
     def _WH(self):
@@ -220,11 +202,8 @@ class OldPosteriorFactor:
 
     @cached_property
     def h(self):
-        """(I + alpha H V)^-1 h, as R^T inv(G) g: h less what it loses would cancel."""
-        if self.alpha == 0.0:
-            return self.old_h
-        _, S, s = self._inner
-        return product(S, s, trans_a=True)
+        """(I + alpha H V)^-1 h, as R^T inv(G) S g: h less what it loses would cancel."""
+        return self.old_h if self.alpha == 0.0 else self._inner.shift()
 
     @cached_property
     def constant(self):
@@ -232,7 +211,7 @@ class OldPosteriorFactor:
         t, F = self.old_h.shape[1], self.projection.loss_root
         if self.alpha == 0.0:
             return -0.5 * t * la.dot(self.old_H, self.projection.loss)
-        log_det = 2.0 * float(np.log(np.diagonal(self._inner[0])).sum())
+        log_det = self._inner.log_det
         lost = product(F, self.h, trans_a=True)
         gain = float(np.vdot(product(F, self.old_h, trans_a=True), lost))
         return 0.5 * self.alpha * gain - 0.5 * t * log_det / self.alpha

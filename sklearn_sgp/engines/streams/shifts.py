@@ -25,7 +25,7 @@ _MAD = 1.4826
 _NOISE_FACTORS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1000.0)
 _PAST_SHARES = (1.0, 0.3, 0.1, 0.01, 0.0)
 # Share of the function's variance at a batch that rows so far must explain to be forgotten.
-_EXPLAINED_BEFORE = 0.9
+_EXPLAINED_BEFORE = 0.5
 # Noise of a stream that begins with the batch, in variances of its targets.
 _ANEW_NOISES = (1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3)
 # Shares of the past for ``forget_factor="auto"``, and what a batch counts after the next.

@@ -15,6 +15,7 @@ minibatch steps and `partial_fit` are written once:
 """
 
 import time
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -39,7 +40,7 @@ _UNIT_ROWS = 8192
 _SITE_PASSES = 4
 # Gains of the bound, in nats a row, with which iterations for q(u) end: during learning, where the
 # gradient is off by the root of it, and at last.
-INNER_TOL, _FINAL_TOL = 1e-6, 1e-9
+INNER_TOL, FINAL_TOL = 1e-6, 1e-9
 
 
 class Added(NamedTuple):
@@ -53,17 +54,19 @@ class Added(NamedTuple):
     scalars: object
 
 
-def inference_for(likelihood, n_outputs):
+def inference_for(likelihood, n_outputs, tol=INNER_TOL):
     """Return the inference for a likelihood.
 
     Parameters
     ----------
     n_outputs : int
         Columns of the targets, or classes.
+    tol : float
+        Gain, in nats a row, with which iterations for the q(u) of an objective end.
     """
     if likelihood.conjugate:
         return ConjugateInference(likelihood, n_outputs)
-    return SiteInference(likelihood, likelihood.n_latent(n_outputs))
+    return SiteInference(likelihood, likelihood.n_latent(n_outputs), tol)
 
 
 def in_measured_units(space, parameters, rows, delta, has_learned, optimal):
@@ -139,17 +142,8 @@ class ConjugateInference(RowInference):
         space = in_measured_units(space, parameters, rows, delta, has_learned, optimal)
         limit = gradient_limit(parameters, rows, delta, space, n_jobs)
 
-        def objective(candidate):
-            return collapsed_bound(
-                candidate,
-                rows,
-                delta,
-                with_inputs=space.learns("Z"),
-                n_jobs=n_jobs,
-                limit=limit,
-            )
-
-        return space, objective
+        options = {"with_inputs": space.learns("Z"), "n_jobs": n_jobs, "limit": limit}
+        return space, partial(collapsed_bound, rows=rows, delta=delta, **options)
 
     def selection_score(self, parameters, rows, settings, value, bic_penalty):
         """Return the selection score of learned parameters, to compare kernels by.
@@ -288,10 +282,12 @@ class SiteInference(RowInference):
     ----------
     likelihood : Likelihood
         With its free parameters, which come with the `Parameters`.
+    tol : float
+        See `inference_for`.
     """
 
-    def __init__(self, likelihood, n_latent):
-        self.likelihood, self.n_latent = likelihood, n_latent
+    def __init__(self, likelihood, n_latent, tol=INNER_TOL):
+        self.likelihood, self.n_latent, self.tol = likelihood, n_latent, tol
         self.cost = self.last_cost = n_latent
         self.kept = None  # the last q(u), and the weight of the rows that it rests on
 
@@ -307,6 +303,7 @@ class SiteInference(RowInference):
         """Return expected log densities, which every likelihood has, under the q(u) kept."""
         X, likelihood = np.asarray(others.X, dtype=np.float64), self.likelihood
         mean, variance = self._first(prior, rows).mean_variance(X)
+        mean = others.shifted(mean)
         likelihood = likelihood.with_theta(parameters.likelihood_theta)
         moments = mean, np.broadcast_to(variance, mean.shape), parameters.noise_variance
         return likelihood.expected_log_density(others.targets, *moments).value
@@ -322,7 +319,7 @@ class SiteInference(RowInference):
             rows,
             self.likelihood,
             self.n_latent,
-            INNER_TOL * weight,
+            self.tol * weight,
             with_inputs=with_inputs,
             n_jobs=n_jobs,
             deadline=deadline,
@@ -354,7 +351,7 @@ class SiteInference(RowInference):
 
     def posterior(self, prior, parameters, rows, n_jobs, seconds):
         problem = self._problem(prior, parameters, rows, n_jobs)
-        tol, deadline = _FINAL_TOL * rows.total_weight, time.perf_counter() + seconds
+        tol, deadline = FINAL_TOL * rows.total_weight, time.perf_counter() + seconds
         q, _, bound = problem.ascend(self._first(prior, rows), tol, seconds=seconds)
         if problem.missed > INNER_TOL * rows.total_weight and self.kept is not None:
             # the last q(u) may be far off under parameters that moved, the prior is not; from both

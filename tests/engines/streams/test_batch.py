@@ -18,7 +18,7 @@ def test_a_signal_is_what_noise_does_not_explain(rng, size):
     X = rng.uniform(0.0, 3.0, (200, 1))
     y = size * np.sin(2.0 * X[:, 0]) + np.sqrt(0.05) * rng.standard_normal(200)
     stream = fixed(n_inducing=4).partial_fit(X, y)
-    result, rows = stream._fitted, later_rows(stream._fitted, (X, None), y, None)
+    result, rows = stream._fitted, later_rows(stream._fitted, (X, None, None), y, None)
     explained = np.var(stream.predict(X)) * 200 / 0.05
     assert sees_signal(result, rows, 200.0) == (explained > 20.0) == (size > 0.0)
 

@@ -78,7 +78,8 @@ def test_roots_are_those_of_the_information(c):
     h = np.column_stack([root @ rng.standard_normal(4) for root in roots])
     posterior, *_ = two_steps(0.0)
     old = OldPosterior.of(Posterior(posterior.prior, H, h))
-    R, g = old.roots[c]
+    R, g = old.roots[c].R, old.roots[c].g
+    assert len(R) == 4 and not old.roots[c].n_negative
     assert_allclose(R.T @ R, H[c], atol=1e-12 * np.abs(H[c]).max())
     assert_allclose(R.T @ g, h[:, [c]], rtol=1e-9, atol=1e-9)
 
