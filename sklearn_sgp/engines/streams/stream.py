@@ -1,6 +1,6 @@
 """The engine of streams: the state between batches, and how a batch changes it."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from numbers import Integral
 
 import numpy as np
@@ -13,7 +13,7 @@ from ..diagnostics import by_mean, warn_at_bounds, warn_of_missed
 from .batch import StreamPlan, first_batch, next_batch, sees_signal
 from .inducing import StreamInducing
 from .search_space import humble
-from .watch import Watch
+from .watch import UNWATCHED, Watch
 
 # A stream begins anew with every batch until it has so many rows. Scaling, starting values and
 # bounds that come from a few rows may be wrong by any factor, and later batches do not always undo
@@ -97,7 +97,7 @@ class StreamState:
     initial_rows: InitialRows | None = None
     moments: RunningMoments | None = None
     ones: np.ndarray | None = None
-    watch: Watch = field(default_factory=Watch)
+    watch: Watch = UNWATCHED
     begins_anew: bool = False
 
     keeps_rows = False

@@ -221,3 +221,6 @@ class Watch:
     def forgetting(self):
         """Begin anew to learn what is usual."""
         return replace(self, n_shifts=self.n_shifts + 1, levels=None, scales=None, close=False)
+
+
+UNWATCHED = Watch()
