@@ -86,7 +86,7 @@ class _Rows(TypedDict, total=False):
     n_restarts_optimizer: int
 
 class _Stream(TypedDict, total=False):
-    forget_factor: float
+    forget_factor: float | Literal["auto"]
     trust_region: float
     min_inducing: int | None
     batch_size: int

@@ -48,6 +48,12 @@ def log_parameters(model):
     return np.append(model.kernel_.theta, np.log(model.noise_variance_))
 
 
+def in_units(model):
+    """The same for the default kernel, in units of y, which a stream's own units follow."""
+    log_square = 2.0 * np.log(model.y_scale_)
+    return log_parameters(model) + np.array([log_square, 0.0, log_square])
+
+
 # Bounds of one batch ----------------------------------------------------------------------------
 
 DELTA, NOISE = 1e-8, 0.09

@@ -27,11 +27,14 @@ class Encoding:
         What scaled targets are rounded to multiples of, 0 where they are not; see `scaling.GRID`.
     log_scale : float
         Difference of the log density of a row as learned and in the units of y.
+    follows_rows : bool
+        Whether mean and scale are those of rows, and not given.
     attributes : dict
         Public fitted attributes, copies.
     """
 
     log_scale = grid = 0.0
+    follows_rows = False
 
     @property
     def n_outputs(self):
@@ -114,6 +117,7 @@ class Targets(Encoding):
     resolution: object = field(default=0.0, kw_only=True)
 
     keeps_means = True  # the mean of y is linear in that of the latent function
+    follows_rows = property(lambda self: self.grid > 0.0)
 
     @classmethod
     def fit(cls, y, weight, normalize_y, ndim=2):
@@ -191,6 +195,18 @@ class Targets(Encoding):
     def with_resolution(self, y):
         """Find the steps that columns (n, t) were rounded to."""
         return replace(self, resolution=resolutions(y))
+
+    def with_gaps(self):
+        """Return the same for targets of which some were not observed."""
+        one = np.ones(len(self.mean)), 1.0  # as `of_rows` counts, until it does
+        return ObservedTargets(
+            self.ndim, self.mean, self.scale, one, grid=self.grid, resolution=self.resolution
+        )
+
+    def in_units_of(self, moments):
+        """Take centre and scale from the `RunningMoments` of all rows so far."""
+        mean, scale = moments.units(self.mean, self.scale)
+        return replace(self, mean=mean, scale=scale)
 
     def with_scale_of_constants(self, y):
         """Take the size of a target that has not varied yet as its scale.

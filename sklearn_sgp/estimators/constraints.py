@@ -82,7 +82,7 @@ ROWS_CONSTRAINTS = {
     "n_restarts_optimizer": [Interval(Integral, 0, None, closed="left")],
 }
 STREAM_CONSTRAINTS = {
-    "forget_factor": [Interval(Real, 0, 1, closed="right")],
+    "forget_factor": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"})],
     "trust_region": [Interval(Real, 0, None, closed="neither")],
     "min_inducing": [None, Interval(Integral, 1, None, closed="left")],
 }

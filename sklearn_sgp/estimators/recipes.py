@@ -23,7 +23,6 @@ from .mean_steps import VouchForMean
 from .mixed_outputs import mixes_outputs
 from .noise_steps import AlternateNoise, ScaleVariances, TellDoubt
 from .steps import (
-    BeginStream,
     Calibrate,
     EncodeAsRegressions,
     EncodeLabels,
@@ -35,11 +34,11 @@ from .steps import (
     MoveMeans,
     PlanBlocks,
     PoseProblem,
-    ScaleConstants,
     ScaleObserved,
     ScaleTargets,
     UseEngine,
 )
+from .stream_steps import BeginStream, ScaleConstants, ScalePresent
 
 
 class Recipe(NamedTuple):
@@ -101,6 +100,7 @@ def streaming_regressor(model, engine, initial):
         scale, noise_apart = [ScaleObserved(model, likelihood)], False
     else:
         scale = [MergeRepeatedRows(), InitialiseLikelihood(likelihood), ScaleTargets(model)]
+        scale = [ScalePresent(scale, ScaleObserved(model, likelihood))]
         noise_apart = not has_sites(likelihood)
     pose = PoseProblem(model, noise_apart, initial.previous, engine.first_inducing)
     learn = [AlternateNoise(), ScaleVariances(), TellDoubt()] if noise_apart else [Learn()]

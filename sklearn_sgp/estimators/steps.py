@@ -19,7 +19,6 @@ from ..data.winsorize import winsorized
 from ..engines.base import Fitted, Problem
 from ..engines.blocks.engine import BlockModels
 from ..engines.start import start
-from ..engines.streams.stream import InitialRows, Stream
 from ..likelihoods._names import (
     check_classes,
     labels_as_targets,
@@ -145,19 +144,6 @@ class ScaleObserved:
         check_scaled(targets, columns)
         targets, likelihood = targets.with_resolution(columns), self.likelihood
         return replace(fit, X=X, y=columns, weight=weight, targets=targets, likelihood=likelihood)
-
-
-@dataclass(frozen=True)
-class ScaleConstants:
-    """Gives targets that have not varied yet, in a stream's first batch, their size as scale."""
-
-    model: object
-
-    def __call__(self, fit):
-        given = isinstance(self.model.normalize_y, tuple) or not self.model.normalize_y
-        if given or not fit.likelihood.scales_targets:
-            return fit
-        return replace(fit, targets=fit.targets.with_scale_of_constants(fit.y))
 
 
 # ---- Labels of classifiers
@@ -308,24 +294,6 @@ class UseEngine:
 
     def __call__(self, fit):
         return replace(fit, engine=self.engine)
-
-
-@dataclass(frozen=True)
-class BeginStream:
-    """Chooses the engine of a stream, which keeps its first rows while they are few."""
-
-    engine: Stream
-    initial: InitialRows
-
-    def __call__(self, fit):
-        targets = fit.targets
-        engine = replace(
-            self.engine,
-            n_outputs=targets.n_outputs,
-            initial=self.initial,
-            is_informative=targets.is_informative(fit.problem.rows),
-        )
-        return replace(fit, engine=engine)
 
 
 @dataclass(frozen=True)

@@ -3,20 +3,27 @@
 from dataclasses import replace
 from itertools import pairwise
 
+import numpy as np
+
 from .._compat import FitProgress
 from ..data.inputs import Inputs
 from ..data.rows import merge_with_offset
 from ..data.targets import count_samples
 from ..engines.base import Problem
+from ..engines.streams.gaps import telling_outputs_apart
 from ..engines.streams.inducing import StreamInducing
-from ..engines.streams.stream import InitialRows, Stream, counted
+from ..engines.streams.stream import InitialRows, Stream
+from ..engines.streams.units import in_units_with
 from ..noise.left_out import with_precisions
+from ..noise.stream_noise import StreamedSquares, faded
 from ..optimize.progress import Trace
+from .attributes import set_attributes
 from .chosen import check_same_parameters, previous_fit, settings_of
 from .constraints import FIXED_AFTER_FIT
 from .fit import Fit
 from .learning import store, store_fit
 from .mixed_outputs import mixes_outputs
+from .watching import scored, watched
 
 # Inducing inputs may be given later: then they stay where the stream has them.
 FIXED_IN_STREAMS = tuple(name for name in FIXED_AFTER_FIT if name != "inducing")
@@ -60,6 +67,15 @@ def take_batch(model, inputs, y, weight, clock, previous=None):
         )
 
 
+def count_missing(model, n_rows):
+    """Count rows that were left out, since all their targets are NaN."""
+    fitted = model._fitted
+    watch = fitted.state.watch
+    watch = replace(watch, n_missing=watch.n_missing + n_rows)
+    model._fitted = replace(fitted, state=replace(fitted.state, watch=watch))
+    model.n_missing_ = watch.n_missing
+
+
 def _begin(model, engine, initial, clock):
     """Learn from the first batch, after earlier ones that were too short to begin with."""
     rows, recipe = initial.rows, model._recipe(engine, initial)
@@ -72,32 +88,62 @@ def _begin(model, engine, initial, clock):
 
 def _begin_anew(model, engine, inputs, y, weight, clock):
     """Learn as if the rows so far and these had been one batch."""
-    _later_rows(model, inputs, y, weight)  # an error where they do not fit those before
+    rows = _later_rows(model, inputs, y, weight)  # an error where they do not fit those before
+    watch = scored(model, model._fitted, rows)
     n_batches, evidence = model.n_steps_ + 1, model.log_evidence_
     earlier = model._fitted.state.initial_rows
     initial = InitialRows.of(inputs, y, weight, earlier.previous, earlier)
     _begin(model, engine, initial, clock)
-    model._fitted = replace(model._fitted, n_steps=n_batches)
-    model.n_steps_ = n_batches
+    state = replace(model._fitted.state, watch=watch)
+    model._fitted = replace(model._fitted, n_steps=n_batches, state=state)
+    set_attributes(model, {**state.attributes, "n_steps_": n_batches})
     model.objective_ -= evidence
     model.objectives_ = model.objectives_ - evidence
 
 
 def _add(model, engine, inputs, y, weight, clock):
     """Learn from a later batch."""
-    before, rows = model._fitted, _later_rows(model, inputs, y, weight)
+    rows = _later_rows(model, inputs, y, weight)
+    before, targets = model._fitted, model._fitted.targets
+    if not mixes_outputs(model) and np.isnan(rows.y.astype(np.float64)).any():
+        before = telling_outputs_apart(replace(before, targets=targets.with_gaps()))
+    is_informative = targets.is_informative(rows)
+    before, share = watched(model, before, rows)
+    engine = replace(engine, forget_factor=share)
+    before, rows = in_units_with(before, rows, share)
     targets = before.targets
-    before, is_informative = counted(before, rows, targets), targets.is_informative(rows)
-    rows, noise = with_precisions(before, rows, model.n_jobs)
+    before = faded(before, share)
     trace = Trace(clock)
     problem = Problem(rows, before.start, None, settings_of(model), trace, None)
-    engine = replace(engine, n_outputs=targets.n_outputs, is_informative=is_informative)
-    fitted = engine.add(before, problem)
+    engine = replace(
+        engine,
+        n_outputs=targets.n_outputs,
+        is_informative=is_informative,
+        follows_units=before.state.ones is not None,
+    )
+    problem, noise = _with_noise(model, engine, before, problem, share)
+    fitted, rows = engine.add(before, problem), problem.rows
     if noise is not None:  # the objective is that of this batch alone
         fitted = fitted.with_noise(noise, noise.constant - before.row_noise.constant)
     targets = targets.of_rows(y, weight)
     store(model, replace(fitted, targets=targets), rows.total_weight, trace)
     model.n_samples_seen_ += count_samples(inputs.X, weight)
+
+
+def _with_noise(model, engine, before, problem, share):
+    """Return a problem with the precisions of its rows, and the noise of all rows.
+
+    The batch is first added with the noise that was expected, to know the function there.
+    """
+    if not before.noise.differs:
+        return problem, None
+    rows, settings = problem.rows, problem.settings
+    expected, _ = with_precisions(before, rows, model.n_jobs)
+    plain = replace(problem, rows=expected, settings=replace(settings, optimizer=None))
+    known = engine.add(before, replace(plain, trace=Trace(problem.trace.clock))).predictor
+    add = StreamedSquares(settings, share, before.state.weight_seen, model.random_state)
+    rows, noise = with_precisions(before, rows, model.n_jobs, add=add, known=known)
+    return replace(problem, rows=rows), noise
 
 
 def _later_rows(model, inputs, y, weight):
@@ -117,7 +163,7 @@ def _engine(model):
     return Stream(
         inducing=inducing,
         alpha_divergence=float(getattr(model, "alpha_divergence", 0.0)),
-        forget_factor=float(model.forget_factor),
+        forget_factor=1.0,  # of a first batch; `watched` has that of later ones
         trust_region=float(model.trust_region),
         keeps_scales=model.kernel is None,
         random_state=model.random_state,

@@ -6,6 +6,7 @@ from ..optimize.progress import Clock
 from . import recipes, streaming
 from .classifier import SGPClassifier
 from .constraints import CLASSIFIER_CONSTRAINTS, STREAM_CONSTRAINTS
+from .dropouts import is_empty
 from .labels import checked_labels
 from .steps import rows_with
 from .validation import rows_of_weight
@@ -34,8 +35,11 @@ class StreamingSGPClassifier(SGPClassifier):
         function and learned thresholds, as a cumulative probit model has them. An instance is a
         :class:`~sklearn_sgp.likelihoods.Likelihood`.
 
-    forget_factor : float, default=1.0
-        Power to which each batch raises the old posterior's information. Below 1 the past fades.
+    forget_factor : float or "auto", default=1.0
+        Power to which each batch raises the old posterior's information, that about the noise
+        included. Below 1 the past fades. "auto" takes for each batch the power of 1, 0.99, 0.97,
+        0.9 and 0.75 whose predictions of the batches so far have had the highest density, later
+        ones counting more (Gaussian noise of one size; else 1).
         Values from 0.9 to 0.99 are worth a try if the function drifts. Predictions are then for the
         time of the last batch: how far the function moves until the next one is not part of them.
         If it moves far, 90 % bands hold about 80 % of the next rows, and the time should be a
@@ -162,6 +166,19 @@ class StreamingSGPClassifier(SGPClassifier):
     choices_ : list of dict
         What the fit compared, as a table: keys are ``choice``, ``candidate``, ``score`` (nats a
         row, of scaled targets), ``standard_error`` of it less the best, ``seconds``, ``taken``.
+
+    batch_log_density_ : float or None
+        Mean log density of the last batch's rows, of labels their log probability, before they were
+        learned from, in nats, for y as it was given. None after a first batch.
+
+    batch_log_densities_ : ndarray
+        The same of the last 100 batches that had rows before them.
+
+    n_missing_ : int
+        Number of rows that were left out, as all their targets are NaN.
+
+    n_shifts_ : int
+        Number of times that level, noise or function were other than before; of numbers only.
 
     n_iter_ : int
         Number of iterations of the optimiser so far, at least 1.
@@ -305,8 +322,10 @@ class StreamingSGPClassifier(SGPClassifier):
             streaming.one_pass(self, inputs, y, weight, given, clock)
 
     def _add_rows(self, X, y, sample_weight):
-        """Learn from a later batch."""
+        """Learn from a later batch; one without rows changes nothing."""
         clock = Clock(self.max_time)
+        if is_empty(self, X, y):
+            return
         classes = self.classes_
         checked = checked_labels(self, X, y, sample_weight, reset=False, classes=classes)
         inputs, y, weight = rows_of_weight(*checked)

@@ -1,15 +1,19 @@
 """StreamingSGPRegressor: streaming sparse GP regression (Bui, Nguyen & Turner 2017)."""
 
+from dataclasses import replace
 from numbers import Real
 
+import numpy as np
+
 from .._compat import Interval
-from ..data.targets import observed_columns, target_columns
+from ..data.targets import observed_columns
 from ..likelihoods._names import has_sites, regression_likelihood
 from ..optimize.progress import Clock
 from . import recipes, streaming
 from .constraints import N_LATENT, REGRESSOR_CONSTRAINTS, STREAM_CONSTRAINTS
+from .dropouts import is_empty, present_rows
 from .mixed_outputs import mixes_outputs
-from .numbers import checked_numbers, later_rows
+from .numbers import later_rows
 from .regressor import SGPRegressor
 from .validation import rows_of_weight
 
@@ -65,10 +69,13 @@ class StreamingSGPRegressor(SGPRegressor):
         which all outputs mix, ``f = W g`` with W the ``mixing_``, at most as many as outputs: they
         share strength, and a target that is NaN was not observed, in ``log_density``, too. The
         noise must be Gaussian, ``alpha_divergence`` 0, and the first batch must have observations
-        of each output.
+        of each output. Independent outputs with Gaussian noise may be NaN, too.
 
-    forget_factor : float, default=1.0
-        Power to which each batch raises the old posterior's information. Below 1 the past fades.
+    forget_factor : float or "auto", default=1.0
+        Power to which each batch raises the old posterior's information, that about the noise
+        included. Below 1 the past fades. "auto" takes for each batch the power of 1, 0.99, 0.97,
+        0.9 and 0.75 whose predictions of the batches so far have had the highest density, later
+        ones counting more (Gaussian noise of one size; else 1).
         Values from 0.9 to 0.99 are worth a try if the function drifts. Predictions are then for the
         time of the last batch: how far the function moves until the next one is not part of them.
         If it moves far, 90 % bands hold about 80 % of the next rows, and the time should be a
@@ -232,6 +239,19 @@ class StreamingSGPRegressor(SGPRegressor):
         What the fit compared, as a table: keys are ``choice``, ``candidate``, ``score`` (nats a
         row, of scaled targets), ``standard_error`` of it less the best, ``seconds``, ``taken``.
 
+    batch_log_density_ : float or None
+        Mean log density of the last batch's rows, of labels their log probability, before they were
+        learned from, in nats, for y as it was given. None after a first batch.
+
+    batch_log_densities_ : ndarray
+        The same of the last 100 batches that had rows before them.
+
+    n_missing_ : int
+        Number of rows that were left out, as all their targets are NaN.
+
+    n_shifts_ : int
+        Number of times that level, noise or function were other than before; of numbers only.
+
     n_iter_ : int
         Number of iterations of the optimiser so far, at least 1.
 
@@ -284,6 +304,22 @@ class StreamingSGPRegressor(SGPRegressor):
     on (ten tables). ``kernel``,
     ``likelihood``, ``optimize_inducing``, ``noise_variance``, ``noise_variance_bounds``,
     ``normalize_y``, ``categorical_features`` and ``n_latent`` must stay as in the first batch.
+
+    Centre and scale of the targets, ``y_mean_`` and ``y_scale_``, are those of all rows so far
+    (``forget_factor`` included) with Gaussian noise and unless ``normalize_y`` gives them. What was
+    learned follows exactly; what was given, such as a kernel with ``optimizer=None``, refers to the
+    units of all rows. With fewer than 25 rows kernel and noise may claim only so much: after one
+    reading the bands are those of the prior.
+
+    Rows whose targets are NaN are left out and counted, independent outputs may each have gaps, and
+    a batch without rows or targets changes nothing.
+
+    Each batch is compared with its predictions before it is learned from. Where these have failed
+    in a way that batches before do not explain, and not for a few outliers only, a warning says
+    whether level, noise or function changed, ``n_shifts_`` counts it, and the stream follows:
+    the level of all that is known moves, the noise variance is another, or the past counts less.
+    A level that moves for good is that of all times, those before the shift included. This is for
+    Gaussian noise, learned kernels, and units that follow the rows.
 
     With Gaussian noise one broken reading moves the function for good. A row that differs from its
     prediction by more than 10 prior standard deviations gives a warning, once the stream has
@@ -386,19 +422,26 @@ class StreamingSGPRegressor(SGPRegressor):
     def _learn_rows(self, X, y, sample_weight, is_batch=False):
         """Learn from all rows in one pass, in their order, or from a first batch."""
         clock, given = Clock(self.max_time), (X, y)
-        inputs, y, weight = checked_numbers(self, X, y, sample_weight, reset=True)
-        # targets of weight zero are refused, too, before those rows are left out
-        (observed_columns if mixes_outputs(self) else target_columns)(y)
+        inputs, y, weight, n_missing = present_rows(self, X, y, sample_weight, reset=True)
+        observed_columns(y)  # those of weight zero are refused, too, before rows are left out
         if is_batch:
             streaming.take_batch(self, inputs, y, weight, clock)
         else:
             streaming.one_pass(self, *rows_of_weight(inputs, y, weight), given, clock)
+        streaming.count_missing(self, n_missing)
 
     def _add_rows(self, X, y, sample_weight):
-        """Learn from a later batch."""
+        """Learn from a later batch; one in which nothing was observed changes nothing."""
         clock = Clock(self.max_time)
-        inputs, y, weight = checked_numbers(self, X, y, sample_weight, reset=False)
+        if is_empty(self, X, y):
+            return
+        batch = present_rows(self, X, y, sample_weight, reset=False)
+        if batch is None:
+            streaming.count_missing(self, len(y))
+            return
+        inputs, y, weight, n_missing = batch
         streaming.take_batch(self, inputs, y, weight, clock)
+        streaming.count_missing(self, n_missing)
 
     def _recipe(self, engine, initial):
         if self.alpha_divergence > 0.0:
@@ -420,4 +463,7 @@ class StreamingSGPRegressor(SGPRegressor):
             )
 
     def _later_rows(self, inputs, y, weight):
-        return later_rows(self._fitted, inputs, y, weight)
+        fitted = self._fitted
+        if np.isnan(y).any() and not mixes_outputs(self):
+            fitted = replace(fitted, targets=fitted.targets.with_gaps())
+        return later_rows(fitted, inputs, y, weight)

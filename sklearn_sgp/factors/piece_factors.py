@@ -45,7 +45,8 @@ def block_factors(prior, rows, noise_variance, model):
 
     def single(model, y, weight, s2):
         if not model.dense:
-            return model.factor(A, y, weight, counts, diagonal, s2)
+            factor = model.factor(A, y, weight, counts, diagonal, s2)
+            return _observed(factor) if np.isnan(y).any() else factor
         K = copy_of(gram) if n_left else gram  # each factor overwrites its own
         return model.factor(A, y, weight, counts, K, s2)
 
@@ -55,6 +56,14 @@ def block_factors(prior, rows, noise_variance, model):
         parts = [(share, single(one, *each)) for one, share in model.components]
         factors.append(parts[0][1] if len(parts) == 1 else MixtureFactor(parts))
     return factors
+
+
+def _observed(factor):
+    """Leave rows out whose target is NaN, of an output that has a factor of its own."""
+    missing = np.isnan(factor.y)
+    factor.y = np.where(missing, 0.0, factor.y)
+    factor.weight = np.where(missing[:, 0], 0.0, factor.weight)
+    return factor
 
 
 def class_factors(prior, rows, noise_variance, model):

@@ -268,7 +268,7 @@ def _error_of_log(squares, weight):
     return np.array([error / max(mean, np.finfo(np.float64).tiny) for mean, error in columns])
 
 
-def with_precisions(fitted, rows, n_jobs, counting=AS_NEW):
+def with_precisions(fitted, rows, n_jobs, counting=AS_NEW, add=with_squares, known=None):
     """Return a later batch with the precisions of its rows, and the noise of all rows.
 
     The precisions are those that the predictions before the batch ask for.
@@ -276,6 +276,11 @@ def with_precisions(fitted, rows, n_jobs, counting=AS_NEW):
     Parameters
     ----------
     counting : row_noise.Counting
+    add : callable
+        See `RowNoise.joined`.
+    known : Predictor or None
+        Of the function with what the batch says of it, where that is known: far from all rows
+        before, errors of what was predicted are those of the function and not of the noise.
 
     Returns
     -------
@@ -288,6 +293,8 @@ def with_precisions(fitted, rows, n_jobs, counting=AS_NEW):
     mean, variance = fitted.predictor.moments(rows, n_jobs)
     noise_variance = fitted.noise_variance
     noise = with_later_rows(fitted.noise, rows, mean, variance, noise_variance, n_jobs, counting)
+    if known is not None:
+        mean, variance = known.moments(rows, n_jobs)
     squares = squared_errors(rows, mean, variance, noise_variance)
-    noise, precision = noise.joined(rows, squares, n_jobs, counting)
+    noise, precision = noise.joined(rows, squares, n_jobs, counting, add)
     return rows.with_precision(precision), noise

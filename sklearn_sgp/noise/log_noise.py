@@ -19,9 +19,9 @@ from ..optimize.progress import Clock, Trace
 from .squared_errors import LogNoise
 
 # Inducing inputs where the user leaves their number open.
-_INDUCING = 100
+MOST_INDUCING = 100
 # Rows of its warm start, and iterations of the first and of later fits.
-_INIT_SIZE, _FIRST_NOISE_ITERATIONS, _LATER_ITERATIONS = 4096, 40, 10
+_INIT_SIZE, _FIRST_NOISE_ITERATIONS, LATER_ITERATIONS = 4096, 40, 10
 # Rows from which it is learned at most.
 LARGEST_SAMPLE = 200_000
 
@@ -45,7 +45,7 @@ def learn_log_noise(given, prior, squares, before):
         rows, squares = rows.select(places), squares[places]
     n_outputs = rows.y.shape[1] if given.start.shares_noise else 1
     log_noise = LogNoise(n_outputs)
-    of_squares = _rows_of(rows, squares, log_noise)
+    of_squares = rows_of_squares(rows, squares, log_noise)
     try:
         return schedule.fit(_problem(given, prior, log_noise, of_squares, before))
     except UnboundedSitesError:
@@ -60,7 +60,7 @@ def _problem(given, prior, log_noise, of_squares, before):
     settings, clock = given.settings, given.trace.clock
     n_inducing = prior.n_inducing
     if n_inducing is None:
-        n_inducing = min(_INDUCING, max(len(given.start.parameters.Z), 1))
+        n_inducing = min(MOST_INDUCING, max(len(given.start.parameters.Z), 1))
     choices = Choices(
         kernel=prior.kernel,
         n_inducing=n_inducing,
@@ -80,7 +80,7 @@ def _problem(given, prior, log_noise, of_squares, before):
             settings,
             optimizer="auto" if given.learns else None,
             init_size=min(settings.init_size, _INIT_SIZE),
-            max_iter=_FIRST_NOISE_ITERATIONS if before is None else _LATER_ITERATIONS,
+            max_iter=_FIRST_NOISE_ITERATIONS if before is None else LATER_ITERATIONS,
             n_restarts_optimizer=0,
         ),
         Trace(Clock(_seconds(clock))),
@@ -112,7 +112,7 @@ def with_squares(before, rows, squares, n_jobs, counting):
     counting : row_noise.Counting
     """
     log_noise = before.start.likelihood
-    of_squares = _rows_of(rows, squares, log_noise)
+    of_squares = rows_of_squares(rows, squares, log_noise)
     added = SiteInference(log_noise, of_squares.y.shape[1]).add(
         before.posterior,
         before.parameters,
@@ -127,7 +127,7 @@ def with_squares(before, rows, squares, n_jobs, counting):
     return replace(before, predictor=before.predictor.with_posterior(added.q))
 
 
-def _rows_of(rows, squares, log_noise):
+def rows_of_squares(rows, squares, log_noise):
     """Make rows whose targets are squared errors, summed where outputs share a log noise."""
     if log_noise.n_outputs > 1:
         squares = squares.sum(axis=1, keepdims=True)

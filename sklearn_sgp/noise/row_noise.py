@@ -13,6 +13,8 @@ from .variance_scale import VarianceScale
 
 # A wide prior of the log noise, where nothing is known of it, expects more than floats can hold.
 _LARGEST_LOG_PRECISION = 300.0
+# Of what is forgotten a ceiling has no logarithm.
+_FORGOTTEN = 1e-100
 
 
 def squared_errors(rows, mean, variance, noise_variance):
@@ -187,7 +189,13 @@ class RowNoise:
         predictor = self.log_noise.predictor.with_posterior(posterior)
         return replace(self, log_noise=replace(self.log_noise, predictor=predictor))
 
-    def joined(self, rows, squares, n_jobs, counting=AS_NEW):
+    def fading(self, share):
+        """Let what bears out large noise count as a share, and the errors of a variance scale."""
+        ceiling = self.ceiling + np.log(max(share, _FORGOTTEN))
+        scale = None if self.variance_scale is None else self.variance_scale.fading(share)
+        return replace(self, ceiling=ceiling, variance_scale=scale)
+
+    def joined(self, rows, squares, n_jobs, counting=AS_NEW, add=with_squares):
         """Add a later batch.
 
         Parameters
@@ -195,6 +203,8 @@ class RowNoise:
         squares : ndarray of shape (n, t)
             As those of `updated`, expected before the batch.
         counting : Counting
+        add : callable
+            How squared errors are added to the log noise.
 
         Returns
         -------
@@ -207,7 +217,7 @@ class RowNoise:
         if self.log_noise is not None:
             of_tails = self.updated(rows, squares, at_rows).of_tails
             squared = of_tails * squares
-            log_noise = with_squares(self.log_noise, rows, squared, n_jobs, counting)
+            log_noise = add(self.log_noise, rows, squared, n_jobs, counting)
             noise, before = replace(self, log_noise=log_noise), self.divergence
             at_rows = noise.log_noise_at(rows.X, n_jobs)
             of_batch = largest_log_noise(at_rows, squared, rows.weights[1])

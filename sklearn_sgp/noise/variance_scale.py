@@ -75,6 +75,15 @@ class VarianceScale:
         function = None if self.function is None else self.function.without_caches()
         return replace(self, function=function)
 
+    def fading(self, share):
+        """Count the errors so far as a share."""
+        if self.function is None:
+            return self
+        posterior = self.function.posterior.scaled(share)
+        posterior.warm_cache()
+        predictor = self.function.predictor.with_posterior(posterior)
+        return replace(self, function=replace(self.function, predictor=predictor))
+
     def at(self, X, n_jobs):
         """Return c, the factor of deviations, (n, k)."""
         return np.exp(0.5 * self.log_square(X, n_jobs))

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
-from stream_helpers import batches, log_parameters, make_line, taught
+from numpy.testing import assert_allclose
+from stream_helpers import SCALING, batches, in_units, log_parameters, make_line, taught
 
 from sklearn_sgp import (
     StreamingSGPClassifier,
@@ -38,8 +38,12 @@ def test_a_stream_begins_anew_until_it_has_enough_rows(kind, rng):
     assert stream.n_steps_ == 5
 
 
+@pytest.mark.filterwarnings("ignore:Batches should go on")  # there was no function so far
 def test_a_beginning_of_noise_does_not_hide_what_follows(rng):
-    """Its kernel says that there is nothing, and is not what later batches begin from."""
+    """Its kernel says that there is nothing, and is not what later batches begin from.
+
+    The function jumps where it begins, so that the rows before may count as another's.
+    """
     X = np.arange(1200)[:, None] / 40.0
     f = np.where(X[:, 0] < 7.5, 0.0, 2.0 * np.sin(X[:, 0]))
     y = 5.0 + f + 0.3 * rng.standard_normal(1200)
@@ -48,7 +52,7 @@ def test_a_beginning_of_noise_does_not_hide_what_follows(rng):
     assert not model._fitted.state.has_signal
     taught(model, batches(X[300:], y[300:], *range(100, 900, 100)))
     assert model._fitted.state.has_signal
-    assert np.sqrt(np.mean((model.predict(X) - 5.0 - f) ** 2)) < 0.25
+    assert np.sqrt(np.mean((model.predict(X) - 5.0 - f)[300:] ** 2)) < 0.1
 
 
 def test_kernels_are_left_alone_where_nothing_is_learned(rng):
@@ -57,11 +61,12 @@ def test_kernels_are_left_alone_where_nothing_is_learned(rng):
     y = rng.standard_normal(300)
     model = taught(StreamingSGPRegressor(n_inducing=20), batches(X, y, 150))
     assert not model._fitted.state.has_signal
-    before = log_parameters(model)
+    before = in_units(model)
     model.set_params(optimizer=None).partial_fit(X[150:], np.sin(5.0 * X[150:, 0]))
-    assert_array_equal(log_parameters(model), before)
+    assert_allclose(in_units(model), before, rtol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:Batches should go on")  # beyond all rows so far
 def test_a_bad_first_guess_is_not_for_ever(rng):
     """Two rows at first do not fix scales and bounds of what follows."""
     X = np.sort(rng.uniform(0.0, 1.0, (300, 1)), axis=0)
@@ -83,7 +88,8 @@ def test_a_constant_stream():
 def test_a_batch_moves_parameters_no_further_than_it_may(rng):
     """Log parameters move within trust_region, noise further upwards, whatever a batch asks for."""
     X, y = make_line(rng)
-    model = StreamingSGPRegressor(n_inducing=15, trust_region=0.2, max_iter=50)
+    options = {"trust_region": 0.2, "max_iter": 50, "normalize_y": SCALING}  # units that stay
+    model = StreamingSGPRegressor(n_inducing=15, **options)
     model.partial_fit(X[:500], y[:500])
     for lo in (500, 600, 700):
         before = log_parameters(model)
@@ -108,7 +114,8 @@ def test_more_rows_than_before_may_move_them_further(rng):
 def test_few_rows_move_parameters_less(rng, size):
     """Below 40 rows the trust region is smaller in proportion."""
     X, y = make_line(rng)
-    model = StreamingSGPRegressor(n_inducing=15, trust_region=0.2, max_iter=50)
+    options = {"trust_region": 0.2, "max_iter": 50, "normalize_y": SCALING}  # units that stay
+    model = StreamingSGPRegressor(n_inducing=15, **options)
     model.partial_fit(X[:500], y[:500])
     before = log_parameters(model)
     rows = slice(500, 500 + size)

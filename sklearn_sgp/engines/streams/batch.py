@@ -29,7 +29,8 @@ from .inducing import NO_PAIRS, StreamInducing, identity_pairs, restrict
 from .mixed_bound import MixedOnlineBound
 from .old_posterior import OldPosterior
 from .online_bound import ConjugateOnlineBound, SiteOnlineBound
-from .search_space import plausible, trusted
+from .search_space import plausible, trusted, within
+from .units import of_ones, with_ones
 
 # The first batch to learn from is learned from twice, as its inducing inputs are first chosen by a
 # kernel that is only a guess; nothing holds its parameters near where they start. So is one with
@@ -80,6 +81,10 @@ class StreamPlan:
     learns : bool
         Whether kernel, noise and inducing inputs are learned from this batch.
     seed : int, RandomState or None
+    follows_units : bool
+        Whether centre and scale of the targets follow the rows; see `units`.
+    holds_noise : bool
+        Whether the noise variance stays: where noise differs from row to row, that has its level.
     """
 
     start: Start
@@ -95,6 +100,8 @@ class StreamPlan:
     learns: bool
     seed: object
     trace: Trace
+    follows_units: bool = False
+    holds_noise: bool = False
 
     def choose(self, rows, parameters, old, seen, spare=0):
         """Choose inducing inputs (m, d); return also the pairs of new and old that are the same."""
@@ -166,12 +173,13 @@ def sees_signal(fitted, rows, weight_seen):
 
 
 def first_batch(rows, plan):
-    """Learn from the rows with which a stream begins."""
+    """Learn from the rows with which a stream begins; return a `Fitted`, and see `_ones`."""
     with single_blas_thread():
         found, n_iter = _best_of_rounds(plan.start.parameters, rows, None, 0.0, plan)
         plan, found, n_iter = _or_elsewhere(found, n_iter, rows, None, 0.0, plan)
+        ones = _ones(plan, rows, None, None, found[0])
     warn_about_jitter(found[0].prior.jitter, plan.settings.jitter)
-    return _fitted(plan, *found, n_iter, 1)
+    return _fitted(plan, *found, n_iter, 1), ones
 
 
 def _or_elsewhere(found, n_iter, rows, old, weight_seen, plan):
@@ -200,20 +208,22 @@ def _or_elsewhere(found, n_iter, rows, old, weight_seen, plan):
 
 
 def next_batch(fitted, rows, weight_seen, plan):
-    """Learn from one more batch.
+    """Learn from one more batch; return as `first_batch`.
 
     Parameters
     ----------
     weight_seen : float
         Of all rows so far.
     """
-    before = fitted.parameters
+    before, ones = fitted.parameters, getattr(fitted.state, "ones", None)
     old = OldPosterior.of(fitted.posterior).tempered(plan.forget_factor)
     with single_blas_thread():
         try:
-            begin = before
+            begin = within(plan.start.space, before) if plan.learns else before
             if plan.restarts:
                 begin = plan.start.parameters.with_values(Z=before.Z)
+                if plan.holds_noise:
+                    begin = begin.with_values(log_noise=before.log_noise)
             found, n_iter = _best_of_rounds(begin, rows, old, weight_seen, plan)
             plan, found, n_iter = _or_elsewhere(found, n_iter, rows, old, weight_seen, plan)
         except np.linalg.LinAlgError as error:
@@ -226,8 +236,24 @@ def next_batch(fitted, rows, weight_seen, plan):
                 f"learn from this batch. Got: {error}. They stay as they were, and the batch was "
                 "added to the posterior."
             )
+        ones = _ones(plan, rows, old, ones, found[0])
     warn_about_jitter(found[0].prior.jitter, max(fitted.jitter, plan.settings.jitter))
-    return _fitted(plan, *found, fitted.n_iter + n_iter, fitted.n_steps + 1)
+    return _fitted(plan, *found, fitted.n_iter + n_iter, fitted.n_steps + 1), ones
+
+
+def _ones(plan, rows, old, ones, proposal):
+    """Return the h of targets that are all 1, at what is found: the stream's other centres.
+
+    None where the units of the targets stay.
+    """
+    if not plan.follows_units:
+        return None
+    past = None
+    if old is not None:
+        past = OldPosterior(with_ones(old.posterior, plan.forget_factor * ones), 0.0)
+    bound = plan.bound(of_ones(rows), past, proposal)
+    posterior = bound.posterior(proposal.parameters)[0]
+    return getattr(posterior, "of_each_output", posterior).h
 
 
 def _best_of_rounds(parameters, rows, old, weight_seen, plan):
@@ -243,6 +269,7 @@ def _best_of_rounds(parameters, rows, old, weight_seen, plan):
         share = rows.total_weight / plan.weight_learned
         radius = plan.trust_region * max(min(1.0, rows.total_weight / _ROWS_TO_MOVE), share)
     space = trusted(plausible(plan.start, parameters, rows), parameters, radius)
+    space = space.without("log_noise") if plan.holds_noise else space
     for k in range(_FIRST_ROUNDS if share > 1.0 and plan.learns else 1):
         try:
             proposal = _proposal(parameters, rows, old, weight_seen, plan, k)

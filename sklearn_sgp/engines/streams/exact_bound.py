@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from ...data.distinct import DistinctRows
 from ...objectives.exact import exact_evidence, exact_posterior
 from .online_bound import OnlineBound
@@ -56,6 +58,8 @@ def exact_or_not(bound, proposal, prior):
     prior : callable
         See `ExactBound`.
     """
+    if np.isnan(bound.rows.y).any():  # each output has rows of its own
+        return bound
     distinct = DistinctRows.within_inputs(proposal.parameters.Z, bound.rows)
     if distinct is None:
         return bound

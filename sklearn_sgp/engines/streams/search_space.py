@@ -1,5 +1,7 @@
 """Where the hyperparameters of a stream may go with one batch."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from ...kernels._length_scales import variance_mask
@@ -31,11 +33,49 @@ def plausible(start, parameters, rows):
     by_user = "theta" not in start.with_default_bounds or not space.learns("theta")
     if by_user or is_mixed or not start.likelihood.scales_targets:
         return space
-    most = np.log(_LARGEST_VARIANCE * max(start.units.bounds[1], np.mean(rows.targets**2)))
+    most = np.log(_LARGEST_VARIANCE * max(start.units.bounds[1], np.nanmean(rows.targets**2)))
     bounds = np.array(space.group("theta").bounds)
     upper = np.minimum(bounds[:, 1], np.maximum(parameters.theta, most))
     bounds[:, 1] = np.where(variance_mask(parameters.expression), upper, bounds[:, 1])
     return space.with_group("theta", bounds=bounds)
+
+
+def humble(start, share):
+    """Let a few rows claim only so much: neither noise nor function may be tiny.
+
+    Two rows that happen to be near say nothing of how much later ones vary. One reading has the
+    prior's width.
+
+    Parameters
+    ----------
+    share : float
+        Of rows that are missing; its square is that of the starting variances that is the least.
+    """
+    space, parameters = start.space, start.parameters
+    if "log_noise" in start.with_default_bounds:
+        least = np.min(parameters.noise_variance) * share**2
+        space = space.raised("log_noise", least)
+    if "theta" in start.with_default_bounds and space.learns("theta"):
+        bounds = np.array(space.group("theta").bounds)
+        lower = np.maximum(bounds[:, 0], parameters.theta + 2.0 * np.log(share))
+        bounds[:, 0] = np.where(variance_mask(parameters.expression), lower, bounds[:, 0])
+        space = space.with_group("theta", bounds=bounds)
+    return replace(start, space=space)
+
+
+def within(space, parameters):
+    """Clip logarithms to their bounds: units of the targets may have changed, and what is in them.
+
+    Inducing inputs stay to the last bit.
+    """
+    clipped = {}
+    for group in space.groups:
+        if group.name in ("theta", "log_noise"):
+            lower, upper = np.reshape(group.bounds, (-1, 2)).T
+            value = np.clip(parameters.values[group.name], lower, upper)
+            scalar = not np.ndim(parameters.values[group.name])
+            clipped[group.name] = float(value[0]) if scalar else value
+    return parameters.with_values(**clipped)
 
 
 def trusted(space, parameters, radius):

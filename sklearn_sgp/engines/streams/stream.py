@@ -7,10 +7,13 @@ import numpy as np
 
 from ..._warnings import warn_caller
 from ...data.rows import Rows, drop_zero_weight
+from ...data.running_moments import RunningMoments
 from ..base import Fitted
 from ..diagnostics import by_mean, warn_at_bounds, warn_of_missed
 from .batch import StreamPlan, first_batch, next_batch, sees_signal
 from .inducing import StreamInducing
+from .search_space import humble
+from .watch import UNWATCHED, Watch
 
 # A stream begins anew with every batch until it has so many rows. Scaling, starting values and
 # bounds that come from a few rows may be wrong by any factor, and later batches do not always undo
@@ -77,6 +80,14 @@ class StreamState:
         Number of rows so far.
     initial_rows : InitialRows or None
         The rows themselves, as long as they are few.
+    moments : RunningMoments or None
+        Of the targets so far; None where their units stay what they are.
+    ones : ndarray of shape (m, t) or None
+        With ``moments``: the h of targets that are all 1.
+    watch : Watch
+        How batches were predicted.
+    begins_anew : bool
+        Whether the next batch is to begin at the starting values, as nothing is what it was.
     """
 
     weight_seen: float
@@ -84,14 +95,22 @@ class StreamState:
     has_signal: bool
     n_rows: int
     initial_rows: InitialRows | None = None
+    moments: RunningMoments | None = None
+    ones: np.ndarray | None = None
+    watch: Watch = UNWATCHED
+    begins_anew: bool = False
 
-    attributes = {}  # fitted attributes of an estimator
     keeps_rows = False
     labels = None  # of blocks
 
     def with_constant(self, constant):
         """Return the same: the bound's constant is no part of it."""
         return self
+
+    @property
+    def attributes(self):
+        """Fitted attributes of an estimator."""
+        return self.watch.attributes
 
     @property
     def is_established(self):
@@ -116,6 +135,8 @@ class Stream:
         Of a first batch: kept as long as they are so few that the next batch begins anew.
     is_informative : bool
         Whether the batch can say anything about the kernel.
+    follows_units : bool
+        Whether centre and scale of the targets are those of all rows so far.
     """
 
     inducing: StreamInducing | None
@@ -127,6 +148,7 @@ class Stream:
     n_outputs: int = 1
     initial: InitialRows | None = None
     is_informative: bool = True
+    follows_units: bool = False
 
     @property
     def first_inducing(self):
@@ -135,20 +157,26 @@ class Stream:
 
     def fit(self, problem):
         """Learn from the first batch; see `Engine`."""
+        n_rows, learns = len(self.initial.rows), problem.settings.optimizer is not None
+        is_short = learns and n_rows < _MIN_INITIAL_ROWS
+        if is_short:
+            start = humble(problem.start, 1.0 - n_rows / _MIN_INITIAL_ROWS)
+            problem = replace(problem, start=start)
         rows, weight = problem.rows, problem.rows.total_weight
+        rows = rows if learns else replace(rows, grid=0.0)
         has_signal = len(rows) < _MIN_ROWS_FOR_SIGNAL
         plan = self._plan(problem, 0, has_signal, 0.0)
-        fitted = first_batch(rows, plan)
+        fitted, ones = first_batch(rows, plan)
         if plan.restarts:
             has_signal = sees_signal(fitted, rows, weight)
-        n_rows = len(self.initial.rows)
-        is_short = problem.settings.optimizer is not None and n_rows < _MIN_INITIAL_ROWS
         state = StreamState(
             weight,
             plan.learns * weight,
             has_signal,
             n_rows,
             self.initial.copied() if is_short else None,
+            RunningMoments.of(rows.y, rows.observations) if self.follows_units else None,
+            ones,
         )
         if plan.learns and not (problem.is_interim or problem.trace.stopped):
             # what a few rows say is soon forgotten, but where they are all that one has
@@ -162,7 +190,10 @@ class Stream:
         """Learn from one more batch, already `counted`; see `Engine`."""
         state, rows, weight = fitted.state, problem.rows, problem.rows.total_weight
         plan = self._plan(problem, fitted.n_steps, state.has_signal, state.weight_learned)
-        more = next_batch(fitted, rows, state.weight_seen, plan)
+        if state.begins_anew:
+            plan = replace(plan, restarts=plan.learns)
+        plan = replace(plan, holds_noise=fitted.noise.differs)
+        more, ones = next_batch(fitted, rows, state.weight_seen, plan)
         weight_seen, has_signal = state.weight_seen + weight, state.has_signal
         if plan.restarts:
             has_signal = sees_signal(more, rows, weight_seen)
@@ -171,6 +202,8 @@ class Stream:
             weight_seen=weight_seen,
             weight_learned=state.weight_learned + plan.learns * weight,
             has_signal=has_signal,
+            ones=ones,
+            begins_anew=False,
         )
         return replace(more, state=state)
 
@@ -207,6 +240,7 @@ class Stream:
             learns=learns,
             seed=self._seed(n_batches),
             trace=trace,
+            follows_units=self.follows_units,
         )
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from failures import assert_unchanged, interrupt, state_of
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from stream_helpers import batches, fixed, make_line, taught
 
 from sklearn_sgp import StreamingSGPClassifier, StreamingSGPRegressor
@@ -18,7 +18,7 @@ def test_a_signal_is_what_noise_does_not_explain(rng, size):
     X = rng.uniform(0.0, 3.0, (200, 1))
     y = size * np.sin(2.0 * X[:, 0]) + np.sqrt(0.05) * rng.standard_normal(200)
     stream = fixed(n_inducing=4).partial_fit(X, y)
-    result, rows = stream._fitted, later_rows(stream._fitted, (X, None), y, None)
+    result, rows = stream._fitted, later_rows(stream._fitted, (X, None, None), y, None)
     explained = np.var(stream.predict(X)) * 200 / 0.05
     assert sees_signal(result, rows, 200.0) == (explained > 20.0) == (size > 0.0)
 
@@ -29,11 +29,14 @@ def test_without_learning_parameters_stay(rng, kind):
     X, y = make_line(rng)
     y = y if kind is StreamingSGPRegressor else y > 0.0
     model = taught(kind(n_inducing=30, max_iter=3), batches(X[:600], y[:600], 300))
-    before, Z = model._fitted.parameters, model.inducing_points_
+    before, Z = model._fitted, model.inducing_points_
     model.set_params(optimizer=None).partial_fit(X[600:], y[600:])
-    after = model._fitted.parameters
-    assert_array_equal(after.theta, before.theta)
-    assert after.log_noise == before.log_noise
+    after, move = model._fitted, 0.0
+    if kind is StreamingSGPRegressor:  # in units of y they stay
+        move = 2.0 * np.log(before.targets.scale / after.targets.scale)[0]
+    theta = before.parameters.theta + np.array([move, 0.0])
+    assert_allclose(after.parameters.theta, theta, rtol=1e-12)
+    assert_allclose(after.parameters.log_noise, before.parameters.log_noise + move, rtol=1e-12)
     old, new = ({float(z) for z in some[:, 0]} for some in (Z, model.inducing_points_))
     assert len(new & old) >= 10
 

@@ -93,7 +93,8 @@ def test_states_are_replaced_and_never_changed(rng):
     model = taught(model_of(), batches(X[:600], y[:600], 300))
     fitted, state = model._fitted, model._fitted.state
     mean, copy = model.predict(X), replace(state)
+    centre, scale = model.y_mean_, model.y_scale_
     model.partial_fit(X[600:], y[600:])
     assert model._fitted is not fitted and model._fitted.state is not state
     assert state == copy
-    assert_array_equal(fitted.posterior.mean(X)[:, 0] * model.y_scale_ + model.y_mean_, mean)
+    assert_array_equal(fitted.posterior.mean(X)[:, 0] * scale + centre, mean)

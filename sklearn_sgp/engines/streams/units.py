@@ -1,0 +1,148 @@
+"""A stream in other units of y: what it knows follows exactly, since it is Gaussian.
+
+Centre and scale of the targets are those of all rows so far. The information (H, h) of the rows is
+linear in their targets, y' = c (y - d), so that a second vector, the h of targets that are all 1,
+takes it to another centre (docs/theory.md, section 11).
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...data.running_moments import RunningMoments
+from ...gp.multi_output import CoregionalisedPosterior
+from ...gp.posterior import Posterior
+from ...gp.prior import Prior
+from ...kernels._length_scales import variance_mask
+
+
+@dataclass(frozen=True)
+class UnitChange:
+    """Scaled targets become ``factor * (y - shift)``.
+
+    Parameters
+    ----------
+    shift, factor : ndarray of shape (t,)
+    """
+
+    shift: np.ndarray
+    factor: np.ndarray
+
+    @classmethod
+    def between(cls, old, new):
+        """Return the change from the centre and scale of some `Targets` to those of others."""
+        return cls((new.mean - old.mean) / old.scale, old.scale / new.scale)
+
+    @property
+    def is_none(self):
+        return not self.shift.any() and bool((self.factor == 1.0).all())
+
+    def ends_on(self, fitted):
+        """Return factors of the kernel's and of the noise's deviations: a number, and (t,).
+
+        What was learned stays what it is in units of y. What was given is given for targets in
+        units of their scale, and for rows so far too.
+        """
+        common = float(np.exp(np.log(self.factor).mean()))
+        space, parameters = fitted.start.space, fitted.parameters
+        ones = np.ones(len(self.factor))
+        if not fitted.state.weight_learned:
+            return 1.0, ones
+        scales = not parameters.mixes_outputs and _is_free(space, parameters)
+        kernel = common if scales else 1.0
+        if not space.learns("log_noise"):
+            return kernel, ones
+        return kernel, self.factor if np.ndim(parameters.log_noise) else common * ones
+
+
+def _is_free(space, parameters):
+    """Return whether the kernel can be multiplied by any number: its terms have variances."""
+    expression = parameters.expression
+    if not space.learns("theta"):
+        return False
+    theta = parameters.theta + np.log(2.0) * variance_mask(expression)
+    X = parameters.Z[:1]
+    before = parameters.kernel.diag(X)
+    return bool(np.allclose(parameters.with_values(theta=theta).kernel.diag(X), 2.0 * before))
+
+
+def in_other_units(fitted, change):
+    """Return a fitted stream for targets in other units.
+
+    Parameters
+    ----------
+    fitted : Fitted
+        With a `StreamState` that has ``ones``.
+    change : UnitChange
+    """
+    if change.is_none:
+        return fitted
+    kernel, noise = change.ends_on(fitted)
+    parameters = _parameters(fitted.parameters, change, kernel, noise)
+    old = getattr(fitted.posterior, "of_each_output", fitted.posterior)
+    ones, share = fitted.state.ones, kernel / noise**2
+    h = share * change.factor * (old.h - change.shift * ones)
+    # one H of all outputs has one noise
+    H = tuple(kernel * each * H for each, H in zip(share, old.H, strict=False))
+    posterior = Posterior(_scaled_prior(old.prior, kernel, fitted.parameters), H, h)
+    if parameters.mixes_outputs:
+        posterior = CoregionalisedPosterior.from_outputs(posterior, parameters.mixing)
+    predictor = replace(
+        fitted.predictor, posterior=posterior, noise_variance=parameters.noise_variance
+    )
+    state = replace(fitted.state, ones=share * ones)
+    return replace(fitted, parameters=parameters, predictor=predictor, state=state)
+
+
+def in_units_with(fitted, rows, share):
+    """Return a stream and a batch in units of all targets, of which those so far count a share."""
+    state = fitted.state
+    if state.moments is None:
+        return fitted, rows
+    moments = state.moments.tempered(share).joined(RunningMoments.of(rows.y, rows.observations))
+    targets = fitted.targets.in_units_of(moments)
+    change = UnitChange.between(fitted.targets, targets)
+    fitted = in_other_units(fitted, change)
+    fitted = replace(fitted, targets=targets, state=replace(fitted.state, moments=moments))
+    grid = rows.grid if state.weight_learned else 0.0  # which is for what is learned
+    return fitted, replace(rows, y_mean=targets.mean, y_scale=targets.scale, grid=grid)
+
+
+def _parameters(parameters, change, kernel, noise):
+    log_noise = parameters.log_noise + 2.0 * np.log(noise)
+    if not np.ndim(parameters.log_noise):
+        log_noise = float(log_noise[0])
+    values = {"log_noise": log_noise}
+    if kernel != 1.0:
+        values["theta"] = _larger(parameters.theta, kernel, parameters)
+    if parameters.mixes_outputs:
+        values["mixing"] = change.factor[:, None] * parameters.mixing
+    return parameters.with_values(**values)
+
+
+def _scaled_prior(prior, factor, parameters):
+    """Return the prior of inducing values times a factor: in whitened coordinates the same."""
+    if factor == 1.0:
+        return prior
+    delta = factor**2 * prior.delta
+    theta = _larger(prior.kernel.theta, factor, parameters)
+    return Prior(
+        parameters.with_values(theta=theta).kernel, prior.Z, delta, factor * prior.L, prior.jitter
+    )
+
+
+def _larger(theta, factor, parameters):
+    return theta + 2.0 * np.log(factor) * variance_mask(parameters.expression)
+
+
+def of_ones(rows):
+    """Return rows whose targets, where they were observed, are all 1."""
+    y = np.where(np.isnan(rows.y), np.nan, 1.0)
+    t = y.shape[1]
+    return replace(rows, y=y, y_mean=np.zeros(t), y_scale=np.ones(t), grid=0.0)
+
+
+def with_ones(posterior, ones):
+    """Return a `Posterior` with the h of targets that are all 1, and the same H."""
+    outputs = getattr(posterior, "of_each_output", posterior)
+    return Posterior(outputs.prior, outputs.H, ones)

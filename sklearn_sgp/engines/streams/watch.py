@@ -1,0 +1,226 @@
+"""What a stream remembers of how its batches were predicted, and when that says: a shift.
+
+A batch is scored before it is learned from. What is right has whitened residuals that are standard
+normal: a common level, z, and the logarithm of the median square about it, v. Models are hardly
+ever right, so that both are compared with those of the batches before, by Student's t.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.stats import t as student
+
+# Batches that the prior of z and v counts as: the first batches after the beginning are no guide.
+_PRIOR_BATCHES = 4.0
+# Median of the square of a standard normal number, and n times the variance of the logarithm of
+# the median of n of them.
+_MEDIAN, _SCATTER = 0.4549, 5.44
+# Variance of v between batches that are all right, besides its own: kernels are never quite so.
+_USUAL_SCATTER = 0.1
+# Deviation, in units of its own, that v is thought to have before batches tell. With 1 streams with
+# 2 % of readings 60 deviations off, whose noise is that of the spikes, had 3 alarms in 75 batches.
+_FIRST_SCATTER = 1.5
+# Two-sided probability of so far a z, or v, of right models: rare, though not every one is told.
+_ALARM = 3e-3
+# Fewer rows are gathered with those of the next batches.
+LEAST_ROWS = 8
+# An alarm needs 30 % of the rows this many predicted deviations off; 5 % of right models' are. For
+# noise that fell, all but 30 % must be within so many.
+_OFF, _CLOSE = 2.0, 0.4
+_MOST_ROWS = 0.7
+# Mean log densities of batches that are kept.
+_TRACE = 100
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Sums over the rows since the last decision, of each output.
+
+    Parameters
+    ----------
+    rows : int
+    level, information : ndarray of shape (t,)
+        Sums of level times information, and of the information about it, in scaled targets.
+    distances, whitened : ndarray of shape (n, t)
+        Residuals in predicted deviations, and whitened ones about the level, without their signs;
+        NaN where there are none.
+    """
+
+    rows: int
+    level: np.ndarray
+    information: np.ndarray
+    distances: np.ndarray
+    whitened: np.ndarray
+
+    def joined(self, other):
+        """Add the rows of both."""
+        return Gathered(
+            self.rows + other.rows,
+            self.level + other.level,
+            self.information + other.information,
+            np.concatenate([self.distances, other.distances]),
+            np.concatenate([self.whitened, other.whitened]),
+        )
+
+    @property
+    def z(self):
+        """Standardised level, (t,)."""
+        return self.level / np.sqrt(np.where(self.information > 0.0, self.information, 1.0))
+
+    @property
+    def mean_level(self):
+        """The level, (t,), in scaled targets."""
+        return self.level / np.where(self.information > 0.0, self.information, 1.0)
+
+    @property
+    def v(self):
+        """Logarithm of the median square about the level, standardised, (t,)."""
+        n = np.maximum(np.isfinite(self.whitened).sum(axis=0), 1)
+        middle = np.maximum(_quantiles(self.whitened, 0.5), np.finfo(np.float64).tiny)
+        v = 2.0 * np.log(middle) - np.log(_MEDIAN)
+        return np.where(self.information > 0.0, v / np.sqrt(_USUAL_SCATTER + _SCATTER / n), 0.0)
+
+    @property
+    def is_off(self):
+        """Return which outputs have many rows far from their predictions, (t,)."""
+        return _quantiles(self.distances, _MOST_ROWS) > _OFF
+
+    @property
+    def is_close(self):
+        """Return which outputs have nearly all rows much nearer than predicted, (t,)."""
+        return _quantiles(self.distances, _MOST_ROWS) < _CLOSE
+
+
+def _quantiles(values, share):
+    """Return a quantile of each column, those that are NaN left out; 1 where none is left."""
+    seen = np.isfinite(values)
+    each = zip(values.T, seen.T, strict=True)
+    return np.array([np.quantile(one[own], share) if own.any() else 1.0 for one, own in each])
+
+
+@dataclass(frozen=True)
+class Usual:
+    """Keep what z or v were in the batches before, of each output; see Student's t.
+
+    Parameters
+    ----------
+    count, total, squares : ndarray of shape (t,)
+    has_mean : bool
+        Whether a mean other than 0 is usual.
+    scatter : float
+        Deviation before any batch.
+    """
+
+    count: np.ndarray
+    total: np.ndarray
+    squares: np.ndarray
+    has_mean: bool
+    scatter: float = 1.0
+
+    @classmethod
+    def unknown(cls, t, has_mean, scatter=1.0):
+        """Return what is thought before any batch."""
+        return cls(np.zeros(t), np.zeros(t), np.zeros(t), has_mean, scatter)
+
+    def log_probability(self, value):
+        """Return the logarithm of the probability of a value so far from the usual, (t,)."""
+        mean, freedom = np.zeros_like(value), _PRIOR_BATCHES + self.count
+        if self.has_mean:
+            mean = self.total / (1.0 + self.count)
+        about = np.maximum(self.squares - (1.0 + self.count) * mean**2, 0.0)
+        scale = np.sqrt((_PRIOR_BATCHES * self.scatter**2 + about) / freedom)
+        return np.log(2.0) + student.logsf(np.abs(value - mean) / scale, freedom)
+
+    def joined(self, value):
+        """Add those of a batch."""
+        return replace(
+            self,
+            count=self.count + 1.0,
+            total=self.total + value,
+            squares=self.squares + value**2,
+        )
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Keep what was seen so far of the batches of a stream; replaced, never changed.
+
+    Parameters
+    ----------
+    densities : tuple of float
+        Mean log densities of the last batches before they were learned from, in units of y.
+    n_missing, n_shifts : int
+    gathered : Gathered or None
+        Of rows too few to decide.
+    levels, scales : Usual or None
+    close : bool
+        Whether noise of the last batch was much smaller than usual.
+    fading : tuple of float
+        What each share of the past has explained of batches so far; see `shifts.fading_share`.
+    """
+
+    densities: tuple = ()
+    n_missing: int = 0
+    n_shifts: int = 0
+    gathered: Gathered | None = None
+    levels: Usual | None = None
+    scales: Usual | None = None
+    close: bool = False
+    fading: tuple = ()
+
+    @property
+    def attributes(self):
+        """Public fitted attributes."""
+        return {
+            "batch_log_density_": self.densities[-1] if self.densities else None,
+            "batch_log_densities_": np.array(self.densities),
+            "n_missing_": self.n_missing,
+            "n_shifts_": self.n_shifts,
+        }
+
+    def scored(self, density):
+        """Add the mean log density of a batch."""
+        return replace(self, densities=(*self.densities, float(density))[-_TRACE:])
+
+    def after(self, seen, can_move, can_fall):
+        """Decide about a batch.
+
+        Parameters
+        ----------
+        seen : Gathered
+        can_move : ndarray of bool, shape (t,)
+            Outputs of which enough is known: they have varied.
+        can_fall : ndarray of bool, shape (t,)
+            Outputs whose noise may have fallen, of which two batches in a row must tell: one may
+            lack what made the noise.
+
+        Returns
+        -------
+        watch : Watch
+        seen : Gathered
+            With the rows that were gathered before.
+        alarm : ndarray of bool, shape (t,)
+            Outputs that are no longer what they were.
+        """
+        t, seen = len(seen.level), seen if self.gathered is None else self.gathered.joined(seen)
+        none = np.zeros(t, dtype=bool)
+        if seen.rows < LEAST_ROWS:
+            return replace(self, gathered=seen), seen, none
+        levels = self.levels or Usual.unknown(t, has_mean=False)
+        scales = self.scales or Usual.unknown(t, has_mean=True, scatter=_FIRST_SCATTER)
+        least = np.log(_ALARM / t)
+        moved = levels.log_probability(seen.z) < least
+        other = scales.log_probability(seen.v) < least
+        close = other & seen.is_close & can_fall
+        alarm = ((moved | other) & seen.is_off & can_move) | (close & self.close)
+        if not (alarm | close).any():
+            levels, scales = levels.joined(seen.z), scales.joined(seen.v)
+        told = replace(self, gathered=None, levels=levels, scales=scales, close=bool(close.any()))
+        return told, seen, alarm
+
+    def forgetting(self):
+        """Begin anew to learn what is usual."""
+        return replace(self, n_shifts=self.n_shifts + 1, levels=None, scales=None, close=False)
+
+
+UNWATCHED = Watch()

@@ -1,0 +1,102 @@
+"""Batches of a stream in which sensors were silent: targets that are NaN, or no rows at all."""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_consistent_length
+
+from ..data.checks import check_array
+from ..data.inputs import Inputs
+from ..likelihoods._names import regression_likelihood
+from .mixed_outputs import mixes_outputs
+from .numbers import checked_numbers
+from .validation import checked_inputs, checked_weight
+
+
+class Batch(NamedTuple):
+    """The rows of a batch that have a target.
+
+    Attributes
+    ----------
+    inputs : Inputs
+    y : ndarray of shape (n,) or (n, t)
+    weight : ndarray of shape (n,) or None
+    n_missing : int
+        Rows that were left out.
+    """
+
+    inputs: Inputs
+    y: np.ndarray
+    weight: np.ndarray | None
+    n_missing: int
+
+
+def is_empty(model, X, y):
+    """Return whether a later batch has no rows at all; its columns must be those of the first."""
+    if model._fitted is None or np.shape(X)[:1] != (0,) or np.shape(y)[:1] != (0,):
+        return False
+    return np.ndim(X) < 2 or np.shape(X)[1] == model.n_features_in_
+
+
+def present_rows(model, X, y, sample_weight, *, reset):
+    """Check a batch, and leave out rows whose targets are all NaN; None where none is left."""
+    missing = _missing(y)
+    if missing is None:
+        return Batch(*checked_numbers(model, X, y, sample_weight, reset=reset), 0)
+    check_consistent_length(X, y, sample_weight)
+    present = np.flatnonzero(~missing.all(axis=1))
+    n_missing = len(missing) - len(present)
+    if not len(present):
+        if reset:
+            raise ValueError(
+                "A stream must begin with a target that is not NaN. Got none in "
+                f"{n_missing} rows: leave them out."
+            )
+        return None
+    X, y = _safe_indexing(X, present), _safe_indexing(y, present)
+    if sample_weight is not None:
+        sample_weight = _safe_indexing(sample_weight, present)
+        _check_weighed(sample_weight)
+    if mixes_outputs(model) or not missing[present].any():
+        return Batch(*checked_numbers(model, X, y, sample_weight, reset=reset), n_missing)
+    return Batch(*_with_gaps(model, X, y, sample_weight, reset), n_missing)
+
+
+def _check_weighed(weight):
+    if not np.any(np.asarray(weight)):
+        raise ValueError(
+            "y must hold a target that is not NaN, in a row of positive weight. Got none in this "
+            "batch."
+        )
+
+
+def _missing(y):
+    """Return which targets are NaN, (n, t), or None for none."""
+    if np.asarray(y).dtype.kind in "mM":  # no numbers at all
+        return None
+    try:
+        y = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError):  # the checks of y have words for it
+        return None
+    if not y.ndim or not np.isnan(y).any():
+        return None
+    return np.isnan(y).reshape(len(y), -1)
+
+
+def _with_gaps(model, X, y, sample_weight, reset):
+    """Check rows of independent outputs, of which each has some."""
+    if isinstance(model.normalize_y, str) or not _takes_gaps(model.likelihood):
+        raise ValueError(
+            "Targets of several outputs may be NaN in some of them with likelihood='gaussian' and "
+            f"targets that are at most centred and scaled. Got likelihood={model.likelihood!r}, "
+            f"normalize_y={model.normalize_y!r}: fit a stream for each output."
+        )
+    inputs = checked_inputs(model, X, reset=reset, learns=True, weight=sample_weight)
+    y = check_array(y, dtype=np.float64, ensure_all_finite="allow-nan", input_name="y")
+    return inputs, y, checked_weight(sample_weight, inputs.X)
+
+
+def _takes_gaps(likelihood):
+    likelihood = regression_likelihood(likelihood)
+    return likelihood.conjugate and not likelihood.allows_outliers

@@ -1,0 +1,83 @@
+"""Each batch of a stream is scored before it is learned from, and shifts are answered."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..data.inputs import Inputs
+from ..engines.streams.shifts import (
+    answer_to,
+    answered,
+    can_fall,
+    can_move,
+    fading_share,
+    gathered,
+    warn_of_shift,
+)
+from ..engines.streams.stream import counted
+from .mixed_outputs import mixes_outputs
+
+
+def watched(model, fitted, rows):
+    """Score a batch, tell of outliers and shifts, and answer the latter.
+
+    Parameters
+    ----------
+    rows : Rows
+        Of the batch, in the units of the stream.
+
+    Returns
+    -------
+    fitted : Fitted
+        The stream before the batch, in whose units its rows are from now on.
+    share : float
+        What is known counts so much of what it did.
+    """
+    share, watch = model.forget_factor, scored(model, fitted, rows)
+    fitted = counted(fitted, rows, fitted.targets)
+    if not _can_shift(model, fitted):
+        return _with(fitted, watch), 1.0 if isinstance(share, str) else share
+    seen, some = gathered(fitted, rows, model.n_jobs)
+    if isinstance(share, str):
+        share, watch = fading_share(fitted, some, watch, model.n_jobs)
+    if seen is None:
+        return _with(fitted, watch), share
+    watch, seen, alarm = watch.after(seen, can_move(fitted), can_fall(fitted))
+    fitted = _with(fitted, watch)
+    if not alarm.any():
+        return fitted, share
+    answer = answer_to(fitted, some, seen, alarm, model.n_jobs)
+    warn_of_shift(answer, fitted.targets, seen.rows)
+    return answered(fitted, answer), answer.share * share
+
+
+def _with(fitted, watch):
+    return replace(fitted, state=replace(fitted.state, watch=watch))
+
+
+def _can_shift(model, fitted):
+    """Return whether units follow rows, and kernel and noise are learned: they are a measure."""
+    return fitted.state.moments is not None and model.optimizer is not None
+
+
+def scored(model, fitted, rows):
+    """Return the `Watch` of a stream after the mean log density of a batch, in nats a row."""
+    log_p = _log_density(model, fitted, rows)
+    return fitted.state.watch.scored(np.average(log_p, weights=rows.weights[1]))
+
+
+def _log_density(model, fitted, rows):
+    """Return log densities of rows in units of y, of labels their log probabilities, (n,)."""
+    targets, inputs = fitted.targets, Inputs(rows.X, None, rows.offset)
+    is_gappy = rows.y.dtype.kind == "f" and np.isnan(rows.y).any()
+    if hasattr(model, "normalize_y") and (mixes_outputs(model) or not is_gappy):
+        y = targets.unwarped(rows.y)
+        return model._model().log_density(inputs, y[:, 0] if targets.ndim == 1 else y)
+    mean, variance = fitted.predictor.moments(inputs, model.n_jobs)
+    variance = np.broadcast_to(variance, mean.shape)
+    if not is_gappy:
+        return fitted.likelihood.log_predictive_density(rows.targets, mean, variance)
+    noise = fitted.noise.noise_at(rows.X, fitted.noise_variance, mean.shape[1], model.n_jobs)
+    mean, variance = fitted.likelihood.moments(mean, variance, noise)
+    each = -0.5 * (np.log(2.0 * np.pi * variance) + (rows.targets - mean) ** 2 / variance)
+    return np.nansum(each - np.log(targets.scale), axis=1)

@@ -1,0 +1,115 @@
+"""Silent sensors do not end a stream: what was not observed is left out and counted."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+from stream_helpers import fixed
+
+from sklearn_sgp import StreamingSGPClassifier, StreamingSGPRegressor
+
+Z = np.linspace(0.0, 6.0, 15)[:, None]
+PIECES = (slice(0, 100), slice(100, 150), slice(150, 300))
+
+
+@pytest.fixture
+def data(rng):
+    """X, the functions of two sensors, and readings with gaps of each and of both."""
+    X = np.sort(rng.uniform(0.0, 6.0, (300, 1)), axis=0)
+    f = np.column_stack([np.sin(2.0 * X[:, 0]), 3.0 - 2.0 * np.sin(2.0 * X[:, 0])])
+    y = f + 0.1 * rng.normal(size=f.shape)
+    y[::3, 0], y[1::4, 1] = np.nan, np.nan
+    return X, f, y
+
+
+@pytest.mark.parametrize("likelihood", ["gaussian", "student_t", "heteroscedastic"])
+def test_rows_without_a_target_are_left_out(likelihood, data):
+    """The stream is that of the other rows, and counts those it left out."""
+    X, _, y = data
+    weight = np.linspace(0.5, 1.5, 300)
+    options = {"likelihood": likelihood, "n_inducing": 15, "max_iter": 3, "random_state": 0}
+    some, others = StreamingSGPRegressor(**options), StreamingSGPRegressor(**options)
+    for i in PIECES:
+        some.partial_fit(X[i], y[i, 0], sample_weight=weight[i])
+        seen = ~np.isnan(y[i, 0])
+        others.partial_fit(X[i][seen], y[i, 0][seen], sample_weight=weight[i][seen])
+    assert_array_equal(some.predict(X), others.predict(X))
+    assert some.n_missing_ == 100
+    assert others.n_missing_ == 0
+    assert some.n_samples_seen_ == 200
+
+
+def test_independent_sensors_with_gaps_are_each_a_stream_of_its_own(data):
+    """With kernel and Z given, two outputs are two streams of what was observed."""
+    X, _, y = data
+    both = fixed(inducing=Z)
+    for i in PIECES:
+        both.partial_fit(X[i], y[i])
+    mean, std = both.predict(X, return_std=True)
+    for c in range(2):
+        one = fixed(inducing=Z)
+        for i in PIECES:
+            one.partial_fit(X[i], y[i, c])
+        found, found_std = one.predict(X, return_std=True)
+        assert_allclose(mean[:, c], found, atol=1e-10)
+        assert_allclose(std[:, c], found_std, atol=1e-10)
+    assert both.n_missing_ == np.isnan(y).all(axis=1).sum()
+
+
+@pytest.mark.parametrize("first", [0, 100])
+@pytest.mark.parametrize("kernel", [None, ConstantKernel() * RBF() + WhiteKernel()])
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_sensors_with_gaps_are_learned(kernel, first, alpha, data):
+    """Gaps from the first batch on or later, with a noise of each output or one for both."""
+    X, f, y = data
+    order = np.random.default_rng(0).permutation(300)
+    X, f, y = X[order], f[order], y[order]
+    y[:first] = f[:first] + 0.1 * np.random.default_rng(1).normal(size=(first, 2))
+    model = StreamingSGPRegressor(kernel, n_inducing=20, alpha_divergence=alpha, random_state=0)
+    for i in PIECES:
+        model.partial_fit(X[i], y[i])
+    assert np.abs(model.predict(X) - f).max() < 0.2
+    deviations = np.sqrt(model.noise_variance_) * model.y_scale_
+    assert_allclose(np.sqrt(np.mean(deviations**2)), 0.1, rtol=0.3)
+    assert np.isfinite(model.batch_log_density_)
+
+
+def test_a_batch_without_rows_or_targets_is_none(data):
+    """Nothing changes but the number of rows that were left out."""
+    X, _, y = data
+    for targets in (y[:, 0], y):
+        model = StreamingSGPRegressor(n_inducing=10, max_iter=2, random_state=0)
+        model.partial_fit(X[:90], targets[:90])
+        before, steps, missing = model.predict(X), model.n_steps_, model.n_missing_
+        model.partial_fit(X[:0], targets[:0])
+        model.partial_fit(X[:7], np.full_like(targets[:7], np.nan))
+        assert_array_equal(model.predict(X), before)
+        assert (model.n_steps_, model.n_missing_) == (steps, missing + 7)
+
+
+def test_a_batch_without_labels_is_none(data):
+    """The same holds for classes."""
+    X, f, _ = data
+    model = StreamingSGPClassifier(n_inducing=10, max_iter=2, random_state=0)
+    model.partial_fit(X[:90], f[:90, 0] > 0.0)
+    before = model.predict_proba(X)
+    model.partial_fit(X[:0], f[:0, 0] > 0.0)
+    assert_array_equal(model.predict_proba(X), before)
+
+
+def test_what_cannot_be_left_out_is_refused(data):
+    """Errors name the rule; the estimator stays as it was."""
+    X, _, y = data
+    with pytest.raises(ValueError, match="must begin with a target"):
+        StreamingSGPRegressor().partial_fit(X, np.full(300, np.nan))
+    with pytest.raises(ValueError, match="fit a stream for each output"):
+        StreamingSGPRegressor(likelihood="student_t").partial_fit(X, y)
+    model = StreamingSGPRegressor(n_inducing=10, max_iter=2).partial_fit(X, y[:, 1])
+    before = model.predict(X)
+    with pytest.raises(ValueError, match="nfinity"):
+        model.partial_fit(X[:3], np.array([np.nan, np.inf, 1.0]))
+    with pytest.raises(ValueError, match="inconsistent"):
+        model.partial_fit(X[:3], np.array([np.nan, 1.0]))
+    with pytest.raises(ValueError, match="0 sample"):
+        model.partial_fit(np.empty((0, 4)), np.empty(0))
+    assert_array_equal(model.predict(X), before)

@@ -1,0 +1,177 @@
+"""Each batch is scored before it is learned from; shifts are told, and followed."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from sklearn_sgp import StreamingSGPClassifier, StreamingSGPRegressor
+
+AT = 6
+
+
+def rows(rng, n=48):
+    X = rng.uniform(0.0, 10.0, (n, 1))
+    return X, 3.0 * np.sin(X[:, 0]) + 0.5 * rng.normal(size=n)
+
+
+def told(change, seed, n_batches=14, **options):
+    """A stream whose batches change from AT on: shares in 90 % bands, shifts told, messages."""
+    rng = np.random.default_rng(seed)
+    model = StreamingSGPRegressor(n_inducing=30, random_state=0, **options)
+    model.partial_fit(*rows(rng, 240))
+    held, shifts = [], []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for k in range(n_batches):
+            X, y = rows(rng)
+            y = change(X, y) if k >= AT else y
+            mean, std = model.predict(X, return_std=True)
+            held.append(np.mean(np.abs(y - mean) < 1.645 * std))
+            shifts.append(model.partial_fit(X, y).n_shifts_)
+    words = [str(one.message) for one in caught]
+    return np.array(held), np.diff([0, *shifts]), words, model
+
+
+@pytest.mark.parametrize("size", [-20.0, 2.5, 8.0])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_level_that_moves_for_good_is_told_and_followed(size, seed):
+    """Once, within two batches; then bands hold what they say, and the function is kept."""
+    held, shifts, words, model = told(lambda X, y: y + size, seed)
+    assert shifts[:AT].sum() == 0
+    assert shifts[AT : AT + 2].sum() == 1
+    assert shifts.sum() == 1
+    assert len(words) == 1 and "level moved by" in words[0]
+    assert 0.8 < held[AT + 2 :].mean() < 0.97
+    grid = np.linspace(0.5, 9.5, 40)[:, None]
+    assert_allclose(model.predict(grid), 3.0 * np.sin(grid[:, 0]) + size, atol=0.5)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda X, y: y + 5.0 * np.random.default_rng(len(y)).normal(size=len(y)),
+        lambda X, y: -y,
+        lambda X, y: 10.0 * y,
+        lambda X, y: 3.0 * np.sin(1.7 * X[:, 0] + 1.0) + (y - 3.0 * np.sin(X[:, 0])),
+    ],
+    ids=["noise", "sign", "scale", "period"],
+)
+def test_noise_or_a_function_that_changes_is_told_and_followed(change):
+    """From the third batch on, bands hold .8 to .97 of the next rows, over three streams."""
+    runs = [told(change, seed) for seed in (0, 1, 2)]
+    for _, shifts, _, _ in runs:
+        assert shifts[:AT].sum() == 0
+        assert shifts[AT : AT + 2].sum() >= 1
+    assert 0.8 < np.mean([held[AT + 2 :].mean() for held, *_ in runs]) < 0.97
+
+
+def test_noise_that_falls_is_told_by_two_batches():
+    """One quiet batch may lack what made the noise."""
+    _, shifts, words, _ = told(lambda X, y: 3.0 * np.sin(X[:, 0]), 0)
+    assert shifts[:AT].sum() == shifts[AT] == 0
+    assert shifts[AT + 1] == 1
+    assert "deviations of its noise" in words[0]
+
+
+def test_outliers_are_no_shift():
+    """A fifth of the rows of a batch far off, and single ones, are outliers."""
+
+    def spikes(X, y):
+        return np.where(np.arange(len(y)) % 5 == 0, y + 30.0, y)
+
+    _, shifts, words, _ = told(lambda X, y: y, 0)
+    assert shifts.sum() == 0 and not words
+    rng = np.random.default_rng(0)
+    model = StreamingSGPRegressor(n_inducing=30, random_state=0).partial_fit(*rows(rng, 240))
+    for k in range(4):
+        X, y = rows(rng)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="y should be near")
+            model.partial_fit(X, spikes(X, y) if k == 3 else y)
+    assert model.n_shifts_ == 0
+
+
+def test_row_by_row_a_level_is_told_after_some_rows():
+    """One row says nothing of a level, sixteen do."""
+    rng = np.random.default_rng(0)
+    model = StreamingSGPRegressor(n_inducing=20, max_iter=5, random_state=0)
+    model.partial_fit(*rows(rng, 240))
+    X, y = rows(rng, 48)
+    seen = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        for k in range(48):
+            level = 8.0 * (k >= 24)
+            model.partial_fit(X[k : k + 1], y[k : k + 1] + level)
+            seen.append(model.n_shifts_)
+    assert seen[23] == 0
+    assert seen[40] >= 1
+    assert_allclose(model.predict(X) - 3.0 * np.sin(X[:, 0]), 8.0, atol=1.5)
+
+
+def test_a_batch_is_scored_before_it_is_learned_from(rng):
+    """`batch_log_density_` is the mean of `log_density` before, and the last hundred are kept."""
+    X, y = rows(rng, 400)
+    weight = rng.uniform(0.5, 2.0, 400)
+    model = StreamingSGPRegressor(n_inducing=20, max_iter=2, random_state=0)
+    model.partial_fit(X[:200], y[:200])
+    assert model.batch_log_density_ is None
+    expected = []
+    for lo in range(200, 400, 50):
+        i = slice(lo, lo + 50)
+        expected.append(np.average(model.log_density(X[i], y[i]), weights=weight[i]))
+        model.partial_fit(X[i], y[i], sample_weight=weight[i])
+        assert_allclose(model.batch_log_density_, expected[-1], rtol=1e-6)
+    assert_allclose(model.batch_log_densities_, expected, rtol=1e-6)
+    short = StreamingSGPRegressor(max_iter=2, random_state=0).partial_fit(X[:5], y[:5])
+    before = short.log_density(X[5:9], y[5:9]).mean()
+    assert_allclose(short.partial_fit(X[5:9], y[5:9]).batch_log_density_, before, rtol=1e-6)
+
+
+def test_labels_are_scored_too(rng):
+    """The score of a batch of labels is their mean log probability."""
+    X = rng.uniform(0.0, 3.0, (200, 1))
+    labels = np.where(np.sin(4.0 * X[:, 0]) > 0.0, "a", "b")
+    model = StreamingSGPClassifier(n_inducing=15, max_iter=5, random_state=0)
+    model.partial_fit(X[:120], labels[:120])
+    p = model.predict_proba(X[120:])
+    expected = np.log(np.where(labels[120:] == "a", *p.T)).mean()
+    model.partial_fit(X[120:], labels[120:])
+    assert_allclose(model.batch_log_density_, expected, rtol=1e-9)
+
+
+def test_a_shift_survives_a_pickle():
+    """A stream that was saved before a shift goes on bit for bit."""
+    rng = np.random.default_rng(0)
+    model = StreamingSGPRegressor(n_inducing=20, max_iter=5, random_state=0)
+    model.partial_fit(*rows(rng, 240)).partial_fit(*rows(rng))
+    again = pickle.loads(pickle.dumps(model))
+    X, y = rows(rng)
+    for one in (model, again):
+        with pytest.warns(UserWarning, match="level moved"):
+            one.partial_fit(X, y + 30.0)
+        one.partial_fit(X, y + 30.0)
+    assert_array_equal(model.predict(X), again.predict(X))
+    assert model.n_shifts_ == again.n_shifts_ == 1
+
+
+def test_a_fading_past_is_chosen_by_what_came_next():
+    """forget_factor="auto" follows a drift better than 1 does, and is as good as it without."""
+    scores = {}
+    for drift in (0.0, 0.25):
+        for factor in (1.0, "auto"):
+            rng = np.random.default_rng(0)
+            model = StreamingSGPRegressor(n_inducing=20, forget_factor=factor, random_state=0)
+            model.partial_fit(*rows(rng, 200))
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message="Batches should go on")
+                for k in range(25):
+                    X, _ = rows(rng)
+                    y = 3.0 * np.sin(X[:, 0] + drift * k) + 0.5 * rng.normal(size=48)
+                    model.partial_fit(X, y)
+            scores[drift, factor] = np.mean(model.batch_log_densities_[5:])
+    assert scores[0.25, "auto"] > scores[0.25, 1.0] + 0.1
+    assert scores[0.0, "auto"] > scores[0.0, 1.0] - 0.02
