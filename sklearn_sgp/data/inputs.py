@@ -8,7 +8,7 @@ from scipy.sparse import issparse
 
 from ..kernels._generic import generic_parts
 from ..kernels.categories._binding import check_seen_codes
-from .categories import CategoryCodes, InputColumns, categorical_columns
+from .categories import NO_CODES, CategoryCodes, InputColumns, categorical_columns
 from .checks import check_labels_present
 from .readable import check_sizes, check_variance, explain, refuse_dates
 
@@ -39,14 +39,14 @@ class InputFormat:
     ----------
     names : tuple of str or None
         Names of all columns.
-    codes : CategoryCodes or None
+    codes : CategoryCodes or NoCodes
         Of the columns that the kernel sees.
     block : int or None
         The column with labels of blocks, which the kernel does not see.
     """
 
     names: tuple | None = None
-    codes: CategoryCodes | None = None
+    codes: object = NO_CODES
     block: int | None = None
 
     @property
@@ -55,8 +55,7 @@ class InputFormat:
         names = self.names
         if names is not None and self.block is not None:
             names = names[: self.block] + names[self.block + 1 :]
-        coded = () if self.codes is None else (self.codes.columns, self.codes.first_keys)
-        return InputColumns(names, *coded)
+        return InputColumns(names, self.codes.columns, self.codes.first_keys)
 
     def mask(self, n_features):
         """Return which columns of X are categories, (n_features,); None where none is."""
@@ -111,8 +110,8 @@ class InputFormat:
         DatesError
             If a column that is no category holds dates.
         """
-        waits = self.codes is not None and self.codes.can_wait(X)
-        X = X if waits or self.codes is None else self.codes.transform(X)
+        waits = self.codes.can_wait(X)
+        X = X if waits else self.codes.transform(X)
         refuse_dates(X, self.block)
         return X, waits
 
@@ -146,7 +145,7 @@ class InputFormat:
             If a column is not there, or has more categories than there may be.
         """
         if categorical_features is None:
-            return replace(self, codes=None)
+            return replace(self, codes=NO_CODES)
         return replace(self, codes=CategoryCodes.fit(X, categorical_features, weight))
 
 

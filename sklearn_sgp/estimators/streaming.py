@@ -91,8 +91,8 @@ def _add(model, engine, X, y, weight, clock):
     problem = Problem(rows, before.start, None, settings_of(model), trace, None)
     engine = replace(engine, n_outputs=targets.n_outputs, is_informative=is_informative)
     fitted = engine.add(before, problem)
-    if noise is not None:  # the objective is that of this batch alone
-        fitted = fitted.with_noise(noise, noise.constant - before.row_noise.constant)
+    # the objective is that of this batch alone
+    fitted = fitted.with_noise(noise, noise.constant - before.row_noise.constant)
     targets = targets.of_rows(y, weight)
     store(model, replace(fitted, targets=targets), rows.total_weight, trace)
     model.n_samples_seen_ += count_samples(X, weight)

@@ -147,14 +147,14 @@ def _split_labels(estimator, X, reset, learns, weight):
         estimator._format = InputFormat(block=block)
     form = estimator._format
     has_names = hasattr(X, "columns") and hasattr(estimator, "feature_names_in_")
-    if form.block is not None or (form.codes is not None and not reset and has_names):
+    if form.block is not None or (form.codes.are_found and not reset and has_names):
         # an error of names is first
         validate_data(estimator, X, reset=reset and form.block is not None, skip_check_array=True)
     whole, (X, labels) = X, form.split(X)
-    if reset and estimator.categorical_features is not None:
+    if reset:
         given = kernel_categories(whole, estimator.categorical_features, form.block)
         form = form.with_codes(X, given, weight)
-    if learns and form.codes is not None:
+    if learns:
         form = replace(form, codes=form.codes.extended(X, weight))
     estimator._format = form
     return X, labels

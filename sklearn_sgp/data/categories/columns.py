@@ -51,6 +51,8 @@ class CategoryCodes:
     encoders: tuple
     n_features: int
 
+    are_found = True  # whether columns were asked for
+
     @classmethod
     def fit(cls, X, categorical_features, sample_weight=None):
         """Find the columns of categories, and their categories.
@@ -143,6 +145,29 @@ class CategoryCodes:
     def _fits(self, X):
         """Return True if X has the columns; it is refused where inputs are validated if not."""
         return len(X.shape) == 2 and X.shape[1] == self.n_features
+
+
+class NoCodes:
+    """No columns of categories; attributes as those of `CategoryCodes`."""
+
+    columns = first_keys = ()
+    values = None
+    are_found = False
+
+    def extended(self, X, sample_weight=None):
+        """Return itself."""
+        return self
+
+    def can_wait(self, X):
+        """Return False: there is nothing to wait."""
+        return False
+
+    def transform(self, X):
+        """Return X as it is."""
+        return X
+
+
+NO_CODES = NoCodes()
 
 
 def categorical_columns(X, categorical_features):
