@@ -52,6 +52,12 @@ def by_regressions(model):
     return isinstance(model.likelihood, str) and model.likelihood in ("auto", "dirichlet")
 
 
+def takes_many_classes(model):
+    """Return whether a classifier takes more than two classes."""
+    ordered = isinstance(model.likelihood, str) and model.likelihood == "ordinal"
+    return ordered or by_regressions(model)
+
+
 def check_noise(model):
     """Refuse noise that is neither Gaussian given a precision of each row, nor has sites."""
     likelihood = regression_likelihood(model.likelihood)

@@ -65,7 +65,7 @@ def store_fit(model, fit):
     fitted, weight = replace(fit.fitted, targets=fit.targets), fit.problem.rows.total_weight
     store(model, fitted, weight, fit.trace)
     model.n_samples_seen_ = fit.n_samples if fitted.n_used is None else fitted.n_used
-    model._given = fingerprints(model)
+    model._given, model._places = fingerprints(model), fit.places
 
 
 def store(model, fitted, weight, trace=None):

@@ -12,7 +12,9 @@ from .._sampling import fixed_index
 from ..data.rows import make_rows
 from ..data.winsorize import winsorized
 from ..likelihoods._names import regression_likelihood
+from ..noise.left_out import rows_within
 from ..objectives.scores import Score
+from ..optimize import shares
 from ..optimize.choices import Tried, tell
 from ..optimize.progress import Clock, Trace
 from ..predict.observations import CombinedMean
@@ -161,7 +163,8 @@ class _Judged:
     def of(cls, fit, reference, shares_kernel=False):
         """Predict the rows that judge by both."""
         n = len(fit.problem.rows)
-        places = None if n <= _JUDGING_ROWS else fixed_index(n, _JUDGING_ROWS)
+        size = rows_within(fit.problem, fit.fitted, _JUDGING_ROWS, shares.MEANS)
+        places = None if size == n else fixed_index(n, size)
         rows, moments = _left_out(fit, places)
         others = _left_out(reference, places)[1]
         return cls(fit, reference, rows, moments, others, shares_kernel)

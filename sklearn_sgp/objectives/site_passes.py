@@ -63,7 +63,7 @@ def pass_group(group, kept, q, likelihood, noise_variance, returns_sites=True):
                 la.column_dots(root, root, column)
                 variance[:, c] = column
             expected = likelihood.expected_log_density(
-                piece.targets, mean, np.maximum(variance, 1e-300), noise_variance
+                piece.targets, piece.shifted(mean), np.maximum(variance, 1e-300), noise_variance
             )
             weight, _ = piece.weights
             g, gamma = expected.d_mean * weight[:, None], expected.d_variance * weight[:, None]

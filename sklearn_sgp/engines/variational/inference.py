@@ -303,6 +303,7 @@ class SiteInference(RowInference):
         """Return expected log densities, which every likelihood has, under the q(u) kept."""
         X, likelihood = np.asarray(others.X, dtype=np.float64), self.likelihood
         mean, variance = self._first(prior, rows).mean_variance(X)
+        mean = others.shifted(mean)
         likelihood = likelihood.with_theta(parameters.likelihood_theta)
         moments = mean, np.broadcast_to(variance, mean.shape), parameters.noise_variance
         return likelihood.expected_log_density(others.targets, *moments).value
