@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 
 from ..kernels._generic import generic_parts
 from ..kernels.categories._binding import check_seen_codes
-from .categories import NO_CODES, CategoryCodes, InputColumns, categorical_columns
+from .categories import CategoryCodes, InputColumns, categorical_columns
 from .checks import check_labels_present
 from .readable import check_sizes, check_variance, explain, refuse_dates
 
@@ -41,6 +41,29 @@ class Inputs(NamedTuple):
     def shifted(self, mean):
         """Return means (n, t) of the function with what is added to it."""
         return mean if self.offset is None else mean + self.offset[:, None]
+
+
+class NoCodes:
+    """No columns of categories; attributes as those of `CategoryCodes`."""
+
+    columns = first_keys = ()
+    values = None
+    are_found = False
+
+    def extended(self, X, sample_weight=None):
+        """Return itself."""
+        return self
+
+    def can_wait(self, X):
+        """Return False: there is nothing to wait."""
+        return False
+
+    def transform(self, X):
+        """Return X as it is."""
+        return X
+
+
+NO_CODES = NoCodes()
 
 
 @dataclass(frozen=True)

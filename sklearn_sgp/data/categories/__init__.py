@@ -1,5 +1,5 @@
 """Columns of categories: their values become codes."""
 
-from .columns import NO_CODES, PLAIN_COLUMNS, CategoryCodes, InputColumns, categorical_columns
+from .columns import PLAIN_COLUMNS, CategoryCodes, InputColumns, categorical_columns
 
-__all__ = ["NO_CODES", "PLAIN_COLUMNS", "CategoryCodes", "InputColumns", "categorical_columns"]
+__all__ = ["PLAIN_COLUMNS", "CategoryCodes", "InputColumns", "categorical_columns"]

@@ -147,29 +147,6 @@ class CategoryCodes:
         return len(X.shape) == 2 and X.shape[1] == self.n_features
 
 
-class NoCodes:
-    """No columns of categories; attributes as those of `CategoryCodes`."""
-
-    columns = first_keys = ()
-    values = None
-    are_found = False
-
-    def extended(self, X, sample_weight=None):
-        """Return itself."""
-        return self
-
-    def can_wait(self, X):
-        """Return False: there is nothing to wait."""
-        return False
-
-    def transform(self, X):
-        """Return X as it is."""
-        return X
-
-
-NO_CODES = NoCodes()
-
-
 def categorical_columns(X, categorical_features):
     """Return the indices of the columns of categories.
 
