@@ -197,12 +197,6 @@ class SGPClassifier(ClassifierMixin, BaseSGP):
 
     @property
     def feature_importances_(self):
-        """Share of each column in the changes of the latent functions, shape (n_features_in_,).
-
-        What a column carries are the squared changes of predicted means about the inducing inputs
-        where this column alone takes its value from another of these. It has no units and adds up
-        to one; it is zero for labels of blocks.
-        """
         return insights.feature_importances(self)
 
     def log_density(self, X, y):

@@ -215,24 +215,14 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
     predict_gradient, predict_terms = insights.predict_gradient, insights.predict_terms
     novelty, leave_one_out = insights.novelty, insights.leave_one_out
 
+    # Class docstrings say what these are: with docstrings of their own they would be links there.
     @property
     def X_train_(self):
-        """The inputs that predictions rest on: `inducing_points_`.
-
-        `GaussianProcessRegressor` keeps its training rows under this name, whose columns its
-        clients count.
-        """
         check_is_fitted(self, "kernel_")
         return self.inducing_points_
 
     @property
     def feature_importances_(self):
-        """Share of each column in the changes of the predicted function, shape (n_features_in_,).
-
-        What a column carries are the squared changes of predicted means about the inducing inputs
-        where this column alone takes its value from another of these. It has no units and adds up
-        to one; it is zero for labels of blocks.
-        """
         return insights.feature_importances(self)
 
     def noise_std(self, X):
