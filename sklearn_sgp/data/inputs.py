@@ -44,6 +44,29 @@ class Inputs(NamedTuple):
         return mean if self.offset is None else mean + self.offset[:, None]
 
 
+class NoCodes:
+    """No columns of categories; attributes as those of `CategoryCodes`."""
+
+    columns = first_keys = ()
+    values = None
+    are_found = False
+
+    def extended(self, X, sample_weight=None):
+        """Return itself."""
+        return self
+
+    def can_wait(self, X):
+        """Return False: there is nothing to wait."""
+        return False
+
+    def transform(self, X):
+        """Return X as it is."""
+        return X
+
+
+NO_CODES = NoCodes()
+
+
 @dataclass(frozen=True)
 class InputFormat:
     """What a first batch says of the columns of X.
@@ -52,7 +75,7 @@ class InputFormat:
     ----------
     names : tuple of str or None
         Names of all columns.
-    codes : CategoryCodes or None
+    codes : CategoryCodes or NoCodes
         Of the columns that the kernel sees.
     block : int or None
         The column with labels of blocks, which the kernel does not see.
@@ -61,7 +84,7 @@ class InputFormat:
     """
 
     names: tuple | None = None
-    codes: CategoryCodes | None = None
+    codes: object = NO_CODES
     block: int | None = None
     offset: int | None = None
 
@@ -76,8 +99,7 @@ class InputFormat:
         names = self.names
         if names is not None and self.apart:
             names = tuple(name for k, name in enumerate(names) if k not in self.apart)
-        coded = () if self.codes is None else (self.codes.columns, self.codes.first_keys)
-        return InputColumns(names, *coded)
+        return InputColumns(names, self.codes.columns, self.codes.first_keys)
 
     def mask(self, n_features):
         """Return which columns of X are categories, (n_features,); None where none is."""
@@ -135,8 +157,8 @@ class InputFormat:
         DatesError
             If a column that is no category holds dates.
         """
-        waits = self.codes is not None and self.codes.can_wait(X)
-        X = X if waits or self.codes is None else self.codes.transform(X)
+        waits = self.codes.can_wait(X)
+        X = X if waits else self.codes.transform(X)
         if not _is_of_numbers(X):
             refuse_dates(X, self.apart)
         return X, waits
@@ -173,7 +195,7 @@ class InputFormat:
             If a column is not there, or has more categories than there may be.
         """
         if categorical_features is None:
-            return replace(self, codes=None)
+            return replace(self, codes=NO_CODES)
         return replace(self, codes=CategoryCodes.fit(X, categorical_features, weight))
 
 

@@ -22,7 +22,7 @@ from ..kernels._white_noise import join_noise, split_noise
 from ..optimize.parameters import Parameters, ParameterSpace
 from ..optimize.progress import VISIBLE_GAIN, Plateau, Trace
 from ..predict.base import Predictor
-from ..predict.observations import OWN_MEAN, EqualNoise
+from ..predict.observations import EQUAL_NOISE, OWN_MEAN
 
 # A stage that another follows stops at so many times `tol`: a larger subset moves its optimum more.
 _INTERIM_TOL = 10.0
@@ -259,8 +259,8 @@ class Fitted:
         Number of rows that it rests on after a fit; None for all.
     state : object
         What the engine needs to add rows.
-    row_noise : noise.row_noise.RowNoise or None
-        Where the noise differs from row to row.
+    row_noise : noise.row_noise.RowNoise or EqualNoise
+        What is known of the noise besides the parameters.
     targets : Targets, ClassLabels, ClassTargets or latents.table.Columns
         The encoding of targets, set when learning has ended.
     interrupted : bool
@@ -279,7 +279,7 @@ class Fitted:
     n_samples: int = 0
     n_used: int | None = None
     state: object = None
-    row_noise: object = None
+    row_noise: object = EQUAL_NOISE
     targets: object = None
     interrupted: bool = False
     told_mean: object = OWN_MEAN
@@ -304,15 +304,14 @@ class Fitted:
         return replace(self, start=start, parameters=parameters)
 
     def with_noise(self, noise, constant=None):
-        """Add noise of each row, and its constant or another one to the bound."""
+        """Add noise of the rows, and its constant or another one to the bound."""
         constant = noise.constant if constant is None else constant
         state = None if self.state is None else self.state.with_constant(constant)
         return replace(self, objective=self.objective + constant, row_noise=noise, state=state)
 
     def without_caches(self):
         """Return the same with nothing that can be computed again, as it is saved."""
-        noise = None if self.row_noise is None else self.row_noise.without_caches()
-        predictor = self.predictor.without_caches()
+        predictor, noise = self.predictor.without_caches(), self.row_noise.without_caches()
         told_mean = self.told_mean.mapped(Fitted.without_caches)
         return replace(self, predictor=predictor, row_noise=noise, told_mean=told_mean)
 
@@ -323,9 +322,8 @@ class Fitted:
     @cached_property
     def noise(self):
         """The noise of the rows: `noise.row_noise.RowNoise` or `EqualNoise`."""
-        if self.row_noise is not None:
-            return self.row_noise
-        return EqualNoise(self.start.likelihood.with_theta(self.parameters.likelihood_theta))
+        likelihood = self.start.likelihood.with_theta(self.parameters.likelihood_theta)
+        return self.row_noise.under(likelihood)
 
     @cached_property
     def variance_scale(self):

@@ -69,6 +69,11 @@ class Choices:
     learns_means: bool = False
     normalize_y: object = True
 
+    @property
+    def mixes_outputs(self):
+        """True if outputs mix latent functions."""
+        return self.n_latent is not None
+
 
 def start(rows, choices, likelihood, rng, previous=None, choose=None):
     """Return starting parameters and the space of those that are free.
@@ -121,7 +126,7 @@ def _kernels(rows, choices, likelihood, std, previous, units):
         categorical,
         kernel_set in _NUMBERS_FIRST,
     )
-    if units is not UNIT and choices.n_latent is None:  # where outputs are mixed, W has the units
+    if units is not UNIT and not choices.mixes_outputs:  # where outputs are mixed, W has the units
         low, high = units.bounds
         kernels = [in_units(kernel, low, units.middle, high) for kernel in kernels]
     kernels = [bound_to(kernel, rows.X, names) for kernel in kernels]
@@ -149,7 +154,7 @@ def _start_with(kernel, rows, choices, likelihood, previous, center, std, units,
     values = {"theta": theta, "log_noise": np.log(noise)}
     if len(likelihood.theta):
         values["likelihood"] = likelihood.theta
-    if choices.n_latent is not None:
+    if choices.mixes_outputs:
         values["mixing"] = starting_mixing(rows, choices.n_latent, units.size)
         if choices.learns_means and np.isnan(rows.y).any():
             values["means"] = np.zeros(rows.y.shape[1])
@@ -209,7 +214,7 @@ def _groups(choices, parameters, likelihood, theta_bounds, noise_bounds, std, un
         yield Group("likelihood", likelihood.theta_bounds)
     if parameters.mixes_outputs:
         yield Group("mixing", None, units.size)
-    if parameters.means is not None:
+    if parameters.has_means:
         yield Group("means", None, np.ravel(units.size))
     if choices.optimize_inducing and expression.differentiable_inputs:
         yield Group("Z", None, starting_length_scale(std), expression.held_columns)

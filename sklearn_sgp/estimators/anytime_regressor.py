@@ -421,8 +421,8 @@ class AnytimeSGPRegressor(SGPRegressor):
         check_same_parameters(self)
         before, (rows, noise, targets) = self._fitted, checked_batch(self, X, y, sample_weight)
         fitted = with_later_rows(self, BlockModels(), rows, Clock())
-        if noise is not None:  # the constant of the rows before is in the evidence already
-            fitted = fitted.with_noise(noise, noise.constant - before.row_noise.constant)
+        # the constant of the rows before is in the evidence already
+        fitted = fitted.with_noise(noise, noise.constant - before.row_noise.constant)
         store_blocks(self, fitted, targets, len(rows))
 
     def _default_kernels(self):

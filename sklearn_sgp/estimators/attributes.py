@@ -38,7 +38,7 @@ def fitted_attributes(model, fitted, weight):
         "inducing_points_": read_only_copy(parameters.Z),
         "objective_": fitted.objective - weight * targets.log_scale,
         "is_categorical_": form.mask(model.n_features_in_),
-        "categories_": None if form.codes is None else form.codes.values,
+        "categories_": form.codes.values,
         "jitter_": fitted.jitter,
         "n_iter_": fitted.n_iter,
         "n_steps_": fitted.n_steps,
@@ -54,12 +54,9 @@ def fitted_attributes(model, fitted, weight):
 
 def _of_noise(model, fitted):
     """Return what a regressor learned of its noise."""
-    attributes, log_noise, scale = {}, fitted.log_noise, fitted.variance_scale
+    attributes, scale = dict(fitted.noise.attributes), fitted.variance_scale
     if fitted.likelihood.has_noise:
         attributes["noise_variance_"] = fitted.targets.each_output(fitted.noise_variance)
-    if log_noise is not None:
-        attributes["noise_kernel_"] = log_noise.sklearn_kernel
-        attributes["noise_inducing_points_"] = read_only_copy(log_noise.parameters.Z)
     if may_vary(regression_likelihood(model.likelihood)):
         attributes["variance_scale_gain_"] = 0.0 if scale is None else scale.gain
         attributes["variance_scale_"] = (1.0, 1.0) if scale is None else scale.range

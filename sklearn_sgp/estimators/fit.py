@@ -66,4 +66,4 @@ class Fit:
         Where columns have codes or labels of blocks they get what the user gave, rows of weight
         zero included, else checked rows.
         """
-        return (X, y) if form.codes is not None or form.apart else (self.X, self.y)
+        return (X, y) if form.codes.are_found or form.apart else (self.X, self.y)

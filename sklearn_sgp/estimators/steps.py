@@ -280,7 +280,7 @@ class PoseProblem:
         started = start(rows, choices, likelihood, rng, self.previous, self.choose)
         inference = inference_of(model, likelihood, fit.targets.n_outputs)
         shared = started, inference, settings_of(model), fit.trace, rng, fit.n_samples
-        contained = choices.n_latent is None and contains_rows(started.parameters.Z, rows)
+        contained = not choices.mixes_outputs and contains_rows(started.parameters.Z, rows)
         widths = fit.targets.widths(rows)
         problem = Problem(rows, *shared, inputs_are_rows=contained, widths=widths)
         return replace(fit, problem=problem)
@@ -332,9 +332,9 @@ class MoveMeans:
     """Moves learned means of outputs from the parameters to the targets."""
 
     def __call__(self, fit):
-        means = fit.fitted.parameters.means
-        if means is None:
+        if not fit.fitted.parameters.has_means:
             return fit
+        means = fit.fitted.parameters.means
         return replace(fit, fitted=fit.fitted.without("means"), targets=fit.targets.moved(means))
 
 

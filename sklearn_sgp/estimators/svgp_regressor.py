@@ -402,9 +402,7 @@ class SVGPRegressor(SGPRegressor):
         rows, noise, targets = checked_batch(self, X, y, sample_weight)
         engine, learns = recipes.variational(self), not mixes_outputs(self)
         fitted = with_later_rows(self, engine, rows, clock, learns)
-        if noise is not None:
-            fitted = fitted.with_noise(noise)
-        store_batch(self, fitted, targets)
+        store_batch(self, fitted.with_noise(noise), targets)
 
     def _default_kernels(self):
         return {

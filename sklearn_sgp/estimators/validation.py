@@ -156,14 +156,14 @@ def _split_apart(estimator, X, reset, learns, weight):
         estimator._format = InputFormat(block=block, offset=offset)
     form = estimator._format
     has_names = hasattr(X, "columns") and hasattr(estimator, "feature_names_in_")
-    if form.apart or (form.codes is not None and not reset and has_names):
+    if form.apart or (form.codes.are_found and not reset and has_names):
         # an error of names is first
         validate_data(estimator, X, reset=reset and bool(form.apart), skip_check_array=True)
     whole, (X, labels, offset) = X, form.split(X)
-    if reset and estimator.categorical_features is not None:
+    if reset:
         given = kernel_categories(whole, estimator.categorical_features, form.apart)
         form = form.with_codes(X, given, weight)
-    if learns and form.codes is not None:
+    if learns:
         form = replace(form, codes=form.codes.extended(X, weight))
     estimator._format = form
     return Inputs(X, labels, offset)

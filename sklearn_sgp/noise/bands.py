@@ -7,7 +7,7 @@ import numpy as np
 
 from ..optimize import shares
 from .left_out import left_out_rows, rows_within, varying_noise
-from .row_noise import RowNoise
+from .row_noise import row_noise_of
 from .variance_scale import VarianceScale
 
 # Rows that are left out; bands of this level are looked at, and are widened where they hold less
@@ -33,7 +33,7 @@ def with_honest_bands(problem, likelihood, fitted, targets):
         With the units in which bands are wide or narrow.
     """
     likelihood = varying_noise(problem, likelihood, fitted)
-    noise = fitted.row_noise or RowNoise(fitted.likelihood)
+    noise = row_noise_of(fitted)
     left_out = None
     if likelihood is not None:
         rng = np.random.RandomState(0)  # no draw is taken from the fit's generator

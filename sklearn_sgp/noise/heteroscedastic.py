@@ -181,7 +181,7 @@ class _CoordinateAscent:
         free = self.free | {"n_scales": 0}
         update = _updated(problem, update.noise, update.at_rows, errors, free)
         noise, share = update.noise, errors.rows.total_weight / problem.rows.total_weight
-        kl = 0.0 if noise.log_noise is None else noise.log_noise.posterior.kl()
+        kl = noise.divergence
         constant = (noise.constant + kl) / share - kl
         weight, precision = errors.rows.weights[1], update.precision.reshape(len(errors.rows), -1)
         gain = 0.5 * float((weight @ ((1.0 - precision) * errors.squares)).sum()) / share

@@ -21,7 +21,7 @@ from ..optimize.progress import Clock, Trace
 from ..predict.rounded import log_mean_density
 from .ceiling import largest_log_noise
 from .log_noise import learn_log_noise, with_squares
-from .row_noise import AS_NEW, LogNoiseMoments, RowNoise, squared_errors
+from .row_noise import AS_NEW, LogNoiseMoments, row_noise_of, squared_errors
 from .variance_scale import VarianceScale
 
 # Rows that are left out, the share of them that c is learned from, and the fewest of the others
@@ -117,7 +117,7 @@ def with_variance_scale(problem, likelihood, fitted):
     clock, likelihood = problem.trace.clock, varying_noise(problem, likelihood, fitted)
     if likelihood is None or clock.left() <= 0.0:
         return fitted
-    noise = fitted.row_noise or RowNoise(fitted.likelihood)
+    noise = row_noise_of(fitted)
     size = rows_within(problem, fitted, _LEFT_OUT_ROWS, shares.VARIANCE_SCALE)
     left_out = left_out_rows(problem, fitted, noise, size, problem.rng)
     if left_out is None:
@@ -285,11 +285,11 @@ def with_precisions(fitted, rows, n_jobs, counting=AS_NEW, add=with_squares, kno
     Returns
     -------
     rows : Rows
-    noise : RowNoise or None
-        None where all rows have the same noise, and the rows are as they came.
+    noise : RowNoise or EqualNoise
+        Where all rows have the same noise, the rows are as they came.
     """
     if not fitted.noise.differs:
-        return rows, None
+        return rows, fitted.row_noise
     mean, variance = fitted.predictor.moments(rows, n_jobs)
     noise_variance = fitted.noise_variance
     noise = with_later_rows(fitted.noise, rows, mean, variance, noise_variance, n_jobs, counting)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..data.targets import read_only_copy
 from ..data.varying_noise import VaryingNoise, varying
 from ..engines.base import Fitted
 from .ceiling import largest_log_noise, typical_share
@@ -20,6 +21,12 @@ _FORGOTTEN = 1e-100
 def squared_errors(rows, mean, variance, noise_variance):
     """Return E (y - f)^2 in units of the noise variance, (n, t)."""
     return ((rows.targets - mean) ** 2 + variance) / noise_variance
+
+
+def row_noise_of(fitted):
+    """Return the noise of a fit as `RowNoise`, in which nothing but the likelihood may be known."""
+    noise = fitted.row_noise
+    return noise if noise.differs else RowNoise(fitted.likelihood)
 
 
 class Counting(NamedTuple):
@@ -140,6 +147,18 @@ class RowNoise:
     def divergence(self):
         """KL(q(g) || p(g)) in nats, 0 where there is no g."""
         return 0.0 if self.log_noise is None else self.log_noise.posterior.kl()
+
+    def under(self, likelihood):
+        """Return the same: it has its likelihood."""
+        return self
+
+    @property
+    def attributes(self):
+        """Fitted attributes of an estimator."""
+        if self.log_noise is None:
+            return {}
+        Z = read_only_copy(self.log_noise.parameters.Z)
+        return {"noise_kernel_": self.log_noise.sklearn_kernel, "noise_inducing_points_": Z}
 
     def without_caches(self):
         """Return the same with nothing that can be computed again, as it is saved."""

@@ -137,8 +137,9 @@ def coregionalised_bound(parameters, rows, delta, *, patterns, with_inputs=True,
 
 def without_means(rows, parameters):
     """Subtract the means of the outputs from the rows, where the parameters have any."""
-    means = parameters.means
-    return rows if means is None else replace(rows, y_mean=rows.y_mean + rows.y_scale * means)
+    if not parameters.has_means:
+        return rows
+    return replace(rows, y_mean=rows.y_mean + rows.y_scale * parameters.means)
 
 
 def sums_cotangent(q, sums, scalars, patterns, noise_variance):

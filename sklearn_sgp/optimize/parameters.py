@@ -73,6 +73,11 @@ class Parameters:
         return "mixing" in self.values
 
     @property
+    def has_means(self):
+        """True if means of the outputs are learned."""
+        return "means" in self.values
+
+    @property
     def means(self):
         """Means subtracted from the scaled targets, shape (t,); None where there are none."""
         return self.values.get("means")

@@ -81,14 +81,31 @@ def combined(own, parts):
 class EqualNoise:
     """Noise that is the same for all rows; attributes as those of `noise.row_noise.RowNoise`."""
 
-    likelihood: object
+    likelihood: object = None
 
     differs = False
+    constant = 0.0
     log_noise = variance_scale = None
+    attributes = {}  # fitted attributes of an estimator
+
+    def under(self, likelihood):
+        """Return the noise under a likelihood with learned parameters."""
+        return EqualNoise(likelihood)
+
+    def scaled(self, factor):
+        """Return the same: the rows say nothing of other noise."""
+        return self
+
+    def without_caches(self):
+        """Return the same."""
+        return self
 
     def noise_at(self, X, noise_variance, n_outputs, n_jobs):
         """Return the noise variance, whatever the inputs."""
         return noise_variance
+
+
+EQUAL_NOISE = EqualNoise()
 
 
 @dataclass(frozen=True)

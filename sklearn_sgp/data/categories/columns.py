@@ -51,6 +51,8 @@ class CategoryCodes:
     encoders: tuple
     n_features: int
 
+    are_found = True  # whether columns were asked for
+
     @classmethod
     def fit(cls, X, categorical_features, sample_weight=None):
         """Find the columns of categories, and their categories.

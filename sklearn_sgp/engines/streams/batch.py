@@ -132,7 +132,7 @@ class StreamPlan:
             "n_jobs": self.settings.n_jobs,
             "power": max(self.alpha, _LEAST_POWER),
         }
-        if proposal.parameters.mixing is not None:
+        if proposal.parameters.mixes_outputs:
             return MixedOnlineBound(*arguments, **options)
         if likelihood.conjugate:
             bound = ConjugateOnlineBound(*arguments, alpha=self.alpha, **options)
@@ -340,7 +340,7 @@ def _fitted(plan, proposal, posterior, value, n_iter, n_steps):
     posterior.warm_cache()
     jitter, n_iter = proposal.prior.jitter, max(n_iter, 1)
     parameters = proposal.parameters
-    kind = InducingPoints if parameters.mixing is None else MixedOutputs
+    kind = MixedOutputs if parameters.mixes_outputs else InducingPoints
     predictor = kind(posterior, parameters.noise_variance)
     return Fitted(plan.start, parameters, predictor, value, jitter, n_iter, n_steps)
 

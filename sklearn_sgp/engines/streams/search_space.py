@@ -29,7 +29,7 @@ def plausible(start, parameters, rows):
     rows : Rows
         The batch.
     """
-    space, is_mixed = start.space, parameters.mixing is not None
+    space, is_mixed = start.space, parameters.mixes_outputs
     by_user = "theta" not in start.with_default_bounds or not space.learns("theta")
     if by_user or is_mixed or not start.likelihood.scales_targets:
         return space

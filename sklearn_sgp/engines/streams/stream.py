@@ -273,8 +273,8 @@ def counted(fitted, rows, targets):
 
 
 def _warn_of_broken(rows, fitted, targets):
-    mean, mixing = fitted.posterior.mean(rows.X), fitted.parameters.mixing
-    amplitude = 1.0 if mixing is None else (mixing**2).sum(axis=1)
+    mean, parameters = fitted.posterior.mean(rows.X), fitted.parameters
+    amplitude = (parameters.mixing**2).sum(axis=1) if parameters.mixes_outputs else 1.0
     prior = fitted.posterior.prior.kernel.diag(rows.X)[:, None] * amplitude
     off = rows.targets - mean  # NaN where an output was not observed
     most = _HOPELESS**2 * (prior + fitted.parameters.noise_variance)

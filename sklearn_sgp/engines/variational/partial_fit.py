@@ -83,7 +83,7 @@ def scaled_to_total(fitted, total):
     return replace(
         fitted,
         predictor=fitted.predictor.with_posterior(posterior),
-        row_noise=None if noise is None else noise.scaled(factor),
+        row_noise=noise.scaled(factor),
         told_mean=fitted.told_mean.mapped(partial(scaled_to_total, total=total)),
     )
 
