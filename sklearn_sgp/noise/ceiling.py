@@ -1,8 +1,8 @@
 """The largest noise that rows bear out: predictions of the log noise do not go beyond it.
 
 A smooth log noise that rises steeply overshoots where few rows are, and far from all rows its prior
-knows no bounds. Beyond some level all squared errors together may say less than that level. Where no
-rows are, the noise is what the rows have on average.
+knows no bounds. Beyond some level all squared errors together may say less than that level. Where
+no rows are, the noise is what the rows have on average.
 """
 
 import numpy as np
