@@ -44,10 +44,9 @@ class StreamingSGPRegressor(SGPRegressor):
         ``likelihood_`` tells, and takes ``normalize_y=True`` for "warped". These three also learn a
         variance scale: a factor of predicted deviations, latent function and noise, that depends on
         X, if left-out rows are predicted better. ``variance_scale_`` has its smallest and largest
-        value, ``variance_scale_gain_`` the nats a row that it gains. With "auto"
+        value, ``variance_scale_gain_`` the nats a row that it gains. With "auto", but for streams,
         ``mean_share_`` is the share of the distribution's own mean in what ``predict`` returns, by
-        squared errors of left-out rows; the rest is that with Gaussian noise and no warp. A stream
-        has one model, so that it is 1: left-out rows of its first batch decide which. "poisson"
+        squared errors of left-out rows; the rest is that with Gaussian noise and no warp. "poisson"
         is for counts, whose log rate is the function plus the log of the mean count. Counts are
         never normalised and have no noise variance. So it is with "negative_binomial", counts whose
         learned dispersion makes them vary more, "gamma", positive numbers, and "beta", shares.
