@@ -18,7 +18,7 @@ from ..optimize.choices import Tried, tell
 from ..optimize.progress import Clock, Trace
 from ..predict.observations import CombinedMean
 from ..predict.rounded import log_rounded_density
-from ..selection.means import best_mean
+from ..selection.means import best_mean, costs_mean
 from .chosen import later_problem
 from .noise_steps import ScaleVariances
 from .steps import FURTHEST, PoseProblem, ScaleTargets
@@ -49,10 +49,17 @@ class VouchForMean:
     model : BaseSGP
     engine_steps : list of callable
         Steps that choose the engine of that fit.
+    combines : bool
+        Whether a combination of both means may be told. Else, as in streams, whose later rows would
+        all be learned from twice, the Gaussian one is the fit where the other costs squares.
+    choose : callable or None
+        As that of `PoseProblem`.
     """
 
     model: object
     engine_steps: list
+    combines: bool = True
+    choose: object = None
 
     def __call__(self, fit):
         problem, fitted = fit.problem, fit.fitted
@@ -64,8 +71,10 @@ class VouchForMean:
         judged = self._judged(fit)
         judged.tell(fit.trace)
         reference = judged.reference
-        if judged.prefers_reference:
+        if judged.prefers_reference or (not self.combines and judged.costs_mean):
             return _instead_of(fit, reference)
+        if not self.combines:
+            return fit
         share, is_cut = (np.array(part) for part in zip(*judged.choices, strict=True))
         targets = fit.targets.with_means_within(fit.targets.unwarped(problem.rows.y), is_cut)
         if (share < 1.0).any():
@@ -183,6 +192,18 @@ class _Judged:
     @cached_property
     def choices(self):
         """The `MeanChoice` of each output."""
+        return [best_mean(*each) for each in self._means]
+
+    @property
+    def costs_mean(self):
+        """True where the reference's mean is better in some output, of targets that are near."""
+        if self.reference.problem.rows.counts is not None:
+            return False
+        return any(costs_mean(y, weight, own, plain) for y, weight, own, _, plain in self._means)
+
+    @cached_property
+    def _means(self):
+        """For each output targets, weights, and means: the own, that cut, and the reference's."""
         targets, plain, y = self.fit.targets, self.reference.targets, self.y
         within = targets.with_means_within(targets.unwarped(self.fit.problem.rows.y), True)
         own, cut = (one.moments(*self.moments)[0].reshape(y.shape) for one in (targets, within))
@@ -190,9 +211,9 @@ class _Judged:
         # a target that is no unit of the others is no judge of their means either
         is_near = winsorized(y, FURTHEST) == y
         known = (np.isfinite(mean) & np.isfinite(cut) & is_near).all(axis=1)
-        weight = self.rows.weights[1]
+        weight = self.rows.weights[1][known]
         columns = zip(*(part[known].T for part in (y, own, cut, mean)), strict=True)
-        return [best_mean(y, weight[known], *means) for y, *means in columns]
+        return [(y, weight, *means) for y, *means in columns]
 
     @property
     def prefers_reference(self):

@@ -75,9 +75,9 @@ def svgp_regressor(model, previous):
     return Recipe([engine, *encode, pose], [LearnBeforeSites() if by_precisions else Learn()])
 
 
-def _mean(model, likelihood, engine_steps):
+def _mean(model, likelihood, engine_steps, **options):
     """List what is done about the mean, where noise and warp are chosen by density."""
-    return [VouchForMean(model, engine_steps)] if warps_targets(likelihood) else []
+    return [VouchForMean(model, engine_steps, **options)] if warps_targets(likelihood) else []
 
 
 def anytime_regressor(model, previous, merges):
@@ -103,7 +103,8 @@ def streaming_regressor(model, engine, initial):
         scale = [ScalePresent(scale, ScaleObserved(model, likelihood))]
         noise_apart = not has_sites(likelihood)
     pose = PoseProblem(model, noise_apart, initial.previous, engine.first_inducing)
-    learn = [AlternateNoise(), ScaleVariances(), TellDoubt()] if noise_apart else [Learn()]
+    mean = _mean(model, likelihood, [], combines=False, choose=engine.first_inducing)
+    learn = [AlternateNoise(), ScaleVariances(), *mean, TellDoubt()] if noise_apart else [Learn()]
     begin = BeginStream(engine, initial)
     return Recipe([*scale, ScaleConstants(model), pose, begin], learn)
 

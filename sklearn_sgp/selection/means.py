@@ -7,6 +7,8 @@ import numpy as np
 # Squares of the distribution's own mean, in units of the best combination's, up to which that is
 # not worth a second model: a root of 1.005, half of what a choice may cost at all.
 _LITTLE_MORE = 1.01
+# And what that is: the largest ratio of roots where one of two distributions is taken.
+_LARGEST_RATIO = 1.01
 
 
 class MeanChoice(NamedTuple):
@@ -42,6 +44,11 @@ def best_mean(y, weight, own, cut, reference):
     if _square(y, weight, own) <= _LITTLE_MORE * best:
         share = 1.0
     return MeanChoice(share, is_cut)
+
+
+def costs_mean(y, weight, own, reference):
+    """Return whether the root of the squares of the distribution's own mean is 1 % larger."""
+    return _square(y, weight, own) > _LARGEST_RATIO**2 * _square(y, weight, reference)
 
 
 def _best_share(y, weight, own, reference):

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
+from sklearn_sgp import AnytimeSGPRegressor, StreamingSGPRegressor, SVGPRegressor
 from sklearn_sgp.data.continued_warps import Warp
 from sklearn_sgp.data.positive_warps import PositiveWarp, Power
 from sklearn_sgp.estimators import steps
+from sklearn_sgp.selection.means import costs_mean
 
 KINDS = [
     pytest.param(SVGPRegressor(n_inducing=30, max_iter=30, random_state=0), id="svgp"),
@@ -59,6 +60,35 @@ def test_a_warp_that_helps_stays():
     assert not found._fitted.targets.keeps_means
     told = [one for one in found.choices_ if one["choice"] == "distribution"]
     assert [one["taken"] for one in told] == [True, False]
+
+
+def test_a_stream_leaves_a_warp_that_does_harm(monkeypatch):
+    """A first batch decides by its left-out rows, and later ones go on from the plain model."""
+    X, y = data(1200)
+    y = np.maximum(y, 1e-4)
+    monkeypatch.setattr(steps, "learned_warps", lambda *_, **__: [logarithm(y)])
+    found = StreamingSGPRegressor(likelihood="auto", n_inducing=30, random_state=0)
+    found.partial_fit(X[:600], y[:600])
+    told = [one for one in found.choices_ if one["choice"] == "distribution"]
+    assert [one["taken"] for one in told] == [False, True]
+    found.partial_fit(X[600:], y[600:])
+    assert found._fitted.targets.keeps_means
+    default = StreamingSGPRegressor(n_inducing=30, random_state=0)
+    default.partial_fit(X[:600], y[:600]).partial_fit(X[600:], y[600:])
+    new, seen = data(1000, 1)
+    rmse = [np.sqrt(np.mean((seen - one.predict(new)) ** 2)) for one in (found, default)]
+    assert rmse[0] < 1.02 * rmse[1]
+    assert found.log_density(new, seen).mean() > default.log_density(new, seen).mean() - 0.02
+
+
+def test_a_stream_costs_no_mean():
+    """A mean whose left-out squares have a root over 1.01 times the other's is not taken."""
+    rng = np.random.default_rng(0)
+    y, weight = rng.standard_normal(400), np.ones(400)
+    zero = np.zeros(400)
+    assert costs_mean(y, weight, -0.02 * y, zero)  # errors 1.02 y
+    assert not costs_mean(y, weight, -0.005 * y, zero)
+    assert costs_mean(y, weight, np.full(400, np.inf), zero)
 
 
 def test_bands_are_told_of_once(monkeypatch):
