@@ -198,7 +198,7 @@ def _kinds(X, apart):
 
 
 def _is_of_dates(dtype):
-    """Whether a type of numpy, pandas, polars or arrow is one of dates or durations."""
+    """Tell if a type of numpy, pandas, polars or arrow is one of dates or durations."""
     if hasattr(dtype, "is_temporal"):  # of polars
         return dtype.is_temporal()
     text = str(dtype).lower()

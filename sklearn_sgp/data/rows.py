@@ -370,26 +370,30 @@ def drop_zero_weight(X, y, weight, *more):
 def merge_repeated(X, y, weight):
     """Sort and merge repeated rows, up to 2,048; larger sets only lose rows of weight zero.
 
+    Returns inputs, targets, weights, and where each row of positive weight is now, None for where
+    it was.
+
     Weights and repetitions then are one problem to the last bit. Equal to rounding is not enough:
     where a model can interpolate, L-BFGS amplifies the difference (in 5 of 12 data sets of 15 rows
     and 30 columns scikit-learn's check failed, predictions differing by up to 0.6).
     """
     X, y, weight = drop_zero_weight(X, y, weight)
     if len(X) > MERGE_ROWS:
-        return X, y, weight
+        return X, y, weight, None
     _, first, inverse = np.unique(
         np.column_stack([X, y]), axis=0, return_index=True, return_inverse=True
     )
     mass = np.bincount(inverse.ravel(), weights=weight)
-    return X[first], y[first], None if (mass == 1.0).all() else mass
+    return X[first], y[first], None if (mass == 1.0).all() else mass, inverse.ravel()
 
 
 def merge_with_offset(X, y, weight, offset):
-    """Do the same where something is added to the function; return it last, None stays None."""
+    """Do the same where something is added to the function: it comes before the places."""
     if offset is None:
-        return *merge_repeated(X, y, weight), None
-    X, both, weight = merge_repeated(X, np.column_stack([y, offset]), weight)
-    return X, np.ascontiguousarray(both[:, :-1]), weight, both[:, -1]
+        *merged, places = merge_repeated(X, y, weight)
+        return *merged, None, places
+    X, both, weight, places = merge_repeated(X, np.column_stack([y, offset]), weight)
+    return X, np.ascontiguousarray(both[:, :-1]), weight, both[:, -1], places
 
 
 def sorted_rows(X, y, weight):

@@ -10,6 +10,7 @@ from . import block_plan, collections, recipes
 from .chosen import check_same_parameters, later_problem, previous_fit
 from .classifier import SGPClassifier
 from .constraints import BLOCK_CONSTRAINTS, CLASS_WEIGHT, FIXED_AFTER_FIT
+from .evidence import log_marginal_likelihood
 from .labels import checked_labels, later_rows
 from .learning import learn, store_blocks
 
@@ -239,6 +240,9 @@ class AnytimeSGPClassifier(SGPClassifier):
     n_blocks_ : int
         Number of blocks.
 
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Share of each column in the changes of predicted means, adding up to one.
+
     n_features_in_ : int
         Number of columns of X.
 
@@ -297,7 +301,14 @@ class AnytimeSGPClassifier(SGPClassifier):
     _parameter_constraints = {
         name: value
         for name, value in BLOCK_CONSTRAINTS.items()
-        if name not in ("noise_variance", "noise_variance_bounds", "normalize_y", "offset_column")
+        if name
+        not in (
+            "noise_variance",
+            "noise_variance_bounds",
+            "normalize_y",
+            "offset_column",
+            "include_noise",
+        )
     } | {
         "alpha_epsilon": [StrOptions({"auto"}), Interval(Real, 1e-12, 100, closed="both")],
         "class_weight": CLASS_WEIGHT,
@@ -308,6 +319,8 @@ class AnytimeSGPClassifier(SGPClassifier):
     }
     _fixed_after_fit = (*FIXED_AFTER_FIT, "alpha_epsilon")
     likelihood = "auto"  # of models that were saved before it was a parameter
+
+    log_marginal_likelihood = log_marginal_likelihood
 
     def __init__(
         self,

@@ -9,7 +9,8 @@ from ..likelihoods._names import (
     has_row_precision,
     regression_likelihood,
 )
-from ..partitions.blocks import ChainChoice, NeighboursChoice
+from ..partitions.blocks import NeighboursChoice
+from ..partitions.chains import ChainChoice
 from ..partitions.partition import PartitionChoice
 from .fit import Fit
 from .validation import rows_of_weight

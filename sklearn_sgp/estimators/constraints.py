@@ -69,6 +69,7 @@ REGRESSOR_CONSTRAINTS = (
         "likelihood": [StrOptions(set(REGRESSION)), HasMethods(["moments"])],
         "normalize_y": ["boolean", StrOptions({"yeo-johnson", "warped"}), tuple],
         "offset_column": COLUMN,
+        "include_noise": ["boolean"],
     }
 )
 _CLASS_LIKELIHOODS = [

@@ -29,6 +29,8 @@ class Fit:
         Of y as it came.
     n_samples : int
         Rows of positive weight, before repeated ones were merged.
+    places : ndarray of int or None
+        Where these are among the merged ones; None for where they were.
     targets : Targets, ClassLabels or ClassTargets
         Encodes the targets of later batches.
     first : object
@@ -47,6 +49,7 @@ class Fit:
     engine: object = None
     problem: Problem | None = None
     fitted: Fitted | None = None
+    places: np.ndarray | None = None
     first: object = None
     offset: np.ndarray | None = None
 

@@ -27,6 +27,7 @@ from ..likelihoods._names import (
     warps_targets,
 )
 from ..noise.before_sites import learn_before_sites
+from ..optimize import shares
 from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
 from ..selection.classes import AlphaTrials, calibrated
@@ -36,8 +37,6 @@ from .chosen import choices_of, inference_of, settings_of
 from .limits import check_warps, in_units
 from .offsets import beside_offset
 
-# Share of a time budget in which a warp of the targets is learned, or `alpha_epsilon` is chosen.
-_CHOICE_SHARE = 0.2
 # Targets further from the median, in median absolute deviations, count as so far where the centre
 # and scale of targets with outliers are found.
 FURTHEST = 100.0
@@ -55,8 +54,8 @@ class MergeRepeatedRows:
 
     def __call__(self, fit):
         parts = fit.X, target_columns(fit.y), fit.weight, fit.offset
-        X, y, weight, offset = merge_with_offset(*parts)
-        return replace(fit, X=X, y=y, weight=weight, offset=offset)
+        X, y, weight, offset, places = merge_with_offset(*parts)
+        return replace(fit, X=X, y=y, weight=weight, offset=offset, places=places)
 
 
 @dataclass(frozen=True)
@@ -115,7 +114,7 @@ class ScaleTargets:
             return power_warps(y, fit.weight)
         model = self.model
         noise, rng = regression_likelihood("gaussian"), check_random_state(model.random_state)
-        seconds = np.inf if model.max_time is None else _CHOICE_SHARE * model.max_time
+        seconds = np.inf if model.max_time is None else shares.TARGETS * model.max_time
         choices, settings = choices_of(model), settings_of(model)
         return learned_warps(
             fit.X, y, fit.weight, choices, noise, settings, rng, seconds, told=fit.trace
@@ -173,7 +172,7 @@ def _placed(labels, fit, merges):
     known = y if weight is None else np.where(weight > 0.0, y, labels.classes[0])
     place = labels.positions(known)
     if merges:
-        X, place, weight = merge_repeated(X, place, weight)
+        X, place, weight, _ = merge_repeated(X, place, weight)
     of_class = np.bincount(place, weights=weight, minlength=labels.n_outputs)
     return X, place, weight, of_class.astype(np.float64)
 
@@ -237,7 +236,7 @@ class EncodeAsRegressions:
         )
         settings = replace(settings_of(model), init_size=_ALPHA_ROWS)
         seed = check_random_state(model.random_state).randint(2**31)  # the same groups for all
-        seconds = None if model.max_time is None else _CHOICE_SHARE * model.max_time
+        seconds = None if model.max_time is None else shares.TARGETS * model.max_time
         trials = AlphaTrials(np.inf if seconds is None else seconds)
         with single_blas_thread():  # groups are small
             for alpha in trials.values():
@@ -393,10 +392,3 @@ class Calibrate:
         if not problem.learns or problem.trace.stopped or fitted.interrupted:
             return fit
         return replace(fit, fitted=calibrated(problem, fitted, fit.engine.fit, self.keeps_inducing))
-
-
-def run(steps, fit):
-    """Run steps, one after another."""
-    for step in steps:
-        fit = step(fit)
-    return fit

@@ -17,7 +17,6 @@ from .constraints import FIXED_AFTER_FIT
 from .fit import Fit
 from .learning import store, store_fit
 from .mixed_outputs import mixes_outputs
-from .steps import run
 
 # Inducing inputs may be given later: then they stay where the stream has them.
 FIXED_IN_STREAMS = tuple(name for name in FIXED_AFTER_FIT if name != "inducing")
@@ -66,7 +65,9 @@ def _begin(model, engine, initial, clock):
     rows, recipe = initial.rows, model._recipe(engine, initial)
     inputs = Inputs(rows.X, None, rows.offset)
     fit = replace(Fit.of(inputs, rows.y, rows.weight), trace=Trace(clock))
-    store_fit(model, run(recipe.learn, run(recipe.prepare, fit)))
+    for step in (*recipe.prepare, *recipe.learn):
+        fit = step(fit)
+    store_fit(model, fit)
 
 
 def _begin_anew(model, engine, inputs, y, weight, clock):
@@ -104,7 +105,8 @@ def _later_rows(model, inputs, y, weight):
     rows = model._later_rows(inputs, y, weight)
     if mixes_outputs(model):  # each has outputs of its own
         return rows
-    X, y, weight, offset = merge_with_offset(rows.X, rows.y, rows.weight, rows.offset)
+    merged = merge_with_offset(rows.X, rows.y, rows.weight, rows.offset)
+    X, y, weight, offset, _ = merged
     return replace(rows, X=X, y=y, weight=weight, offset=offset)
 
 

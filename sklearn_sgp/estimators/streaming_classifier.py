@@ -182,6 +182,9 @@ class StreamingSGPClassifier(SGPClassifier):
     jitter_ : float
         The value of ``jitter`` that was used.
 
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Share of each column in the changes of predicted means, adding up to one.
+
     n_features_in_ : int
         Number of columns of X.
 

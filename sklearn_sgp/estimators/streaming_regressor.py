@@ -158,6 +158,11 @@ class StreamingSGPRegressor(SGPRegressor):
         of an exposure; no input of the kernel. For likelihoods whose targets are not scaled: those
         of counts, "gamma", "beta", and instances.
 
+    include_noise : bool, default=True
+        Whether standard deviations, covariances and draws are those of new observations. False is
+        for those of the latent function, which optimisers and active learning mean. Each call may
+        say otherwise.
+
     categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
         Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of a
         dataframe's categorical type. Values of several kinds in the first rows are compared as
@@ -250,6 +255,12 @@ class StreamingSGPRegressor(SGPRegressor):
     jitter_ : float
         The value of ``jitter`` that was used.
 
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Share of each column in the changes of predicted means, adding up to one.
+
+    X_train_ : ndarray of shape (n_inducing, n_features)
+        ``inducing_points_``, under the name that clients of scikit-learn's process look for.
+
     n_features_in_ : int
         Number of columns of X.
 
@@ -332,6 +343,7 @@ class StreamingSGPRegressor(SGPRegressor):
         natural_step=1.0,
         normalize_y=True,
         offset_column=None,
+        include_noise=True,
         categorical_features=None,
         jitter=1e-8,
         warm_start=False,
@@ -363,6 +375,7 @@ class StreamingSGPRegressor(SGPRegressor):
         self.natural_step = natural_step
         self.normalize_y = normalize_y
         self.offset_column = offset_column
+        self.include_noise = include_noise
         self.categorical_features = categorical_features
         self.jitter = jitter
         self.warm_start = warm_start

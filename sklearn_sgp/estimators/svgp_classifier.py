@@ -8,6 +8,7 @@ from . import collections, recipes
 from .chosen import check_same_parameters, later_problem, previous_fit
 from .classifier import SGPClassifier
 from .constraints import CLASS_WEIGHT, CLASSIFIER_CONSTRAINTS, ROWS_CONSTRAINTS
+from .evidence import log_marginal_likelihood
 from .fit import Fit
 from .labels import checked_labels, later_rows
 from .learning import learn, store_batch
@@ -172,6 +173,9 @@ class SVGPClassifier(SGPClassifier):
     jitter_ : float
         The value of ``jitter`` that was used.
 
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Share of each column in the changes of predicted means, adding up to one.
+
     n_features_in_ : int
         Number of columns of X.
 
@@ -245,6 +249,8 @@ class SVGPClassifier(SGPClassifier):
     _parameter_constraints = (
         CLASSIFIER_CONSTRAINTS | ROWS_CONSTRAINTS | {"class_weight": CLASS_WEIGHT}
     )
+
+    log_marginal_likelihood = log_marginal_likelihood
 
     def __init__(
         self,
