@@ -14,6 +14,7 @@ from .explained import (
     predicted_at_some,
     warn_of_unexplained,
 )
+from .left_out_bands import check_left_out
 from .reach import has_reach
 
 
@@ -35,6 +36,9 @@ def warn_of_weak_spots(problem, result, uses_blocks=False):
         warn_of_missed(problem, result, _left_out)
     else:
         warn_of_missed(problem, result, None if uses_blocks else by_mean)
+    likelihood = result.likelihood
+    if not likelihood.conjugate and result.row_noise is None and trace.cut_by is None:
+        check_left_out(problem, result)
 
 
 def by_mean(problem, result):

@@ -150,7 +150,9 @@ def feature_importances(model):
         return fitted.predictor.mean(Inputs(X), model.n_jobs)
 
     share = column_shares(mean, _typical_inputs(fitted))
-    return share if form.block is None else np.insert(share, form.block, 0.0)
+    for k in form.apart:
+        share = np.insert(share, k, 0.0)
+    return share
 
 
 def _typical_inputs(fitted):
@@ -165,7 +167,7 @@ def _columns_with_slopes(model):
     mask = form.mask(n_features)
     place, columns = 0, []
     for k in range(n_features):
-        if k == form.block:
+        if k in form.apart:
             columns.append(None)
             continue
         columns.append(place if mask is None or not mask[k] else None)

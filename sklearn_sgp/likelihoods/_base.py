@@ -66,6 +66,8 @@ class Likelihood(BaseEstimator):
         always in its own units.
     ``takes_warps`` : bool, default=True
         Targets may be warped (``normalize_y="warped"``) where they may be scaled.
+    ``wider`` : str or None, default=None
+        Name of a likelihood for the same targets where they vary more.
     ``needs_all_targets`` : bool, default=False
         `initialized` needs all targets, not only their mean.
     ``natural_step`` : float, default=1.0
@@ -83,8 +85,8 @@ class Likelihood(BaseEstimator):
         Lower and upper bounds of `theta`.
 
     **Methods with a default**, documented below: `n_latent`, `check_targets`, `initialized`,
-    `with_theta`; in regression also `in_units`, `are_numbers`, `for_output` and `sf`, for classes
-    `for_classes`, `codes` and `decision`.
+    `with_theta`; in regression also `in_units`, `are_numbers`, `is_inside`, `for_output` and `sf`,
+    for classes `for_classes`, `codes` and `decision`.
 
     **Methods of which every likelihood must define one**; both make fits and predictions faster.
     With ``log_density`` alone, a likelihood without noise works in every estimator.
@@ -178,6 +180,7 @@ class Likelihood(BaseEstimator):
     has_noise = False
     scales_targets = False
     takes_warps = True
+    wider = None
     needs_all_targets = False
     natural_step = 1.0
     shift_invariant = False
@@ -348,6 +351,22 @@ class Likelihood(BaseEstimator):
         """Return the `ExpectedLogDensity`, by quadrature; see the class."""
         value, d_mean, d_variance, in_theta = expected_by_quadrature(self, y, mean, variance)
         return ExpectedLogDensity(value, d_mean, d_variance, np.zeros(len(y)), in_theta)
+
+    def is_inside(self, y, mean, variance, noise_variance, share):
+        """Return a mask of targets within predicted intervals; None where there are no quantiles.
+
+        Parameters
+        ----------
+        y, mean, variance : ndarray of shape (n, t)
+        noise_variance : object
+        share : float
+            That the intervals should hold.
+        """
+        if type(self).quantiles is Likelihood.quantiles:
+            return None
+        levels = np.array([0.5 - 0.5 * share, 0.5 + 0.5 * share])
+        low, high = np.moveaxis(self.quantiles(mean, variance, noise_variance, levels), 2, 0)
+        return (y >= low) & (y <= high)
 
     def tilted_moments(self, y, mean, variance, power):
         """Return the integral of p(y | f)^power N(f; mean, variance), with derivatives in the mean.

@@ -200,6 +200,13 @@ class Censored(OwnParameter, Likelihood):
         sd = np.broadcast_to(np.sqrt(variance + self._own_value), mean.shape)
         return mean[..., None] + sd[..., None] * ndtri(levels)
 
+    def is_inside(self, y, mean, variance, noise_variance, share):
+        """Return a mask of targets within intervals, or at a limit beyond which these reach."""
+        levels = np.array([0.5 - 0.5 * share, 0.5 + 0.5 * share])
+        low, high = np.moveaxis(self.quantiles(mean, variance, noise_variance, levels), 2, 0)
+        side = self._sides(y)[1]
+        return ((low <= y) | (side > 0.0)) & ((y <= high) | (side < 0.0))
+
     def log_predictive_density(self, y, mean, variance, noise_variance=None):
         """Return log p(y), summed over outputs, (n,); of a limit the log probability."""
         total = variance + self._own_value

@@ -37,6 +37,7 @@ class Poisson(RegressionOffset, Likelihood):
     """
 
     identity_mean = False
+    wider = "negative_binomial"
 
     def __init__(self, offset: ArrayLike | None = None) -> None:
         self.offset = offset

@@ -231,7 +231,7 @@ class Observations:
     def left_out(self, rows, places):
         """Return means and deviations of training rows, each given all others."""
         mean, variance = self.predictor.left_out(rows, places, self.n_jobs)
-        moments = mean, np.broadcast_to(variance, mean.shape)
+        moments = rows.shifted(mean), np.broadcast_to(variance, mean.shape)
         return self.targets.mean_std(self.likelihood, *moments, self.noise_at(rows.X))
 
     # ---- Distributions

@@ -193,3 +193,22 @@ def test_errors_name_columns_by_their_place_in_all_of_them():
     model = AnytimeSGPRegressor(likelihood="poisson", model="pic", block_column=0, offset_column=1)
     with pytest.raises(ValueError, match="column 2"):
         model.fit(table, y)
+
+
+def test_importances_have_a_place_for_every_column():
+    """A column that is added is no input of the function and has no importance."""
+    X, y, _ = counts(100)
+    for column in (0, 1):
+        model = model_of("variational", offset_column=column, max_iter=5)
+        model.fit(X if column == 0 else X[:, ::-1], y)
+        assert model.feature_importances_.shape == (2,)
+        assert_allclose(model.feature_importances_[column], 0.0)
+
+
+def test_rows_that_are_left_out_have_it_too():
+    """What others say of a row's rate is multiplied by its exposure."""
+    X, y, _ = counts(200)
+    model = model_of("near rows", kernel=KERNEL, inducing=X[::20, 1:], optimizer=None).fit(X, y)
+    mean, std = model.leave_one_out()
+    near = np.abs(np.log(np.sort(mean) / np.sort(model.predict(X))))
+    assert np.median(near) < 0.1 and (std > 0.0).all()

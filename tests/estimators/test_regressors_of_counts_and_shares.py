@@ -110,6 +110,7 @@ def test_no_numbers_of_other_kinds(name):
     assert_array_equal(model.predict(X), before)
 
 
+@pytest.mark.filterwarnings("ignore:Intervals of 90%")  # of Poisson counts, which is right
 def test_counts_that_vary_more_have_wider_bands():
     """Where counts vary more than Poisson's, bands hold their share, and counts are more likely."""
     X, y, _ = table("negative_binomial", 600)

@@ -202,6 +202,7 @@ def test_the_rate_is_found(fitted, counts, way):
     assert np.isfinite(model.objective_)
 
 
+@pytest.mark.filterwarnings("ignore:Intervals of 90%")  # which is right
 @WAYS
 def test_it_explains_overdispersed_counts_better_than_poisson(fitted, counts, way):
     """The right likelihood gives the counts more density than a Poisson rate."""
@@ -289,6 +290,7 @@ def test_several_outputs(counts):
     assert both.predict_quantiles(ROWS).shape == (4, 2, 3)
 
 
+@pytest.mark.filterwarnings("ignore:Intervals of 90%")  # which is right
 def test_a_search_over_its_parameter(counts):
     """GridSearchCV reaches the dispersion and finds the one that the counts were drawn with."""
     X, y, _ = counts

@@ -9,7 +9,15 @@ from dense import assert_gradient, make_case
 from numpy.testing import assert_allclose
 
 from sklearn_sgp.data.rows import Rows
-from sklearn_sgp.likelihoods import Likelihood, Poisson, Probit
+from sklearn_sgp.likelihoods import (
+    Beta,
+    Censored,
+    Gamma,
+    Likelihood,
+    NegativeBinomial,
+    Poisson,
+    Probit,
+)
 from sklearn_sgp.objectives.composite_likelihood import CompositeLikelihood
 from sklearn_sgp.objectives.expectation_propagation import Observed, Sites, propagate
 from sklearn_sgp.objectives.near_sites import NearSites
@@ -70,6 +78,32 @@ def test_gradients_are_differences(kernel):
     assert_gradient(
         gradient, lambda p: evidence(p)[0], space, case.parameters, rtol=1e-4, atol=1e-5
     )
+
+
+@pytest.mark.parametrize(
+    ("likelihood", "own"),
+    [
+        (NegativeBinomial(offset=0.3), lambda y: y),
+        (Gamma(offset=0.3), lambda y: y + 0.5),
+        (Beta(offset=-0.2), lambda y: (y + 0.5) / (y.max() + 1.0)),
+        (Censored(lower=1.0, upper=3.0), lambda y: y),
+    ],
+)
+def test_gradients_in_learned_parameters_are_differences(likelihood, own):
+    """So are those in the width of each output, with sites that are found anew."""
+    case = replace(make_case(t=2), weight=np.linspace(0.3, 3.0, 24))
+    rows = counted(case)
+    rows = replace(rows, y=own(rows.y), offset=np.linspace(-0.5, 0.5, 24))
+    likelihood = likelihood.initialized(rows.y, None)
+    evidence = NearSites(near_pieces(rows), likelihood, tol=1e-11)
+    at = case.parameters.with_values(likelihood=likelihood.theta + [0.1, -0.2])
+    _, gradient = evidence(at)
+    for c in range(2):
+        step, ends = 1e-4 * np.eye(2)[c], []
+        for sign in (1.0, -1.0):
+            theta = at.likelihood_theta + sign * step
+            ends.append(evidence(at.with_values(likelihood=theta))[0])
+        assert_allclose(gradient["likelihood"][c], (ends[0] - ends[1]) / 2e-4, rtol=1e-4, atol=1e-5)
 
 
 def test_gaussian_sites_are_the_density_of_near_rows():

@@ -13,6 +13,7 @@ from ...objectives.sites import UnboundedSitesError
 from ...optimize import shares
 from ...optimize.budget import Budget
 from ..diagnostics import warn_at_bounds, warn_of_max_iter
+from ..left_out_bands import check_left_out_of_sites
 from . import solver
 from .row_sites import regression_of, seconds_of_sites, swept
 from .site_learning import learn_by_sites
@@ -60,13 +61,14 @@ class SitesInBlocks:
             problem.trace.start = start
         problem.trace.begin(f"sites of {len(problem.rows)} rows")
         found = regression_of(problem.rows, parameters, likelihood, problem.rng, n_jobs)
-        fitted = self._regressed(problem, replace(start, parameters=parameters), found, plan)
+        start_here = replace(start, parameters=parameters)
+        fitted, found = self._regressed(problem, start_here, found, plan)
         if problem.learns and not (problem.trace.stopped or fitted.interrupted):
-            _warn(problem, start, fitted)
+            _warn(problem, start, fitted, found)
         return replace(fitted, start=start, n_iter=fitted.n_iter + n_iter)
 
     def _regressed(self, problem, start, found, plan):
-        """Fit the regression that the sites are; sweep over these by its marginals, and again."""
+        """Fit the regression of the sites, which sweeps by its marginals move; return both."""
         if found.rows.outputs_differ:  # each has an H of its own
             noise = np.zeros(found.rows.y.shape[1])
             start = replace(start, parameters=start.parameters.with_values(log_noise=noise))
@@ -76,7 +78,7 @@ class SitesInBlocks:
         fitted, seconds = self._pass(problem, start, found, plan), clock.elapsed() - begin
         for left in range(_SWEEPS_OF_ALL, -1, -1):
             if fitted.interrupted or fitted.n_used is not None:
-                return _with_constant(fitted, found.constant)
+                return _with_constant(fitted, found.constant), found
             moments = fitted.predictor.training_moments(found.rows, n_jobs)
             moved, constant = swept(problem.rows, found, moments, likelihood)
             if not left or clock.left() < _SPARE_PASSES * seconds:
@@ -86,7 +88,7 @@ class SitesInBlocks:
         trace.constant = found.constant
         trace.corrected(fitted.objective, fitted.objective + constant - found.constant)
         trace.constant = 0.0
-        return _with_constant(fitted, constant)
+        return _with_constant(fitted, constant), found
 
     @staticmethod
     def _pass(problem, start, found, plan):
@@ -119,13 +121,15 @@ def _with_constant(fitted, constant):
     return replace(fitted, objective=fitted.objective + constant, state=state)
 
 
-def _warn(problem, start, fitted):
-    """Warn of bounds and of iterations that were too few."""
+def _warn(problem, start, fitted, found):
+    """Warn of bounds, of iterations that were too few, and of what left-out rows do not hold."""
     if problem.is_interim:
         return
     warn_at_bounds(start, fitted.parameters)
     if problem.trace.cut_by == "max_iter":
         warn_of_max_iter(problem.settings.max_iter)
+    elif fitted.n_used is None:
+        check_left_out_of_sites(problem, fitted, found.rows)
 
 
 def _unbounded(problem, error):

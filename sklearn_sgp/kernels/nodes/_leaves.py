@@ -185,7 +185,8 @@ class Stationary(_ScaledLeaf):
         self._add_length_scale(grad, per_column)
 
     def slope_block(self, p, Z, X, column):
-        (variance, shape), Zs, Xs = self._values(p), self._scaled(p, Z), self._scaled(p, X)
+        variance, shape = self.variance(p), self._of_profile(p)
+        Zs, Xs = self._scaled(p, Z), self._scaled(p, X)
         slopes = np.ones((len(Zs), len(Xs)))  # becomes that in squared distances
         direct, sums = Zs.shape[1] <= DIRECT_MAX_FEATURES, np.empty(3)
         _stationary.vjp_block(
@@ -196,7 +197,7 @@ class Stationary(_ScaledLeaf):
         return slopes
 
     def slopes_at(self, p, X, column):
-        variance, shape = self._values(p)
+        variance, shape = self.variance(p), self._of_profile(p)
         bend = variance * _BENDS[self.name](shape) / self._scale(p, column) ** 2
         return np.full(len(X), variance), np.zeros(len(X)), np.full(len(X), bend)
 
