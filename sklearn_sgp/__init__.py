@@ -11,6 +11,7 @@ try:
     from .estimators.streaming_regressor import StreamingSGPRegressor
     from .estimators.svgp_classifier import SVGPClassifier
     from .estimators.svgp_regressor import SVGPRegressor
+    from .factors.own_model import BlockModel
 except ImportError as error:
     if not (error.name or "").startswith("sklearn_sgp._core"):
         raise
@@ -25,6 +26,7 @@ __all__ = [
     "AnytimeSGPClassifier",
     "AnytimeSGPRegressor",
     "BayesianGPLVM",
+    "BlockModel",
     "SVGPClassifier",
     "SVGPRegressor",
     "StreamingSGPClassifier",

@@ -21,6 +21,7 @@ __all__ = [
     "AnytimeSGPClassifier",
     "AnytimeSGPRegressor",
     "BayesianGPLVM",
+    "BlockModel",
     "SVGPClassifier",
     "SVGPRegressor",
     "StreamingSGPClassifier",
@@ -37,7 +38,16 @@ _Seed: TypeAlias = int | np.random.RandomState | None
 _Noisy: TypeAlias = Literal[
     "gaussian", "student_t", "heteroscedastic", "heteroscedastic_student_t", "auto"
 ]
+_WithSites: TypeAlias = Literal["poisson", "negative_binomial", "gamma", "beta", "censored"]
 _Model: TypeAlias = Literal["auto", "sor", "dtc", "vfe", "fitc", "fic", "pitc", "pic", "lma", "vif"]
+
+class BlockModel:
+    full_covariance: bool
+    test_conditional: Literal["sor", "dtc", "fic", "pic"]
+    learned_as: Literal["vfe", "fitc", "pitc"]
+    def terms(
+        self, A: _Array, y: _Array, K: _Array, noise: _Array
+    ) -> tuple[_Array, _Array, float]: ...
 
 # Parameters -----------------------------------------------------------------------------------
 
@@ -80,7 +90,7 @@ class _Stream(TypedDict, total=False):
     batch_size: int
 
 class _Blocks(TypedDict, total=False):
-    model: _Model | Sequence[tuple[str, float]]
+    model: _Model | BlockModel | Sequence[tuple[str | BlockModel, float]]
     alpha_divergence: float
     solver: Literal["exact", "anytime"]
     block_column: int | str | None
@@ -98,7 +108,7 @@ class _Blocks(TypedDict, total=False):
     copy_X: bool
 
 class _SVGPRegressor(_WithX, _Noise, _Rows, total=False):
-    likelihood: _Noisy | Literal["poisson"] | Likelihood
+    likelihood: _Noisy | _WithSites | Likelihood
     n_latent: int | None
 
 class _SVGPClassifier(_WithX, _Rows, total=False):
@@ -106,7 +116,7 @@ class _SVGPClassifier(_WithX, _Rows, total=False):
     class_weight: Literal["balanced"] | Mapping[Any, float] | None
 
 class _AnytimeRegressor(_WithX, _Noise, _Blocks, total=False):
-    likelihood: _Noisy | Literal["poisson"] | Likelihood
+    likelihood: _Noisy | _WithSites | Likelihood
 
 class _AnytimeClassifier(_WithX, _Blocks, total=False):
     likelihood: Literal["auto", "dirichlet", "probit", "logit"] | Likelihood
@@ -114,7 +124,7 @@ class _AnytimeClassifier(_WithX, _Blocks, total=False):
     class_weight: Literal["balanced"] | Mapping[Any, float] | None
 
 class _StreamingRegressor(_WithX, _Noise, _Stream, total=False):
-    likelihood: _Noisy | Literal["poisson"] | Likelihood
+    likelihood: _Noisy | _WithSites | Likelihood
     alpha_divergence: float
     n_latent: int | None
 

@@ -4,15 +4,9 @@ Parameter validation is private in scikit-learn, though the same from 1.6 to 1.9
 with 1.9, as an experiment: what changes there is changed here and nowhere else.
 """
 
-from functools import wraps
-
-import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight
-from sklearn.utils.validation import check_array as _check_array
-from sklearn.utils.validation import check_X_y as _check_X_y
-from sklearn.utils.validation import validate_data as _validate_data
 
 try:
     from sklearn.callback import CallbackSupportMixin
@@ -43,65 +37,9 @@ __all__ = [
     "HasMethods",
     "Interval",
     "StrOptions",
+    "_check_sample_weight",
     "_fit_context",
-    "check_X_y",
-    "check_array",
-    "check_sample_weight",
-    "validate_data",
 ]
-
-
-def _without_warning(check):
-    """Check without a warning of sums of infinities of both signs, which are refused anyway."""
-
-    @wraps(check)
-    def silent(*args, **kwargs):
-        with np.errstate(invalid="ignore"):
-            return check(*args, **kwargs)
-
-    return silent
-
-
-check_array = _without_warning(_check_array)
-check_X_y = _without_warning(_check_X_y)
-
-
-@_without_warning
-def validate_data(*args, **kwargs):
-    """Validate as scikit-learn does, but name NaN among labels."""
-    try:
-        return _validate_data(*args, **kwargs)
-    except ValueError as error:
-        if str(error) != "Input contains NaN":
-            raise
-        raise ValueError(
-            "y must hold a label in every row. Got NaN: leave rows without a label out."
-        ) from error
-
-
-@_without_warning
-def check_sample_weight(sample_weight, X, *, dtype=None):
-    """Validate sample weights: non-negative, and not all zero.
-
-    Parameters
-    ----------
-    sample_weight : array-like of shape (n_samples,), number or None
-        A number is the weight of every row, None means 1.
-
-    X : array-like of shape (n_samples, n_features)
-        Inputs, already validated.
-
-    dtype : dtype, default=None
-        None keeps float32 and float64.
-
-    Returns
-    -------
-    sample_weight : ndarray of shape (n_samples,)
-    """
-    sample_weight = _check_sample_weight(sample_weight, X, dtype=dtype, ensure_non_negative=True)
-    if not sample_weight.any():  # scikit-learn itself refuses these from 1.9 on
-        raise ValueError("sample_weight must hold a weight above zero. Got zero for every row.")
-    return sample_weight
 
 
 class FitProgress:

@@ -1,15 +1,20 @@
-"""A map over groups of rows whose sums do not depend on how many workers there are."""
+"""Maps over groups and chunks of rows whose results do not depend on how many workers there are."""
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
 
+import numpy as np
 from joblib import effective_n_jobs
 from joblib.parallel import SequentialBackend, ThreadingBackend, get_active_backend
 from sklearn.utils.parallel import Parallel, delayed
 
 from ._linalg import blas_thread_count, single_blas_thread
+
+# Rows predicted together, and in one task of a parallel map.
+PREDICT_CHUNK = 1024
+PREDICT_TASK = 16 * PREDICT_CHUNK
 
 # Accumulators of a map: fixed, so that the order of summation is too.
 N_GROUPS = 8
@@ -102,3 +107,45 @@ def _gathered(results, n_tasks):
 def _run(function, arguments):
     with single_blas_thread():  # again, for a BLAS that counts for each thread
         return function(*arguments)
+
+
+# ---- Chunks of rows, so that the memory of predictions does not grow with their number
+
+
+def in_chunks(function, X, n_jobs=None):
+    """Compute ``function(X)`` chunk by chunk.
+
+    Parameters
+    ----------
+    function : callable
+        Returns an array with a row for each row of its argument, or a tuple of such arrays. It can
+        be pickled where the joblib backend is one of processes.
+    X : ndarray of shape (n, d), or tuple of ndarray
+        Arrays of as many rows are arguments of the function.
+    n_jobs : int or None
+
+    Returns
+    -------
+    result : ndarray or tuple of ndarray
+    """
+    arrays = X if isinstance(X, tuple) else (X,)
+    if 0 < len(arrays[0]) <= PREDICT_CHUNK:
+        return map_groups(function, [arrays])[0]
+    tasks = [(function, *part) for part in _parts(arrays, PREDICT_TASK)]
+    return _concatenated(map_groups(_predict_task, tasks, resolved_jobs(n_jobs)))
+
+
+def _predict_task(function, *arrays):
+    return _concatenated([function(*part) for part in _parts(arrays, PREDICT_CHUNK)])
+
+
+def _parts(arrays, size):
+    """Return so many rows of each array at a time."""
+    bounds = range(0, len(arrays[0]), size)
+    return [[array[lo : lo + size] for array in arrays] for lo in bounds]
+
+
+def _concatenated(parts):
+    if isinstance(parts[0], tuple):
+        return tuple(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return np.concatenate(parts)

@@ -6,8 +6,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from ..data.inputs import any_collection, is_collection, is_stored
+from ..data.readable import refuse_dates
 from .compute import live_futures
-from .detection import any_collection, is_collection, is_stored
 
 # Of a data set on disk, at a time.
 _BYTES_READ = 32 << 20
@@ -48,10 +49,16 @@ def example_of(X):
     Parameters
     ----------
     X : dask array or dataframe, or data set on disk; anything else is returned
+
+    Raises
+    ------
+    DatesError
+        If it has columns of dates.
     """
     if not any_collection(X):
         return X
     X, _, names = _table(_chunked(X) if is_stored(X) else X)
+    refuse_dates(X._meta)  # of no rows, with the types of the columns
     if names is None:
         return np.zeros((1, int(X.shape[1])))
     import pandas as pd  # there is one, as there is a dask dataframe

@@ -10,8 +10,8 @@ from functools import cached_property
 from uuid import uuid4
 
 from .._linalg import single_blas_thread
+from ..data.inputs import is_collection
 from ..factors.passes import added
-from .detection import is_collection
 from .sealing import Sealed
 
 # Sums of so many partitions are added by one task.

@@ -10,13 +10,12 @@ from functools import partial
 
 import numpy as np
 
-from .._compat import check_array, validate_data
-from ..data.inputs import InputFormat, Inputs, as_labels
+from ..data.checks import check_array, validate_data
+from ..data.inputs import InputFormat, Inputs, as_labels, is_collection
 from ..partitions.partition import check_labels
 from .alignment import example_of, partitions_of, split_labels
 from .blocks import blocks_here, divided
 from .compute import computed, each
-from .detection import is_collection
 from .rows import loaded_rows
 from .sealing import sealed
 
@@ -37,7 +36,7 @@ class Question:
         One of its methods.
     options : dict
     form : InputFormat
-        Of the columns, in a fitted model with these parameters.
+        Of the columns, in a fitted model with this kernel.
     labels : ndarray or None
         Of the blocks that the model knows.
     dtypes : tuple of dtype
@@ -48,7 +47,7 @@ class Question:
     method: str
     options: dict
     form: InputFormat
-    parameters: object
+    kernel: object
     labels: np.ndarray | None
     dtypes: tuple
 
@@ -64,7 +63,7 @@ class Question:
     def read(self, X, labels):
         """Return checked `Inputs` of one partition."""
         validate = partial(check_array, dtype=[np.float64, np.float32], input_name="X")
-        X = self.form.read(X, validate, self.parameters)
+        X = self.form.read(X, validate, self.kernel)
         if labels is not None:
             labels = check_labels(as_labels(np.ravel(np.asarray(labels))), len(X), self.labels)
         return Inputs(X, labels)
@@ -118,7 +117,13 @@ def lazy_answers(estimator, model, method, X, y, options):
     kind = model.classes.dtype if method == "labels" else np.float64
     dtypes = (kind,) * len(shapes)
     question = Question(
-        model, method, options, form, fitted.parameters, fitted.state.labels, dtypes
+        model,
+        method,
+        options,
+        form,
+        model.predictor.posterior.prior.kernel,
+        fitted.state.labels,
+        dtypes,
     )
     tasks = _tasks(sealed(partitions), partitions.sizes, question)
     arrays = []

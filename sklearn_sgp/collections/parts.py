@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._compat import check_array
-from ..data.checks import check_classes_of, check_size
+from ..data.checks import check_array, check_classes_of, check_size
 from ..data.inputs import as_labels
 from ..data.rows import drop_zero_weight, make_rows
 from ..data.targets import target_columns

@@ -9,7 +9,7 @@ from collections import Counter
 
 import numpy as np
 
-from .detection import is_collection
+from ..data.inputs import is_collection
 
 # What several partitions read from, such as a name of a file, may be sent to each of them.
 _LARGEST_SHARED = 65536

@@ -1,10 +1,15 @@
-"""Checks of numbers and of labels that several packages need."""
+"""Checks of tables, numbers and labels that several packages need."""
 
+from functools import wraps
 from numbers import Integral
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array as _check_array
+from sklearn.utils.validation import check_X_y as _check_X_y
+from sklearn.utils.validation import validate_data as _validate_data
 
+from .._compat import _check_sample_weight
 from .._warnings import warn_caller
 
 # Squares of larger numbers, over noise variances and times weights, can overflow.
@@ -15,21 +20,79 @@ LARGEST_VARIANCE = 1e150  # of a prior: squares of larger ones are not finite
 # with a mean of 0.1 eleven of twelve fits learn about what they learn with 1, with 0.03 eight of
 # them, with 0.01 three, with one over the number of rows none.
 _LEAST_MEAN_WEIGHT = 0.05
-_ORDINARY = 1e5  # in size: even the 15th power of a linear kernel is finite
+
+
+def _without_warning(check):
+    """Check without a warning of sums of infinities of both signs, which are refused anyway."""
+
+    @wraps(check)
+    def silent(*args, **kwargs):
+        with np.errstate(invalid="ignore"):
+            return check(*args, **kwargs)
+
+    return silent
+
+
+check_array = _without_warning(_check_array)
+check_X_y = _without_warning(_check_X_y)
+
+
+@_without_warning
+def validate_data(*args, **kwargs):
+    """Validate as scikit-learn does, but name NaN among labels."""
+    try:
+        return _validate_data(*args, **kwargs)
+    except ValueError as error:
+        if str(error) != "Input contains NaN":
+            raise
+        raise ValueError(
+            "y must hold a label in every row. Got NaN: leave rows without a label out."
+        ) from error
+
+
+@_without_warning
+def check_sample_weight(sample_weight, X, *, dtype=None):
+    """Validate sample weights: non-negative, and not all zero.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_samples,), number or None
+        A number is the weight of every row, None means 1.
+
+    X : array-like of shape (n_samples, n_features)
+        Inputs, already validated.
+
+    dtype : dtype, default=None
+        None keeps float32 and float64.
+
+    Returns
+    -------
+    sample_weight : ndarray of shape (n_samples,)
+    """
+    sample_weight = _check_sample_weight(sample_weight, X, dtype=dtype, ensure_non_negative=True)
+    if not sample_weight.any():  # scikit-learn itself refuses these from 1.9 on
+        raise ValueError("sample_weight must hold a weight above zero. Got zero for every row.")
+    return sample_weight
 
 
 def check_size(name, values):
     """Refuse numbers whose squares could overflow, and what is not a number."""
     largest = float(max(values.max(), -values.min()))
+    if not largest <= LARGEST:
+        refuse_size(name, largest)
+
+
+def refuse_size(name, largest, where=""):
+    """Raise the error of numbers whose squares could overflow, and of what is not a number."""
     if np.isnan(largest):
         raise ValueError(
-            f"{name} must hold finite numbers. Got None or NaN: leave these rows out, or fill them."
+            f"{name} must hold finite numbers. Got None or NaN{where}: leave these rows out, or "
+            "fill them."
         )
-    if largest > LARGEST:
-        raise ValueError(
-            f"{name} must hold numbers of at most {LARGEST:g} in size, so that their squares are "
-            f"finite. Got {largest:g}: use another unit."
-        )
+    raise ValueError(
+        f"{name} must hold numbers of at most {LARGEST:g} in size, so that their squares are "
+        f"finite. Got {largest:g}: use another unit{where}."
+    )
 
 
 def warn_of_small_weights(total, n_rows):
@@ -141,26 +204,6 @@ def not_sortable(name, labels):
         f"{name} must hold labels of one kind, words or numbers. Got labels of {kinds}: make words "
         "of all of them."
     )
-
-
-def check_variance(kernel, X):
-    """Refuse inputs at which the prior variance, and so what rests on it, is not finite.
-
-    It is found where all columns are as far from zero as they get: no kernel of scikit-learn's has
-    a larger one elsewhere. What lives elsewhere is read row by row later, and not looked through
-    here.
-    """
-    if not hasattr(X, "__array__") or max(X.max(), -X.min()) < _ORDINARY:
-        return
-    farthest = np.maximum(X.max(axis=0), -X.min(axis=0))[None].astype(np.float64)
-    with np.errstate(over="ignore", invalid="ignore"):
-        largest = float(kernel.diag(farthest)[0])
-    if not largest <= LARGEST_VARIANCE:
-        raise ValueError(
-            f"X must hold numbers at which the kernel is at most {LARGEST_VARIANCE:g}. Got "
-            f"{largest:g} from {kernel.sklearn_kernel!r} for numbers of up to {farthest.max():g} "
-            "in size: use another unit, or a stationary kernel."
-        )
 
 
 def check_classes_of(y):

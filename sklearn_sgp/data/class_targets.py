@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .checks import check_labels_present, not_sortable
-from .encoding import Encoding
+from .targets import Encoding
 
 
 @dataclass(frozen=True)

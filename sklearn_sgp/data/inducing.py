@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from .._compat import check_array
 from ..kernels.categories._units import units_of
+from .checks import check_array
 from .clusters import kmeans, nearest
-from .rows import each_weight, random_index
-from .scaling import on_grid
+from .rows import each_weight, on_grid, random_index
 from .standard_inputs import LEARNING_GRID
 
 # Rows that a choice looks at, for each inducing input.

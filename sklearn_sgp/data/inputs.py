@@ -1,4 +1,4 @@
-"""The columns of X: their names, codes of categories, labels of blocks."""
+"""What X is given as, and its columns: their names, codes of categories, labels of blocks."""
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -9,9 +9,12 @@ from scipy.sparse import issparse
 from ..kernels._generic import generic_parts
 from ..kernels.categories._binding import check_seen_codes
 from .categories import CategoryCodes, InputColumns, categorical_columns
-from .checks import check_labels_present, check_size, check_variance
+from .checks import check_labels_present
+from .readable import check_sizes, check_variance, explain, refuse_dates
 
 _LARGEST_LABEL = 2.0**63  # what an int64 does not hold
+# Libraries of arrays on disk, which are read in pieces.
+_STORES = ("h5py", "zarr")
 
 
 class Inputs(NamedTuple):
@@ -77,7 +80,7 @@ class InputFormat:
         X = X if hasattr(X, "shape") else np.asarray(X, dtype=object)
         return without_column(X, self.block), as_labels(np.asarray(X[:, self.block]))
 
-    def read(self, X, validate, parameters=None):
+    def read(self, X, validate, kernel=None):
         """Return an array of numbers, with codes in the columns of categories.
 
         Parameters
@@ -86,27 +89,34 @@ class InputFormat:
             Without labels of blocks.
         validate : callable
             ``validate(X)`` returns an array.
-        parameters : Parameters or None
+        kernel : BoundKernel or None
             See `checked`.
         """
         given, waits = self.coded(X)
         try:
             X = validate(given)
         except ValueError as error:
-            refuse_strings(given, error)
+            explain(given, error, self.block)
             raise
-        return self.checked(X, waits, parameters)
+        return self.checked(X, waits, kernel, getattr(given, "columns", None))
 
     def coded(self, X):
         """Return X with codes in the columns of categories, and whether these wait.
 
         An array of numbers is returned as it is, and has codes where its rows are read: it is not
         copied. Anything else has them before it is made an array.
+
+        Raises
+        ------
+        DatesError
+            If a column that is no category holds dates.
         """
         waits = self.codes is not None and self.codes.can_wait(X)
-        return (X if waits or self.codes is None else self.codes.transform(X)), waits
+        X = X if waits or self.codes is None else self.codes.transform(X)
+        refuse_dates(X, self.block)
+        return X, waits
 
-    def checked(self, X, waits, parameters=None):
+    def checked(self, X, waits, kernel=None, names=None):
         """Return an array in which codes that wait are those that rows have when they are read.
 
         Parameters
@@ -114,15 +124,17 @@ class InputFormat:
         X : ndarray
         waits : bool
             As `coded` returned it.
-        parameters : Parameters or None
-            Of a fitted model, whose kernel must know all codes and be finite.
+        kernel : BoundKernel or None
+            Of a fitted model: it must know all codes and be finite.
+        names : sequence of str or None
+            Of the columns, for errors.
         """
-        check_size("X", X)
+        check_sizes(X, self.block, names)
         X = self.codes.transform(X) if waits else X
-        if parameters is not None:
-            if len(parameters.expression.held_columns):
-                check_seen_codes(parameters.expression, X, self.columns)
-            check_variance(parameters.kernel, X)
+        if kernel is not None:
+            if len(kernel.expression.held_columns):
+                check_seen_codes(kernel.expression, X, self.columns)
+            check_variance(kernel, X, self.block, names)
         return X
 
     def with_codes(self, X, categorical_features, weight):
@@ -136,20 +148,6 @@ class InputFormat:
         if categorical_features is None:
             return replace(self, codes=None)
         return replace(self, codes=CategoryCodes.fit(X, categorical_features, weight))
-
-
-def refuse_strings(X, error):
-    """Say where strings may stand, if X could not be made an array for one of its own.
-
-    Raises
-    ------
-    ValueError
-    """
-    if "could not convert string" in str(error) and _holds_strings(X):
-        raise ValueError(
-            f"X must hold numbers but in columns of categories. Got a string: {error}. Name "
-            "such columns in categorical_features, or encode them."
-        ) from error
 
 
 def as_table(X):
@@ -268,3 +266,22 @@ def _holds_strings(X):
     except (TypeError, ValueError):
         return True
     return False
+
+
+# ---- What counts as a collection, told without importing dask
+
+
+def is_collection(value):
+    """Return whether a value is a dask collection, such as an array or a dataframe."""
+    return hasattr(type(value), "__dask_graph__")
+
+
+def is_stored(value):
+    """Return whether a value is a data set on disk, of HDF5 or Zarr."""
+    library = type(value).__module__.partition(".")[0]
+    return library in _STORES and hasattr(value, "shape") and hasattr(value, "dtype")
+
+
+def any_collection(*values):
+    """Return whether one of the values is either."""
+    return any(is_collection(value) or is_stored(value) for value in values)

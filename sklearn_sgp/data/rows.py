@@ -7,7 +7,6 @@ from itertools import pairwise
 import numpy as np
 
 from .._sampling import fixed_index, random_index
-from .scaling import on_grid
 
 _SUMMARY_ROWS = 10_000
 # Numbers that are read at a time for means and deviations of columns.
@@ -34,6 +33,15 @@ def weight_of(weight, columns):
     columns : slice
     """
     return weight if weight.ndim == 1 else np.ascontiguousarray(weight[:, columns.start])
+
+
+def on_grid(scaled, grid):
+    """Round scaled targets, in their place, to multiples of ``grid``, if that is not 0."""
+    if grid:
+        scaled /= grid
+        np.rint(scaled, out=scaled)
+        scaled *= grid
+    return scaled
 
 
 class AnyRows(ABC):

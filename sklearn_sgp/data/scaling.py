@@ -11,15 +11,6 @@ from .checks import FARTHEST
 GRID = 2.0**-32
 
 
-def on_grid(scaled, grid):
-    """Round scaled targets, in their place, to multiples of ``grid``, if that is not 0."""
-    if grid:
-        scaled /= grid
-        np.rint(scaled, out=scaled)
-        scaled *= grid
-    return scaled
-
-
 def usable_scale(variance, largest):
     """Return standard deviations; 1 where they are rounding errors of values of that size."""
     scale, rounding = np.sqrt(variance), 10 * np.finfo(np.float64).eps * largest

@@ -1,4 +1,4 @@
-"""Targets of regressors: how they are encoded for a model, and how results come back."""
+"""Encodings: how targets of regressors are made those of a model, and how results come back."""
 
 from dataclasses import dataclass, field, replace
 
@@ -6,10 +6,56 @@ import numpy as np
 
 from .checks import check_size
 from .continued_warps import Within
-from .encoding import Encoding
 from .resolution import resolutions
 from .scaling import GRID, given_scaling, usable_scale
 from .warped_moments import warped_covariance, warped_mean_variance
+
+
+class Encoding:
+    """The interface of what encodes targets or labels: made by a fit, kept by a model.
+
+    These defaults move and count nothing.
+
+    `Targets`, `WarpedTargets`, `ObservedTargets`, `ClassLabels` and `ClassTargets` are encodings.
+    They are frozen: methods that change something return a changed copy.
+
+    Attributes
+    ----------
+    mean, scale : ndarray of shape (t,)
+        A model learns ``(encode(y) - mean) / scale``.
+    grid : float
+        What scaled targets are rounded to multiples of, 0 where they are not; see `scaling.GRID`.
+    log_scale : float
+        Difference of the log density of a row as learned and in the units of y.
+    attributes : dict
+        Public fitted attributes, copies.
+    """
+
+    log_scale = grid = 0.0
+
+    @property
+    def n_outputs(self):
+        return len(self.mean)
+
+    def columns(self, y):
+        """Check later targets, and return them as `joined` takes them."""
+        return y
+
+    def of_rows(self, y, weight):
+        """Count the log-Jacobian of these rows alone, in the place of those so far."""
+        return self
+
+    def joined(self, y, weight):
+        """Add the log-Jacobian of more rows, as `columns` returns them."""
+        return self
+
+    def is_informative(self, rows):
+        """Tell if rows can say anything about the kernel."""
+        return True
+
+    def widths(self, rows):
+        """Return the widths of the intervals that targets of rows were rounded from, or 0."""
+        return 0.0
 
 
 def count_samples(X, weight):

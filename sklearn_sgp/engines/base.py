@@ -1,15 +1,16 @@
 """What engines share: the problem of a fit, the fitted model, and the protocol of an engine."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from sklearn.base import clone
 
+from .._parallel import in_chunks
 from ..data.categories import PLAIN_COLUMNS, InputColumns
 from ..data.rows import Rows
 from ..data.target_units import UNIT, TargetUnits
-from ..gp.chunks import in_chunks
 from ..gp.jitter import (
     factorise_above,
     factorise_again,
@@ -21,8 +22,7 @@ from ..kernels._white_noise import join_noise, split_noise
 from ..optimize.parameters import Parameters, ParameterSpace
 from ..optimize.progress import VISIBLE_GAIN, Plateau, Trace
 from ..predict.base import Predictor
-from ..predict.noise import EqualNoise
-from ..predict.observations import OWN_MEAN
+from ..predict.observations import OWN_MEAN, EqualNoise
 
 # A stage that another follows stops at so many times `tol`: a larger subset moves its optimum more.
 _INTERIM_TOL = 10.0
@@ -320,14 +320,14 @@ class Fitted:
         """Return mean (n, t) and variance (n, t) or (n, 1) of the function of q(u) at X."""
         return in_chunks(self.posterior.mean_variance, X, n_jobs)
 
-    @property
+    @cached_property
     def noise(self):
         """The noise of the rows: `noise.row_noise.RowNoise` or `EqualNoise`."""
         if self.row_noise is not None:
             return self.row_noise
         return EqualNoise(self.start.likelihood.with_theta(self.parameters.likelihood_theta))
 
-    @property
+    @cached_property
     def variance_scale(self):
         """The factor of predicted deviations, or None."""
         return self.noise.variance_scale
@@ -348,7 +348,7 @@ class Fitted:
         likelihood = self.likelihood
         return clone(likelihood) if hasattr(likelihood, "get_params") else likelihood
 
-    @property
+    @cached_property
     def noise_variance(self):
         """Noise variance in units of the scaled targets; None for a likelihood without one."""
         return self.parameters.noise_variance if self.likelihood.has_noise else None

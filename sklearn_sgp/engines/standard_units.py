@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..data.scaling import on_grid
+from ..data.rows import on_grid
 from ..data.standard_inputs import LEARNING_GRID, StandardInputs
 from ..data.target_units import UNIT, TargetUnits
 from ..kernels._length_scales import scales_by_column, variance_slots

@@ -7,8 +7,8 @@ import numpy as np
 
 from .._warnings import warn_caller
 from ..data.categories import PLAIN_COLUMNS, InputColumns
-from ..data.checks import check_variance
 from ..data.inducing import choose_inducing, given_inducing, with_more_inducing
+from ..data.readable import check_variance
 from ..data.rows import column_mean_std
 from ..data.target_units import UNIT, TargetUnits
 from ..kernels._compile import compile_without_noise

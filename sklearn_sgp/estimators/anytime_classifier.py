@@ -3,7 +3,7 @@
 from numbers import Real
 
 from .._compat import FitProgress, HasMethods, Interval, StrOptions
-from ..collections.detection import any_collection
+from ..data.inputs import any_collection
 from ..engines.blocks.engine import BlockModels
 from ..optimize.progress import Clock
 from . import block_plan, collections, recipes
@@ -41,10 +41,11 @@ class AnytimeSGPClassifier(SGPClassifier):
         with near rows, and learn from ``init_size`` rows of groups whatever the ``optimizer``.
 
     model : {"auto", "sor", "dtc", "vfe", "fitc", "fic", "pitc", "pic", "lma", "vif"} or \
-            list of (str, float), default="auto"
+            BlockModel or list of (str or BlockModel, float), default="auto"
         "auto" is "vif", or "pic" with a ``block_column``. A list is a mixture of models with
         one test conditional, of weights that sum to 1: ``[("dtc", 0.5), ("fitc", 0.5)]``. "sor" and
-        "dtc" learn under the variational bound, since their own marginal overfits.
+        "dtc" learn under the variational bound, since their own marginal overfits. A
+        :class:`~sklearn_sgp.BlockModel` is a model of your own.
 
     alpha_epsilon : float or "auto", default="auto"
         Concentration of a class that was not seen, from 1e-12 to 100. A small one makes

@@ -1,7 +1,7 @@
 """AnytimeSGPRegressor: sparse GP regression in blocks, at any time (Hoang, Hoang & Low 2015)."""
 
 from .._compat import FitProgress
-from ..collections.detection import any_collection
+from ..data.inputs import any_collection
 from ..engines.blocks.engine import BlockModels
 from ..optimize.progress import Clock
 from . import block_plan, collections, recipes
@@ -32,16 +32,19 @@ class AnytimeSGPRegressor(SGPRegressor):
         RBF()``. It refers to normalised targets (see ``normalize_y``) and unscaled inputs.
 
     likelihood : {"gaussian", "student_t", "heteroscedastic", "heteroscedastic_student_t", \
-            "auto", "poisson"} or instance, default="gaussian"
+            "auto", "poisson", "negative_binomial", "gamma", "beta", "censored"} or instance, \
+            default="gaussian"
         The noise, as in `SVGPRegressor`, with ``variance_scale_``, ``variance_scale_gain_`` and
         ``mean_share_``. All but "gaussian" take about twice as long. "poisson", and instances that
-        have a ``log_density``, need a model with near rows, among which they get sites.
+        have a ``log_density``, need a model with near rows, among which they get sites, as do the
+        names behind it.
 
     model : {"auto", "sor", "dtc", "vfe", "fitc", "fic", "pitc", "pic", "lma", "vif"} or \
-            list of (str, float), default="auto"
+            BlockModel or list of (str or BlockModel, float), default="auto"
         "auto" is "vif", or "pic" with a ``block_column``. A list is a mixture of models with
         one test conditional, of weights that sum to 1: ``[("dtc", 0.5), ("fitc", 0.5)]``. "sor" and
-        "dtc" learn under the variational bound, since their own marginal overfits.
+        "dtc" learn under the variational bound, since their own marginal overfits. A
+        :class:`~sklearn_sgp.BlockModel` is a model of your own.
 
     alpha_divergence : float, default=1.0
         Power of the factors, from 0 (variational) to 1 (the model's own marginal likelihood). Only

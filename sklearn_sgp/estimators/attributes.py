@@ -29,9 +29,10 @@ def fitted_attributes(model, fitted, weight):
     weight : float
         Total weight of the rows that the objective counts.
     """
+    fitted = replace(fitted, predictor=fitted.predictor.ready())
     targets, parameters, form = fitted.targets, fitted.parameters, model._format
     attributes = {
-        "_fitted": replace(fitted, predictor=fitted.predictor.ready()),
+        "_fitted": fitted,
         "kernel_": fitted.sklearn_kernel,
         "likelihood_": fitted.public_likelihood,
         "inducing_points_": read_only_copy(parameters.Z),

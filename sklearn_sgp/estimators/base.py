@@ -1,10 +1,11 @@
-"""The base of all estimators: transactions, pickles, callbacks and printing."""
+"""The base of all estimators: transactions, pickles, callbacks, printing, and how they answer."""
 
 import time
 from contextlib import contextmanager, nullcontext
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from .._compat import CallbackSupportMixin
 from .._floating_point import with_numpys_errors
@@ -12,7 +13,11 @@ from .._linalg import NotPositiveDefiniteError
 from .._parallel import told_of_tasks
 from .._reference_link import LinkedToReference
 from .._saved import SavedWithVersion
+from ..collections.lazy import lazy_answers
+from ..data.inputs import any_collection
 from .constraints import FIXED_AFTER_FIT
+from .prior import prior_model
+from .validation import checked_inputs
 
 # Between two lines about a prediction; shorter predictions have none.
 _TOLD_SECONDS = 5.0
@@ -137,3 +142,26 @@ class BaseSGP(SavedWithVersion, LinkedToReference, CallbackSupportMixin, BaseEst
                 )
 
         return told_of_tasks(listener)
+
+
+# ---- How estimators with X answer: by a method of their predictive model, at checked inputs
+
+
+def ask(estimator, method, X, y=None, **options):
+    """Return what a method of the predictive model returns; lazily for a dask collection."""
+    if any_collection(X, y):
+        check_is_fitted(estimator, "kernel_")
+        return lazy_answers(estimator, estimator._model(), method, X, y, options)
+    model, inputs = model_at(estimator, X)
+    more = () if y is None else (y,)
+    with estimator._telling(len(inputs.X)):
+        return getattr(model, method)(inputs, *more, **options)
+
+
+def model_at(estimator, X):
+    """Return the predictive model, and checked inputs; before `fit` that of the prior, if any."""
+    if estimator._fitted is None and estimator._has_prior:
+        estimator._validate_params()
+        return prior_model(estimator, X)
+    check_is_fitted(estimator, "kernel_")
+    return estimator._model(), checked_inputs(estimator, X)

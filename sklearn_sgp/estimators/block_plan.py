@@ -9,7 +9,7 @@ from ..likelihoods._names import (
     has_row_precision,
     regression_likelihood,
 )
-from ..partitions.conditioning import ChainChoice, NeighboursChoice
+from ..partitions.blocks import ChainChoice, NeighboursChoice
 from ..partitions.partition import PartitionChoice
 from .fit import Fit
 from .validation import rows_of_weight

@@ -6,8 +6,7 @@ from .._compat import _fit_context
 from ..data.checks import sorted_labels
 from ..data.inputs import InputFormat
 from ..predict.classes import Classes
-from .asking import ask
-from .base import BaseSGP, transaction
+from .base import BaseSGP, ask, transaction
 
 
 class SGPClassifier(ClassifierMixin, BaseSGP):

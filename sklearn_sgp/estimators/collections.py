@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._compat import validate_data
 from ..collections.alignment import example_of, partitions_of, split_labels
 from ..collections.parts import Coded, LabelCounts, Moments, NumbersCheck, Scaled, label_part
 from ..collections.source import Source
-from ..data.checks import check_scaled
+from ..data.checks import check_scaled, validate_data
 from ..data.class_targets import ClassLabels
 from ..data.inputs import InputFormat, block_position
 from ..data.rows import MERGE_ROWS
@@ -22,6 +21,7 @@ from ..likelihoods._names import (
 from .block_plan import chosen_model
 from .fit import Fit
 from .labels import weight_of_classes
+from .limits import in_units
 from .mixed_outputs import mixes_outputs
 
 _BY_ORDER = ("contiguous", "random")
@@ -133,6 +133,7 @@ def _numbers(model, X, y, sample_weight, labels):
     targets = Targets.fit_moments(moments, normalize_y)
     if likelihood.scales_targets:
         check_scaled(targets, np.stack([-moments.largest, moments.largest]))
+        likelihood = in_units(likelihood, targets)
     rows = source.rows(Scaled(targets), moments.weight)
     return Fit(rows, None, None, None, moments.ndim, len(rows), targets, likelihood)
 
@@ -156,12 +157,17 @@ def _check_regression(model, likelihood):
     wrong = None
     if noise_apart or model.likelihood == "auto":
         wrong = f"likelihood={model.likelihood!r}, whose noise differs from row to row"
+    elif in_blocks and not likelihood.conjugate:
+        wrong = f"likelihood={model.likelihood!r} in blocks, which SVGPRegressor takes"
+    elif getattr(likelihood, "needs_all_targets", False):
+        wrong = f"{likelihood!r}, whose limits are taken from the targets: give them"
     elif isinstance(model.normalize_y, str):
         wrong = f"normalize_y={model.normalize_y!r}, which transforms targets"
     elif mixes_outputs(model):
         wrong = f"n_latent={model.n_latent!r}"
     if wrong is not None:
         raise ValueError(
-            "Dask collections need noise that is the same for all rows, targets that are at most "
-            f"centred and scaled, and independent outputs. Got {wrong}: fit a sample in memory."
+            "Dask collections need noise that is the same for all rows, Gaussian in blocks, "
+            "targets that are at most centred and scaled, and independent outputs. Got "
+            f"{wrong}, or fit a sample in memory."
         )

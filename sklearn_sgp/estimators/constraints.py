@@ -6,6 +6,7 @@ from sklearn.gaussian_process.kernels import Kernel
 
 from .._compat import HasMethods, Interval, StrOptions
 from ..engines.blocks.models import NAMES
+from ..factors.own_model import BlockModel
 from ..likelihoods._names import CLASSIFICATION, REGRESSION
 
 # What `partial_fit` takes from the first batch; "inducing" only where it is an array.
@@ -87,7 +88,7 @@ BLOCK_CONSTRAINTS = {
     name: value for name, value in REGRESSOR_CONSTRAINTS.items() if name != "batch_size"
 } | {
     "n_restarts_optimizer": [Interval(Integral, 0, None, closed="left")],
-    "model": [StrOptions({"auto", *NAMES}), list, tuple],
+    "model": [StrOptions({"auto", *NAMES}), list, tuple, BlockModel],
     "n_inducing": [Interval(Integral, 0, None, closed="left")],
     "alpha_divergence": [Interval(Real, 0, 1, closed="both")],
     "solver": [StrOptions({"exact", "anytime"})],

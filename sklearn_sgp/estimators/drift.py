@@ -69,5 +69,8 @@ def _far(rows, observations):
     """Return masks of the targets far from their predictions, and of those that are observed."""
     mean, std = observations.mean_std(rows)
     y = observations.targets.in_units(rows.targets)
-    mean, std = mean.reshape(y.shape), std.reshape(y.shape)
-    return (np.abs(y - mean) > _FAR_DEVIATIONS * std) & (std > 0.0), ~np.isnan(y)
+    mean, std, likelihood = mean.reshape(y.shape), std.reshape(y.shape), observations.likelihood
+    is_seen = ~np.isnan(y)
+    if hasattr(likelihood, "are_numbers"):  # others may lie as far beyond a limit as predicted
+        is_seen &= likelihood.are_numbers(rows.targets)
+    return is_seen & (np.abs(y - mean) > _FAR_DEVIATIONS * std) & (std > 0.0), is_seen

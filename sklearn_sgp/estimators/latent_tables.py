@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import check_array, validate_data
-from ..data.checks import LARGEST, check_size
+from ..data.checks import LARGEST, check_array, check_size, validate_data
+from ..data.readable import refuse_dates
 from ..data.targets import read_only_copy
 from ..engines.base import Problem
 from ..engines.latent_inputs.start import LatentChoices
@@ -30,6 +30,7 @@ def checked_table(estimator, Y, *, reset=False):
     """
     if not reset:
         check_is_fitted(estimator)
+    refuse_dates(Y, name="Y")
     Y = validate_data(
         estimator,
         Y,

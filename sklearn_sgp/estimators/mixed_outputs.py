@@ -3,8 +3,9 @@
 import numpy as np
 from sklearn.utils.validation import check_consistent_length
 
-from .._compat import check_array
 from .._warnings import warn_caller
+from ..data.checks import check_array
+from ..data.readable import refuse_dates
 from ..data.targets import observed_columns, read_only_copy
 from ..likelihoods._names import regression_likelihood
 from .validation import checked_inputs, checked_weight
@@ -25,6 +26,7 @@ def checked_rows(model, X, y, sample_weight, *, reset):
     """
     _check_mixing(model)
     inputs = checked_inputs(model, X, reset=reset, learns=True, weight=sample_weight)
+    refuse_dates(y, name="y")
     y = check_array(
         y, ensure_2d=False, dtype=np.float64, ensure_all_finite="allow-nan", input_name="y"
     )

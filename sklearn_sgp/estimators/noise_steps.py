@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from ..likelihoods._names import may_vary
 from ..noise.bands import with_honest_bands
 from ..noise.heteroscedastic import alternate_noise
 from ..noise.left_out import with_variance_scale
@@ -12,6 +13,7 @@ class AlternateNoise:
     """Learns function and noise of each row in turn, by coordinate ascent."""
 
     def __call__(self, fit):
+        fit.problem.trace.keeps_doubts = may_vary(fit.likelihood)
         problem, fitted, first = alternate_noise(fit.problem, fit.likelihood, fit.engine.fit)
         return replace(fit, problem=problem, fitted=fitted, first=first)
 
@@ -27,4 +29,14 @@ class ScaleVariances:
         if fit.problem.trace.stopped or fit.fitted.interrupted:
             return fit
         fitted = with_variance_scale(fit.problem, fit.likelihood, fit.fitted)
-        return replace(fit, fitted=with_honest_bands(fit.problem, fit.likelihood, fitted))
+        bands = with_honest_bands(fit.problem, fit.likelihood, fitted, fit.targets)
+        return replace(fit, fitted=bands)
+
+
+@dataclass(frozen=True)
+class TellDoubt:
+    """Warns, once, of bands that held too few rows, or that left-out rows could not judge."""
+
+    def __call__(self, fit):
+        fit.problem.trace.tell_doubt()
+        return fit

@@ -14,8 +14,7 @@ from ..kernels._defaults import with_categories
 from ..kernels.categories._binding import bound_to
 from ..likelihoods._names import regression_likelihood
 from ..predict.inducing import InducingPoints
-from ..predict.noise import EqualNoise
-from ..predict.observations import Observations
+from ..predict.observations import EqualNoise, Observations
 from .chosen import choices_of, settings_of
 from .validation import checked_inputs
 

@@ -21,7 +21,7 @@ from ..likelihoods._names import (
 from .block_plan import by_regressions, uses_near_rows
 from .mean_steps import VouchForMean
 from .mixed_outputs import mixes_outputs
-from .noise_steps import AlternateNoise, ScaleVariances
+from .noise_steps import AlternateNoise, ScaleVariances, TellDoubt
 from .steps import (
     BeginStream,
     Calibrate,
@@ -69,7 +69,8 @@ def svgp_regressor(model, previous):
     encode = [MergeRepeatedRows(), InitialiseLikelihood(likelihood), ScaleTargets(model)]
     if not has_sites(likelihood):  # noise of each row, or a choice among noises
         pose = PoseProblem(model, noise_apart=True, previous=previous)
-        learn = [AlternateNoise(), ScaleVariances(), *_mean(model, likelihood, [engine])]
+        mean = _mean(model, likelihood, [engine])
+        learn = [AlternateNoise(), ScaleVariances(), *mean, TellDoubt()]
         return Recipe([engine, *encode, pose], learn)
     by_precisions = has_row_precision(likelihood)
     return Recipe([engine, *encode, pose], [LearnBeforeSites() if by_precisions else Learn()])
@@ -88,8 +89,8 @@ def anytime_regressor(model, previous, merges):
         encode = [MergeRepeatedRows(), *encode]
     noise_apart = has_row_precision(likelihood)  # Gaussian given the precision of each row
     pose = PoseProblem(model, noise_apart, previous)
-    learn = [AlternateNoise(), ScaleVariances()] if noise_apart else [Learn()]
-    learn += _mean(model, likelihood, [PlanBlocks(model, None)])
+    mean = _mean(model, likelihood, [PlanBlocks(model, None)])
+    learn = [AlternateNoise(), ScaleVariances(), *mean, TellDoubt()] if noise_apart else [Learn()]
     return Recipe([*encode, PlanBlocks(model, previous), pose], learn)
 
 
@@ -102,7 +103,7 @@ def streaming_regressor(model, engine, initial):
         scale = [MergeRepeatedRows(), InitialiseLikelihood(likelihood), ScaleTargets(model)]
         noise_apart = not has_sites(likelihood)
     pose = PoseProblem(model, noise_apart, initial.previous, engine.first_inducing)
-    learn = [AlternateNoise(), ScaleVariances()] if noise_apart else [Learn()]
+    learn = [AlternateNoise(), ScaleVariances(), TellDoubt()] if noise_apart else [Learn()]
     begin = BeginStream(engine, initial)
     return Recipe([*scale, ScaleConstants(model), pose, begin], learn)
 

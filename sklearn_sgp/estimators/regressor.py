@@ -13,8 +13,7 @@ from ..predict.observations import Observations
 from ..predict.rescaled import Rescaled
 from ..predict.units import FunctionsInUnits
 from . import mixed_outputs
-from .asking import ask, model_at
-from .base import BaseSGP, transaction
+from .base import BaseSGP, ask, model_at, transaction
 
 # Largest covariance, in rows, of which sample_y(method="auto") takes a root.
 _JOINT_ROWS = 2000
@@ -32,7 +31,7 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.requires_fit = not self._has_prior
+        tags.requires_fit = self._fitted is not None or not self._has_prior
         return tags
 
     # ---- Learning

@@ -33,6 +33,7 @@ from ..selection.classes import AlphaTrials, calibrated
 from ..selection.warps import learned_warps, power_warps
 from .block_plan import block_plan, uses_near_rows
 from .chosen import choices_of, inference_of, settings_of
+from .limits import check_warps, in_units
 
 # Share of a time budget in which a warp of the targets is learned, or `alpha_epsilon` is chosen.
 _CHOICE_SHARE = 0.2
@@ -87,6 +88,7 @@ class ScaleTargets:
         normalize_y = self.model.normalize_y if likelihood.scales_targets else False
         if isinstance(normalize_y, str) and not self.warps:
             normalize_y = True
+        check_warps(likelihood, normalize_y)
         if normalize_y is True and self.warps and warps_targets(likelihood):
             normalize_y = "warped"
         # one target of any size must not be the unit of all others, where noise has a word for it
@@ -99,7 +101,8 @@ class ScaleTargets:
         if likelihood.scales_targets:
             check_scaled(targets, y)
             targets = targets.with_resolution(y)
-        return replace(fit, y=targets.warped(y), targets=targets)
+            likelihood = in_units(likelihood, targets)
+        return replace(fit, y=targets.warped(y), targets=targets, likelihood=likelihood)
 
     def _warps(self, fit, y, kind):
         """Return a monotone function for each output, of a kind that ``normalize_y`` names."""

@@ -33,7 +33,8 @@ class StreamingSGPRegressor(SGPRegressor):
         normalised targets (see ``normalize_y``) and to inputs in their own units.
 
     likelihood : {"gaussian", "student_t", "heteroscedastic", "heteroscedastic_student_t", "auto", \
-            "poisson"} or instance, default="gaussian"
+            "poisson", "negative_binomial", "gamma", "beta", "censored"} or instance, \
+            default="gaussian"
         Distribution of an observation given the function. "gaussian" is Gaussian noise. "student_t"
         is Student-t noise with 4 degrees of freedom, for outliers; its squared scale is the noise
         variance. ``StudentT(df=3.0)`` has another number of them, ``StudentT(df=None)`` learns it,
@@ -48,8 +49,11 @@ class StreamingSGPRegressor(SGPRegressor):
         ``mean_share_`` is the share of the distribution's own mean in what ``predict`` returns, by
         squared errors of left-out rows; the rest is that with Gaussian noise and no warp. "poisson"
         is for counts, whose log rate is the function plus the log of the mean count. Counts are
-        never normalised and have no noise variance. An instance is a
-        :class:`~sklearn_sgp.likelihoods.Likelihood`.
+        never normalised and have no noise variance. So it is with "negative_binomial", counts whose
+        learned dispersion makes them vary more, "gamma", positive numbers, and "beta", shares.
+        "censored" is Gaussian noise where several targets are at the smallest or the largest one
+        and are known only to lie beyond it; :class:`~sklearn_sgp.likelihoods.Censored` has other
+        limits. An instance is a :class:`~sklearn_sgp.likelihoods.Likelihood`.
 
     alpha_divergence : float, default=0.0
         Power of the factors of a batch's rows. 0 gives the variational bound, 1 gives expectation

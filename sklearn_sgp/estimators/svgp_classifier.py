@@ -1,7 +1,7 @@
 """SVGPClassifier: variational sparse GP classification (Hensman, Fusi & Lawrence 2013)."""
 
 from .._compat import FitProgress
-from ..collections.detection import any_collection
+from ..data.inputs import any_collection
 from ..engines.variational.partial_fit import scaled_to_total
 from ..optimize.progress import Clock
 from . import collections, recipes

@@ -1,7 +1,7 @@
 """SVGPRegressor: stochastic variational sparse GP regression (Hensman, Fusi & Lawrence 2013)."""
 
 from .._compat import FitProgress
-from ..collections.detection import any_collection
+from ..data.inputs import any_collection
 from ..engines.variational.partial_fit import scaled_to_total
 from ..likelihoods._names import regression_likelihood
 from ..optimize.progress import Clock
@@ -39,7 +39,8 @@ class SVGPRegressor(SGPRegressor):
         ``max_iter`` is 20 or less. The kernel refers to normalised targets and unscaled inputs.
 
     likelihood : {"gaussian", "student_t", "heteroscedastic", "heteroscedastic_student_t", "auto", \
-            "poisson"} or instance, default="gaussian"
+            "poisson", "negative_binomial", "gamma", "beta", "censored"} or instance, \
+            default="gaussian"
         Distribution of an observation given the function. "gaussian" is Gaussian noise. "student_t"
         is Student-t noise with 4 degrees of freedom, for outliers; its squared scale is the noise
         variance. ``StudentT(df=3.0)`` has another number of them, ``StudentT(df=None)`` learns it,
@@ -54,8 +55,11 @@ class SVGPRegressor(SGPRegressor):
         ``mean_share_`` is the share of the distribution's own mean in what ``predict`` returns, by
         squared errors of left-out rows; the rest is that with Gaussian noise and no warp. "poisson"
         is for counts, whose log rate is the function plus the log of the mean count. Counts are
-        never normalised and have no noise variance. An instance is a
-        :class:`~sklearn_sgp.likelihoods.Likelihood`.
+        never normalised and have no noise variance. So it is with "negative_binomial", counts whose
+        learned dispersion makes them vary more, "gamma", positive numbers, and "beta", shares.
+        "censored" is Gaussian noise where several targets are at the smallest or the largest one
+        and are known only to lie beyond it; :class:`~sklearn_sgp.likelihoods.Censored` has other
+        limits. An instance is a :class:`~sklearn_sgp.likelihoods.Likelihood`.
 
     total_samples : int, default=None
         Only ``partial_fit`` uses it. None means that all rows are new. A number is that of the rows

@@ -7,17 +7,23 @@ from functools import partial
 import numpy as np
 from scipy.sparse import issparse
 
-from .._compat import check_array, check_sample_weight, check_X_y, validate_data
-from ..data.checks import check_size, warn_of_small_weights
+from ..data.checks import (
+    check_array,
+    check_sample_weight,
+    check_size,
+    check_X_y,
+    validate_data,
+    warn_of_small_weights,
+)
 from ..data.inputs import (
     InputFormat,
     Inputs,
     as_table,
     block_position,
     kernel_categories,
-    refuse_strings,
     refuse_things,
 )
+from ..data.readable import explain, refuse_dates
 from ..data.rows import drop_zero_weight
 from ..partitions.partition import check_labels
 
@@ -48,6 +54,8 @@ def checked_rows(estimator, X, y, sample_weight, *, reset, **check_y):
 def _checked_rows(estimator, X, y, sample_weight, reset, check_y):
     X, labels = _split_labels(estimator, X, reset, learns=True, weight=sample_weight)
     coded, waits = estimator._format.coded(X)
+    if check_y.get("y_numeric"):
+        refuse_dates(y, name="y")
     options = {"order": None, "dtype": _DTYPE, **check_y}
     try:
         if estimator._format.block is None:
@@ -55,9 +63,10 @@ def _checked_rows(estimator, X, y, sample_weight, reset, check_y):
         else:
             X, y = check_X_y(coded, y, estimator=estimator, **options)
     except ValueError as error:
-        refuse_strings(coded, error)
+        explain(coded, error, estimator._format.block)
         raise
-    X = estimator._format.checked(X, waits, _parameters(estimator, reset))
+    names = getattr(coded, "columns", None)
+    X = estimator._format.checked(X, waits, _kernel(estimator, reset), names)
     inputs = _inputs_with(estimator, X, labels, reset)
     return inputs, y, checked_weight(sample_weight, inputs.X)
 
@@ -78,7 +87,7 @@ def checked_inputs(estimator, X, *, reset=False, learns=False, weight=None):
     X = as_table(X)
     with _naming_kernels_of_things(estimator, X):
         X, labels = _split_labels(estimator, X, reset, learns, weight)
-        X = estimator._format.read(X, _validator(estimator, reset), _parameters(estimator, reset))
+        X = estimator._format.read(X, _validator(estimator, reset), _kernel(estimator, reset))
         return _inputs_with(estimator, X, labels, reset)
 
 
@@ -100,10 +109,10 @@ def _validator(estimator, reset):
     return partial(check_array, dtype=_DTYPE, estimator=estimator, input_name="X")
 
 
-def _parameters(estimator, reset):
-    """Return the parameters of the fitted model that inputs are for; None for those of a first."""
+def _kernel(estimator, reset):
+    """Return the kernel of the fitted model that inputs are for; None for those of a first."""
     fitted = None if reset else estimator._fitted
-    return None if fitted is None else fitted.parameters
+    return None if fitted is None else fitted.predictor.posterior.prior.kernel
 
 
 def checked_weight(sample_weight, X):

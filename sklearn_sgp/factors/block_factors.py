@@ -128,6 +128,7 @@ class Model:
 
     residual: str
     alpha: float = 1.0
+    shares_classes = True  # one factor may serve the regressions of all classes
 
     @property
     def conditioned(self):
@@ -144,6 +145,27 @@ class Model:
         """Models and their weights as a `Mixture` has them: this one alone."""
         return ((self, 1.0),)
 
+    def factor(self, A, y, weight, counts, K, noise_variance):
+        """Return the factor of rows that no others are conditioned on.
+
+        Parameters
+        ----------
+        A : ndarray of shape (m, n)
+        y : ndarray of shape (n, t)
+        weight, counts : ndarray of shape (n,)
+            Precisions times numbers of observations, and the latter.
+        K : ndarray of shape (n, n) or (n,)
+            Prior covariance, which is overwritten, of a dense model; else variances.
+        noise_variance : float
+
+        Returns
+        -------
+        factor : DiagonalFactor or DenseFactor
+        """
+        if self.dense:
+            return DenseFactor(A, y, weight, K, noise_variance, self, counts)
+        return DiagonalFactor(A, y, counts, K, noise_variance, self, weight / counts)
+
 
 @dataclass(frozen=True)
 class Mixture:
@@ -151,7 +173,7 @@ class Mixture:
 
     Parameters
     ----------
-    components : tuple of (Model, float)
+    components : tuple of (Model or OwnModel, float)
         None of them twice, and one dense at most.
     """
 
@@ -161,6 +183,10 @@ class Mixture:
     @property
     def dense(self):
         return any(model.dense for model, _ in self.components)
+
+    @property
+    def shares_classes(self):
+        return all(model.shares_classes for model, _ in self.components)
 
 
 def _penalty(x, alpha):

@@ -6,7 +6,7 @@ from .._linalg import copy_of
 from ..data.rows import weight_of
 from ..gp.posterior import outputs_by_noise
 from ..kernels import Groups
-from .block_factors import DenseFactor, DiagonalFactor, MixtureFactor, naming_block
+from .block_factors import MixtureFactor, naming_block
 from .class_noise import ClassNoise
 from .conditioned import ConditionedFactor, rows_of_groups
 
@@ -22,7 +22,7 @@ def block_factors(prior, rows, noise_variance, model):
 
     Returns
     -------
-    factors : list of DiagonalFactor, DenseFactor, MixtureFactor or ConditionedFactor
+    factors : list of DiagonalFactor, DenseFactor, OwnFactor, MixtureFactor or ConditionedFactor
         As many as there are noise variances.
     """
     kernel, targets = prior.kernel, rows.targets
@@ -45,9 +45,9 @@ def block_factors(prior, rows, noise_variance, model):
 
     def single(model, y, weight, s2):
         if not model.dense:
-            return DiagonalFactor(A, y, counts, diagonal, s2, model, weight / counts)
+            return model.factor(A, y, weight, counts, diagonal, s2)
         K = copy_of(gram) if n_left else gram  # each factor overwrites its own
-        return DenseFactor(A, y, weight, K, s2, model, counts)
+        return model.factor(A, y, weight, counts, K, s2)
 
     factors = []
     for each in by_output:

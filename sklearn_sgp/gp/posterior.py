@@ -4,6 +4,10 @@ The data enter as two sums, H (m, m) and h (m, t): q(v) = N((I + H)^-1 h, (I + H
 of I + H are at least 1, so its Cholesky factor always exists. With Gaussian noise of one variance
 all outputs share one H. With a variance for each output, or any other likelihood, each latent
 function has an H of its own; the prior, its factor and every kernel block are shared.
+
+Models without near rows predict from q(u) by a test conditional p(f | u) (docs/theory.md, section
+9): the exact one, or one that answers ``mean(X)``, ``mean_variance(X)`` and ``mean_covariance(X)``
+in its place. That of PIC, LMA and VIF needs training rows and is in `predict/near_rows.py`.
 """
 
 from dataclasses import dataclass, replace
@@ -16,6 +20,9 @@ from .._core import _linalg as la
 from .._core._memory import empty
 from .._linalg import cholesky, copy_of, inverse_from_cholesky, product, triangular_inverse
 from .prior import Prior, projection
+
+# Share of a row's noise that its own observation leaves unexplained; less is rounding.
+_LEAST_LEFT = 1e-6
 
 
 def outputs_by_noise(noise_variance):
@@ -299,3 +306,77 @@ class Posterior:
             la.gemm(root, root, covariance, True, False, 1.0, 1.0)
             covariances.append(0.5 * (covariance + covariance.T))
         return mean, np.stack(covariances, axis=2)
+
+
+# ---- Test conditionals p(f | u) of models without near rows, and what they predict from q(u)
+
+
+class ExactConditional:
+    """The exact conditional p(f | u): DTC, VFE, FITC, PITC and Power-EP."""
+
+    def __init__(self, posterior):
+        self.posterior = posterior
+
+    def mean(self, X):
+        return self.posterior.mean(X)
+
+    def mean_variance(self, X):
+        return self.posterior.mean_variance(X)
+
+    def mean_covariance(self, X):
+        return self.posterior.mean_covariance(X)
+
+
+class SoRConditional(ExactConditional):
+    """f = K_XZ inv(K_ZZ) u without any variance of its own: SoR, degenerate away from Z."""
+
+    def mean_variance(self, X):
+        mean, roots = self._mean_roots(X)
+        variance = np.zeros((len(roots), len(X)))
+        for c, root in enumerate(roots):
+            la.column_dots(root, root, variance[c])
+        return mean, variance.T
+
+    def mean_covariance(self, X):
+        mean, roots = self._mean_roots(X)
+        return mean, np.stack([product(root, root, trans_a=True) for root in roots], axis=2)
+
+    def _mean_roots(self, X):
+        """Return mean (n, t) and a root (m, n) of the covariance for each H."""
+        A, roots = self.posterior.prior.whitened(X), []
+        for precision in self.posterior.precisions:
+            roots.append(copy_of(A))
+            la.trmm(precision.L_inv, roots[-1])
+        return product(A, self.posterior.v_mean, trans_a=True), roots
+
+
+class FICConditional(SoRConditional):
+    """Rows independent given u, with their full variances: FIC."""
+
+    def mean_variance(self, X):
+        return self.posterior.mean_variance(X)
+
+    def mean_covariance(self, X):
+        mean, covariance = super().mean_covariance(X)
+        covariance[np.diag_indices(len(X))] = self.posterior.mean_variance(X)[1]
+        return mean, covariance
+
+
+def without_own(mean, variance, targets, noise):
+    """Return moments of functions at rows given all other rows, from those given all of them.
+
+    A row adds ``N(y; f, noise)``, which is taken out again (docs/theory.md, eq. 84).
+
+    Parameters
+    ----------
+    mean, targets : ndarray of shape (n, t)
+    variance, noise : ndarray of shape (n, 1) or (n, t)
+
+    Returns
+    -------
+    mean, variance : ndarray
+        NaN where a row is all that is known, to rounding.
+    """
+    left = noise - variance
+    left = np.where(left > _LEAST_LEFT * noise, left, np.nan)
+    return mean - variance / left * (targets - mean), variance * noise / left

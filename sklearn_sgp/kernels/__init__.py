@@ -6,8 +6,7 @@ every folder that computes with a Gaussian process imports it.
 
 from ._columns import Columns
 from ._compile import compile_kernel
-from ._compiled import BoundKernel, KernelExpression
-from ._groups import Groups
+from ._compiled import BoundKernel, Groups, KernelExpression
 from ._length_scales import length_scales
 from ._white_noise import split_noise
 from .categories import Categorical

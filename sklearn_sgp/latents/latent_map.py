@@ -5,9 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._linalg import single_blas_thread
-from .._parallel import resolved_jobs
-from ..data.checks import check_variance
-from ..gp.chunks import in_chunks
+from .._parallel import in_chunks, resolved_jobs
+from ..data.readable import check_variance
 from .expectations import chunk_of
 from .output_model import OutputModel
 from .passes import InputPosteriors

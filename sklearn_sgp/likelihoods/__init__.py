@@ -6,29 +6,39 @@ Only `estimators` and `noise`, which has a likelihood of its own, import from it
 given a likelihood.
 
 `Gaussian` is for numbers, `StudentT` for numbers with outliers, `HeteroscedasticGaussian` and
-`HeteroscedasticStudentT` for the same with noise that depends on the input, `Poisson` for counts,
-`Probit` and `Logit` for two classes, `Softmax` for several; `Dirichlet` is that of labels learned
-as numbers. Estimators take them by name or as instances, the last alone is chosen by its estimator.
-`RowPrecision` and `NoiseChoice` are how noise of one's own, or a choice of noises, says what it is.
+`HeteroscedasticStudentT` for the same with noise that depends on the input, `Poisson` and
+`NegativeBinomial` for counts, `Gamma` for positive numbers, `Beta` for shares, `Censored` for
+numbers beyond limits, `Probit` and `Logit` for two classes, `Softmax` for several; `Dirichlet` is
+that of labels learned as numbers. Estimators take them by name or as instances, the last alone is
+chosen by its estimator. `RowPrecision` and `NoiseChoice` are how noise of one's own, or a choice of
+noises, says what it is.
 """
 
 from ._base import ExpectedLogDensity, Likelihood
 from ._bernoulli import Logit, Probit
+from ._beta import Beta
+from ._censored import Censored
 from ._dirichlet import Dirichlet
+from ._gamma import Gamma
+from ._negative_binomial import NegativeBinomial
 from ._poisson import Poisson
 from ._row_precision import LogNoisePrior, NoiseChoice, NoiseUpdate, RowPrecision
 from ._softmax import Softmax
 from .noise import Gaussian, HeteroscedasticGaussian, HeteroscedasticStudentT, StudentT
 
 __all__ = [
+    "Beta",
+    "Censored",
     "Dirichlet",
     "ExpectedLogDensity",
+    "Gamma",
     "Gaussian",
     "HeteroscedasticGaussian",
     "HeteroscedasticStudentT",
     "Likelihood",
     "LogNoisePrior",
     "Logit",
+    "NegativeBinomial",
     "NoiseChoice",
     "NoiseUpdate",
     "Poisson",

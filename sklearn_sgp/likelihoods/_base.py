@@ -64,6 +64,10 @@ class Likelihood(BaseEstimator):
         Targets may be centred and scaled (``normalize_y``). Every method but `check_targets` and
         `initialized` then has y, f and the noise variance in the scaled units. If False, y is
         always in its own units.
+    ``takes_warps`` : bool, default=True
+        Targets may be warped (``normalize_y="warped"``) where they may be scaled.
+    ``needs_all_targets`` : bool, default=False
+        `initialized` needs all targets, not only their mean.
     ``natural_step`` : float, default=1.0
         Longest natural-gradient step, in (0, 1]. 1 suits rows with one latent function each.
     ``shift_invariant`` : bool, default=False
@@ -79,8 +83,8 @@ class Likelihood(BaseEstimator):
         Lower and upper bounds of `theta`.
 
     **Methods with a default**, documented below: `n_latent`, `check_targets`, `initialized`,
-    `with_theta`; in regression also `for_output` and `sf`, for classes `for_classes`, `codes` and
-    `decision`.
+    `with_theta`; in regression also `in_units`, `are_numbers`, `for_output` and `sf`, for classes
+    `for_classes`, `codes` and `decision`.
 
     **Methods of which every likelihood must define one**; both make fits and predictions faster.
     With ``log_density`` alone, a likelihood without noise works in every estimator.
@@ -173,6 +177,8 @@ class Likelihood(BaseEstimator):
     identity_mean = True
     has_noise = False
     scales_targets = False
+    takes_warps = True
+    needs_all_targets = False
     natural_step = 1.0
     shift_invariant = False
     allows_outliers = False
@@ -232,6 +238,30 @@ class Likelihood(BaseEstimator):
             If a parameter of the likelihood is not what it must be.
         """
         return self
+
+    def in_units(self, center, scale):
+        """Suit the likelihood to targets as they are scaled, where ``scales_targets`` is True.
+
+        Called once, with the first batch, after `initialized`. Targets are learned as ``(y -
+        center) / scale``.
+
+        Parameters
+        ----------
+        center, scale : ndarray of shape (t,)
+
+        Returns
+        -------
+        likelihood : Likelihood
+            This instance, or a changed copy.
+        """
+        return self
+
+    def are_numbers(self, y):
+        """Return a mask of the targets (n, t), as scaled, that are known as numbers: all of them.
+
+        Others are known only to lie beyond a limit.
+        """
+        return np.ones(y.shape, dtype=bool)
 
     @property
     def theta(self):

@@ -14,6 +14,15 @@ from ._tilted import TiltedMoments
 _ROOT_HALF, _ROOT_2_OVER_PI = np.sqrt(0.5), np.sqrt(2.0 / np.pi)
 
 
+def log_normal_derivatives(f):
+    """Return log Phi and its first two derivatives."""
+    with np.errstate(over="ignore"):  # the ratio is 0 then
+        ratio = _ROOT_2_OVER_PI / erfcx(-_ROOT_HALF * f)
+    far = f < -1e3  # there f and the ratio cancel
+    curvature = np.where(far, 1.0 / np.where(far, f, 1.0) ** 2 - 1.0, -ratio * (f + ratio))
+    return log_ndtr(f), ratio, curvature
+
+
 class _Bernoulli(Likelihood):
     """p(y | f) = link(y (offset + f)).
 
@@ -106,11 +115,7 @@ class Probit(_Bernoulli):
 
     @staticmethod
     def _derivatives(f):
-        with np.errstate(over="ignore"):  # the ratio is 0 then
-            ratio = _ROOT_2_OVER_PI / erfcx(-_ROOT_HALF * f)
-        far = f < -1e3  # there f and the ratio cancel
-        curvature = np.where(far, 1.0 / np.where(far, f, 1.0) ** 2 - 1.0, -ratio * (f + ratio))
-        return log_ndtr(f), ratio, curvature
+        return log_normal_derivatives(f)
 
     @staticmethod
     def _link_inverse_at(log_odds):

@@ -4,7 +4,11 @@ import copy
 
 from ._base import Likelihood
 from ._bernoulli import Logit, Probit
+from ._beta import Beta
+from ._censored import Censored
 from ._dirichlet import Dirichlet
+from ._gamma import Gamma
+from ._negative_binomial import NegativeBinomial
 from ._poisson import Poisson
 from ._row_precision import NoiseChoice
 from ._softmax import Softmax
@@ -24,7 +28,15 @@ NORMAL = {
     "heteroscedastic": HeteroscedasticGaussian,
     "heteroscedastic_student_t": HeteroscedasticStudentT,
 }
-REGRESSION = NORMAL | {"poisson": Poisson}
+# Learned by sites.
+WITH_SITES = {
+    "poisson": Poisson,
+    "negative_binomial": NegativeBinomial,
+    "censored": Censored,
+    "gamma": Gamma,
+    "beta": Beta,
+}
+REGRESSION = NORMAL | WITH_SITES
 CLASSIFICATION = {"probit": Probit, "logit": Logit, "softmax": Softmax}
 
 # What an instance needs for fit and predict, and for all else if it is no `Likelihood`.

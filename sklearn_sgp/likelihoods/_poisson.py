@@ -1,6 +1,5 @@
 """Counts: Poisson with a logarithmic link."""
 
-from copy import copy
 from itertools import count as count_up
 
 import numpy as np
@@ -8,6 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.special import gammainc, gammaincc, gammaln, ndtr, ndtri, wrightomega
 
 from ._base import ExpectedLogDensity, Likelihood
+from ._own_parameter import RegressionOffset
 from ._quadrature import gaussian_expectations
 
 _N_NODES = 160
@@ -15,18 +15,18 @@ _NEGLIGIBLE_DROP = 40.0  # exp of minus it is
 _SMALLEST_VARIANCE = 1e-200  # smaller ones change no density, and their logarithm may not exist
 # Predicted rates and variances end here, where squares of rates and sums are finite, and a standard
 # deviation is positive.
-_LARGEST_LOG_RATE, _SMALLEST_LOG_RATE = 300.0, -600.0
-_LARGEST_LOG_VARIANCE = 700.0
+LARGEST_LOG_RATE, SMALLEST_LOG_RATE = 300.0, -600.0
+LARGEST_LOG_VARIANCE = 700.0
 _LARGEST_DRAWN = 1e15  # larger rates are drawn from a normal distribution
 # Counts from which on densities are by a series, tails by one, and tails normal in log rate.
 _MANY = 16.0
 _SERIES_FROM, _NORMAL_FROM = 1e10, 1e20
 # Where P(Y <= count) falls with f, and how steeply, in units of (1 + count)^(-1/2).
-_TAIL_CENTER, _TAIL_WIDTH = 1.8, 0.54
+TAIL_CENTER, TAIL_WIDTH = 1.8, 0.54
 _DIGITS = 1e-11
 
 
-class Poisson(Likelihood):
+class Poisson(RegressionOffset, Likelihood):
     """Counts with mean exp(offset + f).
 
     Parameters
@@ -43,7 +43,7 @@ class Poisson(Likelihood):
 
     def check_targets(self, y):
         """Refuse targets that are not counts, by a ValueError."""
-        bad = y[~_are_counts(y)]
+        bad = y[~are_counts(y)]
         if len(bad):
             raise ValueError(
                 "y must hold counts, 0, 1, 2 and so on, with likelihood='poisson'. Got "
@@ -53,29 +53,12 @@ class Poisson(Likelihood):
 
     def initialized(self, y, weight):
         """Check the offset, or take the logarithm of the mean count."""
-        if self.offset is not None:
-            self._check_offset(y.shape[1])
-            return self
-        total = len(y) if weight is None else weight.sum()
+        return self._with_offset(y, weight)
+
+    @staticmethod
+    def _offset_of(mean, total):
         # half a count keeps the logarithm finite if all counts are zero
-        offset = np.log((np.average(y, axis=0, weights=weight) * total + 0.5) / total)
-        return copy(self).set_params(offset=offset)
-
-    def _check_offset(self, n_outputs):
-        try:
-            offset = np.asarray(self.offset, dtype=np.float64)
-        except (TypeError, ValueError):
-            offset = np.array(np.nan)
-        if offset.shape not in ((), (1,), (n_outputs,)) or not np.isfinite(offset).all():
-            raise ValueError(
-                "The 'offset' parameter of Poisson must be a finite number, one for each of the "
-                f"{n_outputs} columns of y, or None to take it from the counts. Got "
-                f"{self.offset!r}."
-            )
-
-    @property
-    def _offset(self):
-        return 0.0 if self.offset is None else np.asarray(self.offset, dtype=np.float64)
+        return np.log((mean * total + 0.5) / total)
 
     def expected_log_density(self, y, mean, variance, noise_variance=None):
         """Return E[log Poisson(y; exp f)] for f ~ N(mean, variance), in closed form."""
@@ -97,7 +80,7 @@ class Poisson(Likelihood):
 
         A target that is not a count has probability zero, log P(y) = -inf, as in `scipy.stats`.
         """
-        possible = _are_counts(y)
+        possible = are_counts(y)
         y = np.where(possible, y, 0.0)
         mean = self._offset + mean
         variance = np.maximum(variance, _SMALLEST_VARIANCE)
@@ -108,7 +91,7 @@ class Poisson(Likelihood):
         """Return mean and variance of y, (n, t), positive floats even if the true ones are none."""
         log_rate = self._log_rate(mean, variance)
         rate = np.exp(log_rate)
-        return rate, rate + _rate_covariance(variance, 2.0 * log_rate, rate**2)
+        return rate, rate + rate_covariance(variance, 2.0 * log_rate, rate**2)
 
     def covariance(self, mean, covariance, noise_variance=None):
         """Return mean (n, t) and joint covariance (n, n, t) of y, from those of f."""
@@ -116,20 +99,14 @@ class Poisson(Likelihood):
         log_rate = self._log_rate(mean, variance)
         rate = np.exp(log_rate)
         log_product = log_rate[:, None] + log_rate[None, :]
-        joint = _rate_covariance(covariance, log_product, rate[:, None] * rate[None, :])
+        joint = rate_covariance(covariance, log_product, rate[:, None] * rate[None, :])
         joint[np.diag_indices(len(mean))] += rate
         return rate, joint
 
     def _log_rate(self, mean, variance):
         """Return log E[exp(offset + f)]."""
         log_rate = self._offset + mean + 0.5 * variance
-        return np.clip(log_rate, _SMALLEST_LOG_RATE, _LARGEST_LOG_RATE)
-
-    def for_output(self, output):
-        """Return the likelihood of one output, with its own offset."""
-        if np.size(self._offset) == 1:
-            return self
-        return copy(self).set_params(offset=float(self._offset[output]))
+        return np.clip(log_rate, SMALLEST_LOG_RATE, LARGEST_LOG_RATE)
 
     def cdf(self, y, mean, variance, noise_variance=None):
         """Return P(Y <= y), shape (n, t)."""
@@ -154,11 +131,15 @@ class Poisson(Likelihood):
     def draw(self, f, noise_variance, rng):
         """Draw observations for latent values of any shape."""
         offset = np.reshape(self._offset, (-1, *[1] * (f.ndim - 2)))
-        rate = np.exp(np.minimum(offset + f, _LARGEST_LOG_RATE))
-        large = rate > _LARGEST_DRAWN
-        counts = rng.poisson(np.where(large, 0.0, rate)).astype(np.float64)
-        counts[large] = rate[large] + np.sqrt(rate[large]) * rng.standard_normal(large.sum())
-        return np.rint(counts)
+        return drawn_counts(np.exp(np.minimum(offset + f, LARGEST_LOG_RATE)), rng)
+
+
+def drawn_counts(rate, rng):
+    """Draw counts at these rates."""
+    large = rate > _LARGEST_DRAWN
+    counts = rng.poisson(np.where(large, 0.0, rate)).astype(np.float64)
+    counts[large] = rate[large] + np.sqrt(rate[large]) * rng.standard_normal(large.sum())
+    return np.rint(counts)
 
 
 def _log_predictive_density(y, mean, variance):
@@ -223,7 +204,7 @@ def _quantiles(center, variance, level):
         lo, hi, gap = low[rows], high[rows], gap[rows]
         guess = np.sqrt((lo + 1.0) * (hi + 1.0)) - 1.0
         if trial % 3:
-            guess = np.exp(np.minimum(at[rows], _LARGEST_LOG_VARIANCE))
+            guess = np.exp(np.minimum(at[rows], LARGEST_LOG_VARIANCE))
         count = np.floor(np.clip(guess, lo + 0.5 * (gap + 1.0), hi - 0.5 * (gap + 1.0)))
         below = _probability(False, count, center[rows], variance[rows])
         enough = below >= level[rows]
@@ -241,7 +222,7 @@ def _brackets(center, variance, tail):
     # y < b implies f < a or a count below b of larger rate, so it has probability p at most.
     half = 0.5 * tail
     edge = np.sqrt(variance) * ndtri(half)
-    low, high = (np.exp(np.minimum(center + sign * edge, _LARGEST_LOG_RATE)) for sign in (1, -1))
+    low, high = (np.exp(np.minimum(center + sign * edge, LARGEST_LOG_RATE)) for sign in (1, -1))
     # Chebyshev's inequality for counts of a given rate
     low = np.maximum(np.floor(low - np.sqrt(low) / np.sqrt(half)) - 1.0, -1.0)
     return low, np.ceil(high + np.sqrt(high) / np.sqrt(half)) + 1.0
@@ -259,8 +240,8 @@ def _probability(above, count, log_rate, variance):
             lambda f, k: (_tail(above, shape[k, None], f, f - edge[k, None]),),
             log_rate[rows],
             variance[rows],
-            _TAIL_WIDTH * width,
-            edge + _TAIL_CENTER * width,
+            TAIL_WIDTH * width,
+            edge + TAIL_CENTER * width,
         )
     return p
 
@@ -284,14 +265,14 @@ def _tail(above, shape, f, error):
     return p
 
 
-def _are_counts(y):
+def are_counts(y):
     return (y >= 0) & (y == np.floor(y))
 
 
-def _rate_covariance(covariance, log_product, product):
+def rate_covariance(covariance, log_product, product):
     """Return cov(exp f, exp f') = expm1(covariance) * product, product = E[exp f] E[exp f'].
 
     Large covariances are taken in the logarithm, where expm1 is exp to rounding.
     """
-    far = np.exp(np.minimum(covariance + log_product, _LARGEST_LOG_VARIANCE))
+    far = np.exp(np.minimum(covariance + log_product, LARGEST_LOG_VARIANCE))
     return np.where(covariance > 100.0, far, np.expm1(np.minimum(covariance, 100.0)) * product)

@@ -1,10 +1,10 @@
 """Bands that rows which are left out vouch for: where these show far too few inside, they widen."""
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
-from .._warnings import warn_caller
 from .left_out import left_out_rows, varying_noise
 from .row_noise import RowNoise
 from .variance_scale import VarianceScale
@@ -12,69 +12,113 @@ from .variance_scale import VarianceScale
 # Rows that are left out; bands of this level are looked at, and are widened where they hold less
 # than this share, and less than the level by so many standard errors of what rows tell.
 _BAND_ROWS, _LEVEL, _LEAST_HELD, _CLEAR_ERRORS = 4096, 0.9, 0.87, 2.0
-# Less than this share is told.
+# So are those where one of so many parts of the rows, by the width of their bands, holds less.
+_THIRDS, _LEAST_HELD_BY_PART = 3, 0.85
+# Less than this share, of all or of a part, is told.
 _TOLD = 0.8
 
 
-def with_honest_bands(problem, likelihood, fitted):
+def with_honest_bands(problem, likelihood, fitted, targets):
     """Widen predicted deviations by a factor until bands hold their share of left-out rows.
 
-    It needs little time, and fits that ended by `max_time` need it most.
+    It needs little time, and fits that ended by `max_time` need it most. What is told of bands, in
+    the end, is what left-out rows say, or, where these cannot judge, what learning has said.
 
     Parameters
     ----------
     problem, likelihood, fitted
         As those of `left_out.with_variance_scale`.
+    targets : Targets
+        With the units in which bands are wide or narrow.
     """
     likelihood = varying_noise(problem, likelihood, fitted)
-    if likelihood is None:
-        return fitted
     noise = fitted.row_noise or RowNoise(fitted.likelihood)
-    rng = np.random.RandomState(0)  # no draw is taken from the fit's generator
-    unscaled = replace(noise, variance_scale=None)
-    left_out = left_out_rows(problem, fitted, unscaled, _BAND_ROWS, rng)
+    left_out = None
+    if likelihood is not None:
+        rng = np.random.RandomState(0)  # no draw is taken from the fit's generator
+        unscaled = replace(noise, variance_scale=None)
+        left_out = left_out_rows(problem, fitted, unscaled, _BAND_ROWS, rng)
     if left_out is None:
         return fitted
     before = noise.variance_scale or VarianceScale(np.zeros(1))
-    ratios, weight = _band_ratios(left_out, likelihood, before, problem.settings.n_jobs)
-    held = _share_within(ratios, weight, 1.0)
-    error = np.sqrt(_LEVEL * (1.0 - _LEVEL) / len(ratios))
-    if held >= min(_LEAST_HELD, _LEVEL - _CLEAR_ERRORS * error):
+    bands = _Bands.of(left_out, likelihood, before, targets, problem.settings.n_jobs)
+    factor = bands.widening()
+    problem.trace.doubt(bands.told(factor))
+    if not factor > 1.0:
         return fitted
-    factor = _factor(ratios, weight)
-    scale = replace(
-        before,
-        log_constant=before.log_constant + 2.0 * np.log(factor),
-        range=tuple(factor * end for end in before.range),
-    )
-    if held < _TOLD:
-        warn_caller(
-            f"Intervals of {_LEVEL:.0%} should hold so many of the rows that are left out. Got "
-            f"{held:.0%}: predicted deviations are now {factor:.2g} times as large, and hold what "
-            "they should. Learn for longer (max_time) or from more rows (init_size) for narrower "
-            "ones.",
-            UserWarning,
-        )
+    scale = before.widened(factor)
     return fitted.with_noise(replace(noise, likelihood=likelihood, variance_scale=scale), 0.0)
 
 
-def _band_ratios(left_out, likelihood, scale, n_jobs):
-    """Return errors over half the width of the band, of all outputs, and the weights of these."""
-    root = np.exp(0.5 * scale.log_square(left_out.rows.X, n_jobs))
-    mean, variance, noise = left_out.mean, left_out.variance, left_out.noise
-    upper = likelihood.quantiles(mean, variance, noise, np.array([0.5 * (1.0 + _LEVEL)]))
-    half = root * (upper[:, :, 0] - mean)
-    ratios = np.abs(left_out.rows.targets - mean) / half
-    weight = np.broadcast_to(left_out.rows.weights[1][:, None], ratios.shape)
-    return ratios.ravel(), weight.ravel()
+class _Bands(NamedTuple):
+    """Bands of rows that are left out, of all outputs.
 
+    Attributes
+    ----------
+    ratios, weight : ndarray of shape (k,)
+        Errors over half the width of the band, and the weights of these.
+    part : ndarray of shape (k,)
+        0 for the third of an output's rows with the narrowest bands in units of y, 1, or 2.
+    """
 
-def _share_within(ratios, weight, factor):
-    return float(weight[ratios <= factor].sum() / weight.sum())
+    ratios: np.ndarray
+    weight: np.ndarray
+    part: np.ndarray
 
+    @classmethod
+    def of(cls, left_out, likelihood, scale, targets, n_jobs):
+        """Compare the errors of rows with what is predicted of them."""
+        root = np.exp(0.5 * scale.log_square(left_out.rows.X, n_jobs))
+        mean, variance, noise = left_out.mean, left_out.variance, left_out.noise
+        upper = likelihood.quantiles(mean, variance, noise, np.array([0.5 * (1.0 + _LEVEL)]))
+        half = root * (upper[:, :, 0] - mean)
+        width = targets.in_units(mean + half) - targets.in_units(mean - half)
+        ratios = np.abs(left_out.rows.targets - mean) / half
+        weight = np.broadcast_to(left_out.rows.weights[1][:, None], ratios.shape)
+        part = np.argsort(np.argsort(width, axis=0), axis=0) * _THIRDS // len(width)
+        return cls(ratios.ravel(), weight.ravel(), part.ravel())
 
-def _factor(ratios, weight):
-    """Return the least factor with which a band holds its share."""
-    order = np.argsort(ratios)
-    share = np.cumsum(weight[order]) / weight.sum()
-    return float(ratios[order][np.searchsorted(share, _LEVEL)])
+    @property
+    def parts(self):
+        """Those of each part."""
+        return [_Bands(*(one[self.part == k] for one in self)) for k in range(_THIRDS)]
+
+    def share_within(self, factor=1.0):
+        """Return the share that bands hold which are wider by a factor."""
+        return float(self.weight[self.ratios <= factor].sum() / self.weight.sum())
+
+    def factor(self, level):
+        """Return the least factor with which bands hold a share."""
+        order = np.argsort(self.ratios)
+        share = np.cumsum(self.weight[order]) / self.weight.sum()
+        return float(self.ratios[order][np.searchsorted(share, level)])
+
+    def widening(self):
+        """Return the least factor with which all bands, and those of each part, hold enough."""
+        factors = [self.factor(_LEVEL)] if self._hold_less(_LEAST_HELD) else []
+        factors += [
+            part.factor(_LEAST_HELD_BY_PART)
+            for part in self.parts
+            if part._hold_less(_LEAST_HELD_BY_PART)
+        ]
+        return max(factors, default=1.0)
+
+    def _hold_less(self, least):
+        """Return True where they hold less than that, and clearly less than their level."""
+        error = np.sqrt(_LEVEL * (1.0 - _LEVEL) / max(len(self.ratios), 1))
+        held = self.share_within() if len(self.ratios) else 1.0
+        return held < min(least, _LEVEL - _CLEAR_ERRORS * error)
+
+    def told(self, factor):
+        """Return in words that a share was far too small; "" where none was."""
+        held, of_parts = self.share_within(), [part.share_within() for part in self.parts]
+        if not factor > 1.0 or min(held, *of_parts) >= _TOLD:
+            return ""
+        narrowest, *between, widest = (f"{one:.0%}" for one in of_parts)
+        return (
+            f"Intervals of {_LEVEL:.0%} should hold so many of the rows that are left out. Got "
+            f"{held:.0%}, from the third with the narrowest to that with the widest intervals "
+            f"{', '.join([narrowest, *between])} and {widest}: predicted deviations are now "
+            f"{factor:.2g} times as large, and hold what they should. Learn for longer (max_time) "
+            "or from more rows (init_size) for narrower ones."
+        )

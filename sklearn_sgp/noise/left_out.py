@@ -14,6 +14,7 @@ from .._linalg import NotPositiveDefiniteError
 from ..data.rows import Rows, random_index
 from ..data.varying_noise import VaryingNoise, each_output, varying
 from ..likelihoods import NoiseChoice
+from ..objectives.scores import mean_and_error
 from ..optimize.progress import Clock, Trace
 from ..predict.rounded import log_mean_density
 from .ceiling import largest_log_noise
@@ -137,7 +138,7 @@ def with_later_rows(noise, rows, mean, variance, noise_variance, n_jobs, countin
     at_rows = unscaled.noise_at(rows.X, noise_variance, mean.shape[1], n_jobs)
     variance, width = np.broadcast_to(variance, mean.shape), np.zeros(mean.shape)
     left_out = LeftOutRows(rows, mean, variance, varying(at_rows, mean.shape), width)
-    squares = left_out.squares(noise.likelihood, scale.log_square(rows.X, n_jobs))
+    squares = left_out.squares(noise.likelihood, scale.learned(rows.X, n_jobs))
     scaled = squares / np.exp(scale.log_constant)
     function = with_squares(scale.function, rows, scaled, n_jobs, counting)
     ceiling = np.maximum(scale.ceiling, _ceiling(function, rows, scaled, n_jobs))
@@ -228,16 +229,25 @@ def _candidates(problem, likelihood, learned):
         mean = np.average(squares, axis=0, weights=rows.weights[1])
         mean = np.maximum(mean, np.finfo(np.float64).tiny)
         scale = VarianceScale(np.log(mean.mean(keepdims=True) if shared else mean))
+    each = squares.mean(axis=1, keepdims=True) if shared else squares
+    scale = replace(scale, error=_error_of_log(each, rows.weights[1]))
     yield scale
     of_rows, function = replace(problem, rows=rows, is_interim=True), None
     n_jobs, prior = problem.settings.n_jobs, likelihood.row_precision.log_noise
-    for _ in range(_WEIGHINGS):
-        squares = learned.squares(likelihood, scale.log_square(rows.X, n_jobs))
+    # squares of normal distributions are the same however often they are weighed
+    for _ in range(_WEIGHINGS if likelihood.row_precision.has_tails else 1):
+        squares = learned.squares(likelihood, scale.learned(rows.X, n_jobs))
         scaled = squares / np.exp(scale.log_constant)
         function = learn_log_noise(of_rows, prior, scaled, function)
         ceiling = _ceiling(function, rows, scaled, n_jobs)
         scale = replace(scale, function=function, ceiling=ceiling)
     yield scale
+
+
+def _error_of_log(squares, weight):
+    """Return the standard error of the logarithm of the mean of columns (n, k), (k,)."""
+    columns = (mean_and_error(column, weight) for column in squares.T)
+    return np.array([error / max(mean, np.finfo(np.float64).tiny) for mean, error in columns])
 
 
 def with_precisions(fitted, rows, n_jobs, counting=AS_NEW):

@@ -33,6 +33,10 @@ class VarianceScale:
         Smallest and largest c at these rows.
     ceiling : float or ndarray of shape (k,)
         Largest value of the function that the rows it was learned from bear out.
+    error : float or ndarray of shape (k,)
+        Standard error of the constant.
+    widening : float
+        Added to log c^2 after all else: bands that held too few rows.
     """
 
     log_constant: np.ndarray
@@ -40,13 +44,31 @@ class VarianceScale:
     gain: float = 0.0
     range: tuple = (1.0, 1.0)
     ceiling: object = np.inf
+    error: object = 0.0
+    widening: float = 0.0
 
     def log_square(self, X, n_jobs):
         """Return log c^2, (n, k)."""
-        log_square = np.tile(self.log_constant, (len(X), 1))
-        if self.function is not None:
-            log_square += np.minimum(self.function.moments_at(X, n_jobs)[0], self.ceiling)
-        return np.clip(log_square, *_LOG_SQUARE)
+        learned, variance = self._moments(X, n_jobs)
+        certain = np.minimum(learned + np.sqrt(variance + np.square(self.error)), 0.0)
+        return np.clip(np.maximum(learned, certain) + self.widening, *_LOG_SQUARE)
+
+    def learned(self, X, n_jobs):
+        """Return log c^2 as rows ask for it, certain or not, (n, k)."""
+        return np.clip(self._moments(X, n_jobs)[0], *_LOG_SQUARE)
+
+    def widened(self, factor):
+        """Return the same with deviations larger by a factor."""
+        ends = tuple(factor * end for end in self.range)
+        return replace(self, widening=self.widening + 2.0 * float(np.log(factor)), range=ends)
+
+    def _moments(self, X, n_jobs):
+        """Return mean and variance of log c^2, (n, k), the error of the constant apart."""
+        constant = np.tile(self.log_constant, (len(X), 1))
+        if self.function is None:
+            return constant, np.zeros(constant.shape)
+        mean, variance = self.function.moments_at(X, n_jobs)
+        return constant + np.minimum(mean, self.ceiling), variance
 
     def without_caches(self):
         """Return the same with nothing that can be computed again, as it is saved."""

@@ -107,7 +107,7 @@ class NearGroup:
         (before, own), rows = piece.groups[0], piece.rows
         rows = rows.select(np.concatenate([before, own]))
         X, (_, counts) = np.asarray(rows.X, dtype=np.float64), rows.weights
-        return cls(X, np.asarray(rows.y, dtype=np.float64), counts, len(before))
+        return cls(X, np.asarray(rows.targets, dtype=np.float64), counts, len(before))
 
     def of_output(self, c, held=None):
         """Return what was observed of one output."""

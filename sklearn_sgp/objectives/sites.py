@@ -96,7 +96,8 @@ class SiteProblem:
         H = [sum(each) for each in zip(*(H for H, _ in parts), strict=True)]
         for H_c in H:
             la.mirror(H_c)
-        return Posterior(self.prior, tuple(H), sum(h for _, h in parts))
+        with np.errstate(invalid="ignore"):  # infinities of both signs: a step that is not taken
+            return Posterior(self.prior, tuple(H), sum(h for _, h in parts))
 
     def from_sites(self, lambda_1, lambda_2):
         """Return the q(u) that weighted sites (n, C) make."""

@@ -4,6 +4,8 @@ import time
 
 import numpy as np
 
+from .._warnings import warn_caller
+
 # More iterations would gain something that can be seen if so many, at the pace of the last half,
 # would gain so much, in nats a row. Eight public tables of at most 1,500 rows, 64 inducing inputs,
 # 200 iterations: more gained 0.04 nats a row (energy) or 0.03 of test density (yacht) where that
@@ -55,6 +57,8 @@ class Trace:
         self.stopped = False
         self.cut_by = None  # what ended the last optimisation while it gained, if anything did
         self.reached = None  # the objective with which it ended, if that is one of all rows
+        self.keeps_doubts = False  # whether a later step judges bands and tells of them
+        self.kept_doubt = ""
 
     def begin(self, stage):
         """Tell in words what goes on from here, if that is something else than before."""
@@ -62,6 +66,18 @@ class Trace:
             self.stage = stage
             if self.on_stage is not None:
                 self.on_stage(self)
+
+    def doubt(self, message):
+        """Warn of bands, or keep that for a later step, which may mend them ("": there is none)."""
+        self.kept_doubt = message
+        if not self.keeps_doubts:
+            self.tell_doubt()
+
+    def tell_doubt(self):
+        """Warn of what was kept, once."""
+        message, self.kept_doubt = self.kept_doubt, ""
+        if message:
+            warn_caller(message, UserWarning)
 
     def seconds(self):
         """Tell in words the seconds so far, and how many are left where the fit has a budget."""

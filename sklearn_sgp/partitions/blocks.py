@@ -1,10 +1,25 @@
-"""Rows in blocks: of independent rows, of a partition, or with the user's labels."""
+"""Rows in blocks, and what groups of them are conditioned on.
+
+Rows are independent of other blocks, or conditioned on earlier blocks of a chain (LMA) or on near
+rows (VIF). Conditions only ever point to earlier groups, so that rows of a later batch change no
+factor of an earlier one (docs/theory.md, section 12).
+"""
 
 import copy
 from abc import ABC, abstractmethod
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
+
+from ..data.clusters import short_path
+from ..data.rows import ConditionedRows, in_parts
+from .growth import GrowingCells
+from .neighbours import NearestCells, NearGroups, RowsAround
+from .partition import KMeansTree, OrderedPartition
+
+# Test rows of a cell are conditioned on so many times as many rows as a group of training rows.
+_NEAR_TEST_GROUPS = 2
 
 
 class AnyBlocks(ABC):
@@ -26,6 +41,11 @@ class AnyBlocks(ABC):
 
     def __len__(self):
         return len(self.bounds) - 1
+
+    @property
+    def largest(self):
+        """Most rows that are factorised together."""
+        return int(np.diff(self.bounds).max())
 
     @abstractmethod
     def __call__(self, k):
@@ -79,8 +99,12 @@ class Blocks(AnyBlocks):
         place = np.arange(self.bounds[k], self.bounds[k + 1])
         return place if self.sorted else self.order[place]
 
+    def near(self, cells):
+        """Return the positions of the rows that test rows of each of some cells are given."""
+        return [np.empty(0, dtype=np.intp) if k < 0 else self.members(k) for k in cells]
+
     def around(self, cells):
-        own = [np.empty(0, dtype=np.intp) if k < 0 else self.members(k) for k in cells]
+        own = self.near(cells)
         ends = np.cumsum([len(part) for part in own])
         return self.rows.select(np.concatenate(own)), np.split(np.arange(ends[-1]), ends[:-1])
 
@@ -129,3 +153,407 @@ class Blocks(AnyBlocks):
         labels : ndarray of int, shape (n,)
         """
         return Blocks(self.rows.joined(rows), np.concatenate([self.labels, labels]))
+
+
+class ConditionedBlocks(AnyBlocks):
+    """Rows in groups that are conditioned on earlier rows; runs of groups are the blocks.
+
+    Parameters
+    ----------
+    groups : Blocks
+        The rows in groups.
+    before : list of ndarray of int
+        Rows that each group is conditioned on, as positions in ``groups.rows``.
+    edges : ndarray of int, shape (n_blocks + 1,)
+        First group of each block, and the number of groups.
+    layout : Chain or Neighbours
+        Knows the rows that test rows are conditioned on.
+    cells : ndarray of int, shape (n,)
+        Of each of ``groups.rows``: those of a later batch are in groups of their own, but in the
+        cells of all.
+    """
+
+    is_conditioned = True
+
+    def __init__(self, groups, before, edges, layout, cells):
+        self.groups, self.before, self.edges, self.layout = groups, before, edges, layout
+        self.cells = cells
+
+    def __getstate__(self):
+        """Leave out what is found again."""
+        found = {"near_cells", "by_cell"}
+        return {name: part for name, part in self.__dict__.items() if name not in found}
+
+    rows = property(lambda self: self.groups.rows)
+    sorted = property(lambda self: self.groups.sorted)
+
+    def __len__(self):
+        return len(self.edges) - 1
+
+    @property
+    def bounds(self):
+        """Rows of the blocks before each block, conditions not counted."""
+        return self.groups.bounds[self.edges]
+
+    @property
+    def largest(self):
+        """Most rows that are factorised together."""
+        own = np.diff(self.groups.bounds)
+        return max(len(before) + n for before, n in zip(self.before, own, strict=True))
+
+    def members(self, g):
+        """Return the positions of the rows of a group."""
+        return self.groups.members(g)
+
+    def __call__(self, k):
+        """Return the groups of a block, with the rows that they are conditioned on."""
+        groups = [
+            (self.before[g], self.members(g)) for g in range(self.edges[k], self.edges[k + 1])
+        ]
+        needed, local = _shared([part for group in groups for part in group])
+        pairs = tuple(zip(local[::2], local[1::2], strict=True))
+        return ConditionedRows(self.rows.select(needed), pairs)
+
+    @cached_property
+    def near_cells(self):
+        """Finds the rows near cells, for layouts that search for them: a `RowsAround`."""
+        return self.layout.near_cells(self)
+
+    @cached_property
+    def by_cell(self):
+        """The rows in the order of their cells, and where each cell begins."""
+        order = np.argsort(self.cells, kind="stable")
+        return order, np.append(0, np.cumsum(np.bincount(self.cells)))
+
+    @property
+    def n_cells(self):
+        """Number of cells that may have rows."""
+        return len(self.by_cell[1]) - 1
+
+    def rows_of_cells(self, numbers):
+        """Return the positions of the rows of some cells, sorted."""
+        order, bounds = self.by_cell
+        parts = [order[bounds[k] : bounds[k + 1]] for k in numbers if k + 1 < len(bounds)]
+        return np.sort(np.concatenate([np.empty(0, dtype=np.intp), *parts]))
+
+    def near(self, cells):
+        """Return the positions of the rows that test rows of each of some cells are given."""
+        return self.layout.around(self, cells)
+
+    def around(self, cells):
+        """Return the rows that test rows are conditioned on; what cells share is there once."""
+        needed, places = _shared(self.near(cells))
+        return self.rows.select(needed), places
+
+    def weighted_as(self, rows):
+        """Take the weights of other ``rows``, as `Blocks.weighted_as`."""
+        changed = copy.copy(self)
+        changed.groups = self.groups.weighted_as(rows)
+        if "near_cells" in self.__dict__:  # the same rows are near
+            changed.near_cells = self.near_cells
+        return changed
+
+    def drawn(self, size, rng):
+        """Draw the rows of some groups, as `Blocks.drawn`."""
+        return self.groups.drawn(size, rng)
+
+    def owned(self):
+        """Copy the rows, without labels, group after group."""
+        place = np.empty(len(self.rows), dtype=np.intp)
+        place[self.groups.order] = np.arange(len(place))
+        before, cells = [place[rows] for rows in self.before], self.cells[self.groups.order]
+        return ConditionedBlocks(self.groups.owned(), before, self.edges, self.layout, cells)
+
+
+@dataclass(frozen=True)
+class ChainChoice:
+    """LMA: blocks in a chain, each conditioned on so many blocks before it."""
+
+    markov_order: int
+
+    def make(self, rows, choice, scale, rng):
+        """Return blocks and partition.
+
+        Parameters
+        ----------
+        scale : ndarray of shape (d,) or Units
+            Units in which distances are taken.
+
+        Returns
+        -------
+        blocks : ConditionedBlocks
+        partition : object
+        """
+        partition = choice.make(scale)
+        groups = Blocks(rows, partition.fit(rows.X, rng))
+        if isinstance(partition, OrderedPartition) and not partition.shuffle:
+            order = np.arange(len(groups))
+        else:
+            order = short_path(_centres(groups, scale))
+        return self.chained(groups, order), partition
+
+    def chained(self, groups, order):
+        """Return the blocks in the order of a chain."""
+        layout, edges = Chain(self.markov_order, np.argsort(order)), np.arange(len(groups) + 1)
+        blocks = ConditionedBlocks(groups, [], edges, layout, groups.labels)
+        blocks.before = [blocks.rows_of_cells(layout.before(k)) for k in range(len(groups))]
+        return blocks
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Cells along a chain.
+
+    Parameters
+    ----------
+    markov_order : int
+    position : ndarray of int, shape (n_cells,)
+        Of each cell in the chain.
+    """
+
+    markov_order: int
+    position: np.ndarray
+
+    def before(self, cell):
+        """Return the cells that come before one in the chain, and are near it."""
+        away = self.position[cell] - self.position
+        return np.flatnonzero((away > 0) & (away <= self.markov_order))
+
+    def around(self, blocks, cells):
+        """Return, for each of some cells, its rows and those of the cells near it in the chain."""
+        return [blocks.rows_of_cells(self._near(cell)) for cell in cells]
+
+    def _near(self, cell):
+        if cell < 0:
+            return []
+        return np.flatnonzero(np.abs(self.position[cell] - self.position) <= self.markov_order)
+
+    def with_rows(self, blocks, rows, cells, partition, size, rng):
+        """Add rows, those of each cell as one group; see `Neighbours.with_rows`.
+
+        A group is conditioned on the rows before of its cell, and on all of the cells before. New
+        cells come at the end of the chain, parts of a cell in its place.
+        """
+        first, n_before, n_cells = len(blocks.groups), len(blocks.rows), len(self.position)
+        touched, cells = np.unique(cells), np.concatenate([blocks.cells, cells])
+        position = np.append(self.position, np.arange(n_cells, touched[-1] + 1))
+        growing = GrowingCells(partition, cells, blocks.rows.joined(rows).X, rng)
+        growing.split_large(touched, size)
+        layout = replace(self, position=_with_parts(position, growing.parts))
+        known, labels = np.unique(cells[n_before:], return_inverse=True)
+        groups = blocks.groups.extended(rows, first + labels)
+        more = ConditionedBlocks(groups, [], np.arange(len(groups) + 1), layout, cells)
+        own = [more.rows_of_cells([cell]) for cell in known]
+        added = [
+            np.union1d(rows[rows < n_before], more.rows_of_cells(layout.before(cell)))
+            for cell, rows in zip(known, own, strict=True)
+        ]
+        more.before = [*blocks.before, *added]
+        return more, growing.partition
+
+
+@dataclass(frozen=True)
+class NeighboursChoice:
+    """VIF: small groups in random order, each conditioned on the nearest rows before it.
+
+    Parameters
+    ----------
+    group_size : int
+        Rows of a group, on average.
+    n_jobs : int or None
+        Of searches.
+    """
+
+    n_neighbors: int
+    group_size: int
+    n_jobs: int | None = None
+
+    def make(self, rows, choice, scale, rng):
+        """Return blocks and partition; parameters as those of `ChainChoice.make`."""
+        partition = type(choice)(choice.partition, self.group_size).make(scale)
+        groups = Blocks(rows, partition.fit(rows.X, rng))
+        size = max(1, round(choice.block_size / self.group_size))
+        centres = _centres(groups, scale)
+        if isinstance(partition, KMeansTree):
+            partition = NearestCells.around(rows.X, centres, scale)
+            centres = partition.centres
+        layout = Neighbours(self.n_neighbors, self.group_size, scale, centres, self.n_jobs)
+        edges = _edges(0, len(groups), size)
+        blocks = ConditionedBlocks(groups, [], edges, layout, groups.labels)
+        blocks.before = layout.find_before(blocks, rng)
+        return blocks, partition
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Groups of near rows, each conditioned on the nearest rows of earlier groups.
+
+    Parameters
+    ----------
+    n_neighbors, group_size : int
+    scale : ndarray of shape (d,) or Units
+        Units in which distances are taken.
+    centres : ndarray of shape (n_cells, d)
+        Of the cells of the partition, in these units.
+    n_jobs : int or None
+        Of searches.
+    """
+
+    n_neighbors: int
+    group_size: int
+    scale: object
+    centres: np.ndarray
+    n_jobs: int | None = None
+
+    def find_before(self, blocks, rng):
+        """Find the rows that groups are conditioned on, in a random order."""
+        order, before = rng.permutation(len(blocks.groups)), [None] * len(blocks.groups)
+        groups = [blocks.members(g) for g in order]
+        near = NearGroups(_points(blocks.rows.X, self.scale), groups, self.n_jobs)
+        for g, rows in zip(order, near.earlier(self.n_neighbors), strict=True):
+            before[g] = rows
+        return before
+
+    def find_before_new(self, blocks, known, rng):
+        """Find the rows that new groups are conditioned on, in a random order.
+
+        Groups of a small batch are wide beside the rows that are known. These are searched for by
+        their cells, and near each row of a group.
+
+        Parameters
+        ----------
+        known : ConditionedBlocks
+            The rows before.
+        """
+        first, n_cells = len(known.groups), known.n_cells
+        order = first + rng.permutation(len(blocks.groups) - first)
+        cells = [known.rows_of_cells([k]) for k in range(n_cells)]
+        groups = [rows for rows in cells if len(rows)] + [blocks.members(g) for g in order]
+        near = NearGroups(_points(blocks.rows.X, self.scale), groups, self.n_jobs)
+        before = [None] * len(order)
+        earlier = near.earlier_of_rows(self.n_neighbors, len(groups) - len(order))
+        for g, rows in zip(order, earlier, strict=True):
+            before[g - first] = rows
+        return before
+
+    def around(self, blocks, cells):
+        """Return, for each of some cells, the rows near its centre."""
+        return blocks.near_cells.of(cells)
+
+    def near_cells(self, blocks):
+        """Return what finds the rows near the centres of cells."""
+        points = _points(blocks.rows.X, self.scale)
+        groups = [blocks.rows_of_cells([k]) for k in range(blocks.n_cells)]
+        groups = [rows for rows in groups if len(rows)]
+        count = _NEAR_TEST_GROUPS * (self.n_neighbors + self.group_size)
+        return RowsAround(NearGroups(points, groups, self.n_jobs), self.centres, count)
+
+    def with_rows(self, blocks, rows, cells, partition, size, rng):
+        """Add rows in new groups that are conditioned on earlier rows.
+
+        Cells that have grown too large are split, and so are those of which rows lie so far from
+        the centre that other rows are nearer to it.
+
+        Parameters
+        ----------
+        rows : Rows
+            Targets scaled as before.
+        cells : ndarray of int, shape (n,)
+            Cells of the partition; new ones have numbers beyond those before.
+        partition : object or None
+            Knows how to split its cells.
+        size : int
+            Rows of a cell, on average, where the layout has no such number.
+
+        Returns
+        -------
+        blocks : ConditionedBlocks
+        partition : object or None
+        """
+        first, touched = len(blocks.groups), np.unique(cells)
+        labels = KMeansTree(self.group_size, self.scale).fit(rows.X, rng)
+        groups = blocks.groups.extended(rows, first + labels)
+        per_block = max(1, int(np.diff(blocks.edges).max()))
+        edges = np.concatenate([blocks.edges, _edges(first, len(groups), per_block)[1:]])
+        cells = np.concatenate([blocks.cells, cells])
+        growing = GrowingCells(partition, cells, groups.rows.X, rng)
+        growing.split_large(touched, self.group_size)
+        search = self.near_cells(ConditionedBlocks(groups, [], edges, self, cells.copy()))
+
+        def near(some):
+            centres = self._centres(growing)[some]
+            return zip(search.around(centres), centres, strict=True)
+
+        growing.split_wide(touched, near, len(blocks.rows), self.scale)
+        layout = replace(self, centres=self._centres(growing))
+        more = ConditionedBlocks(groups, [], edges, layout, cells)
+        more.near_cells = replace(search, centres=layout.centres, found={})
+        more.before = [*blocks.before, *self.find_before_new(more, blocks, rng)]
+        return more, growing.partition
+
+    def _centres(self, growing):
+        """Return the centres of all cells; those of new cells, and of parts, are means of rows."""
+        first, count = len(self.centres), growing.cells.max() + 1
+        changed = np.union1d(growing.changed(), np.arange(first, count))
+        if not len(changed):
+            return self.centres
+        members = growing.members(changed)
+        centres = np.vstack([self.centres, np.zeros((count - first, self.centres.shape[1]))])
+        points = _points(growing.X[np.concatenate(members)], self.scale)
+        sizes = np.array([len(own) for own in members])
+        starts = np.append(0, np.cumsum(sizes)[:-1])
+        centres[changed] = np.add.reduceat(points, starts, axis=0) / sizes[:, None]
+        return centres
+
+
+def are_near(blocks, places, cells):
+    """Find the rows that are among those that test rows of their cells are conditioned on.
+
+    Parameters
+    ----------
+    places : ndarray of int, shape (n,)
+        Of the rows, as they came to be put in.
+    cells : ndarray of int, shape (n,)
+        A cell for each row, -1 for none.
+
+    Returns
+    -------
+    near : ndarray of bool, shape (n,)
+    """
+    groups = blocks.groups if blocks.is_conditioned else blocks
+    held = np.argsort(groups.order)[places] if groups.sorted else places
+    near, order = np.zeros(len(cells), dtype=bool), np.argsort(cells, kind="stable")
+    numbers, first = np.unique(cells[order], return_index=True)
+    around = blocks.near(numbers)
+    for own, test in zip(around, np.split(order, first[1:]), strict=True):
+        near[test] = np.isin(held[test], own)
+    return near
+
+
+def _edges(first, last, size):
+    """Return where runs of ``size`` groups begin, and their end."""
+    return np.unique(np.append(np.arange(first, last, size), last))
+
+
+def _with_parts(position, parts):
+    """Return places in a chain once parts of cells are in the places of these, one by one."""
+    for k, *new in parts:
+        behind = np.where(position > position[k], len(new), 0)
+        position = np.append(position + behind, position[k] + 1 + np.arange(len(new)))
+    return position
+
+
+def _shared(parts):
+    """Return the rows of all parts, each once and sorted, and the places of each part there."""
+    needed, place = np.unique(np.concatenate(parts), return_inverse=True)
+    return needed, in_parts(place, [len(part) for part in parts])
+
+
+def _points(X, scale):
+    return np.asarray(X, dtype=np.float64) / scale
+
+
+def _centres(groups, scale):
+    order = slice(None) if groups.sorted else groups.order
+    sums = np.add.reduceat(_points(groups.rows.X[order], scale), groups.bounds[:-1], axis=0)
+    return sums / np.diff(groups.bounds)[:, None]

@@ -6,6 +6,8 @@ away than the very nearest rows.
 """
 
 import math
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -13,6 +15,7 @@ from .._core._neighbours import nearest_groups, rows_near_places
 from .._linalg import single_openmp_thread
 from .._parallel import group_bounds, map_groups, resolved_jobs, shares_memory
 from ..data.clusters import nearest
+from .partition import KMeansTree
 
 # The nearest rows are looked for in the nearest groups that hold so many times as many.
 _SPARE = 8
@@ -116,6 +119,31 @@ class NearGroups:
             lo = hi
         return before
 
+    def earlier_of_rows(self, count, first):
+        """Find rows near the rows of groups from ``first`` on, among those of the groups before.
+
+        Of rows that lie far apart each has a few near ones of its own. Where these are the same
+        for many, further rows around the centre of the group make up the number.
+
+        Returns
+        -------
+        before : list of ndarray of int
+            Sorted, about ``count`` for each of these groups.
+        """
+        groups = np.arange(first, len(self.sizes))
+        sizes, place = self.sizes[groups], np.empty(len(self.order), dtype=np.intp)
+        place[self.order] = np.arange(len(place))
+        each = -(-count // int(sizes.max()))
+        of_rows = self._near(self.points[self.starts[first] :], np.repeat(groups, sizes), each)
+        around, before, lo = self._near(self.centres[groups], groups, count), [], 0
+        for g, own, size in zip(groups, around, sizes, strict=True):
+            near, lo = np.unique(np.concatenate(of_rows[lo : lo + size])), lo + size
+            more = np.setdiff1d(own, near, assume_unique=True)
+            away = ((self.points[place[more]] - self.centres[g]) ** 2).sum(axis=1)
+            missing = max(0, count - len(near))
+            before.append(np.union1d(near, more[np.argsort(away, kind="stable")[:missing]]))
+        return before
+
     def around(self, places, count):
         """Find rows near each place, among all rows: a list of sorted arrays."""
         return self._near(places, np.full(len(places), len(self.sizes)), count)
@@ -151,9 +179,7 @@ class NearGroups:
 
     def _nearest_by_tree(self, places, ends, enough, wanted, last):
         """Yield the places and the groups nearest to them, again with more that hold more rows."""
-        from sklearn.neighbors import NearestNeighbors
-
-        search = NearestNeighbors(n_jobs=self.n_jobs).fit(self.centres[:last])
+        search = self._tree_of_all if last == len(self.centres) else self._tree(last)
         pending = np.arange(len(places))
         while len(pending):
             wanted, missing = min(2 * wanted, last), []  # half of them come later
@@ -164,6 +190,15 @@ class NearGroups:
                 yield part, near
             pending = np.concatenate(missing)
 
+    @cached_property
+    def _tree_of_all(self):
+        return self._tree(len(self.centres))
+
+    def _tree(self, last):
+        from sklearn.neighbors import NearestNeighbors
+
+        return NearestNeighbors(n_jobs=self.n_jobs).fit(self.centres[:last])
+
     def _nearest(self, places, near, ends, enough, count):
         """Find rows of near groups nearest to each place, sorted, and how many; -1 for too few."""
         rows, counts = (np.empty(shape, dtype=np.intp) for shape in ((len(near), count), len(near)))
@@ -171,6 +206,37 @@ class NearGroups:
         rows_near_places(self.points, self.starts, places, near, ends, enough, rows, counts)
         rows = np.where(rows < 0, len(self.points), np.append(self.order, 0)[rows])
         return np.sort(rows, axis=1), counts
+
+
+@dataclass(frozen=True)
+class RowsAround:
+    """Finds the rows near the centres of cells, when they are asked for, and keeps them.
+
+    Parameters
+    ----------
+    search : NearGroups
+    centres : ndarray of shape (n_cells, d)
+    count : int
+        Rows to find.
+    found : dict
+        Those of cells that were asked for.
+    """
+
+    search: NearGroups
+    centres: np.ndarray
+    count: int
+    found: dict = field(default_factory=dict, compare=False)
+
+    def of(self, cells):
+        """Return the positions of the rows near each of some cells, none for a cell -1."""
+        new = [k for k in cells if k >= 0 and k not in self.found]
+        if new:
+            self.found.update(zip(new, self.around(self.centres[new]), strict=True))
+        return [self.found[k] if k >= 0 else np.empty(0, dtype=np.intp) for k in cells]
+
+    def around(self, places):
+        """Return the positions of the rows near each place."""
+        return self.search.around(places, self.count)
 
 
 class NearestCells:
@@ -233,6 +299,17 @@ class NearestCells:
     def joined_by(self, X):
         """Assign the cells of later rows; cells stay where they are."""
         return self, self.assign(X)
+
+    def split(self, k, X, size, rng):
+        """Put several centres in the place of one; see `KMeansTree.split`."""
+        parts = KMeansTree(size, self.scale)
+        labels = parts.fit(X, rng)
+        centres = np.empty((parts.n_blocks, self.centres.shape[1]))
+        centres = _means(np.asarray(X, dtype=np.float64) / self.scale, labels, centres)
+        numbers = np.append(k, len(self.centres) + np.arange(parts.n_blocks - 1))
+        whole = NearestCells(np.vstack([self.centres, centres[1:]]), self.scale)
+        whole.centres[k] = centres[0]
+        return whole, numbers[labels]
 
 
 def _means(points, cells, centres):

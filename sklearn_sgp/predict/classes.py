@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from ..gp.chunks import in_chunks
+from .._parallel import in_chunks
 from .base import Predictor
 from .observations import OWN_MEAN
 
@@ -27,7 +27,7 @@ class Classes:
     @property
     def classes(self):
         """The labels, sorted, (C,)."""
-        return self.targets.attributes["classes_"]
+        return self.targets.classes
 
     def shapes(self, method, options):
         """Return the shape behind the rows of each array that a method returns."""

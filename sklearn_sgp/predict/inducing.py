@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass, replace
 
+from .._parallel import in_chunks
 from ..data.rows import random_index
-from ..gp.chunks import in_chunks
-from ..gp.conditionals import ExactConditional, SoRConditional, without_own
 from ..gp.pathwise import draw_functions
-from ..gp.posterior import Posterior
+from ..gp.posterior import ExactConditional, Posterior, SoRConditional, without_own
 from .near_rows import NearRows
 
 
@@ -18,7 +17,7 @@ class InducingPoints:
     ----------
     noise_variance : float or ndarray of shape (t,)
     conditional : class
-        One of gp/conditionals.py.
+        One of gp/posterior.py.
     alpha : float
         Each training row has a factor ``N(y; E[f | u], noise + alpha var[f | u])``.
     blocks : NearRows or None

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ..gp.chunks import in_chunks
+from .._parallel import in_chunks
 from ..gp.pathwise import draw_mixed_functions
 from .inducing import InducingPoints
 

@@ -10,11 +10,9 @@ from .._core._cells import condition
 from .._linalg import blas_threads_for, copy_of, product, transposed
 from .._parallel import group_bounds, map_groups, resolved_jobs, shares_memory
 from ..factors.cells import Cells, ClassCell, FactorCache
-from ..gp.conditionals import without_own
-from ..gp.posterior import Posterior
+from ..gp.posterior import Posterior, without_own
 from ..kernels import Groups
-from ..partitions.blocks import AnyBlocks
-from ..partitions.conditioning import are_near
+from ..partitions.blocks import AnyBlocks, are_near
 from ..partitions.partition import position_of
 
 # Test rows that are predicted together.
@@ -24,6 +22,28 @@ _TASKS = 32
 # Memory for factorised cells that were predicted in.
 _CACHE_BYTES = 256 << 20
 _ONE_ROW = np.array([0, 1])
+
+
+class _OwnMoments:
+    """Moments at all training rows: noise, bands and mean of one fit are judged by the same.
+
+    A copy, as for a worker in another process or a pickle, begins empty.
+    """
+
+    def __init__(self):
+        self.X = self.moments = None
+
+    def __reduce__(self):
+        return _OwnMoments, ()
+
+    def of(self, X, compute):
+        """Return the moments at X, which are all training rows."""
+        if self.X is not X:
+            moments = compute()
+            for part in moments:
+                part.flags.writeable = False
+            self.X, self.moments = X, moments
+        return self.moments
 
 
 @dataclass(frozen=True)
@@ -41,6 +61,8 @@ class NearRows:
         The labels of the blocks, in their order, where each row has one.
     cache : FactorCache
         Factorised cells of this posterior and these blocks.
+    own : _OwnMoments
+        What is computed once of the training rows while a fit goes on.
     """
 
     posterior: Posterior
@@ -49,6 +71,7 @@ class NearRows:
     partition: object = None
     labels: np.ndarray | None = None
     cache: FactorCache = field(default_factory=partial(FactorCache, 0), compare=False)
+    own: _OwnMoments = field(default_factory=_OwnMoments, compare=False)
 
     has_functions = False  # of near rows no random features are known
 
@@ -78,13 +101,20 @@ class NearRows:
 
     def training_moments(self, rows, n_jobs=None):
         """Return the moments at training rows, given their near rows."""
-        return self.moments(rows, n_jobs)
+        if len(rows) != len(self.blocks.rows):
+            return self.moments(rows, n_jobs)
+        return self.own.of(rows.X, lambda: self.moments(rows, n_jobs))
 
     def left_out(self, rows, places=None, n_jobs=None):
         """Return the moments without the row itself, where it is among its near rows."""
-        number = self.number(rows)
-        mean, variance = self._conditional(n_jobs).mean_variance(rows.X, number)
-        places = np.arange(len(rows)) if places is None else places
+        number, all_moments = self.number(rows), self.own.moments
+        if places is None:
+            mean, variance = self.training_moments(rows, n_jobs)
+            places = np.arange(len(rows))
+        elif all_moments is None:
+            mean, variance = self.moments(rows, n_jobs)
+        else:
+            mean, variance = (part[places] for part in all_moments)
         known = are_near(self.blocks, places, number)[:, None]
         noise = self.noise_variance / rows.weights[0].reshape(len(rows), -1)
         without = without_own(mean, variance, rows.targets, noise)
@@ -96,7 +126,7 @@ class NearRows:
 
     def without_caches(self):
         """Return the same with nothing that can be computed again, as it is saved."""
-        return replace(self, posterior=self.posterior.without_caches())
+        return replace(self, posterior=self.posterior.without_caches(), own=_OwnMoments())
 
     def separated(self):
         """Separate the predictor from the blocks, if a test row needs those of its own alone."""
@@ -110,13 +140,13 @@ class NearRows:
 
     def ready(self):
         """Return the predictor with an empty cache for the cells of predictions."""
-        return replace(self, cache=FactorCache(_CACHE_BYTES))
+        return replace(self, cache=FactorCache(_CACHE_BYTES), own=_OwnMoments())
 
 
 class LocalConditional:
     """p(f | u, y_B) for the rows near a test row: those of its block, or others (PIC, LMA, VIF).
 
-    The methods are those of `gp.conditionals.ExactConditional`, with the numbers of the blocks that
+    The methods are those of `gp.posterior.ExactConditional`, with the numbers of the blocks that
     the rows belong to, -1 for none.
 
     Parameters

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.utils.validation import check_consistent_length
 
-from .._compat import check_array
 from .._linalg import NotPositiveDefiniteError, cholesky
-from ..gp.chunks import in_chunks
+from .._parallel import in_chunks
+from ..data.checks import check_array
 from .base import Predictor
 from .distribution import PredictiveDistribution
 from .multi_output import MixedOutputs
@@ -76,6 +76,20 @@ def combined(own, parts):
 
 
 @dataclass(frozen=True)
+class EqualNoise:
+    """Noise that is the same for all rows; attributes as those of `noise.row_noise.RowNoise`."""
+
+    likelihood: object
+
+    differs = False
+    log_noise = variance_scale = None
+
+    def noise_at(self, X, noise_variance, n_outputs, n_jobs):
+        """Return the noise variance, whatever the inputs."""
+        return noise_variance
+
+
+@dataclass(frozen=True)
 class Observations:
     """Distribution of observations: a predictor, a likelihood, noise and the encoding of targets.
 
@@ -84,7 +98,7 @@ class Observations:
     Parameters
     ----------
     noise_variance : float, ndarray of shape (t,) or None
-    row_noise : noise.row_noise.RowNoise or predict.noise.EqualNoise
+    row_noise : noise.row_noise.RowNoise or EqualNoise
     told_mean : OwnMean or CombinedMean
     """
 

@@ -4,10 +4,10 @@ from functools import partial
 
 import numpy as np
 
-from .._compat import check_array
 from .._floating_point import with_numpys_errors
+from .._parallel import in_chunks
+from ..data.checks import check_array
 from ..data.inputs import as_table
-from ..gp.chunks import in_chunks
 
 _DTYPE = [np.float64, np.float32]
 

@@ -14,8 +14,8 @@ from .._warnings import warn_caller
 from ..data.checks import LARGEST
 from ..data.continued_warps import Identity, Warp
 from ..data.resolution import resolutions
-from ..data.rows import Rows, column_mean_std, drop_zero_weight, random_index
-from ..data.scaling import GRID, on_grid
+from ..data.rows import Rows, column_mean_std, drop_zero_weight, on_grid, random_index
+from ..data.scaling import GRID
 from ..data.standard_inputs import StandardInputs
 from ..data.warps import EACH, TERMS, Standardised, YeoJohnson, tanh_sum, tanh_sum_gradient
 from ..engines.start import start
@@ -34,7 +34,8 @@ _LEAST_WARP_ROWS, _LEAST_TARGETS = 20, 10
 # The square of a smaller range is no longer a number with all its digits.
 _LEAST_RANGE = float(np.sqrt(np.finfo(np.float64).tiny / np.finfo(np.float64).eps))
 # Rows that are drawn to learn a warp from, a third of which only judge it; groups of them, rows of
-# a group, and rows that it is conditioned on.
+# a group, and rows that it is conditioned on. Each of few rows is in about one group: with 32
+# groups six draws of 600 to 1,500 rows took 0.3 s more, for at most 0.004 nats (one lost 0.1).
 _WARP_ROWS, _ONE_TEST_ROW_IN = 50_000, 3
 _GROUPS, _SIZE, _NEIGHBORS = 32, 50, 50
 # Iterations for kernel and noise alone, on each power of the targets, and then with and without a
@@ -290,7 +291,8 @@ class _OneOutput:
         """Draw some groups of rows that are near at these length scales, and rows for the scale."""
         std = column_mean_std(self.X, self.weight)[1]
         scale = nearness_scales(parameters.kernel, std)
-        groups = sampled_groups(rows, scale, _GROUPS, _SIZE, _NEIGHBORS, self.rng)
+        count = min(_GROUPS, -(-len(rows) // _SIZE))
+        groups = sampled_groups(rows, scale, count, _SIZE, _NEIGHBORS, self.rng)
         some = rows.fixed_subset(_REFERENCE_ROWS)
         return groups, some.targets[:, 0], some.weights[1]
 

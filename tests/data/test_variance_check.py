@@ -5,8 +5,8 @@ import pytest
 from sklearn.gaussian_process.kernels import RBF, DotProduct
 
 from sklearn_sgp import SVGPRegressor
-from sklearn_sgp.data.checks import check_variance
 from sklearn_sgp.data.inducing import greedy_variance
+from sklearn_sgp.data.readable import check_variance
 from sklearn_sgp.kernels import compile_kernel
 
 

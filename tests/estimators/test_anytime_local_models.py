@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from dense import log_normal
 from fitted_models import fitted
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, clone
@@ -110,6 +111,33 @@ def test_any_split_has_the_evidence_of_its_order(name, data):
     evidence = -0.5 * (held @ np.linalg.solve(V, held) + log_det + 260 * np.log(2.0 * np.pi))
     assert_allclose(model.objective_, evidence - 260 * np.log(model.y_scale_), rtol=1e-6)
     assert np.isfinite(model.predict(Xs)).all()
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_the_evidence_of_a_chain_is_that_of_its_definition(data, order):
+    """LMA's residual of labelled blocks, by the recursion of Low et al. (2015) from the labels."""
+    X, y, _ = data
+    labels = X[:, 0] // 1.0
+    model = clone(LOCAL["lma"]).set_params(block_column=2, markov_order=order)
+    model.fit(np.column_stack([X, labels]), y)
+    kernel, Z, n = model.kernel_, model.inducing_points_, len(X)
+    Q = kernel(X, Z) @ np.linalg.solve(kernel(Z) + 1e-10 * np.eye(len(Z)), kernel(Z, X))
+    R = kernel(X) - Q + NOISE * np.eye(n)
+    chain = [np.flatnonzero(labels == value) for value in np.unique(labels)]
+    approximate = np.zeros((n, n))
+    for k, own in enumerate(chain):
+        near = np.concatenate([np.empty(0, dtype=int), *chain[max(0, k - order) : k]])
+        approximate[np.ix_(own, own)] = R[np.ix_(own, own)]
+        approximate[np.ix_(own, near)] = R[np.ix_(own, near)]
+        for far in chain[: max(0, k - order)]:
+            weights = np.linalg.solve(R[np.ix_(near, near)], R[np.ix_(near, own)])
+            approximate[np.ix_(own, far)] = weights.T @ approximate[np.ix_(near, far)]
+        for other in chain[:k]:
+            approximate[np.ix_(other, own)] = approximate[np.ix_(own, other)].T
+    scaled = ((y - y.mean()) / y.std())[:, np.newaxis]
+    evidence = log_normal(scaled, Q + approximate) - n * np.log(y.std())
+    assert_allclose(model.objective_, evidence, rtol=1e-6)
+    assert not np.isclose(evidence, exact(X, y).log_marginal_likelihood_value_, atol=0.1)
 
 
 @EVERY

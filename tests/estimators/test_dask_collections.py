@@ -16,6 +16,7 @@ from sklearn_sgp.collections.compute import each, in_one
 from sklearn_sgp.data.rows import make_rows
 from sklearn_sgp.estimators.collections import labels_of
 from sklearn_sgp.factors.passes import added
+from sklearn_sgp.likelihoods import Censored
 from sklearn_sgp.objectives.sites import SiteProblem
 
 da = pytest.importorskip("dask.array")
@@ -204,6 +205,33 @@ def test_counts_on_chunks(data):
     assert_allclose(got, expected, rtol=1e-8)
     with pytest.raises(ValueError, match="counts"):
         model.fit(da.from_array(X, 800), da.from_array(counts - 1, 800))
+
+
+@pytest.mark.parametrize(
+    "likelihood",
+    ["negative_binomial", "gamma", "beta", Censored(lower=0.2, upper=0.8)],
+    ids=["counts", "positive", "shares", "limits"],
+)
+def test_other_targets_on_chunks(data, likelihood):
+    """Likelihoods that are learned by sites find in chunks what they find in arrays."""
+    X, y, _ = data
+    shares = 1.0 / (1.0 + np.exp(-y))
+    y = np.round(10.0 * shares) if likelihood == "negative_binomial" else shares
+    model = regressor(likelihood=likelihood, optimizer=None)
+    expected = model.fit(X, y).predict(X[:20])
+    got = model.fit(da.from_array(X, 800), da.from_array(y, 800)).predict(X[:20])
+    assert_allclose(got, expected, rtol=1e-6)
+
+
+def test_likelihoods_that_chunks_do_not_have(data):
+    """Sites among near rows, and limits that are ends of all targets, are refused with a cure."""
+    X, y, _ = data
+    chunks, counts = da.from_array(X, 800), da.from_array(np.round(np.abs(y)), 800)
+    blocks = AnytimeSGPRegressor(model="pic", solver="exact", likelihood="poisson")
+    with pytest.raises(ValueError, match="'poisson' in blocks, which SVGPRegressor takes"):
+        blocks.fit(chunks, counts)
+    with pytest.raises(ValueError, match="limits are taken from the targets: give them"):
+        regressor(likelihood="censored").fit(chunks, counts)
 
 
 @pytest.mark.parametrize("columns", [1, 2])

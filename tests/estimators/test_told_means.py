@@ -9,6 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
+from sklearn_sgp.engines.blocks import engine, solver
+from sklearn_sgp.estimators import mean_steps
 from sklearn_sgp.predict.observations import CombinedMean
 from sklearn_sgp.selection.means import best_mean
 
@@ -122,3 +124,23 @@ def _own_mean(model, X):
 def _with_share(model, reference, share):
     told = CombinedMean(reference._fitted, np.array([share]))
     return replace(model._fitted, told_mean=told)
+
+
+def test_the_other_mean_goes_on_from_the_kernel_that_was_learned(monkeypatch):
+    """Of few rows the other mean has one start, the learned kernel, and few iterations."""
+    posed = []
+    fit = solver.fit
+
+    def recorded(problem, *more):
+        posed.append(problem)
+        return fit(problem, *more)
+
+    monkeypatch.setattr(engine, "fit", recorded)
+    X, y = tails(400)
+    model = AnytimeSGPRegressor(n_inducing=30, random_state=0, likelihood="auto").fit(X, y)
+    assert not model._fitted.targets.keeps_means
+    other = posed[-1]
+    assert other.start.alternatives == ()
+    assert other.settings.max_iter == mean_steps._ITERATIONS
+    learned = model._fitted.parameters.values["theta"]
+    assert_allclose(other.start.parameters.values["theta"], learned, rtol=1e-6)

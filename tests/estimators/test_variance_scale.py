@@ -13,7 +13,7 @@ from varying_noise import X_TEST, data, made
 
 from sklearn_sgp import AnytimeSGPRegressor, StreamingSGPRegressor, SVGPRegressor
 from sklearn_sgp.data.rows import make_rows
-from sklearn_sgp.noise.left_out import LeftOutRows
+from sklearn_sgp.noise.left_out import LeftOutRows, _error_of_log
 from sklearn_sgp.noise.variance_scale import VarianceScale
 
 KERNEL, NOISE = ConstantKernel() * RBF(0.5), 0.09
@@ -81,7 +81,7 @@ def test_rows_that_their_cell_does_not_know_are_left_as_they_are():
     rows = rows_of(fitted, X, y).select(places)
     _, variance = predictor.left_out(rows, places)
     _, given = predictor.training_moments(rows)
-    near = [len(predictor.blocks.near_cells[cell]) for cell in predictor.number(rows)]
+    near = [len(predictor.blocks.near([cell])[0]) for cell in predictor.number(rows)]
     assert (variance >= given - 1e-12).all()
     assert max(near) < len(X)
 
@@ -188,6 +188,31 @@ def test_a_factor_that_depends_on_the_input_is_a_process():
     assert np.allclose(np.diag(noise[1]), factor**2 * np.diag(noise[0]))
     std = changed.predict(X_TEST, return_std=True)[1]
     assert np.allclose(std**2, np.diag(after + noise[1]))
+
+
+def test_narrower_only_as_far_as_that_is_certain():
+    """log c^2 below 0 is a standard error above what was learned, at most 0; above 0 it stays."""
+    function = varying_fit()._fitted.row_noise.log_noise
+    mean, variance = function.moments_at(X_TEST, 1)
+    for constant, error in ((-2.0, 0.1), (0.0, 0.3), (2.0, 0.0)):
+        scale = VarianceScale(np.full(1, constant), function, error=np.full(1, error))
+        learned = constant + mean
+        upper = np.minimum(learned + np.sqrt(variance + error**2), 0.0)
+        expected = np.where(learned < 0.0, upper, learned)
+        assert np.allclose(scale.log_square(X_TEST, 1), np.clip(expected, -4.605, 4.605), atol=1e-3)
+        wider = scale.widened(1.5)
+        unclipped = expected < 3.0
+        factor = wider.at(X_TEST, 1) / scale.at(X_TEST, 1)
+        assert np.allclose(factor[unclipped & (expected > -4.0)], 1.5)
+    far = np.array([[1e4]])  # where the rows say nothing
+    assert VarianceScale(np.full(1, -0.5), function).at(far, 1) == 1.0
+
+
+def test_errors_of_constants_are_those_of_squares():
+    """The logarithm of a mean of squared errors has the error of that mean over it."""
+    squares = np.random.default_rng(0).standard_normal((4000, 2)) ** 2 * [1.0, 9.0]
+    error = _error_of_log(squares, np.ones(4000))
+    assert np.allclose(error, np.sqrt(2.0 / 4000), rtol=0.1)
 
 
 def rough(x, rng):

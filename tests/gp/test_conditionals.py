@@ -14,7 +14,7 @@ from dense import (
     random_information,
 )
 
-from sklearn_sgp.gp.conditionals import ExactConditional, FICConditional, SoRConditional
+from sklearn_sgp.gp.posterior import ExactConditional, FICConditional, SoRConditional
 
 LABELS = np.repeat([0, 1, 2], 8)  # of the 24 rows of a case
 X_TEST = np.random.default_rng(5).uniform(-2.0, 2.0, (9, 2))

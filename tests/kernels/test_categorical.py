@@ -8,7 +8,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
 from sklearn_sgp.kernels import Categorical, Columns, compile_kernel
-from sklearn_sgp.kernels._groups import Groups
+from sklearn_sgp.kernels._compiled import Groups
 from sklearn_sgp.kernels._length_scales import nearness_scales
 from sklearn_sgp.kernels._random_features import sample_features
 from sklearn_sgp.kernels.categories import _node

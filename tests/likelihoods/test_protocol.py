@@ -10,10 +10,14 @@ from sklearn.base import clone
 
 from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
 from sklearn_sgp.likelihoods import (
+    Beta,
+    Censored,
     ExpectedLogDensity,
+    Gamma,
     Gaussian,
     Likelihood,
     Logit,
+    NegativeBinomial,
     Poisson,
     Probit,
     Softmax,
@@ -28,6 +32,7 @@ from sklearn_sgp.likelihoods._names import (
 from sklearn_sgp.likelihoods._softmax_tables import lattice
 
 INSTANCES = [Gaussian(), StudentT(), StudentT(None), Poisson(), Probit(), Logit(), Softmax()]
+INSTANCES += [NegativeBinomial(), Gamma(0.5), Beta(), Censored(lower=0.0)]
 EACH = pytest.mark.parametrize("likelihood", INSTANCES, ids=repr)
 
 # conjugate, identity_mean, has_noise, scales_targets, natural_step, shift_invariant, max_classes
@@ -36,6 +41,10 @@ ATTRIBUTES = {
     Gaussian: (True, True, True, True, 1.0, False, None),
     StudentT: (False, True, True, True, 1.0, False, None),
     Poisson: (False, False, False, False, 1.0, False, None),
+    NegativeBinomial: (False, False, False, False, 1.0, False, None),
+    Gamma: (False, False, False, False, 1.0, False, None),
+    Beta: (False, False, False, False, 1.0, False, None),
+    Censored: (False, True, False, True, 1.0, False, None),
     Probit: (False, True, False, False, 1.0, False, 2),
     Logit: (False, True, False, False, 1.0, False, 2),
     Softmax: (False, True, False, False, 2.0 / 3.0, True, None),
@@ -140,7 +149,8 @@ def test_free_parameters(likelihood):
     assert theta.shape == (len(theta),) and bounds.shape == (len(theta), 2)
     assert (bounds[:, 0] < theta).all() and (theta < bounds[:, 1]).all()
     assert_allclose(likelihood.with_theta(theta + 0.3).theta, theta + 0.3, rtol=1e-12)
-    if likelihood.get_params() != {"df": None}:
+    learns = isinstance(likelihood, (NegativeBinomial, Beta, Censored))
+    if likelihood.get_params() != {"df": None} and not learns:
         assert len(theta) == 0 and likelihood.with_theta(theta) is likelihood
 
 
@@ -206,7 +216,9 @@ def test_open_degrees_of_freedom_are_four():
 
 @EACH
 def test_targets_are_checked(likelihood):
-    """Counts must be counts; the other likelihoods take any number."""
+    """Counts must be counts; of the others those for numbers and classes take any number."""
+    if isinstance(likelihood, (NegativeBinomial, Gamma, Beta)):
+        return  # `test_counts_shares_limits` has these
     likelihood.check_targets(np.array([[0.0, 1.0], [7.0, 2.0]]))
     bad = np.array([[0.0, 1.0], [-1.0, 0.5]])
     if not isinstance(likelihood, Poisson):
@@ -254,8 +266,9 @@ def test_offset_from_the_counts(weight):
 @EACH
 def test_initialized_by_default_is_the_instance(likelihood):
     """A likelihood that takes nothing from the targets is learned with as it is."""
-    made = likelihood.initialized(np.array([[1.0], [2.0]]), None)
-    assert made is likelihood or isinstance(likelihood, Poisson)
+    if isinstance(likelihood, (Poisson, NegativeBinomial, Gamma, Beta, Censored)):
+        return  # these take offset or limits, or learn a number for each output
+    assert likelihood.initialized(np.array([[1.0], [2.0]]), None) is likelihood
 
 
 def test_codes_of_classes():

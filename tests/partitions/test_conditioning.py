@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn_sgp.data.clusters import short_path
 from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.partitions import neighbours
-from sklearn_sgp.partitions.conditioning import ChainChoice, NeighboursChoice
+from sklearn_sgp.partitions.blocks import ChainChoice, NeighboursChoice
 from sklearn_sgp.partitions.neighbours import NearGroups, nearest_rows
 from sklearn_sgp.partitions.partition import KMeansTree, OrderedPartition, PartitionChoice
 
@@ -111,7 +111,7 @@ def test_rows_around_several_cells(rng, choice):
     blocks, _ = choice.make(rows, PartitionChoice("kmeans", 20), np.ones(2), seed())
     together, places = blocks.around([2, -1, 0, 3])
     for cell, place in zip([2, -1, 0, 3], places, strict=True):
-        assert_array_equal(together.X[place], rows.X[blocks.layout.around(blocks, cell)])
+        assert_array_equal(together.X[place], rows.X[blocks.near([cell])[0]])
     assert len(together) == len(np.unique(np.concatenate(places)))
 
 
@@ -179,7 +179,7 @@ def test_later_rows_change_no_earlier_condition(rng, name):
     rows, more = rows_of(rng), rows_of(rng, 70)
     blocks, partition = CHOICES[name].make(rows, PartitionChoice("kmeans", 30), np.ones(2), seed())
     cells = partition.assign(more.X)
-    larger = blocks.layout.with_rows(blocks, more, cells, seed())
+    larger, _ = blocks.layout.with_rows(blocks, more, cells, partition, 30, seed())
     n_old = len(blocks.groups)
     for g in range(n_old):
         assert_array_equal(larger.members(g), blocks.members(g))
@@ -234,7 +234,7 @@ def test_a_row_is_of_the_cell_with_the_nearest_centre(rng):
     means = np.stack([X[labels == k].mean(axis=0) for k in range(tree.n_blocks)])
     nearest = nearest_rows(X, X_new, 10)
     by_tree = nearest_rows(X, means[tree.assign(X_new)], 90)
-    ours = [blocks.near_cells[cell] for cell in partition.assign(X_new)]
+    ours = [blocks.near([cell])[0] for cell in partition.assign(X_new)]
     known = [
         np.mean([np.isin(*pair).mean() for pair in zip(nearest, near, strict=True)])
         for near in (ours, by_tree)

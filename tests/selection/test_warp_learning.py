@@ -145,3 +145,19 @@ def test_targets_whose_squares_are_zero_get_none(rng, kind):
     ]
     for one, other in zip(*(fit.predict(X, return_std=True) for fit in fits), strict=True):
         assert_array_equal(one, other)
+
+
+def test_few_rows_are_in_about_one_group_each(rng, monkeypatch):
+    """A warp of 660 rows is learned from groups that have no more rows together than there are."""
+    sizes = []
+
+    def counted(rows, scale, n_groups, *more):
+        sizes.append((n_groups, len(rows)))
+        return sampled(rows, scale, n_groups, *more)
+
+    sampled = learning.sampled_groups
+    monkeypatch.setattr(learning, "sampled_groups", counted)
+    learned(*smooth(rng, 1000))
+    assert sizes
+    for n_groups, n_rows in sizes:
+        assert n_groups * learning._SIZE < n_rows + learning._SIZE

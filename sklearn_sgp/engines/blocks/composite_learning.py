@@ -103,7 +103,7 @@ def _best(problem, sample, budget):
         parameters, last = sample.learn_further(task_of(problem, start), parameters, budget)
         more += last
     if not (sample.whole or problem.is_interim or sample.has_labels):
-        check_coverage(sample.judging_groups(parameters), parameters)
+        check_coverage(sample.judging_groups(parameters), parameters, problem.trace)
     return start, parameters, n_iter + more
 
 

@@ -1,7 +1,8 @@
 """The posterior that a fit in blocks keeps: one pass over all blocks, or steps from block to block.
 
-A pass or a first epoch rests on all rows, unless `max_time`, `max_steps` or a callback ends it. The
-jitter climbs where a block or q(u) is not positive definite in floating point.
+A pass or a first epoch rests on all rows, unless `max_time`, `max_steps` or a callback ends it:
+then q(u) is the posterior of the rows that have come. The jitter climbs where a block or q(u) is
+not positive definite in floating point.
 """
 
 import time
@@ -39,8 +40,10 @@ class FinalPosterior(NamedTuple):
     Attributes
     ----------
     posterior : Posterior
-    objective, constant : float
-        The evidence, and its constant.
+    objective : float
+        The evidence; where blocks are missing, that of the others over their share of all.
+    constant : float
+        Of the evidence of the blocks that q(u) rests on.
     progress : Progress
     n_iter, n_steps : int
         Epochs and steps.
@@ -118,7 +121,7 @@ def final_posterior(problem, plan, parameters, blocks, budget, before=None):
             earlier = before if same else None
             result = _steps(problem, plan, parameters, prior, blocks, budget, earlier)
         result.posterior.warm_cache()
-        return result, result.posterior.log_evidence(result.constant)
+        return result, result.posterior.log_evidence(result.constant) / result.seen.mean()
 
     def found(prior):
         result = with_enough_jitter(run, prior, settings, plan.model, problem.rows, s2)
@@ -226,7 +229,7 @@ def _sums(problem, plan, prior, noise_variance, blocks, numbers):
 
 
 def _one_pass(problem, plan, prior, s2, blocks, budget):
-    """Sum over all blocks, or over as many as the time left allows for, scaled to all."""
+    """Sum over all blocks, or over as many as the time left allows for."""
     order, count = problem.rng.permutation(len(blocks)), len(blocks)
     timed, seen = _TIMED_BLOCKS, np.ones(len(blocks), dtype=bool)
     if not budget.is_limited or count <= timed or blocks.rows.live_elsewhere:
@@ -240,7 +243,7 @@ def _one_pass(problem, plan, prior, s2, blocks, budget):
     seen[order[timed + len(chosen) :]] = False
     if not seen.all():
         _warn_of_part(blocks, seen, _no_time(problem))
-    return _Run(*sums.scaled(count / int(seen.sum())), seen)
+    return _Run(*sums, seen)
 
 
 def _no_time(problem):
@@ -251,8 +254,8 @@ def _warn_of_part(blocks, seen, why):
     cause, cure = why
     n_rows = int(np.diff(blocks.bounds)[seen].sum())
     warn_caller(
-        f"{cause} all {len(blocks)} blocks: q(u) rests on {int(seen.sum())} of them, scaled "
-        f"up, that is on {n_rows} of {int(blocks.bounds[-1])} rows. {cure} or lower block_size.",
+        f"{cause} all {len(blocks)} blocks: q(u) rests on {int(seen.sum())} of them, "
+        f"that is on {n_rows} of {int(blocks.bounds[-1])} rows. {cure} or lower block_size.",
     )
 
 
@@ -332,7 +335,7 @@ class _StepMonitor:
         if self.n_steps % self.every and self.ascent.n_seen % len(self.ascent.blocks):
             return
         try:
-            estimate = self.ascent.posterior.log_evidence(self.ascent.constant)
+            estimate = self.ascent.log_evidence()
         except NotPositiveDefiniteError:  # a mixture with negative weights, in part of an epoch
             return
         self.trace.add(estimate, lambda: self.parameters)
@@ -363,8 +366,7 @@ class _StepMonitor:
         ascent = self.ascent
         epochs = (ascent.n_seen - self.seen_before) / len(ascent.blocks)
         return _Run(
-            ascent.posterior,
-            ascent.constant,
+            *ascent.of_rows_seen(),
             ascent.seen,
             ascent.n_steps,
             ascent.n_seen,

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...factors.block_factors import Mixture, Model
-from ...gp.conditionals import ExactConditional, FICConditional, SoRConditional
+from ...factors.own_model import BlockModel, OwnModel
+from ...gp.posterior import ExactConditional, FICConditional, SoRConditional
 from ...predict.near_rows import LocalConditional
 
 _VARIATIONAL = Model("diagonal", 0.0)
@@ -26,6 +27,8 @@ _MODELS = {
 }
 NAMES = set(_MODELS)
 _POWERS = {"fitc", "fic", "pitc"}
+# What a model of one's own may predict as, and be learned as.
+_CONDITIONALS, _OBJECTIVES = ("sor", "dtc", "fic", "pic"), ("vfe", "fitc", "pitc")
 
 
 class Specification(NamedTuple):
@@ -38,7 +41,7 @@ class Specification(NamedTuple):
     objective : Model or Mixture
         Learned under: the variational bound for SoR and DTC, whose own marginal overfits.
     conditional : class
-        Of test rows given u: one of gp/conditionals.py, or `LocalConditional`.
+        Of test rows given u: one of gp/posterior.py, or `LocalConditional`.
     """
 
     model: Model | Mixture
@@ -58,11 +61,11 @@ class Specification(NamedTuple):
 
 
 def specification(model, alpha):
-    """Return the specification of a name, or of pairs of a name and a weight.
+    """Return the specification of a name, of a model of one's own, or of pairs of one and a weight.
 
     Parameters
     ----------
-    model : str or sequence of (str, float)
+    model : str, BlockModel or sequence of (str or BlockModel, float)
     alpha : float
         Power of the factors.
 
@@ -71,37 +74,61 @@ def specification(model, alpha):
     ValueError
         If the parameters do not go together.
     """
-    if not isinstance(model, str):
+    if not isinstance(model, str | BlockModel):
         return _mixture(model, alpha)
     if alpha != 1.0 and model not in _POWERS:
         raise ValueError(
             "The 'alpha_divergence' parameter must be 1 unless the model is one of "
             f"{sorted(_POWERS)}. Got {alpha!r} for {model!r}."
         )
-    residual, power, conditional = _MODELS[model]
-    made = Model(residual, power * float(alpha))
+    made, conditional = _named(model, alpha)
     return Specification(made, _objective(made), conditional)
 
 
+def _named(model, alpha=1.0):
+    """Return the model and the test conditional that a name or a model of one's own stands for."""
+    if not isinstance(model, BlockModel):
+        residual, power, conditional = _MODELS[model]
+        return Model(residual, power * float(alpha)), conditional
+    for name, known in (("test_conditional", _CONDITIONALS), ("learned_as", _OBJECTIVES)):
+        if getattr(model, name) not in known:
+            raise ValueError(
+                f"The attribute '{name}' of a model must be one of {sorted(known)}. Got "
+                f"{getattr(model, name)!r} for {type(model).__name__}."
+            )
+    return OwnModel(model), _MODELS[model.test_conditional][2]
+
+
 def _objective(model):
+    if isinstance(model, OwnModel):
+        return _named(model.own.learned_as)[0]
     return _VARIATIONAL if model.residual == "none" else model
 
 
 def _mixture(pairs, alpha):
     try:
-        named = [(_MODELS[name], float(share)) for name, share in pairs]
-    except (TypeError, ValueError, KeyError):
-        named = []
-    conditionals = {conditional for (_, _, conditional), _ in named}
-    total = sum(share for _, share in named)
-    conditioned = any(residual == "conditioned" for (residual, _, _), _ in named)
+        shares = [(name, float(share)) for name, share in pairs]
+    except (TypeError, ValueError):
+        shares = []
+    if not all(isinstance(one, BlockModel) or one in NAMES for one, _ in shares):
+        shares = []
+    named = [(*_named(one), share) for one, share in shares]
+    conditionals = {conditional for _, conditional, _ in named}
+    total = sum(share for *_, share in named)
+    conditioned = any(model.conditioned for model, *_ in named)
+    n_dense = len({model for model, *_ in named if model.dense})
     if len(conditionals) != 1 or conditioned or not np.isclose(total, 1.0) or alpha != 1.0:
         raise ValueError(
-            f"The 'model' parameter must be one of {sorted(NAMES)}, or pairs of a name and a "
-            "weight with one test conditional and weights that sum to 1, with alpha_divergence=1 "
-            f"and without 'lma' and 'vif'. Got {pairs!r}."
+            f"The 'model' parameter must be one of {sorted(NAMES)}, a BlockModel, or pairs of one "
+            "and a weight with one test conditional and weights that sum to 1, with "
+            f"alpha_divergence=1 and without 'lma' and 'vif'. Got {pairs!r}."
         )
-    models = [(Model(residual, power), share) for (residual, power, _), share in named]
+    if n_dense > 1:
+        raise ValueError(
+            "A mixture must have one model at most whose blocks keep their full covariance. Got "
+            f"{n_dense} in {pairs!r}: leave out all but one."
+        )
+    models = [(model, share) for model, _, share in named]
     objectives = [(_objective(model), share) for model, share in models]
     return Specification(_combined(models), _combined(objectives), conditionals.pop())
 

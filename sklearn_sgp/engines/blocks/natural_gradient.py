@@ -5,7 +5,9 @@ q(u) is held by its data part (H, h), the natural parameters without those of th
     (H, h) <- (1 - rho) (H, h) + rho n_blocks / |S| sum_{B in S} (H_B, h_B)
 
 is the paper's eqs. 24 to 26 where they start at the prior (docs/theory.md, eq. 33). Every step is a
-convex combination of positive semidefinite matrices: any step of any sequence gives a q(u).
+convex combination of positive semidefinite matrices: any step of any sequence gives a q(u). Before
+all blocks have come, that state counts those that have for the others, too; what is left to predict
+from is the state times the share of blocks seen, a posterior of the rows that have come.
 """
 
 import time
@@ -44,6 +46,9 @@ class NaturalGradientAscent:
         """Take over what a fit with the same prior and blocks has come to."""
         progress = before.state.progress
         self.posterior, self.constant = before.posterior, before.state.constant
+        if not progress.is_complete:
+            more = 1.0 / progress.share
+            self.posterior, self.constant = self.posterior.scaled(more), more * self.constant
         self.n_steps, self.n_seen, self.seen = before.n_steps, progress.n_seen, progress.seen
 
     def step(self, chosen):
@@ -63,6 +68,18 @@ class NaturalGradientAscent:
         # no call between these assignments, so that no signal is handled there
         self.posterior, self.constant = posterior, constant
         self.n_steps, self.n_seen, self.seen = steps, n_seen, seen
+
+    def of_rows_seen(self):
+        """Return q(u) and its constant as of the blocks that have come, none counted for others."""
+        if self.seen.all():
+            return self.posterior, self.constant
+        share = float(self.seen.mean())
+        return self.posterior.scaled(share), share * self.constant
+
+    def log_evidence(self):
+        """Estimate the evidence of all rows by that of the blocks that have come."""
+        posterior, constant = self.of_rows_seen()
+        return posterior.log_evidence(constant) / self.seen.mean()
 
     def move(self, prior, noise_variance):
         """Move to other hyperparameters, (H, h) held in whitened coordinates."""

@@ -115,7 +115,7 @@ def swept(rows, found, moments, likelihood):
         held = left <= _LEAST_CAVITY / v
         v_c = 1.0 / np.where(held, 1.0 / v, left)
         m_c = np.where(held, m, v_c * (m / v - sites.shift))
-        of_output, y = likelihood.for_output(c), np.asarray(rows.y[:, c : c + 1], dtype=np.float64)
+        of_output, y = likelihood.for_output(c), rows.targets[:, c : c + 1]
         tilted = of_output.tilted_moments(y, m_c, v_c, powers)
         scale[:, c] = repeats * (tilted.log_integral - _log_integral(sites, m_c, v_c))
         after.append(moved(sites, _GLOBAL_STEP, (m_c, v_c), tilted, held))
@@ -147,7 +147,9 @@ def _as_regression(rows, precision, shift, log_scale):
     constant = log_scale + 0.5 * weight * y**2 + 0.5 * counts[:, None] * LOG_2PI
     weight = weight if weight.shape[1] > 1 else weight[:, 0]
     zero = np.zeros(y.shape[1])
-    made = replace(rows, y=y, weight=weight, counts=counts, y_mean=zero, y_scale=zero + 1.0)
+    made = replace(
+        rows, y=y, weight=weight, counts=counts, y_mean=zero, y_scale=zero + 1.0, grid=0.0
+    )
     return Regression(made, float(constant.sum()))
 
 
@@ -192,7 +194,7 @@ class _Near:
         n = len(self.rows)
         free, held = self.rows.select(np.append(around[around < n], own)), around[around >= n] - n
         X, (_, counts) = np.asarray(free.X, dtype=np.float64), free.weights
-        k, y = len(held), np.asarray(free.y, dtype=np.float64)
+        k, y = len(held), free.targets
         sites = [Sites.none(k + len(X)) for _ in range(y.shape[1])]
         if k:
             known = self.known.select(held)

@@ -288,7 +288,8 @@ def add(fitted, problem):
     if state.blocks is None:
         return update.joined(numbers)
     if state.blocks.is_conditioned:
-        blocks = state.blocks.layout.with_rows(state.blocks, rows, numbers, problem.rng)
+        grows = rows, numbers, partition, state.block_size, problem.rng
+        blocks, partition = state.blocks.layout.with_rows(state.blocks, *grows)
         check_sizes(blocks, state.specification.model)
         changed = np.arange(state.n_blocks, len(blocks))
         return update.replaced(blocks, partition, changed)
@@ -347,7 +348,7 @@ class _Update:
         """
         before, state = self.fitted.posterior, self.state
         known = changed[changed < state.n_blocks]
-        old = [state.blocks(k) for k in known]
+        old = [state.blocks(k) for k in known if state.progress.seen[k]]
         new = np.concatenate([known, np.arange(state.n_blocks, len(blocks))])
 
         def all_blocks(prior):
@@ -364,7 +365,7 @@ class _Update:
                 constant -= removed.constant
             sums = _WithEvidence(posterior, constant)
         except NotPositiveDefiniteError:
-            # rounding, or a block was taken out that a partial epoch had never seen
+            # rounding, or steps that weigh blocks unequally
             model, seen = state.specification.model, np.ones(len(blocks), dtype=bool)
             sums = with_enough_jitter(
                 all_blocks, before.prior, self.settings, model, blocks.rows, self.noise_variance
@@ -382,7 +383,7 @@ class _Update:
         return replace(
             self.fitted,
             predictor=state.predictor(sums.posterior, self.noise_variance),
-            objective=sums.objective,
+            objective=sums.objective / progress.share,
             jitter=sums.posterior.prior.jitter,
             weight=self.fitted.weight + self.rows.total_weight,
             state=state,

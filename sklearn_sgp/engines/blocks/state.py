@@ -87,6 +87,11 @@ class Progress:
     mark: tuple | None = None
 
     @property
+    def share(self):
+        """Share of the blocks that q(u) rests on."""
+        return float(self.seen.mean())
+
+    @property
     def is_complete(self):
         """True if q(u) rests on all blocks."""
         return bool(self.seen.all())
@@ -160,8 +165,8 @@ class BlockState:
 
 def check_sizes(blocks, model):
     """Return the same blocks, or raise a ValueError where a dense one is too large."""
-    largest = int(np.diff(blocks.bounds).max())
-    if model.dense and largest > LARGEST_BLOCK:
+    largest = blocks.largest if model.dense else 0
+    if largest > LARGEST_BLOCK:
         raise ValueError(
             f"A block must have at most {LARGEST_BLOCK} rows, as it takes memory quadratic in "
             f"them. Got one of {largest}: split it, or use a model of independent rows, 'fitc'."

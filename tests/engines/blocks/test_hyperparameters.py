@@ -76,6 +76,16 @@ def test_steps_of_a_few_blocks_raise_the_evidence(toy, model):
     assert gain > 1.0
 
 
+@pytest.mark.parametrize("n_steps", [3, 4, 5])
+def test_only_q_moves_in_the_first_epoch_of_adam(toy, n_steps):
+    """Kernel and noise stay until all four blocks have come: q(u) starts at the prior."""
+    problem = problem_of(*toy, LABELS, optimizer="adam", max_steps=n_steps)
+    blocks, before = Blocks(problem.rows, LABELS), problem.start.parameters
+    after = learned(problem, blocks, "pitc", learn_stochastic, per_step=1)[0]
+    moved = not np.array_equal(after.kernel.theta, before.kernel.theta)
+    assert moved == (after.noise_variance != before.noise_variance) == (n_steps > 4)
+
+
 def test_a_sample_has_whole_blocks(toy):
     """The first blocks of an order are taken until they have so many rows, at least one."""
     problem = problem_of(*toy, LABELS)

@@ -4,7 +4,7 @@ import pytest
 
 from sklearn_sgp.engines.blocks.models import NAMES, specification
 from sklearn_sgp.factors.block_factors import Mixture, Model
-from sklearn_sgp.gp.conditionals import ExactConditional, FICConditional, SoRConditional
+from sklearn_sgp.gp.posterior import ExactConditional, FICConditional, SoRConditional
 from sklearn_sgp.predict.near_rows import LocalConditional
 
 BOUND = Model("diagonal", 0.0)

@@ -24,7 +24,7 @@ from sklearn_sgp._parallel import N_GROUPS
 from sklearn_sgp.factors import cells
 from sklearn_sgp.factors.block_factors import SingularBlockError
 from sklearn_sgp.factors.cells import FactorCache
-from sklearn_sgp.gp.conditionals import ExactConditional
+from sklearn_sgp.gp.posterior import ExactConditional
 from sklearn_sgp.partitions.blocks import Blocks
 from sklearn_sgp.predict import near_rows as prediction
 from sklearn_sgp.predict.near_rows import LocalConditional

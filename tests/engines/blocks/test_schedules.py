@@ -40,7 +40,9 @@ def test_mean_and_variance_over_random_sequences(schedule):
 def test_robbins_monro_draws_with_replacement():
     """A block may come more than once in a step, and every block comes."""
     draws = RobbinsMonro(0.1, 0.9, 0.75).draw(3, 50, np.random.RandomState(0))
-    assert set(next(draws)) == {0, 1, 2}
+    for chosen in islice(draws, 3):
+        assert len(chosen) == 50
+        assert set(chosen) == {0, 1, 2}
 
 
 @pytest.mark.parametrize("schedule", [Average(), Constant(0.1)])

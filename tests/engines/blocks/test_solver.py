@@ -19,6 +19,7 @@ from block_helpers import (
 )
 from dense import block_factor
 from failures import interrupt
+from fitted_models import fitted
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
@@ -56,8 +57,9 @@ def assigned(found, X, labels=None):
 
 
 def assert_is_sum(found, blocks):
-    """The posterior is the sum of all blocks, and the objective its evidence."""
+    """The posterior is the sum of these blocks, and the objective the evidence, or its estimate."""
     H, h, evidence = summed(found, blocks)
+    evidence /= found.state.progress.seen.mean()
     assert_allclose(found.posterior.H[0], H, rtol=1e-9, atol=1e-9)
     assert_allclose(found.posterior.h, h, rtol=1e-9, atol=1e-9)
     assert_allclose(found.objective, evidence, rtol=1e-9)
@@ -164,16 +166,41 @@ def test_an_interrupt_leaves_the_steps_before(toy, monkeypatch):
 
 
 def test_a_budget_too_short_for_all_blocks_warns(toy, monkeypatch):
-    """The exact solver then scales up the blocks that it had time for."""
+    """The exact solver then leaves the posterior of the blocks that it had time for."""
     monkeypatch.setattr(budget, "_SLACK_SECONDS", 0.0)
     X, y = np.tile(toy[0], (40, 1)), np.tile(toy[1], 40)
     labels = np.arange(len(X)) // 120  # each block has all rows of `toy` twice
     ours, X = fixed("fitc", block_column=LABEL, max_time=1e-6), labelled(X, labels)
     with pytest.warns(ConvergenceWarning, match="no time for all 20 blocks"):
         ours.fit(X, y)
-    whole = fixed("fitc", block_column=LABEL).fit(X, y)
-    assert_allclose(ours.predict(LABELLED_TEST), whole.predict(LABELLED_TEST), rtol=1e-7)
-    assert_allclose(ours.objective_, whole.objective_, rtol=1e-9)
+    seen = fitted(ours).state.progress.seen[labels]
+    assert 0 < seen.sum() < len(X)
+    # in every block the same rows, so that their scale is that of all
+    part = fixed("fitc", block_column=LABEL).fit(X[seen], y[seen])
+    assert_allclose(ours.predict(LABELLED_TEST), part.predict(LABELLED_TEST), rtol=1e-7)
+    assert_allclose(ours.objective_ * seen.mean(), part.objective_, rtol=1e-9)
+
+
+@MODELS
+@pytest.mark.parametrize("steps", [1, 2, 3])
+def test_steps_leave_the_posterior_of_the_rows_that_came(toy, model, steps):
+    """After any number of steps q(u) is that of these blocks alone, and so is the evidence."""
+    problem = problem_of(*toy, LABELS, max_steps=steps)
+    early = fit(problem, plan_of(model, Average()))
+    (seen,) = np.nonzero(early.state.progress.seen)
+    assert len(seen) == steps
+    assert_is_sum(early, [problem.rows.select(LABELS == k) for k in seen])
+
+
+def test_an_unseen_block_joins_whole(toy):
+    """Rows that join a block that no step had come to bring the whole block; nothing is removed."""
+    problem = problem_of(*toy, LABELS, max_steps=2)
+    early = fit(problem, plan_of("pitc", Average()))
+    seen = early.state.progress.seen
+    k = int(np.flatnonzero(~seen)[0])
+    after = added(problem, early, more_rows(np.full(15, k)))
+    assert_is_sum(after, [after.state.blocks(j) for j in (*np.flatnonzero(seen), k)])
+    assert after.state.progress.n_rows == seen[LABELS].sum() + (LABELS == k).sum() + 15
 
 
 def test_a_block_that_is_too_large_is_refused(toy, monkeypatch):

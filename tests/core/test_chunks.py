@@ -5,7 +5,7 @@ import pytest
 from joblib import parallel_config
 from numpy.testing import assert_array_equal
 
-from sklearn_sgp.gp.chunks import PREDICT_CHUNK, PREDICT_TASK, in_chunks
+from sklearn_sgp._parallel import PREDICT_CHUNK, PREDICT_TASK, in_chunks
 
 X = np.random.default_rng(0).standard_normal((PREDICT_TASK + PREDICT_CHUNK + 5, 2))
 

@@ -1,0 +1,212 @@
+"""What cannot be read as numbers: dates, strings, missing and huge values, by their column."""
+
+import datetime
+
+import numpy as np
+
+from .checks import LARGEST, LARGEST_VARIANCE, is_missing, refuse_size
+
+# Types of single values in columns of objects: those of pandas derive from these but for periods.
+_DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
+_ORDINARY = 1e5  # in size: even the 15th power of a linear kernel is finite
+_MOST_NAMES = 5  # that an error lists
+
+
+class DatesError(TypeError, ValueError):
+    """Dates or durations where numbers must stand."""
+
+
+def refuse_dates(X, block=None, name="X"):
+    """Refuse columns of dates and durations: as numbers they depend on their resolution.
+
+    Parameters
+    ----------
+    X : array, dataframe or list of lists
+        Without labels of blocks.
+    block : int or None
+        Where the column of these labels stood.
+    name : str
+
+    Raises
+    ------
+    DatesError
+        That names the columns and says what to do.
+    """
+    wrong = [(label, kind) for label, kind in _kinds(X, block) if kind is not None]
+    if not wrong:
+        return
+    labels = _listed([label for label, _ in wrong if label])
+    where = f" in {labels}" if labels else ""
+    raise DatesError(
+        f"{name} must hold numbers. Got dates or durations{where} (type {wrong[0][1]}), which as "
+        "numbers would depend on their resolution: make columns such as the days since a first "
+        "date, the hour and the day of the week of them, or drop them. Of a data frame: days = "
+        "(X[name] - X[name].min()).dt.total_seconds() / 86400."
+    )
+
+
+def explain(X, error, block=None):
+    """Raise what says more than an error of scikit-learn's or numpy's on reading X; or nothing.
+
+    Parameters
+    ----------
+    X : array, dataframe or list of lists
+        Without labels of blocks.
+    error : Exception
+    block : int or None
+        Where the column of these labels stood.
+
+    Raises
+    ------
+    ValueError
+        That names the columns.
+    """
+    text = str(error)
+    if "could not convert string" in text:
+        _explain_strings(X, error, block)
+    elif "Input X contains NaN" in text:
+        _explain_entries(X, error, block, np.isnan, "NaN", _OF_MISSING)
+    elif "Input X contains infinity" in text:
+        _explain_entries(X, error, block, np.isinf, "infinity or a value too large", _OF_INFINITE)
+
+
+_OF_MISSING = (
+    "fill them by a pipeline, make_pipeline(SimpleImputer(add_indicator=True), model), or leave "
+    "these rows out"
+)
+_OF_INFINITE = "replace these values by finite ones, or leave these rows out"
+
+
+def check_sizes(X, block=None, names=None):
+    """Refuse inputs whose squares could overflow, and name their column."""
+    if float(max(X.max(), -X.min())) <= LARGEST:
+        return
+    sizes = [float(max(X[:, k].max(), -X[:, k].min())) for k in range(X.shape[1])]
+    k = int(np.argmax(sizes))  # that of NaN is the first such column
+    refuse_size("X", sizes[k], f" in {column_label(X, k, block, names)}")
+
+
+def check_variance(kernel, X, block=None, names=None):
+    """Refuse inputs at which the prior variance, and so what rests on it, is not finite.
+
+    It is found where all columns are as far from zero as they get: no kernel of scikit-learn's has
+    a larger one elsewhere. What lives elsewhere is read row by row later, and not looked through
+    here.
+    """
+    if not hasattr(X, "__array__") or max(X.max(), -X.min()) < _ORDINARY:
+        return
+    farthest = np.maximum(X.max(axis=0), -X.min(axis=0))[None].astype(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        largest = float(kernel.diag(farthest)[0])
+    if not largest <= LARGEST_VARIANCE:
+        column = column_label(X, int(np.argmax(farthest)), block, names)
+        raise ValueError(
+            f"X must hold numbers at which the kernel is at most {LARGEST_VARIANCE:g}. Got "
+            f"{largest:g} from {kernel.sklearn_kernel!r} for numbers of up to {farthest.max():g} "
+            f"in size, in {column}: use another unit, or a stationary kernel."
+        )
+
+
+def column_label(X, k, block=None, names=None):
+    """Return how a column is named: by its name, or by its place among all of them."""
+    names = getattr(X, "columns", None) if names is None else names
+    if names is not None:
+        return f"column {list(names)[k]!r}"
+    return f"column {k + (block is not None and k >= block)}"
+
+
+def _explain_strings(X, error, block):
+    columns = [column_label(X, k, block) for k, values in _columns(X) if not _are_numbers(values)]
+    if columns:
+        raise ValueError(
+            "X must hold numbers but in columns of categories. Got a string in "
+            f"{_listed(columns)}: {error}. Name such columns in categorical_features, or encode "
+            "them; of strings that are dates make numbers."
+        ) from error
+
+
+def _explain_entries(X, error, block, is_such, what, cure):
+    """Name the columns that hold such entries; none where it is not X that does."""
+    found = []
+    for k, values in _columns(X):
+        if _are_numbers(values):
+            count = int(np.count_nonzero(is_such(_as_numbers(values))))
+            found += [(column_label(X, k, block), count)] if count else []
+    if found:
+        counts = [f"{label} ({count} of {len(X)} rows)" for label, count in found]
+        raise ValueError(f"Input X contains {what} in {_listed(counts)}: {cure}.") from error
+
+
+def _listed(labels):
+    more = len(labels) - _MOST_NAMES
+    return ", ".join(labels[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def _columns(X):
+    """Yield places and values of the columns of a table; nothing of what is none."""
+    if hasattr(X, "columns"):
+        yield from ((k, np.asarray(X[name])) for k, name in enumerate(X.columns))
+        return
+    values = X if hasattr(X, "dtype") else _as_objects(X)
+    if values is not None and values.ndim == 2:
+        yield from ((k, values[:, k]) for k in range(values.shape[1]))
+
+
+def _as_objects(X):
+    """Return an array of what lists hold; None where they have no common length."""
+    try:
+        return np.asarray(X, dtype=object)
+    except ValueError:
+        return None  # refused, with the reason, where X is validated
+
+
+def _as_numbers(values):
+    if values.dtype.kind != "O":
+        return np.asarray(values, dtype=np.float64)
+    return np.array([np.nan if is_missing(value) else float(value) for value in values])
+
+
+def _are_numbers(values):
+    try:
+        _as_numbers(values)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _kinds(X, block):
+    """Yield the label and the type of the dates of each column of X, None for no dates."""
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+        for k, (column, dtype) in enumerate(zip(X.columns, X.dtypes, strict=True)):
+            kind = str(dtype) if _is_of_dates(dtype) else None
+            if kind is None and getattr(dtype, "kind", "f") == "O":
+                kind = _date_among(X[column])
+            yield column_label(X, k, block), kind
+        return
+    if hasattr(X, "dtype") and getattr(X.dtype, "kind", "f") in "iufbcUSV":
+        return
+    values = X if hasattr(X, "dtype") else _as_objects(X)
+    if values is None:
+        return
+    if _is_of_dates(values.dtype):
+        yield "", str(values.dtype)
+    elif values.ndim == 2:
+        for k in range(values.shape[1]):
+            yield column_label(X, k, block), _date_among(values[:, k])
+
+
+def _is_of_dates(dtype):
+    """Whether a type of numpy, pandas, polars or arrow is one of dates or durations."""
+    if hasattr(dtype, "is_temporal"):  # of polars
+        return dtype.is_temporal()
+    text = str(dtype).lower()
+    marks = ("datetime", "timedelta", "timestamp", "duration", "period", "date32", "date64", "time")
+    return getattr(dtype, "kind", "O") in "mMO" and text.startswith(marks)
+
+
+def _date_among(values):
+    """Return the type of a date among objects, None where there is none."""
+    for value in np.asarray(values, dtype=object):
+        if isinstance(value, _DATES) or type(value).__name__ == "Period":
+            return type(value).__name__
+    return None

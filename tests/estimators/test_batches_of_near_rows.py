@@ -1,0 +1,121 @@
+"""Later batches make models of near rows better, as many rows at once would."""
+
+import pickle
+
+import numpy as np
+import pytest
+from fitted_models import fitted
+from numpy.testing import assert_array_equal
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+
+from sklearn_sgp import AnytimeSGPClassifier, AnytimeSGPRegressor
+
+KERNEL = ConstantKernel(1.0) * RBF(0.3) + ConstantKernel(0.1) * RBF(0.06)
+GIVEN = {"kernel": KERNEL, "n_inducing": 30, "optimizer": None, "random_state": 0}
+NUMBERS = {"noise_variance": 0.0025, "normalize_y": False}
+MODELS = [{"model": "vif"}, {"model": "pic", "block_size": 100}, {"model": "lma", "block_size": 60}]
+
+
+def truth(X):
+    fine = 0.3 * np.sin(25.0 * X[:, 0] + 20.0 * X[:, 1])
+    return np.sin(6.0 * X[:, 0]) * np.cos(6.0 * X[:, 1]) + fine
+
+
+@pytest.fixture
+def rows(rng):
+    X, T = rng.uniform(0.0, 2.0, (2400, 2)), rng.uniform(0.0, 2.0, (500, 2))
+    return X, truth(X) + 0.05 * rng.standard_normal(2400), T
+
+
+def error(model, T):
+    return np.sqrt(np.mean((model.predict(T) - truth(T)) ** 2))
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda one: one["model"])
+@pytest.mark.parametrize("ends", [(200, 600, 1000, 2400), tuple(range(120, 2401, 120))])
+def test_batches_in_any_split_are_as_good_as_all_rows(rows, model, ends):
+    """Errors fall with the batches, and end where those of one fit are."""
+    X, y, T = rows
+    ours, errors = AnytimeSGPRegressor(**GIVEN, **NUMBERS, **model), []
+    whole = AnytimeSGPRegressor(**GIVEN, **NUMBERS, **model).fit(X, y)
+    for lo, hi in zip((0, *ends), ends, strict=False):
+        ours.partial_fit(X[lo:hi], y[lo:hi])
+        errors.append(error(ours, T))
+    steps = errors[:: max(1, len(errors) // 4)]
+    assert (np.diff(steps) < 0.0).all()
+    noise = 0.05
+    assert np.hypot(errors[-1], noise) < 1.05 * np.hypot(error(whole, T), noise)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda one: one["model"])
+def test_batches_in_the_order_of_a_column(rows, model):
+    """Regions that come one after the other are known as well as if they had come at once."""
+    X, y, T = rows
+    given = {**GIVEN, **NUMBERS, **model, "inducing": X[::80]}
+    ours, whole = AnytimeSGPRegressor(**given), AnytimeSGPRegressor(**given).fit(X, y)
+    for some in np.array_split(np.argsort(X[:, 0]), 8):
+        ours.partial_fit(X[some], y[some])
+    assert np.hypot(error(ours, T), 0.05) < 1.05 * np.hypot(error(whole, T), 0.05)
+
+
+@pytest.mark.parametrize("named", [{"alpha_epsilon": 0.01}, {"likelihood": "probit"}])
+def test_classes_of_batches(rows, named):
+    """Later labels make probabilities better, by regressions of labels and by sites."""
+    X, _, T = rows
+    label, expected = (truth(X) > 0.0).astype(int), (truth(T) > 0.0).astype(int)
+    ours, scores = AnytimeSGPClassifier(**GIVEN, **named), []
+    for lo, hi in ((0, 200), (200, 600), (600, 2400)):
+        ours.partial_fit(X[lo:hi], label[lo:hi], classes=[0, 1])
+        scores.append(ours.log_density(T, expected).mean())
+    whole = AnytimeSGPClassifier(**GIVEN, **named).fit(X, label)
+    assert (np.diff(scores) > 0.0).all()
+    assert ours.score(T, expected) > whole.score(T, expected) - 0.015
+    assert scores[-1] > whole.log_density(T, expected).mean() - 0.02
+
+
+@pytest.mark.parametrize("size", [1, 11, 40])
+def test_rows_far_from_all_others_are_known(rng, size):
+    """A few rows in places of their own are near rows there, however few come at a time."""
+    kernel, middles = ConstantKernel(1.0) * RBF(1.0), np.array([[50.0, 50.0], [50.0, -50.0]])
+    far = np.repeat(middles, 20, axis=0) + rng.standard_normal((40, 2))
+    T = np.repeat(middles, 30, axis=0) + 0.5 * rng.standard_normal((60, 2))
+    X = np.vstack([rng.uniform(0.0, 3.0, (1500, 2)), far[rng.permutation(40)]])
+    f = lambda X: np.sin(X[:, 0]) + np.cos(X[:, 1])  # noqa: E731
+    y = f(X) + 0.05 * rng.standard_normal(1540)
+    given = {**GIVEN, **NUMBERS, "kernel": kernel}
+    whole = AnytimeSGPRegressor(**given).fit(X, y)
+    ours = AnytimeSGPRegressor(**given).partial_fit(X[:1500], y[:1500])
+    for lo in range(1500, 1540, size):
+        ours.partial_fit(X[lo : lo + size], y[lo : lo + size])
+    errors = [np.sqrt(np.mean((one.predict(T) - f(T)) ** 2)) for one in (ours, whole)]
+    assert errors[0] < 1.05 * errors[1] < 0.3
+
+
+@pytest.mark.parametrize("named, largest", [("lma", 3 * 75), ("vif", 300 + 75)])
+def test_what_is_factorised_together_does_not_grow(rows, named, largest):
+    """Cells of a chain are split: groups and test rows are given a bounded number of rows."""
+    X, y, _ = rows
+    ours = AnytimeSGPRegressor(model=named, block_size=50, n_neighbors=100, **GIVEN, **NUMBERS)
+    for lo in range(0, 2400, 150):
+        ours.partial_fit(X[lo : lo + 150], y[lo : lo + 150])
+    blocks = fitted(ours).state.blocks
+    assert blocks.largest <= largest
+    numbers = fitted(ours).state.partition.assign(X)
+    assert max(len(near) for near in blocks.near(np.unique(numbers))) <= largest
+    assert np.bincount(numbers).max() < 150
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda one: one["model"])
+def test_saved_models_go_on(rows, model):
+    """A batch after a pickle does what it does without, and leaves the model before as it was."""
+    X, y, T = rows
+    ours = AnytimeSGPRegressor(**GIVEN, **NUMBERS, **model).partial_fit(X[:300], y[:300])
+    ours.partial_fit(X[300:700], y[300:700])
+    before, expected = fitted(ours), ours.predict(T)
+    again = pickle.loads(pickle.dumps(ours))
+    assert_array_equal(again.predict(T), expected)
+    for one in (ours, again):
+        one.partial_fit(X[700:1300], y[700:1300])
+    assert_array_equal(again.predict(T), ours.predict(T))
+    ours._fitted = before
+    assert_array_equal(ours.predict(T), expected)

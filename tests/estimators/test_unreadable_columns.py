@@ -1,0 +1,179 @@
+"""Errors about what cannot be read as numbers name the column and the cure: dates, words, holes."""
+
+import datetime
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from sklearn_sgp import (
+    AnytimeSGPClassifier,
+    AnytimeSGPRegressor,
+    BayesianGPLVM,
+    StreamingSGPClassifier,
+    StreamingSGPRegressor,
+    SVGPClassifier,
+    SVGPRegressor,
+)
+
+pd = pytest.importorskip("pandas")
+
+N = 24
+DAYS = pd.date_range("2024-01-01", periods=N)
+DATES = [day.date() for day in DAYS]
+LEVEL = np.linspace(0.0, 1.0, N)
+FEW = {"n_inducing": 4, "max_iter": 2, "random_state": 0}
+MODELS = [
+    SVGPRegressor(**FEW),
+    SVGPRegressor(n_latent=1, **FEW),
+    AnytimeSGPRegressor(**FEW),
+    StreamingSGPRegressor(**FEW),
+    SVGPClassifier(**FEW),
+    AnytimeSGPClassifier(**FEW),
+    StreamingSGPClassifier(**FEW),
+]
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::UserWarning", "ignore::sklearn.exceptions.ConvergenceWarning"
+)
+
+
+def frame(when):
+    return pd.DataFrame({"level": LEVEL, "when": when})
+
+
+COLUMNS = {  # of a data frame
+    "seconds": DAYS.astype("datetime64[s]"),
+    "nanoseconds": DAYS.astype("datetime64[ns]"),
+    "with a zone": DAYS.tz_localize("Europe/Berlin"),
+    "with NaT": DAYS.where(np.arange(N) != 7),
+    "durations": DAYS - DAYS[0],
+    "periods": DAYS.to_period("D"),
+    "objects": np.array(DATES, dtype=object),
+    "objects among numbers": np.array([0.0, None, *DATES[2:]], dtype=object),
+}
+TABLES = {name: frame(values) for name, values in COLUMNS.items()}
+OBJECTS = TABLES["objects"].to_numpy(object)
+NAMELESS = {
+    "objects": OBJECTS,
+    "lists": OBJECTS.tolist(),
+    "days": np.array(DAYS).astype("datetime64[D]")[:, None],
+    "durations": (np.array(DAYS) - np.array(DAYS)[0])[:, None],
+    "one axis": DAYS,
+}
+
+
+def of_other_libraries():
+    """Tables of polars and pyarrow with a column of dates, as far as these are there."""
+    try:
+        import polars as pl
+    except ImportError:
+        pass
+    else:
+        for dates in (DATES, list(DAYS), [datetime.time(3)] * N, [datetime.timedelta(1)] * N):
+            yield pl.DataFrame({"level": LEVEL, "when": dates})
+    try:
+        import pyarrow as pa
+    except ImportError:
+        return
+    for dates in (DATES, list(DAYS)):
+        yield pa.table({"level": LEVEL, "when": pa.array(dates)})
+    for kind in ("timestamp[us][pyarrow]", "date32[day][pyarrow]"):
+        yield frame(pd.Series(DAYS).astype(kind))
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_columns_of_dates_are_named(name):
+    """Dates of any resolution and kind are an error of types that names column and cure."""
+    with pytest.raises(TypeError, match=r"dates or durations in column 'when' .*: make columns"):
+        clone(MODELS[0]).fit(TABLES[name], LEVEL)
+    with pytest.raises(TypeError, match="column 'when'"):
+        clone(MODELS[0]).fit(TABLES[name][["when"]], LEVEL)
+
+
+def test_dates_of_other_libraries_are_named():
+    """Tables of polars and pyarrow meet the same error."""
+    for table in of_other_libraries():
+        with pytest.raises(TypeError, match="dates or durations in column 'when'"):
+            clone(MODELS[0]).fit(table, LEVEL)
+
+
+@pytest.mark.parametrize("name", NAMELESS)
+def test_dates_without_names_are_refused(name):
+    """Arrays and lists of dates are never read as numbers, whatever their shape."""
+    with pytest.raises(TypeError, match="dates or durations"):
+        clone(MODELS[0]).fit(NAMELESS[name], LEVEL)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: repr(model)[:40])
+def test_dates_change_no_estimator(model):
+    """Every estimator and method refuses dates, and is as before."""
+    numbers, dates = frame(LEVEL**2), TABLES["nanoseconds"]
+    y = (LEVEL > 0.5) if hasattr(model, "predict_proba") else np.sin(LEVEL)
+    model = clone(model).fit(numbers, y)
+    before = pickle.dumps(model.predict(numbers))
+    for call in (model.predict, lambda X: model.partial_fit(X, y), lambda X: model.fit(X, y)):
+        with pytest.raises(TypeError, match="dates or durations in column 'when'"):
+            call(dates)
+    assert pickle.dumps(model.predict(numbers)) == before
+
+
+def test_dates_are_refused_elsewhere_too():
+    """Targets of regressors, tables of the latent variable model, drawn functions: all refuse."""
+    model = clone(MODELS[0]).fit(frame(LEVEL**2), LEVEL)
+    with pytest.raises(TypeError, match="dates"):
+        model.sample_functions()(TABLES["seconds"])
+    with pytest.raises(TypeError, match=r"Y must hold numbers\. Got dates or durations in column"):
+        BayesianGPLVM().fit(TABLES["seconds"])
+    for regressor in (MODELS[0], MODELS[1]):
+        with pytest.raises(TypeError, match=r"y must hold numbers\. Got dates"):
+            clone(regressor).fit(LEVEL[:, None], DAYS)
+
+
+def test_dates_may_be_categories_and_classes():
+    """Dates that are named as categories are labels, and so are those of classes."""
+    few = frame(DAYS[np.arange(N) % 3])
+    model = SVGPRegressor(categorical_features=["when"], **FEW).fit(few, LEVEL)
+    assert len(model.categories_[0]) == 3
+    assert np.isfinite(model.predict(few)).all()
+
+
+def test_dates_of_a_collection_are_named():
+    """A dask dataframe with dates meets the error before any of it is computed."""
+    dataframe = pytest.importorskip("dask.dataframe")
+    table = dataframe.from_pandas(TABLES["seconds"], npartitions=2)
+    with pytest.raises(TypeError, match="dates or durations in column 'when'"):
+        clone(MODELS[0]).fit(table, LEVEL)
+
+
+def test_columns_of_words_are_named():
+    """Words name their column, with dates that are words told of too."""
+    for table in (frame(DAYS.astype(str)), frame(["wet"] * N)):
+        with pytest.raises(ValueError, match=r"string in column 'when'.*categorical_features"):
+            clone(MODELS[0]).fit(table, LEVEL)
+    with pytest.raises(ValueError, match="string in column 1:"):
+        clone(MODELS[0]).fit(frame(["wet"] * N).to_numpy(object), LEVEL)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: repr(model)[:40])
+def test_columns_with_infinities_and_huge_values_are_named(model):
+    """Infinities and numbers whose squares overflow name their column and how many there are."""
+    y = (LEVEL > 0.5) if hasattr(model, "predict_proba") else np.sin(LEVEL)
+    huge = np.where(LEVEL > 0.9, 1e200, LEVEL)
+    with np.errstate(over="ignore"):
+        infinite = huge * huge
+    for learn in (clone(model).fit, clone(model).partial_fit):
+        with pytest.raises(ValueError, match=r"infinity .* in column 'when' \(3 of 24 rows\): rep"):
+            learn(frame(infinite), y)
+        with pytest.raises(ValueError, match=r"1e\+200: use another unit in column 'when'"):
+            learn(frame(huge), y)
+    model = clone(model).fit(frame(LEVEL**2), y)
+    with pytest.raises(ValueError, match=r"infinity .* in column 'when'"):
+        model.predict(frame(infinite))
+
+
+def test_columns_are_counted_among_all(toy):
+    """Where a column of X has labels of blocks, the others are numbered as X has them."""
+    X = np.column_stack([np.arange(N) // 12, LEVEL, np.where(LEVEL > 0.9, np.inf, 0.0)])
+    with pytest.raises(ValueError, match="in column 2"):
+        AnytimeSGPRegressor(model="pic", block_column=0, **FEW).fit(X, LEVEL)

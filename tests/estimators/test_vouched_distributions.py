@@ -1,0 +1,72 @@
+"""Where left-out rows say that the plain model predicts better, "auto" is that."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
+from sklearn_sgp.data.continued_warps import Warp
+from sklearn_sgp.data.positive_warps import PositiveWarp, Power
+from sklearn_sgp.estimators import steps
+
+KINDS = [
+    pytest.param(SVGPRegressor(n_inducing=30, max_iter=30, random_state=0), id="svgp"),
+    pytest.param(AnytimeSGPRegressor(n_inducing=30, random_state=0), id="vif"),
+]
+
+
+def data(n, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(0.0, 6.0, (n, 1))
+    return X, 1.2 + np.sin(X[:, 0]) + 0.05 * rng.standard_normal(n)
+
+
+def logarithm(y):
+    low, high = np.log([y.min(), y.max()])
+    return PositiveWarp(Warp(Power(0.0, float(np.log(np.median(y)))), low, high))
+
+
+@pytest.mark.parametrize("model", KINDS)
+@pytest.mark.parametrize("n", [400, 1600])
+def test_a_warp_that_does_harm_is_left(model, n, monkeypatch):
+    """Logarithms of targets near zero, taken by mistake: density, mean, bands are the default's."""
+    X, y = data(n)
+    y = np.maximum(y, 1e-4)
+    monkeypatch.setattr(steps, "learned_warps", lambda *_, **__: [logarithm(y)])
+    found = clone(model).set_params(likelihood="auto").fit(X, y)
+    default = clone(model).fit(X, y)
+    new, seen = data(1000, 1)
+    assert found._fitted.targets.keeps_means
+    assert found.mean_share_ == 1.0
+    rmse = [np.sqrt(np.mean((seen - one.predict(new)) ** 2)) for one in (found, default)]
+    assert rmse[0] < 1.02 * rmse[1]
+    gain = found.log_density(new, seen).mean() - default.log_density(new, seen).mean()
+    assert gain > -0.02
+    told = [one for one in found.choices_ if one["choice"] == "distribution"]
+    assert [one["taken"] for one in told] == [False, True]
+    assert told[1]["score"] > told[0]["score"] + told[0]["standard_error"]
+    found.partial_fit(new, seen)
+    assert np.isfinite(found.predict_std(X)).all()
+
+
+def test_a_warp_that_helps_stays():
+    """Targets whose logarithm is a process are told of, and keep their warp."""
+    X, y = data(400)
+    y = np.exp(3.0 * y)
+    found = AnytimeSGPRegressor(likelihood="auto", random_state=0).fit(X, y)
+    assert not found._fitted.targets.keeps_means
+    told = [one for one in found.choices_ if one["choice"] == "distribution"]
+    assert [one["taken"] for one in told] == [True, False]
+
+
+def test_bands_are_told_of_once(monkeypatch):
+    """A distribution that is left takes what was said of its bands with it."""
+    X, y = data(400)
+    y = np.maximum(y, 1e-4)
+    monkeypatch.setattr(steps, "learned_warps", lambda *_, **__: [logarithm(y)])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        AnytimeSGPRegressor(likelihood="auto", random_state=0).fit(X, y)
+    assert len([one for one in caught if "Intervals of" in str(one.message)]) <= 1

@@ -1,0 +1,57 @@
+"""Moments at training rows: what the steps of a fit share."""
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from sklearn_sgp import AnytimeSGPRegressor
+from sklearn_sgp.data.rows import make_rows
+
+
+@pytest.fixture
+def fitted():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2.0, 2.0, (300, 2))
+    y = np.sin(3.0 * X[:, 0]) + 0.1 * rng.standard_normal(300)
+    model = AnytimeSGPRegressor(n_inducing=20, optimizer=None, random_state=0).fit(X, y)
+    fitted = model._fitted
+    return fitted.predictor, make_rows(X, y[:, None], None, fitted.targets)
+
+
+def test_are_computed_once(fitted):
+    """Noise, bands and means ask for the same moments: all but the first get what is known."""
+    predictor, rows = fitted
+    first = predictor.training_moments(rows)
+    reweighted = replace(rows, weight=np.full(len(rows), 2.0))
+    for one, again in zip(first, predictor.training_moments(reweighted), strict=True):
+        assert one is again
+    for one, new in zip(first, predictor.moments(rows), strict=True):
+        assert_array_equal(one, new)
+
+
+@pytest.mark.parametrize("knows_all", [False, True])
+def test_some_rows_left_out_are_some_of_all(fitted, knows_all):
+    """Rows at some places, each given all others, are predicted as all rows are."""
+    predictor, rows = fitted
+    whole = predictor.left_out(rows)
+    if not knows_all:
+        predictor = predictor.ready()
+    places = np.array([3, 150, 17, 299])
+    for some, every in zip(predictor.left_out(rows.select(places), places), whole, strict=True):
+        assert_allclose(some, every[places], rtol=1e-9)
+
+
+def test_are_not_saved(fitted):
+    """A pickle, a copy without caches and the predictor of an estimator hold no training row."""
+    predictor, rows = fitted
+    predictor.training_moments(rows)
+    for copy in (
+        pickle.loads(pickle.dumps(predictor)),
+        predictor.without_caches(),
+        predictor.ready(),
+    ):
+        assert copy.own.moments is None and copy.own.X is None
+    assert predictor.own.moments is not None
