@@ -36,7 +36,7 @@ _FACTOR, _FIRST, _LEAST, _LARGEST = 4.0, 2, -1, 5
 # to labels asks for scales that are too short where classes have sharp edges, or overlap. 24 draws
 # of eight tables gain 0.03 nats (lines with noise 0.12, two periods of a sine 0.05) and lose 0.01
 # once, for 4 % more time. Gains of more than their standard error alone, by 60 labels: nothing.
-_STEP, _MOST_STEPS = 1.5, 6
+_LONGER, _MOST_LONGER = 1.5, 6
 # Gain of the bound, in nats a row, with which iterations for q(u) end while variances are compared.
 _VARIANCE_TOL = 1e-3
 # Largest share of the time left that these take.
@@ -174,7 +174,7 @@ class VarianceSearch:
             if not tried[-1].score.mean > best.score.mean:
                 break
             best = taken = tried[-1]
-        tell(f"length scales, powers of {_STEP:g}", tried, taken, self.problem.trace)
+        tell(f"length scales, powers of {_LONGER:g}", tried, taken, self.problem.trace)
         return best
 
     def _tried(self, options, power):
@@ -212,8 +212,8 @@ class VarianceSearch:
 
     def _longer_scales(self, parameters):
         """Return parameters with longer length scales by powers of a step; those in bounds."""
-        powers = range(1, _MOST_STEPS + 1)
-        return self._in_bounds(with_shorter_scales, _STEP, powers, parameters)
+        powers = range(1, _MOST_LONGER + 1)
+        return self._in_bounds(with_shorter_scales, _LONGER, powers, parameters)
 
     def _in_bounds(self, change, factor, powers, parameters):
         result, space, expression = {}, self.problem.space, parameters.expression
