@@ -74,9 +74,11 @@ class _WithX(_Shared, total=False):
     categorical_features: Literal["from_dtype"] | ArrayLike | None
 
 class _Noise(TypedDict, total=False):
+    offset_column: int | str | None
     noise_variance: float | ArrayLike | None
     noise_variance_bounds: Literal["fixed"] | tuple[float, float] | ArrayLike
     normalize_y: bool | Literal["yeo-johnson", "warped"] | tuple[ArrayLike, ArrayLike]
+    include_noise: bool
 
 class _Rows(TypedDict, total=False):
     total_samples: int | None
@@ -112,14 +114,14 @@ class _SVGPRegressor(_WithX, _Noise, _Rows, total=False):
     n_latent: int | None
 
 class _SVGPClassifier(_WithX, _Rows, total=False):
-    likelihood: Literal["auto", "probit", "logit", "softmax"] | Likelihood
+    likelihood: Literal["auto", "probit", "logit", "softmax", "ordinal"] | Likelihood
     class_weight: Literal["balanced"] | Mapping[Any, float] | None
 
 class _AnytimeRegressor(_WithX, _Noise, _Blocks, total=False):
     likelihood: _Noisy | _WithSites | Likelihood
 
 class _AnytimeClassifier(_WithX, _Blocks, total=False):
-    likelihood: Literal["auto", "dirichlet", "probit", "logit"] | Likelihood
+    likelihood: Literal["auto", "dirichlet", "probit", "logit", "ordinal"] | Likelihood
     alpha_epsilon: Literal["auto"] | float
     class_weight: Literal["balanced"] | Mapping[Any, float] | None
 
@@ -129,7 +131,7 @@ class _StreamingRegressor(_WithX, _Noise, _Stream, total=False):
     n_latent: int | None
 
 class _StreamingClassifier(_WithX, _Stream, total=False):
-    likelihood: Literal["auto", "probit", "logit", "softmax"] | Likelihood
+    likelihood: Literal["auto", "probit", "logit", "softmax", "ordinal"] | Likelihood
 
 class _Latent(_Shared, total=False):
     kernel: Kernel | None
@@ -160,8 +162,10 @@ class _SupervisedEstimator(_Estimator):
     likelihood_: Likelihood
     categories_: list[NDArray[Any]] | None
     is_categorical_: NDArray[np.bool_] | None
+    feature_importances_: _Array
 
 class _Regressor(_SupervisedEstimator):
+    X_train_: _Array
     noise_variance_: float | _Array
     y_mean_: float | _Array
     y_scale_: float | _Array
@@ -182,6 +186,7 @@ class _Regressor(_SupervisedEstimator):
         return_std: Literal[False] = False,
         return_cov: Literal[False] = False,
         quantiles: _Maybe = None,
+        include_noise: bool | None = None,
     ) -> _Array: ...
     @overload
     def predict(
@@ -190,6 +195,7 @@ class _Regressor(_SupervisedEstimator):
         return_std: Literal[True],
         return_cov: Literal[False] = False,
         quantiles: None = None,
+        include_noise: bool | None = None,
     ) -> tuple[_Array, _Array]: ...
     @overload
     def predict(
@@ -199,8 +205,23 @@ class _Regressor(_SupervisedEstimator):
         *,
         return_cov: Literal[True],
         quantiles: None = None,
+        include_noise: bool | None = None,
     ) -> tuple[_Array, _Array]: ...
-    def predict_std(self, X: ArrayLike, include_noise: bool = True) -> _Array: ...
+    def predict_std(self, X: ArrayLike, include_noise: bool | None = None) -> _Array: ...
+    @overload
+    def predict_gradient(self, X: ArrayLike, return_std: Literal[False] = False) -> _Array: ...
+    @overload
+    def predict_gradient(
+        self, X: ArrayLike, return_std: Literal[True]
+    ) -> tuple[_Array, _Array]: ...
+    @overload
+    def predict_terms(self, X: ArrayLike, return_std: Literal[False] = False) -> _Array: ...
+    @overload
+    def predict_terms(self, X: ArrayLike, return_std: Literal[True]) -> tuple[_Array, _Array]: ...
+    def novelty(self, X: ArrayLike) -> _Array: ...
+    def leave_one_out(
+        self, X: _Maybe = None, y: _Maybe = None, sample_weight: _Maybe = None
+    ) -> tuple[_Array, _Array]: ...
     def predict_quantiles(
         self, X: ArrayLike, quantiles: ArrayLike = (0.05, 0.5, 0.95)
     ) -> _Array: ...
@@ -212,10 +233,11 @@ class _Regressor(_SupervisedEstimator):
         n_samples: int = 1,
         random_state: _Seed = 0,
         method: Literal["auto", "joint", "pathwise"] = "auto",
+        include_noise: bool | None = None,
     ) -> _Array: ...
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: _Maybe = None) -> float: ...
 
-class _EvidenceRegressor(_Regressor):
+class _WithEvidence:
     @overload
     def log_marginal_likelihood(
         self,
@@ -255,14 +277,14 @@ class _Classifier(_SupervisedEstimator):
 
 # The estimators -------------------------------------------------------------------------------
 
-class SVGPRegressor(_EvidenceRegressor):
+class SVGPRegressor(_WithEvidence, _Regressor):
     mixing_: _Array | None
     output_correlation_: _Array | None
     def __init__(
         self, kernel: Kernel | None = None, **parameters: Unpack[_SVGPRegressor]
     ) -> None: ...
 
-class SVGPClassifier(_Classifier):
+class SVGPClassifier(_WithEvidence, _Classifier):
     def __init__(
         self, kernel: Kernel | None = None, **parameters: Unpack[_SVGPClassifier]
     ) -> None: ...
@@ -281,13 +303,13 @@ class StreamingSGPClassifier(_Classifier):
         self, kernel: Kernel | None = None, **parameters: Unpack[_StreamingClassifier]
     ) -> None: ...
 
-class AnytimeSGPRegressor(_EvidenceRegressor):
+class AnytimeSGPRegressor(_WithEvidence, _Regressor):
     n_blocks_: int
     def __init__(
         self, kernel: Kernel | None = None, **parameters: Unpack[_AnytimeRegressor]
     ) -> None: ...
 
-class AnytimeSGPClassifier(_Classifier):
+class AnytimeSGPClassifier(_WithEvidence, _Classifier):
     alpha_epsilon_: float
     n_blocks_: int
     temperature_: float

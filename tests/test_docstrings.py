@@ -165,6 +165,12 @@ def test_every_parameter_is_documented_and_no_other(kind):
     assert set(kind._parameter_constraints) == set(signature)
 
 
+def vars_of_classes(kind):
+    """Names and values of what the classes of the package say of an estimator."""
+    ours = [one for one in kind.__mro__ if one.__module__.startswith("sklearn_sgp")]
+    return [pair for one in ours for pair in vars(one).items()]
+
+
 @each_estimator
 def test_every_fitted_attribute_is_documented_and_no_other(kind, rng):
     """The docstring has all public attributes of a fitted model, and a fitted model has them."""
@@ -174,6 +180,8 @@ def test_every_fitted_attribute_is_documented_and_no_other(kind, rng):
     y = y.astype(int) if hasattr(kind, "predict_proba") else y + X["b"]
     model = kind(n_inducing=5, max_iter=2).fit(X, np.asarray(y))
     fitted = {name for name in vars(model) if name.endswith("_") and not name.startswith("_")}
+    computed = {name for name, value in vars_of_classes(kind) if isinstance(value, property)}
+    fitted |= {name for name in computed if name.endswith("_")}
     assert set(entries(kind, "Attributes")) == fitted
 
 

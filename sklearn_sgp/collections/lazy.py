@@ -109,6 +109,11 @@ def lazy_answers(estimator, model, method, X, y, options):
         )
     validate_data(estimator, example_of(X), reset=False, skip_check_array=True)
     form, fitted = estimator._format, estimator._fitted
+    if form.offset is not None:
+        raise ValueError(
+            "offset_column must be None for a dask collection. Got a column that is added to the "
+            "function: pass arrays, piece by piece."
+        )
     stays_lazy = is_collection(X) or is_collection(y)
     X, labels = (X, None) if form.block is None else split_labels(X, form.block)
     partitions = partitions_of(X, y=y, blocks=labels)

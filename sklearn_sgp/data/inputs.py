@@ -1,6 +1,7 @@
 """What X is given as, and its columns: their names, codes of categories, labels of blocks."""
 
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -25,10 +26,21 @@ class Inputs(NamedTuple):
     X : ndarray of shape (n, d)
     labels : ndarray of shape (n,) or None
         Labels of the rows' blocks.
+    offset : ndarray of shape (n,) or None
+        What is added to the function.
     """
 
     X: np.ndarray
     labels: np.ndarray | None = None
+    offset: np.ndarray | None = None
+
+    def select(self, index):
+        """Return the inputs at a slice or an array of indices."""
+        return Inputs(*(None if part is None else part[index] for part in self))
+
+    def shifted(self, mean):
+        """Return means (n, t) of the function with what is added to it."""
+        return mean if self.offset is None else mean + self.offset[:, None]
 
 
 @dataclass(frozen=True)
@@ -43,42 +55,53 @@ class InputFormat:
         Of the columns that the kernel sees.
     block : int or None
         The column with labels of blocks, which the kernel does not see.
+    offset : int or None
+        The column that is added to the function, which the kernel does not see either.
     """
 
     names: tuple | None = None
     codes: CategoryCodes | None = None
     block: int | None = None
+    offset: int | None = None
+
+    @property
+    def apart(self):
+        """Positions of the columns that the kernel does not see, in their order."""
+        return sorted(k for k in (self.block, self.offset) if k is not None)
 
     @property
     def columns(self):
         """Names and categories of the columns that the kernel sees."""
         names = self.names
-        if names is not None and self.block is not None:
-            names = names[: self.block] + names[self.block + 1 :]
+        if names is not None and self.apart:
+            names = tuple(name for k, name in enumerate(names) if k not in self.apart)
         coded = () if self.codes is None else (self.codes.columns, self.codes.first_keys)
         return InputColumns(names, *coded)
 
     def mask(self, n_features):
         """Return which columns of X are categories, (n_features,); None where none is."""
-        n_kernel = n_features - (self.block is not None)
-        mask = self.columns.mask(n_kernel)
-        if mask is None or self.block is None:
-            return mask
-        return np.insert(mask, self.block, False)
+        mask = self.columns.mask(n_features - len(self.apart))
+        for k in self.apart if mask is not None else ():
+            mask = np.insert(mask, k, False)
+        return mask
 
     def split(self, X):
-        """Return X without the labels of blocks, and the labels; None if there are none.
+        """Return `Inputs`: X without labels of blocks and what is added, and these if any.
 
         What is no table, or a sparse one, is returned as it is: it is refused where it is read.
         """
-        if self.block is None or issparse(X) or np.ndim(X) != 2:
-            return X, None
+        if not self.apart or issparse(X) or np.ndim(X) != 2:
+            return Inputs(X)
         if hasattr(X, "columns"):
-            labels = np.asarray(X[X.columns[self.block]])
-            others = [name for k, name in enumerate(X.columns) if k != self.block]
-            return X[others], as_labels(labels)
-        X = X if hasattr(X, "shape") else np.asarray(X, dtype=object)
-        return without_column(X, self.block), as_labels(np.asarray(X[:, self.block]))
+            columns = {k: np.asarray(X[X.columns[k]]) for k in self.apart}
+            X = X[[name for k, name in enumerate(X.columns) if k not in columns]]
+        else:
+            X = X if hasattr(X, "shape") else np.asarray(X, dtype=object)
+            columns = {k: np.asarray(X[:, k]) for k in self.apart}
+            for k in reversed(self.apart):
+                X = without_column(X, k)
+        labels = None if self.block is None else as_labels(columns[self.block])
+        return Inputs(X, labels, None if self.offset is None else as_offset(columns[self.offset]))
 
     def read(self, X, validate, kernel=None):
         """Return an array of numbers, with codes in the columns of categories.
@@ -96,7 +119,7 @@ class InputFormat:
         try:
             X = validate(given)
         except ValueError as error:
-            explain(given, error, self.block)
+            explain(given, error, self.apart)
             raise
         return self.checked(X, waits, kernel, getattr(given, "columns", None))
 
@@ -113,7 +136,7 @@ class InputFormat:
         """
         waits = self.codes is not None and self.codes.can_wait(X)
         X = X if waits or self.codes is None else self.codes.transform(X)
-        refuse_dates(X, self.block)
+        refuse_dates(X, self.apart)
         return X, waits
 
     def checked(self, X, waits, kernel=None, names=None):
@@ -129,12 +152,12 @@ class InputFormat:
         names : sequence of str or None
             Of the columns, for errors.
         """
-        check_sizes(X, self.block, names)
+        check_sizes(X, self.apart, names)
         X = self.codes.transform(X) if waits else X
         if kernel is not None:
             if len(kernel.expression.held_columns):
                 check_seen_codes(kernel.expression, X, self.columns)
-            check_variance(kernel, X, self.block, names)
+            check_variance(kernel, X, self.apart, names)
         return X
 
     def with_codes(self, X, categorical_features, weight):
@@ -192,49 +215,66 @@ def without_column(X, k):
     return X[:, 1:] if k == 0 else X[:, np.delete(np.arange(X.shape[1]), k)]
 
 
-def block_position(X, block_column):
-    """Return the position of the column that holds labels of blocks, or None.
+def column_position(X, given, name):
+    """Return the position of a column that the kernel does not see, or None.
 
     Parameters
     ----------
     X : array, dataframe or list of lists
-    block_column : int, str or None
+    given : int, str or None
+    name : str
+        Of the parameter.
 
     Raises
     ------
     ValueError
         If there is no such column.
     """
-    if block_column is None:
+    if given is None:
         return None
     names = list(X.columns) if hasattr(X, "columns") else None
     count = X.shape[1] if hasattr(X, "shape") and len(X.shape) == 2 else np.shape(X)[-1]
-    if isinstance(block_column, str):
-        if names is not None and block_column in names:
-            return names.index(block_column)
-    elif 0 <= block_column < count:
-        return int(block_column)
+    if isinstance(given, str):
+        if names is not None and given in names:
+            return names.index(given)
+    elif 0 <= given < count:
+        return int(given)
     has = "no names" if names is None else f"names {names}"
     raise ValueError(
-        "The 'block_column' parameter must be the index of a column of X, or its name. Got "
-        f"{block_column!r} for {count} columns with {has}."
+        f"The '{name}' parameter must be the index of a column of X, or its name. Got "
+        f"{given!r} for {count} columns with {has}."
     )
 
 
-def kernel_categories(X, categorical_features, block):
-    """Return ``categorical_features`` for X without the labels of blocks.
+def kernel_categories(X, categorical_features, apart):
+    """Return ``categorical_features`` for X without some columns.
 
     Parameters
     ----------
     X : array or dataframe
-        With the labels.
+        With them.
     categorical_features : "from_dtype", array-like or None
-    block : int or None
+    apart : list of int
     """
-    if block is None or categorical_features is None or isinstance(categorical_features, str):
+    if not apart or categorical_features is None or isinstance(categorical_features, str):
         return categorical_features
     columns = categorical_columns(X, categorical_features)
-    return [k - (k > block) for k in columns if k != block]
+    return [k - sum(k > other for other in apart) for k in columns if k not in apart]
+
+
+def as_offset(column):
+    """Return what is added to the function, (n,), or raise a ValueError."""
+    try:
+        offset = column.astype(np.float64)
+        is_number = np.isfinite(offset)
+    except (TypeError, ValueError):
+        offset, is_number = column, np.array([isinstance(one, Real) for one in column])
+    if not is_number.all():
+        raise ValueError(
+            "The 'offset_column' parameter must name a column of finite numbers, such as the "
+            f"logarithm of an exposure. Got {offset[~is_number][0]!r}: leave such rows out."
+        )
+    return offset
 
 
 def as_labels(labels):

@@ -16,15 +16,15 @@ class DatesError(TypeError, ValueError):
     """Dates or durations where numbers must stand."""
 
 
-def refuse_dates(X, block=None, name="X"):
+def refuse_dates(X, apart=(), name="X"):
     """Refuse columns of dates and durations: as numbers they depend on their resolution.
 
     Parameters
     ----------
     X : array, dataframe or list of lists
-        Without labels of blocks.
-    block : int or None
-        Where the column of these labels stood.
+        Without columns that the kernel does not see.
+    apart : list of int
+        Where columns stood that the kernel does not see.
     name : str
 
     Raises
@@ -32,7 +32,7 @@ def refuse_dates(X, block=None, name="X"):
     DatesError
         That names the columns and says what to do.
     """
-    wrong = [(label, kind) for label, kind in _kinds(X, block) if kind is not None]
+    wrong = [(label, kind) for label, kind in _kinds(X, apart) if kind is not None]
     if not wrong:
         return
     labels = _listed([label for label, _ in wrong if label])
@@ -45,16 +45,16 @@ def refuse_dates(X, block=None, name="X"):
     )
 
 
-def explain(X, error, block=None):
+def explain(X, error, apart=()):
     """Raise what says more than an error of scikit-learn's or numpy's on reading X; or nothing.
 
     Parameters
     ----------
     X : array, dataframe or list of lists
-        Without labels of blocks.
+        Without columns that the kernel does not see.
     error : Exception
-    block : int or None
-        Where the column of these labels stood.
+    apart : list of int
+        Where columns stood that the kernel does not see.
 
     Raises
     ------
@@ -63,11 +63,11 @@ def explain(X, error, block=None):
     """
     text = str(error)
     if "could not convert string" in text:
-        _explain_strings(X, error, block)
+        _explain_strings(X, error, apart)
     elif "Input X contains NaN" in text:
-        _explain_entries(X, error, block, np.isnan, "NaN", _OF_MISSING)
+        _explain_entries(X, error, apart, np.isnan, "NaN", _OF_MISSING)
     elif "Input X contains infinity" in text:
-        _explain_entries(X, error, block, np.isinf, "infinity or a value too large", _OF_INFINITE)
+        _explain_entries(X, error, apart, np.isinf, "infinity or a value too large", _OF_INFINITE)
 
 
 _OF_MISSING = (
@@ -77,16 +77,16 @@ _OF_MISSING = (
 _OF_INFINITE = "replace these values by finite ones, or leave these rows out"
 
 
-def check_sizes(X, block=None, names=None):
+def check_sizes(X, apart=(), names=None):
     """Refuse inputs whose squares could overflow, and name their column."""
     if float(max(X.max(), -X.min())) <= LARGEST:
         return
     sizes = [float(max(X[:, k].max(), -X[:, k].min())) for k in range(X.shape[1])]
     k = int(np.argmax(sizes))  # that of NaN is the first such column
-    refuse_size("X", sizes[k], f" in {column_label(X, k, block, names)}")
+    refuse_size("X", sizes[k], f" in {column_label(X, k, apart, names)}")
 
 
-def check_variance(kernel, X, block=None, names=None):
+def check_variance(kernel, X, apart=(), names=None):
     """Refuse inputs at which the prior variance, and so what rests on it, is not finite.
 
     It is found where all columns are as far from zero as they get: no kernel of scikit-learn's has
@@ -99,7 +99,7 @@ def check_variance(kernel, X, block=None, names=None):
     with np.errstate(over="ignore", invalid="ignore"):
         largest = float(kernel.diag(farthest)[0])
     if not largest <= LARGEST_VARIANCE:
-        column = column_label(X, int(np.argmax(farthest)), block, names)
+        column = column_label(X, int(np.argmax(farthest)), apart, names)
         raise ValueError(
             f"X must hold numbers at which the kernel is at most {LARGEST_VARIANCE:g}. Got "
             f"{largest:g} from {kernel.sklearn_kernel!r} for numbers of up to {farthest.max():g} "
@@ -107,16 +107,18 @@ def check_variance(kernel, X, block=None, names=None):
         )
 
 
-def column_label(X, k, block=None, names=None):
+def column_label(X, k, apart=(), names=None):
     """Return how a column is named: by its name, or by its place among all of them."""
     names = getattr(X, "columns", None) if names is None else names
     if names is not None:
         return f"column {list(names)[k]!r}"
-    return f"column {k + (block is not None and k >= block)}"
+    for other in apart:
+        k += k >= other
+    return f"column {k}"
 
 
-def _explain_strings(X, error, block):
-    columns = [column_label(X, k, block) for k, values in _columns(X) if not _are_numbers(values)]
+def _explain_strings(X, error, apart):
+    columns = [column_label(X, k, apart) for k, values in _columns(X) if not _are_numbers(values)]
     if columns:
         raise ValueError(
             "X must hold numbers but in columns of categories. Got a string in "
@@ -125,13 +127,13 @@ def _explain_strings(X, error, block):
         ) from error
 
 
-def _explain_entries(X, error, block, is_such, what, cure):
+def _explain_entries(X, error, apart, is_such, what, cure):
     """Name the columns that hold such entries; none where it is not X that does."""
     found = []
     for k, values in _columns(X):
         if _are_numbers(values):
             count = int(np.count_nonzero(is_such(_as_numbers(values))))
-            found += [(column_label(X, k, block), count)] if count else []
+            found += [(column_label(X, k, apart), count)] if count else []
     if found:
         counts = [f"{label} ({count} of {len(X)} rows)" for label, count in found]
         raise ValueError(f"Input X contains {what} in {_listed(counts)}: {cure}.") from error
@@ -174,14 +176,14 @@ def _are_numbers(values):
     return True
 
 
-def _kinds(X, block):
+def _kinds(X, apart):
     """Yield the label and the type of the dates of each column of X, None for no dates."""
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
         for k, (column, dtype) in enumerate(zip(X.columns, X.dtypes, strict=True)):
             kind = str(dtype) if _is_of_dates(dtype) else None
             if kind is None and getattr(dtype, "kind", "f") == "O":
                 kind = _date_among(X[column])
-            yield column_label(X, k, block), kind
+            yield column_label(X, k, apart), kind
         return
     if hasattr(X, "dtype") and getattr(X.dtype, "kind", "f") in "iufbcUSV":
         return
@@ -192,11 +194,11 @@ def _kinds(X, block):
         yield "", str(values.dtype)
     elif values.ndim == 2:
         for k in range(values.shape[1]):
-            yield column_label(X, k, block), _date_among(values[:, k])
+            yield column_label(X, k, apart), _date_among(values[:, k])
 
 
 def _is_of_dates(dtype):
-    """Whether a type of numpy, pandas, polars or arrow is one of dates or durations."""
+    """Tell if a type of numpy, pandas, polars or arrow is one of dates or durations."""
     if hasattr(dtype, "is_temporal"):  # of polars
         return dtype.is_temporal()
     text = str(dtype).lower()

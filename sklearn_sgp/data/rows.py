@@ -148,6 +148,8 @@ class Rows(AnyRows):
         True if outputs are the regressions of classes, where the weights of a row have two values.
     grid : float
         What scaled targets are rounded to multiples of; 0 for none.
+    offset : ndarray of shape (n,) or None
+        What is added to the function.
     """
 
     X: np.ndarray
@@ -159,13 +161,14 @@ class Rows(AnyRows):
     counts: np.ndarray | None = None
     of_classes: bool = False
     grid: float = 0.0
+    offset: np.ndarray | None = None
 
     def __len__(self):
         return len(self.X)
 
     def __sizeof__(self):
         """Count the bytes of the arrays, by which a cluster decides what to move."""
-        arrays = (self.X, self.y, self.weight, self.labels, self.counts)
+        arrays = (self.X, self.y, self.weight, self.labels, self.counts, self.offset)
         return object.__sizeof__(self) + sum(a.nbytes for a in arrays if a is not None)
 
     @property
@@ -224,12 +227,10 @@ class Rows(AnyRows):
 
     def select(self, index):
         """Return rows at a slice or an array of indices; a slice copies nothing."""
-        weight, labels, counts = (
-            None if part is None else part[index]
-            for part in (self.weight, self.labels, self.counts)
-        )
-        X, y = self.X[index], self.y[index]
-        return replace(self, X=X, y=y, weight=weight, labels=labels, counts=counts)
+        names = ("X", "y", "weight", "labels", "counts", "offset")
+        parts = {name: getattr(self, name) for name in names}
+        some = {name: part[index] for name, part in parts.items() if part is not None}
+        return replace(self, **some)
 
     def of_outputs(self, own):
         """Return the same rows with a slice of the outputs."""
@@ -251,7 +252,12 @@ class Rows(AnyRows):
         if any(rows.counts is not None for rows in parts):
             counts = _joined_weights([rows.observations for rows in parts], parts)
         X, y = (np.concatenate(each) for each in zip(*((r.X, r.y) for r in parts), strict=True))
-        return replace(self, X=X, y=y, weight=weight, labels=None, counts=counts)
+        offset = None if self.offset is None else np.concatenate([rows.offset for rows in parts])
+        return replace(self, X=X, y=y, weight=weight, labels=None, counts=counts, offset=offset)
+
+    def shifted(self, mean):
+        """Return means (n, t) of the function with what is added to it."""
+        return mean if self.offset is None else mean + self.offset[:, None]
 
     def chunks(self, size):
         """Yield successive pieces of at most ``size`` rows."""
@@ -364,18 +370,30 @@ def drop_zero_weight(X, y, weight, *more):
 def merge_repeated(X, y, weight):
     """Sort and merge repeated rows, up to 2,048; larger sets only lose rows of weight zero.
 
+    Returns inputs, targets, weights, and where each row of positive weight is now, None for where
+    it was.
+
     Weights and repetitions then are one problem to the last bit. Equal to rounding is not enough:
     where a model can interpolate, L-BFGS amplifies the difference (in 5 of 12 data sets of 15 rows
     and 30 columns scikit-learn's check failed, predictions differing by up to 0.6).
     """
     X, y, weight = drop_zero_weight(X, y, weight)
     if len(X) > MERGE_ROWS:
-        return X, y, weight
+        return X, y, weight, None
     _, first, inverse = np.unique(
         np.column_stack([X, y]), axis=0, return_index=True, return_inverse=True
     )
     mass = np.bincount(inverse.ravel(), weights=weight)
-    return X[first], y[first], None if (mass == 1.0).all() else mass
+    return X[first], y[first], None if (mass == 1.0).all() else mass, inverse.ravel()
+
+
+def merge_with_offset(X, y, weight, offset):
+    """Do the same where something is added to the function: it comes before the places."""
+    if offset is None:
+        *merged, places = merge_repeated(X, y, weight)
+        return *merged, None, places
+    X, both, weight, places = merge_repeated(X, np.column_stack([y, offset]), weight)
+    return X, np.ascontiguousarray(both[:, :-1]), weight, both[:, -1], places
 
 
 def sorted_rows(X, y, weight):
@@ -390,7 +408,7 @@ def sorted_rows(X, y, weight):
     return X[order], y[order], None if weight is None else weight[order]
 
 
-def make_rows(X, y, weight, targets, labels=None):
+def make_rows(X, y, weight, targets, labels=None, offset=None):
     """Make `Rows` of positive weight, with the scaling of their targets.
 
     Parameters
@@ -402,6 +420,9 @@ def make_rows(X, y, weight, targets, labels=None):
     targets : encoding.Encoding
     labels : ndarray of shape (n,) or None
         Of blocks.
+    offset : ndarray of shape (n,) or None
+        What is added to the function.
     """
-    X, y, weight, labels = drop_zero_weight(X, y, weight, labels)
-    return Rows(X, y, weight, targets.mean, targets.scale, labels, grid=targets.grid)
+    X, y, weight, labels, offset = drop_zero_weight(X, y, weight, labels, offset)
+    scaling = {"grid": targets.grid, "offset": offset}
+    return Rows(X, y, weight, targets.mean, targets.scale, labels, **scaling)

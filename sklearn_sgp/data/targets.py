@@ -310,6 +310,8 @@ class Targets(Encoding):
 
         Parameters
         ----------
+        likelihood : Likelihood or None
+            None for the function.
         mean : ndarray of shape (n, t)
             Of the latent function.
         covariance : ndarray of shape (n, n, t) or (n, n, 1)
@@ -321,7 +323,8 @@ class Targets(Encoding):
         -------
         mean, covariance : ndarray
         """
-        mean, covariance = likelihood.covariance(mean, covariance, noise)
+        if likelihood is not None:
+            mean, covariance = likelihood.covariance(mean, covariance, noise)
         return self.mean_in_units(mean), self.squeezed(covariance * self.scale**2)
 
 

@@ -10,6 +10,7 @@ from . import block_plan, collections, recipes
 from .chosen import check_same_parameters, later_problem, previous_fit
 from .classifier import SGPClassifier
 from .constraints import BLOCK_CONSTRAINTS, CLASS_WEIGHT, FIXED_AFTER_FIT
+from .evidence import log_marginal_likelihood
 from .labels import checked_labels, later_rows
 from .learning import learn, store_blocks
 
@@ -34,9 +35,10 @@ class AnytimeSGPClassifier(SGPClassifier):
         explain next to nothing, length scales one by one are tried for the first, too, and short
         ones. Starting values and bounds come from the first rows. Length scales are in units of X.
 
-    likelihood : {"auto", "dirichlet", "probit", "logit"} or instance, default="auto"
+    likelihood : {"auto", "dirichlet", "probit", "logit", "ordinal"} or instance, default="auto"
         "dirichlet", which "auto" is, is a regression for each class. "probit" and "logit", for two
-        classes, are probabilities of one function; so is an instance of a
+        classes, are probabilities of one function; so is "ordinal", for classes in the order of
+        ``classes_``, with learned thresholds, and an instance of a
         :class:`~sklearn_sgp.likelihoods.Likelihood` that has a ``log_density``. They need a model
         with near rows, and learn from ``init_size`` rows of groups whatever the ``optimizer``.
 
@@ -238,6 +240,9 @@ class AnytimeSGPClassifier(SGPClassifier):
     n_blocks_ : int
         Number of blocks.
 
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Share of each column in the changes of predicted means, adding up to one.
+
     n_features_in_ : int
         Number of columns of X.
 
@@ -296,17 +301,26 @@ class AnytimeSGPClassifier(SGPClassifier):
     _parameter_constraints = {
         name: value
         for name, value in BLOCK_CONSTRAINTS.items()
-        if name not in ("noise_variance", "noise_variance_bounds", "normalize_y")
+        if name
+        not in (
+            "noise_variance",
+            "noise_variance_bounds",
+            "normalize_y",
+            "offset_column",
+            "include_noise",
+        )
     } | {
         "alpha_epsilon": [StrOptions({"auto"}), Interval(Real, 1e-12, 100, closed="both")],
         "class_weight": CLASS_WEIGHT,
         "likelihood": [
-            StrOptions({"auto", "dirichlet", "probit", "logit"}),
+            StrOptions({"auto", "dirichlet", "probit", "logit", "ordinal"}),
             HasMethods(["log_density", "probabilities"]),
         ],
     }
     _fixed_after_fit = (*FIXED_AFTER_FIT, "alpha_epsilon")
     likelihood = "auto"  # of models that were saved before it was a parameter
+
+    log_marginal_likelihood = log_marginal_likelihood
 
     def __init__(
         self,
@@ -391,7 +405,7 @@ class AnytimeSGPClassifier(SGPClassifier):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = block_plan.by_regressions(self)
+        tags.classifier_tags.multi_class = block_plan.takes_many_classes(self)
         return tags
 
     def _learn_rows(self, X, y, sample_weight, classes=None, is_batch=False):

@@ -151,10 +151,20 @@ class AnytimeSGPRegressor(SGPRegressor):
         or given these if ``optimizer=None``. Of batches, the first decides. With a likelihood for
         outliers, a target counts here as at most 148 median absolute deviations from the median.
 
+    include_noise : bool, default=True
+        Whether standard deviations, covariances and draws are those of new observations. False is
+        for those of the latent function, which optimisers and active learning mean. Each call may
+        say otherwise.
+
     copy_X : bool, default=True
         Whether models that keep training rows, PITC to VIF, keep a copy of them. With False they
         keep the arrays or memory maps that ``fit`` got, until `partial_fit` adds rows; changing
         those changes the model.
+
+    offset_column : int or str, default=None
+        Column of X, by index or name, that is added to the function as it is, such as the logarithm
+        of an exposure; no input of the kernel. For likelihoods whose targets are not scaled: those
+        of counts, "gamma", "beta", and instances.
 
     categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
         Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of a
@@ -236,6 +246,12 @@ class AnytimeSGPRegressor(SGPRegressor):
     n_blocks_ : int
         Number of blocks.
 
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Share of each column in the changes of predicted means, adding up to one.
+
+    X_train_ : ndarray of shape (n_inducing, n_features)
+        ``inducing_points_``, under the name that clients of scikit-learn's process look for.
+
     n_features_in_ : int
         Number of columns of X.
 
@@ -255,14 +271,16 @@ class AnytimeSGPRegressor(SGPRegressor):
 
     Later batches of ``partial_fit`` change the posterior only, through the blocks that they add
     rows to. A block of more than 1.5 times ``block_size`` rows is split, and a new label of a
-    clusterer begins one. Rows of "lma" and "vif" form new groups. ``block_column``, and what
-    `SVGPRegressor` names, must stay as in the first batch; drift is warned of as there. With
-    ``solver="exact"``, all models but "lma" and "vif" read dask collections.
+    clusterer begins one. Rows of "lma" and "vif" form new groups, and cells that they fill are
+    split. ``block_column``, and what `SVGPRegressor` names, must stay as in the first batch; drift
+    is warned of as there. With ``solver="exact"``, all models but "lma" and "vif" read dask
+    collections.
 
     PIC's predictions jump where one block ends and another begins. As its rows are correlated
     within blocks, `sample_y` draws at most 2,000 of them, jointly, unless ``method="joint"``, and
     `sample_functions` raises. So it is with SoR and FIC. LMA conditions each block of a chain on
-    the blocks before it, VIF groups of rows on the nearest earlier rows. With ``n_inducing=0`` VIF
+    the blocks before it, VIF groups of rows on the nearest earlier rows; their rows are correlated
+    across cells, and functions can be drawn. With ``n_inducing=0`` VIF
     is Vecchia's approximation, given all rows the exact GP. PITC to VIF keep their training rows. A
     block of b rows costs O(b^3 + b^2 m + b m^2), and again once in prediction, where each row costs
     O(b^2 + b m). ``docs/theory.md``, 9, 12 and 13, has the equations.
@@ -330,7 +348,9 @@ class AnytimeSGPRegressor(SGPRegressor):
         learning_rate=0.01,
         natural_step=0.1,
         normalize_y=True,
+        include_noise=True,
         copy_X=True,
+        offset_column=None,
         categorical_features=None,
         jitter=1e-8,
         warm_start=False,
@@ -370,7 +390,9 @@ class AnytimeSGPRegressor(SGPRegressor):
         self.learning_rate = learning_rate
         self.natural_step = natural_step
         self.normalize_y = normalize_y
+        self.include_noise = include_noise
         self.copy_X = copy_X
+        self.offset_column = offset_column
         self.categorical_features = categorical_features
         self.jitter = jitter
         self.warm_start = warm_start

@@ -9,7 +9,8 @@ from ..likelihoods._names import (
     has_row_precision,
     regression_likelihood,
 )
-from ..partitions.blocks import ChainChoice, NeighboursChoice
+from ..partitions.blocks import NeighboursChoice
+from ..partitions.chains import ChainChoice
 from ..partitions.partition import PartitionChoice
 from .fit import Fit
 from .validation import rows_of_weight
@@ -49,6 +50,12 @@ def _check_blocks(model):
 def by_regressions(model):
     """Return whether the labels of a classifier are learned as regressions."""
     return isinstance(model.likelihood, str) and model.likelihood in ("auto", "dirichlet")
+
+
+def takes_many_classes(model):
+    """Return whether a classifier takes more than two classes."""
+    ordered = isinstance(model.likelihood, str) and model.likelihood == "ordinal"
+    return ordered or by_regressions(model)
 
 
 def check_noise(model):

@@ -1,12 +1,16 @@
 """The base of classifiers: labels, weights of classes, probabilities, later batches."""
 
+import copy
+
 from sklearn.base import ClassifierMixin
 
 from .._compat import _fit_context
 from ..data.checks import sorted_labels
 from ..data.inputs import InputFormat
 from ..predict.classes import Classes
+from . import insights
 from .base import BaseSGP, ask, transaction
+from .labels import later_rows
 
 
 class SGPClassifier(ClassifierMixin, BaseSGP):
@@ -191,6 +195,10 @@ class SGPClassifier(ClassifierMixin, BaseSGP):
         """
         return ask(self, "std", X)
 
+    @property
+    def feature_importances_(self):
+        return insights.feature_importances(self)
+
     def log_density(self, X, y):
         """Compute the log probability of given labels.
 
@@ -213,6 +221,13 @@ class SGPClassifier(ClassifierMixin, BaseSGP):
             If a label is not among ``classes_``.
         """
         return ask(self, "log_density", X, y)
+
+    def _training_rows(self, X, y, sample_weight):
+        """Return the rows that an evidence is asked of, None for those kept, and their targets."""
+        targets = self._fitted.targets
+        if X is None:
+            return None, targets
+        return later_rows(copy.copy(self), X, y, sample_weight), targets
 
     def _model(self):
         """Return the distribution of labels."""

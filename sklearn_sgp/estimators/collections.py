@@ -9,7 +9,7 @@ from ..collections.parts import Coded, LabelCounts, Moments, NumbersCheck, Scale
 from ..collections.source import Source
 from ..data.checks import check_scaled, validate_data
 from ..data.class_targets import ClassLabels
-from ..data.inputs import InputFormat, block_position
+from ..data.inputs import InputFormat, Inputs, column_position
 from ..data.rows import MERGE_ROWS
 from ..data.targets import Targets
 from ..likelihoods._names import (
@@ -90,7 +90,7 @@ def labels_of(model, X, y, sample_weight):
         X, y, weight = source.in_memory()
         if factors is not None:
             weight = factors[np.searchsorted(classes, y)] * (1.0 if weight is None else weight)
-        return Fit.of((X, None), y, weight)
+        return Fit.of(Inputs(X), y, weight)
     likelihood = classification_likelihood(model.likelihood, classes)
     targets, codes = ClassLabels(classes, likelihood), likelihood.codes(np.arange(len(classes)))
     likelihood = likelihood.for_classes(of_class).initialized(codes, of_class)
@@ -109,7 +109,12 @@ def refuse_labels_in_blocks():
 def _split(model, X):
     """Set the format of the inputs; return X without labels of blocks, and the labels or None."""
     example, block_column = example_of(X), getattr(model, "block_column", None)
-    block = block_position(example, block_column)
+    if getattr(model, "offset_column", None) is not None:
+        raise ValueError(
+            "offset_column must be None for dask collections. Got "
+            f"{model.offset_column!r}: fit a sample in memory."
+        )
+    block = column_position(example, block_column, "block_column")
     model._format = InputFormat(block=block)
     validate_data(model, example, reset=True)
     names = getattr(model, "feature_names_in_", None)
@@ -126,7 +131,7 @@ def _numbers(model, X, y, sample_weight, labels):
     source = Source(partitions, NumbersCheck(likelihood), Moments)
     if len(source) <= MERGE_ROWS and not more:
         X, y, weight = source.in_memory()
-        return Fit.of((X, None), y, weight)
+        return Fit.of(Inputs(X), y, weight)
     moments = source.summary
     likelihood = likelihood.initialized(moments.mean[None], np.array([moments.weight]))
     normalize_y = model.normalize_y if likelihood.scales_targets else False

@@ -20,6 +20,7 @@ FIXED_AFTER_FIT = (
     "normalize_y",
     "categorical_features",
     "block_column",
+    "offset_column",
     "n_latent",
 )
 # The same of a table.
@@ -60,12 +61,15 @@ NOISE_CONSTRAINTS = {
     "noise_variance": [None, Interval(Real, 0, None, closed="neither"), "array-like"],
     "noise_variance_bounds": [StrOptions({"fixed"}), "array-like"],
 }
+COLUMN = [None, str, Interval(Integral, 0, None, closed="left")]
 REGRESSOR_CONSTRAINTS = (
     SHARED_CONSTRAINTS
     | NOISE_CONSTRAINTS
     | {
         "likelihood": [StrOptions(set(REGRESSION)), HasMethods(["moments"])],
         "normalize_y": ["boolean", StrOptions({"yeo-johnson", "warped"}), tuple],
+        "offset_column": COLUMN,
+        "include_noise": ["boolean"],
     }
 )
 _CLASS_LIKELIHOODS = [
@@ -92,7 +96,7 @@ BLOCK_CONSTRAINTS = {
     "n_inducing": [Interval(Integral, 0, None, closed="left")],
     "alpha_divergence": [Interval(Real, 0, 1, closed="both")],
     "solver": [StrOptions({"exact", "anytime"})],
-    "block_column": [None, str, Interval(Integral, 0, None, closed="left")],
+    "block_column": COLUMN,
     "n_blocks": [None, Interval(Integral, 1, None, closed="left")],
     "block_size": [Interval(Integral, 1, None, closed="left")],
     "partition": [StrOptions({"kmeans", "contiguous", "random"}), HasMethods(["fit", "predict"])],

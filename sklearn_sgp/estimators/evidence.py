@@ -1,10 +1,10 @@
-"""The method `log_marginal_likelihood` of the regressors that have one."""
+"""The method `log_marginal_likelihood` of the estimators that have one."""
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..engines.evidence import check_question, evidence_at
 from .chosen import settings_of
-from .numbers import training_rows
 
 
 def log_marginal_likelihood(
@@ -19,15 +19,16 @@ def log_marginal_likelihood(
 ):
     """Compute the objective at other parameters of the kernel.
 
-    It is that of `objective_`, with all else that was learned held. If the inducing inputs are
-    the rows, it is the log marginal likelihood of ``GaussianProcessRegressor``, less
+    It is that of `objective_`, with all else that was learned held. If the inducing inputs of a
+    regressor are the rows, it is the log marginal likelihood of ``GaussianProcessRegressor``, less
     ``log(y_scale_)`` for each row, as targets are not normalised here.
 
     Parameters
     ----------
     theta : array-like of shape (n_kernel_params,), default=None
         Log parameters, in the order of ``kernel_.theta``. ``WhiteKernel`` terms are the noise;
-        without them the noise variance is held. None means `objective_`.
+        without them the noise variance is held. None means `objective_`, and so do the learned
+        ones where the model keeps no rows.
 
     eval_gradient : bool, default=False
         Whether to return the gradient in ``theta``, too.
@@ -37,7 +38,7 @@ def log_marginal_likelihood(
 
     X, y, sample_weight : array-like, default=None, None, None
         The training rows. None means those that the model keeps; only "pitc", "pic", "lma" and
-        "vif" of `AnytimeSGPRegressor` do.
+        "vif" of `AnytimeSGPRegressor` and `AnytimeSGPClassifier` do.
 
     Returns
     -------
@@ -54,11 +55,20 @@ def log_marginal_likelihood(
         if the noise differs from row to row, or outputs mix latent functions.
     """
     check_is_fitted(self, "kernel_")
+    if _is_that_of_fit(self, theta, eval_gradient, X, y):
+        return self.objective_
     check_question(type(self).__name__, self._fitted, theta, eval_gradient, X, y)
     if theta is None:
         return self.objective_
-    rows, targets = training_rows(self, X, y, sample_weight)
+    rows, targets = self._training_rows(X, y, sample_weight)
     settings = settings_of(self)
     value, weight, gradient = evidence_at(self._fitted, self.kernel_, theta, rows, settings)
     value -= weight * targets.log_scale
     return (value, gradient) if eval_gradient else value
+
+
+def _is_that_of_fit(model, theta, eval_gradient, X, y):
+    """Tell if the value at the learned parameters is asked for, without the rows that give it."""
+    if theta is None or eval_gradient or X is not None or y is not None:
+        return False
+    return not model._fitted.state.keeps_rows and np.array_equal(theta, model.kernel_.theta)

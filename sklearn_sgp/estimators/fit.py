@@ -23,10 +23,14 @@ class Fit:
     weight : ndarray of shape (n,) or None
     labels : ndarray of shape (n,) or None
         Of blocks.
+    offset : ndarray of shape (n,) or None
+        What is added to the function.
     ndim : int
         Of y as it came.
     n_samples : int
         Rows of positive weight, before repeated ones were merged.
+    places : ndarray of int or None
+        Where these are among the merged ones; None for where they were.
     targets : Targets, ClassLabels or ClassTargets
         Encodes the targets of later batches.
     first : object
@@ -45,13 +49,16 @@ class Fit:
     engine: object = None
     problem: Problem | None = None
     fitted: Fitted | None = None
+    places: np.ndarray | None = None
     first: object = None
+    offset: np.ndarray | None = None
 
     @classmethod
     def of(cls, inputs, y, weight):
         """Begin with checked rows; ``inputs`` are `data.inputs.Inputs`."""
-        X, labels = inputs
-        return cls(X, y, weight, labels, y.ndim, count_samples(X, weight))
+        X, labels, offset = inputs
+        n_samples = count_samples(X, weight)
+        return cls(X, y, weight, labels, y.ndim, n_samples, offset=offset)
 
     def for_callbacks(self, X, y, form):
         """Return X and y as callbacks see them, who predict from them.
@@ -59,4 +66,4 @@ class Fit:
         Where columns have codes or labels of blocks they get what the user gave, rows of weight
         zero included, else checked rows.
         """
-        return (X, y) if form.codes is not None or form.block is not None else (self.X, self.y)
+        return (X, y) if form.codes is not None or form.apart else (self.X, self.y)

@@ -12,18 +12,21 @@ from ..optimize.progress import Clock, Trace
 from .attributes import OF_NOISE, fitted_attributes, set_attributes, trace_attributes
 from .chosen import fingerprints
 from .repeated_fits import better_of, mark_of
-from .steps import run
 
 
 def learn(model, fit, recipe, progress, clock):
     """Run the steps of a recipe, and store what they learned."""
     progress.begin()
     mark = mark_of(model, fit)
-    fit = run(recipe.prepare, replace(fit, trace=Trace(clock)))
+    fit = replace(fit, trace=Trace(clock))
+    for step in recipe.prepare:
+        fit = step(fit)
     trace, attributes_now = fit.trace, partial(_attributes_now, model, fit, recipe)
     log_scale = fit.problem.rows.total_weight * fit.targets.log_scale
     with model._following(trace, progress, log_scale, attributes_now):
-        fit = better_of(model, run(recipe.learn, fit), mark)
+        for step in recipe.learn:
+            fit = step(fit)
+        fit = better_of(model, fit, mark)
     store_fit(model, fit)
     model._mark = mark
     if model.verbose:
@@ -46,7 +49,9 @@ def _attributes_now(model, fit, recipe, parameters):
         rng=check_random_state(0),
         n_samples=None,
     )
-    fit = run(recipe.learn, replace(fit, problem=held))
+    fit = replace(fit, problem=held)
+    for step in recipe.learn:
+        fit = step(fit)
     if fit.fitted.interrupted:
         raise KeyboardInterrupt
     fitted = replace(fit.fitted, targets=fit.targets)
@@ -60,7 +65,7 @@ def store_fit(model, fit):
     fitted, weight = replace(fit.fitted, targets=fit.targets), fit.problem.rows.total_weight
     store(model, fitted, weight, fit.trace)
     model.n_samples_seen_ = fit.n_samples if fitted.n_used is None else fitted.n_used
-    model._given = fingerprints(model)
+    model._given, model._places = fingerprints(model), fit.places
 
 
 def store(model, fitted, weight, trace=None):

@@ -12,7 +12,9 @@ from .._sampling import fixed_index
 from ..data.rows import make_rows
 from ..data.winsorize import winsorized
 from ..likelihoods._names import regression_likelihood
+from ..noise.left_out import rows_within
 from ..objectives.scores import Score
+from ..optimize import shares
 from ..optimize.choices import Tried, tell
 from ..optimize.progress import Clock, Trace
 from ..predict.observations import CombinedMean
@@ -20,7 +22,7 @@ from ..predict.rounded import log_rounded_density
 from ..selection.means import best_mean
 from .chosen import later_problem
 from .noise_steps import ScaleVariances
-from .steps import FURTHEST, PoseProblem, ScaleTargets, run
+from .steps import FURTHEST, PoseProblem, ScaleTargets
 
 # Rows that are left out, at most: some thousand tell a ratio of squared errors of 1.01 from 1.
 _JUDGING_ROWS = 8192
@@ -92,10 +94,11 @@ class VouchForMean:
         learns = learns and left > 0.0
         y, gaussian = fit.targets.unwarped(fit.y), regression_likelihood("gaussian")
         trace = Trace(Clock(left if 0.0 < left < np.inf else None))
-        plain = replace(fit, y=y, likelihood=gaussian, trace=trace)
+        posed = replace(fit, y=y, likelihood=gaussian, trace=trace)
         scale = ScaleTargets(self.model, warps=False)
         pose = PoseProblem(self.model, True, fit.fitted)
-        posed = run([scale, *self.engine_steps, pose], plain)
+        for step in (scale, *self.engine_steps, pose):
+            posed = step(posed)
         settings, begin = posed.problem.settings, posed.problem.start
         settings = replace(
             settings,
@@ -160,7 +163,8 @@ class _Judged:
     def of(cls, fit, reference, shares_kernel=False):
         """Predict the rows that judge by both."""
         n = len(fit.problem.rows)
-        places = None if n <= _JUDGING_ROWS else fixed_index(n, _JUDGING_ROWS)
+        size = rows_within(fit.problem, fit.fitted, _JUDGING_ROWS, shares.MEANS)
+        places = None if size == n else fixed_index(n, size)
         rows, moments = _left_out(fit, places)
         others = _left_out(reference, places)[1]
         return cls(fit, reference, rows, moments, others, shares_kernel)

@@ -19,13 +19,13 @@ def checked_numbers(model, X, y, sample_weight, *, reset):
 
 def later_rows(fitted, inputs, y, weight):
     """Make the `Rows` of a later batch, with the scaling of the first one."""
-    X, labels = inputs
+    X, labels, offset = inputs
     y = fitted.targets.columns(y)
-    X, y, weight, labels = drop_zero_weight(X, y, weight, labels)
+    X, y, weight, labels, offset = drop_zero_weight(X, y, weight, labels, offset)
     fitted.likelihood.check_targets(y)
     if fitted.likelihood.scales_targets:
         check_scaled(fitted.targets, y)
-    return make_rows(X, fitted.targets.warped(y), weight, fitted.targets, labels)
+    return make_rows(X, fitted.targets.warped(y), weight, fitted.targets, labels, offset)
 
 
 def checked_batch(model, X, y, sample_weight):

@@ -8,12 +8,14 @@ from sklearn.utils.validation import check_is_fitted
 from .._compat import _fit_context
 from ..data.checks import check_count
 from ..data.inputs import InputFormat
+from ..likelihoods._names import regression_likelihood
 from ..predict.distribution import check_levels
 from ..predict.observations import Observations
 from ..predict.rescaled import Rescaled
 from ..predict.units import FunctionsInUnits
-from . import mixed_outputs
+from . import insights, mixed_outputs
 from .base import BaseSGP, ask, model_at, transaction
+from .numbers import training_rows
 
 # Largest covariance, in rows, of which sample_y(method="auto") takes a root.
 _JOINT_ROWS = 2000
@@ -25,8 +27,9 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
     A subclass has ``_learn_rows``, ``_add_rows`` and what they need; see `BaseSGP`.
     """
 
+    include_noise = True  # of models that were saved before it was a parameter
     _format = InputFormat()
-    _has_prior = False  # before `fit`
+    _places = None  # of the first rows among those that are kept; None if they are the same
     _drift = None  # drift.DriftCheck; None for streams, and where kernel and noise were given
 
     def __sklearn_tags__(self):
@@ -107,6 +110,15 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
                 self._add_rows(X, y, sample_weight)
         return self
 
+    @property
+    def _has_prior(self):
+        """True if there are predictions before `fit`: other noise takes parameters from targets."""
+        try:
+            is_conjugate = regression_likelihood(self.likelihood).conjugate
+        except ValueError:  # tags and `dir` are of any parameters; `fit` refuses this one
+            return False
+        return is_conjugate and not mixed_outputs.mixes_outputs(self)
+
     def _default_kernels(self):
         """Return how default kernels are chosen, by names of `engines.start.Choices`."""
         return {}
@@ -117,7 +129,7 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
 
     # ---- Predictions
 
-    def predict(self, X, return_std=False, return_cov=False, quantiles=None):
+    def predict(self, X, return_std=False, return_cov=False, quantiles=None, include_noise=None):
         """Predict new observations.
 
         Parameters
@@ -126,15 +138,20 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
             Inputs.
 
         return_std : bool, default=False
-            Whether to return the standard deviation of each prediction, noise included.
+            Whether to return the standard deviation of each prediction, with the noise as
+            ``include_noise`` says.
 
         return_cov : bool, default=False
-            Whether to return the joint covariance of the predictions, noise included. Its memory is
-            quadratic in ``n_samples``.
+            Whether to return the joint covariance of the predictions, with the noise as
+            ``include_noise`` says. Its memory is quadratic in ``n_samples``.
 
         quantiles : array-like of float, default=None
             Levels, strictly between 0 and 1, of quantiles that are returned in place of the mean,
             as by :meth:`predict_quantiles`. Pipelines and searches pass the argument on.
+
+        include_noise : bool, default=None
+            Whether deviations and covariances are those of a new observation; False is for those of
+            the latent function. None means the parameter of the estimator.
 
         Returns
         -------
@@ -167,11 +184,16 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
             )
         if quantiles is not None:
             return self.predict_quantiles(X, quantiles)
-        if return_cov:
-            return ask(self, "mean_cov", X)
-        return ask(self, "mean_std" if return_std else "mean", X)
+        if return_cov or return_std:
+            include_noise = self._includes_noise(include_noise)
+            method = "mean_cov" if return_cov else "mean_std"
+            return ask(self, method, X, include_noise=include_noise)
+        return ask(self, "mean", X)
 
-    def predict_std(self, X, include_noise=True):
+    def _includes_noise(self, include_noise):
+        return self.include_noise if include_noise is None else include_noise
+
+    def predict_std(self, X, include_noise=None):
         """Predict standard deviations.
 
         Parameters
@@ -179,16 +201,29 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
         X : array-like of shape (n_samples, n_features)
             Inputs.
 
-        include_noise : bool, default=True
+        include_noise : bool, default=None
             True gives the standard deviation of a new observation, False that of the latent
-            function.
+            function. None means the parameter of the estimator.
 
         Returns
         -------
         std : ndarray of shape (n_samples,) or (n_samples, n_targets)
             Standard deviation, in units of y.
         """
-        return ask(self, "std", X, include_noise=include_noise)
+        return ask(self, "std", X, include_noise=self._includes_noise(include_noise))
+
+    predict_gradient, predict_terms = insights.predict_gradient, insights.predict_terms
+    novelty, leave_one_out = insights.novelty, insights.leave_one_out
+
+    # Class docstrings say what these are: with docstrings of their own they would be links there.
+    @property
+    def X_train_(self):
+        check_is_fitted(self, "kernel_")
+        return self.inducing_points_
+
+    @property
+    def feature_importances_(self):
+        return insights.feature_importances(self)
 
     def noise_std(self, X):
         """Predict the standard deviation of the noise alone.
@@ -287,7 +322,7 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
         """
         return ask(self, "log_density", X, y, resolution=resolution)
 
-    def sample_y(self, X, n_samples=1, random_state=0, method="auto"):
+    def sample_y(self, X, n_samples=1, random_state=0, method="auto", include_noise=None):
         """Draw new observations.
 
         Parameters
@@ -307,10 +342,14 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
             part is approximate (see :meth:`sample_functions`). "auto" is "joint" for at most 2,000
             of these.
 
+        include_noise : bool, default=None
+            Whether to draw observations; False draws the latent function. None means the parameter
+            of the estimator.
+
         Returns
         -------
         samples : ndarray of shape (n_samples_X, n_samples) or (n_samples_X, n_targets, n_samples)
-            Draws, in units of y, noise included.
+            Draws, in units of y.
 
         Raises
         ------
@@ -324,15 +363,15 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
             )
         check_count("n_samples", n_samples)
         model, inputs = model_at(self, X)
-        rng = check_random_state(random_state)
+        rng, include_noise = check_random_state(random_state), self._includes_noise(include_noise)
         if method == "auto":
             size = len(inputs.X) * model.n_joint_outputs
             method = "joint" if size <= _JOINT_ROWS else "pathwise"
         with self._telling(len(inputs.X)):
             if method == "joint":
-                return model.joint_draws(inputs, n_samples, rng)
+                return model.joint_draws(inputs, n_samples, rng, include_noise)
             self._check_functions(model.predictor)
-            return model.pathwise_draws(inputs, n_samples, rng)
+            return model.pathwise_draws(inputs, n_samples, rng, include_noise)
 
     def sample_functions(self, n_samples=1, random_state=0):
         """Draw latent functions that can be evaluated anywhere (Wilson et al. 2020).
@@ -358,7 +397,7 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
         ------
         ValueError
             If ``n_samples`` is negative or no int, if the kernel has no spectral density, or if
-            the test conditional is not the prior's own, as with SoR, FIC, PIC, LMA and VIF.
+            blocks or rows are independent given the inducing inputs, as with SoR, FIC and PIC.
         """
         check_is_fitted(self, "kernel_")
         check_count("n_samples", n_samples)
@@ -370,8 +409,9 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
     def _check_functions(self, predictor):
         if not predictor.has_functions:
             raise ValueError(
-                "Functions can be drawn only where the test conditional is the prior's own. Got "
-                f"model={self.model!r}: use sample_y with method='joint', in pieces if need be."
+                "Functions can be drawn only where no blocks or rows are independent given the "
+                f"inducing inputs. Got model={self.model!r}: use sample_y with method='joint', in "
+                "pieces if need be."
             )
 
     def score(self, X, y, sample_weight=None):
@@ -397,6 +437,9 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
         if not (mixed and mixed_outputs.has_missing(y)):
             return super().score(X, y, sample_weight)
         return mixed_outputs.score(np.asarray(y), self.predict(X), sample_weight)
+
+    def _training_rows(self, X, y, sample_weight):
+        return training_rows(self, X, y, sample_weight)
 
     def _model(self):
         """Return the distribution of observations."""

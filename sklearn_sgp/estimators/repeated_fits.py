@@ -24,7 +24,7 @@ def mark_of(model, fit):
         return None
     given = sorted(model.get_params(deep=False).items())
     parameters = [(name, fingerprint(value)) for name, value in given if name not in _EFFORT]
-    parts = (fit.X, fit.y, fit.weight, fit.labels)
+    parts = (fit.X, fit.y, fit.weight, fit.labels, fit.offset)
     return repr(parameters), *(None if part is None else _hash(part) for part in parts)
 
 

@@ -13,7 +13,7 @@ from .._linalg import single_blas_thread
 from ..data.checks import check_scaled
 from ..data.class_targets import ClassLabels, ClassTargets
 from ..data.distinct import contains_rows
-from ..data.rows import make_rows, merge_repeated, sorted_rows
+from ..data.rows import make_rows, merge_repeated, merge_with_offset, sorted_rows
 from ..data.targets import Targets, observed_columns, target_columns
 from ..data.winsorize import winsorized
 from ..engines.base import Fitted, Problem
@@ -27,6 +27,7 @@ from ..likelihoods._names import (
     warps_targets,
 )
 from ..noise.before_sites import learn_before_sites
+from ..optimize import shares
 from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
 from ..selection.classes import AlphaTrials, calibrated
@@ -34,9 +35,8 @@ from ..selection.warps import learned_warps, power_warps
 from .block_plan import block_plan, uses_near_rows
 from .chosen import choices_of, inference_of, settings_of
 from .limits import check_warps, in_units
+from .offsets import beside_offset
 
-# Share of a time budget in which a warp of the targets is learned, or `alpha_epsilon` is chosen.
-_CHOICE_SHARE = 0.2
 # Targets further from the median, in median absolute deviations, count as so far where the centre
 # and scale of targets with outliers are found.
 FURTHEST = 100.0
@@ -53,8 +53,9 @@ class MergeRepeatedRows:
     """Replaces rows that are equal in all columns and targets by one of their weight."""
 
     def __call__(self, fit):
-        X, y, weight = merge_repeated(fit.X, target_columns(fit.y), fit.weight)
-        return replace(fit, X=X, y=y, weight=weight)
+        parts = fit.X, target_columns(fit.y), fit.weight, fit.offset
+        X, y, weight, offset, places = merge_with_offset(*parts)
+        return replace(fit, X=X, y=y, weight=weight, offset=offset, places=places)
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,10 @@ class InitialiseLikelihood:
     def __call__(self, fit):
         y = target_columns(fit.y)
         self.likelihood.check_targets(y)
-        return replace(fit, y=y, likelihood=self.likelihood.initialized(y, fit.weight))
+        likelihood = self.likelihood.initialized(y, fit.weight)
+        if fit.offset is not None:
+            likelihood = beside_offset(likelihood, self.likelihood, fit.offset, fit.weight)
+        return replace(fit, y=y, likelihood=likelihood)
 
 
 @dataclass(frozen=True)
@@ -110,7 +114,7 @@ class ScaleTargets:
             return power_warps(y, fit.weight)
         model = self.model
         noise, rng = regression_likelihood("gaussian"), check_random_state(model.random_state)
-        seconds = np.inf if model.max_time is None else _CHOICE_SHARE * model.max_time
+        seconds = np.inf if model.max_time is None else shares.TARGETS * model.max_time
         choices, settings = choices_of(model), settings_of(model)
         return learned_warps(
             fit.X, y, fit.weight, choices, noise, settings, rng, seconds, told=fit.trace
@@ -168,7 +172,7 @@ def _placed(labels, fit, merges):
     known = y if weight is None else np.where(weight > 0.0, y, labels.classes[0])
     place = labels.positions(known)
     if merges:
-        X, place, weight = merge_repeated(X, place, weight)
+        X, place, weight, _ = merge_repeated(X, place, weight)
     of_class = np.bincount(place, weights=weight, minlength=labels.n_outputs)
     return X, place, weight, of_class.astype(np.float64)
 
@@ -232,7 +236,7 @@ class EncodeAsRegressions:
         )
         settings = replace(settings_of(model), init_size=_ALPHA_ROWS)
         seed = check_random_state(model.random_state).randint(2**31)  # the same groups for all
-        seconds = None if model.max_time is None else _CHOICE_SHARE * model.max_time
+        seconds = None if model.max_time is None else shares.TARGETS * model.max_time
         trials = AlphaTrials(np.inf if seconds is None else seconds)
         with single_blas_thread():  # groups are small
             for alpha in trials.values():
@@ -252,12 +256,12 @@ def rows_of(fit):
     """Return the `Rows` of a fit; a collection has them made."""
     if fit.y is None:
         return fit.X
-    return rows_with(fit.X, fit.y, fit.weight, fit.targets, fit.labels)
+    return rows_with(fit.X, fit.y, fit.weight, fit.targets, fit.labels, fit.offset)
 
 
-def rows_with(X, y, weight, targets, labels=None):
+def rows_with(X, y, weight, targets, labels=None, offset=None):
     """Return `Rows` with encoded targets, and the noise that labels have as targets."""
-    rows = make_rows(X, y, weight, targets, labels)
+    rows = make_rows(X, y, weight, targets, labels, offset)
     if not isinstance(targets, ClassTargets):
         return rows
     return replace(rows.with_precision(targets.precision(rows.y)), of_classes=True)
@@ -388,10 +392,3 @@ class Calibrate:
         if not problem.learns or problem.trace.stopped or fitted.interrupted:
             return fit
         return replace(fit, fitted=calibrated(problem, fitted, fit.engine.fit, self.keeps_inducing))
-
-
-def run(steps, fit):
-    """Run steps, one after another."""
-    for step in steps:
-        fit = step(fit)
-    return fit

@@ -4,7 +4,8 @@ from dataclasses import replace
 from itertools import pairwise
 
 from .._compat import FitProgress
-from ..data.rows import merge_repeated
+from ..data.inputs import Inputs
+from ..data.rows import merge_with_offset
 from ..data.targets import count_samples
 from ..engines.base import Problem
 from ..engines.streams.inducing import StreamInducing
@@ -16,7 +17,6 @@ from .constraints import FIXED_AFTER_FIT
 from .fit import Fit
 from .learning import store, store_fit
 from .mixed_outputs import mixes_outputs
-from .steps import run
 
 # Inducing inputs may be given later: then they stay where the stream has them.
 FIXED_IN_STREAMS = tuple(name for name in FIXED_AFTER_FIT if name != "inducing")
@@ -27,30 +27,30 @@ def one_pass(model, inputs, y, weight, given, clock):
 
     ``given`` are X and y as the user gave them.
     """
-    X, previous = inputs.X, previous_fit(model)
+    n, previous = len(inputs.X), previous_fit(model)
     fit = Fit.of(inputs, y, weight)
     progress = FitProgress(model, *fit.for_callbacks(*given, model._format)).begin()
     model._fitted = None
-    edges = [0, *range(min(model.init_size, len(X)), len(X), model.batch_size), len(X)]
+    edges = [0, *range(min(model.init_size, n), n, model.batch_size), n]
     for lo, hi in pairwise(edges):
         part = None if weight is None else weight[lo:hi]
-        take_batch(model, X[lo:hi], y[lo:hi], part, clock, previous)
+        take_batch(model, inputs.select(slice(lo, hi)), y[lo:hi], part, clock, previous)
         if progress.step(lambda: _fitted_so_far(model)):
             break
     progress.end()
 
 
-def take_batch(model, X, y, weight, clock, previous=None):
+def take_batch(model, inputs, y, weight, clock, previous=None):
     """Learn from a checked batch."""
     engine = _engine(model)
     if model._fitted is None:
         model.log_evidence_ = 0.0
-        _begin(model, engine, InitialRows.of(X, y, weight, previous), clock)
+        _begin(model, engine, InitialRows.of(inputs, y, weight, previous), clock)
     elif engine.begins_anew(model._fitted, settings_of(model)):
-        _begin_anew(model, engine, X, y, weight, clock)
+        _begin_anew(model, engine, inputs, y, weight, clock)
     else:
         check_same_parameters(model)
-        _add(model, engine, X, y, weight, clock)
+        _add(model, engine, inputs, y, weight, clock)
     model.log_evidence_ += model.objective_
     if model.verbose:
         print(
@@ -63,16 +63,19 @@ def take_batch(model, X, y, weight, clock, previous=None):
 def _begin(model, engine, initial, clock):
     """Learn from the first batch, after earlier ones that were too short to begin with."""
     rows, recipe = initial.rows, model._recipe(engine, initial)
-    fit = replace(Fit.of((rows.X, None), rows.y, rows.weight), trace=Trace(clock))
-    store_fit(model, run(recipe.learn, run(recipe.prepare, fit)))
+    inputs = Inputs(rows.X, None, rows.offset)
+    fit = replace(Fit.of(inputs, rows.y, rows.weight), trace=Trace(clock))
+    for step in (*recipe.prepare, *recipe.learn):
+        fit = step(fit)
+    store_fit(model, fit)
 
 
-def _begin_anew(model, engine, X, y, weight, clock):
+def _begin_anew(model, engine, inputs, y, weight, clock):
     """Learn as if the rows so far and these had been one batch."""
-    _later_rows(model, X, y, weight)  # an error where they do not fit those before
+    _later_rows(model, inputs, y, weight)  # an error where they do not fit those before
     n_batches, evidence = model.n_steps_ + 1, model.log_evidence_
     earlier = model._fitted.state.initial_rows
-    initial = InitialRows.of(X, y, weight, earlier.previous, earlier)
+    initial = InitialRows.of(inputs, y, weight, earlier.previous, earlier)
     _begin(model, engine, initial, clock)
     model._fitted = replace(model._fitted, n_steps=n_batches)
     model.n_steps_ = n_batches
@@ -80,9 +83,9 @@ def _begin_anew(model, engine, X, y, weight, clock):
     model.objectives_ = model.objectives_ - evidence
 
 
-def _add(model, engine, X, y, weight, clock):
+def _add(model, engine, inputs, y, weight, clock):
     """Learn from a later batch."""
-    before, rows = model._fitted, _later_rows(model, X, y, weight)
+    before, rows = model._fitted, _later_rows(model, inputs, y, weight)
     targets = before.targets
     before, is_informative = counted(before, rows, targets), targets.is_informative(rows)
     rows, noise = with_precisions(before, rows, model.n_jobs)
@@ -94,16 +97,17 @@ def _add(model, engine, X, y, weight, clock):
         fitted = fitted.with_noise(noise, noise.constant - before.row_noise.constant)
     targets = targets.of_rows(y, weight)
     store(model, replace(fitted, targets=targets), rows.total_weight, trace)
-    model.n_samples_seen_ += count_samples(X, weight)
+    model.n_samples_seen_ += count_samples(inputs.X, weight)
 
 
-def _later_rows(model, X, y, weight):
+def _later_rows(model, inputs, y, weight):
     """Return the `Rows` of a later batch, repeated ones merged."""
-    rows = model._later_rows(X, y, weight)
+    rows = model._later_rows(inputs, y, weight)
     if mixes_outputs(model):  # each has outputs of its own
         return rows
-    X, y, weight = merge_repeated(rows.X, rows.y, rows.weight)
-    return replace(rows, X=X, y=y, weight=weight)
+    merged = merge_with_offset(rows.X, rows.y, rows.weight, rows.offset)
+    X, y, weight, offset, _ = merged
+    return replace(rows, X=X, y=y, weight=weight, offset=offset)
 
 
 def _engine(model):

@@ -27,10 +27,12 @@ class StreamingSGPClassifier(SGPClassifier):
         * RBF()`` with one length scale for each column; its starting values and bounds come from
         the data, or from the first batch. Length scales are in units of X.
 
-    likelihood : {"auto", "probit", "logit", "softmax"} or instance, default="auto"
+    likelihood : {"auto", "probit", "logit", "softmax", "ordinal"} or instance, default="auto"
         Probability of a class given the latent functions. "probit" and "logit" are for two classes,
         "softmax" is for any number of classes. "auto" means "probit" for two classes and "softmax"
-        for more. An instance is a :class:`~sklearn_sgp.likelihoods.Likelihood`.
+        for more. "ordinal" is for classes in the order of ``classes_``, such as grades: one
+        function and learned thresholds, as a cumulative probit model has them. An instance is a
+        :class:`~sklearn_sgp.likelihoods.Likelihood`.
 
     forget_factor : float, default=1.0
         Power to which each batch raises the old posterior's information. Below 1 the past fades.
@@ -180,6 +182,9 @@ class StreamingSGPClassifier(SGPClassifier):
     jitter_ : float
         The value of ``jitter`` that was used.
 
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Share of each column in the changes of predicted means, adding up to one.
+
     n_features_in_ : int
         Number of columns of X.
 
@@ -295,7 +300,7 @@ class StreamingSGPClassifier(SGPClassifier):
         inputs, y, weight = rows_of_weight(*checked)
         self.classes_ = np.unique(y) if classes is None else classes
         if is_batch:
-            streaming.take_batch(self, inputs.X, y, weight, clock)
+            streaming.take_batch(self, inputs, y, weight, clock)
         else:
             streaming.one_pass(self, inputs, y, weight, given, clock)
 
@@ -305,14 +310,14 @@ class StreamingSGPClassifier(SGPClassifier):
         classes = self.classes_
         checked = checked_labels(self, X, y, sample_weight, reset=False, classes=classes)
         inputs, y, weight = rows_of_weight(*checked)
-        streaming.take_batch(self, inputs.X, y, weight, clock)
+        streaming.take_batch(self, inputs, y, weight, clock)
 
     def _default_kernels(self):
         return {"kernel_set": "labels"}
 
-    def _later_rows(self, X, y, weight):
+    def _later_rows(self, inputs, y, weight):
         targets = self._fitted.targets
-        return rows_with(X, targets.encode(y), weight, targets)
+        return rows_with(inputs.X, targets.encode(y), weight, targets)
 
     def _recipe(self, engine, initial):
         return recipes.streaming_classifier(self, engine, initial)

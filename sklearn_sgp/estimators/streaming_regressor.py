@@ -3,7 +3,6 @@
 from numbers import Real
 
 from .._compat import Interval
-from ..data.inputs import Inputs
 from ..data.targets import observed_columns, target_columns
 from ..likelihoods._names import has_sites, regression_likelihood
 from ..optimize.progress import Clock
@@ -154,6 +153,16 @@ class StreamingSGPRegressor(SGPRegressor):
         or given these if ``optimizer=None``. Of batches, the first decides. With a likelihood for
         outliers, a target counts here as at most 148 median absolute deviations from the median.
 
+    offset_column : int or str, default=None
+        Column of X, by index or name, that is added to the function as it is, such as the logarithm
+        of an exposure; no input of the kernel. For likelihoods whose targets are not scaled: those
+        of counts, "gamma", "beta", and instances.
+
+    include_noise : bool, default=True
+        Whether standard deviations, covariances and draws are those of new observations. False is
+        for those of the latent function, which optimisers and active learning mean. Each call may
+        say otherwise.
+
     categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
         Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of a
         dataframe's categorical type. Values of several kinds in the first rows are compared as
@@ -246,6 +255,12 @@ class StreamingSGPRegressor(SGPRegressor):
     jitter_ : float
         The value of ``jitter`` that was used.
 
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Share of each column in the changes of predicted means, adding up to one.
+
+    X_train_ : ndarray of shape (n_inducing, n_features)
+        ``inducing_points_``, under the name that clients of scikit-learn's process look for.
+
     n_features_in_ : int
         Number of columns of X.
 
@@ -327,6 +342,8 @@ class StreamingSGPRegressor(SGPRegressor):
         learning_rate=0.01,
         natural_step=1.0,
         normalize_y=True,
+        offset_column=None,
+        include_noise=True,
         categorical_features=None,
         jitter=1e-8,
         warm_start=False,
@@ -357,6 +374,8 @@ class StreamingSGPRegressor(SGPRegressor):
         self.learning_rate = learning_rate
         self.natural_step = natural_step
         self.normalize_y = normalize_y
+        self.offset_column = offset_column
+        self.include_noise = include_noise
         self.categorical_features = categorical_features
         self.jitter = jitter
         self.warm_start = warm_start
@@ -371,7 +390,7 @@ class StreamingSGPRegressor(SGPRegressor):
         # targets of weight zero are refused, too, before those rows are left out
         (observed_columns if mixes_outputs(self) else target_columns)(y)
         if is_batch:
-            streaming.take_batch(self, inputs.X, y, weight, clock)
+            streaming.take_batch(self, inputs, y, weight, clock)
         else:
             streaming.one_pass(self, *rows_of_weight(inputs, y, weight), given, clock)
 
@@ -379,7 +398,7 @@ class StreamingSGPRegressor(SGPRegressor):
         """Learn from a later batch."""
         clock = Clock(self.max_time)
         inputs, y, weight = checked_numbers(self, X, y, sample_weight, reset=False)
-        streaming.take_batch(self, inputs.X, y, weight, clock)
+        streaming.take_batch(self, inputs, y, weight, clock)
 
     def _recipe(self, engine, initial):
         if self.alpha_divergence > 0.0:
@@ -400,5 +419,5 @@ class StreamingSGPRegressor(SGPRegressor):
                 f"noise. Got {self.alpha_divergence} with {self.likelihood!r}."
             )
 
-    def _later_rows(self, X, y, weight):
-        return later_rows(self._fitted, Inputs(X), y, weight)
+    def _later_rows(self, inputs, y, weight):
+        return later_rows(self._fitted, inputs, y, weight)

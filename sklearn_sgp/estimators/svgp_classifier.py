@@ -8,6 +8,7 @@ from . import collections, recipes
 from .chosen import check_same_parameters, later_problem, previous_fit
 from .classifier import SGPClassifier
 from .constraints import CLASS_WEIGHT, CLASSIFIER_CONSTRAINTS, ROWS_CONSTRAINTS
+from .evidence import log_marginal_likelihood
 from .fit import Fit
 from .labels import checked_labels, later_rows
 from .learning import learn, store_batch
@@ -32,10 +33,12 @@ class SVGPClassifier(SGPClassifier):
         * RBF()`` with one length scale for each column; its starting values and bounds come from
         the data, or from the first batch. Length scales are in units of X.
 
-    likelihood : {"auto", "probit", "logit", "softmax"} or instance, default="auto"
+    likelihood : {"auto", "probit", "logit", "softmax", "ordinal"} or instance, default="auto"
         Probability of a class given the latent functions. "probit" and "logit" are for two classes,
         "softmax" is for any number of classes. "auto" means "probit" for two classes and "softmax"
-        for more. An instance is a :class:`~sklearn_sgp.likelihoods.Likelihood`.
+        for more. "ordinal" is for classes in the order of ``classes_``, such as grades: one
+        function and learned thresholds, as a cumulative probit model has them. An instance is a
+        :class:`~sklearn_sgp.likelihoods.Likelihood`.
 
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes. They multiply ``sample_weight``. "balanced" gives all classes the
@@ -170,6 +173,9 @@ class SVGPClassifier(SGPClassifier):
     jitter_ : float
         The value of ``jitter`` that was used.
 
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Share of each column in the changes of predicted means, adding up to one.
+
     n_features_in_ : int
         Number of columns of X.
 
@@ -243,6 +249,8 @@ class SVGPClassifier(SGPClassifier):
     _parameter_constraints = (
         CLASSIFIER_CONSTRAINTS | ROWS_CONSTRAINTS | {"class_weight": CLASS_WEIGHT}
     )
+
+    log_marginal_likelihood = log_marginal_likelihood
 
     def __init__(
         self,

@@ -3,7 +3,6 @@
 from .._compat import FitProgress
 from ..data.inputs import any_collection
 from ..engines.variational.partial_fit import scaled_to_total
-from ..likelihoods._names import regression_likelihood
 from ..optimize.progress import Clock
 from . import collections, recipes
 from .chosen import check_same_parameters, previous_fit
@@ -140,6 +139,16 @@ class SVGPRegressor(SGPRegressor):
         or given these if ``optimizer=None``. Of batches, the first decides. With a likelihood for
         outliers, a target counts here as at most 148 median absolute deviations from the median.
 
+    offset_column : int or str, default=None
+        Column of X, by index or name, that is added to the function as it is, such as the logarithm
+        of an exposure; no input of the kernel. For likelihoods whose targets are not scaled: those
+        of counts, "gamma", "beta", and instances.
+
+    include_noise : bool, default=True
+        Whether standard deviations, covariances and draws are those of new observations. False is
+        for those of the latent function, which optimisers and active learning mean. Each call may
+        say otherwise.
+
     categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
         Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of a
         dataframe's categorical type. Values of several kinds in the first rows are compared as
@@ -224,6 +233,12 @@ class SVGPRegressor(SGPRegressor):
 
     jitter_ : float
         The value of ``jitter`` that was used.
+
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Share of each column in the changes of predicted means, adding up to one.
+
+    X_train_ : ndarray of shape (n_inducing, n_features)
+        ``inducing_points_``, under the name that clients of scikit-learn's process look for.
 
     n_features_in_ : int
         Number of columns of X.
@@ -325,6 +340,8 @@ class SVGPRegressor(SGPRegressor):
         learning_rate=0.01,
         natural_step=0.1,
         normalize_y=True,
+        offset_column=None,
+        include_noise=True,
         categorical_features=None,
         jitter=1e-8,
         warm_start=False,
@@ -353,6 +370,8 @@ class SVGPRegressor(SGPRegressor):
         self.learning_rate = learning_rate
         self.natural_step = natural_step
         self.normalize_y = normalize_y
+        self.offset_column = offset_column
+        self.include_noise = include_noise
         self.categorical_features = categorical_features
         self.jitter = jitter
         self.warm_start = warm_start
@@ -393,12 +412,3 @@ class SVGPRegressor(SGPRegressor):
             "kernel_set": "one" if self.optimizer == "adam" else "smooth",
             "learns_means": mixes_outputs(self) and self.normalize_y is True,
         }
-
-    @property
-    def _has_prior(self):
-        """True if there are predictions before `fit`: other noise takes parameters from targets."""
-        try:
-            is_conjugate = regression_likelihood(self.likelihood).conjugate
-        except ValueError:  # tags and `dir` are of any parameters; `fit` refuses this one
-            return False
-        return is_conjugate and not mixes_outputs(self)

@@ -19,13 +19,14 @@ from ..data.inputs import (
     InputFormat,
     Inputs,
     as_table,
-    block_position,
+    column_position,
     kernel_categories,
     refuse_things,
 )
 from ..data.readable import explain, refuse_dates
 from ..data.rows import drop_zero_weight
 from ..partitions.partition import check_labels
+from .offsets import check_offset
 
 _DTYPE = [np.float64, np.float32]
 
@@ -52,22 +53,22 @@ def checked_rows(estimator, X, y, sample_weight, *, reset, **check_y):
 
 
 def _checked_rows(estimator, X, y, sample_weight, reset, check_y):
-    X, labels = _split_labels(estimator, X, reset, learns=True, weight=sample_weight)
+    X, labels, offset = _split_apart(estimator, X, reset, learns=True, weight=sample_weight)
     coded, waits = estimator._format.coded(X)
     if check_y.get("y_numeric"):
         refuse_dates(y, name="y")
     options = {"order": None, "dtype": _DTYPE, **check_y}
     try:
-        if estimator._format.block is None:
+        if not estimator._format.apart:
             X, y = validate_data(estimator, coded, y, reset=reset, **options)
         else:
             X, y = check_X_y(coded, y, estimator=estimator, **options)
     except ValueError as error:
-        explain(coded, error, estimator._format.block)
+        explain(coded, error, estimator._format.apart)
         raise
     names = getattr(coded, "columns", None)
     X = estimator._format.checked(X, waits, _kernel(estimator, reset), names)
-    inputs = _inputs_with(estimator, X, labels, reset)
+    inputs = _inputs_with(estimator, X, labels, offset, reset)
     return inputs, y, checked_weight(sample_weight, inputs.X)
 
 
@@ -86,9 +87,9 @@ def checked_inputs(estimator, X, *, reset=False, learns=False, weight=None):
     """
     X = as_table(X)
     with _naming_kernels_of_things(estimator, X):
-        X, labels = _split_labels(estimator, X, reset, learns, weight)
+        X, labels, offset = _split_apart(estimator, X, reset, learns, weight)
         X = estimator._format.read(X, _validator(estimator, reset), _kernel(estimator, reset))
-        return _inputs_with(estimator, X, labels, reset)
+        return _inputs_with(estimator, X, labels, offset, reset)
 
 
 @contextmanager
@@ -104,7 +105,7 @@ def _naming_kernels_of_things(estimator, X):
 
 def _validator(estimator, reset):
     """Return a function that makes inputs without labels of blocks an array."""
-    if estimator._format.block is None:
+    if not estimator._format.apart:
         return partial(validate_data, estimator, reset=reset, dtype=_DTYPE)
     return partial(check_array, dtype=_DTYPE, estimator=estimator, input_name="X")
 
@@ -125,8 +126,8 @@ def checked_weight(sample_weight, X):
     return weight
 
 
-def _inputs_with(estimator, X, labels, reset):
-    """Return `Inputs` of an array and its labels of blocks; learn the names of columns."""
+def _inputs_with(estimator, X, labels, offset, reset):
+    """Return `Inputs` of an array and what was taken apart; learn the names of columns."""
     fitted = None if reset else estimator._fitted
     names = getattr(estimator, "feature_names_in_", None)
     if reset and names is not None:
@@ -134,33 +135,42 @@ def _inputs_with(estimator, X, labels, reset):
     if labels is not None:
         known = None if fitted is None else fitted.state.labels
         labels = check_labels(labels, len(X), known)
-    return Inputs(X, labels)
+    return Inputs(X, labels, offset)
 
 
-def _split_labels(estimator, X, reset, learns, weight):
-    """Return X without labels of blocks, and these; learn codes from a batch of rows."""
-    block_column = getattr(estimator, "block_column", None)
-    if issparse(X) or (block_column is not None and np.ndim(X) != 2):
+def _split_apart(estimator, X, reset, learns, weight):
+    """Return `Inputs` of X without what the kernel does not see; learn codes from a batch."""
+    names = ("block_column", "offset_column")
+    given = {name: getattr(estimator, name, None) for name in names}
+    if issparse(X) or (any(one is not None for one in given.values()) and np.ndim(X) != 2):
         _validator(estimator, reset)(X)  # refuses it
     if reset:
-        block = block_position(X, block_column)
-        estimator._format = InputFormat(block=block)
+        block, offset = (column_position(X, one, name) for name, one in given.items())
+        if offset is not None:
+            check_offset(estimator)
+        if offset is not None and block == offset:
+            raise ValueError(
+                "The 'offset_column' parameter must name another column than 'block_column'. Got "
+                f"{given['offset_column']!r} for both."
+            )
+        estimator._format = InputFormat(block=block, offset=offset)
     form = estimator._format
     has_names = hasattr(X, "columns") and hasattr(estimator, "feature_names_in_")
-    if form.block is not None or (form.codes is not None and not reset and has_names):
+    if form.apart or (form.codes is not None and not reset and has_names):
         # an error of names is first
-        validate_data(estimator, X, reset=reset and form.block is not None, skip_check_array=True)
-    whole, (X, labels) = X, form.split(X)
+        validate_data(estimator, X, reset=reset and bool(form.apart), skip_check_array=True)
+    whole, (X, labels, offset) = X, form.split(X)
     if reset and estimator.categorical_features is not None:
-        given = kernel_categories(whole, estimator.categorical_features, form.block)
+        given = kernel_categories(whole, estimator.categorical_features, form.apart)
         form = form.with_codes(X, given, weight)
     if learns and form.codes is not None:
         form = replace(form, codes=form.codes.extended(X, weight))
     estimator._format = form
-    return X, labels
+    return Inputs(X, labels, offset)
 
 
 def rows_of_weight(inputs, y, weight):
     """Return checked rows without those of weight zero."""
-    X, y, weight, labels = drop_zero_weight(inputs.X, y, weight, inputs.labels)
-    return Inputs(X, labels), y, weight
+    X, labels, offset = inputs
+    X, y, weight, labels, offset = drop_zero_weight(X, y, weight, labels, offset)
+    return Inputs(X, labels, offset), y, weight

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._linalg import product
 from .multi_output import CoregionalisedPosterior, MixedPosterior
-from .posterior import Posterior
+from .posterior import Posterior, with_caches_of
 
 
 @dataclass(frozen=True)
@@ -99,6 +99,10 @@ class DecoupledPosterior(MixedPosterior):
     def _turns_with(self, other):
         is_decoupled = isinstance(other, DecoupledPosterior)
         return is_decoupled and np.array_equal(self.rotation, other.rotation)
+
+    def seen_by(self, prior):
+        other = self._replaced(self.turned.seen_by(prior))
+        return with_caches_of(self, other, ("v_mean", "coefficients"))
 
     def scaled(self, factor):
         return self._replaced(self.turned.scaled(factor))

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from .._linalg import product
-from .posterior import Posterior, Precision
+from .posterior import Posterior, Precision, with_caches_of
 from .prior import Prior
 
 
@@ -211,6 +211,11 @@ class CoregionalisedPosterior(MixedPosterior):
 
     def _replaced(self, prior, H, h):
         return CoregionalisedPosterior(prior, H, h, self.mixing)
+
+    def seen_by(self, prior):
+        """Predict by a prior of the same u; see `Posterior.seen_by`."""
+        names = ("precision", "v_mean", "coefficients", "covariance")
+        return with_caches_of(self, self._replaced(prior, self.H, self.h), names)
 
     def joined(self, other):
         """Add the information of both."""

@@ -60,15 +60,19 @@ def _draw(prior, precision, v_mean, n_samples, rng, n_features):
 
 def _draw_with(prior, v, shape, rng, n_features):
     """Draw the functions whose whitened inducing values are v (m, outputs times draws)."""
-    v, parts = v.reshape(len(v), *shape), []
+    v, parts = v.reshape(len(v), *shape), []  # m is 0 where near rows are all that is known
     update = np.empty_like(v)
     for lo in range(0, shape[1], _DRAWS_AT_A_TIME):
         some = slice(lo, min(lo + _DRAWS_AT_A_TIME, shape[1]))
         own = np.ascontiguousarray(v[:, :, some])
-        features, weights, of_some = _group(prior, own.reshape(len(v), -1), rng, n_features)
+        features, weights, of_some = _group(prior, _columns(own), rng, n_features)
         update[:, :, some] = of_some.reshape(own.shape)
         parts.append((some, features, weights))
-    return _Draw(prior.kernel, prior.Z, parts, update.reshape(len(v), -1), shape)
+    return _Draw(prior.kernel, prior.Z, parts, _columns(update), shape)
+
+
+def _columns(v):
+    return v.reshape(len(v), v.shape[1] * v.shape[2])
 
 
 def _group(prior, v, rng, n_features):

@@ -42,6 +42,12 @@ def outputs_by_noise(noise_variance):
     return [(slice(c, c + 1), float(s2)) for c, s2 in enumerate(noise_variance)]
 
 
+def with_caches_of(posterior, other, names):
+    """Return another posterior, which takes what is computed of the same u from one."""
+    other.__dict__.update({name: getattr(posterior, name) for name in names})
+    return other
+
+
 class Precision:
     """I + H, the precision of v, with its factors computed once.
 
@@ -242,6 +248,10 @@ class Posterior:
     def under(self, prior):
         """Hold (H, h) in whitened coordinates while the prior changes."""
         return Posterior(prior, self.H, self.h)
+
+    def seen_by(self, prior):
+        """Predict by a prior of the same u, with all that is computed; see `functionals`."""
+        return with_caches_of(self, self.under(prior), ("precisions", "v_mean", "coefficients"))
 
     def padded(self, prior):
         """Append inducing inputs of which nothing is known yet."""

@@ -8,10 +8,10 @@ given a likelihood.
 `Gaussian` is for numbers, `StudentT` for numbers with outliers, `HeteroscedasticGaussian` and
 `HeteroscedasticStudentT` for the same with noise that depends on the input, `Poisson` and
 `NegativeBinomial` for counts, `Gamma` for positive numbers, `Beta` for shares, `Censored` for
-numbers beyond limits, `Probit` and `Logit` for two classes, `Softmax` for several; `Dirichlet` is
-that of labels learned as numbers. Estimators take them by name or as instances, the last alone is
-chosen by its estimator. `RowPrecision` and `NoiseChoice` are how noise of one's own, or a choice of
-noises, says what it is.
+numbers beyond limits, `Probit` and `Logit` for two classes, `Softmax` for several, `Ordinal` for
+classes in an order; `Dirichlet` is that of labels learned as numbers. Estimators take them by name
+or as instances, the last alone is chosen by its estimator. `RowPrecision` and `NoiseChoice` are how
+noise of one's own, or a choice of noises, says what it is.
 """
 
 from ._base import ExpectedLogDensity, Likelihood
@@ -21,6 +21,7 @@ from ._censored import Censored
 from ._dirichlet import Dirichlet
 from ._gamma import Gamma
 from ._negative_binomial import NegativeBinomial
+from ._ordinal import Ordinal
 from ._poisson import Poisson
 from ._row_precision import LogNoisePrior, NoiseChoice, NoiseUpdate, RowPrecision
 from ._softmax import Softmax
@@ -41,6 +42,7 @@ __all__ = [
     "NegativeBinomial",
     "NoiseChoice",
     "NoiseUpdate",
+    "Ordinal",
     "Poisson",
     "Probit",
     "RowPrecision",

@@ -17,6 +17,11 @@ class LogLink(Integrated):
     A subclass has ``_of_mean`` and ``_of_square``, the factors of mean and square in the variance.
     """
 
+    @staticmethod
+    def _mean_of(known, weight):
+        most = known.max()
+        return most + np.log(np.average(np.exp(known - most), weights=weight))
+
     def _log_rate(self, mean, variance):
         return np.clip(mean + 0.5 * variance, SMALLEST_LOG_RATE, LARGEST_LOG_RATE)
 

@@ -9,6 +9,7 @@ from ._censored import Censored
 from ._dirichlet import Dirichlet
 from ._gamma import Gamma
 from ._negative_binomial import NegativeBinomial
+from ._ordinal import Ordinal
 from ._poisson import Poisson
 from ._row_precision import NoiseChoice
 from ._softmax import Softmax
@@ -37,7 +38,7 @@ WITH_SITES = {
     "beta": Beta,
 }
 REGRESSION = NORMAL | WITH_SITES
-CLASSIFICATION = {"probit": Probit, "logit": Logit, "softmax": Softmax}
+CLASSIFICATION = {"probit": Probit, "logit": Logit, "softmax": Softmax, "ordinal": Ordinal}
 
 # What an instance needs for fit and predict, and for all else if it is no `Likelihood`.
 _MUST_DEFINE = {
@@ -112,8 +113,9 @@ def near_class_likelihood(likelihood, classes):
         raise ValueError(
             # scikit-learn's checks look for the first sentence
             f"Only binary classification is supported. With {n_classes} classes the 'likelihood' "
-            f"parameter must be 'dirichlet'. Got {likelihood!r}: for one function against each "
-            "other class, wrap the estimator in sklearn.multiclass.OneVsRestClassifier."
+            "parameter must be 'dirichlet', or 'ordinal' for classes in an order. Got "
+            f"{likelihood!r}: for one function against each other class, wrap the estimator in "
+            "sklearn.multiclass.OneVsRestClassifier."
         )
     instance = classification_likelihood(likelihood, classes)
     if not has_log_density(instance) or instance.n_latent(n_classes) != 1:

@@ -21,6 +21,17 @@ class RegressionOffset:
         offset = self._offset_of(np.average(y, axis=0, weights=weight), total)
         return copy(self).set_params(offset=offset)
 
+    def beside(self, known, weight):
+        """Return the likelihood where known numbers (n,) are added to the function.
+
+        The offset, which suits the mean of the targets, is then less by as much as their mean.
+        """
+        return copy(self).set_params(offset=self._offset - self._mean_of(known, weight))
+
+    @staticmethod
+    def _mean_of(known, weight):
+        return np.average(known, weights=weight)
+
     def _check_offset(self, n_outputs):
         if not is_numbers(self.offset, n_outputs, least=-np.inf):
             raise ValueError(

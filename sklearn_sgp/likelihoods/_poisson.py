@@ -60,6 +60,11 @@ class Poisson(RegressionOffset, Likelihood):
         # half a count keeps the logarithm finite if all counts are zero
         return np.log((mean * total + 0.5) / total)
 
+    @staticmethod
+    def _mean_of(known, weight):
+        most = known.max()
+        return most + np.log(np.average(np.exp(known - most), weights=weight))
+
     def expected_log_density(self, y, mean, variance, noise_variance=None):
         """Return E[log Poisson(y; exp f)] for f ~ N(mean, variance), in closed form."""
         with np.errstate(over="ignore"):  # a value of -inf: the optimiser rejects such a trial

@@ -40,7 +40,8 @@ class LogNoisePrior(NamedTuple):
     Parameters
     ----------
     kernel : Kernel or None
-        None means ``ConstantKernel() * RBF()`` with a length scale for each column.
+        None means ``ConstantKernel() * RBF() + ConstantKernel() * Matern(nu=0.5)`` with
+        a length scale for each column.
     n_inducing : int or None
         Largest number of inducing inputs. None means 100, or as many as the function has where
         those are fewer.

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .left_out import left_out_rows, varying_noise
+from ..optimize import shares
+from .left_out import left_out_rows, rows_within, varying_noise
 from .row_noise import RowNoise
 from .variance_scale import VarianceScale
 
@@ -37,7 +38,10 @@ def with_honest_bands(problem, likelihood, fitted, targets):
     if likelihood is not None:
         rng = np.random.RandomState(0)  # no draw is taken from the fit's generator
         unscaled = replace(noise, variance_scale=None)
-        left_out = left_out_rows(problem, fitted, unscaled, _BAND_ROWS, rng)
+        n_rows = len(problem.rows)  # of up to twice as many all are looked at, as of means
+        most = _BAND_ROWS if n_rows > 2 * _BAND_ROWS else n_rows
+        size = rows_within(problem, fitted, most, shares.BANDS)
+        left_out = left_out_rows(problem, fitted, unscaled, size, rng)
     if left_out is None:
         return fitted
     before = noise.variance_scale or VarianceScale(np.zeros(1))

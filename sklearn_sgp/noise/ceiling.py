@@ -1,7 +1,8 @@
 """The largest noise that rows bear out: predictions of the log noise do not go beyond it.
 
 A smooth log noise that rises steeply overshoots where few rows are, and far from all rows its prior
-knows no bounds. Beyond some level all squared errors together may say less than that level.
+knows no bounds. Beyond some level all squared errors together may say less than that level. Where
+no rows are, the noise is what the rows have on average.
 """
 
 import numpy as np
@@ -50,3 +51,28 @@ def _largest(level, squares, weight, each):
     gain = 0.5 * (before - size * c - total * np.exp(-c))
     best = int(gain.argmax())
     return c[best] if gain[best] > np.log(len(g)) else g[0] + _MARGIN
+
+
+def typical_share(moments, prior_variance, weight):
+    """Find the share of its variance with which the prior of g expects what rows have on average.
+
+    The exponential of a normal variable expects far more than its median, by a tail that two levels
+    of noise, say, do not have.
+
+    Parameters
+    ----------
+    moments, weight
+        As those of `largest_log_noise`.
+    prior_variance : ndarray of shape (n,)
+        Of g at these rows.
+
+    Returns
+    -------
+    share : ndarray of shape (k,)
+        At most 1; where rows are, hardly any of the prior's variance is left, and nothing changes.
+    """
+    levels = np.maximum(moments.mean + 0.5 * moments.variance, _SMALLEST_LOG)
+    largest = levels.max(axis=0)
+    typical = largest + np.log(np.average(np.exp(levels - largest), axis=0, weights=weight))
+    expected = 0.5 * np.average(prior_variance, weights=weight)
+    return np.clip(typical / max(expected, np.finfo(np.float64).tiny), 0.0, 1.0)

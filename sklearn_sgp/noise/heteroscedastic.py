@@ -15,8 +15,8 @@ from ..data.winsorize import median_mad
 from ..engines.base import Problem
 from ..likelihoods import NoiseChoice
 from ..objectives.scores import Score
+from ..optimize import shares
 from ..optimize.choices import compare
-from .ceiling import largest_log_noise
 from .log_noise import LARGEST_SAMPLE, learn_log_noise
 from .row_noise import RowNoise, squared_errors
 
@@ -27,9 +27,6 @@ _NOISE_ROUNDS, _LEAST_NOISE_GAIN = 6, 1e-3
 _LEARNING_ROUNDS, _GIVEN_NOISE_ITERATIONS = 2, 8
 # Targets so many standard deviations from their median are not believed at first.
 _FAR_TARGET = 6.0
-# Share of a time budget that is for function and noise, of this for the first fit, with the same
-# noise everywhere, and of what is left then that the errors of all rows may take.
-_LEARNING_SHARE, _FIRST_SHARE, _TAILS_SHARE = 0.95, 0.65, 0.3
 _STAGE = "noise of each row"
 
 
@@ -54,7 +51,7 @@ def alternate_noise(problem, likelihood, learn):
     first : _Fit
         The first fit, with the same noise everywhere: its ``problem``, and what was ``learned``.
     """
-    with _share(problem.trace, _LEARNING_SHARE):
+    with _share(problem.trace, shares.FUNCTION_AND_NOISE):
         ascent = _CoordinateAscent(problem, NoiseChoice.of(likelihood).candidates, learn)
         fit = ascent.run()
     return replace(problem, rows=fit.problem.rows), fit.learned, ascent.first
@@ -142,7 +139,7 @@ class _CoordinateAscent:
     def _first_fit(self):
         """Fit with the same noise everywhere, but for targets that are not believed."""
         problem = _without_far_targets(self.problem)
-        with _share(self.trace, _FIRST_SHARE):
+        with _share(self.trace, shares.EQUAL_NOISE):
             self.first = _Fit(problem, self.learn(problem))
         return self.first
 
@@ -206,7 +203,7 @@ class _CoordinateAscent:
         errors = first.errors(places)
         if not errors.of_all:
             seconds = (clock.elapsed() - begun) * n_rows / len(errors.rows)
-            has_time = seconds < _TAILS_SHARE * clock.left()
+            has_time = seconds < shares.TAILS * clock.left()
         if len(candidates) > 1 and not has_time:
             candidates = [one for one in candidates if not one.row_precision.has_tails]
         update = _chosen(problem, errors, candidates, self.free)
@@ -294,7 +291,7 @@ def _updated(problem, noise, at_rows, errors, free):
         log_noise = learn_log_noise(replace(problem, rows=rows), prior, scaled, noise.log_noise)
         noise = replace(noise, log_noise=log_noise)
         at_rows = noise.log_noise_at(rows.X, n_jobs)
-        noise = replace(noise, ceiling=largest_log_noise(at_rows, scaled, rows.weights[1]))
+        noise = noise.with_levels(rows, scaled, at_rows)
     return noise.updated(rows, squares, at_rows, **free)
 
 

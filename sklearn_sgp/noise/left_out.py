@@ -15,6 +15,8 @@ from ..data.rows import Rows, random_index
 from ..data.varying_noise import VaryingNoise, each_output, varying
 from ..likelihoods import NoiseChoice
 from ..objectives.scores import mean_and_error
+from ..optimize import shares
+from ..optimize.budget import count_within, measured_seconds
 from ..optimize.progress import Clock, Trace
 from ..predict.rounded import log_mean_density
 from .ceiling import largest_log_noise
@@ -25,6 +27,8 @@ from .variance_scale import VarianceScale
 # Rows that are left out, the share of them that c is learned from, and the fewest of the others
 # that can tell whether it is better.
 _LEFT_OUT_ROWS, _LEARNED_SHARE, _LEAST_TEST_ROWS = 16_384, 0.75, 50
+# Rows whose prediction is timed where time is limited, and the fewest that are left out then.
+_TIMED_ROWS = 256
 # Times that the components of each row's mixture are weighed anew.
 _WEIGHINGS = 3
 # Gain in nats a row, on rows that c was not learned from, without which a simpler one is kept.
@@ -114,7 +118,8 @@ def with_variance_scale(problem, likelihood, fitted):
     if likelihood is None or clock.left() <= 0.0:
         return fitted
     noise = fitted.row_noise or RowNoise(fitted.likelihood)
-    left_out = left_out_rows(problem, fitted, noise, _LEFT_OUT_ROWS, problem.rng)
+    size = rows_within(problem, fitted, _LEFT_OUT_ROWS, shares.VARIANCE_SCALE)
+    left_out = left_out_rows(problem, fitted, noise, size, problem.rng)
     if left_out is None:
         return fitted
     if np.isfinite(clock.max_time):
@@ -190,6 +195,19 @@ def left_out_rows(problem, fitted, noise, size, rng):
     variance = np.broadcast_to(variance, mean.shape)
     width = np.broadcast_to(problem.widths_of(places), mean.shape)
     return LeftOutRows(rows, mean, variance, varying(at_rows, mean.shape), width).select(known)
+
+
+def rows_within(problem, fitted, size, share):
+    """Return how many rows can be left out in a share of the time left, at most ``size``."""
+    clock, n_rows = problem.trace.clock, len(problem.rows)
+    size = min(size, n_rows)
+    if not np.isfinite(clock.max_time) or size <= _TIMED_ROWS:
+        return size
+    predictor, n_jobs = fitted.predictor, problem.settings.n_jobs
+    places = predictor.drawn(n_rows, _TIMED_ROWS, np.random.RandomState(0))
+    rows = problem.rows.select(places)
+    each = measured_seconds(lambda: predictor.left_out(rows, places, n_jobs)) / len(places)
+    return max(_TIMED_ROWS, count_within(size, share * clock.left(), each))
 
 
 def _best(problem, likelihood, left_out):

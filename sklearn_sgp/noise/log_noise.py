@@ -14,6 +14,7 @@ from ..engines.start import Choices, start
 from ..engines.variational import schedule
 from ..engines.variational.inference import SiteInference
 from ..objectives.sites import UnboundedSitesError
+from ..optimize import shares
 from ..optimize.progress import Clock, Trace
 from .squared_errors import LogNoise
 
@@ -21,8 +22,6 @@ from .squared_errors import LogNoise
 _INDUCING = 100
 # Rows of its warm start, and iterations of the first and of later fits.
 _INIT_SIZE, _FIRST_NOISE_ITERATIONS, _LATER_ITERATIONS = 4096, 40, 10
-# Share of the time that is left in a budget, and at least of all of it.
-_LOG_NOISE_SECONDS, _LEAST_SHARE = 0.2, 0.02
 # Rows from which it is learned at most.
 LARGEST_SAMPLE = 200_000
 
@@ -101,7 +100,7 @@ def _inference(log_noise, of_squares, started, before):
 def _seconds(clock):
     if not np.isfinite(clock.max_time):
         return None
-    return max(_LOG_NOISE_SECONDS * clock.left(), _LEAST_SHARE * clock.max_time)
+    return max(shares.LOG_NOISE * clock.left(), shares.LEAST_LOG_NOISE * clock.max_time)
 
 
 def with_squares(before, rows, squares, n_jobs, counting):

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..data.varying_noise import VaryingNoise, varying
 from ..engines.base import Fitted
-from .ceiling import largest_log_noise
+from .ceiling import largest_log_noise, typical_share
 from .log_noise import with_squares
 from .variance_scale import VarianceScale
 
@@ -110,6 +110,8 @@ class RowNoise:
         Factor of predictive variances, noise included.
     ceiling : float or ndarray of shape (k,)
         Largest log noise that is predicted.
+    share : float or ndarray of shape (k,)
+        Of the variance of the log noise that predictions have; see `ceiling.typical_share`.
     """
 
     likelihood: object
@@ -117,6 +119,7 @@ class RowNoise:
     log_noise: Fitted | None = None
     variance_scale: VarianceScale | None = None
     ceiling: object = np.inf
+    share: object = 1.0
 
     differs = True  # from row to row
 
@@ -153,7 +156,8 @@ class RowNoise:
         """Return the noise at some inputs, as the likelihood's methods take it."""
         noise, shape = noise_variance, (len(X), n_outputs)
         if self.log_noise is not None:
-            mean, variance = self.log_noise_at(X, n_jobs).below(self.ceiling)
+            mean, variance = self.log_noise_at(X, n_jobs)
+            mean, variance = LogNoiseMoments(mean, self.share * variance).below(self.ceiling)
             log_mean = np.broadcast_to(np.log(noise_variance) + mean, shape)
             noise = VaryingNoise(log_mean, np.broadcast_to(variance, shape))
         if self.variance_scale is not None:
@@ -161,6 +165,18 @@ class RowNoise:
             log_square = self.variance_scale.log_square(X, n_jobs)
             noise = VaryingNoise(log_mean + log_square, log_variance)
         return noise
+
+    def with_levels(self, rows, squares, at_rows):
+        """Find the largest and the typical log noise from squared errors of rows, (n, t).
+
+        Parameters
+        ----------
+        at_rows : LogNoiseMoments
+            Of this noise.
+        """
+        weight, prior = rows.weights[1], self.log_noise.posterior.prior.kernel.diag(rows.X)
+        ceiling = largest_log_noise(at_rows, squares, weight)
+        return replace(self, ceiling=ceiling, share=typical_share(at_rows, prior, weight))
 
     def scaled(self, factor):
         """Multiply what the rows say of the log noise."""

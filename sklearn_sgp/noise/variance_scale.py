@@ -79,9 +79,9 @@ class VarianceScale:
         """Return c, the factor of deviations, (n, k)."""
         return np.exp(0.5 * self.log_square(X, n_jobs))
 
-    def of_functions(self, functions, posterior):
-        """Scale the deviations of functions that were drawn from a posterior."""
-        return ScaledDraws(functions, posterior, self)
+    def of_functions(self, functions, mean):
+        """Scale the deviations of functions that were drawn from their means."""
+        return ScaledDraws(functions, mean, self)
 
 
 class ScaledDraws:
@@ -89,12 +89,12 @@ class ScaledDraws:
 
     Parameters
     ----------
-    posterior : Posterior
-        That they were drawn from.
+    mean : callable
+        Their means at X, (n, t).
     """
 
-    def __init__(self, functions, posterior, scale):
-        self.functions, self.posterior, self.scale = functions, posterior, scale
+    def __init__(self, functions, mean, scale):
+        self.functions, self.mean, self.scale = functions, mean, scale
 
     @property
     def n_features(self):
@@ -102,5 +102,5 @@ class ScaledDraws:
         return self.functions.n_features
 
     def __call__(self, X):
-        mean = self.posterior.mean(X)[:, :, None]
+        mean = self.mean(X)[:, :, None]
         return mean + self.scale.at(X, 1)[:, :, None] * (self.functions(X) - mean)

@@ -61,11 +61,14 @@ class Observed(NamedTuple):
         Numbers of observations.
     held : ndarray of bool, shape (n,), or None
         Rows whose sites stay as they are; None for none.
+    offset : ndarray of shape (n,) or None
+        What is added to the function.
     """
 
     y: np.ndarray
     counts: np.ndarray
     held: np.ndarray | None = None
+    offset: np.ndarray | None = None
 
     @property
     def repeats(self):
@@ -76,6 +79,12 @@ class Observed(NamedTuple):
     def powers(self):
         """Powers of the likelihood that a site stands for."""
         return np.minimum(self.counts, 1.0)
+
+    def tilted(self, likelihood, cavity):
+        """Return the `TiltedMoments` of one observation of each row."""
+        mean, variance = cavity
+        mean = mean if self.offset is None else mean + self.offset
+        return likelihood.tilted_moments(self.y, mean, variance, self.powers)
 
     def select(self, index):
         """Return the part of some rows."""
@@ -153,7 +162,7 @@ def propagate(K, observed, likelihood, sites, tol, most_sweeps=MOST_SWEEPS):
     for _ in range(most_sweeps):
         posterior = _Posterior.of(K, prior, observed.repeats, sites)
         cavity = posterior.without(sites)
-        moments = likelihood.tilted_moments(observed.y, *cavity, observed.powers)
+        moments = observed.tilted(likelihood, cavity)
         change = np.inf if before is None else posterior.change(before)
         if change <= tol * step:
             break

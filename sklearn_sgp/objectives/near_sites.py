@@ -96,10 +96,13 @@ class NearGroup:
     counts : ndarray of shape (n,)
     n_before : int
         Rows that it is conditioned on.
+    offset : ndarray of shape (n,) or None
+        What is added to the function.
     """
 
-    def __init__(self, X, y, counts, n_before):
+    def __init__(self, X, y, counts, n_before, offset=None):
         self.X, self.y, self.counts, self.n_before = X, y, counts, n_before
+        self.offset = offset
 
     @classmethod
     def of(cls, piece):
@@ -107,11 +110,11 @@ class NearGroup:
         (before, own), rows = piece.groups[0], piece.rows
         rows = rows.select(np.concatenate([before, own]))
         X, (_, counts) = np.asarray(rows.X, dtype=np.float64), rows.weights
-        return cls(X, np.asarray(rows.targets, dtype=np.float64), counts, len(before))
+        return cls(X, rows.targets, counts, len(before), rows.offset)
 
     def of_output(self, c, held=None):
         """Return what was observed of one output."""
-        return Observed(self.y[:, c : c + 1], self.counts, held)
+        return Observed(self.y[:, c : c + 1], self.counts, held, self.offset)
 
 
 def gram(kernel, X, triangles):
@@ -196,7 +199,7 @@ def _slopes(approximation, observed, likelihood, theta, c):
             moved = theta.copy()
             moved[i] += step
             one = likelihood.with_theta(moved).for_output(c)
-            moments = one.tilted_moments(observed.y, *approximation.cavity, observed.powers)
+            moments = observed.tilted(one, approximation.cavity)
             ends.append(float(observed.repeats @ moments.log_integral))
         slopes[i] = (ends[1] - ends[0]) / (2.0 * _LOG_STEP)
     return slopes

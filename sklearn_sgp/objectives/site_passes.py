@@ -47,41 +47,37 @@ def pass_group(group, kept, q, likelihood, noise_variance, returns_sites=True):
 
     Without the sites of the rows, the value says whether these are finite.
     """
-    with np.errstate(over="ignore", invalid="ignore"):  # `site_pass` looks for these
-        return _pass_group(group, kept, q, likelihood, noise_variance, returns_sites)
-
-
-def _pass_group(group, kept, q, likelihood, noise_variance, returns_sites):
     prior, (m, n_latent) = q.prior, q.h.shape
     H, h = [np.zeros((m, m)) for _ in range(n_latent)], np.zeros((m, n_latent))
     value, log_noise, theta, sites = 0.0, 0.0, 0.0, []
-    for piece, A in _whitened(group, kept, prior):
-        mean = product(A, q.v_mean, trans_a=True)  # (n, C)
-        unexplained = prior.kernel.diag(piece.X)
-        la.column_dots(A, A, unexplained, -1.0)
-        np.maximum(unexplained, 0.0, out=unexplained)  # below 0 by rounding only
-        variance = np.empty((len(piece), n_latent))
-        for c, precision in enumerate(q.precisions):
-            root, column = copy_of(A), unexplained.copy()
-            la.trmm(precision.L_inv, root)
-            la.column_dots(root, root, column)
-            variance[:, c] = column
-        expected = likelihood.expected_log_density(
-            piece.targets, mean, np.maximum(variance, 1e-300), noise_variance
-        )
-        weight, _ = piece.weights
-        g, gamma = expected.d_mean * weight[:, None], expected.d_variance * weight[:, None]
-        lambda_2 = -2.0 * gamma
-        lambda_1 = g + lambda_2 * mean
-        _add_sites(A, lambda_1, lambda_2, H, h)
-        value += float(weight @ expected.value)
-        log_noise = log_noise + noise_gradient(noise_variance, weight @ expected.d_log_noise)
-        if expected.d_theta is not None:
-            theta = theta + weight @ expected.d_theta
-        if returns_sites:
-            sites.append((g, gamma, lambda_1, lambda_2))
-        elif not (np.isfinite(g).all() and np.isfinite(gamma).all()):
-            value = np.nan
+    with np.errstate(over="ignore", invalid="ignore"):  # `site_pass` looks for these
+        for piece, A in _whitened(group, kept, prior):
+            mean = product(A, q.v_mean, trans_a=True)  # (n, C)
+            unexplained = prior.kernel.diag(piece.X)
+            la.column_dots(A, A, unexplained, -1.0)
+            np.maximum(unexplained, 0.0, out=unexplained)  # below 0 by rounding only
+            variance = np.empty((len(piece), n_latent))
+            for c, precision in enumerate(q.precisions):
+                root, column = copy_of(A), unexplained.copy()
+                la.trmm(precision.L_inv, root)
+                la.column_dots(root, root, column)
+                variance[:, c] = column
+            expected = likelihood.expected_log_density(
+                piece.targets, piece.shifted(mean), np.maximum(variance, 1e-300), noise_variance
+            )
+            weight, _ = piece.weights
+            g, gamma = expected.d_mean * weight[:, None], expected.d_variance * weight[:, None]
+            lambda_2 = -2.0 * gamma
+            lambda_1 = g + lambda_2 * mean
+            _add_sites(A, lambda_1, lambda_2, H, h)
+            value += float(weight @ expected.value)
+            log_noise = log_noise + noise_gradient(noise_variance, weight @ expected.d_log_noise)
+            if expected.d_theta is not None:
+                theta = theta + weight @ expected.d_theta
+            if returns_sites:
+                sites.append((g, gamma, lambda_1, lambda_2))
+            elif not (np.isfinite(g).all() and np.isfinite(gamma).all()):
+                value = np.nan
     if not returns_sites:
         return value, log_noise, theta, None, H, h
     arrays = [np.concatenate(parts) for parts in zip(*sites, strict=True)]

@@ -210,7 +210,8 @@ class SiteProblem:
                 break
             error = None
             try:
-                candidate, there = self._step(q, sites, base)
+                candidate = self._step(q, sites, base)
+                there = self.site_pass(candidate)
                 value = _bound(candidate, there, base)
             except NotPositiveDefiniteError as caught:
                 value, error = -np.inf, caught
@@ -232,12 +233,12 @@ class SiteProblem:
         return q, sites, bound
 
     def _step(self, q, sites, base):
-        """Return the next q(u) and the pass there."""
+        """Return the next q(u)."""
         target = sites.target if base is None else sites.target.joined(base)
         candidate = q.towards(target, self.rho)
         if base is None and self.likelihood.shift_invariant:
-            candidate = candidate.centred()
-        return candidate, self.site_pass(candidate)
+            return candidate.centred()
+        return candidate
 
     def gradient(self, q, sites, with_inputs=True):
         """Return derivatives of the bound in all parameters, q(u) held in whitened coordinates."""

@@ -4,10 +4,8 @@ import time
 
 import numpy as np
 
-# Share of the time left that a stage may use where another follows.
-STAGE_SHARE = 0.3
-# Largest share of a time budget that is kept for the finish.
-_MAX_RESERVE_SHARE = 0.5
+from . import shares
+
 # Fewer evaluations do not bring a stage anywhere.
 LEAST_EVALUATIONS = 25
 MIN_SECONDS = 0.05
@@ -15,8 +13,6 @@ MIN_SECONDS = 0.05
 _SLACK_SHARE, _SLACK_SECONDS = 1.2, 0.5
 # The finish may take longer than was measured.
 _FINISH_SAFETY = 1.1
-# A measurement that took a larger share of the budget is not made again.
-_MEASURING_SHARE = 0.02
 # Share of the last time in what is taken for the present speed of the machine, and how many times
 # slower than the fastest it may count: a moment in which a processor was not to be had says little.
 _LAST_SHARE, _SLOWEST = 0.3, 4.0
@@ -35,7 +31,7 @@ class Budget:
     def is_limited(self):
         return bool(np.isfinite(self.clock.max_time))
 
-    def keep_for_finish(self, seconds, largest_share=_MAX_RESERVE_SHARE):
+    def keep_for_finish(self, seconds, largest_share=shares.FINISH):
         """Reserve time for the finish, at most a share of the budget; nothing without a budget."""
         if self.is_limited:
             self.reserve = min(_FINISH_SAFETY * seconds, largest_share * self.clock.max_time)
@@ -43,7 +39,7 @@ class Budget:
 
     def measure_finish(self, measure):
         """Measure the seconds of the finish; the last ones where measuring took long."""
-        if self._measuring <= _MEASURING_SHARE * self.clock.max_time:
+        if self._measuring <= shares.MEASURING * self.clock.max_time:
             begin = time.perf_counter()
             self.finish_seconds = measure()
             self._measuring = time.perf_counter() - begin
@@ -70,7 +66,7 @@ class Budget:
 
     def stage_seconds(self, is_last):
         """Return seconds for a stage."""
-        return self.left() if is_last else STAGE_SHARE * self.left()
+        return self.left() if is_last else shares.STAGE * self.left()
 
     def affordable(self, n, seconds_each):
         """Return how many of ``n`` tasks the finish can do; all if the fit is then a little late.

@@ -36,6 +36,9 @@ def ascend_lbfgs(
     seconds=np.inf,
     memory=_LBFGS_MEMORY,
     ends=None,
+    scale=1.0,
+    changed=None,
+    took=None,
 ):
     """Maximise an objective, and the log prior of the space, by L-BFGS-B from ``start``.
 
@@ -59,6 +62,12 @@ def ascend_lbfgs(
     ends : callable or None
         Called after each iteration with a function that returns the best `Parameters` so far; True
         ends the run.
+    scale : float
+        What the objective and its gradient are multiplied by.
+    changed : callable or None
+        ``changed(gradient)`` returns the gradient that is followed.
+    took : callable or None
+        Called after each evaluation of the objective with its seconds.
 
     Returns
     -------
@@ -85,12 +94,17 @@ def ascend_lbfgs(
         try:
             parameters = space.unpack(x, start)
             raw, gradient = objective(parameters)
+            if took is not None:
+                took(time.perf_counter() - begin)
         except NotPositiveDefiniteError:
             if best["x"] is None:
                 raise
             failed = True
             size = max(best["value"] - best["worst"], abs(best["value"]), 1.0)
             return 10.0 * size - best["worst"], np.zeros_like(x)
+        if scale != 1.0:
+            raw, gradient = scale * raw, gradient.scaled(scale)
+        gradient = gradient if changed is None else changed(gradient)
         value, gradient = space.with_prior(raw, gradient, parameters)
         last_seconds = time.perf_counter() - begin
         best["worst"] = min(best["worst"], value)

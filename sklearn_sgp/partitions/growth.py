@@ -8,7 +8,7 @@ from .partition import LARGEST_SHARE
 # from normal distributions, 6,000 of 20 columns in batches of 100, ended in 422 cells with 1, in 64
 # with 1.2 and in 60 with 1.5, of 6 columns in 144, 100 and 57; `fit` makes 61 and 59. More cells
 # cost more. Clusters far away that come row by row were found with each of these.
-_FAR = 1.5
+_FAR_FROM_CELL = 1.5
 
 
 class GrowingCells:
@@ -67,7 +67,9 @@ class GrowingCells:
                 points = np.asarray(self.X[own], dtype=np.float64) / scale
                 away = ((points - centre) ** 2).sum(axis=1)
                 strange, before = ~np.isin(own, found), away[own < first]
-                is_far = strange & (away > _FAR**2 * before.max(initial=0.0)) & (own >= first)
+                is_far = (
+                    strange & (away > _FAR_FROM_CELL**2 * before.max(initial=0.0)) & (own >= first)
+                )
                 if (len(before) and is_far.any()) or strange.all():
                     self._split(k, own, max(1, len(own) // 2))
             numbers = self.changed(done)

@@ -2,6 +2,8 @@
 
 from typing import Protocol
 
+import numpy as np
+
 
 class Predictor(Protocol):
     """Predicts latent functions. It can be pickled without the estimator that holds it.
@@ -19,8 +21,20 @@ class Predictor(Protocol):
     def joint(self, inputs, n_jobs=None):
         """Return means (n, t) and joint covariances (n, n, t) or (n, n, 1)."""
 
+    def of_functional(self, kernel):
+        """Return what predicts a linear functional of the functions, such as their slopes.
+
+        It has ``moments`` alone; the kernel is one of kernels/_functionals.py.
+        """
+
+    def novelty(self, inputs, n_jobs=None):
+        """Return the share of the prior variance that the data leave, (n,), over all functions."""
+
     def functions(self, n_samples, rng):
         """Draw functions: a callable on X (n, d), result (n, t, n_samples)."""
+
+    def mean_at(self, X):
+        """Return means at inputs X, (n, t), as those of functions that are drawn."""
 
     def training_moments(self, rows, n_jobs=None):
         """Return the moments at training rows, given all of them."""
@@ -46,3 +60,16 @@ class Predictor(Protocol):
 
     def without_caches(self):
         """Return the predictor with nothing that can be computed again, as it is saved."""
+
+
+def share_left(variance, prior):
+    """Return the share of prior variances that is left, from 0 to 1, the mean over functions.
+
+    Parameters
+    ----------
+    variance : ndarray of shape (n, t)
+    prior : ndarray of shape (n, 1) or (n, t)
+        Where this is zero everything is known.
+    """
+    share = np.divide(variance, prior, out=np.zeros(variance.shape), where=prior > 0.0)
+    return np.clip(share, 0.0, 1.0).mean(axis=1)

@@ -4,8 +4,10 @@ from dataclasses import dataclass, replace
 
 from .._parallel import in_chunks
 from ..data.rows import random_index
+from ..gp.functionals import of_functional
 from ..gp.pathwise import draw_functions
 from ..gp.posterior import ExactConditional, Posterior, SoRConditional, without_own
+from .base import share_left
 from .near_rows import NearRows
 
 
@@ -46,10 +48,27 @@ class InducingPoints:
         """Return means and joint covariances; see `Predictor`."""
         return self._conditional.mean_covariance(inputs.X)
 
+    def of_functional(self, kernel):
+        """Return the predictor of a linear functional; see `Predictor`."""
+        return replace(self, posterior=of_functional(self.posterior, kernel))
+
+    def novelty(self, inputs, n_jobs=None):
+        """Return the share of the prior variance that is left; see `Predictor`."""
+        exact = ExactConditional(self.posterior)  # that of SoR has no variance far from u
+        variance = in_chunks(exact.mean_variance, inputs.X, n_jobs)[1]
+        return share_left(variance, self._prior_variance(inputs.X))
+
+    def _prior_variance(self, X):
+        return self.posterior.prior.kernel.diag(X)[:, None]
+
     @property
     def has_functions(self):
         """True if draws of functions have the right distribution."""
         return self.conditional is ExactConditional
+
+    def mean_at(self, X):
+        """Return means at inputs."""
+        return self.posterior.mean(X)
 
     def functions(self, n_samples, rng):
         """Draw functions; see `Predictor`."""

@@ -10,10 +10,15 @@ from .._core._cells import condition
 from .._linalg import blas_threads_for, copy_of, product, transposed
 from .._parallel import group_bounds, map_groups, resolved_jobs, shares_memory
 from ..factors.cells import Cells, ClassCell, FactorCache
+from ..factors.class_noise import share_factors
+from ..gp.functionals import of_functional
 from ..gp.posterior import Posterior, without_own
 from ..kernels import Groups
 from ..partitions.blocks import AnyBlocks, are_near
 from ..partitions.partition import position_of
+from .base import share_left
+from .between_cells import BetweenCells, CellErrors
+from .near_functions import NearFunctions
 
 # Test rows that are predicted together.
 _CHUNK = 1024
@@ -73,7 +78,29 @@ class NearRows:
     cache: FactorCache = field(default_factory=partial(FactorCache, 0), compare=False)
     own: _OwnMoments = field(default_factory=_OwnMoments, compare=False)
 
-    has_functions = False  # of near rows no random features are known
+    @property
+    def has_functions(self):
+        """True if draws of functions have the right distribution: not across blocks of PIC."""
+        return self.blocks is not None and self.blocks.is_conditioned and self.labels is None
+
+    def functions(self, n_samples, rng):
+        """Draw functions; see `Predictor`."""
+        given = self.posterior, self.blocks.rows, self.noise_variance
+        return NearFunctions(self, *given, n_samples, rng)
+
+    def mean_at(self, X):
+        """Return means at inputs, where rows have no labels."""
+        return self._conditional(None).mean(X, self.partition.assign(X))
+
+    def each_cell(self, X):
+        """Yield test rows of each cell that they are in, numbers of near rows, and the `Cell`."""
+        conditional = self._conditional(None)
+        order, numbers, first = _places(self.partition.assign(X))
+        for g, (k, near) in enumerate(zip(numbers, self.blocks.near(numbers), strict=True)):
+            index = order[first[g] : first[g + 1]]
+            cells = conditional._cells(X, index, [k], np.array([0, len(index)]))
+            ((_, _, (cell,)),) = cells.parts(self.posterior)
+            yield index, near, cell
 
     def number(self, inputs):
         """Return the number of the block of each row, -1 for none."""
@@ -95,9 +122,21 @@ class NearRows:
         """Return means and variances; see `Predictor`."""
         return self._conditional(n_jobs).mean_variance(inputs.X, self.number(inputs))
 
+    def novelty(self, inputs, n_jobs=None):
+        """Return the share of the prior variance that is left; see `Predictor`."""
+        prior = self.posterior.prior.kernel.diag(inputs.X)[:, None]
+        return share_left(self.moments(inputs, n_jobs)[1], prior)
+
+    def of_functional(self, kernel):
+        """Return the predictor of a linear functional; see `Predictor`."""
+        return NearFunctional(self, of_functional(self.posterior, kernel))
+
     def joint(self, inputs, n_jobs=None):
         """Return means and joint covariances; see `Predictor`."""
-        return self._conditional(n_jobs).mean_covariance(inputs.X, self.number(inputs))
+        conditional, blocks, between = self._conditional(n_jobs), self.blocks, None
+        if blocks.is_conditioned and not share_factors(blocks.rows):
+            between = BetweenCells.of(blocks, self.noise_variance, n_jobs)
+        return conditional.mean_covariance(inputs.X, self.number(inputs), between)
 
     def training_moments(self, rows, n_jobs=None):
         """Return the moments at training rows, given their near rows."""
@@ -107,14 +146,14 @@ class NearRows:
 
     def left_out(self, rows, places=None, n_jobs=None):
         """Return the moments without the row itself, where it is among its near rows."""
-        number, all_moments = self.number(rows), self.own.moments
+        number = self.number(rows)
         if places is None:
             mean, variance = self.training_moments(rows, n_jobs)
             places = np.arange(len(rows))
-        elif all_moments is None:
+        elif self.own.moments is None:
             mean, variance = self.moments(rows, n_jobs)
         else:
-            mean, variance = (part[places] for part in all_moments)
+            mean, variance = (part[places] for part in self.own.moments)
         known = are_near(self.blocks, places, number)[:, None]
         noise = self.noise_variance / rows.weights[0].reshape(len(rows), -1)
         without = without_own(mean, variance, rows.targets, noise)
@@ -141,6 +180,26 @@ class NearRows:
     def ready(self):
         """Return the predictor with an empty cache for the cells of predictions."""
         return replace(self, cache=FactorCache(_CACHE_BYTES), own=_OwnMoments())
+
+
+@dataclass(frozen=True)
+class NearFunctional:
+    """Predicts a linear functional of the functions that `NearRows` predicts.
+
+    Parameters
+    ----------
+    near : NearRows
+    seen : Posterior
+        Of the functional; see `gp.functionals`.
+    """
+
+    near: NearRows
+    seen: Posterior
+
+    def moments(self, inputs, n_jobs=None):
+        """Return means and variances; see `Predictor`."""
+        conditional = self.near._conditional(n_jobs)
+        return conditional.mean_variance(inputs.X, self.near.number(inputs), self.seen)
 
 
 class LocalConditional:
@@ -173,10 +232,12 @@ class LocalConditional:
             mean[index] = result
         return mean
 
-    def mean_variance(self, X, blocks):
+    def mean_variance(self, X, blocks, seen=None):
+        """Compute means and variances; of a functional by q(u) as that is seen."""
         mean = np.empty((len(X), self.posterior.h.shape[1]))
         variance = np.empty((len(X), len(self.posterior.H)))
-        for index, result in self._mapped(_mean_variance, X, blocks):
+        function = _mean_variance if seen is None else partial(_seen_mean_variance, seen)
+        for index, result in self._mapped(function, X, blocks):
             mean[index], variance[index] = result
         return mean, variance
 
@@ -209,23 +270,32 @@ class LocalConditional:
         cache = self.cache if shares_memory() else FactorCache(0)
         return Cells.around(X[index], bounds, numbers, self.around, self.noise_variance, cache)
 
-    def mean_covariance(self, X, blocks):
-        """Compute joint moments: rows of one block as its data correlate them, others through u."""
+    def mean_covariance(self, X, blocks, between=None):
+        """Compute joint moments.
+
+        Rows of one block are correlated as its data say. Rows of different blocks meet through u
+        alone, as PIC has it, or as ``between`` says, a `BetweenCells`.
+        """
         (m, t), q = self.posterior.h.shape, len(self.posterior.H)
-        mean, roots, within = np.empty((len(X), t)), np.empty((q, len(X), m)), []
+        mean, roots, errors = np.empty((len(X), t)), np.empty((q, len(X), m)), []
+        residual = [np.zeros((len(X), len(X))) for _ in range(q)]
         order, numbers, first = _places(blocks)
+        near = between.near(numbers) if between else [None] * len(numbers)
         for g, k in enumerate(numbers):
             index = order[first[g] : first[g + 1]]
             cells = self._cells(X, index, [k], np.array([0, len(index)]))
             (part,) = cells.parts(self.posterior)
             a, mean[index], parts = _project(self.posterior, *part)
             parts = list(parts)
-            within.append((index, self._within(X[index], a, parts)))
+            for of_H, own in zip(residual, self._within(X[index], a, parts), strict=True):
+                of_H[np.ix_(index, index)] = own
+            if between:
+                errors.append(CellErrors.of(index, X[index], near[g], part[2][0], a, parts))
             roots[:, index] = [b for b, *_ in parts]
-        covariances = np.stack([root @ root.T for root in roots], axis=2)  # (n, n, q)
-        for index, own in within:
-            covariances[np.ix_(index, index)] += np.stack(own, axis=2)
-        return mean, covariances
+        if between:
+            residual = between.residual(residual, errors, self.posterior.prior.kernel)
+        through_u = [product(root, root, trans_b=True) for root in roots]
+        return mean, np.stack([u + own for u, own in zip(through_u, residual, strict=True)], axis=2)
 
     def _within(self, X, a, parts):
         """Compute covariances that rows of one block have besides u, for each H."""
@@ -352,3 +422,8 @@ def _mean_variance(posterior, X, bounds, cells):
         # k** - q** - |c|^2 is below 0 by rounding only
         variance[:, number] = np.maximum(unexplained - squares, 0.0) + explained
     return mean, variance
+
+
+def _seen_mean_variance(seen, posterior, X, bounds, cells):
+    """Compute those of a functional, by cells that are factorised for the functions."""
+    return _mean_variance(seen, X, bounds, cells)

@@ -10,8 +10,10 @@ from .._parallel import in_chunks
 from ..data.checks import check_array
 from .base import Predictor
 from .distribution import PredictiveDistribution
+from .gradients import slopes
 from .multi_output import MixedOutputs
 from .rounded import log_rounded_density
+from .terms import terms
 
 # Numbers in the covariances between outputs that are held at a time.
 _MOST_COVARIANCES = 1 << 21
@@ -123,20 +125,28 @@ class Observations:
         one = () if self.targets.ndim == 1 else (self.targets.n_outputs,)
         if method == "quantiles":
             return ((*one, len(options["levels"])),)
-        return {"mean_std": (one, one), "log_density": ((),)}.get(method, (one,))
+        if method in ("slopes", "terms"):
+            return ((*one, options["count"]),) * (1 + options["with_std"])
+        return {"mean_std": (one, one), "log_density": ((),), "novelty": ((),)}.get(method, (one,))
+
+    @property
+    def _has_linear_mean(self):
+        return self.likelihood.identity_mean and self.targets.keeps_means
 
     # ---- Moments
 
     def mean(self, inputs):
         """Return means, of the shape of y."""
-        if not (self.likelihood.identity_mean and self.targets.keeps_means):
+        if not self._has_linear_mean:
             return self.mean_std(inputs)[0]
-        mean = self.targets.mean_in_units(self.predictor.mean(inputs, self.n_jobs))
-        return combined(mean, self._mean_parts(inputs))
+        mean = inputs.shifted(self.predictor.mean(inputs, self.n_jobs))
+        return combined(self.targets.mean_in_units(mean), self._mean_parts(inputs))
 
     def mean_std(self, inputs, include_noise=True):
         """Return means and standard deviations, of the shape of y."""
         mean, std = self._own_mean_std(inputs, include_noise)
+        if not (include_noise or self._has_linear_mean):  # what is predicted is an observation
+            mean, _ = self._own_mean_std(inputs)
         return combined(mean, self._mean_parts(inputs)), std
 
     def _own_mean_std(self, inputs, include_noise=True):
@@ -150,9 +160,13 @@ class Observations:
         """Return standard deviations, of the shape of y."""
         return self._own_mean_std(inputs, include_noise)[1]
 
-    def mean_cov(self, inputs):
+    def mean_cov(self, inputs, include_noise=True):
         """Return means, and joint covariances (n, n) or (n, n, t)."""
-        latent = self.predictor.joint(inputs, self.n_jobs)
+        mean, covariance = self.predictor.joint(inputs, self.n_jobs)
+        latent = inputs.shifted(mean), covariance
+        if not include_noise:
+            covariance = self.targets.covariance(None, *latent, None)[1]
+            return self.mean(inputs), covariance
         noise = self.noise_at(inputs.X)
         mean, covariance = self.targets.covariance(self.likelihood, *latent, noise)
         return combined(mean, self._mean_parts(inputs)), covariance
@@ -181,7 +195,27 @@ class Observations:
     def _moments(self, inputs):
         """Return latent means and variances, both (n, t)."""
         mean, variance = self.predictor.moments(inputs, self.n_jobs)
-        return mean, np.broadcast_to(variance, mean.shape)
+        return inputs.shifted(mean), np.broadcast_to(variance, mean.shape)
+
+    # ---- The function
+
+    def slopes(self, inputs, columns, with_std, count):
+        """Return slopes of the mean, and their deviations; see `gradients`."""
+        return slopes(self, inputs, columns, with_std)
+
+    def terms(self, inputs, with_std, count):
+        """Return the terms of the function, and their deviations; see `terms`."""
+        return terms(self, inputs, with_std)
+
+    def novelty(self, inputs):
+        """Return the share of the function's prior variance that is left, (n,)."""
+        return self.predictor.novelty(inputs, self.n_jobs)
+
+    def left_out(self, rows, places):
+        """Return means and deviations of training rows, each given all others."""
+        mean, variance = self.predictor.left_out(rows, places, self.n_jobs)
+        moments = mean, np.broadcast_to(variance, mean.shape)
+        return self.targets.mean_std(self.likelihood, *moments, self.noise_at(rows.X))
 
     # ---- Distributions
 
@@ -219,14 +253,16 @@ class Observations:
 
     # ---- Draws
 
-    def joint_draws(self, inputs, n_samples, rng):
-        """Draw observations from their joint distribution, (n, n_samples) or (n, t, n_samples)."""
-        return self.targets.samples_in_units(self._joint_draws(inputs, n_samples, rng))
+    def joint_draws(self, inputs, n_samples, rng, include_noise=True):
+        """Draw observations, or the function, jointly, (n, n_samples) or (n, t, n_samples)."""
+        draws = self._joint_draws(inputs, n_samples, rng, include_noise)
+        return self.targets.samples_in_units(draws)
 
-    def _joint_draws(self, inputs, n_samples, rng):
+    def _joint_draws(self, inputs, n_samples, rng, include_noise):
         noise, likelihood = self.noise_at(inputs.X), self.likelihood
         mean, covariance = self.predictor.joint(inputs, self.n_jobs)
-        if likelihood.conjugate:  # with the noise the covariance is well conditioned
+        mean = inputs.shifted(mean)
+        if include_noise and likelihood.conjugate:  # with it the covariance is well conditioned
             mean, covariance = likelihood.covariance(mean, covariance, noise)
         draws = np.empty((*mean.shape, n_samples))
         # output by output: the draws of the first do not depend on how many there are
@@ -234,13 +270,17 @@ class Observations:
         roots = [_joint_root(covariance[:, :, c]) for c in range(covariance.shape[2])]
         for c in range(mean.shape[1]):
             draws[:, c] = mean[:, c, None] + roots[min(c, len(roots) - 1)] @ normal[c]
-        return draws if likelihood.conjugate else likelihood.draw(draws, noise, rng)
+        is_done = likelihood.conjugate or not include_noise
+        return draws if is_done else likelihood.draw(draws, noise, rng)
 
-    def pathwise_draws(self, inputs, n_samples, rng):
-        """Draw observations from functions that are drawn, shapes as those of `joint_draws`."""
+    def pathwise_draws(self, inputs, n_samples, rng, include_noise=True):
+        """Draw from functions that are drawn, as `joint_draws`."""
         functions = self.predictor.functions(n_samples, rng)
         draws = in_chunks(functions, inputs.X, self.n_jobs)
-        draws = self.likelihood.draw(draws, self.noise_at(inputs.X), rng)
+        if inputs.offset is not None:
+            draws = draws + inputs.offset[:, None, None]
+        if include_noise:
+            draws = self.likelihood.draw(draws, self.noise_at(inputs.X), rng)
         return self.targets.samples_in_units(draws)
 
 
@@ -252,19 +292,20 @@ class MixedObservations(Observations):
         """Number of outputs whose draws depend on one another."""
         return self.targets.n_outputs
 
-    def mean_cov(self, inputs):
+    def mean_cov(self, inputs, include_noise=True):
         """Return means, and joint covariances (n, n, t, t), or (n, n) where y has one axis."""
-        targets, (mean, covariance) = self.targets, self._with_noise(inputs)
+        targets, (mean, covariance) = self.targets, self._joint(inputs, include_noise)
         covariance = covariance * np.outer(targets.scale, targets.scale)
         if targets.ndim == 1:
             covariance = covariance[:, :, 0, 0]
         return targets.mean_in_units(mean), covariance
 
-    def _with_noise(self, inputs):
+    def _joint(self, inputs, include_noise):
         """Return means (n, t) and covariances (n, n, t, t) of observations, scaled."""
         mean, covariance = self.predictor.full_joint(inputs)
         rows, outputs = np.arange(len(mean))[:, None], np.arange(mean.shape[1])
-        covariance[rows, rows, outputs, outputs] += self.noise_variance
+        if include_noise:
+            covariance[rows, rows, outputs, outputs] += self.noise_variance
         return mean, covariance
 
     def log_density(self, inputs, y, resolution=0.0):
@@ -290,8 +331,8 @@ class MixedObservations(Observations):
         covariance[:, outputs, outputs] += self.noise_variance
         return _log_normal(y - mean, covariance, self.targets.scale)
 
-    def _joint_draws(self, inputs, n_samples, rng):
-        mean, covariance = self._with_noise(inputs)
+    def _joint_draws(self, inputs, n_samples, rng, include_noise):
+        mean, covariance = self._joint(inputs, include_noise)
         n, t = mean.shape
         root = _joint_root(covariance.transpose(0, 2, 1, 3).reshape(n * t, n * t))
         normal = rng.standard_normal((n * t, n_samples))

@@ -32,6 +32,19 @@ class Rescaled:
         factor = self.scale.at(inputs.X, n_jobs)
         return mean, covariance * factor[:, None] * factor
 
+    def of_functional(self, kernel):
+        """Return the predictor of a functional, with the factor as it is at its input."""
+        return replace(self, predictor=self.predictor.of_functional(kernel))
+
+    def novelty(self, inputs, n_jobs=None):
+        """Return the share of the prior variance that is left, without the factor."""
+        return self.predictor.novelty(inputs, n_jobs)
+
+    def left_out(self, rows, places=None, n_jobs=None):
+        """Return the moments at training rows, each given all others; see `Predictor`."""
+        mean, variance = self.predictor.left_out(rows, places, n_jobs)
+        return mean, variance * self.scale.at(rows.X, n_jobs) ** 2
+
     def number(self, inputs):
         """Return the number of the block of each row; see `NearRows`."""
         return self.predictor.number(inputs)
@@ -52,4 +65,6 @@ class Rescaled:
 
     def functions(self, n_samples, rng):
         """Draw functions; see `Predictor`."""
-        return self.scale.of_functions(self.predictor.functions(n_samples, rng), self.posterior)
+        return self.scale.of_functions(
+            self.predictor.functions(n_samples, rng), self.predictor.mean_at
+        )

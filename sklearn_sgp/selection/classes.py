@@ -19,6 +19,7 @@ from ..factors.class_noise import ClassNoise
 from ..kernels._length_scales import with_larger_variance, with_shorter_scales
 from ..objectives.left_out_classes import LeftOutClasses
 from ..objectives.scores import Score
+from ..optimize import shares
 from ..optimize.budget import Budget
 from ..optimize.choices import Tried, tell
 from ..optimize.parameters import ParameterSpace
@@ -29,8 +30,8 @@ from ..optimize.progress import Clock, Trace
 # where that has ended. 20 of 21 draws of five tables have the value that four times as much
 # learning for each of the four had chosen, the other one has 0.1 in the place of 0.01.
 _ALPHA, _ABOVE, _BELOW, _MOST_ALPHAS = 0.01, 0.1, (0.001, 0.0001), 4
-# Rows left out of groups that tell a temperature, and the share of a time budget for that.
-_JUDGED_ROWS, _TEST_SECONDS = 4096, 0.1
+# Rows left out of groups that tell a temperature.
+_JUDGED_ROWS = 4096
 # So many rows are held out instead, without a budget, where there are so many in all.
 _HELD_OUT, _LEAST_HELD_OUT = 2048, 8192
 # Variances and length scales are compared on those of one cell in so many: a cell costs the same
@@ -129,7 +130,7 @@ def calibrated(problem, fitted, learn, keeps_inducing):
     if len(problem.rows) < _LEAST_HELD_OUT or max_time < np.inf:
         with single_blas_thread():
             near, likelihood = CompositeLearning(problem), fitted.start.likelihood
-            seconds = _TEST_SECONDS * max_time
+            seconds = shares.TEMPERATURES * max_time
             left_out = near.left_out(fitted.parameters, likelihood, _JUDGED_ROWS, seconds)
         return _with_temperature(fitted, left_out)
     try:

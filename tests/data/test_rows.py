@@ -104,9 +104,10 @@ def test_merge_repeated():
     """Few rows are sorted and repeated ones merged, so that weights are repetitions exactly."""
     rng = np.random.default_rng(0)
     X, y, times = rng.integers(0, 2, (12, 2)) + 0.1, np.tile([[1.0], [2.0]], (6, 1)), np.arange(12)
-    weighted = merge_repeated(X, y, times.astype(float))
+    weighted = merge_repeated(X, y, times.astype(float))[:3]
     order = rng.permutation(times.sum())
     repeated = merge_repeated(np.repeat(X, times, 0)[order], np.repeat(y, times, 0)[order], None)
+    repeated = repeated[:3]
     for one, other in zip(weighted, repeated, strict=True):
         assert_array_equal(one, other)
     rows = np.column_stack(weighted[:2])
@@ -121,7 +122,7 @@ def test_many_rows_are_not_merged():
     weight = np.ones(5000)
     assert merge_repeated(X, y, weight)[0] is X
     weight[:10] = 0.0
-    assert [len(part) for part in merge_repeated(X, y, weight)] == [4990] * 3
+    assert [len(part) for part in merge_repeated(X, y, weight)[:3]] == [4990] * 3
 
 
 # Parts of the rows

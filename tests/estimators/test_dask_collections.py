@@ -615,3 +615,21 @@ def test_tables_in_files(data, tmp_path):
     model = regressor(optimizer=None, kernel=Matern(nu=1.5))
     got = model.fit(chunks[["a", "b"]], chunks["y"]).predict(chunks[["a", "b"]]).compute()
     assert_allclose(got, regressor(optimizer=None, kernel=Matern(nu=1.5)).fit(X, y).predict(X))
+
+
+def test_what_was_learned_is_told_of_collections(rng):
+    """Slopes, terms, novelty and the function's deviations come back as lazy arrays of the same."""
+    X = rng.uniform(-2.0, 2.0, (60, 2))
+    y = np.sin(X[:, 0])
+    model = SVGPRegressor(RBF() + RBF(3.0), n_inducing=6, optimizer=None, random_state=0).fit(X, y)
+    lazy = da.from_array(X, chunks=(25, 2))
+    for name in ("predict_gradient", "predict_terms"):
+        for got, expected in zip(
+            getattr(model, name)(lazy, return_std=True),
+            getattr(model, name)(X, return_std=True),
+            strict=True,
+        ):
+            assert_allclose(got.compute(), expected)
+    assert_allclose(model.novelty(lazy).compute(), model.novelty(X))
+    _, std = model.predict(lazy, return_std=True, include_noise=False)
+    assert_allclose(std.compute(), model.predict_std(X, include_noise=False))

@@ -4,10 +4,16 @@ import numpy as np
 import pytest
 from dense import central_difference
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
 
-from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
+from sklearn_sgp import (
+    AnytimeSGPClassifier,
+    AnytimeSGPRegressor,
+    SVGPClassifier,
+    SVGPRegressor,
+)
 
 KERNELS = {
     "noise": ConstantKernel(1.5) * RBF([0.8, 1.3]) + WhiteKernel(0.2),
@@ -139,7 +145,7 @@ def test_what_cannot_be(toy):
     ours = held(KERNELS["noise"], n_inducing=6).fit(X, y)
     theta = ours.kernel_.theta
     with pytest.raises(ValueError, match=r"keeps no training rows.*pass X= and y="):
-        ours.log_marginal_likelihood(theta)
+        ours.log_marginal_likelihood(theta + 0.1)
     with pytest.raises(ValueError, match="Gradient can only be evaluated"):
         ours.log_marginal_likelihood(eval_gradient=True)
     with pytest.raises(ValueError, match="given together, and with theta"):
@@ -148,3 +154,53 @@ def test_what_cannot_be(toy):
         ours.log_marginal_likelihood(X=X, y=y)
     with pytest.raises(ValueError, match=r"finite and have shape \(4,\)"):
         ours.log_marginal_likelihood(theta[:2], X=X, y=y)
+
+
+def test_the_learned_parameters_need_no_rows(toy):
+    """At the learned theta the value is that of the fit, which needs no rows; elsewhere it does."""
+    X, y = toy
+    ours = held(KERNELS["noise"], n_inducing=6).fit(X, y)
+    assert ours.log_marginal_likelihood(ours.kernel_.theta) == ours.objective_
+    with pytest.raises(ValueError, match="keeps no training rows"):
+        ours.log_marginal_likelihood(ours.kernel_.theta, eval_gradient=True)
+
+
+CLASSIFIERS = {
+    "probit": (SVGPClassifier(n_inducing=15, random_state=0), 2, 0.05),
+    "softmax": (SVGPClassifier(n_inducing=15, max_iter=40, random_state=0), 3, 0.1),
+    "near rows": (AnytimeSGPClassifier(n_inducing=8, random_state=0), 2, 1e-4),
+    "sites of near rows": (AnytimeSGPClassifier(likelihood="probit", random_state=0), 2, 1e-4),
+    "regressions": (AnytimeSGPClassifier(model="fitc", n_inducing=8, random_state=0), 3, 1e-4),
+}
+
+
+NEED_ROWS = ("probit", "softmax", "regressions")
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_classifiers_have_it(name, toy):
+    """It is `objective_` at the learned theta, and elsewhere has the gradient of its differences.
+
+    Sites and settings are held at what makes the bound stationary, so that gradients are those of
+    the value but for what iterations leave.
+    """
+    model, n_classes, rtol = CLASSIFIERS[name]
+    X, f = toy[0], np.sin(2.0 * toy[0][:, 0]) + toy[0][:, 1]
+    labels = np.searchsorted(np.quantile(f, np.arange(1, n_classes) / n_classes), f)
+    kernel = ConstantKernel(2.0) * RBF([1.0, 1.0])
+    ours = clone(model).set_params(kernel=kernel).fit(X, np.array(["a", "b", "c"])[labels])
+    given = {"X": X, "y": ours.classes_[labels]} if name in NEED_ROWS else {}
+    theta = ours.kernel_.theta
+    assert_allclose(ours.log_marginal_likelihood(theta), ours.objective_)
+    assert_allclose(ours.log_marginal_likelihood(theta, **given), ours.objective_, rtol=0.01)
+    theta, step = theta + 0.1, 1e-4
+    value, gradient = ours.log_marginal_likelihood(theta, eval_gradient=True, **given)
+    assert_allclose(ours.log_marginal_likelihood(theta, **given), value)
+    differences = [
+        ours.log_marginal_likelihood(theta + step * e, **given)
+        - ours.log_marginal_likelihood(theta - step * e, **given)
+        for e in np.eye(len(theta))
+    ]
+    expected = np.array(differences) / (2.0 * step)
+    assert_allclose(gradient, expected, rtol=rtol, atol=rtol * np.abs(expected).max())

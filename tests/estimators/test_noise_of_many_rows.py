@@ -8,6 +8,7 @@ from varying_noise import X_TEST, data, made
 from sklearn_sgp.engines.blocks import engine, solver
 from sklearn_sgp.noise import heteroscedastic as alternation
 from sklearn_sgp.noise import log_noise
+from sklearn_sgp.optimize import shares
 from sklearn_sgp.optimize.progress import Clock
 
 
@@ -78,7 +79,7 @@ def test_tails_need_time_for_all_rows(monkeypatch):
     chosen = made("vif", "auto", **options).fit(X, y)
     options["max_time"] = 1e3
     assert chosen.likelihood_.df < 6.0
-    monkeypatch.setattr(alternation, "_TAILS_SHARE", -1.0)
+    monkeypatch.setattr(shares, "TAILS", -1.0)
     assert not hasattr(made("vif", "auto", **options).fit(X, y).likelihood_, "df")
     some = made("vif", "heteroscedastic_student_t", **options).fit(X, y)
     assert_allclose(some.likelihood_.df, chosen.likelihood_.df, rtol=0.5)

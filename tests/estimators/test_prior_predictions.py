@@ -1,4 +1,4 @@
-"""Before `fit`, SVGPRegressor predicts and draws from its prior, as scikit-learn's GP does."""
+"""Before `fit`, regressors predict and draw from their prior, as scikit-learn's GP does."""
 
 import numpy as np
 import pytest
@@ -16,11 +16,12 @@ KERNELS = [
 ]
 
 
+@pytest.mark.parametrize("kind", [SVGPRegressor, AnytimeSGPRegressor, StreamingSGPRegressor])
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_prior_is_scikit_learns(kernel, toy):
+def test_prior_is_scikit_learns(kind, kernel, toy):
     """Mean, deviation and covariance of an unfitted model are those of the kernel."""
     X = np.vstack([[0.0, 0.0], toy[0]])
-    ours, exact = SVGPRegressor(kernel), GaussianProcessRegressor(kernel)
+    ours, exact = kind(kernel), GaussianProcessRegressor(kernel)
     for option in ("return_std", "return_cov"):
         for got, expected in zip(
             ours.predict(X, **{option: True}), exact.predict(X, **{option: True}), strict=True
@@ -68,8 +69,8 @@ def test_a_fit_ends_it(toy):
     [
         SVGPRegressor(likelihood="poisson"),
         SVGPRegressor(likelihood="student_t"),
-        AnytimeSGPRegressor(),
-        StreamingSGPRegressor(),
+        AnytimeSGPRegressor(likelihood="heteroscedastic"),
+        StreamingSGPRegressor(n_latent=1),
     ],
 )
 def test_other_models_need_a_fit(model, toy):

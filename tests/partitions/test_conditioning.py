@@ -7,7 +7,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn_sgp.data.clusters import short_path
 from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.partitions import neighbours
-from sklearn_sgp.partitions.blocks import ChainChoice, NeighboursChoice
+from sklearn_sgp.partitions.blocks import NeighboursChoice
+from sklearn_sgp.partitions.chains import ChainChoice
 from sklearn_sgp.partitions.neighbours import NearGroups, nearest_rows
 from sklearn_sgp.partitions.partition import KMeansTree, OrderedPartition, PartitionChoice
 

@@ -9,6 +9,7 @@ import time
 from dataclasses import replace
 
 from ...kernels._words import in_words
+from ...optimize import shares
 from ...optimize.choices import compare, numbered
 from ..explained import explains_little
 from ..proportions import with_own_scales
@@ -16,12 +17,9 @@ from ..start import random_starts
 from .category_starts import begins_with_categories, has_categories
 from .short_scales import probed
 
-# The two best trials get a round, in such a share of the time that is left, unless one is better by
-# more than two standard errors; the better one goes on.
-_FINAL_SECONDS, _CLEARLY_BETTER = 0.6, 2.0
-# All trials together take such a share of the time. Where there are categories, those of numbers
-# alone and then the others take such shares of what is left.
-_TRIAL_SECONDS, _NUMBERS_SECONDS, _CATEGORIES_SECONDS = 0.5, 0.25, 0.35
+# The two best trials get a round unless one is better by more than so many standard errors; the
+# better one goes on.
+_CLEARLY_BETTER = 2.0
 
 
 def task_of(problem, start):
@@ -53,7 +51,8 @@ def best_start(problem, sample, starts, budget):
         result = _numbers_first(problem, sample, starts, drawn, budget)
     else:
         begins = [*((start, start.parameters) for start in starts), *drawn]
-        result = _trials(problem, sample, begins, _TRIAL_SECONDS, budget)
+        result = _best_of(begins, sample.trial, shares.TRIALS, problem, budget)
+        result = _or_elsewhere(problem, sample, result, shares.TRIALS, budget)
     if problem.rows.of_classes and explains_little(problem.rows, result[1][0].mean):
         result = _with_own_scales(problem, sample, starts, result, budget)
     begins, values, n_iter = result
@@ -63,7 +62,12 @@ def best_start(problem, sample, starts, budget):
     if is_clear or sample.whole or problem.trace.stopped or budget.left() <= 0.0:
         return *begins[0], None, n_iter
     begins, values, more = _best_of(
-        begins[:2], sample.first_round, _FINAL_SECONDS, problem, budget, "kernel and start, further"
+        begins[:2],
+        sample.first_round,
+        shares.FINALISTS,
+        problem,
+        budget,
+        "kernel and start, further",
     )
     return *begins[0], values[0], n_iter + more
 
@@ -83,7 +87,7 @@ def _with_own_scales(problem, sample, starts, result, budget):
     if problem.trace.stopped or budget.left() <= 0.0 or not starts:
         return result
     more = [(start, start.parameters) for start in starts]
-    others, more_values, n = _best_of(more, sample.trial, _TRIAL_SECONDS, problem, budget)
+    others, more_values, n = _best_of(more, sample.trial, shares.TRIALS, problem, budget)
     return *_best_first([*begins, *others], [*values, *more_values]), n_iter + n
 
 
@@ -96,23 +100,27 @@ def _best_first(begins, values):
 def _numbers_first(problem, sample, starts, drawn, budget):
     """Try kernels of numbers alone, then those with categories from the best of these."""
     numbers = [(start, start.parameters) for start in starts if not has_categories(start)]
-    alone, values, n_iter = _trials(problem, sample, numbers, _NUMBERS_SECONDS, budget)
+    result = _best_of(numbers, sample.trial, shares.TRIALS_OF_NUMBERS, problem, budget)
+    result = _or_elsewhere(problem, sample, result, shares.TRIALS_OF_NUMBERS, budget)
+    alone, values, n_iter = result
     if problem.trace.stopped:
-        return alone, values, n_iter
+        return result
     begins = begins_with_categories(*alone[0], starts) + drawn
-    result, more_values, n = _best_of(begins, sample.trial, _CATEGORIES_SECONDS, problem, budget)
+    result, more_values, n = _best_of(
+        begins, sample.trial, shares.TRIALS_OF_CATEGORIES, problem, budget
+    )
     return *_best_first([alone[0], *result], [values[0], *more_values]), n_iter + n
 
 
-def _trials(problem, sample, begins, share, budget):
-    """Try starts; return them with what is learned, best first, their values, all iterations."""
-    begins, values, n_iter = _best_of(begins, sample.trial, share, problem, budget)
+def _or_elsewhere(problem, sample, result, share, budget):
+    """Try the best start from where probes find a higher density, too; return as `_best_of`."""
+    begins, values, n_iter = result
     if problem.trace.stopped:
-        return begins, values, n_iter
+        return result
     start, parameters = begins[0]
     elsewhere = probed(task_of(problem, start), sample, parameters, budget)
     if elsewhere is None:
-        return begins, values, n_iter
+        return result
     share /= len(begins)
     more, value, n = _best_of([(start, elsewhere)], sample.trial, share, problem, budget)
     if value[0].mean > values[0].mean:

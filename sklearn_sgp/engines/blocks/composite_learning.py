@@ -12,6 +12,7 @@ tails, the kernel is learned without these first.
 """
 
 import time
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -23,6 +24,7 @@ from ...kernels._length_scales import nearness_scales
 from ...objectives.composite_likelihood import CompositeLikelihood
 from ...objectives.left_out_classes import LeftOutClasses
 from ...objectives.scores import Score
+from ...optimize import shares
 from ...optimize.budget import MIN_SECONDS, count_within
 from ...optimize.stochastic import ascend_in_passes
 from ...partitions.sampling import LARGEST_WHOLE, random_groups, sampled_groups, whole_group
@@ -56,8 +58,6 @@ MORE_NEIGHBORS = 250
 _GROUPS_OF_A_STEP = 4
 # One group in so many besides is of so many rows from anywhere, which know what is smooth and wide.
 WIDE_EVERY, WIDE_SIZE = 40, 400
-# Share of a time budget in which left-out labels may be judged each time; that is some ten times.
-_LABEL_TEST_SHARE = 0.02
 # Logarithms of a default kernel's parameters move at most so far in one ascent: the first step of
 # L-BFGS may jump to a far corner, where equal targets of equal rows are all that counts.
 _LARGEST_LOG_MOVE = 3.0
@@ -78,21 +78,31 @@ def learn_from_near_rows(problem, budget):
     if not sample.has_time(problem.start.parameters, budget):
         sample.whole = False
     with blas_threads_for(len(sample.rows) if sample.whole else 0):
-        return _best(problem, sample, budget)
+        starts = _starts(problem, sample)
+        if max(map(numbers_of_categories, starts)) >= _MANY_NUMBERS:
+            sample.hold_out()
+        n_starts = len(starts) + problem.settings.n_restarts_optimizer
+        sample.plan(n_starts, starts[0].parameters, budget)
+        start, parameters, value, n_iter = best_start(problem, sample, starts, budget)
+        if not problem.trace.stopped:
+            best = start, parameters, value
+            start, parameters, more = _from_best(problem, sample, *best, budget)
+            n_iter += more
+    return start, parameters, n_iter
 
 
-def _best(problem, sample, budget):
-    learns_noise = sample.is_first and sample.rows is problem.rows
+def _starts(problem, sample):
+    """Return the starts that are compared."""
     starts = default_starts(problem.start)
-    if learns_noise:
-        starts = [above_repeats(start, sample.rows) for start in starts]
     if sample.rows is not problem.rows:
-        starts = [in_units(start, sample.rows, problem.rows) for start in starts]
-    if max(map(numbers_of_categories, starts)) >= _MANY_NUMBERS:
-        sample.hold_out()
-    start, parameters, value, n_iter = best_start(problem, sample, starts, budget)
-    if problem.trace.stopped:
-        return start, parameters, n_iter
+        return [in_units(start, sample.rows, problem.rows) for start in starts]
+    if sample.is_first:
+        return [above_repeats(start, sample.rows) for start in starts]
+    return starts
+
+
+def _from_best(problem, sample, start, parameters, value, budget):
+    """Go on from the best start; return it, as what is left to learn needs it, and the rest."""
     task = task_of(problem, start)
     if sample.whole and sample.held_out is None:
         parameters, more = sample.learn_whole(task, parameters, budget)
@@ -104,7 +114,7 @@ def _best(problem, sample, budget):
         more += last
     if not (sample.whole or problem.is_interim or sample.has_labels):
         check_coverage(sample.judging_groups(parameters), parameters, problem.trace)
-    return start, parameters, n_iter + more
+    return start, parameters, more
 
 
 def can_learn(problem):
@@ -132,7 +142,7 @@ class CompositeLearning:
         self.test_seed = problem.rng.randint(2**31)
         self.n_tests, self.n_neighbors = None, NEIGHBORS
         self.more_neighbors = NEIGHBORS if self.has_labels else MORE_NEIGHBORS
-        self.n_jobs = problem.settings.n_jobs
+        self.n_jobs, self.seconds_of_pass = problem.settings.n_jobs, 0.0
 
     @property
     def is_first(self):
@@ -152,6 +162,31 @@ class CompositeLearning:
         some = whole_group(self.rows.fixed_subset(LARGEST_WHOLE))
         seconds = seconds_of_group([some], parameters, self.n_jobs) * (n_rows / LARGEST_WHOLE) ** 3
         return _EXACT_EVALUATIONS * seconds <= budget.left()
+
+    def plan(self, n_starts, parameters, budget):
+        """Choose how many groups are drawn at a time, where time is limited.
+
+        The evaluations of a fit are counted, and the speed of the machine is measured once: a slow
+        one learns from fewer groups, and compares the same starts in as many passes.
+        """
+        if not budget.is_limited or self.whole or self.has_labels:
+            return
+        begin = time.perf_counter()
+        with self._near(self.more_neighbors):
+            groups = self.groups(parameters)
+            draw = (time.perf_counter() - begin) / len(groups)
+            each = draw + seconds_of_group(groups, parameters, self.n_jobs)
+        of_trial = ((GROUP_SIZE + NEIGHBORS) / (GROUP_SIZE + self.more_neighbors)) ** 3
+        work = Numbers.work(n_starts, of_trial)
+        self.n_groups = max(LEAST_GROUPS, count_within(self.n_groups, budget.left(), work * each))
+        self.seconds_of_pass = self.n_groups * each
+
+    @contextmanager
+    def _near(self, n_neighbors):
+        """Draw groups around which there are so many rows."""
+        before, self.n_neighbors = self.n_neighbors, n_neighbors
+        yield
+        self.n_neighbors = before
 
     def hold_out(self):
         """Leave rows out that judge, where all would be one group."""
@@ -195,7 +230,7 @@ class CompositeLearning:
             if self.has_labels:
                 likelihood = task.start.likelihood
                 if self.n_tests is None:
-                    seconds = _LABEL_TEST_SHARE * task.trace.clock.max_time
+                    seconds = shares.JUDGING_LABELS * task.trace.clock.max_time
                     self.n_tests = self._tests_within(groups, parameters, likelihood, seconds)
                 return self._of_labels(groups[: self.n_tests], parameters, likelihood)
             return CompositeLikelihood(groups, self.n_jobs).score(parameters)
@@ -280,8 +315,13 @@ class CompositeLearning:
         def do_round(parameters, value, most, rate):
             return self.round(task, parameters, value, most, rate, budget.left(), budget)
 
+        def has_time():
+            return budget.left() > self.seconds_of_pass
+
         limit, least_gain = task.settings.max_iter, self.way.least_gain
-        return learn_in_rounds(do_round, parameters, value, RATE, limit, task.trace, least_gain)
+        return learn_in_rounds(
+            do_round, parameters, value, RATE, limit, task.trace, has_time, least_gain
+        )
 
     def climb(self, task, parameters, n_passes, rate, seconds, budget, every=1):
         """Follow the density of new groups in every pass by Adam, scaled to all rows.
@@ -296,8 +336,7 @@ class CompositeLearning:
         parameters : Parameters
         n_passes : int
         """
-        count, n_passes = self.affordable(parameters, n_passes, seconds, budget)
-        count = min(count, self.fewer(every))
+        count = self.fewer(every)
         n_rows = count * (GROUP_SIZE + self.n_neighbors)
         task.trace.begin(f"learning from {n_rows} of {len(self.rows)} rows, given those near them")
 
@@ -319,13 +358,12 @@ class CompositeLearning:
             seconds=max(seconds, MIN_SECONDS),
         )  # fmt: skip
 
-    def affordable(self, parameters, n_passes, seconds, budget):
-        """Return how many groups a pass may have, and how many passes there is time for."""
+    def affordable(self, parameters, n_evaluations, seconds, budget):
+        """Return how many groups can be evaluated so often in some seconds."""
         if not budget.is_limited:
-            return self.n_groups, n_passes
+            return self.n_groups
         each = seconds_of_group(self.groups(parameters), parameters, self.n_jobs)
-        count = max(LEAST_GROUPS, count_within(self.n_groups, seconds, n_passes * each))
-        return count, max(1, min(n_passes, count_within(n_passes, seconds, count * each)))
+        return max(LEAST_GROUPS, count_within(self.n_groups, seconds, n_evaluations * each))
 
     def ascend(self, task, groups, parameters, max_iter, seconds, budget):
         """Follow the density of some groups by L-BFGS, scaled to all rows."""

@@ -18,6 +18,7 @@ from ...factors.block_sums import block_sums
 from ...factors.passes import Pieces
 from ...gp.jitter import MAX_JITTER, SingularCovarianceError, factorise_again, warn_about_jitter
 from ...gp.posterior import Posterior
+from ...optimize import shares
 from ...optimize.budget import measured_seconds
 from ..exact import exact_fit
 from .natural_gradient import NaturalGradientAscent
@@ -25,9 +26,6 @@ from .state import Progress
 
 # Blocks that a pass over all is timed with.
 _TIMED_BLOCKS = 4
-# Largest share of a time budget that is kept for all blocks: q(u) of a part of the rows is far
-# worse than hyperparameters that were learned from a few.
-_FINISH_SHARE = 0.8
 # Seconds by which a first epoch may take longer than was measured rather than leave blocks out.
 _OVERRUN_SECONDS = 1.0
 # Entries of the trace in an epoch, about: a callback may take as long as some steps.
@@ -90,7 +88,7 @@ def keep_time_for_all_blocks(problem, plan, parameters, blocks, budget, more=0.0
             _sums(problem, plan, prior, s2, blocks, some[lo : lo + size])
 
     seconds = measured_seconds(run, repeats=2) * len(blocks) / count
-    budget.keep_for_finish(seconds + more, _FINISH_SHARE)
+    budget.keep_for_finish(seconds + more, shares.FINISH_OF_BLOCKS)
 
 
 def final_posterior(problem, plan, parameters, blocks, budget, before=None):

@@ -18,6 +18,7 @@ from ...data.rows import ConditionedRows, column_mean_std, random_index
 from ...kernels._length_scales import nearness_scales
 from ...kernels._rough_part import Term
 from ...objectives.composite_likelihood import CompositeLikelihood
+from ...optimize import shares
 from ...optimize.budget import count_within
 from ...partitions.neighbours import nearest_rows
 from .composite_learning import CompositeLearning
@@ -41,8 +42,6 @@ _REPEATED, _FEW_REPEATS = 1e-2, 1e-2
 _UNCORRELATED = 0.5
 # Groups of near rows that judge: 1,000 rows of 4 to 8 columns in one group took 7 to 11 % of a fit.
 _JUDGING_GROUPS = 32
-# Where time is limited, groups that can be looked at in such a share of what is left.
-_TIME_SHARE = 0.02
 
 
 def with_honest_noise(problem, parameters, budget):
@@ -79,7 +78,7 @@ def _density(share, problem, parameters, budget):
     groups = sample.groups(parameters)
     if budget.is_limited:
         each = seconds_of_group(groups, parameters, sample.n_jobs)
-        count = count_within(len(groups), _TIME_SHARE * budget.left(), each)
+        count = count_within(len(groups), shares.JUDGING_NOISE * budget.left(), each)
         groups = groups[-max(LEAST_GROUPS, count) :]
     groups = _without_few_repeats(share, groups)
     if not share.is_own:
@@ -184,10 +183,10 @@ class _Share:
 
         if not objects(_SHARES[-1], _NATS_OF_SHARES):  # all may cost least, as noise of each row
             return self.moved(_SHARES[-1])
-        for shares, most in ((_SHARES, _NATS_OF_SHARES), (_LEAST_SHARES, _NATS_OF_LEAST)):
-            found = bisect_left(shares, True, key=lambda share: objects(share, most))
+        for some, most in ((_SHARES, _NATS_OF_SHARES), (_LEAST_SHARES, _NATS_OF_LEAST)):
+            found = bisect_left(some, True, key=lambda share: objects(share, most))
             if found:
-                return self.moved(shares[found - 1])
+                return self.moved(some[found - 1])
         return self.parameters
 
 

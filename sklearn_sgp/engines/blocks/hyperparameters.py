@@ -14,6 +14,7 @@ from ...factors.block_factors import Model
 from ...factors.passes import CHUNK
 from ...objectives.block_evidence import block_evidence
 from ...objectives.scores import Score
+from ...optimize import shares
 from ...optimize.budget import (
     LEAST_EVALUATIONS,
     MIN_SECONDS,
@@ -31,9 +32,8 @@ from ..variational.schedule import LARGEST_WEIGHT, refinement_sizes
 _STARTS = (1.0, 0.3, 0.1)
 # Iterations after which only the best start goes on.
 _BLOCK_TRIAL_ITERATIONS = 12
-# Fewer blocks teach less than the variational bound of rows does, which gets this share of a budget
-# that is short.
-_LEAST_BLOCKS, _ROWS_SHARE = 8, 0.4
+# Fewer blocks teach less than the variational bound of rows does.
+_LEAST_BLOCKS = 8
 
 
 def learn_on_sample(problem, plan, blocks, budget, rearranged=None):
@@ -97,9 +97,9 @@ def _evaluation_seconds(problem, objective, sample, budget):
 def _from_rows(problem, objective, sample, budget, seconds_each):
     """Learn by the variational bound of some rows, then of blocks if there is time."""
     seconds, limit = budget.left(), problem.settings.max_iter
-    for_blocks = (1.0 - _ROWS_SHARE) * seconds
+    for_blocks = (1.0 - shares.ROWS_BEFORE_BLOCKS) * seconds
     if len(_evaluable(sample, for_blocks, seconds_each)) >= min(_LEAST_BLOCKS, len(sample)):
-        seconds *= _ROWS_SHARE
+        seconds *= shares.ROWS_BEFORE_BLOCKS
     rows = problem.rows.random_subset(problem.settings.init_size, problem.rng)
     chunks, bound = list(rows.chunks(CHUNK)), Model("diagonal", 0.0)
     start = problem.start.parameters
@@ -242,22 +242,16 @@ def ascend_scaled(
     The budget is told how long an evaluation takes for each unit of its ``work``, of one ``kind``.
     ``exact`` says whether the evidence is that of the exact process.
     """
-
-    def scaled(candidate):
-        begin = time.perf_counter()
-        value, gradient = evidence(candidate)
-        if budget is not None:
-            budget.took((time.perf_counter() - begin) / work, kind)
-        return scale * value, gradient.scaled(scale)
-
     return ascend_lbfgs(
-        scaled,
+        evidence,
         problem.space,
         start,
         max_iter=max_iter,
         plateau=_PlateauOrLate(problem.plateau(exact=exact), budget),
         trace=problem.trace,
         seconds=max(seconds, MIN_SECONDS),
+        scale=scale,
+        took=None if budget is None else lambda took: budget.took(took / work, kind),
         **lbfgs_memory(exact),
     )
 

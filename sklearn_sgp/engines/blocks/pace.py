@@ -22,6 +22,6 @@ def seconds_of_group(groups, parameters, n_jobs):
     with suppress(NotPositiveDefiniteError):
         evidence = CompositeLikelihood(some, n_jobs)
         seconds = measured_seconds(lambda: evidence(parameters), repeats=2)
-        work, of_some = (sum(len(piece) ** 3 for piece in part) for part in (groups, some))
+        work, of_some = (sum(len(piece.rows) ** 3 for piece in part) for part in (groups, some))
         return seconds * work / (of_some * len(groups))
     return 0.0

@@ -16,7 +16,13 @@ from ...data.rows import column_mean_std
 from ...factors.block_factors import LOG_2PI
 from ...kernels import Groups
 from ...kernels._length_scales import nearness_scales
-from ...objectives.expectation_propagation import LEAST_PRECISION, Sites, moved, propagate
+from ...objectives.expectation_propagation import (
+    LEAST_PRECISION,
+    Observed,
+    Sites,
+    moved,
+    propagate,
+)
 from ...objectives.near_sites import NearGroup, gram
 from ...optimize.budget import measured_seconds
 from ...partitions.blocks import Blocks
@@ -105,7 +111,7 @@ def swept(rows, found, moments, likelihood):
         That of ``found``, by these marginals.
     """
     _, counts = rows.weights
-    repeats, powers, mean = np.maximum(counts, 1.0), np.minimum(counts, 1.0), moments[0]
+    repeats, mean = np.maximum(counts, 1.0), moments[0]
     variance = np.broadcast_to(moments[1], mean.shape)
     precision = found.rows.weight.reshape(mean.shape) / repeats[:, None]
     before, after, scale = (precision, precision * found.rows.y), [], np.empty(mean.shape)
@@ -116,7 +122,7 @@ def swept(rows, found, moments, likelihood):
         v_c = 1.0 / np.where(held, 1.0 / v, left)
         m_c = np.where(held, m, v_c * (m / v - sites.shift))
         of_output, y = likelihood.for_output(c), rows.targets[:, c : c + 1]
-        tilted = of_output.tilted_moments(y, m_c, v_c, powers)
+        tilted = Observed(y, counts, None, rows.offset).tilted(of_output, (m_c, v_c))
         scale[:, c] = repeats * (tilted.log_integral - _log_integral(sites, m_c, v_c))
         after.append(moved(sites, _GLOBAL_STEP, (m_c, v_c), tilted, held))
     new = (np.column_stack(parts) for parts in zip(*after, strict=True))
@@ -206,7 +212,8 @@ class _Near:
                 one.shift[:k] = one.precision[:k] * known.y[:, c]
             # targets of held rows are not looked at, but have to be some
             y, counts = np.vstack([np.repeat(y[:1], k, axis=0), y]), np.append(of_known, counts)
-        group = NearGroup(X, y, counts, len(X) - len(own))
+        offset = None if free.offset is None else np.append(np.zeros(k), free.offset)
+        group = NearGroup(X, y, counts, len(X) - len(own), offset)
         return group, sites, np.arange(len(X)) < k
 
 

@@ -6,20 +6,15 @@ from copy import copy
 import numpy as np
 
 from ...kernels._length_scales import matern12_component
+from ...optimize import shares
 from ...optimize.probes import far_steps
 
 # What is local in a few columns and wide in others (flights of one route at much the same time of
 # one day) has a narrow valley, which ascents from equal length scales miss. After the trials each
 # length scale of the rough part, with half of the noise, is tried so many times shorter, one after
-# the other, on one group in so many, in such a share of the time; a trial follows where that comes
-# as close as so many nats to the best one. 200,000 flights: -1.293 nats without, -1.12 with.
-_SHORTER, _PROBE_SWEEPS, _PROBE_EVERY, _GROUP_PROBE_SECONDS, _PROMISING = (
-    (0.2, 0.03),
-    5,
-    3,
-    0.1,
-    0.05,
-)
+# the other, on one group in so many; a trial follows where that comes as close as so many nats to
+# the best one. 200,000 flights: -1.293 nats without, -1.12 with.
+_SHORTER, _PROBE_SWEEPS, _PROBE_EVERY, _PROMISING = (0.2, 0.03), 5, 3, 0.05
 # A sweep over all columns that gains fewer nats a row is the last.
 _LEAST_SWEEP_GAIN = 3e-3
 
@@ -39,7 +34,7 @@ def probed(task, sample, parameters, budget):
         None where none promises.
     """
     part, start = matern12_component(parameters.expression), task.start
-    seconds = _GROUP_PROBE_SECONDS * budget.left()
+    seconds = shares.SHORT_SCALES * budget.left()
     is_given = part is None or "theta" not in start.with_default_bounds
     if is_given or not sample.is_first or seconds <= 0:
         return None

@@ -160,7 +160,10 @@ class SiteLearning:
         def do_round(parameters, value, most, speed):
             return self._round(task, parameters, value, most, speed, budget.left(), budget)
 
-        return learn_in_rounds(do_round, parameters, value, speed, limit, task.trace)
+        def has_time():
+            return budget.left() > 0.0
+
+        return learn_in_rounds(do_round, parameters, value, speed, limit, task.trace, has_time)
 
     def _ascend(self, task, parameters, max_iter, seconds, budget):
         """Follow the evidence of all rows, one group, by L-BFGS."""

@@ -13,11 +13,12 @@ import numpy as np
 from ..._linalg import NotPositiveDefiniteError
 from ..._sampling import fixed_index
 from ...kernels._length_scales import variance_mask
+from ...optimize import shares
 from ...optimize.progress import Clock, Trace
 from ..variational.engine import Variational
 
-# Rows and inducing inputs of the bound, and its largest share of the time that is left.
-_BOUND_ROWS, _BOUND_INDUCING, _BOUND_SECONDS = 2048, 128, 0.25
+# Rows and inducing inputs of the bound.
+_BOUND_ROWS, _BOUND_INDUCING = 2048, 128
 # Share of the variance with which a second term of a default kernel begins.
 _SECOND_TERM = 0.1
 
@@ -30,7 +31,7 @@ def with_variational_start(problem, budget):
     start, likelihood = problem.start, problem.start.likelihood
     if start.columns.categorical or not hasattr(likelihood, "expected_log_density"):
         return problem
-    seconds, rows = _BOUND_SECONDS * budget.left(), problem.rows
+    seconds, rows = shares.BOUND_BEFORE_SITES * budget.left(), problem.rows
     if seconds <= 0.0 or not start.space.learns("theta"):
         return problem
     few, Z = rows.random_subset(_BOUND_ROWS, problem.rng), start.parameters.Z

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..._linalg import NotPositiveDefiniteError
 from ...objectives.sites import UnboundedSitesError
+from ...optimize import shares
 from ...optimize.budget import Budget
 from ..diagnostics import warn_at_bounds, warn_of_max_iter
 from . import solver
@@ -24,8 +25,6 @@ from .state import BlockPlan
 _SWEEPS_OF_ALL = 2
 # A sweep begins if there is time for so many first passes.
 _SPARE_PASSES = 3.0
-# Largest share of a time budget that is kept for the sites of all rows, and the pass after them.
-_SITES_SHARE = 0.7
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class SitesInBlocks:
         if problem.learns:
             if budget.is_limited:
                 seconds = seconds_of_sites(problem.rows, parameters, likelihood, n_jobs)
-                budget.keep_for_finish(2.0 * seconds, _SITES_SHARE)
+                budget.keep_for_finish(2.0 * seconds, shares.FINISH_OF_SITES)
             start, parameters, n_iter = learn_by_sites(problem, budget)
             parameters = solver.with_inducing(problem, self.plan, parameters)
             problem.trace.start = start

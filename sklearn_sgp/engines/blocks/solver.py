@@ -132,20 +132,17 @@ def _learn(problem, plan, budget):
         keep_time_for_all_blocks(problem, plan, start, blocks, budget, seconds)
         if problem.settings.optimizer == "adam":
             return problem, *learn_stochastic(problem, plan, blocks, budget)
-        if near:
-            return _learn_near(problem, plan, budget)
-        return problem, *learn_on_sample(problem, plan, blocks, budget, _rearranged(problem, plan))
+        if not near:
+            return problem, *learn_on_sample(
+                problem, plan, blocks, budget, _rearranged(problem, plan)
+            )
+        chosen, parameters, n_iter = learn_from_near_rows(problem, budget)
+        problem = replace(problem, start=chosen)
+        parameters = with_honest_noise(problem, parameters, budget)
+        return problem, with_inducing(problem, plan, parameters), n_iter, 0
     except NotPositiveDefiniteError as error:
         check_shares(plan.model, error)
         raise explained(error, problem.rows, start.noise_variance) from error
-
-
-def _learn_near(problem, plan, budget):
-    """Learn kernel and noise from near rows; then choose inducing inputs for them."""
-    chosen, parameters, n_iter = learn_from_near_rows(problem, budget)
-    problem = replace(problem, start=chosen)
-    parameters = with_honest_noise(problem, parameters, budget)
-    return problem, with_inducing(problem, plan, parameters), n_iter, 0
 
 
 def with_inducing(problem, plan, parameters):

@@ -37,9 +37,12 @@ _ROUND_PASSES, RATE = 6, 0.1
 # Passes after which one of the two best starts goes on: after whole rounds 0.001 nats more on 15
 # draws of eight tables, where this choice took as long as all learning after it.
 FIRST_PASSES = 3
+# What time is planned for: rounds of the start that goes on (default fits of 2,000 to 10,000 rows
+# of seven tables end after 2 or 3), and the work of a value without its gradient.
+_PLANNED_ROUNDS, _WORK_OF_VALUE = 3, 0.4
 
 
-def learn_in_rounds(do_round, parameters, value, rate, max_iter, trace, least_gain=0.0):
+def learn_in_rounds(do_round, parameters, value, rate, max_iter, trace, has_time, least_gain=0.0):
     """Repeat rounds, each at half of the rate, while they gain more than the standard error of it.
 
     Parameters
@@ -49,6 +52,8 @@ def learn_in_rounds(do_round, parameters, value, rate, max_iter, trace, least_ga
         returns parameters, iterations and the score on groups that nothing is learned from.
     value : Score
         Before the first round.
+    has_time : callable
+        Returns whether a round is begun.
     least_gain : float
         Nats a row that a round must gain besides.
 
@@ -59,6 +64,9 @@ def learn_in_rounds(do_round, parameters, value, rate, max_iter, trace, least_ga
     """
     n_iter = 0
     while n_iter < max_iter and not trace.stopped:
+        if not has_time():
+            trace.cut_by = "max_time"
+            break
         before = value
         parameters, more, value = do_round(parameters, before, max_iter - n_iter, rate)
         n_iter, rate = n_iter + more, 0.5 * rate
@@ -130,7 +138,7 @@ class Labels:
 
     def _follow(self, task, parameters, count, iterations, seconds, budget):
         sample, settings = self.sample, task.settings
-        affordable, _ = sample.affordable(parameters, LEAST_EVALUATIONS, seconds, budget)
+        affordable = sample.affordable(parameters, LEAST_EVALUATIONS, seconds, budget)
         groups = sample.groups(parameters, count=min(count, affordable))
         patience = min(settings.n_iter_no_change, _LABEL_PATIENCE)
         coarse = replace(settings, tol=_LABEL_TOL * settings.tol, n_iter_no_change=patience)
@@ -145,6 +153,20 @@ class Numbers:
 
     def __init__(self, sample):
         self.sample = sample
+
+    @staticmethod
+    def work(n_starts, of_trial):
+        """Count the evaluations that a fit makes for each group, all starts and rounds included.
+
+        Parameters
+        ----------
+        n_starts : int
+        of_trial : float
+            The work of an evaluation in a trial, in units of one in a round.
+        """
+        trials = n_starts * of_trial * (_TRIAL_PASSES / _TRIAL_EVERY + _WORK_OF_VALUE)
+        finals = min(n_starts - 1, 2) * (FIRST_PASSES + 2.0 * _WORK_OF_VALUE)
+        return trials + finals + _PLANNED_ROUNDS * (_ROUND_PASSES + _WORK_OF_VALUE)
 
     def trial(self, task, parameters, limit, budget):
         """Learn from a start, before a time; return parameters and passes."""

@@ -11,12 +11,12 @@ from ...latents.expectations import expectations_of
 from ...latents.output_model import OutputModel
 from ...latents.passes import latent_sums
 from ...latents.row_posteriors import find_inputs
+from ...optimize import shares
 
 # Rows whose q(x) other rows may start from.
 _CANDIDATES = 1000
-# Passes over q(x) and q(u) in turn, at most, the least gain of one, in nats a row, and the largest
-# share of the time left that one takes.
-_TURNS, _TURN_TOL, _TURN_SHARE = 5, 1e-3, 0.4
+# Passes over q(x) and q(u) in turn, at most, and the least gain of one, in nats a row.
+_TURNS, _TURN_TOL = 5, 1e-3
 # Forward passes that take as long as the least that rows can do from several starts.
 _FEWEST_PASSES = 10.0
 
@@ -86,9 +86,9 @@ def final_posteriors(parameters, q, table, settings, rng, seconds=np.inf):
         begin = time.perf_counter()
         model = optimal_model(parameters, q, table, settings)
         forward = time.perf_counter() - begin
-        q, values = improved(model, q, _TURN_SHARE)
+        q, values = improved(model, q, shares.LAST_TURN)
         value, now = float(values.sum()) - model.posterior.kl(), time.perf_counter()
-        if value - before < _TURN_TOL * len(table) or now - begin > _TURN_SHARE * (end - now):
+        if value - before < _TURN_TOL * len(table) or now - begin > shares.LAST_TURN * (end - now):
             break
         before = value
     candidates = choose_candidates(q, rng)

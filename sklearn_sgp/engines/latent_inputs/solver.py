@@ -8,6 +8,7 @@ import numpy as np
 
 from ...latents.bound import inputs_of, latent_bound
 from ...latents.row_posteriors import find_inputs
+from ...optimize import shares
 from ...optimize.budget import Budget, measured_seconds
 from ...optimize.lbfgs import ascend_lbfgs
 from ..base import Fitted
@@ -34,14 +35,8 @@ _ROUND, _GROWTH, _LOCAL_ITERATIONS, _LOCAL_TOL = 30, 1.5, 5, 1e-6
 _RESTART_GAIN = 0.01
 # Rounds in which the noise keeps its start, or it takes the signal for noise.
 _HELD_ROUNDS, _HELD_SHARE = 3, 0.3
-# Shares of a time budget after which L-BFGS ends, where rows follow that it has not seen, and where
-# none do; and after which minibatches end.
-_SAMPLE_SHARE, _LBFGS_SHARE, _MINIBATCH_SHARE = 0.35, 0.85, 0.75
 # What follows L-BFGS takes the time of so many evaluations of the bound of all rows.
 _FINISH_EVALUATIONS = 40
-# Of the time left: for entries that nothing was learned from, and for the last passes where
-# calibration follows them.
-_CUT_SHARE, _POSTERIORS_SHARE = 0.25, 0.75
 
 
 def fit(problem, choices, before=None):
@@ -59,19 +54,19 @@ def fit(problem, choices, before=None):
     index = sample_rows(table, size, problem.rng)
     is_sample = index is not None
     sample = table.select(index) if is_sample else table
-    share = _SAMPLE_SHARE if is_sample else _LBFGS_SHARE
+    share = shares.LBFGS_OF_SAMPLE if is_sample else shares.LBFGS
     cut = None if is_sample or settings.optimizer == "adam" else with_hidden(table, problem.rng)
     learned_from = sample if cut is None else cut[0]
     trace.follow(learned_from, len(table))
     parameters, n_iter = _best_start(problem, choices, before, learned_from, share)
     calibration = None
     if cut is not None:
-        seconds = _CUT_SHARE * trace.clock.left()
+        seconds = shares.LEFT_OUT_ENTRIES * trace.clock.left()
         calibration = _calibration(parameters, *cut, table, settings, seconds)
     q, n_steps = inputs_of(parameters), 0
     if is_sample or settings.optimizer == "adam":
         parameters, q, epochs, n_steps = learn_from_minibatches(
-            problem, parameters, index, trace.clock.shortened(_MINIBATCH_SHARE)
+            problem, parameters, index, trace.clock.shortened(shares.MINIBATCHES)
         )
         n_iter += epochs
     return _finished(problem, parameters, q, n_iter + 1, n_steps, calibration)
@@ -102,7 +97,7 @@ def _finished(problem, parameters, q, n_iter, n_steps, calibration):
     """Find q(u) and q(x) of all rows, and what variances lack; return the `Fitted`."""
     settings, table, trace = problem.settings, problem.rows, problem.trace
     parameters, clock = without_inputs(parameters), trace.clock
-    share = 1.0 if calibration is not None else _POSTERIORS_SHARE
+    share = 1.0 if calibration is not None else shares.LAST_PASSES
     trace.begin(f"q(u) and latent inputs of {len(table)} rows")
     model, q, candidates, objective = final_posteriors(
         parameters, q, table, settings, problem.rng, share * clock.left()

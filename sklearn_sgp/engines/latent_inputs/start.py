@@ -13,6 +13,7 @@ from ...kernels._white_noise import starting_noise
 from ...kernels.categories._kernel import Categorical
 from ...latents.passes import InputPosteriors
 from ...latents.row_posteriors import LOG_VARIANCE_BOUNDS
+from ...optimize import shares
 from ...optimize.parameters import Group, Parameters, ParameterSpace
 from ..base import Start
 from ..fingerprints import fingerprint
@@ -27,8 +28,6 @@ _START_VARIANCE = 0.5
 # Noise at the start: a share of what principal components leave, within limits. Too little
 # of it on noisy tables, and the fit falls back to noise alone once the noise is free.
 _NOISE_SHARE, _NOISE_LIMITS = 0.5, (0.01, 0.5)
-# Share of the time left for latent inputs under the model of an earlier fit.
-_EARLIER_SHARE = 0.1
 # Units of the kernel's and noise's logarithms, over the root of the number of values, and of log
 # variances.
 _HYPER_UNIT, _LOG_VARIANCE_UNIT = 10.0, 2.0
@@ -90,7 +89,7 @@ def start_at(problem, choices, table, before=None, disturbs=False):
     if before is None:
         q = starting_inputs(components, table, _START_VARIANCE)
     else:
-        seconds = _EARLIER_SHARE * problem.trace.clock.left()
+        seconds = shares.EARLIER_MODEL * problem.trace.clock.left()
         q = inputs_under(before, table, problem.settings.n_jobs, seconds)
     if disturbs:
         q = _disturbed(q, rng)

@@ -15,6 +15,7 @@ from ...latents.bound import groups_of, inputs_of, latent_bound, posterior_of
 from ...latents.expectations import expectations_of
 from ...latents.passes import InputPosteriors, latent_sums
 from ...latents.row_posteriors import find_inputs
+from ...optimize import shares
 from ...optimize.adam import Adam, adam_step
 from .final_posterior import (
     choose_candidates,
@@ -28,8 +29,6 @@ from .start import learned_space
 
 # Iterations of the q(x) of a row that a step meets for the first time, and later.
 _UNMET_ITERATIONS, _MET_ITERATIONS, _STEP_TOL = 15, 4, 1e-3
-# Share of the time left in which rows that no step met are found at the end.
-_UNMET_SHARE = 0.4
 # Epochs from one in which rows may jump to where others are to the next.
 _JUMP_EPOCHS = 10
 # Steps between one look at the gains and the next, at least.
@@ -182,7 +181,7 @@ def learn_from_minibatches(problem, parameters, index, clock):
             break
     unknown = np.flatnonzero(~known)
     if len(unknown):
-        seconds = _UNMET_SHARE * trace.clock.left()
+        seconds = shares.UNMET_ROWS * trace.clock.left()
         own, _ = _inputs(state, table, unknown, None, candidates, settings, seconds)
         _set(q, known, unknown, own)
     return state.parameters, q, n_epochs, n_steps

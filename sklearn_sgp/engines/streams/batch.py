@@ -245,7 +245,8 @@ def _best_of_rounds(parameters, rows, old, weight_seen, plan):
     space = trusted(plausible(plan.start, parameters, rows), parameters, radius)
     for k in range(_FIRST_ROUNDS if share > 1.0 and plan.learns else 1):
         try:
-            found, more = _round(parameters, rows, old, weight_seen, plan, space, k)
+            proposal = _proposal(parameters, rows, old, weight_seen, plan, k)
+            found, more = _optimized(proposal, rows, old, plan, space)
         except np.linalg.LinAlgError:
             if best is None:
                 raise
@@ -259,13 +260,12 @@ def _best_of_rounds(parameters, rows, old, weight_seen, plan):
     return _at_first_scales(best, rows, old, weight_seen, plan), n_iter
 
 
-def _round(parameters, rows, old, weight_seen, plan, space, number):
-    """Learn with new inducing inputs; return as `_best_of_rounds`."""
+def _proposal(parameters, rows, old, weight_seen, plan, number):
+    """Return what a round begins with: new inducing inputs, but those given of a first one."""
     Z, kept = parameters.Z, NO_PAIRS
     if number or old is not None:
         Z, kept = _chosen(parameters, rows, old, weight_seen, plan)
-    proposal = _settled(parameters.with_values(Z=Z), kept, plan)
-    return _optimized(proposal, rows, old, plan, space)
+    return _settled(parameters.with_values(Z=Z), kept, plan)
 
 
 def _at_first_scales(found, rows, old, weight_seen, plan):
@@ -339,20 +339,20 @@ def _optimized(proposal, rows, old, plan, space):
         return _updated(proposal, rows, old, plan), 0
     bound = plan.bound(rows, old, proposal)
     if settings.optimizer == "adam":
-        parameters, n_iter = _by_adam(_with_some_held(bound, proposal.kept), space, proposal, plan)
+        parameters, n_iter = _by_adam(bound, space, proposal, plan)
     else:
         exact = isinstance(bound, ExactBound)
         runs = _runs(space, proposal, rows, plan, exact)
-        objective = _with_some_held(bound, proposal.kept, runs)
         while not runs.is_over:
             found = ascend_lbfgs(
-                objective,
+                bound,
                 space,
                 runs.parameters,
                 max_iter=runs.left,
                 plateau=settings.plateau(rows.total_weight, exact=exact),
                 trace=plan.trace,
                 seconds=plan.trace.clock.left(),
+                changed=lambda gradient: runs.moves(_held(bound, proposal, gradient)),
                 **lbfgs_memory(exact),
             )
             runs.add(*found)
@@ -370,19 +370,14 @@ def _runs(space, proposal, rows, plan, exact):
     return Ascents(space, proposal.parameters, most, plan.trace, held, is_exact=exact)
 
 
-def _with_some_held(bound, kept, runs=None):
-    """Return the bound with a gradient that leaves some inducing inputs where they are.
+def _held(bound, proposal, gradient):
+    """Return the gradient that leaves old inducing inputs where they are.
 
-    Moving an old one discards information, with every batch anew. The runs may hold others.
+    Moving one discards information, with every batch anew.
     """
-
-    def value_and_gradient(parameters):
-        value, gradient = bound(parameters)
-        if bound.with_inputs and len(kept):
-            gradient["Z"][kept[:, 0]] = 0.0
-        return value, gradient if runs is None else runs.moves(gradient)
-
-    return value_and_gradient
+    if bound.with_inputs and len(proposal.kept):
+        gradient["Z"][proposal.kept[:, 0]] = 0.0
+    return gradient
 
 
 def _by_adam(bound, space, proposal, plan):
@@ -390,6 +385,7 @@ def _by_adam(bound, space, proposal, plan):
     adam = Adam(len(space.pack(parameters)), settings.learning_rate)
     for _ in range(settings.max_iter):
         value, gradient = bound(parameters)
+        gradient = _held(bound, proposal, gradient)
         moved = adam_step(adam, space, parameters, gradient, proposal.prior.delta)
         if moved is not None:
             parameters = moved[0]

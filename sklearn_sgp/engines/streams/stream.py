@@ -44,9 +44,10 @@ class InitialRows:
     are_joined: bool = False
 
     @classmethod
-    def of(cls, X, y, weight, previous, earlier=None):
+    def of(cls, inputs, y, weight, previous, earlier=None):
         """Return the rows of a batch, after those of earlier ones."""
-        rows = Rows(*drop_zero_weight(X, y, weight), 0.0, 1.0)
+        *parts, offset = drop_zero_weight(inputs.X, y, weight, inputs.offset)
+        rows = Rows(*parts, 0.0, 1.0, offset=offset)
         if earlier is None:
             return cls(rows, previous)
         return cls(earlier.rows.joined(rows), previous, are_joined=True)
@@ -55,7 +56,8 @@ class InitialRows:
         """Copy the arrays: the user may fill those of a batch with the next one."""
         rows = self.rows
         weight = None if rows.weight is None else np.array(rows.weight)
-        own = replace(rows, X=np.array(rows.X), y=np.array(rows.y), weight=weight)
+        offset = None if rows.offset is None else np.array(rows.offset)
+        own = replace(rows, X=np.array(rows.X), y=np.array(rows.y), weight=weight, offset=offset)
         return replace(self, rows=own)
 
 

@@ -14,6 +14,7 @@ from ..._linalg import NotPositiveDefiniteError
 from ...kernels._length_scales import with_larger_variance
 from ...objectives.class_regressions import ClassRegressions
 from ...objectives.sites import SiteBound
+from ...optimize import shares
 from ...optimize.progress import Trace
 from ..proportions import with_own_scales
 from ..start import shorter_start
@@ -21,10 +22,10 @@ from .class_regressions import RegressionInference, regressions_of
 from .inference import INNER_TOL
 from .starts import best_start
 
-# Rows whose labels are looked at, iterations, and the largest share of the time left. With 256 rows
-# as inducing inputs of 500 or 1,024 a stream of three classes stays at an accuracy of 0.54 (0.82
+# Rows whose labels are looked at, and iterations. With 256 rows as
+# inducing inputs of 500 or 1,024 a stream of three classes stays at an accuracy of 0.54 (0.82
 # with 320 rows that are all of them): the bound then prefers functions that are too smooth.
-_START_ROWS, _START_ITERATIONS, _START_SECONDS = 320, 60, 0.2
+_START_ROWS, _START_ITERATIONS = 320, 60
 # Shares of the usual length scales, and variances, that are looked at before learning. Learning
 # from one share alone (0.15) ended far below the best regressions in two of five draws of 23
 # columns.
@@ -168,7 +169,7 @@ def _learned(problem, inference, rows):
         settings=replace(settings, max_iter=max_iter, n_restarts_optimizer=0),
         trace=Trace(problem.trace.clock),
     )
-    seconds = _START_SECONDS * problem.trace.clock.left()
+    seconds = shares.START_OF_CLASSES * problem.trace.clock.left()
     best, parameters, _ = best_start(trial, rows, seconds, interim=True)
     kind = best.start.kernel, best.start.in_proportion
     found = next(one for one in starts if (one.kernel, one.in_proportion) == kind)

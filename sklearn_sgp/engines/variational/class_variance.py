@@ -18,6 +18,7 @@ from ...kernels._length_scales import with_larger_variance, with_shorter_scales
 from ...objectives.class_regressions import ClassRegressions
 from ...objectives.scores import Score, is_better
 from ...objectives.sites import SiteBound
+from ...optimize import shares
 from ...optimize.budget import count_within
 from ...optimize.choices import Tried, tell
 from .class_regressions import RegressionInference, held_out_classes, regressions_of
@@ -39,8 +40,6 @@ _FACTOR, _FIRST, _LEAST, _LARGEST = 4.0, 2, -1, 5
 _LONGER, _MOST_LONGER = 1.5, 6
 # Gain of the bound, in nats a row, with which iterations for q(u) end while variances are compared.
 _VARIANCE_TOL = 1e-3
-# Largest share of the time left that these take.
-_VARIANCE_SECONDS = 0.5
 
 
 def from_regressions(problem, budget, learn):
@@ -79,7 +78,7 @@ def from_regressions(problem, budget, learn):
     size = _affordable(problem, budget)
     known, held_out = (part.random_subset(size, problem.rng) for part in (known, held_out))
     search = VarianceSearch(
-        problem, known, held_out, perf_counter() + _VARIANCE_SECONDS * budget.left()
+        problem, known, held_out, perf_counter() + shares.VARIANCE_OF_CLASSES * budget.left()
     )
     parameters, q = search.best(parameters)
     if q is None:  # no time: the functions of the regressions are those of a softmax, roughly
@@ -104,7 +103,7 @@ def _affordable(problem, budget):
     each = _FINISHES * budget.finish_seconds / len(problem.rows)
     return max(
         _LEAST_KNOWN,
-        count_within(_VARIANCE_ROWS, _VARIANCE_SECONDS * max(budget.left(), 0.0), each),
+        count_within(_VARIANCE_ROWS, shares.VARIANCE_OF_CLASSES * max(budget.left(), 0.0), each),
     )
 
 

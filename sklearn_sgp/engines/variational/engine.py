@@ -36,12 +36,13 @@ class Variational:
         usual, trace = problem, problem.trace
         if has_bound_of_labels(problem):
             usual = replace(problem, start=replace(problem.start, alternatives=()))
-        done, fitted = run(usual)
+        (done, fitted), other = run(usual), None
         if usual is not problem and not trace.stopped:
             if is_doubtful(done, fitted, fitted.objective):
                 other = begun_with_regressions(problem, fitted.parameters)
-                if other is not None:
-                    done, fitted = _better(done, fitted, other)
+        if other is not None:
+            cut_by, other.inference.kept, trace.cut_by = trace.cut_by, None, None
+            done, fitted = _better(done, fitted, *run(other), cut_by)
         warn_of_weak_spots(done, fitted)
         return fitted
 
@@ -61,12 +62,9 @@ class Variational:
         )
 
 
-def _better(done, fitted, other):
-    """Learn from another start; return the problem and fit of the better bound."""
-    trace, cut_by = done.trace, done.trace.cut_by
-    other.inference.kept = trace.cut_by = None
-    other, again = run(other)
-    n_iter = fitted.n_iter + again.n_iter - 1
+def _better(done, fitted, other, again, cut_by):
+    """Return the problem and fit of the better bound; ``cut_by`` is what cut the first short."""
+    n_iter, trace = fitted.n_iter + again.n_iter - 1, done.trace
     if again.objective > fitted.objective:
         return other, replace(again, n_iter=n_iter)
     trace.cut_by, trace.start = cut_by, fitted.start

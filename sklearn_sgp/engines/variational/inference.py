@@ -15,6 +15,7 @@ minibatch steps and `partial_fit` are written once:
 """
 
 import time
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -141,17 +142,8 @@ class ConjugateInference(RowInference):
         space = in_measured_units(space, parameters, rows, delta, has_learned, optimal)
         limit = gradient_limit(parameters, rows, delta, space, n_jobs)
 
-        def objective(candidate):
-            return collapsed_bound(
-                candidate,
-                rows,
-                delta,
-                with_inputs=space.learns("Z"),
-                n_jobs=n_jobs,
-                limit=limit,
-            )
-
-        return space, objective
+        options = {"with_inputs": space.learns("Z"), "n_jobs": n_jobs, "limit": limit}
+        return space, partial(collapsed_bound, rows=rows, delta=delta, **options)
 
     def selection_score(self, parameters, rows, settings, value, bic_penalty):
         """Return the selection score of learned parameters, to compare kernels by.
@@ -311,6 +303,7 @@ class SiteInference(RowInference):
         """Return expected log densities, which every likelihood has, under the q(u) kept."""
         X, likelihood = np.asarray(others.X, dtype=np.float64), self.likelihood
         mean, variance = self._first(prior, rows).mean_variance(X)
+        mean = others.shifted(mean)
         likelihood = likelihood.with_theta(parameters.likelihood_theta)
         moments = mean, np.broadcast_to(variance, mean.shape), parameters.noise_variance
         return likelihood.expected_log_density(others.targets, *moments).value

@@ -10,7 +10,8 @@ import numpy as np
 from ..._warnings import warn_caller
 from ...data.rows import random_index
 from ...factors.passes import CHUNK
-from ...optimize.budget import LEAST_EVALUATIONS, MIN_SECONDS, STAGE_SHARE, Budget, measured_seconds
+from ...optimize import shares
+from ...optimize.budget import LEAST_EVALUATIONS, MIN_SECONDS, Budget, measured_seconds
 from ..ascent import best_of_priors
 from ..base import Fitted
 from ..diagnostics import warn_of_weak_spots
@@ -33,8 +34,8 @@ LARGEST_WEIGHT = 4.0
 # Labels of fewer rows may be explained by nothing at all, an optimum that L-BFGS does not leave.
 _LEAST_START = 2048
 # A refinement is left out where it could not make `LEAST_EVALUATIONS`, each the work of so many
-# exact passes, in such a share of the budget.
-_PASSES, _REFINEMENT_SHARE = 3, 0.6
+# exact passes.
+_PASSES = 3
 # Rows whose pass is timed: so many with one latent function, fewer with more, and at least.
 _TIMED, _LEAST_TIMED = 4 * CHUNK, 256
 
@@ -94,7 +95,7 @@ def _auto(problem, budget):
         used = rows.select(np.sort(order[:init_size]))
         seconds = budget.stage_seconds(is_last=False)
     begin = time.perf_counter()
-    starts, few = likely_starts(problem, used, STAGE_SHARE * seconds)
+    starts, few = likely_starts(problem, used, shares.STAGE * seconds)
     seconds -= time.perf_counter() - begin
     problem, parameters, n_iter = best_start(problem, used, seconds, not is_only, starts, True)
     n_iter += few
@@ -145,7 +146,7 @@ def _affordable_rows(n_rows, budget):
     if not budget.is_limited:
         return np.inf
     row = max(budget.reserve - MIN_SECONDS, 0.0) / n_rows
-    seconds = _REFINEMENT_SHARE * budget.left()
+    seconds = shares.REFINEMENT * budget.left()
     return seconds / max(LEAST_EVALUATIONS * _PASSES * row, 1e-300)
 
 

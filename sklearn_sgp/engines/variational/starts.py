@@ -7,6 +7,7 @@ from typing import NamedTuple
 from ..._linalg import blas_threads_for
 from ...kernels._words import in_words
 from ...objectives.scores import Score
+from ...optimize import shares
 from ...optimize.budget import MIN_SECONDS
 from ...optimize.choices import compare, numbered
 from ...optimize.lbfgs import ascend_lbfgs
@@ -26,8 +27,6 @@ FEW_ROWS = 2048
 # take two to three times as long, 5,000 rows of kin40k, kin8nm and california_housing gain 0.003 to
 # 0.005 nats a row of test density, power_plant 0.006; ended at twice that pace kin40k lost 0.018.
 _LOOK = 10
-# Largest share of the time of a warm start in which default kernels are compared.
-_TRIAL_SECONDS = 0.5
 
 
 def best_start(problem, rows, seconds, interim=False, starts=None, is_short=False):
@@ -94,7 +93,7 @@ def _with_best_kernel(problem, starts, rows, seconds, interim):
     trace = problem.trace
     if len(starts) == 1:
         return replace(problem, start=starts[0]), None, problem.inference.kept, 0
-    every = trials(problem, starts, rows, _TRIAL_SECONDS * seconds, interim)
+    every = trials(problem, starts, rows, shares.KERNELS * seconds, interim)
     best = every[0]
     trace.cut_by = best.cut_by
     n_iter = sum(one.result[2] for one in every) - best.result[2]
@@ -172,10 +171,6 @@ def ascend(problem, parameters, rows, seconds, max_iter=None, interim=False, is_
     held = inputs_at_kinks(problem.space, parameters, rows)
     runs = Ascents(problem.space, parameters, max_iter, trace, held, settings, problem.is_exact)
 
-    def objective(candidate):
-        value, gradient = bound(candidate)
-        return scale * value, runs.moves(gradient.scaled(scale))
-
     with blas_threads_for(len(rows) if problem.is_exact else 0):
         while not runs.is_over:
             has_learned = runs.parameters is not problem.start.parameters
@@ -184,7 +179,7 @@ def ascend(problem, parameters, rows, seconds, max_iter=None, interim=False, is_
                 problem.space, runs.parameters, rows, *options
             )
             found = ascend_lbfgs(
-                objective,
+                bound,
                 space,
                 runs.parameters,
                 max_iter=runs.left,
@@ -192,6 +187,8 @@ def ascend(problem, parameters, rows, seconds, max_iter=None, interim=False, is_
                 trace=trace,
                 seconds=deadline - time.perf_counter(),
                 ends=_small_gain(problem, interim) if is_short else None,
+                scale=scale,
+                changed=runs.moves,
                 **lbfgs_memory(problem.is_exact),
             )
             runs.add(*found)

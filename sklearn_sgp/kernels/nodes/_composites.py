@@ -5,6 +5,11 @@ import numpy as np
 from ..._core._memory import empty
 
 
+def _times(bend, k):
+    """Return the product where k may be zero and a second derivative infinite."""
+    return np.where(k == 0.0, 0.0, bend) * k
+
+
 class _Composite:
     """A kernel made of others, its ``children``."""
 
@@ -56,6 +61,15 @@ class Sum(_Pair):
         self.left.block_vjp(p, Z, X, G.copy(), grad, grad_Z, direct)
         self.right.block_vjp(p, Z, X, G, grad, grad_Z, direct)
 
+    def slope_block(self, p, Z, X, column):
+        slopes = self.left.slope_block(p, Z, X, column)
+        slopes += self.right.slope_block(p, Z, X, column)
+        return slopes
+
+    def slopes_at(self, p, X, column):
+        left, right = (child.slopes_at(p, X, column) for child in self.children)
+        return tuple(a + b for a, b in zip(left, right, strict=True))
+
 
 class Product(_Pair):
     """k1 * k2."""
@@ -94,6 +108,16 @@ class Product(_Pair):
         self.left.block_vjp(p, Z, X, cotangent, grad, grad_Z, direct)
         self.right.block_vjp(p, Z, X, G, grad, grad_Z, direct)
 
+    def slope_block(self, p, Z, X, column):
+        slopes = self.left.slope_block(p, Z, X, column) * self.right.block(p, Z, X)
+        slopes += self.left.block(p, Z, X) * self.right.slope_block(p, Z, X, column)
+        return slopes
+
+    def slopes_at(self, p, X, column):
+        (k1, g1, s1), (k2, g2, s2) = (child.slopes_at(p, X, column) for child in self.children)
+        bend = _times(s1, k2) + 2.0 * g1 * g2 + _times(s2, k1)
+        return k1 * k2, g1 * k2 + k1 * g2, bend
+
 
 class Power(_Composite):
     """k ** exponent."""
@@ -121,6 +145,18 @@ class Power(_Composite):
             # K and its derivative underflow to 0 for distant inputs; the slope there must be finite
             K = np.where(K == 0.0, np.inf, K)
         return self.exponent * K ** (self.exponent - 1)
+
+    def slope_block(self, p, Z, X, column):
+        slopes = self.child.slope_block(p, Z, X, column)
+        slopes *= self._slope(self.child.block(p, Z, X))
+        return slopes
+
+    def slopes_at(self, p, X, column):
+        k, g, s = self.child.slopes_at(p, X, column)
+        e, slope = self.exponent, self._slope(k)
+        # k^(e - 2) underflows where the power itself is of no size
+        bend = e * (e - 1) * np.where(k > 0.0, k, np.inf) ** (e - 2) if e != 1 else 0.0
+        return k**e, slope * g, _times(s, slope) + bend * g**2
 
     def diag_vjp(self, p, X, g, grad):
         self.child.diag_vjp(p, X, g * self._slope(self.child.diag(p, X)), grad)
@@ -151,6 +187,27 @@ class Selection(_Composite):
 
     def diag(self, p, X):
         return self.child.diag(p, X[:, self.columns])
+
+    def slope_block(self, p, Z, X, column):
+        Z, X = Z[:, self.columns], X[:, self.columns]
+        slopes = np.zeros((len(Z), len(X)))
+        for k in self._places(column):  # a column may come twice
+            slopes += self.child.slope_block(p, Z, X, k)
+        return slopes
+
+    def slopes_at(self, p, X, column):
+        X, places = X[:, self.columns], self._places(column)
+        if len(places) > 1:
+            raise ValueError(
+                "Deviations of slopes need kernels that see a column once. Got column "
+                f"{column} {len(places)} times in Columns: leave return_std out."
+            )
+        if places:
+            return self.child.slopes_at(p, X, places[0])
+        return self.child.diag(p, X), np.zeros(len(X)), np.zeros(len(X))
+
+    def _places(self, column):
+        return [k for k, one in enumerate(self.columns) if one == column]
 
     def diag_vjp(self, p, X, g, grad):
         self.child.diag_vjp(p, X[:, self.columns], g, grad)

@@ -13,6 +13,15 @@ from ..._linalg import product, transposed
 # two more passes. Both took the same time at d = 10 (AVX-512) to 15 (baseline).
 DIRECT_MAX_FEATURES = 12
 _NO_SHAPE = np.ones(2)
+# Second derivatives of the profiles in x and x', at x = x', in units of the length scale.
+_BENDS = {
+    "squared_exponential": lambda shape: 1.0,
+    "matern12": lambda shape: np.inf,
+    "matern32": lambda shape: 3.0,
+    "matern52": lambda shape: 5.0 / 3.0,
+    "rational_quadratic": lambda shape: 1.0,
+    "periodic": lambda shape: (2.0 * np.pi / (shape[0] * shape[1])) ** 2,
+}
 _ONE_SCALE = np.ones(1)
 
 
@@ -42,6 +51,12 @@ class Leaf:
     length_scale = None  # slice into p, for leaves that have one
     holds_inputs = False  # whether inducing inputs keep their values in the columns it sees
     has_kink = False  # whether it falls from distance zero on with a slope
+
+    def slope_block(self, p, Z, X, column):
+        return np.zeros((len(Z), len(X)))  # of constants, and of categories
+
+    def slopes_at(self, p, X, column):
+        return self.diag(p, X), np.zeros(len(X)), np.zeros(len(X))
 
     def blocks(self, p, Z, X, groups):
         out = empty((groups.n_values,))
@@ -115,16 +130,16 @@ class Stationary(_ScaledLeaf):
         _stationary.scale_rows(X, self.center, scales, out.T if transposed else out)
         return out
 
-    def _values(self, p):
-        """Return the variance and the profile's parameters."""
+    def _of_profile(self, p):
+        """Return the profile's own parameters."""
         if not self.shape:
-            return self.variance(p), _NO_SHAPE
+            return _NO_SHAPE
         shape = _NO_SHAPE.copy()
         shape[: len(self.shape)] = p[list(self.shape)]
-        return self.variance(p), shape
+        return shape
 
     def block(self, p, Z, X, direct=False):
-        (variance, shape), Zs = self._values(p), self._scaled(p, Z)
+        variance, shape, Zs = self.variance(p), self._of_profile(p), self._scaled(p, Z)
         Xt = self._scaled(p, X, transposed=True)
         out = empty((len(Zs), Xt.shape[1]))  # (m, n)
         lower = direct and X is Z
@@ -135,7 +150,7 @@ class Stationary(_ScaledLeaf):
         return out
 
     def blocks(self, p, Z, X, groups):
-        (variance, shape), Zs = self._values(p), self._scaled(p, Z)
+        variance, shape, Zs = self.variance(p), self._of_profile(p), self._scaled(p, Z)
         Xs = Zs if X is Z else self._scaled(p, X)
         out, direct = empty((groups.n_values,)), Zs.shape[1] <= DIRECT_MAX_FEATURES
         index = (groups.rows, groups.columns, groups.row_bounds, groups.column_bounds)
@@ -162,12 +177,32 @@ class Stationary(_ScaledLeaf):
         return K, add_gradient
 
     def triangles_vjp(self, p, X, groups, G, grad):
-        (variance, shape), Xs = self._values(p), self._scaled(p, X)
+        variance, shape, Xs = self.variance(p), self._of_profile(p), self._scaled(p, X)
         sums, per_column = np.empty(3), np.empty(Xs.shape[1])
         index = (groups.rows, groups.row_bounds)
         _triangles.vjp_triangles(self.profile, Xs, *index, variance, shape, G, sums, per_column)
         self._add_values(p, grad, sums)
         self._add_length_scale(grad, per_column)
+
+    def slope_block(self, p, Z, X, column):
+        (variance, shape), Zs, Xs = self._values(p), self._scaled(p, Z), self._scaled(p, X)
+        slopes = np.ones((len(Zs), len(Xs)))  # becomes that in squared distances
+        direct, sums = Zs.shape[1] <= DIRECT_MAX_FEATURES, np.empty(3)
+        _stationary.vjp_block(
+            self.profile, Zs, transposed(Xs), variance, shape, slopes, sums, direct, False
+        )
+        slopes *= Xs[:, column] - Zs[:, column, None]
+        slopes *= 2.0 / self._scale(p, column)
+        return slopes
+
+    def slopes_at(self, p, X, column):
+        variance, shape = self._values(p)
+        bend = variance * _BENDS[self.name](shape) / self._scale(p, column) ** 2
+        return np.full(len(X), variance), np.zeros(len(X)), np.full(len(X), bend)
+
+    def _scale(self, p, column):
+        scales = np.ravel(self.scales(p))
+        return scales[column if len(scales) > 1 else 0]
 
     def _add_values(self, p, grad, sums):
         """Add the gradients in the variance and in the profile's parameters."""
@@ -182,7 +217,7 @@ class Stationary(_ScaledLeaf):
             target += -2.0 * (squares if target.size == len(squares) else squares.sum())
 
     def block_vjp(self, p, Z, X, G, grad, grad_Z, direct=False):
-        (variance, shape), Zs = self._values(p), self._scaled(p, Z)
+        variance, shape, Zs = self.variance(p), self._of_profile(p), self._scaled(p, Z)
         Xs = Zs if X is Z else self._scaled(p, X)
         Xt = transposed(Xs)
         lower = direct and X is Z and grad_Z is None  # G is symmetric, for sums half is enough
@@ -234,6 +269,15 @@ class Linear(_ScaledLeaf):
     def diag(self, p, X):
         X = np.asarray(X, dtype=np.float64)
         return self.variance(p) * (p[self.sigma_0] ** 2 + np.einsum("ij,ij->i", X, X))
+
+    def slope_block(self, p, Z, X, column):
+        slopes = self.variance(p) * np.asarray(Z, dtype=np.float64)[:, column, None]
+        return np.repeat(slopes, len(X), axis=1)
+
+    def slopes_at(self, p, X, column):
+        variance = self.variance(p)
+        slope = variance * np.asarray(X, dtype=np.float64)[:, column]
+        return self.diag(p, X), slope, np.full(len(X), variance)
 
     def diag_vjp(self, p, X, g, grad):
         grad[list(self.amplitudes)] += self.diag(p, X) @ g

@@ -29,8 +29,8 @@ class HeteroscedasticGaussian(NormalMixture):
     Parameters
     ----------
     kernel : Kernel, default=None
-        Of the logarithm of the noise variance. None means ``ConstantKernel() * RBF()`` with a
-        length scale for each column.
+        Of the logarithm of the noise variance. None means ``ConstantKernel() * RBF() +
+        ConstantKernel() * Matern(nu=0.5)`` with a length scale for each column.
     n_inducing : int, default=None
         Largest number of its inducing inputs. None means 100, or as many as the function has where
         those are fewer.

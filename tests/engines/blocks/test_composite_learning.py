@@ -181,23 +181,6 @@ def test_two_trials_that_are_nearly_as_good_get_a_round(rng, monkeypatch, second
 
 
 @ANY_BANDS
-def test_a_short_budget_learns_from_fewer_groups(rng, monkeypatch):
-    """As many as there is time to follow, at least eight; the seconds are kept."""
-    seen, climb = [], composite_learning.CompositeLearning.affordable
-
-    def counted(self, *arguments):
-        seen.append(climb(self, *arguments)[0])
-        return climb(self, *arguments)
-
-    monkeypatch.setattr(composite_learning.CompositeLearning, "affordable", counted)
-    learned(problem_with(rng, ROUGH))
-    without = seen.copy()
-    seen.clear()
-    learned(problem_with(rng, ROUGH, max_time=0.2))
-    assert max(without) > max(seen) >= min(seen) >= 8
-
-
-@ANY_BANDS
 def test_no_other_start_is_tried_when_time_is_over(rng, monkeypatch):
     """The first is, so that there is something to go on with."""
     tried, trial = [], composite_learning.CompositeLearning.trial

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from stream_helpers import batches, make_line, taught
 
 from sklearn_sgp import StreamingSGPRegressor
+from sklearn_sgp.data.inputs import Inputs
 from sklearn_sgp.engines.streams.stream import InitialRows, Stream, _is_spent
 from sklearn_sgp.estimators.chosen import settings_of
 
@@ -79,9 +80,9 @@ def test_a_stream_that_is_spent_does_not_begin_anew(rng):
 def test_initial_rows_leave_out_weights_of_zero():
     """Rows that weigh nothing are none, and later ones come after earlier ones."""
     X, y = np.arange(6.0)[:, None], np.arange(6.0)
-    first = InitialRows.of(X[:3], y[:3], np.array([1.0, 0.0, 2.0]), None)
+    first = InitialRows.of(Inputs(X[:3]), y[:3], np.array([1.0, 0.0, 2.0]), None)
     assert_array_equal(first.rows.X[:, 0], [0.0, 2.0])
-    both = InitialRows.of(X[3:], y[3:], None, None, first)
+    both = InitialRows.of(Inputs(X[3:]), y[3:], None, None, first)
     assert_array_equal(both.rows.X[:, 0], [0.0, 2.0, 3.0, 4.0, 5.0])
     assert_array_equal(both.rows.weight, [1.0, 2.0, 1.0, 1.0, 1.0])
 

@@ -1,0 +1,86 @@
+"""Training rows that are to be predicted from all others, in the order in which they came."""
+
+from dataclasses import replace
+
+import numpy as np
+
+
+def left_out_rows(name, fitted, given, places, n_seen):
+    """Return rows to leave out, and their places among those that the model keeps.
+
+    Parameters
+    ----------
+    name : str
+        Of the estimator.
+    given : Rows or None
+        As the user gave them again; None for those that are kept.
+    places : ndarray of int or None
+        Of the first rows as they came, among those that are kept; None if they are the same.
+    n_seen : int
+        Rows of positive weight so far.
+
+    Raises
+    ------
+    ValueError
+        If rows are not kept, or some of them became one, and none are given.
+    """
+    if fitted.parameters.mixes_outputs:
+        raise ValueError(
+            "leave_one_out needs outputs that are independent. Got n_latent, by which a row tells "
+            "of several functions: predict rows that were left out of fit."
+        )
+    if not (fitted.likelihood.conjugate or fitted.state.keeps_rows):
+        raise ValueError(
+            "leave_one_out needs Gaussian noise, or Gaussian given each row's precision. Got "
+            f"{fitted.public_likelihood!r}: predict rows that were left out of fit."
+        )
+    if given is None:
+        return _kept_in_order(name, fitted, places, n_seen)
+    if len(given) != n_seen:
+        raise ValueError(
+            f"X and y must be all {n_seen} training rows of positive weight. Got {len(given)}."
+        )
+    if not fitted.state.keeps_rows:
+        return given, None
+    return given, _places_among(_kept(fitted.state), given)
+
+
+def _kept_in_order(name, fitted, places, n_seen):
+    if not fitted.state.keeps_rows:
+        raise ValueError(
+            f"{name} keeps no training rows here: pass X= and y= of fit, and sample_weight= if fit "
+            "had it."
+        )
+    rows = _kept(fitted.state)
+    if len(rows) != n_seen:
+        raise ValueError(
+            f"{n_seen} training rows, of which some were equal, became {len(rows)}: pass X= and y= "
+            "of fit, and sample_weight= if fit had it."
+        )
+    first = np.arange(0) if places is None else places
+    places = np.append(first, np.arange(len(first), len(rows)))
+    return rows.select(places), places
+
+
+def _kept(state):
+    """Return the rows that a model keeps, as they were put in, with their labels."""
+    blocks = state.blocks
+    groups = blocks.groups if blocks.is_conditioned else blocks
+    order = np.argsort(groups.order) if groups.sorted else np.arange(len(groups.rows))
+    rows = groups.rows.select(order)
+    return rows if state.labels is None else replace(rows, labels=state.labels[groups.labels])
+
+
+def _places_among(kept, given):
+    """Return where each given row is among those that are kept."""
+    keys = [np.column_stack([np.asarray(rows.X), rows.y]) for rows in (kept, given)]
+    _, place = np.unique(np.concatenate(keys), axis=0, return_inverse=True)
+    first = np.full(len(place), -1)
+    first[place.ravel()[: len(kept)]] = np.arange(len(kept))
+    places = first[place.ravel()[len(kept) :]]
+    if (places < 0).any():
+        raise ValueError(
+            "X and y must be the training rows. Got rows that the model does not keep: "
+            f"{np.flatnonzero(places < 0)[:5].tolist()}."
+        )
+    return places

@@ -1,0 +1,173 @@
+"""Methods of regressors that tell what was learned: slopes, terms, novelty, left-out rows."""
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..data.inputs import Inputs
+from ..engines.left_out import left_out_rows
+from ..kernels._functionals import terms_of
+from ..predict.importances import column_shares
+from .base import ask
+
+
+def predict_gradient(self, X, return_std=False):
+    """Predict the slopes of the mean in each column of X, in closed form.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Inputs.
+
+    return_std : bool, default=False
+        Whether to return the standard deviation of each slope of the latent function. It is
+        infinite for kernels whose functions have no slopes, such as ``Matern(nu=0.5)``, which a
+        default kernel may have as its rough part.
+
+    Returns
+    -------
+    gradient : ndarray of shape (n_samples, n_features) or (n_samples, n_targets, n_features)
+        Slopes, in units of y for each unit of the column; NaN in columns of categories and of
+        labels of blocks.
+
+    std : ndarray of the same shape
+        Deviations of the slopes. Only if ``return_std``.
+
+    Raises
+    ------
+    ValueError
+        If the kernel has parts of unknown formula, or if the mean is no linear function of the
+        latent function, as with transformed targets and counts.
+    """
+    columns = None
+    if self._fitted is not None:
+        columns = _columns_with_slopes(self)
+    count = None if columns is None else len(columns)
+    return ask(self, "slopes", X, columns=columns, with_std=bool(return_std), count=count)
+
+
+def predict_terms(self, X, return_std=False):
+    """Predict the terms of a function whose kernel is a sum.
+
+    The function is a sum of as many, one for each term of ``kernel_`` but ``WhiteKernel``, in their
+    order. What the rows say of each is its posterior, given all others.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Inputs.
+
+    return_std : bool, default=False
+        Whether to return the standard deviation of each term. Terms are correlated given the rows,
+        mostly negatively, so that their variances need not add up to that of the function.
+
+    Returns
+    -------
+    terms : ndarray of shape (n_samples, n_terms) or (n_samples, n_targets, n_terms)
+        Posterior means, in units of y. Their sum and the centre of the targets, ``y_mean_``, make
+        the predicted mean.
+
+    std : ndarray of the same shape
+        Deviations of the terms. Only if ``return_std``.
+
+    Raises
+    ------
+    ValueError
+        If targets are warped, or the mean is that of two fits, as ``likelihood="auto"`` may choose:
+        terms do not add up there.
+    """
+    check_is_fitted(self, "kernel_")
+    count = len(terms_of(self._fitted.posterior.prior.kernel))
+    return ask(self, "terms", X, with_std=bool(return_std), count=count)
+
+
+def novelty(self, X):
+    """Tell how little is known at inputs, from 0 to 1.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Inputs.
+
+    Returns
+    -------
+    novelty : ndarray of shape (n_samples,)
+        Share of the latent function's prior variance that is left, its mean over the targets: near
+        0 where rows are near, 1 where predictions are those of the prior.
+    """
+    return ask(self, "novelty", X)
+
+
+def leave_one_out(self, X=None, y=None, sample_weight=None):
+    """Predict each training row from all others, in closed form, with all that was learned held.
+
+    Parameters
+    ----------
+    X, y, sample_weight : array-like, default=None, None, None
+        The training rows, for models that do not keep them, or where equal rows have become one.
+        None means those that the model keeps: "pitc", "pic", "lma" and "vif" of
+        `AnytimeSGPRegressor` do.
+
+    Returns
+    -------
+    y_mean : ndarray of shape (n_samples,) or (n_samples, n_targets)
+        Means, in units of y, of the rows of positive weight, in their order.
+
+    y_std : ndarray of the same shape
+        Standard deviations of the observations, noise included. NaN, as the mean, where a row is
+        all that is known of the function there.
+
+    Raises
+    ------
+    ValueError
+        If the model does not keep its rows, or merged some of them, and X and y are missing.
+    """
+    check_is_fitted(self, "kernel_")
+    if (X is None) != (y is None):
+        raise ValueError("X and y must be given together. Got one of them.")
+    if hasattr(self, "forget_factor"):
+        raise ValueError(
+            f"leave_one_out needs all training rows at once. Got a {type(self).__name__}, which "
+            "sees each once: log_density of a batch, before it is learned from, tells the same."
+        )
+    rows, _ = self._training_rows(X, y, sample_weight)
+    model, fitted = self._model(), self._fitted
+    name, n_seen = type(self).__name__, self.n_samples_seen_
+    rows, places = left_out_rows(name, fitted, rows, self._places, n_seen)
+    return model.left_out(rows, places)
+
+
+def feature_importances(model):
+    """Return how much of the function each column carries, (n_features,), adding up to one.
+
+    It is that of the predicted means about the inducing inputs, by `column_shares`.
+    """
+    check_is_fitted(model, "kernel_")
+    fitted, form = model._fitted, model._format
+
+    def mean(X):
+        if fitted.state.labels is not None:  # inducing inputs are in no block
+            return fitted.posterior.mean(X)
+        return fitted.predictor.mean(Inputs(X), model.n_jobs)
+
+    share = column_shares(mean, _typical_inputs(fitted))
+    return share if form.block is None else np.insert(share, form.block, 0.0)
+
+
+def _typical_inputs(fitted):
+    """Return inducing inputs, or rows that are kept where there are none."""
+    Z, state = fitted.parameters.Z, fitted.state
+    return state.blocks.rows.X if len(Z) < 2 and state.keeps_rows else Z
+
+
+def _columns_with_slopes(model):
+    """Return the input of the kernel that each column of X is, None for those without slopes."""
+    form, n_features = model._format, model.n_features_in_
+    mask = form.mask(n_features)
+    place, columns = 0, []
+    for k in range(n_features):
+        if k == form.block:
+            columns.append(None)
+            continue
+        columns.append(place if mask is None or not mask[k] else None)
+        place += 1
+    return columns

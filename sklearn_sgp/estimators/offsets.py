@@ -1,0 +1,31 @@
+"""A column of X that is added to the function as it is, such as the logarithm of an exposure."""
+
+from ..likelihoods._names import regression_likelihood
+
+
+def check_offset(model):
+    """Refuse a column that is added to a function which is in units of the targets."""
+    likelihood = regression_likelihood(model.likelihood)
+    if likelihood.scales_targets:
+        raise ValueError(
+            "The 'offset_column' parameter needs a likelihood whose targets are not scaled, as "
+            f"those of counts. Got {model.offset_column!r} with likelihood={model.likelihood!r}: "
+            "subtract the column from y, and add it to predictions."
+        )
+
+
+def beside_offset(likelihood, given, offset, weight):
+    """Return the likelihood with a prior mean that leaves what is added out.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+        With what it takes from the targets.
+    given : Likelihood
+        As the user gave it.
+    offset : ndarray of shape (n,)
+    weight : ndarray of shape (n,) or None
+    """
+    if getattr(given, "offset", 0.0) is not None or not hasattr(likelihood, "beside"):
+        return likelihood
+    return likelihood.beside(offset, weight)

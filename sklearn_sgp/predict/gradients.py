@@ -1,0 +1,77 @@
+"""Slopes of predictive means in each column of X, and their deviations."""
+
+from functools import partial
+
+import numpy as np
+
+from ..kernels._functionals import SlopeKernel, check_slopes
+
+
+def slopes(model, inputs, columns, with_std=False):
+    """Return slopes in units of y, (n, d) or (n, t, d), NaN in columns that have none.
+
+    Parameters
+    ----------
+    model : Observations
+    inputs : Inputs
+    columns : sequence of (int or None) or None
+        For each column of the result that of the inputs, None for one without slopes. None means
+        all, in their order.
+    with_std : bool
+        Whether to return the deviations of the slopes, too.
+
+    Raises
+    ------
+    ValueError
+        If the mean is no linear function of the latent function.
+    """
+    _check_linear(model)
+    check_slopes(model.predictor.posterior.prior.kernel)
+    columns = _differentiable(model, inputs) if columns is None else columns
+    n, t = len(inputs.X), model.targets.n_outputs
+    mean, std = np.full((2, n, t, len(columns)), np.nan)
+    of_column = partial(_moments, model.predictor, inputs, model.n_jobs)
+    for place, column in enumerate(columns):
+        if column is not None:
+            own, variance = of_column(column)
+            mean[:, :, place] = own * model.targets.scale
+            std[:, :, place] = np.sqrt(variance) * model.targets.scale
+    if not model.told_mean.is_own:
+        share, reference = model.told_mean.share[:, None], model.told_mean.reference
+        mean = share * mean + (1.0 - share) * _means(reference, inputs, columns, model.n_jobs)
+    squeezed = [each[:, 0] if model.targets.ndim == 1 else each for each in (mean, std)]
+    return tuple(squeezed) if with_std else squeezed[0]
+
+
+def _differentiable(model, inputs):
+    """Return the columns of the inputs, None in the place of those of categories."""
+    held = model.predictor.posterior.prior.kernel.expression.held_columns
+    return [None if k in held else k for k in range(inputs.X.shape[1])]
+
+
+def _moments(predictor, inputs, n_jobs, column):
+    """Return the means and variances of the slope in a column, scaled."""
+    kernel = SlopeKernel(predictor.posterior.prior.kernel, column)
+    return predictor.of_functional(kernel).moments(inputs, n_jobs)
+
+
+def _means(fitted, inputs, columns, n_jobs):
+    """Return means of the slopes of another fit, in units of y, (n, t, d)."""
+    parts = []
+    for column in columns:
+        if column is None:
+            parts.append(np.full((len(inputs.X), fitted.targets.n_outputs), np.nan))
+        else:
+            mean, _ = _moments(fitted.predictor, inputs, n_jobs, column)
+            parts.append(mean * fitted.targets.scale)
+    return np.stack(parts, axis=2)
+
+
+def _check_linear(model):
+    if model.likelihood.identity_mean and model.targets.keeps_means:
+        return
+    what = f"{model.likelihood!r}" if model.targets.keeps_means else "targets that are warped"
+    raise ValueError(
+        "Slopes need a mean that is linear in the latent function: a likelihood with noise that is "
+        f"added to it, and normalize_y=True or False. Got {what}: take differences of predict."
+    )

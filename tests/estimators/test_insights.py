@@ -1,0 +1,334 @@
+"""Slopes, terms, novelty, left-out rows and importances are those of the dense posterior."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.base import clone
+from sklearn.feature_selection import SelectFromModel
+from sklearn.gaussian_process.kernels import (
+    RBF,
+    ConstantKernel,
+    DotProduct,
+    ExpSineSquared,
+    Matern,
+    RationalQuadratic,
+    WhiteKernel,
+)
+
+from sklearn_sgp import (
+    AnytimeSGPClassifier,
+    AnytimeSGPRegressor,
+    StreamingSGPRegressor,
+    SVGPClassifier,
+    SVGPRegressor,
+)
+from sklearn_sgp.kernels import Categorical, Columns
+
+N, NOISE = 60, 0.05
+rng = np.random.default_rng(3)
+X = rng.uniform(-2.0, 2.0, (N, 2))
+Y = np.sin(2.0 * X[:, 0]) + 0.4 * X[:, 1] ** 2 + rng.normal(0.0, np.sqrt(NOISE), N)
+TEST = rng.uniform(-1.5, 1.5, (9, 2))
+HELD = {"optimizer": None, "noise_variance": NOISE, "normalize_y": False, "random_state": 0}
+SMOOTH = ConstantKernel(1.5) * RBF([0.8, 1.7])
+MIXED = (
+    ConstantKernel(0.7) * Columns(Matern(0.9, nu=2.5), [1]) * Columns(RationalQuadratic(1.1), [0])
+    + DotProduct(0.5) ** 2
+    + ConstantKernel(0.3) * Columns(ExpSineSquared(1.2, 3.0), [0])
+    + RBF([1.0, 2.0])
+)
+MODELS = {
+    "svgp": SVGPRegressor(inducing=X, **HELD),
+    "few": SVGPRegressor(n_inducing=15, **HELD),
+    "vfe": AnytimeSGPRegressor(model="vfe", inducing=X, **HELD),
+    "vif": AnytimeSGPRegressor(model="vif", n_inducing=8, n_neighbors=200, **HELD),
+    "no inducing": AnytimeSGPRegressor(model="vif", n_inducing=0, n_neighbors=200, **HELD),
+    "pic": AnytimeSGPRegressor(model="pic", n_inducing=15, block_size=20, **HELD),
+    "stream": StreamingSGPRegressor(n_inducing=15, **HELD),
+    "outputs": SVGPRegressor(n_inducing=15, n_latent=1, **HELD),
+}
+EXACT = ["svgp", "vfe", "vif", "no inducing"]
+every = pytest.mark.parametrize("name", MODELS)
+exact = pytest.mark.parametrize("name", EXACT)
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+def fitted(name, kernel=SMOOTH):
+    model = clone(MODELS[name]).set_params(kernel=kernel)
+    return model.fit(X, np.column_stack([Y, -Y])) if name == "outputs" else model.fit(X, Y)
+
+
+def dense(kernel):
+    """Inverse of the covariance of the rows, and what it makes of the targets."""
+    inverse = np.linalg.inv(kernel(X) + NOISE * np.eye(N))
+    return inverse, inverse @ Y
+
+
+def differences(function, step):
+    """Central differences of a function in each column, as last axis."""
+    parts = [function(TEST + step * e) - function(TEST - step * e) for e in np.eye(2)]
+    return np.stack(parts, axis=-1) / (2.0 * step)
+
+
+@every
+@pytest.mark.parametrize("kernel", [SMOOTH, MIXED], ids=["smooth", "mixed"])
+def test_slopes_are_those_of_the_mean(name, kernel):
+    """Slopes are limits of differences of the predicted mean, in each column and output."""
+    model = fitted(name, kernel)
+    slopes = model.predict_gradient(TEST)
+    assert_allclose(slopes, differences(model.predict, 1e-5), rtol=1e-6, atol=1e-6)
+
+
+@exact
+@pytest.mark.parametrize("kernel", [SMOOTH, MIXED], ids=["smooth", "mixed"])
+def test_deviations_of_slopes_are_those_of_differences(name, kernel):
+    """The variance of a slope is the limit of that of differences of the exact posterior."""
+    inverse, _ = dense(kernel)
+    step, (_, std) = 1e-3, fitted(name, kernel).predict_gradient(TEST, return_std=True)
+    for k, unit in enumerate(np.eye(2)):
+        ends = np.vstack([TEST + step * unit, TEST - step * unit])
+        K = kernel(ends) - kernel(ends, X) @ inverse @ kernel(X, ends)
+        n = len(TEST)
+        variance = np.diag(K)[:n] + np.diag(K)[n:] - 2.0 * np.diag(K[:n, n:])
+        assert_allclose(std[:, k], np.sqrt(variance) / (2.0 * step), rtol=2e-3)
+
+
+def test_slopes_of_rough_functions_have_no_bounds():
+    """Where the process has no slope, that of the mean is finite and its deviation infinite."""
+    model = fitted("svgp", Matern([1.0, 2.0], nu=0.5))
+    slopes, std = model.predict_gradient(TEST, return_std=True)
+    assert np.isfinite(slopes).all()
+    assert (std == np.inf).all()
+
+
+def test_slopes_scale_with_units():
+    """Slopes are in units of y for each unit of the column, whatever the scaling of targets."""
+    model = SVGPRegressor(SMOOTH, inducing=X, optimizer=None, noise_variance=0.1, random_state=0)
+    slopes, std = model.fit(X, Y).predict_gradient(TEST, return_std=True)
+    more = clone(model).fit(X, 7.0 + 50.0 * Y).predict_gradient(TEST, return_std=True)
+    assert_allclose(more[0], 50.0 * slopes, rtol=1e-6)
+    assert_allclose(more[1], 50.0 * std, rtol=1e-6)
+
+
+def test_columns_without_slopes():
+    """Categories and labels of blocks have NaN for slopes, and others those of their own column."""
+    group = np.arange(N) % 3
+    whole = np.column_stack([group, X[:, 0], group // 2, X[:, 1]])
+    kernel = Columns(RBF([0.8, 1.7]), [0, 2]) * Columns(Categorical(n_categories=3), [1])
+    model = AnytimeSGPRegressor(
+        kernel, model="pic", block_column=0, categorical_features=[2], n_inducing=9, **HELD
+    )
+    slopes = model.fit(whole, Y).predict_gradient(whole[:5])
+    assert np.isnan(slopes[:, [0, 2]]).all()
+    step = np.array([0.0, 1e-5, 0.0, 0.0])
+    expected = model.predict(whole[:5] + step) - model.predict(whole[:5] - step)
+    assert_allclose(slopes[:, 1], expected / 2e-5, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("option", [{"likelihood": "poisson"}, {"normalize_y": "yeo-johnson"}])
+def test_slopes_of_other_means_are_refused(option):
+    """A mean that is no linear function of the latent one has no slope here, and says so."""
+    model = SVGPRegressor(RBF(), n_inducing=5, max_iter=2, random_state=0, **option)
+    model.fit(X, np.round(10.0 * np.exp(2.0 * Y)))
+    with pytest.raises(ValueError, match="Slopes need a mean that is linear"):
+        model.predict_gradient(TEST)
+
+
+@every
+def test_terms_add_up(name):
+    """The terms of a sum and the centre of the targets make the predicted mean."""
+    model = fitted(name, MIXED)
+    if name == "few":  # noise in the kernel is no term
+        model = model.set_params(kernel=MIXED + WhiteKernel(NOISE), noise_variance=None).fit(X, Y)
+    terms = model.predict_terms(TEST)
+    assert terms.shape[-1] == 4
+    assert_allclose(terms.sum(axis=-1) + model.y_mean_, model.predict(TEST), atol=1e-9)
+
+
+@exact
+def test_terms_are_those_of_the_dense_posterior(name):
+    """Mean and variance of each term given the rows are those of the joint normal distribution."""
+    (inverse, weights), sizes = dense(MIXED), []
+    terms, std = fitted(name, MIXED).predict_terms(TEST, return_std=True)
+    kernels, kernel = [], MIXED
+    while hasattr(kernel, "k1") and type(kernel).__name__ == "Sum":
+        kernels.insert(0, kernel.k2)
+        kernel = kernel.k1
+    for place, term in enumerate([kernel, *kernels]):
+        cross = term(TEST, X)
+        variance = term.diag(TEST) - np.einsum("ij,jk,ik->i", cross, inverse, cross)
+        assert_allclose(terms[:, place], cross @ weights, rtol=1e-5, atol=1e-6)
+        assert_allclose(std[:, place] ** 2, variance, rtol=1e-4, atol=1e-6)
+        sizes.append(variance.mean())
+    assert len(sizes) == 4
+
+
+def test_a_kernel_that_is_no_sum_has_one_term():
+    """Then the term is the function itself."""
+    model = fitted("svgp")
+    mean, std = model.predict_terms(TEST, return_std=True)
+    assert_allclose(mean[:, 0], model.predict(TEST), rtol=1e-9)
+    assert_allclose(std[:, 0], model.predict_std(TEST, include_noise=False), rtol=1e-6)
+
+
+@exact
+def test_novelty_is_the_share_that_is_left(name):
+    """Novelty is the dense posterior variance over the prior one, and 1 far away."""
+    inverse, _ = dense(SMOOTH)
+    cross = SMOOTH(TEST, X)
+    left = SMOOTH.diag(TEST) - np.einsum("ij,jk,ik->i", cross, inverse, cross)
+    model = fitted(name)
+    assert_allclose(model.novelty(TEST), left / SMOOTH.diag(TEST), rtol=1e-5)
+    assert_allclose(model.novelty(TEST + 100.0), 1.0, rtol=1e-9)
+
+
+@every
+def test_novelty_is_between_zero_and_one(name):
+    """Whatever the model, known places are near 0 and unknown ones at 1."""
+    model = fitted(name)
+    here, far = model.novelty(X), model.novelty(X + 100.0)
+    assert here.shape == (N,)
+    assert (here >= 0.0).all() and here.mean() < 0.2
+    assert_allclose(far, 1.0, rtol=1e-9)
+
+
+@exact
+def test_left_out_rows_are_those_of_the_dense_model(name):
+    """Each row given all others, in the order of the rows, as the dense formula has it."""
+    inverse, weights = dense(SMOOTH)
+    variance = 1.0 / np.diag(inverse)
+    model = fitted(name)
+    given = () if "vif" in name or name == "no inducing" else (X, Y)
+    mean, std = model.leave_one_out(*given)
+    assert_allclose(mean, Y - variance * weights, rtol=1e-4, atol=1e-4)
+    assert_allclose(std, np.sqrt(variance), rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["few", "pic"])
+def test_left_out_rows_are_those_of_fits_without_them(name):
+    """The same Z and kernel without a row predict it as it is left out."""
+    if name == "pic":
+        model = AnytimeSGPRegressor(SMOOTH, model="pitc", inducing=X[:15], block_size=1, **HELD)
+    else:
+        model = SVGPRegressor(SMOOTH, inducing=X[:15], **HELD)
+    model.fit(X, Y)
+    mean, std = model.leave_one_out(X, Y)
+    for k in (0, 17, 59):
+        others = np.arange(N) != k
+        fresh = clone(model).fit(X[others], Y[others])
+        expected = fresh.predict(X[[k]], return_std=True)
+        assert_allclose((mean[k], std[k]), np.ravel(expected), rtol=1e-5)
+
+
+def test_left_out_rows_come_in_their_order():
+    """Kept rows are told as they came, repeated and weighted ones where they are given again."""
+    model = fitted("vif")
+    assert_allclose(model.leave_one_out()[0], model.leave_one_out(X, Y)[0], rtol=1e-12)
+    labels = np.arange(N) // 20
+    blocks = AnytimeSGPRegressor(SMOOTH, model="pic", block_column=2, n_inducing=9, **HELD)
+    blocks.fit(np.column_stack([X, labels]), Y)
+    own = blocks.leave_one_out()
+    again = blocks.leave_one_out(np.column_stack([X, labels]), Y)
+    assert_allclose(own, again, rtol=1e-9)
+    twice, y = np.vstack([X, X[:5]]), np.append(Y, Y[:5])
+    model.fit(twice, y)
+    with pytest.raises(ValueError, match="some were equal, became 60: pass X="):
+        model.leave_one_out()
+    inverse = np.linalg.inv(SMOOTH(twice) + NOISE * np.eye(N + 5))
+    expected = y - inverse @ y / np.diag(inverse)
+    assert_allclose(model.leave_one_out(twice, y)[0], expected, rtol=1e-4, atol=1e-4)
+    more = fitted("vif").partial_fit(X[:9] + 0.01, Y[:9])
+    assert len(more.leave_one_out()[0]) == N + 9
+
+
+def test_left_out_rows_that_are_not_there():
+    """Models without rows, streams, other rows and mixed outputs say what is missing."""
+    with pytest.raises(ValueError, match="keeps no training rows here: pass X="):
+        fitted("svgp").leave_one_out()
+    with pytest.raises(ValueError, match="all 60 training rows"):
+        fitted("svgp").leave_one_out(X[:9], Y[:9])
+    with pytest.raises(ValueError, match="rows that the model does not keep"):
+        fitted("vif").leave_one_out(X + 1.0, Y)
+    with pytest.raises(ValueError, match="sees each once"):
+        fitted("stream").leave_one_out(X, Y)
+    with pytest.raises(ValueError, match="outputs that are independent"):
+        fitted("outputs").leave_one_out(X, np.column_stack([Y, -Y]))
+
+
+def test_importances_tell_what_counts():
+    """They add up to one, do not depend on units, and are zero for what has no say."""
+    wide = rng.uniform(-2.0, 2.0, (150, 4))
+    y = np.sin(2.0 * wide[:, 0]) + wide[:, 1] + rng.normal(0.0, 0.1, 150)
+    for model, target in [
+        (SVGPRegressor(n_inducing=30, random_state=0), y),
+        (AnytimeSGPRegressor(random_state=0), y),
+        (AnytimeSGPRegressor(n_inducing=0, random_state=0), y),
+        (SVGPClassifier(n_inducing=20, random_state=0), y > 0.0),
+        (AnytimeSGPClassifier(random_state=0), y > 0.0),
+    ]:
+        share = model.fit(wide, target).feature_importances_
+        assert_allclose(share.sum(), 1.0)
+        assert share[:2].min() > share[2:].max()
+    select = SelectFromModel(SVGPRegressor(n_inducing=20, random_state=0), threshold=0.1)
+    assert select.fit(wide, y).get_support().tolist() == [True, True, False, False]
+
+
+def test_equal_columns_are_equally_important():
+    """A function of metres and kilometres has equal shares, and labels of blocks have none."""
+    U = rng.uniform(0.0, 1.0, (200, 2))
+    y = np.sin(6.0 * U[:, 0]) + np.sin(6.0 * U[:, 1])
+    model = SVGPRegressor(n_inducing=40, random_state=0).fit(U * [1.0, 1000.0], y)
+    assert_allclose(model.feature_importances_, 0.5, atol=0.08)
+    whole = np.column_stack([np.arange(200) % 4, U])
+    blocks = AnytimeSGPRegressor(
+        RBF([0.3, 0.3]), model="pic", block_column=0, optimizer=None, n_inducing=30, random_state=0
+    ).fit(whole, y)
+    assert blocks.feature_importances_[0] == 0.0
+    assert_allclose(blocks.feature_importances_.sum(), 1.0)
+
+
+def test_clients_find_their_columns():
+    """What rests on the attribute of scikit-learn's process finds inputs with the right columns."""
+    model = SVGPRegressor(n_inducing=5, max_iter=2, random_state=0)
+    assert not hasattr(model, "X_train_")
+    assert model.fit(X, Y).X_train_.shape == (5, 2)
+
+
+@pytest.mark.parametrize("name", ["svgp", "vif", "outputs"])
+def test_the_functions_own_deviation(name):
+    """Deviations, covariances and draws are the function's by parameter or argument."""
+    noisy = fitted(name)
+    quiet = clone(noisy).set_params(include_noise=False)
+    quiet.fit(X, np.column_stack([Y, -Y]) if name == "outputs" else Y)
+    _, std = quiet.predict(TEST, return_std=True)
+    assert_allclose(std, noisy.predict_std(TEST, include_noise=False), rtol=1e-10)
+    assert_allclose(std, noisy.predict(TEST, return_std=True, include_noise=False)[1], rtol=1e-10)
+    assert_allclose(noisy.predict_std(TEST) ** 2, std**2 + NOISE, rtol=1e-6)
+    assert_allclose(quiet.predict_std(TEST, include_noise=True), noisy.predict_std(TEST))
+    _, covariance = noisy.predict(TEST, return_cov=True, include_noise=False)
+    diagonal = np.einsum("iipp->ip" if name == "outputs" else "ii->i", covariance)
+    assert_allclose(diagonal, std**2, rtol=1e-6, atol=1e-9)
+    draws = quiet.sample_y(TEST, 4000)
+    assert_allclose(draws.std(axis=-1), std, rtol=0.1, atol=1e-3)
+    assert_allclose(noisy.sample_y(TEST, 9, include_noise=False), quiet.sample_y(TEST, 9))
+
+
+def test_drawn_functions_have_no_noise():
+    """Pathwise draws and counts have function values, too."""
+    model = SVGPRegressor(SMOOTH, n_inducing=15, **HELD).fit(X, Y)
+    draws = model.sample_y(TEST, 4000, method="pathwise", include_noise=False)
+    assert_allclose(draws.std(axis=1), model.predict_std(TEST, include_noise=False), rtol=0.2)
+    counts = SVGPRegressor(RBF(), likelihood="poisson", n_inducing=5, max_iter=5, random_state=0)
+    counts.fit(X, np.round(np.exp(Y)))
+    function = counts.sample_y(TEST, 9, include_noise=False)
+    assert not np.array_equal(function, np.round(function))
+
+
+def test_means_do_not_depend_on_it():
+    """With a warp the mean is that of observations, whatever the deviations are of."""
+    model = SVGPRegressor(n_inducing=10, max_iter=10, normalize_y="yeo-johnson", random_state=0)
+    model.fit(X, np.exp(Y))
+    mean, std = model.predict(TEST, return_std=True, include_noise=False)
+    assert_allclose(mean, model.predict(TEST), rtol=1e-9)
+    assert (std < model.predict_std(TEST)).all()
+    assert_allclose(model.predict(TEST, return_cov=True, include_noise=False)[0], mean, rtol=1e-6)

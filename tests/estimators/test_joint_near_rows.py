@@ -1,0 +1,157 @@
+"""Near rows have joint predictions across their cells."""
+
+import numpy as np
+import pytest
+from fitted_models import fitted
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
+
+from sklearn_sgp import AnytimeSGPRegressor
+from sklearn_sgp.kernels import Categorical, Columns
+from sklearn_sgp.predict import between_cells
+
+KERNEL = ConstantKernel(1.0) * RBF([0.4, 0.5]) + ConstantKernel(0.1) * Matern(0.5, nu=0.5)
+NOISE = 0.02
+GIVEN = {"optimizer": None, "noise_variance": NOISE, "normalize_y": False, "random_state": 0}
+
+
+def rows_of(rng, n, n_outputs=1):
+    X = rng.uniform(-1.0, 1.0, (n, 2))
+    y = np.column_stack([np.sin(4.0 * X[:, 0] + k) * X[:, 1] for k in range(n_outputs)])
+    y += np.sqrt(NOISE) * rng.standard_normal(y.shape)
+    return X, y[:, 0] if n_outputs == 1 else y
+
+
+def dense(model, T, noise):
+    """The covariances of what predictions get wrong, by matrices of all rows."""
+    predictor = fitted(model).predictor
+    blocks, posterior = predictor.blocks, predictor.posterior
+    X, n = np.asarray(blocks.rows.X), len(blocks.rows)
+    kernel, both = model.kernel_, np.vstack([X, T])
+    A = posterior.prior.whitened(both)
+    S = kernel(both) - A.T @ A
+    S[:n, :n] += np.diag(noise)
+    W = np.zeros((len(T), len(both)))
+    cells = predictor.partition.assign(T)
+    for i, near in enumerate(blocks.near(cells)):
+        W[i, n + i] = 1.0
+        W[i, near] = -np.linalg.solve(S[np.ix_(near, near)], S[near, n + i])
+    b = W @ A.T
+    return W @ S @ W.T + b @ posterior.precisions[0].covariance @ b.T
+
+
+CASES = [
+    {"model": "vif", "n_neighbors": 4, "n_inducing": 6},
+    {"model": "vif", "n_neighbors": 4, "n_inducing": 0},
+    {"model": "lma", "block_size": 25, "n_inducing": 6},
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("together", [1, 1024])
+def test_covariances_are_those_of_the_errors(rng, monkeypatch, case, together):
+    """Every pair of rows, whatever their cells, has the covariance of its errors."""
+    monkeypatch.setattr(between_cells, "_TOGETHER_ROWS", together)
+    (X, y), T = rows_of(rng, 220), rng.uniform(-1.0, 1.0, (60, 2))
+    weight = rng.uniform(0.5, 2.0, 220)
+    ours = AnytimeSGPRegressor(KERNEL, **GIVEN, **case).fit(X, y, weight)
+    mean, covariance = ours.predict(T, return_cov=True)
+    assert len(np.unique(fitted(ours).state.partition.assign(T))) > 3
+    of_rows = NOISE / np.ravel(fitted(ours).state.blocks.rows.weights[0])
+    assert_allclose(covariance - NOISE * np.eye(60), dense(ours, T, of_rows), rtol=1e-6, atol=1e-9)
+    assert_allclose(mean, ours.predict(T), rtol=1e-10)
+    assert_allclose(np.sqrt(np.diag(covariance)), ours.predict_std(T), rtol=1e-9)
+
+
+def test_outputs_with_noise_of_their_own(rng):
+    """Each output has the covariances that it has alone."""
+    (X, y), T = rows_of(rng, 200, 2), rng.uniform(-1.0, 1.0, (20, 2))
+    given = {**GIVEN, "n_neighbors": 4, "n_inducing": 6, "inducing": "random"}
+    noise = np.array([0.02, 0.1])
+    both = AnytimeSGPRegressor(KERNEL, **{**given, "noise_variance": noise}).fit(X, y)
+    covariance = both.predict(T, return_cov=True)[1]
+    for c in range(2):
+        one = AnytimeSGPRegressor(KERNEL, **{**given, "noise_variance": noise[c]}).fit(X, y[:, c])
+        assert_allclose(covariance[:, :, c], one.predict(T, return_cov=True)[1], rtol=1e-7)
+
+
+@pytest.mark.parametrize("n_inducing", [0, 30])
+def test_sums_and_differences_are_those_of_the_exact_process(rng, n_inducing):
+    """Deviations of pairs across cells, and of averages, are within 5 percent of the exact ones."""
+    (X, y), T = rows_of(rng, 1500), rng.uniform(-1.0, 1.0, (300, 2))
+    ours = AnytimeSGPRegressor(KERNEL, n_inducing=n_inducing, **GIVEN).fit(X, y)
+    covariance = ours.predict(T, return_cov=True)[1] - NOISE * np.eye(300)
+    L = np.linalg.cholesky(KERNEL(X) + NOISE * np.eye(1500))
+    V = np.linalg.solve(L, KERNEL(X, T))
+    exact = KERNEL(T) - V.T @ V
+    cells = fitted(ours).state.partition.assign(T)
+    i, j = rng.integers(0, 300, (2, 800))
+    apart = cells[i] != cells[j]
+    rows, first, second = np.arange(apart.sum()), i[apart], j[apart]
+    pairs = np.zeros((len(rows), 300))
+    pairs[rows, first] = 1.0
+    averages = np.vstack([np.ones(300), T[:, 0] > 0.0, np.abs(T).max(axis=1) < 0.3])
+    for sign in (1.0, -1.0):
+        pairs[rows, second] = sign
+        for weights in (pairs, averages):
+            variances = [np.einsum("ki,ij,kj->k", weights, C, weights) for C in (covariance, exact)]
+            assert_allclose(np.sqrt(variances[0]), np.sqrt(variances[1]), rtol=0.05)
+
+
+def test_rows_of_a_new_category_share_its_level(rng):
+    """The average of rows of one new category is hardly surer than one of them."""
+    X = np.column_stack([rng.uniform(-1.0, 1.0, (900, 2)), rng.integers(0, 12, 900)])
+    kernel = Columns(RBF(0.5), [0, 1]) + Columns(Categorical(n_categories=12), [2])
+    level = rng.standard_normal(12)
+    y = np.sin(4.0 * X[:, 0]) + level[X[:, 2].astype(int)] + 0.1 * rng.standard_normal(900)
+    T = np.column_stack([rng.uniform(-1.0, 1.0, (60, 2)), np.full(60, 40.0)])
+    ours = AnytimeSGPRegressor(kernel, n_neighbors=40, **GIVEN).fit(X, y)
+    covariance = ours.predict(T, return_cov=True)[1] - NOISE * np.eye(60)
+    assert len(np.unique(fitted(ours).state.partition.assign(T))) > 3
+    assert np.sqrt(covariance.mean()) > 0.97 * np.sqrt(np.diag(covariance)).mean()
+    T[::2, 2] = 41.0  # two categories have levels of their own
+    apart = ours.predict(T, return_cov=True)[1]
+    assert apart[::2, 1::2].mean() < 0.6 * covariance.mean()
+
+
+def test_many_cells_take_fewer_near_rows(rng, monkeypatch):
+    """Where near rows of all cells are too many, variances stay, and correlations nearly so."""
+    (X, y), T = rows_of(rng, 900), rng.uniform(-1.0, 1.0, (80, 2))
+    ours = AnytimeSGPRegressor(KERNEL, n_neighbors=40, n_inducing=20, **GIVEN).fit(X, y)
+    mean, exact = ours.predict(T, return_cov=True)
+    monkeypatch.setattr(between_cells, "_MOST_KERNEL_ENTRIES", 1000)
+    again, covariance = ours.predict(T, return_cov=True)
+    assert_array_equal(again, mean)
+    assert_allclose(np.diag(covariance), np.diag(exact), rtol=1e-9)
+    assert np.linalg.eigvalsh(covariance)[0] > 0.0
+    functions = [C - NOISE * np.eye(80) for C in (covariance, exact)]
+    std = np.sqrt(np.diag(functions[1]))
+    one, other = (C / np.outer(std, std) for C in functions)
+    assert np.abs(one - other).max() < 0.3 and np.abs(one - other).mean() < 0.02
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_functions_have_the_joint_distribution(rng, case):
+    """Functions that are drawn have means and covariances of joint predictions."""
+    (X, y), T = rows_of(rng, 300), rng.uniform(-1.0, 1.0, (25, 2))
+    ours = AnytimeSGPRegressor(KERNEL, **GIVEN, **case).fit(X, y)
+    mean, covariance = ours.predict(T, return_cov=True)
+    covariance -= NOISE * np.eye(25)
+    drawn = ours.sample_functions(800, random_state=0)
+    draws, std = drawn(T), np.sqrt(np.diag(covariance))
+    assert np.abs((draws.mean(axis=1) - mean) / std).max() < 5.0 / np.sqrt(800)
+    assert_allclose(draws.std(axis=1), std, rtol=0.15)
+    assert np.abs(np.cov(draws) - covariance).max() < 0.2 * np.outer(std, std).max()
+    assert_allclose(drawn(T[::-1])[::-1], draws, rtol=1e-7, atol=1e-9)  # one function
+
+
+def test_thousands_of_rows_are_drawn_by_functions(rng):
+    """sample_y goes over to functions beyond 2,000 rows, which have the predicted deviations."""
+    (X, y), T = rows_of(rng, 600), rng.uniform(-1.0, 1.0, (2100, 2))
+    ours = AnytimeSGPRegressor(KERNEL, n_neighbors=20, n_inducing=20, **GIVEN).fit(X, y)
+    draws = ours.sample_y(T, 30)
+    mean, std = ours.predict(T, return_std=True)
+    assert draws.shape == (2100, 30)
+    assert_allclose(((draws - mean[:, None]) / std[:, None]).std(), 1.0, atol=0.05)
+    few = ours.sample_y(T[:40], 2000, method="joint")
+    assert_allclose(few.std(axis=1), std[:40], rtol=0.1)
