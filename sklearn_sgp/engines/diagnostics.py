@@ -37,7 +37,8 @@ def warn_of_weak_spots(problem, result, uses_blocks=False):
     else:
         warn_of_missed(problem, result, None if uses_blocks else by_mean)
     likelihood = result.likelihood
-    if not likelihood.conjugate and result.row_noise is None and trace.cut_by is None:
+    is_plain = not (likelihood.conjugate or result.row_noise.differs)
+    if is_plain and trace.cut_by is None:
         check_left_out(problem, result)
 
 
