@@ -74,6 +74,6 @@ class StreamedSquares:
 def faded(fitted, share):
     """Return a stream in which large noise of long ago is borne out no longer."""
     noise = fitted.row_noise
-    if noise is None or share == 1.0:
+    if not noise.differs or share == 1.0:
         return fitted
     return replace(fitted, row_noise=noise.fading(share))
