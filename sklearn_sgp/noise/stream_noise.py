@@ -73,4 +73,7 @@ class StreamedSquares:
 
 def faded(fitted, share):
     """Return a stream in which large noise of long ago is borne out no longer."""
-    return fitted if share == 1.0 else replace(fitted, row_noise=fitted.row_noise.fading(share))
+    noise = fitted.row_noise
+    if not noise.differs or share == 1.0:
+        return fitted
+    return replace(fitted, row_noise=noise.fading(share))

@@ -96,10 +96,6 @@ class EqualNoise:
         """Return the same: the rows say nothing of other noise."""
         return self
 
-    def fading(self, share):
-        """Return the same: nothing bears out large noise."""
-        return self
-
     def without_caches(self):
         """Return the same."""
         return self
