@@ -37,8 +37,7 @@ def warn_of_weak_spots(problem, result, uses_blocks=False):
     else:
         warn_of_missed(problem, result, None if uses_blocks else by_mean)
     likelihood = result.likelihood
-    is_plain = not (likelihood.conjugate or result.row_noise.differs)
-    if is_plain and trace.cut_by is None:
+    if not (likelihood.conjugate or result.noise.differs) and trace.cut_by is None:
         check_left_out(problem, result)
 
 
