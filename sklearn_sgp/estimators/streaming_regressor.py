@@ -464,6 +464,6 @@ class StreamingSGPRegressor(SGPRegressor):
 
     def _later_rows(self, inputs, y, weight):
         fitted = self._fitted
-        if np.isnan(y).any() and not mixes_outputs(self):
+        if not mixes_outputs(self) and np.isnan(y.astype(np.float64)).any():
             fitted = replace(fitted, targets=fitted.targets.with_gaps())
         return later_rows(fitted, inputs, y, weight)

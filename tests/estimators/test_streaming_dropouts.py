@@ -108,6 +108,13 @@ def test_what_cannot_be_left_out_is_refused(data):
     before = model.predict(X)
     with pytest.raises(ValueError, match="nfinity"):
         model.partial_fit(X[:3], np.array([np.nan, np.inf, 1.0]))
+    for spoiled in ([[None], [1.0], [np.nan]], [[1.0, None], [np.nan, 1.0], [1.0, 1.0]]):
+        with pytest.raises(ValueError, match=r"None in 1 of 3 rows.*write NaN"):
+            model.partial_fit(X[:3], np.array(spoiled, dtype=object))
+    with pytest.raises(ValueError, match=r"Complex data"):
+        model.partial_fit(X[:3], np.array([np.nan, 1j, 1.0]))
+    with pytest.raises(ValueError, match="word"):
+        model.partial_fit(X[:3], np.array([np.nan, "word", 1.0], dtype=object))
     with pytest.raises(ValueError, match="inconsistent"):
         model.partial_fit(X[:3], np.array([np.nan, 1.0]))
     with pytest.raises(ValueError, match="0 sample"):
