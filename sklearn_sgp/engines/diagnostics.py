@@ -37,7 +37,7 @@ def warn_of_weak_spots(problem, result, uses_blocks=False):
     else:
         warn_of_missed(problem, result, None if uses_blocks else by_mean)
     likelihood = result.likelihood
-    if not likelihood.conjugate and result.row_noise is None and trace.cut_by is None:
+    if not (likelihood.conjugate or result.noise.differs) and trace.cut_by is None:
         check_left_out(problem, result)
 
 

@@ -65,7 +65,8 @@ def store_fit(model, fit):
     fitted, weight = replace(fit.fitted, targets=fit.targets), fit.problem.rows.total_weight
     store(model, fitted, weight, fit.trace)
     model.n_samples_seen_ = fit.n_samples if fitted.n_used is None else fitted.n_used
-    model._given, model._places = fingerprints(model), fit.places
+    model._given = fingerprints(model)
+    model._places = fit.places if fitted.state.keeps_rows else None
 
 
 def store(model, fitted, weight, trace=None):

@@ -163,7 +163,7 @@ def _split_apart(estimator, X, reset, learns, weight):
     if reset:
         given = kernel_categories(whole, estimator.categorical_features, form.apart)
         form = form.with_codes(X, given, weight)
-    if learns:
+    if learns and form.codes.are_found:
         form = replace(form, codes=form.codes.extended(X, weight))
     estimator._format = form
     return Inputs(X, labels, offset)

@@ -21,9 +21,7 @@ from failures import interrupt
 from fitted_models import fitted
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 
-from sklearn_sgp import AnytimeSGPRegressor
 from sklearn_sgp.factors import cells
 
 
@@ -45,16 +43,6 @@ def test_every_predicting_method_knows_the_blocks(toy):
     for draw in (paths, model.sample_functions):
         with pytest.raises(ValueError, match="joint"):
             draw()
-
-
-def test_nothing_predicts_before_fit():
-    """Every predicting method says that the estimator is not fitted."""
-    model = AnytimeSGPRegressor()
-    for method in (model.predict, model.predict_std, model.predict_quantiles, model.sample_y):
-        with pytest.raises(NotFittedError):
-            method(LABELLED_TEST)
-    with pytest.raises(NotFittedError):
-        model.sample_functions()
 
 
 @MODELS

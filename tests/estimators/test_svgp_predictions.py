@@ -10,9 +10,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process.kernels import PairwiseKernel
 from svgp_regressors import fixed
 
-from sklearn_sgp import SVGPRegressor
+from sklearn_sgp import SVGPRegressor, _parallel
 from sklearn_sgp.estimators import regressor
-from sklearn_sgp.gp import chunks
 from sklearn_sgp.gp.posterior import Posterior
 
 
@@ -98,8 +97,8 @@ def test_prediction_goes_in_chunks(toy, monkeypatch):
     model = fixed().fit(*toy)
     X = np.tile(toy[0], (2, 1))
     mean, std = model.predict(X, return_std=True)
-    monkeypatch.setattr(chunks, "PREDICT_CHUNK", 7)
-    monkeypatch.setattr(chunks, "PREDICT_TASK", 21)
+    monkeypatch.setattr(_parallel, "PREDICT_CHUNK", 7)
+    monkeypatch.setattr(_parallel, "PREDICT_TASK", 21)
     sizes, whole = [], Posterior.mean_variance
     monkeypatch.setattr(
         Posterior, "mean_variance", lambda q, X: sizes.append(len(X)) or whole(q, X)

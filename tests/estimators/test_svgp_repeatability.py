@@ -10,8 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from svgp_regressors import WAYS, assert_same_model, fixed
 
-from sklearn_sgp import SVGPRegressor
-from sklearn_sgp.gp import chunks
+from sklearn_sgp import SVGPRegressor, _parallel
 
 
 @pytest.mark.parametrize("way", ["auto, few rows", "auto, growing subsets", "adam"])
@@ -41,7 +40,7 @@ def test_any_number_of_jobs_agrees(rng, way):
 
 def test_jobs_share_predictions(toy, monkeypatch):
     """Predictions of several tasks by threads and processes are those of one job."""
-    monkeypatch.setattr(chunks, "PREDICT_TASK", 16)
+    monkeypatch.setattr(_parallel, "PREDICT_TASK", 16)
     model, X = fixed().fit(*toy), toy[0]
     mean, std = model.predict(X, return_std=True)
     for n_jobs, backend in [(2, "threading"), (2, "loky")]:
