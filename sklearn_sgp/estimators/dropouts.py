@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from ..data.checks import check_array
 from ..data.inputs import Inputs
+from ..data.readable import refuse_dates
 from ..likelihoods._names import regression_likelihood
 from .mixed_outputs import mixes_outputs
 from .numbers import checked_numbers
@@ -41,6 +42,7 @@ def is_empty(model, X, y):
 
 def present_rows(model, X, y, sample_weight, *, reset):
     """Check a batch, and leave out rows whose targets are all NaN; None where none is left."""
+    y = _without_words(y)
     missing = _missing(model, y)
     if missing is None:
         return Batch(*checked_numbers(model, X, y, sample_weight, reset=reset), 0)
@@ -71,16 +73,25 @@ def _check_weighed(weight):
         )
 
 
+def _without_words(y):
+    """Return numbers that were written as words as numbers, and all else as it is."""
+    if np.ndim(y) and np.asarray(y).dtype.kind in "US":
+        try:
+            return np.asarray(y).astype(np.float64)
+        except ValueError:  # the checks of y say so
+            return y
+    return y
+
+
 def _missing(model, y):
     """Return which targets are NaN, (n, t), or None for none, and for what the checks refuse."""
-    try:
-        y = np.asarray(y)
-    except ValueError:  # lists of several lengths
-        return None
+    y = np.asarray(y)
     if not y.ndim or y.dtype.kind not in "fO":
         return None
-    if y.dtype.kind == "O" and not mixes_outputs(model):
-        _refuse_none(y)
+    if y.dtype.kind == "O":
+        refuse_dates(y.reshape(len(y), -1), name="y")  # NaT is not NaN
+        if not mixes_outputs(model):
+            _refuse_none(y)
     try:
         missing = np.asarray(y != y, dtype=bool)
     except (TypeError, ValueError):  # a missing value that is no number
