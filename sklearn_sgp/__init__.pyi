@@ -289,16 +289,21 @@ class SVGPClassifier(_WithEvidence, _Classifier):
         self, kernel: Kernel | None = None, **parameters: Unpack[_SVGPClassifier]
     ) -> None: ...
 
-class StreamingSGPRegressor(_Regressor):
+class _WithBatches:
     log_evidence_: float
+    batch_log_density_: float | None
+    batch_log_densities_: _Array
+    n_missing_: int
+    n_shifts_: int
+
+class StreamingSGPRegressor(_WithBatches, _Regressor):
     mixing_: _Array | None
     output_correlation_: _Array | None
     def __init__(
         self, kernel: Kernel | None = None, **parameters: Unpack[_StreamingRegressor]
     ) -> None: ...
 
-class StreamingSGPClassifier(_Classifier):
-    log_evidence_: float
+class StreamingSGPClassifier(_WithBatches, _Classifier):
     def __init__(
         self, kernel: Kernel | None = None, **parameters: Unpack[_StreamingClassifier]
     ) -> None: ...

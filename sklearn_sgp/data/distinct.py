@@ -41,6 +41,11 @@ def contains_rows(Z, rows):
     return not rows.live_elsewhere and places_in(Z, rows.X) is not None
 
 
+def n_distinct(rows):
+    """Count the `Rows` that differ from one another in inputs or targets."""
+    return len({row.tobytes() for row in _signless(np.column_stack([rows.X, rows.y]))})
+
+
 def _signless(X):
     """Return an array of float64 in which there is one zero only."""
     return np.ascontiguousarray(X, dtype=np.float64) + 0.0

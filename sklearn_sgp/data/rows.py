@@ -396,16 +396,13 @@ def merge_with_offset(X, y, weight, offset):
     return X, np.ascontiguousarray(both[:, :-1]), weight, both[:, -1], places
 
 
-def sorted_rows(X, y, weight):
-    """Sort up to 2,048 rows, so that their order does not decide how sums are rounded.
-
-    Rows of weight zero are dropped, as by `merge_repeated`.
-    """
-    X, y, weight = drop_zero_weight(X, y, weight)
-    if len(X) > MERGE_ROWS:
-        return X, y, weight
-    order = np.lexsort(np.column_stack([y, X]).T)
-    return X[order], y[order], None if weight is None else weight[order]
+def merge_observed(X, y, weight):
+    """Do the same where targets may be NaN."""
+    missing = np.isnan(y)
+    both = np.column_stack([np.where(missing, 0.0, y), missing])
+    X, both, weight, places = merge_repeated(X, both, weight)
+    y, missing = np.split(both, 2, axis=1)
+    return X, np.where(missing == 1.0, np.nan, y), weight, places
 
 
 def make_rows(X, y, weight, targets, labels=None, offset=None):

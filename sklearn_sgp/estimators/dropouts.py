@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from ..data.checks import check_array
 from ..data.inputs import Inputs
+from ..data.readable import refuse_dates
 from ..likelihoods._names import regression_likelihood
 from .mixed_outputs import mixes_outputs
 from .numbers import checked_numbers
@@ -41,7 +42,8 @@ def is_empty(model, X, y):
 
 def present_rows(model, X, y, sample_weight, *, reset):
     """Check a batch, and leave out rows whose targets are all NaN; None where none is left."""
-    missing = _missing(y)
+    y = _without_words(y)
+    missing = _missing(model, y)
     if missing is None:
         return Batch(*checked_numbers(model, X, y, sample_weight, reset=reset), 0)
     check_consistent_length(X, y, sample_weight)
@@ -71,17 +73,40 @@ def _check_weighed(weight):
         )
 
 
-def _missing(y):
-    """Return which targets are NaN, (n, t), or None for none."""
-    if np.asarray(y).dtype.kind in "mM":  # no numbers at all
+def _without_words(y):
+    """Return numbers that were written as words as numbers, and all else as it is."""
+    if np.ndim(y) and np.asarray(y).dtype.kind in "US":
+        try:
+            return np.asarray(y).astype(np.float64)
+        except ValueError:  # the checks of y say so
+            return y
+    return y
+
+
+def _missing(model, y):
+    """Return which targets are NaN, (n, t), or None for none, and for what the checks refuse."""
+    y = np.asarray(y)
+    if not y.ndim or y.dtype.kind not in "fO":
         return None
+    if y.dtype.kind == "O":
+        refuse_dates(y.reshape(len(y), -1), name="y")  # NaT is not NaN
+        if not mixes_outputs(model):
+            _refuse_none(y)
     try:
-        y = np.asarray(y, dtype=np.float64)
-    except (TypeError, ValueError):  # the checks of y have words for it
+        missing = np.asarray(y != y, dtype=bool)
+    except (TypeError, ValueError):  # a missing value that is no number
         return None
-    if not y.ndim or not np.isnan(y).any():
-        return None
-    return np.isnan(y).reshape(len(y), -1)
+    return missing.reshape(len(y), -1) if missing.any() else None
+
+
+def _refuse_none(y):
+    places = [k for k, row in enumerate(y) if any(value is None for value in np.ravel(row))]
+    if places:
+        raise ValueError(
+            "y must hold numbers, and NaN where nothing was observed. Got None in "
+            f"{len(places)} of {len(y)} rows, the first at index {places[0]}: write NaN there, "
+            "or leave these rows out."
+        )
 
 
 def _with_gaps(model, X, y, sample_weight, reset):

@@ -13,7 +13,7 @@ from .._linalg import single_blas_thread
 from ..data.checks import check_scaled
 from ..data.class_targets import ClassLabels, ClassTargets
 from ..data.distinct import contains_rows
-from ..data.rows import make_rows, merge_repeated, merge_with_offset, sorted_rows
+from ..data.rows import make_rows, merge_observed, merge_repeated, merge_with_offset
 from ..data.targets import Targets, observed_columns, target_columns
 from ..data.winsorize import winsorized
 from ..engines.base import Fitted, Problem
@@ -129,7 +129,8 @@ class ScaleObserved:
 
     def __call__(self, fit):
         model = self.model
-        X, columns, weight = sorted_rows(fit.X, observed_columns(fit.y), fit.weight)
+        rows = merge_observed(fit.X, observed_columns(fit.y), fit.weight)
+        X, columns, weight, places = rows
         never = np.flatnonzero(np.isnan(columns).all(axis=0))
         if len(never):  # of the first batch of a stream
             raise ValueError(
@@ -143,7 +144,8 @@ class ScaleObserved:
             targets = targets.with_means_of(None if fitted is None else fitted.targets)
         check_scaled(targets, columns)
         targets, likelihood = targets.with_resolution(columns), self.likelihood
-        return replace(fit, X=X, y=columns, weight=weight, targets=targets, likelihood=likelihood)
+        fit = replace(fit, targets=targets, likelihood=likelihood)
+        return replace(fit, X=X, y=columns, weight=weight, places=places)
 
 
 # ---- Labels of classifiers

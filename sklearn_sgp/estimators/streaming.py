@@ -69,6 +69,8 @@ def take_batch(model, inputs, y, weight, clock, previous=None):
 
 def count_missing(model, n_rows):
     """Count rows that were left out, since all their targets are NaN."""
+    if not n_rows:  # what the fit has computed once for predictions stays
+        return
     fitted = model._fitted
     watch = fitted.state.watch
     watch = replace(watch, n_missing=watch.n_missing + n_rows)

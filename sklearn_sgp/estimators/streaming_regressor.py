@@ -308,11 +308,11 @@ class StreamingSGPRegressor(SGPRegressor):
     Centre and scale of the targets, ``y_mean_`` and ``y_scale_``, are those of all rows so far
     (``forget_factor`` included) with Gaussian noise and unless ``normalize_y`` gives them. What was
     learned follows exactly; what was given, such as a kernel with ``optimizer=None``, refers to the
-    units of all rows. With fewer than 25 rows kernel and noise may claim only so much: after one
-    reading the bands are those of the prior.
+    units of all rows. With fewer than 25 distinct rows kernel and noise may claim only so much:
+    after one reading the bands are those of the prior.
 
     Rows whose targets are NaN are left out and counted, independent outputs may each have gaps, and
-    a batch without rows or targets changes nothing.
+    a batch without rows or targets changes nothing. None is refused.
 
     Each batch is compared with its predictions before it is learned from. Where these have failed
     in a way that batches before do not explain, and not for a few outliers only, a warning says
@@ -464,6 +464,6 @@ class StreamingSGPRegressor(SGPRegressor):
 
     def _later_rows(self, inputs, y, weight):
         fitted = self._fitted
-        if np.isnan(y).any() and not mixes_outputs(self):
+        if not mixes_outputs(self) and np.isnan(y.astype(np.float64)).any():
             fitted = replace(fitted, targets=fitted.targets.with_gaps())
         return later_rows(fitted, inputs, y, weight)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_sgp.data.distinct import DistinctRows, are_rows, contains_rows, places_in
+from sklearn_sgp.data.distinct import DistinctRows, are_rows, contains_rows, n_distinct, places_in
 from sklearn_sgp.data.rows import Rows
 
 
@@ -37,6 +37,13 @@ def test_there_is_one_zero():
     """A row at minus zero is that at zero, and float32 is compared by its value."""
     Z = np.array([[0.0, 1.0], [-0.0, 2.0]])
     assert_array_equal(places_in(Z, np.array([[0.0, 2.0], [-0.0, 1.0]], dtype=np.float32)), [1, 0])
+
+
+def test_distinct_rows_are_counted():
+    """Rows that are equal in inputs and targets count once, those with the same gap too."""
+    X = np.array([[0.0], [-0.0], [0.0], [1.0], [1.0]])
+    y = np.array([[1.0], [1.0], [2.0], [np.nan], [np.nan]])
+    assert n_distinct(Rows(X, y, None, 0.0, 1.0)) == 3
 
 
 def test_the_first_of_equal_inducing_inputs_counts():

@@ -9,6 +9,7 @@ from sklearn_sgp.data.rows import (
     column_mean_std,
     drop_zero_weight,
     make_rows,
+    merge_observed,
     merge_repeated,
     random_index,
 )
@@ -114,6 +115,17 @@ def test_merge_repeated():
     assert_array_equal(rows, np.unique(np.column_stack([X, y])[1:], axis=0))
     assert weighted[2].sum() == times.sum()
     assert merge_repeated(X[:1], y[:1], None)[2] is None
+
+
+def test_rows_with_gaps_are_merged():
+    """Rows are the same where the same targets are missing, and a missing one is no zero."""
+    nan = np.nan
+    X = np.ones((7, 1))
+    y = np.array([[1, nan], [0, 2], [nan, 2], [1, nan], [1, 0], [nan, 2], [nan, 2.0]])
+    found, targets, weight, places = merge_observed(X, y, np.arange(7.0))
+    assert_array_equal(targets[places], y[1:])
+    assert len(found) == len(targets) == 4
+    assert_array_equal(weight[places], [1, 13, 3, 4, 13, 13])
 
 
 def test_many_rows_are_not_merged():

@@ -74,6 +74,39 @@ def test_sensors_with_gaps_are_learned(kernel, first, alpha, data):
     assert np.isfinite(model.batch_log_density_)
 
 
+@pytest.mark.parametrize("n_latent", [None, 1])
+@pytest.mark.parametrize("sizes", [(20,), (20, 20), (100, 20)])
+def test_weights_are_repetitions_where_there_are_gaps(sizes, n_latent, data):
+    """Weights of whole numbers say what repeated rows say, in few rows and in units that follow."""
+    X, _, y = data
+    order = np.random.default_rng(0).permutation(300)
+    options = {"n_latent": n_latent, "n_inducing": 10, "max_iter": 3, "random_state": 0}
+    weighted, repeated = StreamingSGPRegressor(**options), StreamingSGPRegressor(**options)
+    ends = np.cumsum(sizes)
+    for lo, hi in zip([0, *ends[:-1]], ends, strict=True):
+        i = order[lo:hi]
+        i = i[~np.isnan(y[i]).all(axis=1)]
+        times = np.arange(len(i)) % 3 + 1
+        weighted.partial_fit(X[i], y[i], sample_weight=times)
+        again = np.repeat(i, times)
+        repeated.partial_fit(X[again], y[again])
+        assert_allclose(weighted.y_scale_, repeated.y_scale_, rtol=1e-12)
+        if lo == 0:
+            assert_allclose(weighted.predict(X), repeated.predict(X), rtol=1e-6, atol=1e-6)
+
+
+def test_words_that_are_numbers_are_those_numbers(data):
+    """A table that was read as words tells the same, gaps included."""
+    X, _, y = data
+    options = {"n_inducing": 10, "max_iter": 2, "random_state": 0}
+    words, numbers = StreamingSGPRegressor(**options), StreamingSGPRegressor(**options)
+    for i in PIECES:
+        words.partial_fit(X[i], y[i, 0].astype(str))
+        numbers.partial_fit(X[i], y[i, 0])
+    assert_array_equal(words.predict(X), numbers.predict(X))
+    assert words.n_missing_ == numbers.n_missing_ == 100
+
+
 def test_a_batch_without_rows_or_targets_is_none(data):
     """Nothing changes but the number of rows that were left out."""
     X, _, y = data
@@ -108,6 +141,15 @@ def test_what_cannot_be_left_out_is_refused(data):
     before = model.predict(X)
     with pytest.raises(ValueError, match="nfinity"):
         model.partial_fit(X[:3], np.array([np.nan, np.inf, 1.0]))
+    for spoiled in ([[None], [1.0], [np.nan]], [[1.0, None], [np.nan, 1.0], [1.0, 1.0]]):
+        with pytest.raises(ValueError, match=r"None in 1 of 3 rows.*write NaN"):
+            model.partial_fit(X[:3], np.array(spoiled, dtype=object))
+    with pytest.raises(ValueError, match=r"Complex data"):
+        model.partial_fit(X[:3], np.array([np.nan, 1j, 1.0]))
+    with pytest.raises(ValueError, match="Got dates"):
+        model.partial_fit(X[:3], np.array([1.0, np.datetime64("NaT"), 1.0], dtype=object))
+    with pytest.raises(ValueError, match="word"):
+        model.partial_fit(X[:3], np.array([np.nan, "word", 1.0], dtype=object))
     with pytest.raises(ValueError, match="inconsistent"):
         model.partial_fit(X[:3], np.array([np.nan, 1.0]))
     with pytest.raises(ValueError, match="0 sample"):

@@ -6,6 +6,7 @@ from numbers import Integral
 import numpy as np
 
 from ..._warnings import warn_caller
+from ...data.distinct import n_distinct
 from ...data.rows import Rows, drop_zero_weight
 from ...data.running_moments import RunningMoments
 from ..base import Fitted
@@ -159,13 +160,10 @@ class Stream:
         """Learn from the first batch; see `Engine`."""
         n_rows, learns = len(self.initial.rows), problem.settings.optimizer is not None
         is_short = learns and n_rows < _MIN_INITIAL_ROWS
-        if is_short:
-            start = humble(problem.start, 1.0 - n_rows / _MIN_INITIAL_ROWS)
-            problem = replace(problem, start=start)
         rows, weight = problem.rows, problem.rows.total_weight
         rows = rows if learns else replace(rows, grid=0.0)
         has_signal = len(rows) < _MIN_ROWS_FOR_SIGNAL
-        plan = self._plan(problem, 0, has_signal, 0.0)
+        plan = self._plan(_humble(problem) if learns else problem, 0, has_signal, 0.0)
         fitted, ones = first_batch(rows, plan)
         if plan.restarts:
             has_signal = sees_signal(fitted, rows, weight)
@@ -184,7 +182,8 @@ class Stream:
                 warn_at_bounds(problem.start, fitted.parameters)
             asks_reach = not (is_short and self.initial.are_joined)
             warn_of_missed(problem, fitted, by_mean, asks_reach)
-        return replace(fitted, state=state)
+        start = fitted.start if is_short else problem.start
+        return replace(fitted, start=start, state=state)
 
     def add(self, fitted, problem):
         """Learn from one more batch, already `counted`; see `Engine`."""
@@ -242,6 +241,14 @@ class Stream:
             trace=trace,
             follows_units=self.follows_units,
         )
+
+
+def _humble(problem):
+    """Let few rows claim only so much; repeated ones count once, as a weight says the same."""
+    missing = 1.0 - n_distinct(problem.rows) / _MIN_INITIAL_ROWS
+    if missing <= 0.0:
+        return problem
+    return replace(problem, start=humble(problem.start, missing))
 
 
 def _is_spent(settings, n_batches):

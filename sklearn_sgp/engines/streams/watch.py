@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.stats import t as student
 
+from ...data.targets import read_only_copy
+
 # Batches that the prior of z and v counts as: the first batches after the beginning are no guide.
 _PRIOR_BATCHES = 4.0
 # Median of the square of a standard normal number, and n times the variance of the logarithm of
@@ -173,7 +175,7 @@ class Watch:
         """Public fitted attributes."""
         return {
             "batch_log_density_": self.densities[-1] if self.densities else None,
-            "batch_log_densities_": np.array(self.densities),
+            "batch_log_densities_": read_only_copy(np.array(self.densities)),
             "n_missing_": self.n_missing,
             "n_shifts_": self.n_shifts,
         }

@@ -8,6 +8,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from stream_helpers import batches, fresh_residual, parameters_of, rows_of, taught
 
 from sklearn_sgp import StreamingSGPRegressor
+from sklearn_sgp.data.inputs import Inputs
 from sklearn_sgp.engines.streams.search_space import plausible, trusted
 from sklearn_sgp.estimators.numbers import later_rows
 
@@ -49,7 +50,7 @@ def largest_variance(targets, kernel=None, learned=0.0, **options):
     options = {"n_inducing": 5, "max_iter": 1, "normalize_y": (0.0, 1.0), **options}
     stream = StreamingSGPRegressor(kernel, **options)
     stream.partial_fit(X, FIRST_TARGETS)
-    rows = later_rows(stream._fitted, (X, None), np.broadcast_to(targets, 40), None)
+    rows = later_rows(stream._fitted, Inputs(X), np.broadcast_to(targets, 40), None)
     parameters = stream._fitted.parameters
     theta = np.maximum(parameters.theta, [learned, -np.inf])
     space = plausible(stream._fitted.start, parameters.with_values(theta=theta), rows)
