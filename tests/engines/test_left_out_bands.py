@@ -113,3 +113,12 @@ def test_probabilities_that_are_too_sure_are_told():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         left_out_bands._check(problem, fitted, rows, (np.full((300, 1), np.nan),) * 2)
+
+
+def test_classes_that_are_as_probable_are_not_told():
+    """Where nothing is learned from labels in balance, no left-out row is right, nor too sure."""
+    X, y = np.linspace(0.0, 1.0, 200)[:, None], np.arange(200) % 2
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message="Probabilities should be")
+        warnings.filterwarnings("ignore", message="The optimal value found")
+        SVGPClassifier(5.0 * RBF(3.0, "fixed"), n_inducing=20, random_state=0).fit(X, y)
