@@ -97,16 +97,21 @@ def _check_classes(problem, likelihood, rows, mean, variance):
     weight, sure = rows.weights[1], p.max(axis=1)
     right = np.average(p.argmax(axis=1) == place, weights=weight)
     told = np.average(sure, weights=weight)
-    # Judged by the probability of the class that came, p_c with probability p_c: where classes are
-    # as probable, the most probable one of left-out rows is never theirs, and nothing is too sure.
+    # The class that came must be less probable than expected, too: where classes are as probable,
+    # the most probable one of left-out rows is never theirs, and nothing is too sure.
     came = np.average(p[np.arange(len(p)), place], weights=weight)
     squares = (p**2).sum(axis=1)
-    expected = np.average(squares, weights=weight)
-    error = np.sqrt(np.mean((p**3).sum(axis=1) - squares**2) / len(rows))
-    if came < expected - max(_MISSING, _SURELY * error):
+    expected, spread = np.average(squares, weights=weight), (p**3).sum(axis=1) - squares**2
+    if _is_less(right, told, sure * (1.0 - sure)) and _is_less(came, expected, spread):
         problem.trace.doubt(
             f"Probabilities should be as large as the share of rows that they are right for. Got "
             f"{told:.0%} for the most probable class of rows that are left out, which is right for "
             f"{right:.0%}: probabilities are too sure. Learn from more rows (init_size), or choose "
             "another kernel."
         )
+
+
+def _is_less(share, expected, variance):
+    """Return True if a share of rows is surely less than expected."""
+    error = np.sqrt(np.mean(variance) / len(variance))
+    return share < expected - max(_MISSING, _SURELY * error)
