@@ -104,7 +104,7 @@ class VouchForMean:
         trace = Trace(Clock(left if 0.0 < left < np.inf else None))
         posed = replace(fit, y=y, likelihood=gaussian, trace=trace)
         scale = ScaleTargets(self.model, warps=False)
-        pose = PoseProblem(self.model, True, fit.fitted)
+        pose = PoseProblem(self.model, True, fit.fitted, self.choose)
         for step in (scale, *self.engine_steps, pose):
             posed = step(posed)
         settings, begin = posed.problem.settings, posed.problem.start

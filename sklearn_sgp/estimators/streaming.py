@@ -125,8 +125,8 @@ def _add(model, engine, inputs, y, weight, clock):
     )
     problem, noise = _with_noise(model, engine, before, problem, share)
     fitted, rows = engine.add(before, problem), problem.rows
-    if noise is not None:  # the objective is that of this batch alone
-        fitted = fitted.with_noise(noise, noise.constant - before.row_noise.constant)
+    # the objective is that of this batch alone
+    fitted = fitted.with_noise(noise, noise.constant - before.row_noise.constant)
     targets = targets.of_rows(y, weight)
     store(model, replace(fitted, targets=targets), rows.total_weight, trace)
     model.n_samples_seen_ += count_samples(inputs.X, weight)
@@ -138,7 +138,7 @@ def _with_noise(model, engine, before, problem, share):
     The batch is first added with the noise that was expected, to know the function there.
     """
     if not before.noise.differs:
-        return problem, None
+        return problem, before.row_noise
     rows, settings = problem.rows, problem.settings
     expected, _ = with_precisions(before, rows, model.n_jobs)
     plain = replace(problem, rows=expected, settings=replace(settings, optimizer=None))
