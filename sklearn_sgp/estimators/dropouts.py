@@ -35,9 +35,14 @@ class Batch(NamedTuple):
 
 def is_empty(model, X, y):
     """Return whether a later batch has no rows at all; its columns must be those of the first."""
-    if model._fitted is None or np.shape(X)[:1] != (0,) or np.shape(y)[:1] != (0,):
+    if model._fitted is None or _shape(X)[:1] != (0,) or _shape(y)[:1] != (0,):
         return False
-    return np.ndim(X) < 2 or np.shape(X)[1] == model.n_features_in_
+    return len(_shape(X)) < 2 or _shape(X)[1] == model.n_features_in_
+
+
+def _shape(table):
+    """Return the shape of an array, a dataframe, lists, or what can be made an array."""
+    return table.shape if hasattr(table, "shape") else np.asarray(table).shape
 
 
 def present_rows(model, X, y, sample_weight, *, reset):
@@ -75,12 +80,13 @@ def _check_weighed(weight):
 
 def _without_words(y):
     """Return numbers that were written as words as numbers, and all else as it is."""
-    if np.ndim(y) and np.asarray(y).dtype.kind in "US":
-        try:
-            return np.asarray(y).astype(np.float64)
-        except ValueError:  # the checks of y say so
-            return y
-    return y
+    words = np.asarray(y)
+    if not words.ndim or words.dtype.kind not in "US":
+        return y
+    try:
+        return words.astype(np.float64)
+    except ValueError:  # the checks of y say so
+        return y
 
 
 def _missing(model, y):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+from sklearn.utils.estimator_checks import _NotAnArray
 from stream_helpers import fixed
 
 from sklearn_sgp import StreamingSGPClassifier, StreamingSGPRegressor
@@ -105,6 +106,18 @@ def test_words_that_are_numbers_are_those_numbers(data):
         numbers.partial_fit(X[i], y[i, 0])
     assert_array_equal(words.predict(X), numbers.predict(X))
     assert words.n_missing_ == numbers.n_missing_ == 100
+
+
+def test_what_can_be_made_an_array_is_a_batch(data):
+    """Later batches need no more than the protocol of arrays, as first ones."""
+    X, _, y = data
+    options = {"n_inducing": 10, "max_iter": 2, "random_state": 0}
+    streams = [StreamingSGPRegressor(**options) for _ in range(2)]
+    for i in PIECES:
+        streams[0].partial_fit(_NotAnArray(X[i]), _NotAnArray(np.nan_to_num(y[i, 0])))
+        streams[1].partial_fit(X[i], np.nan_to_num(y[i, 0]))
+    streams[0].partial_fit(_NotAnArray(X[:0]), _NotAnArray(y[:0, 0]))
+    assert_array_equal(streams[0].predict(X), streams[1].predict(X))
 
 
 def test_a_batch_without_rows_or_targets_is_none(data):
