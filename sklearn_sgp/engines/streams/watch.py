@@ -22,6 +22,10 @@ _USUAL_SCATTER = 0.1
 # Deviation, in units of its own, that v is thought to have before batches tell. With 1 streams with
 # 2 % of readings 60 deviations off, whose noise is that of the spikes, had 3 alarms in 75 batches.
 _FIRST_SCATTER = 1.5
+# The same of z. With 1 one of 300 random streams took what it did not know yet of its function, 11
+# deviations in its second batch, for a level that moved: its squared standardised residuals were
+# 5.6 where they are 2.8 without that. Levels that moved by 5 deviations have a z of 20 and more.
+_FIRST_LEVEL_SCATTER = 3.0
 # Two-sided probability of so far a z, or v, of right models: rare, though not every one is told.
 _ALARM = 3e-3
 # Fewer rows are gathered with those of the next batches.
@@ -208,7 +212,7 @@ class Watch:
         none = np.zeros(t, dtype=bool)
         if seen.rows < LEAST_ROWS:
             return replace(self, gathered=seen), seen, none
-        levels = self.levels or Usual.unknown(t, has_mean=False)
+        levels = self.levels or Usual.unknown(t, has_mean=False, scatter=_FIRST_LEVEL_SCATTER)
         scales = self.scales or Usual.unknown(t, has_mean=True, scatter=_FIRST_SCATTER)
         least = np.log(_ALARM / t)
         moved = levels.log_probability(seen.z) < least
