@@ -92,7 +92,7 @@ def _without_words(y):
 def _missing(model, y):
     """Return which targets are NaN, (n, t), or None for none, and for what the checks refuse."""
     y = np.asarray(y)
-    if not y.ndim or y.dtype.kind not in "fO":
+    if not y.ndim or y.dtype.kind not in "Of":
         return None
     if y.dtype.kind == "O":
         refuse_dates(y.reshape(len(y), -1), name="y")  # NaT is not NaN
