@@ -80,8 +80,7 @@ def _check_bands(problem, fitted, rows, mean, variance):
     if inside is None:
         return
     held = np.average(inside.mean(axis=1), weights=rows.weights[1])
-    error = np.sqrt(_SHOULD_HOLD * (1.0 - _SHOULD_HOLD) / len(rows))
-    if held < _SHOULD_HOLD - max(_MISSING, _SURELY * error):
+    if _is_less(held, _SHOULD_HOLD, np.full(len(rows), _SHOULD_HOLD * (1.0 - _SHOULD_HOLD))):
         wider = getattr(likelihood, "wider", None)
         other = "another likelihood" if wider is None else f"likelihood={wider!r}"
         problem.trace.doubt(

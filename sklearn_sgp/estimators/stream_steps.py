@@ -51,7 +51,7 @@ class BeginStream:
 
     def __call__(self, fit):
         targets, problem = fit.targets, fit.problem
-        if not problem.start.parameters.mixes_outputs and _has_gaps(problem.rows):
+        if not problem.start.parameters.mixes_outputs and has_gaps(problem.rows):
             start = problem.start.telling_outputs_apart(targets.n_outputs)
             problem = replace(problem, start=start)
         engine = replace(
@@ -64,7 +64,8 @@ class BeginStream:
         return replace(fit, engine=engine, problem=problem)
 
 
-def _has_gaps(rows):
+def has_gaps(rows):
+    """Return whether some outputs of some rows were not observed."""
     return rows.y.dtype.kind == "f" and bool(np.isnan(rows.y).any())
 
 

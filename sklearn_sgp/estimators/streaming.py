@@ -3,8 +3,6 @@
 from dataclasses import replace
 from itertools import pairwise
 
-import numpy as np
-
 from .._compat import FitProgress
 from ..data.inputs import Inputs
 from ..data.rows import merge_with_offset
@@ -23,6 +21,7 @@ from .constraints import FIXED_AFTER_FIT
 from .fit import Fit
 from .learning import store, store_fit
 from .mixed_outputs import mixes_outputs
+from .stream_steps import has_gaps
 from .watching import scored, watched
 
 # Inducing inputs may be given later: then they stay where the stream has them.
@@ -107,7 +106,7 @@ def _add(model, engine, inputs, y, weight, clock):
     """Learn from a later batch."""
     rows = _later_rows(model, inputs, y, weight)
     before, targets = model._fitted, model._fitted.targets
-    if not mixes_outputs(model) and np.isnan(rows.y.astype(np.float64)).any():
+    if not mixes_outputs(model) and has_gaps(rows):
         before = telling_outputs_apart(replace(before, targets=targets.with_gaps()))
     is_informative = targets.is_informative(rows)
     before, share = watched(model, before, rows)

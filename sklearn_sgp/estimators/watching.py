@@ -16,6 +16,7 @@ from ..engines.streams.shifts import (
 )
 from ..engines.streams.stream import counted
 from .mixed_outputs import mixes_outputs
+from .stream_steps import has_gaps
 
 
 def watched(model, fitted, rows):
@@ -69,7 +70,7 @@ def scored(model, fitted, rows):
 def _log_density(model, fitted, rows):
     """Return log densities of rows in units of y, of labels their log probabilities, (n,)."""
     targets, inputs = fitted.targets, Inputs(rows.X, None, rows.offset)
-    is_gappy = rows.y.dtype.kind == "f" and np.isnan(rows.y).any()
+    is_gappy = has_gaps(rows)
     if hasattr(model, "normalize_y") and (mixes_outputs(model) or not is_gappy):
         y = targets.unwarped(rows.y)
         return model._model().log_density(inputs, y[:, 0] if targets.ndim == 1 else y)
