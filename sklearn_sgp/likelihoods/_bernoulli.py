@@ -98,12 +98,7 @@ class Probit(_Bernoulli):
         sign, sd = y[:, 0], np.sqrt(1.0 + variance)
         value, slope, curvature = self._derivatives(sign * (self._offset + mean) / sd)
         result = TiltedMoments(value, sign * slope / sd, curvature / sd**2)
-        rows = np.flatnonzero(power != 1.0)
-        if len(rows):
-            parts = y[rows], mean[rows], variance[rows], power[rows]
-            for out, part in zip(result, super().tilted_moments(*parts), strict=True):
-                out[rows] = part
-        return result
+        return result.of_powers(super().tilted_moments, y, mean, variance, power)
 
     def decision(self, mean, variance):
         """Return the sum of offset and latent mean over sqrt(1 + latent variance), shape (n,)."""

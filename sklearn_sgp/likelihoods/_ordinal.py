@@ -128,12 +128,7 @@ class Ordinal(Likelihood):
         (low, high), sd = self._ends(y[:, 0]), np.sqrt(1.0 + variance)
         value, slope, curvature, *_ = _derivatives((low - mean) / sd, (high - mean) / sd)
         result = TiltedMoments(value, slope / sd, curvature / sd**2)
-        rows = np.flatnonzero(power != 1.0)
-        if len(rows):
-            parts = y[rows], mean[rows], variance[rows], power[rows]
-            for out, part in zip(result, super().tilted_moments(*parts), strict=True):
-                out[rows] = part
-        return result
+        return result.of_powers(super().tilted_moments, y, mean, variance, power)
 
     # ---- Predictions
 

@@ -33,6 +33,23 @@ class TiltedMoments(NamedTuple):
     slope: np.ndarray
     curvature: np.ndarray
 
+    def of_powers(self, by_quadrature, y, mean, variance, power):
+        """Return the same where the power is 1, for which they are; else those by quadrature.
+
+        Parameters
+        ----------
+        by_quadrature : callable
+            ``tilted_moments`` of a likelihood without closed form.
+        y, mean, variance, power : ndarray
+            What that takes, for all rows.
+        """
+        rows = np.flatnonzero(power != 1.0)
+        if len(rows):
+            parts = y[rows], mean[rows], variance[rows], power[rows]
+            for out, part in zip(self, by_quadrature(*parts), strict=True):
+                out[rows] = part
+        return self
+
 
 def tilted_by_quadrature(log_density, mean, variance):
     """Return `TiltedMoments` by the trapezoidal rule.
