@@ -35,7 +35,7 @@ def fitted_attributes(model, fitted, weight):
         "_fitted": fitted,
         "kernel_": fitted.sklearn_kernel,
         "likelihood_": fitted.public_likelihood,
-        "inducing_points_": read_only_copy(parameters.Z),
+        "inducing_points_": read_only_copy(form.own_columns(parameters.Z)),
         "objective_": fitted.objective - weight * targets.log_scale,
         "is_categorical_": form.mask(model.n_features_in_),
         "categories_": form.codes.values,
