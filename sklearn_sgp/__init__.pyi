@@ -87,6 +87,7 @@ class _Rows(TypedDict, total=False):
 
 class _Stream(TypedDict, total=False):
     forget_factor: float | Literal["auto"]
+    old_posterior_power: float | Literal["auto"]
     trust_region: float
     min_inducing: int | None
     batch_size: int

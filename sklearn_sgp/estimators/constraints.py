@@ -83,6 +83,7 @@ ROWS_CONSTRAINTS = {
 }
 STREAM_CONSTRAINTS = {
     "forget_factor": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"})],
+    "old_posterior_power": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})],
     "trust_region": [Interval(Real, 0, None, closed="neither")],
     "min_inducing": [None, Interval(Integral, 1, None, closed="left")],
 }

@@ -128,6 +128,7 @@ _BLOCKS = {
 }
 _STREAM = {
     "forget_factor": [0.9, 1e-6],
+    "old_posterior_power": [0.0, 1.0],
     "trust_region": [1e-6, 100.0],
     "min_inducing": [1, 5],
     "batch_size": [1, 4],
