@@ -103,7 +103,7 @@ class _Blocks(TypedDict, total=False):
     markov_order: int
     n_neighbors: int
     blocks_per_step: int
-    schedule: Literal["average", "robbins-monro"]
+    schedule: Literal["average", "robbins-monro", "gradient"]
     step_size: float
     step_decay: float
     step_power: float

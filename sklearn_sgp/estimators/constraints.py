@@ -102,7 +102,7 @@ BLOCK_CONSTRAINTS = {
     "block_size": [Interval(Integral, 1, None, closed="left")],
     "partition": [StrOptions({"kmeans", "contiguous", "random"}), HasMethods(["fit", "predict"])],
     "blocks_per_step": [Interval(Integral, 1, None, closed="left")],
-    "schedule": [StrOptions({"average", "robbins-monro"})],
+    "schedule": [StrOptions({"average", "robbins-monro", "gradient"})],
     "step_size": [Interval(Real, 0, 1, closed="right")],
     "step_decay": [Interval(Real, 0, None, closed="left")],
     "step_power": [Interval(Real, 0.5, 1, closed="right")],

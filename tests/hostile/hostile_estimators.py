@@ -120,7 +120,7 @@ _BLOCKS = {
     "markov_order": [0, 3],
     "n_neighbors": [0, 1, 5],
     "blocks_per_step": [2, 100],
-    "schedule": ["robbins-monro"],
+    "schedule": ["robbins-monro", "gradient"],
     "step_size": [1.0, 1e-6],
     "step_decay": [0.0, 100.0],
     "step_power": [0.51, 1.0],
