@@ -8,6 +8,7 @@ from .._compat import HasMethods, Interval, StrOptions
 from ..engines.blocks.models import NAMES
 from ..factors.own_model import BlockModel
 from ..likelihoods._names import CLASSIFICATION, REGRESSION
+from ..optimize.momentum import STOCHASTIC
 
 # What `partial_fit` takes from the first batch; "inducing" only where it is an array.
 FIXED_AFTER_FIT = (
@@ -78,6 +79,7 @@ _CLASS_LIKELIHOODS = [
 ]
 CLASSIFIER_CONSTRAINTS = SHARED_CONSTRAINTS | {"likelihood": _CLASS_LIKELIHOODS}
 ROWS_CONSTRAINTS = {
+    "optimizer": [None, StrOptions({"auto", "lbfgs", *STOCHASTIC})],
     "total_samples": [None, Interval(Integral, 1, None, closed="left")],
     "n_restarts_optimizer": [Interval(Integral, 0, None, closed="left")],
 }

@@ -90,7 +90,11 @@ _SHARED = {
     "callbacks": ["stop", "predict"],
     "categorical_features": ["from_dtype", (0,), ("column 0",), (True,)],
 }
-_BATCHES = {"batch_size": [1, 3, 64], "total_samples": [1, 100]}
+_BATCHES = {
+    "batch_size": [1, 3, 64],
+    "total_samples": [1, 100],
+    "optimizer": ["lbfgs", "adam", "sgd", None],
+}
 _NUMBERS = {
     "noise_variance": [1e-12, 1e-3, 1.0, 1e6, (0.1, 1e-3)],
     "noise_variance_bounds": ["fixed", (1e-12, 1e-10), (1.0, 1e9)],
