@@ -93,14 +93,17 @@ class AnytimeSGPClassifier(SGPClassifier):
     blocks_per_step : int, default=1
         Number of blocks of a step of the anytime solver.
 
-    schedule : {"average", "robbins-monro"}, default="average"
+    schedule : {"average", "robbins-monro", "gradient"}, default="average"
         Steps of the anytime solver. "average" takes the mean over all blocks so far, in a new order
         in each epoch. It is unbiased at any time, and it stops after one epoch, where it is the
         closed form. "robbins-monro" draws blocks with replacement for ``max_iter`` epochs, and its
         step t has the length ``step_size / (1 + step_decay * step_size * t) ** step_power``.
+        "gradient" does so, too, with plain gradients in mean and covariance of the inducing values
+        in the place of natural ones: for comparisons, as it needs thousands of steps. All later
+        steps are halved where one would leave no covariance.
 
     step_size, step_decay, step_power : float, default=0.1, 0.9, 0.75
-        Length of the first step of "robbins-monro", and how the others become shorter.
+        Length of the first step of "robbins-monro" and "gradient", and how others become shorter.
 
     n_inducing : int, default=256
         Largest number of inducing inputs. Fewer distinct rows give fewer inducing inputs.

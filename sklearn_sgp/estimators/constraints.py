@@ -8,6 +8,7 @@ from .._compat import HasMethods, Interval, StrOptions
 from ..engines.blocks.models import NAMES
 from ..factors.own_model import BlockModel
 from ..likelihoods._names import CLASSIFICATION, REGRESSION
+from ..optimize.momentum import STOCHASTIC
 
 # What `partial_fit` takes from the first batch; "inducing" only where it is an array.
 FIXED_AFTER_FIT = (
@@ -78,11 +79,13 @@ _CLASS_LIKELIHOODS = [
 ]
 CLASSIFIER_CONSTRAINTS = SHARED_CONSTRAINTS | {"likelihood": _CLASS_LIKELIHOODS}
 ROWS_CONSTRAINTS = {
+    "optimizer": [None, StrOptions({"auto", "lbfgs", *STOCHASTIC})],
     "total_samples": [None, Interval(Integral, 1, None, closed="left")],
     "n_restarts_optimizer": [Interval(Integral, 0, None, closed="left")],
 }
 STREAM_CONSTRAINTS = {
     "forget_factor": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"})],
+    "old_posterior_power": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})],
     "trust_region": [Interval(Real, 0, None, closed="neither")],
     "min_inducing": [None, Interval(Integral, 1, None, closed="left")],
 }
@@ -101,7 +104,7 @@ BLOCK_CONSTRAINTS = {
     "block_size": [Interval(Integral, 1, None, closed="left")],
     "partition": [StrOptions({"kmeans", "contiguous", "random"}), HasMethods(["fit", "predict"])],
     "blocks_per_step": [Interval(Integral, 1, None, closed="left")],
-    "schedule": [StrOptions({"average", "robbins-monro"})],
+    "schedule": [StrOptions({"average", "robbins-monro", "gradient"})],
     "step_size": [Interval(Real, 0, 1, closed="right")],
     "step_decay": [Interval(Real, 0, None, closed="left")],
     "step_power": [Interval(Real, 0.5, 1, closed="right")],

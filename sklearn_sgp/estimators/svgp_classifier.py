@@ -46,8 +46,9 @@ class SVGPClassifier(SGPClassifier):
 
     total_samples : int, default=None
         Only ``partial_fit`` uses it. None means that all rows are new. A number is that of the rows
-        of the whole data set, which may come more than once. A row counts as one whatever its
-        weight, and not at all if its weight is zero.
+        of the whole data set, which may come more than once: each batch, the first as well, moves
+        the posterior by ``natural_step`` towards what its rows say if they stand for all. A row
+        counts as one whatever its weight, and not at all if its weight is zero.
 
     n_inducing : int, default=256
         Largest number of inducing inputs. Fewer distinct rows give fewer inducing inputs.
@@ -60,10 +61,11 @@ class SVGPClassifier(SGPClassifier):
     optimize_inducing : bool, default=True
         Whether the inducing inputs are learned together with the kernel.
 
-    optimizer : {"auto", "lbfgs", "adam"} or None, default="auto"
+    optimizer : {"auto", "lbfgs", "adam", "sgd"} or None, default="auto"
         "auto" runs L-BFGS on a subset of the rows and then on larger subsets. "lbfgs" runs L-BFGS
-        on all rows. "adam" takes stochastic steps from the start. None computes the posterior at
-        the starting values.
+        on all rows. "adam" takes stochastic steps from the start. "sgd" takes those of [1]_: plain
+        gradients with a momentum of 0.9, for which ``learning_rate`` must be some thousand times
+        smaller. None computes the posterior at the starting values.
 
     init_size : int, default=8192
         Number of rows of the first L-BFGS stage.
@@ -319,7 +321,7 @@ class SVGPClassifier(SGPClassifier):
             recipe = recipes.of_collection(recipe)
         learn(self, fit, recipe, FitProgress(self, X, y), clock)
         if is_batch and self.total_samples is not None:
-            self._fitted = scaled_to_total(self._fitted, self.total_samples)
+            self._fitted = scaled_to_total(self._fitted, self.total_samples, self.natural_step)
 
     def _add_rows(self, X, y, sample_weight):
         """Add a later batch to the posterior."""

@@ -11,7 +11,7 @@ from ...data.rows import Rows, drop_zero_weight
 from ...data.running_moments import RunningMoments
 from ..base import Fitted
 from ..diagnostics import by_mean, warn_at_bounds, warn_of_missed
-from .batch import StreamPlan, first_batch, next_batch, sees_signal
+from .batch import LEAST_POWER, StreamPlan, first_batch, next_batch, sees_signal
 from .inducing import StreamInducing
 from .search_space import humble
 from .watch import UNWATCHED, Watch
@@ -130,6 +130,8 @@ class Stream:
         None where the inducing inputs were given.
     keeps_scales : bool
         Whether the kernel is the default one.
+    old_posterior_power : float or None
+        None: that of the rows, at least a half.
     n_outputs : int
         Columns of the targets, or classes.
     initial : InitialRows or None
@@ -146,10 +148,17 @@ class Stream:
     trust_region: float
     keeps_scales: bool
     random_state: object
+    old_posterior_power: float | None = None
     n_outputs: int = 1
     initial: InitialRows | None = None
     is_informative: bool = True
     follows_units: bool = False
+
+    @property
+    def old_power(self):
+        """Power of the old posterior's factor."""
+        asked = self.old_posterior_power
+        return max(self.alpha_divergence, LEAST_POWER) if asked is None else asked
 
     @property
     def first_inducing(self):
@@ -240,6 +249,7 @@ class Stream:
             seed=self._seed(n_batches),
             trace=trace,
             follows_units=self.follows_units,
+            old_power=self.old_power,
         )
 
 
