@@ -11,6 +11,7 @@ from ...data.rows import Rows, drop_zero_weight
 from ...data.running_moments import RunningMoments
 from ..base import Fitted
 from ..diagnostics import by_mean, warn_at_bounds, warn_of_missed
+from ..levels import with_spread_of_levels
 from .batch import LEAST_POWER, StreamPlan, first_batch, next_batch, sees_signal
 from .inducing import StreamInducing
 from .search_space import humble
@@ -192,6 +193,7 @@ class Stream:
             asks_reach = not (is_short and self.initial.are_joined)
             warn_of_missed(problem, fitted, by_mean, asks_reach)
         start = fitted.start if is_short else problem.start
+        fitted = with_spread_of_levels(fitted) if plan.learns else fitted
         return replace(fitted, start=start, state=state)
 
     def add(self, fitted, problem):
@@ -213,6 +215,7 @@ class Stream:
             ones=ones,
             begins_anew=False,
         )
+        more = with_spread_of_levels(more) if plan.learns else more
         return replace(more, state=state)
 
     def begins_anew(self, fitted, settings):
