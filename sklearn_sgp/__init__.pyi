@@ -53,7 +53,7 @@ class BlockModel:
 
 class _Shared(TypedDict, total=False):
     n_inducing: int
-    inducing: Literal["kmeans", "greedy", "random"] | ArrayLike
+    inducing: Literal["kmeans", "greedy", "random", "fourier"] | ArrayLike
     optimize_inducing: bool
     optimizer: Literal["auto", "lbfgs", "adam"] | None
     init_size: int
@@ -159,6 +159,7 @@ class _Estimator(BaseEstimator):
 
 class _SupervisedEstimator(_Estimator):
     choices_: list[dict[str, Any]]
+    frequencies_: _Array | None
     likelihood_: Likelihood
     categories_: list[NDArray[Any]] | None
     is_categorical_: NDArray[np.bool_] | None
