@@ -53,7 +53,7 @@ class BlockModel:
 
 class _Shared(TypedDict, total=False):
     n_inducing: int
-    inducing: Literal["kmeans", "greedy", "random"] | ArrayLike
+    inducing: Literal["kmeans", "greedy", "random", "fourier"] | ArrayLike
     optimize_inducing: bool
     init_size: int
     max_iter: int
@@ -163,6 +163,7 @@ class _Estimator(BaseEstimator):
 
 class _SupervisedEstimator(_Estimator):
     choices_: list[dict[str, Any]]
+    frequencies_: _Array | None
     likelihood_: Likelihood
     categories_: list[NDArray[Any]] | None
     is_categorical_: NDArray[np.bool_] | None

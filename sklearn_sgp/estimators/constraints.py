@@ -39,7 +39,7 @@ LATENT_FIXED_AFTER_FIT = (
 SHARED_CONSTRAINTS = {
     "kernel": [None, Kernel],
     "n_inducing": [Interval(Integral, 1, None, closed="left")],
-    "inducing": [StrOptions({"kmeans", "greedy", "random"}), "array-like"],
+    "inducing": [StrOptions({"kmeans", "greedy", "random", "fourier"}), "array-like"],
     "optimize_inducing": ["boolean"],
     "optimizer": [None, StrOptions({"auto", "lbfgs", "adam"})],
     "init_size": [Interval(Integral, 1, None, closed="left")],
@@ -116,6 +116,7 @@ LATENT_CONSTRAINTS = {
     name: value for name, value in SHARED_CONSTRAINTS.items() if name != "categorical_features"
 } | {
     **NOISE_CONSTRAINTS,
+    "inducing": [StrOptions({"kmeans", "greedy", "random"}), "array-like"],
     "n_components": [Interval(Integral, 1, None, closed="left")],
     "noise": [StrOptions({"columns", "shared"})],
     "normalize": ["boolean"],

@@ -68,13 +68,16 @@ class StreamingSGPClassifier(SGPClassifier):
     n_inducing : int, default=100
         Largest number of inducing inputs. Fewer distinct rows give fewer inducing inputs.
 
-    inducing : {"greedy", "kmeans", "random"} or array-like of shape (n_inducing, n_features), \
-            default="greedy"
+    inducing : {"greedy", "kmeans", "random", "fourier"} or array-like of shape \
+            (n_inducing, n_features), default="greedy"
         How inducing inputs are chosen from the old ones and the rows of a batch. "greedy" takes
         those of largest conditional variance, one after another. If it has to drop some for a batch
         that is learned from, it keeps those that the others would predict worst. "kmeans" takes
         centres and "random" takes random ones; an old inducing input then counts as many rows as
         its share of all rows before. An array gives the inducing inputs of all batches.
+        "fourier" takes features in their place: cosines and sines of ``n_inducing // 2``
+        frequencies, drawn from the spectral density of a stationary kernel. Kernel and frequencies
+        are learned from the rows with which the stream begins, and held from then on.
 
     optimize_inducing : bool, default=True
         Whether the inducing inputs are learned together with the kernel. Each one is learned with
@@ -153,7 +156,10 @@ class StreamingSGPClassifier(SGPClassifier):
         The likelihood with learned parameters.
 
     inducing_points_ : ndarray of shape (n_inducing, n_features)
-        Inducing inputs, in units of X.
+        Inducing inputs, in units of X. None of them with ``inducing="fourier"``.
+
+    frequencies_ : ndarray of shape (n_inducing // 2, n_features) or None
+        With ``inducing="fourier"``: frequencies of the features, in cycles for each unit of X.
 
     objective_ : float
         Online bound of the last batch, in nats, for y as it was given. If the kernel and the old

@@ -78,10 +78,14 @@ class SVGPRegressor(SGPRegressor):
     n_inducing : int, default=256
         Largest number of inducing inputs. Fewer distinct rows give fewer inducing inputs.
 
-    inducing : {"kmeans", "greedy", "random"} or array-like of shape (n_inducing, n_features), \
-            default="kmeans"
+    inducing : {"kmeans", "greedy", "random", "fourier"} or array-like of shape \
+            (n_inducing, n_features), default="kmeans"
         How inducing inputs are chosen: k-means centres, rows of largest conditional variance, or
-        random rows. An array gives the inducing inputs themselves.
+        random rows. An array gives the inducing inputs themselves. "fourier" takes features in
+        their place: cosines and sines of ``n_inducing // 2`` frequencies, drawn from the kernel's
+        spectral density and learned with the rest. They need stationary kernels without
+        categories, in blocks ``model="sor"``, "dtc" or "vfe", and many rows: with fewer than 20
+        for each number that is learned of the frequencies intervals may be too narrow.
 
     optimize_inducing : bool, default=True
         Whether the inducing inputs are learned together with the kernel.
@@ -198,7 +202,10 @@ class SVGPRegressor(SGPRegressor):
         Correlations of the outputs' functions under the prior. None without ``n_latent``.
 
     inducing_points_ : ndarray of shape (n_inducing, n_features)
-        Inducing inputs, in units of X.
+        Inducing inputs, in units of X. None of them with ``inducing="fourier"``.
+
+    frequencies_ : ndarray of shape (n_inducing // 2, n_features) or None
+        With ``inducing="fourier"``: frequencies of the features, in cycles for each unit of X.
 
     objective_ : float
         Variational bound on the log evidence of the training rows, in nats, for y as it was given.

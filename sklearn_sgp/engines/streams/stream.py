@@ -203,6 +203,8 @@ class Stream:
         if state.begins_anew:
             plan = replace(plan, restarts=plan.learns)
         plan = replace(plan, holds_noise=fitted.noise.differs)
+        if fitted.parameters.has_features and plan.forget_factor > 0.0:
+            plan = replace(plan, holds_function=True, restarts=False)
         more, ones = next_batch(fitted, rows, state.weight_seen, plan)
         weight_seen, has_signal = state.weight_seen + weight, state.has_signal
         if plan.restarts:
