@@ -11,7 +11,6 @@ import numpy as np
 
 from ..gp.functionals import of_functional
 from ..kernels._compiled import BoundKernel
-from ..kernels._functionals import terms_of
 from ..kernels.categories._node import level_of
 
 
@@ -30,7 +29,7 @@ def with_spread_of_levels(fitted):
     if parameters.mixes_outputs:
         return fitted
     learned = {}
-    for term in terms_of(posterior.prior.kernel):
+    for term in posterior.prior.kernel.terms():
         level = level_of(term)
         if level is not None and _are_known(level, parameters.Z):
             learned[level.leaf.learned_variance.start] = _variance_of_new(posterior, term, level)
