@@ -74,6 +74,7 @@ class _Optimizer(TypedDict, total=False):
 
 class _WithX(_Shared, total=False):
     categorical_features: Literal["from_dtype"] | ArrayLike | None
+    missing: Literal["auto", "error"]
 
 class _Noise(TypedDict, total=False):
     offset_column: int | str | None

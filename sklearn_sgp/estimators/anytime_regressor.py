@@ -181,6 +181,11 @@ class AnytimeSGPRegressor(SGPRegressor):
         columns; where kernels are compared, the latter must raise the objective. Any other kernel
         should have a :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
 
+    missing : {"auto", "error"}, default="auto"
+        What NaN in numeric columns of X is. "auto" takes it for a value that is missing: it becomes
+        what the other columns of its row make expected, and the kernel sees where each column that
+        lacks values in the first rows does. "error" refuses it.
+
     jitter : float, default=1e-8
         Value added to the diagonal of the inducing inputs' covariance, relative to its mean, less
         beside small noise. It is raised tenfold, with a warning, where that is singular.
@@ -362,6 +367,7 @@ class AnytimeSGPRegressor(SGPRegressor):
         copy_X=True,
         offset_column=None,
         categorical_features=None,
+        missing="auto",
         jitter=1e-8,
         warm_start=False,
         n_jobs=None,
@@ -404,6 +410,7 @@ class AnytimeSGPRegressor(SGPRegressor):
         self.copy_X = copy_X
         self.offset_column = offset_column
         self.categorical_features = categorical_features
+        self.missing = missing
         self.jitter = jitter
         self.warm_start = warm_start
         self.n_jobs = n_jobs
@@ -420,7 +427,8 @@ class AnytimeSGPRegressor(SGPRegressor):
             checked = checked_numbers(self, X, y, sample_weight, reset=True)
             fit = block_plan.rows_in_blocks(self, *checked)
             X, y = fit.for_callbacks(X, y, self._format)
-        recipe = recipes.anytime_regressor(self, previous, block_plan.merges_rows(self))
+        merges = block_plan.merges_rows(self)
+        recipe = recipes.anytime_regressor(self, previous, merges, fit.y is None)
         if fit.y is None:
             recipe = recipes.of_collection(recipe)
         learn(self, fit, recipe, FitProgress(self, X, y), clock)

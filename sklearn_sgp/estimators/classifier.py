@@ -11,6 +11,7 @@ from ..predict.classes import Classes
 from . import insights
 from .base import BaseSGP, ask, transaction
 from .labels import later_rows
+from .validation import takes_missing
 
 
 class SGPClassifier(ClassifierMixin, BaseSGP):
@@ -24,7 +25,7 @@ class SGPClassifier(ClassifierMixin, BaseSGP):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.categorical_features is not None  # in these columns
+        tags.input_tags.allow_nan = takes_missing(self)
         return tags
 
     # ---- Learning

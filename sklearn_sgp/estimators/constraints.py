@@ -20,6 +20,7 @@ FIXED_AFTER_FIT = (
     "noise_variance_bounds",
     "normalize_y",
     "categorical_features",
+    "missing",
     "block_column",
     "offset_column",
     "n_latent",
@@ -52,6 +53,7 @@ SHARED_CONSTRAINTS = {
     "learning_rate": [Interval(Real, 0, None, closed="neither")],
     "natural_step": [Interval(Real, 0, 1, closed="right")],
     "categorical_features": [None, StrOptions({"from_dtype"}), "array-like"],
+    "missing": [StrOptions({"auto", "error"})],
     "jitter": [Interval(Real, 0, 1e-3, closed="both")],
     "warm_start": ["boolean"],
     "n_jobs": [None, Integral],
@@ -112,8 +114,9 @@ BLOCK_CONSTRAINTS = {
     "n_neighbors": [Interval(Integral, 0, None, closed="left")],
     "copy_X": ["boolean"],
 }
+_OF_COLUMNS = ("categorical_features", "missing")
 LATENT_CONSTRAINTS = {
-    name: value for name, value in SHARED_CONSTRAINTS.items() if name != "categorical_features"
+    name: value for name, value in SHARED_CONSTRAINTS.items() if name not in _OF_COLUMNS
 } | {
     **NOISE_CONSTRAINTS,
     "inducing": [StrOptions({"kmeans", "greedy", "random"}), "array-like"],

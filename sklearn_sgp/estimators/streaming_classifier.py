@@ -124,6 +124,11 @@ class StreamingSGPClassifier(SGPClassifier):
         columns; where kernels are compared, the latter must raise the objective. Any other kernel
         should have a :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
 
+    missing : {"auto", "error"}, default="auto"
+        What NaN in numeric columns of X is. "auto" takes it for a value that is missing: it becomes
+        what the other columns of its row make expected, and the kernel sees where each column that
+        lacks values in the first rows does. "error" refuses it.
+
     jitter : float, default=1e-8
         Value added to the diagonal of the inducing inputs' covariance, relative to its mean. Each
         batch begins with a hundredth of it, which is raised tenfold while the sum is not positive
@@ -293,6 +298,7 @@ class StreamingSGPClassifier(SGPClassifier):
         learning_rate=0.01,
         natural_step=1.0,
         categorical_features=None,
+        missing="auto",
         jitter=1e-8,
         warm_start=False,
         n_jobs=None,
@@ -319,6 +325,7 @@ class StreamingSGPClassifier(SGPClassifier):
         self.learning_rate = learning_rate
         self.natural_step = natural_step
         self.categorical_features = categorical_features
+        self.missing = missing
         self.jitter = jitter
         self.warm_start = warm_start
         self.n_jobs = n_jobs

@@ -188,6 +188,11 @@ class StreamingSGPRegressor(SGPRegressor):
         columns; where kernels are compared, the latter must raise the objective. Any other kernel
         should have a :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
 
+    missing : {"auto", "error"}, default="auto"
+        What NaN in numeric columns of X is. "auto" takes it for a value that is missing: it becomes
+        what the other columns of its row make expected, and the kernel sees where each column that
+        lacks values in the first rows does. "error" refuses it.
+
     jitter : float, default=1e-8
         Value added to the diagonal of the inducing inputs' covariance, relative to its mean. Each
         batch begins with a hundredth of it, which is raised tenfold while the sum is not positive
@@ -395,6 +400,7 @@ class StreamingSGPRegressor(SGPRegressor):
         offset_column=None,
         include_noise=True,
         categorical_features=None,
+        missing="auto",
         jitter=1e-8,
         warm_start=False,
         n_jobs=None,
@@ -428,6 +434,7 @@ class StreamingSGPRegressor(SGPRegressor):
         self.offset_column = offset_column
         self.include_noise = include_noise
         self.categorical_features = categorical_features
+        self.missing = missing
         self.jitter = jitter
         self.warm_start = warm_start
         self.n_jobs = n_jobs

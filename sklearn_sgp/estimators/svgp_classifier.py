@@ -114,6 +114,11 @@ class SVGPClassifier(SGPClassifier):
         columns; where kernels are compared, the latter must raise the objective. Any other kernel
         should have a :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
 
+    missing : {"auto", "error"}, default="auto"
+        What NaN in numeric columns of X is. "auto" takes it for a value that is missing: it becomes
+        what the other columns of its row make expected, and the kernel sees where each column that
+        lacks values in the first rows does. "error" refuses it.
+
     jitter : float, default=1e-8
         Smallest value added to the diagonal of the inducing inputs' covariance, relative to its
         mean. It is raised tenfold, with a warning, while the sum is not positive definite.
@@ -283,6 +288,7 @@ class SVGPClassifier(SGPClassifier):
         learning_rate=0.01,
         natural_step=0.1,
         categorical_features=None,
+        missing="auto",
         jitter=1e-8,
         warm_start=False,
         n_jobs=None,
@@ -308,6 +314,7 @@ class SVGPClassifier(SGPClassifier):
         self.learning_rate = learning_rate
         self.natural_step = natural_step
         self.categorical_features = categorical_features
+        self.missing = missing
         self.jitter = jitter
         self.warm_start = warm_start
         self.n_jobs = n_jobs

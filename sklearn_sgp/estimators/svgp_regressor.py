@@ -164,6 +164,11 @@ class SVGPRegressor(SGPRegressor):
         columns; where kernels are compared, the latter must raise the objective. Any other kernel
         should have a :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
 
+    missing : {"auto", "error"}, default="auto"
+        What NaN in numeric columns of X is. "auto" takes it for a value that is missing: it becomes
+        what the other columns of its row make expected, and the kernel sees where each column that
+        lacks values in the first rows does. "error" refuses it.
+
     jitter : float, default=1e-8
         Value added to the diagonal of the inducing inputs' covariance, relative to its mean, less
         beside small noise. It is raised tenfold, with a warning, where that is singular.
@@ -353,6 +358,7 @@ class SVGPRegressor(SGPRegressor):
         offset_column=None,
         include_noise=True,
         categorical_features=None,
+        missing="auto",
         jitter=1e-8,
         warm_start=False,
         n_jobs=None,
@@ -383,6 +389,7 @@ class SVGPRegressor(SGPRegressor):
         self.offset_column = offset_column
         self.include_noise = include_noise
         self.categorical_features = categorical_features
+        self.missing = missing
         self.jitter = jitter
         self.warm_start = warm_start
         self.n_jobs = n_jobs
@@ -397,7 +404,7 @@ class SVGPRegressor(SGPRegressor):
         else:
             fit = Fit.of(*checked_numbers(self, X, y, sample_weight, reset=True))
             X, y = fit.for_callbacks(X, y, self._format)
-        recipe = recipes.svgp_regressor(self, previous)
+        recipe = recipes.svgp_regressor(self, previous, fit.y is None)
         if fit.y is None:
             recipe = recipes.of_collection(recipe)
         learn(self, fit, recipe, FitProgress(self, X, y), clock)
