@@ -1,6 +1,7 @@
 """Estimators with Fourier features are Bayesian linear regressions on them, batch by batch too."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -233,7 +234,7 @@ def test_results_are_repeatable_and_kept():
 
 def test_warm_starts_go_on_from_frequencies():
     """A second fit with `warm_start` begins where the first one ended."""
-    X, y = data()
+    X, y = data(200)
     model = SVGPRegressor(**LEARNING, warm_start=True).fit(X, y)
     frequencies, objective = model.frequencies_, model.objective_
     model.set_params(optimizer=None).fit(X, y)
@@ -310,6 +311,19 @@ def test_kernels_without_a_density_are_refused():
             SVGPRegressor(**(LEARNING | given)).fit(rows, y)
     with pytest.raises(ValueError, match="inducing"):
         BayesianGPLVM(inducing="fourier").fit(X)
+
+
+@pytest.mark.parametrize("name", ["svgp", "vfe", "stream"])
+def test_few_rows_for_many_frequencies_are_told(name):
+    """Fewer than five rows for each number that is learned of the frequencies are a warning."""
+    X, y = data(200)
+    model = clone(REGRESSORS[name]).set_params(**LEARNING, max_iter=60, tol=1e-2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.set_params(n_inducing=40).fit(X, y)  # 40 numbers
+        model.set_params(n_inducing=60, optimize_inducing=False).fit(X, y)
+    with pytest.warns(UserWarning, match="Got 200 rows for 60"):
+        model.set_params(optimize_inducing=True).fit(X, y)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -10,7 +10,7 @@ from ...data.distinct import n_distinct
 from ...data.rows import Rows, drop_zero_weight
 from ...data.running_moments import RunningMoments
 from ..base import Fitted
-from ..diagnostics import by_mean, warn_at_bounds, warn_of_missed
+from ..diagnostics import by_mean, warn_at_bounds, warn_of_few_rows, warn_of_missed
 from ..levels import with_spread_of_levels
 from .batch import LEAST_POWER, StreamPlan, first_batch, next_batch, sees_signal
 from .inducing import StreamInducing
@@ -190,6 +190,7 @@ class Stream:
             # what a few rows say is soon forgotten, but where they are all that one has
             if not is_short:
                 warn_at_bounds(problem.start, fitted.parameters)
+                warn_of_few_rows(problem)
             asks_reach = not (is_short and self.initial.are_joined)
             warn_of_missed(problem, fitted, by_mean, asks_reach)
         start = fitted.start if is_short else problem.start
