@@ -71,10 +71,10 @@ class _Shared(TypedDict, total=False):
     verbose: int
 
 class _WithX(_Shared, total=False):
+    offset_column: int | str | None
     categorical_features: Literal["from_dtype"] | ArrayLike | None
 
 class _Noise(TypedDict, total=False):
-    offset_column: int | str | None
     noise_variance: float | ArrayLike | None
     noise_variance_bounds: Literal["fixed"] | tuple[float, float] | ArrayLike
     normalize_y: bool | Literal["yeo-johnson", "warped"] | tuple[ArrayLike, ArrayLike]

@@ -154,6 +154,10 @@ class AnytimeSGPClassifier(SGPClassifier):
         keep the arrays or memory maps that ``fit`` got, until `partial_fit` adds rows; changing
         those changes the model.
 
+    offset_column : int or str, default=None
+        Column of X, by index or name, that is added to the function as it is, such as what another
+        model says; no input of the kernel. For "probit", "logit" and "ordinal".
+
     categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
         Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of a
         dataframe's categorical type. Values of several kinds in the first rows are compared as
@@ -306,7 +310,6 @@ class AnytimeSGPClassifier(SGPClassifier):
             "noise_variance",
             "noise_variance_bounds",
             "normalize_y",
-            "offset_column",
             "include_noise",
         )
     } | {
@@ -357,6 +360,7 @@ class AnytimeSGPClassifier(SGPClassifier):
         learning_rate=0.01,
         natural_step=0.1,
         copy_X=True,
+        offset_column=None,
         categorical_features=None,
         jitter=1e-8,
         warm_start=False,
@@ -396,6 +400,7 @@ class AnytimeSGPClassifier(SGPClassifier):
         self.learning_rate = learning_rate
         self.natural_step = natural_step
         self.copy_X = copy_X
+        self.offset_column = offset_column
         self.categorical_features = categorical_features
         self.jitter = jitter
         self.warm_start = warm_start
