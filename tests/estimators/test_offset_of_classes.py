@@ -125,7 +125,7 @@ def test_later_batches_have_it_too(where):
 
 
 def test_it_goes_through_pipelines_by_name():
-    """A name finds the column in a dataframe wherever it is; larger numbers make labels likelier."""
+    """A name finds the column in a dataframe; larger numbers make labels likelier."""
     X, y, _ = labels(150)
     table = pd.DataFrame({"x": X[:, 1], "score": X[:, 0]})
     model = SVGPClassifier(n_inducing=8, max_iter=5, offset_column="score", random_state=0)
