@@ -73,11 +73,11 @@ class _Optimizer(TypedDict, total=False):
     optimizer: Literal["auto", "lbfgs", "adam"] | None
 
 class _WithX(_Shared, total=False):
+    offset_column: int | str | None
     categorical_features: Literal["from_dtype"] | ArrayLike | None
     missing: Literal["auto", "error"]
 
 class _Noise(TypedDict, total=False):
-    offset_column: int | str | None
     noise_variance: float | ArrayLike | None
     noise_variance_bounds: Literal["fixed"] | tuple[float, float] | ArrayLike
     normalize_y: bool | Literal["yeo-johnson", "warped"] | tuple[ArrayLike, ArrayLike]

@@ -161,6 +161,10 @@ class AnytimeSGPClassifier(SGPClassifier):
         keep the arrays or memory maps that ``fit`` got, until `partial_fit` adds rows; changing
         those changes the model.
 
+    offset_column : int or str, default=None
+        Column of X, by index or name, that is added to the function as it is, such as what another
+        model says; no input of the kernel. For "probit", "logit" and "ordinal".
+
     categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
         Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of a
         dataframe's categorical type. Values of several kinds in the first rows are compared as
@@ -321,7 +325,6 @@ class AnytimeSGPClassifier(SGPClassifier):
             "noise_variance",
             "noise_variance_bounds",
             "normalize_y",
-            "offset_column",
             "include_noise",
         )
     } | {
@@ -372,6 +375,7 @@ class AnytimeSGPClassifier(SGPClassifier):
         learning_rate=0.01,
         natural_step=0.1,
         copy_X=True,
+        offset_column=None,
         categorical_features=None,
         missing="auto",
         jitter=1e-8,
@@ -412,6 +416,7 @@ class AnytimeSGPClassifier(SGPClassifier):
         self.learning_rate = learning_rate
         self.natural_step = natural_step
         self.copy_X = copy_X
+        self.offset_column = offset_column
         self.categorical_features = categorical_features
         self.missing = missing
         self.jitter = jitter

@@ -79,7 +79,10 @@ _CLASS_LIKELIHOODS = [
     StrOptions({"auto", *CLASSIFICATION}),
     HasMethods(["expected_log_density", "probabilities"]),
 ]
-CLASSIFIER_CONSTRAINTS = SHARED_CONSTRAINTS | {"likelihood": _CLASS_LIKELIHOODS}
+CLASSIFIER_CONSTRAINTS = SHARED_CONSTRAINTS | {
+    "likelihood": _CLASS_LIKELIHOODS,
+    "offset_column": COLUMN,
+}
 ROWS_CONSTRAINTS = {
     "optimizer": [None, StrOptions({"auto", "lbfgs", *STOCHASTIC})],
     "total_samples": [None, Interval(Integral, 1, None, closed="left")],

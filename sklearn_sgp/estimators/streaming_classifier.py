@@ -116,6 +116,10 @@ class StreamingSGPClassifier(SGPClassifier):
     natural_step : float, default=1.0
         Largest length of a natural-gradient step, in (0, 1]. Gaussian noise takes no such steps.
 
+    offset_column : int or str, default=None
+        Column of X, by index or name, that is added to the function as it is, such as what another
+        model says; no input of the kernel. For "probit", "logit" and "ordinal".
+
     categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
         Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of a
         dataframe's categorical type. Values of several kinds in the first rows are compared as
@@ -297,6 +301,7 @@ class StreamingSGPClassifier(SGPClassifier):
         n_iter_no_change=5,
         learning_rate=0.01,
         natural_step=1.0,
+        offset_column=None,
         categorical_features=None,
         missing="auto",
         jitter=1e-8,
@@ -324,6 +329,7 @@ class StreamingSGPClassifier(SGPClassifier):
         self.n_iter_no_change = n_iter_no_change
         self.learning_rate = learning_rate
         self.natural_step = natural_step
+        self.offset_column = offset_column
         self.categorical_features = categorical_features
         self.missing = missing
         self.jitter = jitter
@@ -358,7 +364,7 @@ class StreamingSGPClassifier(SGPClassifier):
 
     def _later_rows(self, inputs, y, weight):
         targets = self._fitted.targets
-        return rows_with(inputs.X, targets.encode(y), weight, targets)
+        return rows_with(inputs.X, targets.encode(y), weight, targets, None, inputs.offset)
 
     def _recipe(self, engine, initial):
         return recipes.streaming_classifier(self, engine, initial)

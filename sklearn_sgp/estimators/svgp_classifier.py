@@ -106,6 +106,10 @@ class SVGPClassifier(SGPClassifier):
     natural_step : float, default=0.1
         Length of a stochastic natural-gradient step, in (0, 1].
 
+    offset_column : int or str, default=None
+        Column of X, by index or name, that is added to the function as it is, such as what another
+        model says; no input of the kernel. For "probit", "logit" and "ordinal".
+
     categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
         Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of a
         dataframe's categorical type. Values of several kinds in the first rows are compared as
@@ -287,6 +291,7 @@ class SVGPClassifier(SGPClassifier):
         n_iter_no_change=5,
         learning_rate=0.01,
         natural_step=0.1,
+        offset_column=None,
         categorical_features=None,
         missing="auto",
         jitter=1e-8,
@@ -313,6 +318,7 @@ class SVGPClassifier(SGPClassifier):
         self.n_iter_no_change = n_iter_no_change
         self.learning_rate = learning_rate
         self.natural_step = natural_step
+        self.offset_column = offset_column
         self.categorical_features = categorical_features
         self.missing = missing
         self.jitter = jitter
