@@ -18,6 +18,7 @@ from .likelihoods import Likelihood
 from .predict.distribution import PredictiveDistribution
 
 __all__ = [
+    "TRUSTED_TYPES",
     "AnytimeSGPClassifier",
     "AnytimeSGPRegressor",
     "BayesianGPLVM",
@@ -31,6 +32,7 @@ __all__ = [
 ]
 
 __version__: str
+TRUSTED_TYPES: list[str]
 
 _Array: TypeAlias = NDArray[np.float64]
 _Maybe: TypeAlias = ArrayLike | None

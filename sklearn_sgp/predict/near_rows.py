@@ -35,11 +35,10 @@ class _OwnMoments:
     A copy, as for a worker in another process or a pickle, begins empty.
     """
 
-    def __init__(self):
-        self.X = self.moments = None
+    X = moments = None
 
-    def __reduce__(self):
-        return _OwnMoments, ()
+    def __getstate__(self):
+        return None
 
     def of(self, X, compute):
         """Return the moments at X, which are all training rows."""
