@@ -20,11 +20,13 @@ from ..kernels._defaults import (
     starting_length_scale,
     with_categories,
 )
+from ..kernels._features import draw_features
 from ..kernels._length_scales import input_scales, scale_places, with_shorter_scales
 from ..kernels._missing import with_missing
 from ..kernels._white_noise import fixed_unit_noise, has_default_bounds, starting_noise
 from ..kernels.categories._binding import bound_to, check_seen_codes
 from ..kernels.categories._node import category_leaves, category_slots, of_known_categories
+from ..optimize.frequencies import Frequencies
 from ..optimize.parameters import Group, Parameters, ParameterSpace, TiedLengthScales
 from ..optimize.priors import CategoryPlaces, Product, TiedCategories
 from .base import Start
@@ -74,6 +76,11 @@ class Choices:
     normalize_y: object = True
 
     @property
+    def has_features(self):
+        """True if Fourier features take the place of inducing inputs."""
+        return isinstance(self.inducing, str) and self.inducing == "fourier"
+
+    @property
     def mixes_outputs(self):
         """True if outputs mix latent functions."""
         return self.n_latent is not None
@@ -106,7 +113,7 @@ def start(rows, choices, likelihood, rng, previous=None, choose=None):
     )
     Z = first.parameters.Z
     others = (_start_with(kernel, *shared, lambda _: Z) for kernel in kernels[1:])
-    if choices.kernel is None:
+    if choices.kernel is None and not choices.has_features:
         first, *others = with_proportions([first, *others], rows, std, choices, previous)
     return replace(first, alternatives=tuple(others))
 
@@ -121,7 +128,9 @@ def _kernels(rows, choices, likelihood, std, previous, units):
     names, categorical = choices.columns.names, choices.columns.categorical
     if choices.kernel is not None:
         return [of_columns(choices.kernel, rows.X, choices.columns)]
-    kernel_set = choices.kernel_set if choices.learns else "one"
+    # learned frequencies say what a choice of the kernel would
+    compares = choices.learns and not choices.has_features
+    kernel_set = choices.kernel_set if compares else "one"
     if kernel_set == "labels" and not begins_with_regressions(likelihood):
         kernel_set = "one"
     kernels = with_categories(
@@ -235,13 +244,17 @@ def _groups(choices, parameters, likelihood, theta_bounds, noise_bounds, std, un
         yield Group("mixing", None, units.size)
     if parameters.has_means:
         yield Group("means", None, np.ravel(units.size))
-    if choices.optimize_inducing and expression.differentiable_inputs:
+    if choices.optimize_inducing and choices.has_features:
+        waves = parameters.Z[:, -1]
+        yield Frequencies("Z", None, n_constants=int(len(waves) - 2 * (waves < 0).sum()))
+    elif choices.optimize_inducing and expression.differentiable_inputs:
         yield Group("Z", None, starting_length_scale(std), expression.held_columns)
 
 
 def _learned(previous, likelihood, parameters, bounds):
     """Return values of an earlier fit, within the bounds, where they mean the same and are free."""
-    if previous is None or previous.parameters.Z.shape[1] != parameters.expression.n_features:
+    n_features = parameters.expression.n_features
+    if previous is None or previous.parameters.expression.n_features != n_features:
         return {}
     old, kept = previous.parameters_to_start_from, []
     if structure(old.kernel.sklearn_kernel) == structure(parameters.kernel.sklearn_kernel):
@@ -284,6 +297,8 @@ def _inducing_inputs(rows, choices, parameters, std, rng, choose, previous=None)
     """Return inducing inputs as given or chosen; of an earlier fit if chosen the same way."""
     kernel = parameters.kernel
     method, n_inducing, n_columns = choices.inducing, choices.n_inducing, rows.X.shape[1]
+    if choices.has_features:
+        return _features(parameters, n_inducing, rng, previous)
     old = None
     if previous is not None and previous.start.inducing == fingerprint(method):
         old = previous.parameters.Z
@@ -303,6 +318,16 @@ def _inducing_inputs(rows, choices, parameters, std, rng, choose, previous=None)
         least_noise = float(np.min(parameters.noise_variance))
         return choose(rows, kernel, least_noise, scale, rng)
     return choose_inducing(method, rows.X, rows.observations, n_inducing, kernel, scale, rng)
+
+
+def _features(parameters, n_features, rng, previous):
+    """Return features drawn, or those of an earlier fit of a kernel of the same form."""
+    Z = draw_features(parameters.kernel, n_features, rng)
+    if previous is None or not previous.parameters.has_features:
+        return Z
+    old = previous.parameters
+    same = same_structure(parameters.kernel.sklearn_kernel, previous)
+    return old.Z if same and old.Z.shape == Z.shape else Z
 
 
 def random_starts(problem):

@@ -61,7 +61,7 @@ def fingerprints(model):
     """Return fingerprints of the parameters that later batches cannot change."""
     names = model._fixed_after_fit
     given = {name: getattr(model, name) for name in names if hasattr(model, name)}
-    if isinstance(given.get("inducing"), str):
+    if isinstance(given.get("inducing"), str) and given["inducing"] != "fourier":
         given["inducing"] = "chosen"
     return {name: fingerprint(value) for name, value in given.items()}
 

@@ -22,6 +22,7 @@ class SGPClassifier(ClassifierMixin, BaseSGP):
 
     _format = InputFormat()
     _has_prior = False  # before `fit`
+    offset_column = None  # of models that were saved before it was a parameter
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -19,6 +19,7 @@ from ..likelihoods._names import (
     has_sites,
     regression_likelihood,
 )
+from ..optimize.momentum import STOCHASTIC
 from .block_plan import chosen_model
 from .fit import Fit
 from .labels import weight_of_classes
@@ -153,10 +154,11 @@ def _numbers(model, X, y, sample_weight, labels):
 
 
 def _check_parameters(model):
-    if model.optimizer == "adam":
+    if model.optimizer in STOCHASTIC:
         raise ValueError(
             "optimizer must be 'auto', 'lbfgs' or None for dask collections, as small random "
-            "batches of rows would be gathered from everywhere. Got 'adam'."
+            "batches of rows would be gathered from everywhere. Got "
+            f"{model.optimizer!r}."
         )
     if model.categorical_features is not None:
         raise ValueError(
