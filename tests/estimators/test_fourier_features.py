@@ -232,6 +232,40 @@ def test_results_are_repeatable_and_kept():
         assert_array_equal(other.predict(X), expected)
 
 
+@pytest.mark.parametrize("name", ["svgp", "vfe"])
+def test_units_and_order_of_rows_change_nothing(name):
+    """Learned predictions are the same in other units of X, and with rows in another order."""
+    X, y = data(300)
+    model = clone(REGRESSORS[name]).set_params(**LEARNING, max_iter=60, tol=1e-2)
+    expected, order = clone(model).fit(X, y).predict(X), np.random.RandomState(0).permutation(300)
+    scale, shift = np.array([1e3, 1e-2]), np.array([5.0, -3.0])
+    other = clone(model).fit(X * scale + shift, y).predict(X * scale + shift)
+    assert_allclose(other, expected, atol=1e-8)
+    assert_allclose(clone(model).fit(X[order], y[order]).predict(X), expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["svgp", "vfe"])
+def test_weights_are_repetitions(name):
+    """A row of weight two is the row twice, as it is with inducing inputs."""
+    X, y = data(200)
+    weight = np.random.RandomState(0).randint(1, 3, 200)
+    model = clone(REGRESSORS[name]).set_params(**LEARNING, max_iter=60, tol=1e-2)
+    weighed = clone(model).fit(X, y, sample_weight=weight).predict(X)
+    repeated = model.fit(np.repeat(X, weight, axis=0), np.repeat(y, weight)).predict(X)
+    assert_allclose(weighed, repeated, atol=1e-8)
+
+
+def test_collections_have_the_fit_of_arrays():
+    """A dask collection is learned from as the same rows in memory are."""
+    da = pytest.importorskip("dask.array")
+    X, y = data(200)
+    model = SVGPRegressor(**LEARNING, max_iter=60, tol=1e-2)
+    parts = da.from_array(X, chunks=(50, 2)), da.from_array(y, chunks=50)
+    got = clone(model).fit(*parts)
+    assert_allclose(got.predict(X), model.fit(X, y).predict(X), atol=1e-6)
+    assert_allclose(got.predict(parts[0]).compute(), got.predict(X), rtol=1e-10)
+
+
 def test_warm_starts_go_on_from_frequencies():
     """A second fit with `warm_start` begins where the first one ended."""
     X, y = data(200)
