@@ -9,6 +9,7 @@ from .._warnings import warn_caller
 from ..data.categories import PLAIN_COLUMNS, InputColumns
 from ..data.checks import check_variance
 from ..data.inducing import choose_inducing, given_inducing, with_more_inducing
+from ..data.missing import NO_MISSING
 from ..data.rows import column_mean_std
 from ..data.target_units import UNIT, TargetUnits
 from ..kernels._compile import compile_without_noise
@@ -21,6 +22,7 @@ from ..kernels._defaults import (
 )
 from ..kernels._features import draw_features
 from ..kernels._length_scales import input_scales, scale_places, with_shorter_scales
+from ..kernels._missing import with_missing
 from ..kernels._white_noise import fixed_unit_noise, has_default_bounds, starting_noise
 from ..kernels.categories._binding import bound_to, check_seen_codes
 from ..kernels.categories._node import category_leaves, category_slots, of_known_categories
@@ -52,9 +54,10 @@ class Choices:
     ``noise_variance`` and its bounds are None for classifiers. ``ties_length_scales`` says whether
     a weak prior ties those of the default kernel. ``learns`` says whether anything is learned, and
     ``kernel_set`` names default kernels; see `default_kernels`. ``columns`` has the names of the
-    columns, and which are categories for the default kernel. ``n_latent`` is the number of latent
-    functions that outputs mix, None for independent outputs. With ``normalize_y=False``, or a pair,
-    starting values and default bounds are relative to the targets as they are.
+    columns, and which are categories for the default kernel; ``missing`` fills them. ``n_latent``
+    is the number of latent functions that outputs mix, None for independent outputs. With
+    ``normalize_y=False``, or a pair, starting values and default bounds are relative to the targets
+    as they are.
     """
 
     kernel: object
@@ -67,6 +70,7 @@ class Choices:
     learns: bool = True
     kernel_set: str = "one"
     columns: InputColumns = PLAIN_COLUMNS
+    missing: object = NO_MISSING
     n_latent: int | None = None
     learns_means: bool = False
     normalize_y: object = True
@@ -123,7 +127,7 @@ def _kernels(rows, choices, likelihood, std, previous, units):
     """Return the given kernel, or default ones: of an earlier fit alone, if it was one of them."""
     names, categorical = choices.columns.names, choices.columns.categorical
     if choices.kernel is not None:
-        return [bound_to(choices.kernel, rows.X, names)]
+        return [of_columns(choices.kernel, rows.X, choices.columns)]
     # learned frequencies say what a choice of the kernel would
     compares = choices.learns and not choices.has_features
     kernel_set = choices.kernel_set if compares else "one"
@@ -142,6 +146,21 @@ def _kernels(rows, choices, likelihood, std, previous, units):
     if previous is not None:
         return [kernel for kernel in kernels if same_structure(kernel, previous)] or kernels
     return kernels
+
+
+def of_columns(kernel, X, columns):
+    """Return the user's kernel with numbers of columns, which also sees where values are missing.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Inputs of the kernel.
+    columns : InputColumns
+    """
+    count = X.shape[1] - len(columns.incomplete)
+    names = None if columns.names is None else columns.names[:count]
+    own = X[:, :count] if columns.incomplete else X
+    return with_missing(bound_to(kernel, own, names), count, columns.incomplete)
 
 
 def _start_with(kernel, rows, choices, likelihood, previous, center, std, units, inducing_inputs):
@@ -285,7 +304,7 @@ def _inducing_inputs(rows, choices, parameters, std, rng, choose, previous=None)
         old = previous.parameters.Z
         old = old if old.shape[1] == n_columns and _same_categories(previous, choices) else None
     if not isinstance(method, str):
-        Z = given_inducing(method, n_columns) if old is None else old
+        Z = given_inducing(method, n_columns, choices.missing) if old is None else old
         check_seen_codes(parameters.expression, Z, InputColumns(choices.columns.names))
         return Z
     scale = input_scales(kernel, std)

@@ -116,8 +116,9 @@ def block_plan(model, n_rows):
     schedule = None
     if model.solver == "anytime":
         schedule = Average()
-        if model.schedule == "robbins-monro":
-            schedule = RobbinsMonro(model.step_size, model.step_decay, model.step_power)
+        if model.schedule != "average":
+            steps = model.step_size, model.step_decay, model.step_power
+            schedule = RobbinsMonro(*steps, is_natural=model.schedule == "robbins-monro")
     size = model.block_size if model.n_blocks is None else -(-n_rows // model.n_blocks)
     return BlockPlan(
         specification=specification(named, model.alpha_divergence),

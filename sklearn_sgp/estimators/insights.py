@@ -154,6 +154,9 @@ def feature_importances(model):
         return fitted.predictor.mean(Inputs(X), model.n_jobs)
 
     share = column_shares(mean, _typical_inputs(fitted))
+    of_missing = share[len(form.own_columns(share[None])[0]) :]
+    share = form.own_columns(share[None])[0].copy()
+    share[list(form.missing.columns)] += of_missing
     for k in form.apart:
         share = np.insert(share, k, 0.0)
     return share

@@ -158,7 +158,7 @@ def _later_rows(model, inputs, y, weight):
 
 
 def _engine(model):
-    inducing = None
+    inducing, old_power = None, model.old_posterior_power
     if isinstance(model.inducing, str) and model.inducing != "fourier":  # features stay
         inducing = StreamInducing(model.inducing, model.n_inducing, model.min_inducing)
     return Stream(
@@ -168,6 +168,7 @@ def _engine(model):
         trust_region=float(model.trust_region),
         keeps_scales=model.kernel is None,
         random_state=model.random_state,
+        old_posterior_power=None if old_power == "auto" else float(old_power),
     )
 
 

@@ -60,9 +60,16 @@ class StreamingSGPRegressor(SGPRegressor):
 
     alpha_divergence : float, default=0.0
         Power of the factors of a batch's rows. 0 gives the variational bound, 1 gives expectation
-        propagation, and a value between gives Power-EP. The factor of the old posterior has a power
-        of at least 0.5, which matters if inducing inputs are dropped. Likelihoods other than
-        Gaussian noise take 0 only.
+        propagation, and a value between gives Power-EP. Likelihoods other than Gaussian noise take
+        0 only. With the same number as ``old_posterior_power`` each batch is that of [1]_ to the
+        letter: both 0 are its variational algorithm.
+
+    old_posterior_power : float or "auto", default="auto"
+        Power, from 0 to 1, of the factor of the old posterior, which matters where inducing inputs
+        are dropped or moved: above 0 what the new ones cannot tell of an old one counts as lost.
+        "auto" means that of a batch's rows, which is 0 for other likelihoods than Gaussian noise,
+        but at least 0.5: with 0 a noise-free series with room for two thirds of the inducing inputs
+        that it needs had errors of 0.3 where 0.02 are left. 0 is the variational algorithm of [1]_.
 
     n_latent : int, default=None
         None means that columns of y are independent outputs. A number is that of latent functions
@@ -181,6 +188,11 @@ class StreamingSGPRegressor(SGPRegressor):
         With ``kernel=None`` each category has a random intercept and a function of the other
         columns; where kernels are compared, the latter must raise the objective. Any other kernel
         should have a :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
+
+    missing : {"auto", "error"}, default="auto"
+        What NaN in numeric columns of X is. "auto" takes it for a value that is missing: it becomes
+        what the other columns of its row make expected, and the kernel sees where each column that
+        lacks values in the first rows does. "error" refuses it.
 
     jitter : float, default=1e-8
         Value added to the diagonal of the inducing inputs' covariance, relative to its mean. Each
@@ -365,6 +377,7 @@ class StreamingSGPRegressor(SGPRegressor):
         *,
         likelihood="gaussian",
         alpha_divergence=0.0,
+        old_posterior_power="auto",
         n_latent=None,
         forget_factor=1.0,
         trust_region=1.0,
@@ -388,6 +401,7 @@ class StreamingSGPRegressor(SGPRegressor):
         offset_column=None,
         include_noise=True,
         categorical_features=None,
+        missing="auto",
         jitter=1e-8,
         warm_start=False,
         n_jobs=None,
@@ -397,6 +411,7 @@ class StreamingSGPRegressor(SGPRegressor):
         self.kernel = kernel
         self.likelihood = likelihood
         self.alpha_divergence = alpha_divergence
+        self.old_posterior_power = old_posterior_power
         self.n_latent = n_latent
         self.forget_factor = forget_factor
         self.trust_region = trust_region
@@ -420,6 +435,7 @@ class StreamingSGPRegressor(SGPRegressor):
         self.offset_column = offset_column
         self.include_noise = include_noise
         self.categorical_features = categorical_features
+        self.missing = missing
         self.jitter = jitter
         self.warm_start = warm_start
         self.n_jobs = n_jobs

@@ -56,11 +56,12 @@ _ROWS_TO_MOVE = 40.0
 # the jitter asked for, 1e-8 of its square, would count as noise of 1e-4, and bands be 2 to 7 times
 # too wide. The ladder begins at such a share of it.
 _JITTER_SHARE = 1e-2
-# Least power of the old posterior's factor. With 0 what is known of an old inducing value counts in
-# full even where the new ones do not determine it, and a posterior that has to drop some
-# contradicts itself: on a noise-free series with 100 inducing inputs and room for 150 the RMSE went
-# up to 0.3 from 0.04, with 0.5 it ends at 0.02. Nothing changes where old inducing inputs are kept.
-_LEAST_POWER = 0.5
+# Least power of the old posterior's factor, unless another is asked for. With 0 what is known of an
+# old inducing value counts in full even where the new ones do not determine it, and a posterior
+# that has to drop some contradicts itself: on a noise-free series with 100 inducing inputs and room
+# for 150 the RMSE went up to 0.3 from 0.04, with 0.5 it ends at 0.02. Nothing changes where old
+# inducing inputs are kept.
+LEAST_POWER = 0.5
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,8 @@ class StreamPlan:
         Whether centre and scale of the targets follow the rows; see `units`.
     holds_noise : bool
         Whether the noise variance stays: where noise differs from row to row, that has its level.
+    old_power : float
+        Power of the old posterior's factor.
     holds_function : bool
         Whether kernel and Fourier features stay; see `optimize.frequencies.holding_function`.
     """
@@ -109,6 +112,7 @@ class StreamPlan:
     trace: Trace
     follows_units: bool = False
     holds_noise: bool = False
+    old_power: float = LEAST_POWER
     holds_function: bool = False
 
     def choose(self, rows, parameters, old, seen, spare=0):
@@ -139,7 +143,7 @@ class StreamPlan:
         options = {
             "with_inputs": self.start.space.learns("Z"),
             "n_jobs": self.settings.n_jobs,
-            "power": max(self.alpha, _LEAST_POWER),
+            "power": self.old_power,
         }
         if proposal.parameters.mixes_outputs:
             return MixedOnlineBound(*arguments, **options)

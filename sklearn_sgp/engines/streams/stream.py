@@ -12,7 +12,8 @@ from ...data.running_moments import RunningMoments
 from ...optimize.frequencies import ROWS_FOR_A_NUMBER, holding_frequencies, learned_numbers
 from ..base import Fitted
 from ..diagnostics import by_mean, warn_at_bounds, warn_of_missed
-from .batch import StreamPlan, first_batch, next_batch, sees_signal
+from ..levels import with_spread_of_levels
+from .batch import LEAST_POWER, StreamPlan, first_batch, next_batch, sees_signal
 from .inducing import StreamInducing
 from .search_space import humble
 from .watch import UNWATCHED, Watch
@@ -131,6 +132,8 @@ class Stream:
         None where the inducing inputs were given.
     keeps_scales : bool
         Whether the kernel is the default one.
+    old_posterior_power : float or None
+        None: that of the rows, at least a half.
     n_outputs : int
         Columns of the targets, or classes.
     initial : InitialRows or None
@@ -147,10 +150,17 @@ class Stream:
     trust_region: float
     keeps_scales: bool
     random_state: object
+    old_posterior_power: float | None = None
     n_outputs: int = 1
     initial: InitialRows | None = None
     is_informative: bool = True
     follows_units: bool = False
+
+    @property
+    def old_power(self):
+        """Power of the old posterior's factor."""
+        asked = self.old_posterior_power
+        return max(self.alpha_divergence, LEAST_POWER) if asked is None else asked
 
     @property
     def first_inducing(self):
@@ -185,6 +195,7 @@ class Stream:
             asks_reach = not (is_short and self.initial.are_joined)
             warn_of_missed(problem, fitted, by_mean, asks_reach)
         start = fitted.start if is_short else problem.start
+        fitted = with_spread_of_levels(fitted) if plan.learns else fitted
         return replace(fitted, start=start, state=state)
 
     def add(self, fitted, problem):
@@ -207,6 +218,7 @@ class Stream:
             ones=ones,
             begins_anew=False,
         )
+        more = with_spread_of_levels(more) if plan.learns else more
         start = fitted.start if fitted.parameters.has_features else more.start
         return replace(more, start=start, state=state)
 
@@ -244,6 +256,7 @@ class Stream:
             seed=self._seed(n_batches),
             trace=trace,
             follows_units=self.follows_units,
+            old_power=self.old_power,
         )
 
 

@@ -210,13 +210,13 @@ class ConjugateInference(RowInference):
 
         Direct coordinates are taken only where a step in kernel or Z cannot throw q(u) off: held as
         L H L^T, the data part takes a relative change of K(Z, Z) times its condition number
-        (docs/theory.md, eq. 14); whitened, none of it.
+        (docs/theory.md, eq. 14); whitened, none of it. Steps of "sgd" may be of any length.
         """
         if np.ndim(parameters.noise_variance):
             return q.under(prior)
         q, s2 = q.under(prior), parameters.noise_variance
         coordinates = Whitened
-        if settings.learning_rate * prior.condition <= 1.0:
+        if settings.optimizer != "sgd" and settings.learning_rate * prior.condition <= 1.0:
             coordinates = choose_coordinates(rows, prior, s2, DIRECT_GRADIENT_LIMIT)
         return q if isinstance(q, coordinates) else coordinates.from_posterior(q.posterior)
 

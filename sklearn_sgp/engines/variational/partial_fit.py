@@ -13,6 +13,7 @@ from ...data.rows import column_mean_std, random_index
 from ...optimize.adam import Adam, adam_step
 from ...optimize.budget import Budget, measured_seconds
 from ...optimize.frequencies import holding_function
+from ...optimize.momentum import Momentum, stochastic_optimizer
 from ...optimize.progress import Clock
 from .scalars import RowScalars
 
@@ -31,7 +32,7 @@ class RowState:
     exact : bool
         True while the sums were all made at the current hyperparameters and every row was counted
         once, so that they give the bound itself.
-    adam : Adam or None
+    adam : Adam, Momentum or None
     seconds : float
         Of the last batch.
     n_added : int
@@ -40,7 +41,7 @@ class RowState:
 
     scalars: RowScalars
     exact: bool
-    adam: Adam | None = None
+    adam: Adam | Momentum | None = None
     seconds: float = 0.0
     n_added: int = 0
 
@@ -70,22 +71,27 @@ class RowState:
         return self
 
 
-def scaled_to_total(fitted, total):
-    """Scale the information of the rows, on the noise as well, to that of a larger data set.
+def scaled_to_total(fitted, total, natural_step=1.0):
+    """Take a natural-gradient step from the prior, with rows that stand for a larger data set.
+
+    The information of the rows, on the noise as well, is scaled to that of all.
 
     Parameters
     ----------
     total : int
         Number of rows.
+    natural_step : float
     """
-    factor, noise = total / fitted.n_samples, fitted.row_noise
+    factor, noise = natural_step * total / fitted.n_samples, fitted.row_noise
     posterior = fitted.posterior.scaled(factor)
     posterior.warm_cache()
     return replace(
         fitted,
         predictor=fitted.predictor.with_posterior(posterior),
         row_noise=noise.scaled(factor),
-        told_mean=fitted.told_mean.mapped(partial(scaled_to_total, total=total)),
+        told_mean=fitted.told_mean.mapped(
+            partial(scaled_to_total, total=total, natural_step=natural_step)
+        ),
     )
 
 
@@ -122,8 +128,8 @@ def add_rows(
     With ``total_samples=None`` a row's information is added to (H, h): the natural-gradient step
     of length b_t / N_t with the sums rescaled to N_t rows. With a number, (H, h) move towards the
     minibatch's by ``natural_step``, as if it stood for all rows (docs/theory.md, eq. 15). Then
-    kernel, noise and inducing inputs take one step of Adam. After ``max_steps`` steps or the time
-    of the clock rows are only added.
+    kernel, noise and inducing inputs take one step of Adam, or "sgd". After ``max_steps`` steps or
+    the time of the clock rows are only added.
 
     Parameters
     ----------
@@ -255,8 +261,7 @@ class _BatchSteps:
         self.add(piece, self.space.learns("Z") if self.learns else None)
         if not self.learns:
             return
-        if self.adam is None:
-            self.adam = Adam(self.n_free, self.settings.learning_rate)
+        self.adam = stochastic_optimizer(self.n_free, self.settings, self.adam)
         gradient, delta = self.added.terms.gradient, self.posterior.prior.delta
         moved = adam_step(self.adam, self.space, self.parameters, gradient, delta)
         if moved is not None:
