@@ -9,8 +9,9 @@ from ..._warnings import warn_caller
 from ...data.distinct import n_distinct
 from ...data.rows import Rows, drop_zero_weight
 from ...data.running_moments import RunningMoments
+from ...optimize.frequencies import ROWS_FOR_A_NUMBER, holding_frequencies, learned_numbers
 from ..base import Fitted
-from ..diagnostics import by_mean, warn_at_bounds, warn_of_few_rows, warn_of_missed
+from ..diagnostics import by_mean, warn_at_bounds, warn_of_missed
 from ..levels import with_spread_of_levels
 from .batch import LEAST_POWER, StreamPlan, first_batch, next_batch, sees_signal
 from .inducing import StreamInducing
@@ -169,11 +170,12 @@ class Stream:
     def fit(self, problem):
         """Learn from the first batch; see `Engine`."""
         n_rows, learns = len(self.initial.rows), problem.settings.optimizer is not None
-        is_short = learns and n_rows < _MIN_INITIAL_ROWS
+        is_short = learns and n_rows < _least_rows(problem)
         rows, weight = problem.rows, problem.rows.total_weight
         rows = rows if learns else replace(rows, grid=0.0)
         has_signal = len(rows) < _MIN_ROWS_FOR_SIGNAL
-        plan = self._plan(_humble(problem) if learns else problem, 0, has_signal, 0.0)
+        posed = _of_so_many(_humble(problem), n_rows) if learns else problem
+        plan = self._plan(posed, 0, has_signal, 0.0)
         fitted, ones = first_batch(rows, plan)
         if plan.restarts:
             has_signal = sees_signal(fitted, rows, weight)
@@ -190,7 +192,6 @@ class Stream:
             # what a few rows say is soon forgotten, but where they are all that one has
             if not is_short:
                 warn_at_bounds(problem.start, fitted.parameters)
-                warn_of_few_rows(problem)
             asks_reach = not (is_short and self.initial.are_joined)
             warn_of_missed(problem, fitted, by_mean, asks_reach)
         start = fitted.start if is_short else problem.start
@@ -204,9 +205,8 @@ class Stream:
         if state.begins_anew:
             plan = replace(plan, restarts=plan.learns)
         plan = replace(plan, holds_noise=fitted.noise.differs)
-        if fitted.parameters.has_features and plan.forget_factor > 0.0:
-            plan = replace(plan, holds_function=True, restarts=False)
-        more, ones = next_batch(fitted, rows, state.weight_seen, plan)
+        learn = _with_features if fitted.parameters.has_features else next_batch
+        more, ones = learn(fitted, rows, state.weight_seen, plan)
         weight_seen, has_signal = state.weight_seen + weight, state.has_signal
         if plan.restarts:
             has_signal = sees_signal(more, rows, weight_seen)
@@ -219,7 +219,8 @@ class Stream:
             begins_anew=False,
         )
         more = with_spread_of_levels(more) if plan.learns else more
-        return replace(more, state=state)
+        start = fitted.start if fitted.parameters.has_features else more.start
+        return replace(more, start=start, state=state)
 
     def begins_anew(self, fitted, settings):
         """Return whether a batch joins the initial rows, and the stream begins again with them."""
@@ -257,6 +258,36 @@ class Stream:
             follows_units=self.follows_units,
             old_power=self.old_power,
         )
+
+
+def _least_rows(problem):
+    """Return with how many rows a stream goes on from what it has learned."""
+    numbers = learned_numbers(problem.space, problem.start.parameters.Z)
+    return max(_MIN_INITIAL_ROWS, ROWS_FOR_A_NUMBER * numbers)
+
+
+def _of_so_many(problem, n_rows):
+    """Return the problem of what so many rows can tell; see `holding_frequencies`."""
+    start = problem.start
+    space = holding_frequencies(start.space, start.parameters.Z, n_rows)
+    return replace(problem, start=replace(start, space=space))
+
+
+def _with_features(fitted, rows, weight_seen, plan):
+    """Learn from a batch as `next_batch` does, where the variables are weights of features.
+
+    Kernel and frequencies stay, as they say what the weights mean. Where the rows so far count no
+    longer they are learned from this batch, and so are the weights; also where the rows so far have
+    shown nothing but noise, and this batch by itself shows more.
+    """
+    if plan.restarts or plan.forget_factor == 0.0:
+        space = holding_frequencies(plan.start.space, fitted.parameters.Z, len(rows))
+        anew = replace(plan, forget_factor=0.0, start=replace(plan.start, space=space))
+        found = next_batch(fitted, rows, weight_seen, anew)
+        if plan.forget_factor == 0.0 or sees_signal(found[0], rows, rows.total_weight):
+            return found
+    held = replace(plan, holds_function=True, restarts=False)
+    return next_batch(fitted, rows, weight_seen, held)
 
 
 def _humble(problem):
