@@ -14,7 +14,7 @@ from experiments.catalogue import EXPERIMENTS, GROUPS, members
 from experiments.context import Context
 from experiments.records import without_groups
 from protocol import AdapterError, call
-from tables import plots, report
+from tables import front, plots, report
 from tables.machine import commit, hardware
 
 HERE = Path(__file__).resolve().parent
@@ -195,9 +195,11 @@ def main():
 
 
 def rewrite(results, output):
-    """Fill the page."""
+    """Fill the page, and the table and picture of the project's README."""
     shown = report.of_newest_run(results)[0]
     report.rewrite(README, results, plots.draw(shown, output))
+    front.draw(results, HERE.parent / "docs" / "images")
+    report.rewrite_front(HERE.parent / "README.md", results)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from .likelihoods import Likelihood
 from .predict.distribution import PredictiveDistribution
 
 __all__ = [
+    "TRUSTED_TYPES",
     "AnytimeSGPClassifier",
     "AnytimeSGPRegressor",
     "BayesianGPLVM",
@@ -31,6 +32,7 @@ __all__ = [
 ]
 
 __version__: str
+TRUSTED_TYPES: list[str]
 
 _Array: TypeAlias = NDArray[np.float64]
 _Maybe: TypeAlias = ArrayLike | None
@@ -53,7 +55,7 @@ class BlockModel:
 
 class _Shared(TypedDict, total=False):
     n_inducing: int
-    inducing: Literal["kmeans", "greedy", "random"] | ArrayLike
+    inducing: Literal["kmeans", "greedy", "random", "fourier"] | ArrayLike
     optimize_inducing: bool
     init_size: int
     max_iter: int
@@ -73,10 +75,11 @@ class _Optimizer(TypedDict, total=False):
     optimizer: Literal["auto", "lbfgs", "adam"] | None
 
 class _WithX(_Shared, total=False):
+    offset_column: int | str | None
     categorical_features: Literal["from_dtype"] | ArrayLike | None
+    missing: Literal["auto", "error"]
 
 class _Noise(TypedDict, total=False):
-    offset_column: int | str | None
     noise_variance: float | ArrayLike | None
     noise_variance_bounds: Literal["fixed"] | tuple[float, float] | ArrayLike
     normalize_y: bool | Literal["yeo-johnson", "warped"] | tuple[ArrayLike, ArrayLike]
@@ -163,6 +166,7 @@ class _Estimator(BaseEstimator):
 
 class _SupervisedEstimator(_Estimator):
     choices_: list[dict[str, Any]]
+    frequencies_: _Array | None
     likelihood_: Likelihood
     categories_: list[NDArray[Any]] | None
     is_categorical_: NDArray[np.bool_] | None

@@ -96,10 +96,14 @@ class AnytimeSGPRegressor(SGPRegressor):
     n_inducing : int, default=256
         Largest number of inducing inputs. Fewer distinct rows give fewer inducing inputs.
 
-    inducing : {"kmeans", "greedy", "random"} or array-like of shape (n_inducing, n_features), \
-            default="kmeans"
+    inducing : {"kmeans", "greedy", "random", "fourier"} or array-like of shape \
+            (n_inducing, n_features), default="kmeans"
         How inducing inputs are chosen: k-means centres, rows of largest conditional variance, or
-        random rows. An array gives the inducing inputs themselves.
+        random rows. An array gives the inducing inputs themselves. "fourier" takes features in
+        their place: cosines and sines of ``n_inducing // 2`` frequencies, drawn from the kernel's
+        spectral density and learned with the rest. They need stationary kernels without
+        categories, in blocks ``model="sor"``, "dtc" or "vfe", and many rows: with fewer than 20
+        for each number that is learned of the frequencies intervals may be too narrow.
 
     optimize_inducing : bool, default=True
         Whether they are learned with the kernel, but where ``optimizer`` chooses them afterwards.
@@ -178,6 +182,11 @@ class AnytimeSGPRegressor(SGPRegressor):
         columns; where kernels are compared, the latter must raise the objective. Any other kernel
         should have a :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
 
+    missing : {"auto", "error"}, default="auto"
+        What NaN in numeric columns of X is. "auto" takes it for a value that is missing: it becomes
+        what the other columns of its row make expected, and the kernel sees where each column that
+        lacks values in the first rows does. "error" refuses it.
+
     jitter : float, default=1e-8
         Value added to the diagonal of the inducing inputs' covariance, relative to its mean, less
         beside small noise. It is raised tenfold, with a warning, where that is singular.
@@ -208,7 +217,10 @@ class AnytimeSGPRegressor(SGPRegressor):
         Learned noise variance, for each output its own, in units of normalised targets.
 
     inducing_points_ : ndarray of shape (n_inducing, n_features)
-        Inducing inputs, in units of X.
+        Inducing inputs, in units of X. None of them with ``inducing="fourier"``.
+
+    frequencies_ : ndarray of shape (n_inducing // 2, n_features) or None
+        With ``inducing="fourier"``: frequencies of the features, in cycles for each unit of X.
 
     objective_ : float
         Log marginal likelihood of the training rows (for "vfe" the variational bound), in nats, for
@@ -356,6 +368,7 @@ class AnytimeSGPRegressor(SGPRegressor):
         copy_X=True,
         offset_column=None,
         categorical_features=None,
+        missing="auto",
         jitter=1e-8,
         warm_start=False,
         n_jobs=None,
@@ -398,6 +411,7 @@ class AnytimeSGPRegressor(SGPRegressor):
         self.copy_X = copy_X
         self.offset_column = offset_column
         self.categorical_features = categorical_features
+        self.missing = missing
         self.jitter = jitter
         self.warm_start = warm_start
         self.n_jobs = n_jobs
@@ -414,7 +428,8 @@ class AnytimeSGPRegressor(SGPRegressor):
             checked = checked_numbers(self, X, y, sample_weight, reset=True)
             fit = block_plan.rows_in_blocks(self, *checked)
             X, y = fit.for_callbacks(X, y, self._format)
-        recipe = recipes.anytime_regressor(self, previous, block_plan.merges_rows(self))
+        merges = block_plan.merges_rows(self)
+        recipe = recipes.anytime_regressor(self, previous, merges, fit.y is None)
         if fit.y is None:
             recipe = recipes.of_collection(recipe)
         learn(self, fit, recipe, FitProgress(self, X, y), clock)

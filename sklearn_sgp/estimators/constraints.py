@@ -20,6 +20,7 @@ FIXED_AFTER_FIT = (
     "noise_variance_bounds",
     "normalize_y",
     "categorical_features",
+    "missing",
     "block_column",
     "offset_column",
     "n_latent",
@@ -39,7 +40,7 @@ LATENT_FIXED_AFTER_FIT = (
 SHARED_CONSTRAINTS = {
     "kernel": [None, Kernel],
     "n_inducing": [Interval(Integral, 1, None, closed="left")],
-    "inducing": [StrOptions({"kmeans", "greedy", "random"}), "array-like"],
+    "inducing": [StrOptions({"kmeans", "greedy", "random", "fourier"}), "array-like"],
     "optimize_inducing": ["boolean"],
     "optimizer": [None, StrOptions({"auto", "lbfgs", "adam"})],
     "init_size": [Interval(Integral, 1, None, closed="left")],
@@ -52,6 +53,7 @@ SHARED_CONSTRAINTS = {
     "learning_rate": [Interval(Real, 0, None, closed="neither")],
     "natural_step": [Interval(Real, 0, 1, closed="right")],
     "categorical_features": [None, StrOptions({"from_dtype"}), "array-like"],
+    "missing": [StrOptions({"auto", "error"})],
     "jitter": [Interval(Real, 0, 1e-3, closed="both")],
     "warm_start": ["boolean"],
     "n_jobs": [None, Integral],
@@ -77,7 +79,10 @@ _CLASS_LIKELIHOODS = [
     StrOptions({"auto", *CLASSIFICATION}),
     HasMethods(["expected_log_density", "probabilities"]),
 ]
-CLASSIFIER_CONSTRAINTS = SHARED_CONSTRAINTS | {"likelihood": _CLASS_LIKELIHOODS}
+CLASSIFIER_CONSTRAINTS = SHARED_CONSTRAINTS | {
+    "likelihood": _CLASS_LIKELIHOODS,
+    "offset_column": COLUMN,
+}
 ROWS_CONSTRAINTS = {
     "optimizer": [None, StrOptions({"auto", "lbfgs", *STOCHASTIC})],
     "total_samples": [None, Interval(Integral, 1, None, closed="left")],
@@ -112,10 +117,12 @@ BLOCK_CONSTRAINTS = {
     "n_neighbors": [Interval(Integral, 0, None, closed="left")],
     "copy_X": ["boolean"],
 }
+_OF_COLUMNS = ("categorical_features", "missing")
 LATENT_CONSTRAINTS = {
-    name: value for name, value in SHARED_CONSTRAINTS.items() if name != "categorical_features"
+    name: value for name, value in SHARED_CONSTRAINTS.items() if name not in _OF_COLUMNS
 } | {
     **NOISE_CONSTRAINTS,
+    "inducing": [StrOptions({"kmeans", "greedy", "random"}), "array-like"],
     "n_components": [Interval(Integral, 1, None, closed="left")],
     "noise": [StrOptions({"columns", "shared"})],
     "normalize": ["boolean"],

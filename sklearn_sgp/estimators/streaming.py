@@ -61,7 +61,7 @@ def take_batch(model, inputs, y, weight, clock, previous=None):
     if model.verbose:
         print(
             f"[{type(model).__name__}] {Trace(clock).seconds()}: batch {model.n_steps_}, "
-            f"{model.n_samples_seen_} rows, {len(model.inducing_points_)} inducing inputs, "
+            f"{model.n_samples_seen_} rows, {len(model._fitted.parameters.Z)} inducing inputs, "
             f"objective {model.objective_:.6g}"
         )
 
@@ -159,7 +159,7 @@ def _later_rows(model, inputs, y, weight):
 
 def _engine(model):
     inducing, old_power = None, model.old_posterior_power
-    if isinstance(model.inducing, str):
+    if isinstance(model.inducing, str) and model.inducing != "fourier":  # features stay
         inducing = StreamInducing(model.inducing, model.n_inducing, model.min_inducing)
     return Stream(
         inducing=inducing,

@@ -106,13 +106,16 @@ class StreamingSGPRegressor(SGPRegressor):
     n_inducing : int, default=100
         Largest number of inducing inputs. Fewer distinct rows give fewer inducing inputs.
 
-    inducing : {"greedy", "kmeans", "random"} or array-like of shape (n_inducing, n_features), \
-            default="greedy"
+    inducing : {"greedy", "kmeans", "random", "fourier"} or array-like of shape \
+            (n_inducing, n_features), default="greedy"
         How inducing inputs are chosen from the old ones and the rows of a batch. "greedy" takes
         those of largest conditional variance, one after another. If it has to drop some for a batch
         that is learned from, it keeps those that the others would predict worst. "kmeans" takes
         centres and "random" takes random ones; an old inducing input then counts as many rows as
         its share of all rows before. An array gives the inducing inputs of all batches.
+        "fourier" takes features in their place: cosines and sines of ``n_inducing // 2``
+        frequencies, drawn from the spectral density of a stationary kernel. Kernel and frequencies
+        are learned from the rows with which the stream begins, and held from then on.
 
     optimize_inducing : bool, default=True
         Whether the inducing inputs are learned together with the kernel. Each one is learned with
@@ -185,6 +188,11 @@ class StreamingSGPRegressor(SGPRegressor):
         columns; where kernels are compared, the latter must raise the objective. Any other kernel
         should have a :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
 
+    missing : {"auto", "error"}, default="auto"
+        What NaN in numeric columns of X is. "auto" takes it for a value that is missing: it becomes
+        what the other columns of its row make expected, and the kernel sees where each column that
+        lacks values in the first rows does. "error" refuses it.
+
     jitter : float, default=1e-8
         Value added to the diagonal of the inducing inputs' covariance, relative to its mean. Each
         batch begins with a hundredth of it, which is raised tenfold while the sum is not positive
@@ -225,7 +233,10 @@ class StreamingSGPRegressor(SGPRegressor):
         Correlations of the outputs' functions under the prior. None without ``n_latent``.
 
     inducing_points_ : ndarray of shape (n_inducing, n_features)
-        Inducing inputs, in units of X.
+        Inducing inputs, in units of X. None of them with ``inducing="fourier"``.
+
+    frequencies_ : ndarray of shape (n_inducing // 2, n_features) or None
+        With ``inducing="fourier"``: frequencies of the features, in cycles for each unit of X.
 
     objective_ : float
         Online bound of the last batch, in nats, for y as it was given. If the kernel and the old
@@ -389,6 +400,7 @@ class StreamingSGPRegressor(SGPRegressor):
         offset_column=None,
         include_noise=True,
         categorical_features=None,
+        missing="auto",
         jitter=1e-8,
         warm_start=False,
         n_jobs=None,
@@ -422,6 +434,7 @@ class StreamingSGPRegressor(SGPRegressor):
         self.offset_column = offset_column
         self.include_noise = include_noise
         self.categorical_features = categorical_features
+        self.missing = missing
         self.jitter = jitter
         self.warm_start = warm_start
         self.n_jobs = n_jobs

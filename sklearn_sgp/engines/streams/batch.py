@@ -14,6 +14,7 @@ from ...gp.jitter import factorise_with_jitter, warn_about_jitter
 from ...gp.prior import Prior
 from ...kernels._length_scales import input_scales, scale_mask
 from ...optimize.adam import Adam, adam_step
+from ...optimize.frequencies import holding_function
 from ...optimize.lbfgs import ascend_lbfgs
 from ...optimize.parameters import Parameters
 from ...optimize.progress import Trace
@@ -88,6 +89,8 @@ class StreamPlan:
         Whether the noise variance stays: where noise differs from row to row, that has its level.
     old_power : float
         Power of the old posterior's factor.
+    holds_function : bool
+        Whether kernel and Fourier features stay; see `optimize.frequencies.holding_function`.
     """
 
     start: Start
@@ -106,6 +109,7 @@ class StreamPlan:
     follows_units: bool = False
     holds_noise: bool = False
     old_power: float = LEAST_POWER
+    holds_function: bool = False
 
     def choose(self, rows, parameters, old, seen, spare=0):
         """Choose inducing inputs (m, d); return also the pairs of new and old that are the same."""
@@ -274,6 +278,7 @@ def _best_of_rounds(parameters, rows, old, weight_seen, plan):
         radius = plan.trust_region * max(min(1.0, rows.total_weight / _ROWS_TO_MOVE), share)
     space = trusted(plausible(plan.start, parameters, rows), parameters, radius)
     space = space.without("log_noise") if plan.holds_noise else space
+    space = holding_function(space) if plan.holds_function else space
     for k in range(_FIRST_ROUNDS if share > 1.0 and plan.learns else 1):
         try:
             proposal = _proposal(parameters, rows, old, weight_seen, plan, k)

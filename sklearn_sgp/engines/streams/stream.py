@@ -10,7 +10,8 @@ from ...data.distinct import n_distinct
 from ...data.rows import Rows, drop_zero_weight
 from ...data.running_moments import RunningMoments
 from ..base import Fitted
-from ..diagnostics import by_mean, warn_at_bounds, warn_of_missed
+from ..diagnostics import by_mean, warn_at_bounds, warn_of_few_rows, warn_of_missed
+from ..levels import with_spread_of_levels
 from .batch import LEAST_POWER, StreamPlan, first_batch, next_batch, sees_signal
 from .inducing import StreamInducing
 from .search_space import humble
@@ -189,9 +190,11 @@ class Stream:
             # what a few rows say is soon forgotten, but where they are all that one has
             if not is_short:
                 warn_at_bounds(problem.start, fitted.parameters)
+                warn_of_few_rows(problem)
             asks_reach = not (is_short and self.initial.are_joined)
             warn_of_missed(problem, fitted, by_mean, asks_reach)
         start = fitted.start if is_short else problem.start
+        fitted = with_spread_of_levels(fitted) if plan.learns else fitted
         return replace(fitted, start=start, state=state)
 
     def add(self, fitted, problem):
@@ -201,6 +204,8 @@ class Stream:
         if state.begins_anew:
             plan = replace(plan, restarts=plan.learns)
         plan = replace(plan, holds_noise=fitted.noise.differs)
+        if fitted.parameters.has_features and plan.forget_factor > 0.0:
+            plan = replace(plan, holds_function=True, restarts=False)
         more, ones = next_batch(fitted, rows, state.weight_seen, plan)
         weight_seen, has_signal = state.weight_seen + weight, state.has_signal
         if plan.restarts:
@@ -213,6 +218,7 @@ class Stream:
             ones=ones,
             begins_anew=False,
         )
+        more = with_spread_of_levels(more) if plan.learns else more
         return replace(more, state=state)
 
     def begins_anew(self, fitted, settings):

@@ -79,6 +79,8 @@ def in_measured_units(space, parameters, rows, delta, has_learned, optimal):
     optimal : callable
         ``optimal(prior, sample)`` returns the q(u) of some rows.
     """
+    if parameters.has_features:
+        return space
     if not (has_learned and space.learns("Z")):
         return with_input_units(space)
     prior = Prior.build(parameters.kernel, parameters.Z, delta)
@@ -87,6 +89,8 @@ def in_measured_units(space, parameters, rows, delta, has_learned, optimal):
 
 def in_units_of(space, parameters, q):
     """Return the space with units of Z from what has been learned, and its q(u)."""
+    if parameters.has_features:
+        return space
     scales = input_scales(parameters.kernel, np.full(parameters.Z.shape[1], np.inf))
     return with_input_units(space, (q.coefficients**2).sum(axis=1), scales)
 

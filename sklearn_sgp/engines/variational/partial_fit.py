@@ -12,6 +12,7 @@ from ...data.inducing import greedy_error, inputs_of_new_categories, new_inducin
 from ...data.rows import column_mean_std, random_index
 from ...optimize.adam import Adam, adam_step
 from ...optimize.budget import Budget, measured_seconds
+from ...optimize.frequencies import holding_function
 from ...optimize.momentum import Momentum, stochastic_optimizer
 from ...optimize.progress import Clock
 from .scalars import RowScalars
@@ -100,7 +101,7 @@ def more_inducing_inputs(method, n_inducing, rows, parameters, rng):
     Categories that come for the first time have some in any case, for which others have to go where
     there are ``n_inducing`` already. Other rows have as many as there are fewer.
     """
-    if not isinstance(method, str):
+    if not isinstance(method, str) or parameters.has_features:
         return parameters.Z[:0]
     kernel, std = parameters.kernel, column_mean_std(rows.X, rows.observations)[1]
     new = inputs_of_new_categories(method, rows, parameters.Z, n_inducing, kernel, std, rng)
@@ -208,6 +209,8 @@ class _BatchSteps:
         self.before, self.settings, self.inference = fitted, settings, inference
         self.total_samples, self.is_new = total_samples, total_samples is None
         self.space, self.parameters = fitted.start.space, fitted.parameters
+        if self.is_new and self.parameters.has_features:
+            self.space = holding_function(self.space)
         self.posterior, self.jitter = fitted.posterior, fitted.jitter
         self.scalars, self.exact, self.adam = state.scalars, state.exact, copy.deepcopy(state.adam)
         self.n_free = len(self.space.pack(self.parameters))
