@@ -111,3 +111,25 @@ EXPERIMENTS = {
     "lost_workers": Experiment(clusters.lost_workers, 1800, on_request=True),
     "stream_soak": Experiment(streams.stream_soak, 2400, on_request=True),
 }
+
+# What --only also takes: figures, tables and numbers of the papers, see docs/papers.md.
+GROUPS = {
+    "papers": (
+        "house_prices",
+        "figure7",
+        "figure8",
+        "block_steps",
+        "airline_blocks",
+        "sea_level_pressure",
+        "stream_line",
+        "stream_draws",
+        "stream_series",
+        "stream_space",
+        "stream_banana",
+    ),
+}
+
+
+def members(names):
+    """Return names of experiments, groups replaced by theirs, each once."""
+    return list(dict.fromkeys(one for name in names for one in GROUPS.get(name, (name,))))

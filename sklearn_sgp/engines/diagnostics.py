@@ -17,6 +17,12 @@ from .explained import (
 from .left_out_bands import check_left_out
 from .reach import has_reach
 
+# Rows for each learned number of Fourier features. 90 % intervals of eight fits of five tables with
+# fewer hold 0.58 to 0.87 of new rows, and densities of six of them are worse than with inducing
+# inputs, by up to 1.2 nats; of eight fits of four tables with 10 to 43 rows they hold 0.86 to 0.92,
+# and densities are better by up to 0.7 nats, one worse by 0.01.
+_ROWS_FOR_A_NUMBER = 5
+
 
 def warn_of_weak_spots(problem, result, uses_blocks=False):
     """Warn of what makes a fit doubtful that was left to learn, each with its cure.
@@ -30,6 +36,7 @@ def warn_of_weak_spots(problem, result, uses_blocks=False):
     if not problem.learns or trace.stopped or problem.is_interim:
         return
     warn_at_bounds(problem.start, result.parameters)
+    warn_of_few_rows(problem)
     if trace.cut_by == "max_iter":
         warn_of_max_iter(problem.settings.max_iter)
     if _is_given(problem.start) and _has_left_out(problem.rows, result):
@@ -44,6 +51,21 @@ def warn_of_weak_spots(problem, result, uses_blocks=False):
 def by_mean(problem, result):
     """Return some rows, and what q(u) predicts of them."""
     return predicted_at_some(problem.rows, result.posterior, result.likelihood)
+
+
+def warn_of_few_rows(problem):
+    """Warn of frequencies that are learned from so few rows that they overfit."""
+    space, Z = problem.space, problem.start.parameters.Z
+    if not (problem.start.parameters.has_features and space.learns("Z")):
+        return
+    count = len(space.group("Z").entries(Z))
+    if len(problem.rows) < _ROWS_FOR_A_NUMBER * count:
+        warn_caller(
+            f'inducing="fourier" needs {_ROWS_FOR_A_NUMBER} rows for each number that is learned '
+            f"of the frequencies. Got {len(problem.rows)} rows for {count}: they may overfit, and "
+            "intervals hold too little. Lower n_inducing, hold the frequencies "
+            "(optimize_inducing=False), or choose inducing inputs."
+        )
 
 
 def warn_of_missed(problem, result, look, asks_reach=True):

@@ -33,6 +33,8 @@ def learning_units(problem):
     """
     start, rows = problem.start, problem.rows
     starts = (start, *start.alternatives)
+    if start.parameters.has_features:
+        return GivenUnits()  # frequencies are in units of the length scales
     if "theta" not in start.with_default_bounds:
         return GivenUnits()
     if any(scales_by_column(one.parameters.expression) is None for one in starts):

@@ -61,7 +61,7 @@ def take_batch(model, inputs, y, weight, clock, previous=None):
     if model.verbose:
         print(
             f"[{type(model).__name__}] {Trace(clock).seconds()}: batch {model.n_steps_}, "
-            f"{model.n_samples_seen_} rows, {len(model.inducing_points_)} inducing inputs, "
+            f"{model.n_samples_seen_} rows, {len(model._fitted.parameters.Z)} inducing inputs, "
             f"objective {model.objective_:.6g}"
         )
 
@@ -158,8 +158,8 @@ def _later_rows(model, inputs, y, weight):
 
 
 def _engine(model):
-    inducing = None
-    if isinstance(model.inducing, str):
+    inducing, old_power = None, model.old_posterior_power
+    if isinstance(model.inducing, str) and model.inducing != "fourier":  # features stay
         inducing = StreamInducing(model.inducing, model.n_inducing, model.min_inducing)
     return Stream(
         inducing=inducing,
@@ -168,6 +168,7 @@ def _engine(model):
         trust_region=float(model.trust_region),
         keeps_scales=model.kernel is None,
         random_state=model.random_state,
+        old_posterior_power=None if old_power == "auto" else float(old_power),
     )
 
 

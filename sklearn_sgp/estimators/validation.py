@@ -23,6 +23,7 @@ from ..data.inputs import (
     kernel_categories,
     refuse_things,
 )
+from ..data.missing import MAY_MISS, NO_MISSING
 from ..data.readable import explain, refuse_dates
 from ..data.rows import drop_zero_weight
 from ..partitions.partition import check_labels
@@ -57,7 +58,8 @@ def _checked_rows(estimator, X, y, sample_weight, reset, check_y):
     coded, waits = estimator._format.coded(X)
     if check_y.get("y_numeric"):
         refuse_dates(y, name="y")
-    options = {"order": None, "dtype": _DTYPE, **check_y}
+    finite = {"ensure_all_finite": estimator._format.all_finite}
+    options = {"order": None, "dtype": _DTYPE, **finite, **check_y}
     try:
         if not estimator._format.apart:
             X, y = validate_data(estimator, coded, y, reset=reset, **options)
@@ -66,8 +68,9 @@ def _checked_rows(estimator, X, y, sample_weight, reset, check_y):
     except ValueError as error:
         explain(coded, error, estimator._format.apart)
         raise
+    _learn_missing(estimator, X, sample_weight, reset)
     names = getattr(coded, "columns", None)
-    X = estimator._format.checked(X, waits, _kernel(estimator, reset), names)
+    X = estimator._format.checked(X, waits, names, _kernel(estimator, reset))
     inputs = _inputs_with(estimator, X, labels, offset, reset)
     return inputs, y, checked_weight(sample_weight, inputs.X)
 
@@ -88,7 +91,9 @@ def checked_inputs(estimator, X, *, reset=False, learns=False, weight=None):
     X = as_table(X)
     with _naming_kernels_of_things(estimator, X):
         X, labels, offset = _split_apart(estimator, X, reset, learns, weight)
-        X = estimator._format.read(X, _validator(estimator, reset), _kernel(estimator, reset))
+        X, *more = estimator._format.validated(X, _validator(estimator, reset))
+        _learn_missing(estimator, X, weight, reset)
+        X = estimator._format.checked(X, *more, _kernel(estimator, reset))
         return _inputs_with(estimator, X, labels, offset, reset)
 
 
@@ -108,6 +113,16 @@ def _validator(estimator, reset):
     if not estimator._format.apart:
         return partial(validate_data, estimator, reset=reset, dtype=_DTYPE)
     return partial(check_array, dtype=_DTYPE, estimator=estimator, input_name="X")
+
+
+def takes_missing(estimator):
+    """Return whether X may hold NaN, in some column at least."""
+    return estimator.missing == "auto" or estimator.categorical_features is not None
+
+
+def _learn_missing(estimator, X, weight, reset):
+    if reset:
+        estimator._format = estimator._format.with_missing(X, weight)
 
 
 def _kernel(estimator, reset):
@@ -153,7 +168,8 @@ def _split_apart(estimator, X, reset, learns, weight):
                 "The 'offset_column' parameter must name another column than 'block_column'. Got "
                 f"{given['offset_column']!r} for both."
             )
-        estimator._format = InputFormat(block=block, offset=offset)
+        missing = MAY_MISS if estimator.missing == "auto" else NO_MISSING
+        estimator._format = InputFormat(block=block, offset=offset, missing=missing)
     form = estimator._format
     has_names = hasattr(X, "columns") and hasattr(estimator, "feature_names_in_")
     if form.apart or (form.codes.are_found and not reset and has_names):

@@ -70,5 +70,6 @@ class Classes:
     def _of_moments(self, method, inputs):
         """Return what the likelihood makes of latent means and variances, in chunks."""
         mean, variance = self.predictor.moments(inputs, self.n_jobs)
+        mean = inputs.shifted(mean)
         variance = np.ascontiguousarray(np.broadcast_to(variance, mean.shape))
         return in_chunks(getattr(self.likelihood, method), (mean, variance), self.n_jobs)

@@ -176,6 +176,11 @@ class NearRows:
         """Return the predictor of test rows that are labelled by some blocks, and of others."""
         return NearRows(self.posterior, self.noise_variance, blocks, labels=labels)
 
+    def with_posterior(self, posterior):
+        """Replace q(u)."""
+        cache = FactorCache(self.cache.max_bytes)
+        return replace(self, posterior=posterior, cache=cache, own=_OwnMoments())
+
     def ready(self):
         """Return the predictor with an empty cache for the cells of predictions."""
         return replace(self, cache=FactorCache(_CACHE_BYTES), own=_OwnMoments())

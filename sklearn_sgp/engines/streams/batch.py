@@ -14,6 +14,7 @@ from ...gp.jitter import factorise_with_jitter, warn_about_jitter
 from ...gp.prior import Prior
 from ...kernels._length_scales import input_scales, scale_mask
 from ...optimize.adam import Adam, adam_step
+from ...optimize.frequencies import holding_function
 from ...optimize.lbfgs import ascend_lbfgs
 from ...optimize.parameters import Parameters
 from ...optimize.progress import Trace
@@ -51,11 +52,12 @@ _ROWS_TO_MOVE = 40.0
 # the jitter asked for, 1e-8 of its square, would count as noise of 1e-4, and bands be 2 to 7 times
 # too wide. The ladder begins at such a share of it.
 _JITTER_SHARE = 1e-2
-# Least power of the old posterior's factor. With 0 what is known of an old inducing value counts in
-# full even where the new ones do not determine it, and a posterior that has to drop some
-# contradicts itself: on a noise-free series with 100 inducing inputs and room for 150 the RMSE went
-# up to 0.3 from 0.04, with 0.5 it ends at 0.02. Nothing changes where old inducing inputs are kept.
-_LEAST_POWER = 0.5
+# Least power of the old posterior's factor, unless another is asked for. With 0 what is known of an
+# old inducing value counts in full even where the new ones do not determine it, and a posterior
+# that has to drop some contradicts itself: on a noise-free series with 100 inducing inputs and room
+# for 150 the RMSE went up to 0.3 from 0.04, with 0.5 it ends at 0.02. Nothing changes where old
+# inducing inputs are kept.
+LEAST_POWER = 0.5
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,10 @@ class StreamPlan:
         Whether centre and scale of the targets follow the rows; see `units`.
     holds_noise : bool
         Whether the noise variance stays: where noise differs from row to row, that has its level.
+    old_power : float
+        Power of the old posterior's factor.
+    holds_function : bool
+        Whether kernel and Fourier features stay; see `optimize.frequencies.holding_function`.
     """
 
     start: Start
@@ -102,6 +108,8 @@ class StreamPlan:
     trace: Trace
     follows_units: bool = False
     holds_noise: bool = False
+    old_power: float = LEAST_POWER
+    holds_function: bool = False
 
     def choose(self, rows, parameters, old, seen, spare=0):
         """Choose inducing inputs (m, d); return also the pairs of new and old that are the same."""
@@ -130,7 +138,7 @@ class StreamPlan:
         options = {
             "with_inputs": self.start.space.learns("Z"),
             "n_jobs": self.settings.n_jobs,
-            "power": max(self.alpha, _LEAST_POWER),
+            "power": self.old_power,
         }
         if proposal.parameters.mixes_outputs:
             return MixedOnlineBound(*arguments, **options)
@@ -270,6 +278,7 @@ def _best_of_rounds(parameters, rows, old, weight_seen, plan):
         radius = plan.trust_region * max(min(1.0, rows.total_weight / _ROWS_TO_MOVE), share)
     space = trusted(plausible(plan.start, parameters, rows), parameters, radius)
     space = space.without("log_noise") if plan.holds_noise else space
+    space = holding_function(space) if plan.holds_function else space
     for k in range(_FIRST_ROUNDS if share > 1.0 and plan.learns else 1):
         try:
             proposal = _proposal(parameters, rows, old, weight_seen, plan, k)

@@ -10,8 +10,9 @@ from ...data.distinct import n_distinct
 from ...data.rows import Rows, drop_zero_weight
 from ...data.running_moments import RunningMoments
 from ..base import Fitted
-from ..diagnostics import by_mean, warn_at_bounds, warn_of_missed
-from .batch import StreamPlan, first_batch, next_batch, sees_signal
+from ..diagnostics import by_mean, warn_at_bounds, warn_of_few_rows, warn_of_missed
+from ..levels import with_spread_of_levels
+from .batch import LEAST_POWER, StreamPlan, first_batch, next_batch, sees_signal
 from .inducing import StreamInducing
 from .search_space import humble
 from .watch import UNWATCHED, Watch
@@ -130,6 +131,8 @@ class Stream:
         None where the inducing inputs were given.
     keeps_scales : bool
         Whether the kernel is the default one.
+    old_posterior_power : float or None
+        None: that of the rows, at least a half.
     n_outputs : int
         Columns of the targets, or classes.
     initial : InitialRows or None
@@ -146,10 +149,17 @@ class Stream:
     trust_region: float
     keeps_scales: bool
     random_state: object
+    old_posterior_power: float | None = None
     n_outputs: int = 1
     initial: InitialRows | None = None
     is_informative: bool = True
     follows_units: bool = False
+
+    @property
+    def old_power(self):
+        """Power of the old posterior's factor."""
+        asked = self.old_posterior_power
+        return max(self.alpha_divergence, LEAST_POWER) if asked is None else asked
 
     @property
     def first_inducing(self):
@@ -180,9 +190,11 @@ class Stream:
             # what a few rows say is soon forgotten, but where they are all that one has
             if not is_short:
                 warn_at_bounds(problem.start, fitted.parameters)
+                warn_of_few_rows(problem)
             asks_reach = not (is_short and self.initial.are_joined)
             warn_of_missed(problem, fitted, by_mean, asks_reach)
         start = fitted.start if is_short else problem.start
+        fitted = with_spread_of_levels(fitted) if plan.learns else fitted
         return replace(fitted, start=start, state=state)
 
     def add(self, fitted, problem):
@@ -192,6 +204,8 @@ class Stream:
         if state.begins_anew:
             plan = replace(plan, restarts=plan.learns)
         plan = replace(plan, holds_noise=fitted.noise.differs)
+        if fitted.parameters.has_features and plan.forget_factor > 0.0:
+            plan = replace(plan, holds_function=True, restarts=False)
         more, ones = next_batch(fitted, rows, state.weight_seen, plan)
         weight_seen, has_signal = state.weight_seen + weight, state.has_signal
         if plan.restarts:
@@ -204,6 +218,7 @@ class Stream:
             ones=ones,
             begins_anew=False,
         )
+        more = with_spread_of_levels(more) if plan.learns else more
         return replace(more, state=state)
 
     def begins_anew(self, fitted, settings):
@@ -240,6 +255,7 @@ class Stream:
             seed=self._seed(n_batches),
             trace=trace,
             follows_units=self.follows_units,
+            old_power=self.old_power,
         )
 
 
