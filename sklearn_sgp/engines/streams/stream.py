@@ -266,7 +266,7 @@ class Stream:
         return replace(more, start=start, state=state)
 
     def _may_keep(self, problem):
-        """Return whether rows are kept that are enough to go on from, to begin with more of them."""
+        """Return whether rows are kept to begin with more, though they are enough to go on."""
         start = problem.start
         learns = problem.settings.optimizer is not None
         has_features = start.parameters.has_features  # which wait for many rows anyway
