@@ -17,6 +17,7 @@ from experiments import (
     growth,
     latent_inputs,
     many_classes,
+    missing_values,
     paper_figures,
     regression,
     rivals,
@@ -109,6 +110,7 @@ EXPERIMENTS = {
     "airline_parquet": _on_data(clusters.airline_parquet, 2400, on_request=True),
     "worker_predictions": _on_data(clusters.worker_predictions, 2400, on_request=True),
     "lost_workers": Experiment(clusters.lost_workers, 1800, on_request=True),
+    "missing_values": _on_data(missing_values.missing_values, 1200, on_request=True),
     "stream_soak": Experiment(streams.stream_soak, 2400, on_request=True),
 }
 

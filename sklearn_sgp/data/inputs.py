@@ -21,7 +21,7 @@ _STORES = ("h5py", "zarr")
 
 
 class Inputs(NamedTuple):
-    """Checked inputs of a prediction; `Rows` have the same two attributes.
+    """Checked inputs of a prediction; `Rows` have the first three attributes.
 
     Attributes
     ----------
@@ -30,11 +30,14 @@ class Inputs(NamedTuple):
         Labels of the rows' blocks.
     offset : ndarray of shape (n,) or None
         What is added to the function.
+    unforeseen : ndarray of shape (n, d) or None
+        Where values were missing that no row of the first batch lacked.
     """
 
     X: np.ndarray
     labels: np.ndarray | None = None
     offset: np.ndarray | None = None
+    unforeseen: np.ndarray | None = None
 
     def select(self, index):
         """Return the inputs at a slice or an array of indices."""
@@ -212,6 +215,15 @@ class InputFormat:
             label = partial(column_label, X, apart=self.apart, names=names)
             check_variance(kernel, X, label)
         return X
+
+    def with_unforeseen(self, inputs, X):
+        """Tell `Inputs` where X, which they were, lacked values that no row of a first batch did.
+
+        Where nothing is missing this looks at nothing.
+        """
+        if inputs.X is X or not self.missing.allowed:
+            return inputs
+        return inputs._replace(unforeseen=self.missing.unforeseen(X))
 
     def with_missing(self, X, weight):
         """Learn from a first batch, an array, what stands for values that are missing."""

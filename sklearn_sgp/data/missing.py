@@ -19,6 +19,9 @@ from .rows import in_parts
 SAMPLE_ROWS, _ROUNDS = 2048, 20
 # Most columns whose relations are learned: they are a matrix, which is saved with a model.
 _MOST_RELATED = 64
+# Rows that one stands for which lacks what none lacked before. Five tables, 1,000 rows to learn
+# from, 10 and 30 % missing in later ones: 8, 16 and 32 have the same nats a row to 0.01.
+_LEAST_ALTERNATIVES = 8
 
 
 class Sketch(NamedTuple):
@@ -151,7 +154,43 @@ class MissingValues:
         """Return a mask (n, d) of missing values in columns that had all of theirs; or None."""
         is_missing = np.isnan(X)
         is_missing[:, list(self.columns)] = False
+        is_missing[:, self.low == self.high] = False  # nothing else is known of these
         return is_missing if is_missing.any() else None
+
+    def alternatives(self, X, unforeseen):
+        """Yield rows, and what they may be where nothing says that values are missing.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, d + k)
+            Filled.
+        unforeseen : ndarray of shape (n, d)
+
+        Yields
+        ------
+        rows : ndarray of shape (m,)
+        points : ndarray of shape (m, s, d + k)
+            Equally likely ones, with the conditional moments of what is missing.
+        """
+        d = unforeseen.shape[1]
+        is_missing = unforeseen.copy()
+        is_missing[:, list(self.columns)] = X[:, d:] > 0.0
+        for group, gap in _groups(is_missing):
+            for part, own in _groups(unforeseen[group]):
+                rows = group[part]
+                scatter, own = self._scatter(gap, own), np.flatnonzero(own)
+                points = np.repeat(X[rows, None], len(scatter), axis=1)
+                likely = points[..., own] + scatter
+                points[..., own] = np.clip(likely, self.low[own], self.high[own])
+                yield rows, points
+
+    def _scatter(self, gap, own):
+        """Return differences (s, k) of columns from what is expected where ``gap`` is missing."""
+        covariance = np.eye(int(own.sum()))
+        if self.precision is not None:
+            inner = own[gap]
+            covariance = np.linalg.inv(self.precision[np.ix_(gap, gap)])[np.ix_(inner, inner)]
+        return _normal_points(len(covariance)) @ np.linalg.cholesky(covariance).T * self.std[own]
 
     def _expected(self, X, gap):
         """Return what is expected in columns that some rows all lack, (n, k)."""
@@ -164,6 +203,16 @@ class MissingValues:
 
 
 NO_MISSING, MAY_MISS = NoMissing(), MissingValues()
+
+
+def _normal_points(k):
+    """Return points (s, k) with the mean and the covariance of k standard normal variables."""
+    half = max(_LEAST_ALTERNATIVES // 2, k)
+    left, _, right = np.linalg.svd(
+        np.random.RandomState(0).standard_normal((half, k)), full_matrices=False
+    )
+    points = np.sqrt(half) * left @ right
+    return np.concatenate([points, -points])
 
 
 def _valid_weight(X, sample_weight):

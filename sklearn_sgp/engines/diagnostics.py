@@ -6,6 +6,7 @@ from .._warnings import warn_caller
 from ..kernels._length_scales import scale_mask
 from ..kernels._white_noise import free_parameters
 from ..kernels.categories._node import category_slots
+from ..optimize.frequencies import ROWS_FOR_A_NUMBER, learned_numbers
 from ..optimize.progress import FURTHER, VISIBLE_GAIN
 from .explained import (
     EXPLAINED_ROWS,
@@ -16,12 +17,6 @@ from .explained import (
 )
 from .left_out_bands import check_left_out
 from .reach import has_reach
-
-# Rows for each learned number of Fourier features. 90 % intervals of eight fits of five tables with
-# fewer hold 0.58 to 0.87 of new rows, and densities of six of them are worse than with inducing
-# inputs, by up to 1.2 nats; of eight fits of four tables with 10 to 43 rows they hold 0.86 to 0.92,
-# and densities are better by up to 0.7 nats, one worse by 0.01.
-_ROWS_FOR_A_NUMBER = 5
 
 
 def warn_of_weak_spots(problem, result, uses_blocks=False):
@@ -55,13 +50,10 @@ def by_mean(problem, result):
 
 def warn_of_few_rows(problem):
     """Warn of frequencies that are learned from so few rows that they overfit."""
-    space, Z = problem.space, problem.start.parameters.Z
-    if not (problem.start.parameters.has_features and space.learns("Z")):
-        return
-    count = len(space.group("Z").entries(Z))
-    if len(problem.rows) < _ROWS_FOR_A_NUMBER * count:
+    count = learned_numbers(problem.space, problem.start.parameters.Z)
+    if len(problem.rows) < ROWS_FOR_A_NUMBER * count:
         warn_caller(
-            f'inducing="fourier" needs {_ROWS_FOR_A_NUMBER} rows for each number that is learned '
+            f'inducing="fourier" needs {ROWS_FOR_A_NUMBER} rows for each number that is learned '
             f"of the frequencies. Got {len(problem.rows)} rows for {count}: they may overfit, and "
             "intervals hold too little. Lower n_inducing, hold the frequencies "
             "(optimize_inducing=False), or choose inducing inputs."

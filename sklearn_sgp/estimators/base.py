@@ -173,4 +173,5 @@ def model_at(estimator, X):
         estimator._validate_params()
         return prior_model(estimator, X)
     check_is_fitted(estimator, "kernel_")
-    return estimator._model(), checked_inputs(estimator, X)
+    inputs = checked_inputs(estimator, X)
+    return estimator._model().where_unforeseen(inputs, estimator._format.missing), inputs

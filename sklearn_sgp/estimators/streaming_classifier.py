@@ -77,7 +77,8 @@ class StreamingSGPClassifier(SGPClassifier):
         its share of all rows before. An array gives the inducing inputs of all batches.
         "fourier" takes features in their place: cosines and sines of ``n_inducing // 2``
         frequencies, drawn from the spectral density of a stationary kernel. Kernel and frequencies
-        are learned from the rows with which the stream begins, and held from then on.
+        are learned from the rows with which the stream begins, which are kept until there are five
+        for each number that is learned of the frequencies, and held from then on.
 
     optimize_inducing : bool, default=True
         Whether the inducing inputs are learned together with the kernel. Each one is learned with

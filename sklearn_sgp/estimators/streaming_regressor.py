@@ -23,8 +23,8 @@ class StreamingSGPRegressor(SGPRegressor):
 
     Every batch chooses its inducing inputs from the old ones and its rows, learns kernel, noise and
     inducing inputs on the online bound, and updates the posterior. The estimator keeps the
-    posterior and no rows, so that memory and time of a batch do not depend on the number of rows
-    so far.
+    posterior and none but its first rows, so that memory and time of a batch do not depend on the
+    number of rows so far.
 
     Parameters
     ----------
@@ -115,7 +115,8 @@ class StreamingSGPRegressor(SGPRegressor):
         its share of all rows before. An array gives the inducing inputs of all batches.
         "fourier" takes features in their place: cosines and sines of ``n_inducing // 2``
         frequencies, drawn from the spectral density of a stationary kernel. Kernel and frequencies
-        are learned from the rows with which the stream begins, and held from then on.
+        are learned from the rows with which the stream begins, which are kept until there are five
+        for each number that is learned of the frequencies, and held from then on.
 
     optimize_inducing : bool, default=True
         Whether the inducing inputs are learned together with the kernel. Each one is learned with
@@ -319,7 +320,9 @@ class StreamingSGPRegressor(SGPRegressor):
     hundred rows. Later batches may have any size. If the kernel is learned, rows are kept until
     there are 25 of positive weight, and the stream begins anew with each batch until then: its
     bands are guesses so far. With batches of 10 rows, 90 % bands held 81 to 100 % of new rows later
-    on (ten tables). ``kernel``,
+    on (ten tables). With the default kernel and Gaussian noise up to 1,024 rows are kept to begin
+    anew each time that they have doubled, unless something fades, has changed or is limited by
+    ``max_time``. ``kernel``,
     ``likelihood``, ``optimize_inducing``, ``noise_variance``, ``noise_variance_bounds``,
     ``normalize_y``, ``categorical_features`` and ``n_latent`` must stay as in the first batch.
 

@@ -54,7 +54,8 @@ def checked_rows(estimator, X, y, sample_weight, *, reset, **check_y):
 
 
 def _checked_rows(estimator, X, y, sample_weight, reset, check_y):
-    X, labels, offset = _split_apart(estimator, X, reset, learns=True, weight=sample_weight)
+    given = _split_apart(estimator, X, reset, learns=True, weight=sample_weight)
+    X, labels, offset = given[:3]
     coded, waits = estimator._format.coded(X)
     if check_y.get("y_numeric"):
         refuse_dates(y, name="y")
@@ -90,11 +91,12 @@ def checked_inputs(estimator, X, *, reset=False, learns=False, weight=None):
     """
     X = as_table(X)
     with _naming_kernels_of_things(estimator, X):
-        X, labels, offset = _split_apart(estimator, X, reset, learns, weight)
-        X, *more = estimator._format.validated(X, _validator(estimator, reset))
-        _learn_missing(estimator, X, weight, reset)
-        X = estimator._format.checked(X, *more, _kernel(estimator, reset))
-        return _inputs_with(estimator, X, labels, offset, reset)
+        X, labels, offset = _split_apart(estimator, X, reset, learns, weight)[:3]
+        validated = estimator._format.validated(X, _validator(estimator, reset))
+        _learn_missing(estimator, validated[0], weight, reset)
+        X = estimator._format.checked(*validated, _kernel(estimator, reset))
+        inputs = _inputs_with(estimator, X, labels, offset, reset)
+        return inputs if learns else estimator._format.with_unforeseen(inputs, validated[0])
 
 
 @contextmanager
@@ -175,7 +177,7 @@ def _split_apart(estimator, X, reset, learns, weight):
     if form.apart or (form.codes.are_found and not reset and has_names):
         # an error of names is first
         validate_data(estimator, X, reset=reset and bool(form.apart), skip_check_array=True)
-    whole, (X, labels, offset) = X, form.split(X)
+    whole, (X, labels, offset) = X, form.split(X)[:3]
     if reset:
         given = kernel_categories(whole, estimator.categorical_features, form.apart)
         form = form.with_codes(X, given, weight)
@@ -187,6 +189,6 @@ def _split_apart(estimator, X, reset, learns, weight):
 
 def rows_of_weight(inputs, y, weight):
     """Return checked rows without those of weight zero."""
-    X, labels, offset = inputs
+    X, labels, offset = inputs[:3]
     X, y, weight, labels, offset = drop_zero_weight(X, y, weight, labels, offset)
     return Inputs(X, labels, offset), y, weight

@@ -6,13 +6,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ..optimize import shares
-from .left_out import left_out_rows, rows_within, varying_noise
+from .left_out import JUDGING_ROWS, left_out_rows, rows_within, varying_noise
 from .row_noise import row_noise_of
 from .variance_scale import VarianceScale
 
-# Rows that are left out; bands of this level are looked at, and are widened where they hold less
-# than this share, and less than the level by so many standard errors of what rows tell.
-_BAND_ROWS, _LEVEL, _LEAST_HELD, _CLEAR_ERRORS = 4096, 0.9, 0.87, 2.0
+# Bands of this level are looked at, and are widened where they hold less than this share, and less
+# than the level by so many standard errors of what rows tell.
+_LEVEL, _LEAST_HELD, _CLEAR_ERRORS = 0.9, 0.87, 2.0
 # So are those where one of so many parts of the rows, by the width of their bands, holds less.
 _THIRDS, _LEAST_HELD_BY_PART = 3, 0.85
 # Less than this share, of all or of a part, is told.
@@ -36,12 +36,9 @@ def with_honest_bands(problem, likelihood, fitted, targets):
     noise = row_noise_of(fitted)
     left_out = None
     if likelihood is not None:
-        rng = np.random.RandomState(0)  # no draw is taken from the fit's generator
         unscaled = replace(noise, variance_scale=None)
-        n_rows = len(problem.rows)  # of up to twice as many all are looked at, as of means
-        most = _BAND_ROWS if n_rows > 2 * _BAND_ROWS else n_rows
-        size = rows_within(problem, fitted, most, shares.BANDS)
-        left_out = left_out_rows(problem, fitted, unscaled, size, rng)
+        size = rows_within(problem, fitted, JUDGING_ROWS, shares.BANDS)
+        left_out = left_out_rows(problem, fitted, unscaled, size)
     if left_out is None:
         return fitted
     before = noise.variance_scale or VarianceScale(np.zeros(1))

@@ -25,8 +25,10 @@ from .row_noise import AS_NEW, LogNoiseMoments, row_noise_of, squared_errors
 from .variance_scale import VarianceScale
 
 # Rows that are left out, the share of them that c is learned from, and the fewest of the others
-# that can tell whether it is better.
+# that can tell whether it is better. 8,192 of 10,000 houses: 0.006 nats less.
 _LEFT_OUT_ROWS, _LEARNED_SHARE, _LEAST_TEST_ROWS = 16_384, 0.75, 50
+# Rows that judge bands and means: some thousand tell a ratio of squared errors of 1.01 from 1.
+JUDGING_ROWS = 8192
 # Rows whose prediction is timed where time is limited, and the fewest that are left out then.
 _TIMED_ROWS = 256
 # Times that the components of each row's mixture are weighed anew.
@@ -119,7 +121,7 @@ def with_variance_scale(problem, likelihood, fitted):
         return fitted
     noise = row_noise_of(fitted)
     size = rows_within(problem, fitted, _LEFT_OUT_ROWS, shares.VARIANCE_SCALE)
-    left_out = left_out_rows(problem, fitted, noise, size, problem.rng)
+    left_out = left_out_rows(problem, fitted, noise, size)
     if left_out is None:
         return fitted
     if np.isfinite(clock.max_time):
@@ -180,12 +182,18 @@ def _is_least(fitted):
     return bool((log_noise <= least + _NEAR_BOUND).any())
 
 
-def left_out_rows(problem, fitted, noise, size, rng):
+def left_out_places(fitted, n_rows, size):
+    """Draw about so many of the rows, the same in every step of a fit; None for all of them."""
+    if size >= n_rows:
+        return None
+    return fitted.predictor.drawn(n_rows, size, np.random.RandomState(0))
+
+
+def left_out_rows(problem, fitted, noise, size):
     """Make `LeftOutRows` of about so many of the rows; None where there are too few."""
-    rows, places, n_jobs = problem.rows, None, problem.settings.n_jobs
-    if len(rows) > size:
-        places = fitted.predictor.drawn(len(rows), size, rng)
-        rows = rows.select(places)
+    rows, n_jobs = problem.rows, problem.settings.n_jobs
+    places = left_out_places(fitted, len(rows), size)
+    rows = rows if places is None else rows.select(places)
     mean, variance = fitted.predictor.left_out(rows, places, n_jobs)
     known = np.flatnonzero(np.isfinite(mean + variance).all(axis=1))
     if len(known) * (1.0 - _LEARNED_SHARE) < _LEAST_TEST_ROWS:

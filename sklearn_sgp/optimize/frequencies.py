@@ -6,6 +6,12 @@ import numpy as np
 
 from .parameters import Group
 
+# Rows for each learned number of Fourier features. 90 % intervals of eight fits of five tables with
+# fewer hold 0.58 to 0.87 of new rows, and densities of six of them are worse than with inducing
+# inputs, by up to 1.2 nats; of eight fits of four tables with 10 to 43 rows they hold 0.86 to 0.92,
+# and densities are better by up to 0.7 nats, one worse by 0.01.
+ROWS_FOR_A_NUMBER = 5
+
 
 @dataclass(frozen=True)
 class Frequencies(Group):
@@ -36,6 +42,18 @@ class Frequencies(Group):
         value[:count, :-1] = entries.reshape(count, -1) * self.unit
         value[count : 2 * count, :-1] = value[:count, :-1]
         return value
+
+
+def learned_numbers(space, Z):
+    """Return how many numbers of frequencies are learned: none of inducing inputs."""
+    group = space.group("Z") if space.learns("Z") else None
+    return len(group.entries(Z)) if isinstance(group, Frequencies) else 0
+
+
+def holding_frequencies(space, Z, n_rows):
+    """Return the space of what so many rows can tell: frequencies, if they are not too few."""
+    few = n_rows < ROWS_FOR_A_NUMBER * learned_numbers(space, Z)
+    return space.without("Z") if few else space
 
 
 def holding_function(space):

@@ -142,6 +142,10 @@ class Blocks(AnyBlocks):
         parts = [self.order[self.bounds[k] : self.bounds[k + 1]] for k in chosen[:count]]
         return np.concatenate(parts)
 
+    def places_of(self, held):
+        """Return the places of rows as they came to be put in, by their positions here."""
+        return self.order[held] if self.sorted else held
+
     def extended(self, rows, labels):
         """Add rows; labels beyond the last block begin new ones.
 
@@ -255,6 +259,10 @@ class ConditionedBlocks(AnyBlocks):
     def drawn(self, size, rng):
         """Draw the rows of some groups, as `Blocks.drawn`."""
         return self.groups.drawn(size, rng)
+
+    def places_of(self, held):
+        """Return the places of rows as they came to be put in, as `Blocks.places_of`."""
+        return self.groups.places_of(held)
 
     def owned(self):
         """Copy the rows, without labels, group after group."""

@@ -35,7 +35,7 @@ class _OwnMoments:
     A copy, as for a worker in another process or a pickle, begins empty.
     """
 
-    X = moments = None
+    X = moments = places = of_places = None
 
     def __getstate__(self):
         return None
@@ -48,6 +48,14 @@ class _OwnMoments:
                 part.flags.writeable = False
             self.X, self.moments = X, moments
         return self.moments
+
+    def at(self, places, compute):
+        """Return the moments at some of the rows."""
+        if self.moments is not None:
+            return tuple(part[places] for part in self.moments)
+        if self.places is None or not np.array_equal(self.places, places):
+            self.places, self.of_places = places, compute()
+        return self.of_places
 
 
 @dataclass(frozen=True)
@@ -149,18 +157,22 @@ class NearRows:
         if places is None:
             mean, variance = self.training_moments(rows, n_jobs)
             places = np.arange(len(rows))
-        elif self.own.moments is None:
-            mean, variance = self.moments(rows, n_jobs)
         else:
-            mean, variance = (part[places] for part in self.own.moments)
+            mean, variance = self.own.at(places, lambda: self.moments(rows, n_jobs))
         known = are_near(self.blocks, places, number)[:, None]
         noise = self.noise_variance / rows.weights[0].reshape(len(rows), -1)
         without = without_own(mean, variance, rows.targets, noise)
         return tuple(np.where(known, *both) for both in zip(without, (mean, variance), strict=True))
 
     def drawn(self, n_rows, size, rng):
-        """Draw places of about so many training rows, in whole blocks."""
-        return self.blocks.drawn(size, rng)
+        """Draw places of about so many training rows, in whole cells: each is factorised once."""
+        if self.partition is None or not self.blocks.is_conditioned:
+            return self.blocks.drawn(size, rng)
+        order, _, first = _places(self.partition.assign(self.blocks.rows.X))
+        chosen = rng.permutation(len(first) - 1)
+        count = np.searchsorted(np.cumsum(np.diff(first)[chosen]), size) + 1
+        held = np.concatenate([order[first[k] : first[k + 1]] for k in chosen[:count]])
+        return self.blocks.places_of(held)
 
     def without_caches(self):
         """Return the same with nothing that can be computed again, as it is saved."""

@@ -201,6 +201,32 @@ def test_streams_hold_kernel_and_frequencies_after_their_first_rows():
     assert np.sqrt(np.mean((model.predict(new) - truth) ** 2)) < before
 
 
+def test_streams_wait_for_rows_to_learn_frequencies():
+    """Frequencies stay as drawn until a stream has five rows for each number of them."""
+    X, y = data(200)
+    model, whole = (StreamingSGPRegressor(**LEARNING, init_size=200) for _ in range(2))
+    start = StreamingSGPRegressor(**LEARNING, optimizer=None).fit(X[:50], y[:50])
+    drawn = start.frequencies_ * start.kernel_.k2.length_scale
+    for lo in (0, 50):  # 100 rows are those of 20 numbers
+        model.partial_fit(X[lo : lo + 50], y[lo : lo + 50])
+        is_drawn = np.allclose(model.frequencies_ * model.kernel_.k2.length_scale, drawn)
+        assert is_drawn == (lo == 0)
+    assert_allclose(model.predict(X), whole.fit(X[:100], y[:100]).predict(X), rtol=1e-6)
+
+
+def test_streams_that_begin_with_noise_learn_what_comes():
+    """Where the first batches are noise, the kernel is learned when a function comes."""
+    (X, y), (new, truth) = data(600), data(100, 1)
+    model = StreamingSGPRegressor(**LEARNING)
+    noise = 0.3 * np.random.RandomState(0).standard_normal(200)
+    model.partial_fit(X[:100], noise[:100]).partial_fit(X[100:200], noise[100:])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that something has changed
+        for lo in range(200, 600, 100):
+            model.partial_fit(X[lo : lo + 100], y[lo : lo + 100])
+    assert np.sqrt(np.mean((model.predict(new) - truth) ** 2)) < 0.3
+
+
 def test_later_batches_of_many_rows_hold_the_function():
     """`partial_fit` of SVGPRegressor adds rows with kernel and frequencies as they are."""
     X, y = data(200)
@@ -230,6 +256,40 @@ def test_results_are_repeatable_and_kept():
         pickle.loads(pickle.dumps(model)),
     ):
         assert_array_equal(other.predict(X), expected)
+
+
+@pytest.mark.parametrize("name", ["svgp", "vfe"])
+def test_units_and_order_of_rows_change_nothing(name):
+    """Learned predictions are the same in other units of X, and with rows in another order."""
+    X, y = data(300)
+    model = clone(REGRESSORS[name]).set_params(**LEARNING, max_iter=60, tol=1e-2)
+    expected, order = clone(model).fit(X, y).predict(X), np.random.RandomState(0).permutation(300)
+    scale, shift = np.array([1e3, 1e-2]), np.array([5.0, -3.0])
+    other = clone(model).fit(X * scale + shift, y).predict(X * scale + shift)
+    assert_allclose(other, expected, atol=1e-8)
+    assert_allclose(clone(model).fit(X[order], y[order]).predict(X), expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["svgp", "vfe"])
+def test_weights_are_repetitions(name):
+    """A row of weight two is the row twice, as it is with inducing inputs."""
+    X, y = data(200)
+    weight = np.random.RandomState(0).randint(1, 3, 200)
+    model = clone(REGRESSORS[name]).set_params(**LEARNING, max_iter=60, tol=1e-2)
+    weighed = clone(model).fit(X, y, sample_weight=weight).predict(X)
+    repeated = model.fit(np.repeat(X, weight, axis=0), np.repeat(y, weight)).predict(X)
+    assert_allclose(weighed, repeated, atol=1e-8)
+
+
+def test_collections_have_the_fit_of_arrays():
+    """A dask collection is learned from as the same rows in memory are."""
+    da = pytest.importorskip("dask.array")
+    X, y = data(200)
+    model = SVGPRegressor(**LEARNING, max_iter=60, tol=1e-2)
+    parts = da.from_array(X, chunks=(50, 2)), da.from_array(y, chunks=50)
+    got = clone(model).fit(*parts)
+    assert_allclose(got.predict(X), model.fit(X, y).predict(X), atol=1e-6)
+    assert_allclose(got.predict(parts[0]).compute(), got.predict(X), rtol=1e-10)
 
 
 def test_warm_starts_go_on_from_frequencies():
@@ -313,7 +373,7 @@ def test_kernels_without_a_density_are_refused():
         BayesianGPLVM(inducing="fourier").fit(X)
 
 
-@pytest.mark.parametrize("name", ["svgp", "vfe", "stream"])
+@pytest.mark.parametrize("name", ["svgp", "vfe"])
 def test_few_rows_for_many_frequencies_are_told(name):
     """Fewer than five rows for each number that is learned of the frequencies are a warning."""
     X, y = data(200)

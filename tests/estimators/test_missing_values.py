@@ -342,3 +342,46 @@ def test_checks_of_scikit_learn(name):
         for _, check in estimator_checks_generator(model):
             if "nan" in str(check):
                 check(clone(model))
+
+
+@pytest.mark.parametrize("name", ["svgp", "classifier", "vif", "stream"])
+def test_unforeseen_holes(name):
+    """Where a column had all of its values in training, a row that lacks it is predicted as the
+    average over the values that it may have, given the others: less surely than any of them."""
+    model, y = model_of(name, max_iter=60)
+    model.fit(WHOLE, y)
+    rows = WHOLE[:50].copy()
+    rows[:, 0] = np.nan
+    known = ~np.isnan(rows[0])
+    covariance = np.cov(WHOLE.T)
+    slope = np.linalg.solve(covariance[1:, 1:], covariance[1:, 0])
+    spread = np.sqrt(covariance[0, 0] - slope @ covariance[1:, 0])
+    nodes, weights = np.polynomial.hermite_e.hermegauss(15)
+    expected = WHOLE[:, 0].mean() + (rows - WHOLE.mean(axis=0))[:, known] @ slope
+    each = np.repeat(WHOLE[:50, None], 15, axis=1)
+    each[..., 0] = expected[:, None] + spread * nodes
+    at_each = answers(model, each.reshape(-1, 3)).reshape(50, 15, 2)
+    average = np.einsum("j,njk->nk", weights / weights.sum(), at_each)
+    if not is_classifier(model):
+        squares = at_each[..., 1] ** 2 + at_each[..., 0] ** 2
+        average[:, 1] = np.sqrt(squares @ (weights / weights.sum()) - average[:, 0] ** 2)
+    assert_allclose(answers(model, rows), average, atol=0.12)
+    assert_array_equal(answers(model, WHOLE), answers(pickle.loads(pickle.dumps(model)), WHOLE))
+    if not is_classifier(model):
+        mean, covariance = model.predict(rows, return_cov=True)
+        assert_allclose(mean, model.predict(rows), rtol=1e-9)
+        assert np.linalg.eigvalsh(covariance).min() > -1e-8
+
+
+def test_unforeseen_holes_of_outputs():
+    """Several outputs, independent or mixed, each have the average of their own."""
+    targets = np.c_[Y, -2.0 * Y]
+    rows = WHOLE.copy()
+    rows[:, 0] = np.nan
+    for parameters in ({}, {"n_latent": 1}):
+        model, _ = model_of("svgp", **parameters)
+        mean, std = model.fit(WHOLE, targets).predict(rows, return_std=True)
+        sure = model.predict(WHOLE, return_std=True)[1]
+        assert mean.shape == std.shape == (N, 2) and (std.mean(axis=0) > sure.mean(axis=0)).all()
+        assert model.sample_y(rows, n_samples=3).shape == (N, 2, 3)
+        assert np.isfinite(model.log_density(rows, targets)).all()

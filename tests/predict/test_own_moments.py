@@ -44,14 +44,39 @@ def test_some_rows_left_out_are_some_of_all(fitted, knows_all):
         assert_allclose(some, every[places], rtol=1e-9)
 
 
+def test_are_drawn_in_whole_cells(fitted):
+    """A cell is factorised for all of its rows: whoever is drawn comes with its whole cell."""
+    predictor, rows = fitted
+    blocks, number = predictor.blocks, np.empty(len(rows), dtype=int)
+    number[blocks.groups.order] = predictor.partition.assign(blocks.rows.X)  # as they came
+    places = predictor.drawn(len(rows), 100, np.random.RandomState(0))
+    assert 100 <= len(places) < len(rows) and len(np.unique(places)) == len(places)
+    assert_array_equal(np.sort(places), np.flatnonzero(np.isin(number, number[places])))
+
+
+def test_of_places_are_computed_once(fitted):
+    """Bands and means that are judged by the same rows share their moments; other rows do not."""
+    predictor, rows = fitted
+    places = predictor.drawn(len(rows), 100, np.random.RandomState(0))
+    predictor.left_out(rows.select(places), places)
+    known = predictor.own.of_places
+    predictor.left_out(rows.select(places), places.copy())
+    assert predictor.own.of_places is known
+    other = places[:7]
+    expected = predictor.left_out(rows)
+    for some, every in zip(predictor.left_out(rows.select(other), other), expected, strict=True):
+        assert_allclose(some, every[other], rtol=1e-9)
+
+
 def test_are_not_saved(fitted):
     """A pickle, a copy without caches and the predictor of an estimator hold no training row."""
     predictor, rows = fitted
+    predictor.left_out(rows.select([3, 150]), np.array([3, 150]))
     predictor.training_moments(rows)
     for copy in (
         pickle.loads(pickle.dumps(predictor)),
         predictor.without_caches(),
         predictor.ready(),
     ):
-        assert copy.own.moments is None and copy.own.X is None
+        assert copy.own.moments is None and copy.own.X is None and copy.own.of_places is None
     assert predictor.own.moments is not None

@@ -316,6 +316,7 @@ def answered(fitted, answer):
         weight_seen=answer.share * state.weight_seen,
         weight_learned=(1.0 if is_level else _HARDLY) * state.weight_learned,
         begins_anew=answer.begins_anew,
+        initial_rows=None,
     )
     return replace(
         fitted,
