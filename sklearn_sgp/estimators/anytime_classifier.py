@@ -284,8 +284,9 @@ class AnytimeSGPClassifier(SGPClassifier):
     Of 8,192 rows and more, without ``max_time``, some are held out once the kernel is learned. Free
     variances of the kernel, then free length scales, are multiplied by what predicts these rows
     best. With "vif" and "lma", `inducing_points_` is empty where near rows alone predict them
-    better by more than the standard error, unless the inducing inputs are your own.
-    ``docs/theory.md``, section 14, has the equations.
+    better by more than the standard error, unless the inducing inputs are your own. Of fewer rows
+    those left out of groups choose such a factor of the variances. ``docs/theory.md``, section 14,
+    has the equations.
 
     With "probit" and "logit" the likelihood of each row is replaced by a site, a Gaussian that
     expectation propagation finds in the exact process of some 300 rows around it, and twice more by

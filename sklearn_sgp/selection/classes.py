@@ -14,6 +14,7 @@ import numpy as np
 from .._linalg import NotPositiveDefiniteError, single_blas_thread
 from ..data.rows import random_index
 from ..engines.base import Problem
+from ..engines.blocks.class_variance import LEAST_HELD_OUT
 from ..engines.blocks.composite_learning import CompositeLearning, can_learn
 from ..factors.class_noise import ClassNoise
 from ..kernels._length_scales import with_larger_variance, with_shorter_scales
@@ -32,8 +33,8 @@ from ..optimize.progress import Clock, Trace
 _ALPHA, _ABOVE, _BELOW, _MOST_ALPHAS = 0.01, 0.1, (0.001, 0.0001), 4
 # Rows left out of groups that tell a temperature.
 _JUDGED_ROWS = 4096
-# So many rows are held out instead, without a budget, where there are so many in all.
-_HELD_OUT, _LEAST_HELD_OUT = 2048, 8192
+# So many rows are held out instead, without a budget, where there are enough in all.
+_HELD_OUT = 2048
 # Variances and length scales are compared on those of one cell in so many: a cell costs the same
 # for a row as for seven. Of three tables of 9,000 to 16,000 rows (elec2, pendigits, 26 classes of a
 # made one) two had the same choice as by all, log probabilities of new rows did not differ by
@@ -127,7 +128,7 @@ def calibrated(problem, fitted, learn, keeps_inducing):
         Whether inducing inputs take part whatever they are worth.
     """
     max_time = problem.trace.clock.max_time
-    if len(problem.rows) < _LEAST_HELD_OUT or max_time < np.inf:
+    if len(problem.rows) < LEAST_HELD_OUT or max_time < np.inf:
         with single_blas_thread():
             near, likelihood = CompositeLearning(problem), fitted.start.likelihood
             seconds = shares.TEMPERATURES * max_time

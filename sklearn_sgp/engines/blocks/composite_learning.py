@@ -260,12 +260,16 @@ class CompositeLearning:
         seconds : float
             Of one search for the best temperature.
         """
+        return self.leaving_out(parameters, likelihood, n_rows, seconds)(parameters)
+
+    def leaving_out(self, parameters, likelihood, n_rows, seconds=np.inf):
+        """Return a function of parameters that does the same, for the groups of some."""
         scale, count = nearness_scales(parameters.kernel, self.std), -(-n_rows // GROUP_SIZE)
         rng = np.random.RandomState(self.test_seed)
         groups = sampled_groups(self.rows, scale, count, GROUP_SIZE, self.more_neighbors, rng)
         groups = groups[: self._tests_within(groups, parameters, likelihood, seconds)]
         evidence = CompositeLikelihood(groups, self.n_jobs)
-        return LeftOutClasses.of_groups(evidence, parameters, likelihood)
+        return lambda changed: LeftOutClasses.of_groups(evidence, changed, likelihood)
 
     def trial(self, task, parameters, limit, budget):
         """Learn from a start; return parameters, iterations, and the score on other groups."""

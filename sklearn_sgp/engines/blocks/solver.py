@@ -24,6 +24,7 @@ from ..base import Fitted
 from ..fingerprints import fingerprint
 from ..standard_units import GivenUnits, learning_units
 from ..variational.schedule import looks_at_all, refinement_sizes
+from .class_variance import with_variance_of_labels
 from .composite_learning import can_learn, learn_from_near_rows
 from .final_posterior import (
     check_shares,
@@ -139,6 +140,8 @@ def _learn(problem, plan, budget):
         chosen, parameters, n_iter = learn_from_near_rows(problem, budget)
         problem = replace(problem, start=chosen)
         parameters = with_honest_noise(problem, parameters, budget)
+        if not budget.is_limited:
+            parameters = with_variance_of_labels(problem, parameters)
         return problem, with_inducing(problem, plan, parameters), n_iter, 0
     except NotPositiveDefiniteError as error:
         check_shares(plan.model, error)
