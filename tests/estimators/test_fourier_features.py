@@ -292,6 +292,17 @@ def test_collections_have_the_fit_of_arrays():
     assert_allclose(got.predict(parts[0]).compute(), got.predict(X), rtol=1e-10)
 
 
+@pytest.mark.parametrize("name", ["svgp", "vfe"])
+def test_rows_that_lack_a_column_are_learned_from(name):
+    """NaN in X is a missing value with features, too: bands are wider where it matters."""
+    X, y = data(300)
+    X[::10, 0] = np.nan
+    model = clone(REGRESSORS[name]).set_params(**LEARNING, max_iter=60, tol=1e-2).fit(X, y)
+    known, unknown = model.predict_std([[0.0, 0.0], [np.nan, 0.0]])
+    assert model.frequencies_.shape == (10, 2)
+    assert unknown > 1.5 * known
+
+
 def test_warm_starts_go_on_from_frequencies():
     """A second fit with `warm_start` begins where the first one ended."""
     X, y = data(200)
