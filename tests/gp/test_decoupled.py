@@ -63,6 +63,17 @@ def test_it_is_the_general_form(parts):
     assert_same(decoupled.restricted(picked), general.restricted(picked), X)
 
 
+def test_another_rotation_joins_in_the_general_form(parts):
+    """Information about functions that another rotation decouples is added as it is."""
+    rows, parameters, decoupled, general = parts
+    W, noise = parameters.mixing, NOISE[::-1].copy()
+    other, sums, patterns = objective.optimal_coregionalised(decoupled.prior, rows, W, noise)
+    joined = decoupled.joined(other)
+    theirs = CoregionalisedPosterior.from_sums(decoupled.prior, sums, patterns, W, noise)
+    assert_allclose(joined.H, general.H + theirs.H, rtol=1e-8, atol=1e-8)
+    assert_allclose(joined.h, general.h + theirs.h, rtol=1e-8, atol=1e-8)
+
+
 def test_the_bound_and_its_gradients(parts, monkeypatch):
     """In kernel, noise, mixing and Z, by either form."""
     rows, parameters, _, _ = parts

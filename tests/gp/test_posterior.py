@@ -19,7 +19,7 @@ from dense import (
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
-from sklearn_sgp.gp.posterior import Posterior
+from sklearn_sgp.gp.posterior import Posterior, without_own
 from sklearn_sgp.gp.prior import Prior
 
 XS = np.random.default_rng(9).uniform(-3.0, 3.0, (8, 2))
@@ -277,3 +277,12 @@ def test_leaving_inducing_inputs_out(picked):
     assert_allclose(again.H[0], H, atol=1e-8)
     assert_allclose(again.h, h, atol=1e-8)
     assert_allclose(again.mean(XS), known.mean(XS), atol=1e-8)
+
+
+def test_rows_that_are_all_that_is_known_have_no_moments_without_them():
+    """Where a row leaves no noise unexplained, what others say of it is NaN, not rounding."""
+    mean, variance = np.ones((3, 1)), np.array([[0.05], [0.1], [0.1 - 1e-9]])
+    found = without_own(mean, variance, np.full((3, 1), 2.0), np.full((3, 1), 0.1))
+    assert_allclose(found[1][0], 1.0 / (1.0 / 0.05 - 1.0 / 0.1))
+    assert_allclose(found[0][0], found[1][0] * (1.0 / 0.05 - 2.0 / 0.1))
+    assert np.isnan(found[0][1:]).all() and np.isnan(found[1][1:]).all()

@@ -23,6 +23,16 @@ def test_a_signal_is_what_noise_does_not_explain(rng, size):
     assert sees_signal(result, rows, 200.0) == (explained > 20.0) == (size > 0.0)
 
 
+def test_a_signal_in_one_output_is_one(rng):
+    """Of several outputs one that moves is enough."""
+    X = rng.uniform(0.0, 3.0, (200, 1))
+    y = np.sqrt(0.05) * rng.standard_normal((200, 2))
+    y[:, 1] += 2.0 * np.sin(2.0 * X[:, 0])
+    stream = fixed(n_inducing=4, normalize_y=([0.0, 0.0], [1.0, 1.0])).partial_fit(X, y)
+    rows = later_rows(stream._fitted, (X, None, None), y, None)
+    assert sees_signal(stream._fitted, rows, 200.0)
+
+
 @pytest.mark.parametrize("kind", [StreamingSGPRegressor, StreamingSGPClassifier])
 def test_without_learning_parameters_stay(rng, kind):
     """optimizer=None leaves kernel and noise, and old inducing inputs, where they are."""

@@ -18,6 +18,7 @@ from stream_helpers import (
     two_steps,
 )
 
+from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.engines.streams.inducing import NO_PAIRS, identity_pairs
 from sklearn_sgp.engines.streams.old_posterior import OldPosterior, OldPosteriorFactor, Projection
 from sklearn_sgp.gp.posterior import Posterior
@@ -84,20 +85,51 @@ def test_roots_are_those_of_the_information(c):
     assert_allclose(R.T @ g, h[:, [c]], rtol=1e-9, atol=1e-9)
 
 
-def test_projection_and_what_it_loses_are_the_conditional():
+@pytest.mark.parametrize("along", [[0.05, 0.05], [0.0, 0.05]])
+def test_projection_and_what_it_loses_are_the_conditional(along):
     """a given b has mean K_ab inv(K_bb) b and covariance V, each inducing value with its jitter."""
     posterior, _, kept, new, _ = two_steps(0.0)
     old, kernel = posterior.prior, new.kernel.sklearn_kernel
-    prior, delta = Prior.build(new.kernel, new.Z, 1e-3), 1e-3
+    Z = np.array(new.Z)
+    Z[5] = old.Z[3] + along
+    prior, delta = Prior.build(new.kernel, Z, 1e-3), 1e-3
     found = Projection(prior, old, kept)
-    Kbb = kernel(new.Z) + delta * np.eye(7)
-    Kba = kernel(new.Z, old.Z)
+    Kbb = kernel(Z) + delta * np.eye(7)
+    Kba = kernel(Z, old.Z)
     Kba[kept[:, 0], kept[:, 1]] += delta
     V = kernel(old.Z) + delta * np.eye(6) - Kba.T @ np.linalg.solve(Kbb, Kba)
     assert_allclose(prior.L @ found.W @ old.L.T, Kba, rtol=1e-8, atol=1e-8)
     assert_allclose(old.L @ found.loss @ old.L.T, V, rtol=1e-8, atol=1e-8)
     assert_allclose(V[1], 0.0, atol=1e-12)  # kept where it was
     assert np.diagonal(V)[[0, 2, 3, 4, 5]].min() > 1e-3
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_outputs_add_up(alpha):
+    """The bound of two outputs is the sum of theirs, what is lost of dropped inputs included."""
+    first, second = rows_of(25, t=2), rows_of(12, seed=5, t=2)
+    Z_old, Z = rows_of(6, seed=1).X, rows_of(7, seed=2).X
+
+    def of_outputs(r, own):
+        parts = (r.y[:, own], None, r.y_mean[own], r.y_scale[own])
+        return Rows(r.X, *parts)
+
+    def bound(own):
+        one, two = (of_outputs(rows, own) for rows in (first, second))
+        old = OldPosterior.of(run([one], [Z_old], [NO_PAIRS], alpha)[0])
+        return bound_of(two, old, NO_PAIRS, alpha).posterior(parameters_of(Z))[1]
+
+    assert_allclose(bound([0, 1]), bound([0]) + bound([1]), rtol=1e-9)
+
+
+def test_the_old_prior_serves_only_where_nothing_changed():
+    """With another jitter, as with another kernel or inputs, the new prior is made anew."""
+    posterior, _ = run([rows_of(25)], [rows_of(6, seed=1).X], [NO_PAIRS])
+    old, Z = OldPosterior.of(posterior), posterior.prior.Z
+    same = bound_of(rows_of(5), old, identity_pairs(Z))
+    assert same.prior(parameters_of(Z)) is old.prior
+    other = bound_of(rows_of(5), old, identity_pairs(Z), delta=1e-4)
+    assert other.prior(parameters_of(Z)).delta == 1e-4
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)

@@ -9,7 +9,7 @@ from stream_helpers import batches, fresh_residual, parameters_of, rows_of, taug
 
 from sklearn_sgp import StreamingSGPRegressor
 from sklearn_sgp.data.inputs import Inputs
-from sklearn_sgp.engines.streams.search_space import plausible, trusted
+from sklearn_sgp.engines.streams.search_space import humble, plausible, trusted
 from sklearn_sgp.estimators.numbers import later_rows
 
 PARAMETERS = parameters_of(rows_of(4).X)
@@ -39,6 +39,19 @@ def test_a_fixed_group_stays_fixed():
     """A group that is not learned is not among those of the region."""
     space = trusted(make_space(3, noise=False), PARAMETERS, 0.3)
     assert not space.learns("log_noise")
+
+
+def test_few_rows_claim_only_so_much():
+    """Where a share of the rows is missing, variances are at least its square times their start."""
+    stream = StreamingSGPRegressor(n_inducing=5, max_iter=1)
+    stream.partial_fit(np.linspace(0.0, 1.0, 40)[:, None], np.sin(np.linspace(0.0, 9.0, 40)))
+    start = stream._fitted.start
+    found, begin = humble(start, 0.5), start.parameters
+    theta = found.space.group("theta").bounds[:, 0]
+    assert_allclose(theta[0], begin.theta[0] + 2.0 * np.log(0.5))
+    assert_allclose(theta[1:], start.space.group("theta").bounds[1:, 0])
+    noise = found.space.group("log_noise").bounds[:, 0]
+    assert_allclose(noise, begin.log_noise + 2.0 * np.log(0.5))
 
 
 FIRST_TARGETS = np.round(3.0 + np.sin(9.0 * np.linspace(0.0, 1.0, 40)))
