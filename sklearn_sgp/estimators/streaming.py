@@ -123,7 +123,9 @@ def _add(model, engine, inputs, y, weight, clock):
     before, share = watched(model, before, rows)
     initial = None
     if engine.may_begin_anew(before, settings_of(model)):
-        initial = _joined(before, inputs, y, weight).worth_keeping(before.state.initial_rows)
+        initial = _joined(before, inputs, y, weight).worth_keeping(
+            before.state.initial_rows, before.state.has_signal
+        )
         if initial is not None and initial.has_doubled:
             initial = replace(initial, theta=before.parameters.theta)
             _begin_anew(model, engine, initial, clock, before.state.watch)

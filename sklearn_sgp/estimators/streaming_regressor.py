@@ -320,9 +320,9 @@ class StreamingSGPRegressor(SGPRegressor):
     hundred rows. Later batches may have any size. If the kernel is learned, rows are kept until
     there are 25 of positive weight, and the stream begins anew with each batch until then: its
     bands are guesses so far. With batches of 10 rows, 90 % bands held 81 to 100 % of new rows later
-    on (ten tables). With the default kernel and Gaussian noise up to 1,024 rows are kept to begin
-    anew each time that they have doubled, unless something fades, has changed or is limited by
-    ``max_time``. ``kernel``,
+    on (ten tables). With the default kernel and Gaussian noise 512 rows (1,024 of noise) are kept
+    to begin anew each time that they have doubled, unless something fades, has changed or is
+    limited by ``max_time``. ``kernel``,
     ``likelihood``, ``optimize_inducing``, ``noise_variance``, ``noise_variance_bounds``,
     ``normalize_y``, ``categorical_features`` and ``n_latent`` must stay as in the first batch.
 

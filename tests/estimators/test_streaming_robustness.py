@@ -44,7 +44,7 @@ def test_targets_of_rows_without_weight(rng):
 
 
 def test_what_is_carried_does_not_grow(rng):
-    """The size of the estimator does not depend on the number of rows after the first 1,024."""
+    """The size of the estimator does not depend on the number of rows after the first ones."""
     X, y = make_line(rng)
     model = StreamingSGPRegressor(n_inducing=10, max_iter=2, random_state=0)
     sizes = [

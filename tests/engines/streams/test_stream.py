@@ -69,7 +69,7 @@ def test_the_first_rows_are_kept_until_they_are_enough(rng):
         n_begun.append(kept.n_begun)
     assert n_begun == [10, 20, 30, 30, 60]
     assert engine.may_begin_anew(model._fitted, settings_of(model))
-    model.partial_fit(X[60:600], y[60:600])  # 600 cannot double any more
+    model.partial_fit(X[60:320], y[60:320])  # 320 cannot double any more
     assert model._fitted.state.initial_rows is None
     assert not engine.may_begin_anew(model._fitted, settings_of(model))
     still = model_of(optimizer=None).partial_fit(X[:10], y[:10])
