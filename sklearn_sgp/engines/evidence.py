@@ -32,7 +32,8 @@ def evidence_at(fitted, kernel, theta, rows, settings):
         For targets as scaled.
     weight : float
         Of the rows.
-    gradient : ndarray of shape (n_kernel_params,)
+    gradient : ndarray of shape (n_kernel_params,) or None
+        None of a block model that has none.
 
     Raises
     ------
@@ -47,7 +48,9 @@ def evidence_at(fitted, kernel, theta, rows, settings):
     value, gradient = _with_enough_jitter(settings, parameters, evaluate)
     if isinstance(fitted.state, BlockState):
         value += fitted.state.site_constant
-    return value, weight, join_gradient(kernel, gradient["theta"], gradient["log_noise"])
+    if gradient is not None:
+        gradient = join_gradient(kernel, gradient["theta"], gradient["log_noise"])
+    return value, weight, gradient
 
 
 def check_question(name, fitted, theta, eval_gradient, X, y):
@@ -61,6 +64,11 @@ def check_question(name, fitted, theta, eval_gradient, X, y):
     if theta is None and eval_gradient:
         raise ValueError(
             "Gradient can only be evaluated for theta!=None. Got eval_gradient=True and theta=None."
+        )
+    if eval_gradient and not _has_gradient(fitted.state):
+        raise ValueError(
+            "eval_gradient must be False with a `model` of your own, whose terms have no gradient. "
+            "Got eval_gradient=True: the value alone is there."
         )
     if (X is None) != (y is None) or (theta is None and X is not None):
         raise ValueError(
@@ -78,6 +86,10 @@ def check_question(name, fitted, theta, eval_gradient, X, y):
             "X= and y= of fit, and sample_weight= if fit had it. Without theta the objective of "
             "the fit is returned."
         )
+
+
+def _has_gradient(state):
+    return not isinstance(state, BlockState) or state.specification.model.has_gradient
 
 
 def _parameters_at(fitted, kernel, theta):

@@ -57,7 +57,7 @@ def present_rows(model, X, y, sample_weight, *, reset):
     if not len(present):
         if reset:
             raise ValueError(
-                "A stream must begin with a target that is not NaN. Got none in "
+                "A stream must begin with a target that is not NaN. Got a y without any in "
                 f"{n_missing} rows: leave them out."
             )
         return None

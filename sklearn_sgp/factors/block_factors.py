@@ -129,6 +129,7 @@ class Model:
     residual: str
     alpha: float = 1.0
     shares_classes = True  # one factor may serve the regressions of all classes
+    has_gradient = True  # in kernel, noise and inducing inputs
 
     @property
     def conditioned(self):
@@ -187,6 +188,10 @@ class Mixture:
     @property
     def shares_classes(self):
         return all(model.shares_classes for model, _ in self.components)
+
+    @property
+    def has_gradient(self):
+        return all(model.has_gradient for model, _ in self.components)
 
 
 def _penalty(x, alpha):

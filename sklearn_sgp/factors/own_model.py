@@ -88,7 +88,7 @@ class OwnModel:
     """A `BlockModel` in the place of `Model`."""
 
     own: BlockModel
-    conditioned = shares_classes = False
+    conditioned = shares_classes = has_gradient = False
     residual, alpha = "none", 1.0  # that leaving a row out would have to know
 
     @property

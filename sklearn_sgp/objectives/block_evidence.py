@@ -27,7 +27,8 @@ def block_evidence(parameters, blocks, delta, model, *, copies=1.0, with_inputs=
     -------
     value : float
         Of all the blocks stood for.
-    gradient : Gradient
+    gradient : Gradient or None
+        None of a model that has none.
 
     Raises
     ------
@@ -41,5 +42,7 @@ def block_evidence(parameters, blocks, delta, model, *, copies=1.0, with_inputs=
     value = posterior.log_evidence(constant)
     if not np.isfinite(value):
         raise NotPositiveDefiniteError("the evidence is not finite")
+    if not model.has_gradient:
+        return value, None
     sums = block_gradient_sums(posterior, pieces, s2, model, with_inputs=with_inputs)
     return value, sums.gradient(prior, with_inputs).scaled(copies)

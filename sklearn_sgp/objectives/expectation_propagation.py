@@ -18,6 +18,9 @@ from .._linalg import NotPositiveDefiniteError, cholesky, inverse_from_cholesky,
 
 # Least precision of a site: nothing, beside what near rows say of any function.
 LEAST_PRECISION = 1e-7
+# Share of a variance that a site itself must take away for what is left to be told by that: the
+# share is right to 1e-16, so that the rest is right to 1e-8.
+_SURELY_KNOWN = 1e-8
 # Sweeps over all rows of a group, at most.
 MOST_SWEEPS = 100
 # Sites go such a share of the way to what they would be if no other changed. It grows where a
@@ -223,8 +226,13 @@ class _Posterior(NamedTuple):
         slope = b - root * (L_inv.T @ (L_inv @ (root * Kb)))
         squares = np.zeros(len(K))
         la.column_dots(L_inv, L_inv, squares)
-        known = root > 0.0
+        known = 1.0 - squares > _SURELY_KNOWN
         variance = np.where(known, (1.0 - squares) / np.where(known, root, 1.0) ** 2, prior)
+        if not known.all():  # what a site adds itself is rounding; others may say much
+            A = L_inv @ (root[:, None] * K[:, ~known])
+            explained = np.einsum("ij,ij->j", A, A)
+            least = np.finfo(float).eps * prior[~known]
+            variance[~known] = np.maximum(prior[~known] - explained, least)
         return cls(K @ slope, variance, slope, L, root)
 
     def without(self, sites):

@@ -195,3 +195,15 @@ def test_labels(toy, n_classes):
         for model in (FITC(), "fitc")
     )
     assert_allclose(own.predict_proba(X), built_in.predict_proba(X), rtol=1e-6)
+
+
+@EVERY
+def test_the_evidence_elsewhere_is_that_of_the_built_in_model(toy, name):
+    """Its value at a theta is there; its gradient is refused by name."""
+    X, y = with_labels(toy)
+    own, built_in = (model.fit(X, y) for model in both(name, solver="exact"))
+    theta = np.full_like(own.kernel_.theta, 0.3)
+    values = [model.log_marginal_likelihood(theta, X=X, y=y) for model in (own, built_in)]
+    assert_allclose(*values, rtol=1e-8)
+    with pytest.raises(ValueError, match="`model` of your own"):
+        own.log_marginal_likelihood(theta, eval_gradient=True)

@@ -9,8 +9,11 @@ from hostile_tables import (
     INPUTS,
     LABELS,
     LAYOUTS,
+    LIMITED,
     MISSING,
     NUMBERS,
+    POSITIVE,
+    SHARES,
     SPOILT,
     WEIGHTS,
     Y_LAYOUTS,
@@ -46,11 +49,15 @@ def _often(value, others, ones=3):
     )
 
 
+_TARGETS = {"poisson": COUNTS, "negative_binomial": COUNTS, "gamma": POSITIVE, "beta": SHARES}
+_TARGETS["censored"] = LIMITED
+
+
 def _targets(estimator, parameters):
     if estimator.endswith("Classifier"):
         return LABELS
-    likelihood = str(dict(parameters).get("likelihood", "")).lower()
-    return COUNTS if "poisson" in likelihood else NUMBERS
+    likelihood = str(dict(parameters).get("likelihood", "")).lower().split("(")[0]
+    return _TARGETS.get(likelihood, NUMBERS)
 
 
 @st.composite
@@ -80,7 +87,8 @@ _shifts = _often(0.0, [1.0, -1e3, 1e8, 1e16, -1e90], ones=3)
 @st.composite
 def _tables(draw, estimator, parameters):
     n, d = draw(_sizes(estimator))
-    missing = estimator == "BayesianGPLVM" or dict(parameters).get("n_latent")
+    missing = estimator in ("BayesianGPLVM", "StreamingSGPRegressor")
+    missing = missing or dict(parameters).get("n_latent")
     numeric = not estimator.endswith("Classifier")
     targets = _targets(estimator, parameters)
     first = next(iter(targets))

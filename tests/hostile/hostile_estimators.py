@@ -14,8 +14,10 @@ from sklearn.gaussian_process.kernels import (
 )
 
 import sklearn_sgp
+from sklearn_sgp import BlockModel
 from sklearn_sgp.kernels import Categorical, Columns
 from sklearn_sgp.likelihoods import (
+    Censored,
     HeteroscedasticGaussian,
     HeteroscedasticStudentT,
     Logit,
@@ -60,12 +62,39 @@ LIKELIHOODS = {
     "StudentT(df=3)": lambda: StudentT(df=3.0),
     "StudentT(df=None)": lambda: StudentT(df=None),
     "Poisson()": Poisson,
+    "Censored(lower=0)": lambda: Censored(lower=0.0),
+    "Censored(upper=0.4)": lambda: Censored(upper=0.4),
+    "Censored(-0.4, 0.4)": lambda: Censored(lower=-0.4, upper=0.4),
     "HeteroscedasticGaussian(n_inducing=3)": lambda: HeteroscedasticGaussian(n_inducing=3),
     "HeteroscedasticGaussian(Matern())": lambda: HeteroscedasticGaussian(Matern(nu=1.5)),
     "HeteroscedasticStudentT()": HeteroscedasticStudentT,
     "Logit()": Logit,
     "Softmax()": Softmax,
 }
+
+
+class _Deterministic(BlockModel):
+    """DTC, as a model of one's own."""
+
+    def terms(self, A, y, K, noise):
+        scaled = A / noise
+        each = (y**2).sum(axis=1) / noise + y.shape[1] * np.log(2.0 * np.pi * noise)
+        return scaled @ A.T, scaled @ y, -0.5 * each.sum()
+
+
+class _Conditional(BlockModel):
+    """PITC, as a model of one's own."""
+
+    full_covariance, test_conditional, learned_as = True, "fic", "pitc"
+
+    def terms(self, A, y, K, noise):
+        S = K - A.T @ A + np.diag(noise)
+        S_A, S_y = np.linalg.solve(S, A.T), np.linalg.solve(S, y)
+        log_det = np.linalg.slogdet(2.0 * np.pi * S)[1]
+        return A @ S_A, A @ S_y, -0.5 * ((y * S_y).sum() + y.shape[1] * log_det)
+
+
+MODELS = {"own DTC": _Deterministic, "own PITC": _Conditional}
 PARTITIONS = {"a clusterer": lambda: MiniBatchKMeans(3, n_init=1, random_state=0)}
 
 _SHARED = {
@@ -88,6 +117,7 @@ _SHARED = {
     "n_jobs": [2, None],
     "verbose": [1, 2],
     "callbacks": ["stop", "predict"],
+    "missing": ["error", "auto"],
     "categorical_features": ["from_dtype", (0,), ("column 0",), (True,)],
 }
 _BATCHES = {
@@ -111,11 +141,15 @@ _NUMBERS = {
         "HeteroscedasticStudentT()",
     ],
 }
-_COUNTS = {"likelihood": ["gaussian", *_NUMBERS["likelihood"], "poisson", "Poisson()"]}
-_CLASSES = {"likelihood": ["probit", "logit", "softmax", "Logit()", "Softmax()"]}
+_WIDTHS = ["negative_binomial", "gamma", "beta", "censored"]
+_WIDTHS += [name for name in LIKELIHOODS if name.startswith("Censored")]
+_COUNTS = {"likelihood": ["gaussian", *_NUMBERS["likelihood"], "poisson", "Poisson()", *_WIDTHS]}
+_CLASSES = {"likelihood": ["probit", "logit", "softmax", "Logit()", "Softmax()", "ordinal"]}
+_OFFSETS = {"offset_column": [0, 1, -1, 7, "column 0"]}
 _WEIGHTED = {"class_weight": ["balanced", ((0, 2.0), (1, 1e-6)), (("yes", 0.0),)]}
 _BLOCKS = {
-    "model": ["vif", "pic", "lma", "pitc", "fitc", "fic", "vfe", "sor", "dtc", "mixture"],
+    "model": ["vif", "pic", "lma", "pitc", "fitc", "fic", "vfe", "sor", "dtc", "mixture"]
+    + list(MODELS),
     "alpha_divergence": [0.5, 1e-9, 0.0],
     "solver": ["exact"],
     "n_blocks": [1, 3, 1000],
@@ -146,18 +180,23 @@ _LATENT = {
     "normalize": [False],
     "n_starts": [2],
 }
-_NOT_LATENT = {"categorical_features", "n_restarts_optimizer"}
+_NOT_LATENT = {"missing", "categorical_features", "n_restarts_optimizer"}
 
 PARAMETERS = {
-    "SVGPRegressor": _SHARED | _BATCHES | _NUMBERS | _COUNTS | {"n_latent": [1, 2]},
+    "SVGPRegressor": _SHARED | _BATCHES | _NUMBERS | _COUNTS | _OFFSETS | {"n_latent": [1, 2]},
     "SVGPClassifier": _SHARED | _BATCHES | _CLASSES | _WEIGHTED,
-    "AnytimeSGPRegressor": _SHARED | _NUMBERS | _BLOCKS,
-    "AnytimeSGPClassifier": _SHARED | _BLOCKS | _WEIGHTED | {"alpha_epsilon": [0.01, 1e-12, 100.0]},
+    "AnytimeSGPRegressor": _SHARED | _NUMBERS | _COUNTS | _OFFSETS | _BLOCKS,
+    "AnytimeSGPClassifier": _SHARED
+    | _BLOCKS
+    | _WEIGHTED
+    | {"alpha_epsilon": [0.01, 1e-12, 100.0], "likelihood": ["ordinal"]},
     "StreamingSGPRegressor": _SHARED
     | _STREAM
     | _NUMBERS
     | _COUNTS
-    | {"alpha_divergence": [0.5, 1.0], "n_latent": [1, 2]},
+    | _OFFSETS
+    | {"alpha_divergence": [0.5, 1.0], "n_latent": [1, 2]}
+    | {"forget_factor": [0.9, 1e-6, "auto", "auto"]},
     "StreamingSGPClassifier": _SHARED | _STREAM | _CLASSES,
     "BayesianGPLVM": {k: v for k, v in _SHARED.items() if k not in _NOT_LATENT}
     | {"batch_size": [1, 3], "noise_variance_bounds": ["fixed"], "noise_variance": [1e-6, 1.0]}
@@ -227,6 +266,8 @@ def values_of(name, parameters, X):
         chosen["likelihood"] = LIKELIHOODS[chosen["likelihood"]]()
     if chosen.get("partition") in PARTITIONS:
         chosen["partition"] = PARTITIONS[chosen["partition"]]()
+    if chosen.get("model") in MODELS:
+        chosen["model"] = MODELS[chosen["model"]]()
     if chosen.get("model") == "mixture":
         chosen["model"] = [("dtc", 0.5), ("fitc", 0.5)]
     if isinstance(chosen.get("class_weight"), tuple):

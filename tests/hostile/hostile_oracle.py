@@ -107,8 +107,7 @@ def _taught(model, call, table, X_test, classes):
         raise Broken("labels of blocks that are no integers are taken without a word")
     if table.spoilt in REFUSED and not (hasattr(model, "transform") and "X" not in table.spoilt):
         codes = "X" in table.spoilt and getattr(model, "categorical_features", None) is not None
-        missing = ("NaN in X" if hasattr(model, "transform") else "NaN in y",)
-        if not (table.spoilt in missing and _allows_missing(model)) and not codes:
+        if table.spoilt not in _may_be_missing(model) and not codes:
             raise Broken(f"{table.spoilt} is taken without a word")
     given = [a for a in (X, y, weights) if isinstance(a, np.ndarray)]
     for array, copy in zip(given, copies, strict=True):
@@ -131,8 +130,13 @@ def _holds(table):
     return table.spoilt != "nothing" or table.layout not in _ROUNDED
 
 
-def _allows_missing(model):
-    return hasattr(model, "transform") or getattr(model, "n_latent", None)
+def _may_be_missing(model):
+    """Where NaN stands for what is not known."""
+    inputs = hasattr(model, "transform") or getattr(model, "missing", "error") == "auto"
+    is_stream = hasattr(model, "n_missing_") and not hasattr(model, "predict_proba")
+    targets = not hasattr(model, "transform") and (getattr(model, "n_latent", None) or is_stream)
+    allowed = {"NaN in X": inputs, "NaN in y": targets}
+    return {word for word, is_allowed in allowed.items() if is_allowed}
 
 
 _CALLS = {"fit": "fit", "batch": "partial_fit", "batches": "partial_fit"}

@@ -122,6 +122,24 @@ COUNTS = {
     "large counts": lambda rng, f: rng.poisson(1e6 * np.exp(f)).astype(float),
     "one huge count": lambda rng, f: _with_last(rng.poisson(1.0, len(f)).astype(float), 1e9),
 }
+POSITIVE = {
+    "positive": lambda rng, f: np.exp(f) * rng.gamma(4.0, 0.25, len(f)),
+    "positive, of one size": lambda rng, f: np.full(len(f), 2.0),
+    "positive, of all sizes": lambda rng, f: np.exp(8.0 * rng.standard_normal(len(f))),
+    "positive, nearly zero": lambda rng, f: _with_last(np.exp(f), 1e-300),
+}
+SHARES = {
+    "shares": lambda rng, f: rng.beta(2.0 + f, 2.0 - f),
+    "shares at the ends": lambda rng, f: 0.5 + 0.5 * np.sign(f) * (1.0 - 1e-12),
+    "shares of one half": lambda rng, f: np.full(len(f), 0.5),
+    "shares, one nearly zero": lambda rng, f: _with_last(rng.beta(2.0, 5.0, len(f)), 1e-15),
+}
+LIMITED = {
+    "limited": lambda rng, f: np.clip(f + 0.1 * rng.standard_normal(len(f)), -0.4, 0.4),
+    "limited below": lambda rng, f: np.maximum(f + 0.1 * rng.standard_normal(len(f)), 0.0),
+    "mostly at a limit": lambda rng, f: np.maximum(f, 0.9),
+    "at two limits": lambda rng, f: np.sign(f),
+}
 _WORDS = np.array(["no", "yes", "perhaps", "", "never", "ñ", "7", "x", "y", "z"])
 LABELS = {
     "two classes": lambda rng, f: (f > 0.0).astype(int),
@@ -138,7 +156,7 @@ LABELS = {
     "signs": lambda rng, f: np.where(f > 0.0, 1.0, -1.0),
     "one class": lambda rng, f: np.zeros(len(f), int),
 }
-TARGETS = NUMBERS | COUNTS | LABELS
+TARGETS = NUMBERS | COUNTS | POSITIVE | SHARES | LIMITED | LABELS
 
 # Weights -----------------------------------------------------------------------------------------
 

@@ -33,14 +33,15 @@ def main():
     parser.add_argument("--cases", type=int, default=1_000)
     parser.add_argument("--seed", type=int, default=0, help="the first of the seeds")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so many")
+    parser.add_argument("--about", default="", help="words of parameters, one of which a case has")
     parser.add_argument("--replay", help="the repr of a case")
     parser.add_argument("--smaller", type=int, default=40, help="tries to simplify a failure")
     parser.add_argument("--refusals", action="store_true", help="print messages of errors")
-    parser.add_argument("--worker", nargs=3, metavar=("SEED", "CASES", "LOG"))
+    parser.add_argument("--worker", nargs=4, metavar=("SEED", "CASES", "ABOUT", "LOG"))
     options = parser.parse_args()
     if options.worker:
-        seed, cases, log = options.worker
-        _work(int(seed), int(cases), log)
+        seed, cases, about, log = options.worker
+        _work(int(seed), int(cases), about.split(), log)
     elif options.replay:
         _replay(options.replay)
     else:
@@ -50,7 +51,7 @@ def main():
 # A process ---------------------------------------------------------------------------------------
 
 
-def _work(seed, count, log):
+def _work(seed, count, about, log):
     import hypothesis
     from hostile_cases import Case, cases
 
@@ -66,7 +67,8 @@ def _work(seed, count, log):
 
     def every(case):
         nonlocal n_done
-        if n_done == count or case == Case():
+        said = str((case.parameters, case.changed))
+        if n_done == count or case == Case() or not (any(map(said.count, about)) or not about):
             return
         n_done += 1
         _append(log, {"case": repr(case)})
@@ -118,7 +120,7 @@ def _survey(options):
     done, started, slowest, seed = 0, time.perf_counter(), (0.0, None), options.seed
     while done < options.cases and time.perf_counter() - started < options.seconds:
         count = min(EACH, options.cases - done)
-        for case, outcome in _slice(seed, count):
+        for case, outcome in _slice(seed, count, options.about):
             done += 1
             if "failure" in outcome:
                 found = failures[_signature(outcome)]
@@ -146,11 +148,11 @@ def _survey(options):
     return bool(failures)
 
 
-def _slice(seed, count):
+def _slice(seed, count, about=""):
     """Pairs of a case and its outcome."""
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder, "log")
-        command = [sys.executable, __file__, "--worker", str(seed), str(count), str(log)]
+        command = [sys.executable, __file__, "--worker", str(seed), str(count), about, str(log)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=None)
         lines = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
     starts = [line["case"] for line in lines if "case" in line]

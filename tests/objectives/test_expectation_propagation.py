@@ -19,7 +19,12 @@ from sklearn_sgp.likelihoods import (
     Poisson,
     Probit,
 )
-from sklearn_sgp.objectives.expectation_propagation import Observed, Sites, propagate
+from sklearn_sgp.objectives.expectation_propagation import (
+    Observed,
+    Sites,
+    _Posterior,
+    propagate,
+)
 
 
 class KnownNoise(Likelihood):
@@ -27,6 +32,19 @@ class KnownNoise(Likelihood):
 
     def log_density(self, y, f, noise_variance=None):
         return -0.5 * ((y - f) ** 2 / 0.3 + np.log(2.0 * np.pi * 0.3))
+
+
+def test_variances_are_right_where_a_site_says_next_to_nothing():
+    """Sites of 1e-20 and 0 beside large ones leave what a dense inverse leaves."""
+    K, precision = covariance(6), np.array([1e-20, 1e8, 0.0, 1.0, 1e-12, 30.0])
+    sites = Sites(precision, np.zeros(6))
+    found = _Posterior.of(K, np.diagonal(K).copy(), np.ones(6), sites).variance
+    root = np.sqrt(precision)
+    inner = np.linalg.solve(np.eye(6) + root[:, None] * K * root, root[:, None] * K)
+    assert_allclose(found, np.diagonal(K - (K * root) @ inner), rtol=1e-6)
+    far = np.full((4, 4), 1.0)  # one function value, which the first site says to 1e-12
+    sites = Sites(np.array([1e12, 1e-300, 1e-20, 0.0]), np.zeros(4))
+    assert (_Posterior.of(far, np.ones(4), np.ones(4), sites).variance > 0.0).all()
 
 
 LIKELIHOODS = [
