@@ -4,6 +4,7 @@ The folder imports only ``_core``, ``_linalg``, ``_warnings`` and ``_compat`` of
 every folder that computes with a Gaussian process imports it.
 """
 
+from ._additive import additive
 from ._columns import Columns
 from ._compile import compile_kernel
 from ._compiled import BoundKernel, Groups, KernelExpression
@@ -17,6 +18,7 @@ __all__ = [
     "Columns",
     "Groups",
     "KernelExpression",
+    "additive",
     "compile_kernel",
     "length_scales",
     "split_noise",

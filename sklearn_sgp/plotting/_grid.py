@@ -36,7 +36,7 @@ def categories_of(estimator):
     """Return for each feature its categories in the order of their codes; None for a number."""
     model = getattr(estimator, "best_estimator_", estimator)
     if getattr(model, "categories_", None) is None:
-        return [None, None]  # more features are not drawn
+        return [None] * getattr(model, "n_features_in_", 2)
     categories = iter(model.categories_)
     return [next(categories) if one else None for one in model.is_categorical_]
 
@@ -69,8 +69,8 @@ def input_grid(X, inducing_points, resolution, categories=(None, None)):
         )
     if places.shape[1] > 2:
         raise ValueError(
-            f"PosteriorDisplay draws one or two features. Got {places.shape[1]}: use predict on "
-            "a grid of your own, with the other features held."
+            f"PosteriorDisplay draws one or two features. Got {places.shape[1]}: name the one to "
+            "vary, by the 'feature' parameter; the others are held."
         )
     low, high = places.min(axis=0), places.max(axis=0)
     margin = np.where(high > low, 0.05 * (high - low), 1.0)
@@ -82,10 +82,77 @@ def input_grid(X, inducing_points, resolution, categories=(None, None)):
     )
 
 
-def posterior_on_grid(estimator, grid, confidence, include_noise, target, categories=()):
-    """Predict mean, and band (one feature) or standard deviation (two features), on the grid."""
+class Whole:
+    """All features are drawn."""
+
+    def of(self, values):
+        """Return what is drawn, of values for each feature."""
+        return values
+
+    def inputs(self, X):
+        """Return rows of all features for those that are drawn."""
+        return X
+
+
+class Slice:
+    """One feature is drawn, the others are held at medians, or at their commonest categories.
+
+    Parameters
+    ----------
+    column : int
+        The feature.
+
+    places : ndarray of shape (n, n_features)
+        Inputs, with codes in the place of categories.
+
+    categories : sequence
+        For each feature None, or its categories.
+    """
+
+    def __init__(self, column, places, categories):
+        self.column, self.held = column, np.median(places, axis=0)
+        for one, values in enumerate(categories):
+            if values is not None:
+                self.held[one] = np.bincount(places[:, one].astype(int)).argmax()
+
+    def of(self, values):
+        """Return what is drawn, of values for each feature: columns of an array, or a list."""
+        if values is None:
+            return None
+        one = slice(self.column, self.column + 1)
+        return values[:, one] if getattr(values, "ndim", 1) == 2 else list(values)[one] or [None]
+
+    def inputs(self, X):
+        """Return rows of all features for those that are drawn."""
+        whole = np.tile(self.held, (len(X), 1))
+        whole[:, self.column] = X[:, 0]
+        return whole
+
+
+def drawn_part(feature, X, inducing_points, categories, names):
+    """Return the `Slice` through a feature that is given by index or name; `Whole` for None."""
+    if feature is None:
+        return Whole()
+    places = inducing_points if X is None else check_array(X)
+    if places is None or not len(places):
+        raise ValueError("X must be given, for the values that the other features are held at.")
+    n_features = places.shape[1]
+    known = [*range(n_features), *(() if names is None else names)]
+    if isinstance(feature, bool) or feature not in known:
+        raise ValueError(
+            f"The 'feature' parameter must be the name of a column, or an index below {n_features}."
+            f" Got {feature!r}."
+        )
+    return Slice(known.index(feature) % n_features, places, categories)
+
+
+def posterior_on_grid(estimator, grid, part, confidence, include_noise, target, categories):
+    """Predict mean, and band (one feature) or standard deviation (two features), on the grid.
+
+    ``part`` makes rows of all features from those of the grid.
+    """
     shape = tuple(len(places) for places in grid)  # (n_0,) or (n_0, n_1)
-    X = np.stack(np.meshgrid(*grid, indexing="ij"), axis=-1).reshape(-1, len(grid))
+    X = part.inputs(np.stack(np.meshgrid(*grid, indexing="ij"), axis=-1).reshape(-1, len(grid)))
     for column, values in enumerate(categories):
         if values is not None:
             values = values[X[:, column].astype(int)]

@@ -3,11 +3,13 @@
 from typing import Self
 
 import numpy as np
+from sklearn.utils import check_array
 
 from ._common import checked_names, drawing_axes, fitted_model, pyplot
 from ._grid import (
     categories_of,
     checked_observations,
+    drawn_part,
     inducing_points_in_inputs,
     input_grid,
     places_of,
@@ -195,6 +197,7 @@ class PosteriorDisplay:
         X=None,
         y=None,
         *,
+        feature=None,
         grid_resolution=200,
         confidence=0.9,
         include_noise=True,
@@ -203,7 +206,7 @@ class PosteriorDisplay:
         random_state=None,
         ax=None,
     ) -> Self:
-        """Draw the posterior of a fitted regressor of one or two features.
+        """Draw the posterior of a fitted regressor over one or two features.
 
         Parameters
         ----------
@@ -217,6 +220,11 @@ class PosteriorDisplay:
         y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
             Observations at ``X``, to be drawn as dots. For two features the dots have the colours
             of the map of the mean.
+
+        feature : int or str, default=None
+            The feature to vary, by index or name, where a model has more than it draws; all others
+            are held at their medians among ``X``, categories at the commonest. None draws a model
+            of one or two features whole.
 
         grid_resolution : int, default=200
             Number of grid values of each feature.
@@ -266,18 +274,22 @@ class PosteriorDisplay:
         categories = categories_of(estimator)
         X = places_of(X, categories)
         data = checked_observations(X, y, target, subsample, random_state)
-        grid = input_grid(X, inducing_points, grid_resolution, categories)
+        names = getattr(estimator, "feature_names_in_", None)
+        part = drawn_part(feature, X, inducing_points, categories, names)
+        X, shown = None if X is None else check_array(X), part.of(categories)
+        grid = input_grid(part.of(X), part.of(inducing_points), grid_resolution, shown)
         kind = "observations" if include_noise else "the function"
         posterior = posterior_on_grid(
-            estimator, grid, confidence, include_noise, target, categories
+            estimator, grid, part, confidence, include_noise, target, categories
         )
         display = cls(
             grid,
             **posterior,
-            **data,
-            inducing_points=inducing_points,
-            feature_names=getattr(estimator, "feature_names_in_", None),
+            X=part.of(data.get("X")),
+            y=data.get("y"),
+            inducing_points=part.of(inducing_points),
+            feature_names=part.of(names),
             band_name=f"{100 * confidence:g} % band of {kind}",
-            categories=None if all(one is None for one in categories) else categories,
+            categories=None if all(one is None for one in shown) else shown,
         )
         return display.plot(ax)

@@ -37,6 +37,13 @@ MORE = {
     "categories": (SVGPRegressor(categorical_features="from_dtype", **SMALL), FRAME, Y),
     "kernel": (SVGPRegressor(KERNEL, **SMALL), X, Y),
     "adam": (SVGPRegressor(optimizer="adam", max_steps=2, **SMALL), X, Y),
+    "fourier": (SVGPRegressor(inducing="fourier", **SMALL), X, Y),
+    "holes": (SVGPRegressor(**SMALL), np.where(X > 1.5, np.nan, X), Y),
+    "holes among near rows": (
+        AnytimeSGPRegressor(n_neighbors=4, **SMALL),
+        np.where(X > 1.5, np.nan, X),
+        Y,
+    ),
     "pitc": (AnytimeSGPRegressor(model="pitc", block_size=6, **SMALL), X, Y),
     "lma": (AnytimeSGPRegressor(model="lma", block_size=6, **SMALL), X, Y),
     "counts of near rows": (

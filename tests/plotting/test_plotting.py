@@ -330,6 +330,51 @@ def test_posterior_of_a_constant_feature():
     assert x[0] < 7.0 < x[-1]
 
 
+@pytest.mark.parametrize("column", [0, 2])
+def test_posterior_of_one_of_several_features(column):
+    """One feature varies, the others are held at their medians; the dots are those of all rows."""
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(rng.uniform(0.0, 4.0, (60, 3)), columns=["a", "b", "c"])
+    y = np.sin(frame["a"]) + 0.2 * frame["c"]
+    model = SVGPRegressor(n_inducing=15, max_iter=30, random_state=0).fit(frame, y)
+    by_name, by_index = (
+        PosteriorDisplay.from_estimator(model, frame, y, feature=one, grid_resolution=9)
+        for one in ("abc"[column], column)
+    )
+    rows = pd.DataFrame(np.tile(frame.median(), (9, 1)), columns=frame.columns)
+    (rows.iloc[:, column],) = by_name.grid
+    np.testing.assert_allclose(by_name.mean, model.predict(rows))
+    low_high = model.predict_quantiles(rows, quantiles=(0.05, 0.95))
+    np.testing.assert_allclose(by_name.band, low_high, rtol=1e-9)
+    np.testing.assert_array_equal(by_name.mean, by_index.mean)
+    assert by_name.ax_.get_xlabel() == "abc"[column]
+    np.testing.assert_array_equal(by_name.data_.get_xdata(), frame.iloc[:, column])
+    np.testing.assert_array_equal(
+        by_name.inducing_[0].get_xdata(), model.inducing_points_[:, column]
+    )
+    for wrong in ("d", 3, -1, True):
+        with pytest.raises(ValueError, match=r"'feature' parameter must be the name .* below 3"):
+            PosteriorDisplay.from_estimator(model, frame, feature=wrong)
+    with pytest.raises(ValueError, match="name the one to vary, by the 'feature' parameter"):
+        PosteriorDisplay.from_estimator(model, frame)
+
+
+def test_posterior_beside_categories():
+    """Categories that are held are held at the commonest; one that varies has a place for each."""
+    rng = np.random.default_rng(0)
+    names = np.array(["north", "south", "west"], dtype=object)
+    code = rng.choice(3, 90, p=[0.2, 0.2, 0.6])
+    X = np.column_stack([names[code], rng.uniform(0.0, 5.0, (90, 2))])
+    y = code + 0.01 * rng.standard_normal(90)
+    model = SVGPRegressor(n_inducing=12, random_state=0, categorical_features=[0]).fit(X, y)
+    display = PosteriorDisplay.from_estimator(model, X, y, feature=1, grid_resolution=7)
+    np.testing.assert_allclose(display.mean, 2.0, atol=0.2)
+    display = PosteriorDisplay.from_estimator(model, X, feature=0)
+    np.testing.assert_allclose(display.mean, [0.0, 1.0, 2.0], atol=0.2)
+    assert [label.get_text() for label in display.ax_.get_xticklabels()] == list(names)
+
+
 @pytest.mark.parametrize("n_features", [1, 2])
 def test_posterior_over_categories(n_features):
     """A column of categories has a place and a name for each; a grid of numbers has none."""
