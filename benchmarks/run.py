@@ -10,11 +10,11 @@ import traceback
 from datetime import datetime
 from pathlib import Path
 
-from experiments.catalogue import EXPERIMENTS
+from experiments.catalogue import EXPERIMENTS, GROUPS, members
 from experiments.context import Context
 from experiments.records import without_groups
 from protocol import AdapterError, call
-from tables import plots, report
+from tables import front, plots, report
 from tables.machine import commit, hardware
 
 HERE = Path(__file__).resolve().parent
@@ -32,8 +32,8 @@ def arguments():
         "--only",
         nargs="+",
         metavar="NAME",
-        choices=EXPERIMENTS,
-        help="experiments to run: %(choices)s",
+        choices=[*EXPERIMENTS, *GROUPS],
+        help=f"experiments to run, or groups of them ({', '.join(GROUPS)}): %(choices)s",
     )
     parser.add_argument(
         "--peers",
@@ -74,7 +74,7 @@ def named_peers(pairs):
 
 def chosen(args):
     """Names of the experiments to run."""
-    names = args.only or [
+    names = members(args.only or ()) or [
         name for name, found in EXPERIMENTS.items() if args.smoke or not found.on_request
     ]
     if args.data is None and not args.smoke:
@@ -195,9 +195,11 @@ def main():
 
 
 def rewrite(results, output):
-    """Fill the page."""
+    """Fill the page, and the table and picture of the project's README."""
     shown = report.of_newest_run(results)[0]
     report.rewrite(README, results, plots.draw(shown, output))
+    front.draw(results, HERE.parent / "docs" / "images")
+    report.rewrite_front(HERE.parent / "README.md", results)
 
 
 if __name__ == "__main__":

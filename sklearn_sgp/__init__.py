@@ -11,6 +11,7 @@ try:
     from .estimators.streaming_regressor import StreamingSGPRegressor
     from .estimators.svgp_classifier import SVGPClassifier
     from .estimators.svgp_regressor import SVGPRegressor
+    from .estimators.trusted_types import TRUSTED_TYPES
     from .factors.own_model import BlockModel
 except ImportError as error:
     if not (error.name or "").startswith("sklearn_sgp._core"):
@@ -23,6 +24,7 @@ except ImportError as error:
     ) from error
 
 __all__ = [
+    "TRUSTED_TYPES",
     "AnytimeSGPClassifier",
     "AnytimeSGPRegressor",
     "BayesianGPLVM",

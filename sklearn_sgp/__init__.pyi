@@ -18,6 +18,7 @@ from .likelihoods import Likelihood
 from .predict.distribution import PredictiveDistribution
 
 __all__ = [
+    "TRUSTED_TYPES",
     "AnytimeSGPClassifier",
     "AnytimeSGPRegressor",
     "BayesianGPLVM",
@@ -31,6 +32,7 @@ __all__ = [
 ]
 
 __version__: str
+TRUSTED_TYPES: list[str]
 
 _Array: TypeAlias = NDArray[np.float64]
 _Maybe: TypeAlias = ArrayLike | None
@@ -53,9 +55,8 @@ class BlockModel:
 
 class _Shared(TypedDict, total=False):
     n_inducing: int
-    inducing: Literal["kmeans", "greedy", "random"] | ArrayLike
+    inducing: Literal["kmeans", "greedy", "random", "fourier"] | ArrayLike
     optimize_inducing: bool
-    optimizer: Literal["auto", "lbfgs", "adam"] | None
     init_size: int
     max_iter: int
     max_steps: int | None
@@ -70,23 +71,29 @@ class _Shared(TypedDict, total=False):
     random_state: _Seed
     verbose: int
 
+class _Optimizer(TypedDict, total=False):
+    optimizer: Literal["auto", "lbfgs", "adam"] | None
+
 class _WithX(_Shared, total=False):
+    offset_column: int | str | None
     categorical_features: Literal["from_dtype"] | ArrayLike | None
+    missing: Literal["auto", "error"]
 
 class _Noise(TypedDict, total=False):
-    offset_column: int | str | None
     noise_variance: float | ArrayLike | None
     noise_variance_bounds: Literal["fixed"] | tuple[float, float] | ArrayLike
     normalize_y: bool | Literal["yeo-johnson", "warped"] | tuple[ArrayLike, ArrayLike]
     include_noise: bool
 
 class _Rows(TypedDict, total=False):
+    optimizer: Literal["auto", "lbfgs", "adam", "sgd"] | None
     total_samples: int | None
     batch_size: int
     n_restarts_optimizer: int
 
 class _Stream(TypedDict, total=False):
     forget_factor: float | Literal["auto"]
+    old_posterior_power: float | Literal["auto"]
     trust_region: float
     min_inducing: int | None
     batch_size: int
@@ -102,7 +109,7 @@ class _Blocks(TypedDict, total=False):
     markov_order: int
     n_neighbors: int
     blocks_per_step: int
-    schedule: Literal["average", "robbins-monro"]
+    schedule: Literal["average", "robbins-monro", "gradient"]
     step_size: float
     step_decay: float
     step_power: float
@@ -117,23 +124,23 @@ class _SVGPClassifier(_WithX, _Rows, total=False):
     likelihood: Literal["auto", "probit", "logit", "softmax", "ordinal"] | Likelihood
     class_weight: Literal["balanced"] | Mapping[Any, float] | None
 
-class _AnytimeRegressor(_WithX, _Noise, _Blocks, total=False):
+class _AnytimeRegressor(_WithX, _Optimizer, _Noise, _Blocks, total=False):
     likelihood: _Noisy | _WithSites | Likelihood
 
-class _AnytimeClassifier(_WithX, _Blocks, total=False):
+class _AnytimeClassifier(_WithX, _Optimizer, _Blocks, total=False):
     likelihood: Literal["auto", "dirichlet", "probit", "logit", "ordinal"] | Likelihood
     alpha_epsilon: Literal["auto"] | float
     class_weight: Literal["balanced"] | Mapping[Any, float] | None
 
-class _StreamingRegressor(_WithX, _Noise, _Stream, total=False):
+class _StreamingRegressor(_WithX, _Optimizer, _Noise, _Stream, total=False):
     likelihood: _Noisy | _WithSites | Likelihood
     alpha_divergence: float
     n_latent: int | None
 
-class _StreamingClassifier(_WithX, _Stream, total=False):
+class _StreamingClassifier(_WithX, _Optimizer, _Stream, total=False):
     likelihood: Literal["auto", "probit", "logit", "softmax", "ordinal"] | Likelihood
 
-class _Latent(_Shared, total=False):
+class _Latent(_Shared, _Optimizer, total=False):
     kernel: Kernel | None
     noise_variance: float | ArrayLike | None
     noise_variance_bounds: Literal["fixed"] | tuple[float, float] | ArrayLike
@@ -159,6 +166,7 @@ class _Estimator(BaseEstimator):
 
 class _SupervisedEstimator(_Estimator):
     choices_: list[dict[str, Any]]
+    frequencies_: _Array | None
     likelihood_: Likelihood
     categories_: list[NDArray[Any]] | None
     is_categorical_: NDArray[np.bool_] | None

@@ -4,20 +4,24 @@ import warnings
 
 from sklearn.exceptions import InconsistentVersionWarning
 
+from ._plain import as_plain, from_plain
 from ._version import SAVED_FORMAT, __version__
 
 _VERSION, _FORMAT = "_sklearn_sgp_version", "_sklearn_sgp_format"
+
+
+def with_version(state):
+    """Return the attributes of an estimator as plain data, with version and format."""
+    return {**as_plain(state), _VERSION: __version__, _FORMAT: SAVED_FORMAT}
 
 
 class SavedWithVersion:
     """Mixin of estimators that are saved with version and format.
 
     Loading warns as scikit-learn's own estimators do if the version is another one, and raises if
-    the format is: what was learned would be read wrongly, or not at all.
+    the format is: what was learned would be read wrongly, or not at all. What is saved is plain
+    data (`_plain.py`): a file asks for no trust in any class but the estimator's.
     """
-
-    def __getstate__(self):
-        return {**super().__getstate__(), _VERSION: __version__, _FORMAT: SAVED_FORMAT}
 
     def __setstate__(self, state):
         state = dict(state)
@@ -38,4 +42,4 @@ class SavedWithVersion:
                 ),
                 stacklevel=2,
             )
-        super().__setstate__(state)
+        super().__setstate__(from_plain(state))

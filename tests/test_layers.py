@@ -21,6 +21,7 @@ LAYERS = [
         "_floating_point",
         "_compat",
         "_version",
+        "_plain",
         "_saved",
         "_reference_link",
         "_show_versions",

@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 VERSION_FILE = "sklearn_sgp/_version.py"
 # What git tracks and the source distribution leaves out.
-NOT_IN_SDIST = (".ci/", ".github/", ".gitignore")
+NOT_IN_SDIST = (".ci/", ".github/", ".gitignore", ".pre-commit-config.yaml")
 SECTIONS = ("Added", "Changed", "Deprecated", "Removed", "Fixed", "Security")
 
 

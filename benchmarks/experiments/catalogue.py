@@ -17,6 +17,7 @@ from experiments import (
     growth,
     latent_inputs,
     many_classes,
+    missing_values,
     paper_figures,
     regression,
     rivals,
@@ -109,5 +110,28 @@ EXPERIMENTS = {
     "airline_parquet": _on_data(clusters.airline_parquet, 2400, on_request=True),
     "worker_predictions": _on_data(clusters.worker_predictions, 2400, on_request=True),
     "lost_workers": Experiment(clusters.lost_workers, 1800, on_request=True),
+    "missing_values": _on_data(missing_values.missing_values, 1200, on_request=True),
     "stream_soak": Experiment(streams.stream_soak, 2400, on_request=True),
 }
+
+# What --only also takes: figures, tables and numbers of the papers, see docs/papers.md.
+GROUPS = {
+    "papers": (
+        "house_prices",
+        "figure7",
+        "figure8",
+        "block_steps",
+        "airline_blocks",
+        "sea_level_pressure",
+        "stream_line",
+        "stream_draws",
+        "stream_series",
+        "stream_space",
+        "stream_banana",
+    ),
+}
+
+
+def members(names):
+    """Return names of experiments, groups replaced by theirs, each once."""
+    return list(dict.fromkeys(one for name in names for one in GROUPS.get(name, (name,))))

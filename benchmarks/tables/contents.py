@@ -11,6 +11,7 @@ from tables.clusters import CLUSTERS
 from tables.growth import GROWTH
 from tables.latent_inputs import LATENT_INPUTS
 from tables.many_classes import MANY_CLASSES
+from tables.missing_values import MISSING_VALUES
 from tables.row_noise import ROW_NOISE
 from tables.several_outputs import SEVERAL_OUTPUTS
 from tables.speed_and_memory import SPEED_AND_MEMORY
@@ -25,6 +26,7 @@ TABLES = {
     "Classes with defaults, beside a support vector machine and boosting": MANY_CLASSES,
     "Classes, counts and outliers": CLASSES_AND_COUNTS,
     "Noise of each row": ROW_NOISE,
+    "Missing values": MISSING_VALUES,
     "Tables without a target": LATENT_INPUTS,
     "Streams": STREAMS,
     "Rows that live on workers": CLUSTERS,

@@ -13,14 +13,15 @@ LEGEND = (
 NOTHING = "`against_boosting` was not run yet."
 
 
-def _found(results):
+def stored_tables(results):
+    """What the experiment has stored, or None."""
     found = results["experiments"].get("against_boosting", {})
     return found if "why_not" in found else None
 
 
 def legend(results):
     """What the cells are, and when they were measured: it need not be the run of the page."""
-    found = _found(results)
+    found = stored_tables(results)
     return (
         f"{LEGEND} Measured at commit {found['commit']}, {found['begun']}, load "
         f"{found['load']:.1f}, {found['splits']} splits at most where there are several; rivals "
@@ -30,7 +31,7 @@ def legend(results):
 
 def rows(results):
     """A row of cells for each data set."""
-    found = _found(results)
+    found = stored_tables(results)
     for name, records in (found["details"] if found else {}).items():
         why_not = found["why_not"][name]
         best = {key: _least(records, key) for key in ("rmse", "nlpd")}
@@ -74,7 +75,7 @@ def _less(records, ours):
 
 def losses(results):
     """A sentence: on which data sets which rivals are ahead of ours, and by how much."""
-    found = _found(results)
+    found = stored_tables(results)
     if found is None:
         return NOTHING
     subjects = {OURS: "Ours", OURS_WITH_NOISE: f"With {WITH_NOISE} it"}

@@ -5,7 +5,7 @@ import os
 import sys
 from pathlib import Path
 
-from tables import opening
+from tables import front, opening
 from tables.cells import tables
 
 # What all rows of a page have in common
@@ -13,6 +13,8 @@ KEYS = ("commit", "seconds", "splits", "toy")
 # Where the page has what it opens with, and all results
 OPENING = "<!-- opening: begin -->", "<!-- opening: end -->"
 ALL = "<!-- results: begin -->", "<!-- results: end -->"
+# Where the project's README has its table.
+FRONT = "<!-- ten tables: begin -->", "<!-- ten tables: end -->"
 
 
 def as_text(results):
@@ -133,6 +135,12 @@ def rewrite(readme, results, pictures):
     shown = [f"![{path.stem}]({os.path.relpath(path, Path(readme).parent)})" for path in pictures]
     text = _between(Path(readme).read_text(), OPENING, opening_as_markdown(results), readme)
     text = _between(text, ALL, "\n\n".join([as_markdown(results), *shown]), readme)
+    Path(readme).write_text(text)
+
+
+def rewrite_front(readme, results):
+    """Put the table of ten between its markers of the project's README."""
+    text = _between(Path(readme).read_text(), FRONT, front.as_markdown(results), readme)
     Path(readme).write_text(text)
 
 

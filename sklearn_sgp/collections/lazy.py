@@ -63,15 +63,17 @@ class Question:
     def read(self, X, labels):
         """Return checked `Inputs` of one partition."""
         validate = partial(check_array, dtype=[np.float64, np.float32], input_name="X")
-        X = self.form.read(X, validate, self.kernel)
+        validated = self.form.validated(X, validate)
+        X = self.form.checked(*validated, self.kernel)
         if labels is not None:
             labels = check_labels(as_labels(np.ravel(np.asarray(labels))), len(X), self.labels)
-        return Inputs(X, labels)
+        return self.form.with_unforeseen(Inputs(X, labels), validated[0])
 
     def answer(self, inputs, y):
         """Return the arrays that the method returns, as a tuple."""
         more = () if y is None else (np.asarray(y),)
-        result = getattr(self.model, self.method)(inputs, *more, **self.options)
+        model = self.model.where_unforeseen(inputs, self.form.missing)
+        result = getattr(model, self.method)(inputs, *more, **self.options)
         return result if isinstance(result, tuple) else (result,)
 
     @property

@@ -7,6 +7,7 @@ import numpy as np
 
 from ..data.checks import check_array, check_classes_of, check_size
 from ..data.inputs import as_labels
+from ..data.missing import NO_MISSING
 from ..data.rows import drop_zero_weight, make_rows
 from ..data.targets import target_columns
 from ..partitions.partition import check_labels
@@ -35,7 +36,7 @@ class RawPart:
         return len(self.X)
 
 
-def checked_part(X, y, weight, labels, n_features, check_y):
+def checked_part(X, y, weight, labels, n_features, check_y, allows_missing=False):
     """Validate one partition as `fit` validates rows in memory.
 
     Parameters
@@ -43,12 +44,16 @@ def checked_part(X, y, weight, labels, n_features, check_y):
     X, y, weight, labels : array-like, dataframe or None
     check_y : callable
         ``check_y(y)`` returns targets or labels as an array, or raises a ValueError.
+    allows_missing : bool
+        Whether numbers of X may be NaN.
 
     Returns
     -------
     part : RawPart
     """
-    X = check_array(X, order=None, dtype=[np.float64, np.float32], ensure_min_samples=0)
+    finite = "allow-nan" if allows_missing else True
+    options = {"order": None, "ensure_min_samples": 0, "ensure_all_finite": finite}
+    X = check_array(X, dtype=[np.float64, np.float32], **options)
     if X.shape[1] != n_features:
         raise ValueError(
             f"X must have {n_features} columns in each partition. Got {X.shape[1]} in one."
@@ -64,8 +69,9 @@ def checked_part(X, y, weight, labels, n_features, check_y):
                 f"{len(part)} rows, and {len(X)} of X: call compute_chunk_sizes() on the arrays, "
                 f"or make {name} from the same dataframe as X."
             )
-    if len(X):
-        check_size("X", X)
+    known = X[~np.isnan(X)] if len(X) and np.isnan(X.max()) else X
+    if known.size:
+        check_size("X", known)
     return RawPart(*drop_zero_weight(X, y, weight, labels))
 
 
@@ -210,9 +216,16 @@ class Loaded(NamedTuple):
     n_features: int
     check_y: object
     encode: object = None
+    missing: object = NO_MISSING
+
+    def checked(self, X, y, weight, labels=None):
+        """Return the part as it is, with values that may be missing."""
+        allowed = self.missing.allowed
+        return checked_part(X, y, weight, labels, self.n_features, self.check_y, allowed)
 
     def __call__(self, X, y, weight, labels=None):
-        part = checked_part(X, y, weight, labels, self.n_features, self.check_y)
+        part = self.checked(X, y, weight, labels)
+        part = replace(part, X=self.missing.filled(part.X))
         return part if self.encode is None else self.encode(part)
 
 

@@ -5,6 +5,7 @@ from functools import reduce
 import numpy as np
 
 from ..data.checks import warn_of_small_weights
+from ..data.missing import NO_MISSING, SAMPLE_ROWS, Sketch
 from .compute import computed, each
 from .parts import Loaded
 from .rows import PartitionedRows, like_rows
@@ -22,17 +23,22 @@ class Source:
         See `parts.checked_part`.
     summary : type
         `parts.Moments` or `parts.LabelCounts`.
+    missing : NoMissing or MissingValues
+        Whether values of X may be missing; it then learns of the rows what stands for them.
     """
 
-    def __init__(self, partitions, check_y, summary):
-        self._load = Loaded(partitions.n_features, check_y)
+    def __init__(self, partitions, check_y, summary, missing=NO_MISSING):
+        self._load = Loaded(partitions.n_features, check_y, missing=missing)
         self.is_weighted = partitions.parts[0][2] is not None
         parts = sealed(partitions)
-        pairs = computed(each(_summarised, parts, self._load, summary))
-        filled = [k for k, (own, _) in enumerate(pairs) if own is not None]
+        size = -(-SAMPLE_ROWS // len(parts))
+        told = computed(each(_summarised, parts, self._load, summary, size))
+        filled = [k for k, (own, *_) in enumerate(told) if own is not None]
         if not filled:
             raise ValueError("X must have a row of positive weight. Got a collection without one.")
-        sums, labels = zip(*(pairs[k] for k in filled), strict=True)
+        sums, labels, sketches = zip(*(told[k] for k in filled), strict=True)
+        self.missing = missing.learned_from(sketches)
+        self._load = self._load._replace(missing=self.missing)
         self.labels = None if labels[0] is None else tuple(zip(*labels, strict=True))
         self.parts, self.sizes = [parts[k] for k in filled], [own.count for own in sums]
         self.summary = reduce(lambda a, b: a.joined(b), sums)
@@ -71,7 +77,7 @@ def _first_row(*arguments):
 
 
 def _summarised(*arguments):
-    *arguments, summary = arguments
-    part = _loaded(*arguments)
+    *values, load, summary, size = arguments
+    part = load.checked(*values)
     labels = None if part.labels is None else np.unique(part.labels, return_counts=True)
-    return summary.of(part), labels
+    return summary.of(part), labels, Sketch.of(part.X, part.weight, size)

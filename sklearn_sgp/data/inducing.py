@@ -5,6 +5,7 @@ import numpy as np
 from ..kernels.categories._units import units_of
 from .checks import check_array
 from .clusters import kmeans, nearest
+from .missing import NO_MISSING
 from .rows import each_weight, on_grid, random_index
 from .standard_inputs import LEARNING_GRID
 
@@ -133,10 +134,22 @@ def inputs_of_new_categories(method, rows, Z, n_inducing, kernel, scale, rng):
     return new
 
 
-def given_inducing(inducing, n_columns):
-    """Return the user's inducing inputs (m, d) as a new array, or raise a ValueError."""
+def given_inducing(inducing, n_columns, missing=NO_MISSING):
+    """Return the user's inducing inputs (m, d) as a new array, or raise a ValueError.
+
+    Parameters
+    ----------
+    inducing : array-like
+    n_columns : int
+        Number of inputs of the kernel.
+    missing : NoMissing or MissingValues
+        Fills them as it fills X.
+    """
+    n_columns -= len(missing.columns)
+    finite = "allow-nan" if missing.columns else True
+    options = {"order": "C", "copy": True, "ensure_all_finite": finite}
     try:
-        Z = check_array(inducing, dtype=np.float64, order="C", copy=True)
+        Z = check_array(inducing, dtype=np.float64, **options)
         got = None if Z.shape[1] == n_columns else f"shape {Z.shape}"
     except (TypeError, ValueError) as error:  # TypeError: of a dict, or of a set
         got = f"{type(inducing).__name__}: {error}"
@@ -145,7 +158,7 @@ def given_inducing(inducing, n_columns):
             "The 'inducing' parameter must be a string or an array of finite numbers of shape "
             f"(n_inducing, {n_columns}), columns as in X. Got {got}"
         )
-    return Z
+    return missing.filled(Z)
 
 
 def is_new(X, Z):

@@ -12,6 +12,7 @@ from ..kernels._generic import generic_parts
 from ..kernels.categories._binding import check_seen_codes
 from .categories import CategoryCodes, InputColumns, categorical_columns
 from .checks import LARGEST, check_labels_present, check_variance
+from .missing import NO_MISSING
 from .readable import column_label, explain, refuse_dates, refuse_sizes
 
 _LARGEST_LABEL = 2.0**63  # what an int64 does not hold
@@ -20,7 +21,7 @@ _STORES = ("h5py", "zarr")
 
 
 class Inputs(NamedTuple):
-    """Checked inputs of a prediction; `Rows` have the same two attributes.
+    """Checked inputs of a prediction; `Rows` have the first three attributes.
 
     Attributes
     ----------
@@ -29,11 +30,14 @@ class Inputs(NamedTuple):
         Labels of the rows' blocks.
     offset : ndarray of shape (n,) or None
         What is added to the function.
+    unforeseen : ndarray of shape (n, d) or None
+        Where values were missing that no row of the first batch lacked.
     """
 
     X: np.ndarray
     labels: np.ndarray | None = None
     offset: np.ndarray | None = None
+    unforeseen: np.ndarray | None = None
 
     def select(self, index):
         """Return the inputs at a slice or an array of indices."""
@@ -81,12 +85,15 @@ class InputFormat:
         The column with labels of blocks, which the kernel does not see.
     offset : int or None
         The column that is added to the function, which the kernel does not see either.
+    missing : NoMissing or MissingValues
+        Of the columns that the kernel sees.
     """
 
     names: tuple | None = None
     codes: object = NO_CODES
     block: int | None = None
     offset: int | None = None
+    missing: object = NO_MISSING
 
     @property
     def apart(self):
@@ -95,11 +102,24 @@ class InputFormat:
 
     @property
     def columns(self):
-        """Names and categories of the columns that the kernel sees."""
+        """Names and categories of the inputs of the kernel."""
         names = self.names
         if names is not None and self.apart:
             names = tuple(name for k, name in enumerate(names) if k not in self.apart)
-        return InputColumns(names, self.codes.columns, self.codes.first_keys)
+        codes, incomplete = self.codes, self.missing.columns
+        if names is not None:
+            names = (*names, *(f"{names[k]} is missing" for k in incomplete))
+        return InputColumns(names, codes.columns, codes.first_keys, incomplete)
+
+    @property
+    def all_finite(self):
+        """What scikit-learn's checks take as ``ensure_all_finite``."""
+        return "allow-nan" if self.missing.allowed else True
+
+    def own_columns(self, X):
+        """Return inputs of the kernel (n, k) without what says where values are missing."""
+        count = len(self.missing.columns)
+        return X[:, :-count] if count else X
 
     def mask(self, n_features):
         """Return which columns of X are categories, (n_features,); None where none is."""
@@ -134,17 +154,21 @@ class InputFormat:
         X : array-like
             Without labels of blocks.
         validate : callable
-            ``validate(X)`` returns an array.
+            ``validate(X, ensure_all_finite=...)`` returns an array.
         kernel : BoundKernel or None
             See `checked`.
         """
+        return self.checked(*self.validated(X, validate), kernel)
+
+    def validated(self, X, validate):
+        """Return an array, whether its codes wait, and names of its columns; see `read`."""
         given, waits = self.coded(X)
         try:
-            X = validate(given)
+            X = validate(given, ensure_all_finite=self.all_finite)
         except ValueError as error:
             explain(given, error, self.apart)
             raise
-        return self.checked(X, waits, kernel, getattr(given, "columns", None))
+        return X, waits, getattr(given, "columns", None)
 
     def coded(self, X):
         """Return X with codes in the columns of categories, and whether these wait.
@@ -163,28 +187,47 @@ class InputFormat:
             refuse_dates(X, self.apart)
         return X, waits
 
-    def checked(self, X, waits, kernel=None, names=None):
+    def checked(self, X, waits, names=None, kernel=None):
         """Return an array in which codes that wait are those that rows have when they are read.
+
+        Where values may be missing, and some are or have been, they are filled: `missing`.
 
         Parameters
         ----------
         X : ndarray
         waits : bool
             As `coded` returned it.
-        kernel : BoundKernel or None
-            Of a fitted model: it must know all codes and be finite.
         names : sequence of str or None
             Of the columns, for errors.
+        kernel : BoundKernel or None
+            Of a fitted model: it must know all codes and be finite.
         """
-        if not float(max(X.max(), -X.min())) <= LARGEST:
-            refuse_sizes(X, self.apart, names)
+        largest = float(max(X.max(), -X.min()))
         X = self.codes.transform(X) if waits else X
+        if self.missing.columns or np.isnan(largest):
+            X = self.missing.filled(X)
+            largest = float(max(X.max(), -X.min()))
+        if not largest <= LARGEST:
+            refuse_sizes(X, self.apart, names)
         if kernel is not None:
             if len(kernel.expression.held_columns):
                 check_seen_codes(kernel.expression, X, self.columns)
             label = partial(column_label, X, apart=self.apart, names=names)
             check_variance(kernel, X, label)
         return X
+
+    def with_unforeseen(self, inputs, X):
+        """Tell `Inputs` where X, which they were, lacked values that no row of a first batch did.
+
+        Where nothing is missing this looks at nothing.
+        """
+        if inputs.X is X or not self.missing.allowed:
+            return inputs
+        return inputs._replace(unforeseen=self.missing.unforeseen(X))
+
+    def with_missing(self, X, weight):
+        """Learn from a first batch, an array, what stands for values that are missing."""
+        return replace(self, missing=self.missing.learned(X, weight, self.codes.columns))
 
     def with_codes(self, X, categorical_features, weight):
         """Find the categories of a first batch, X without the labels of blocks.

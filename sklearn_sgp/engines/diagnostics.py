@@ -6,6 +6,7 @@ from .._warnings import warn_caller
 from ..kernels._length_scales import scale_mask
 from ..kernels._white_noise import free_parameters
 from ..kernels.categories._node import category_slots
+from ..optimize.frequencies import ROWS_FOR_A_NUMBER, learned_numbers
 from ..optimize.progress import FURTHER, VISIBLE_GAIN
 from .explained import (
     EXPLAINED_ROWS,
@@ -30,6 +31,7 @@ def warn_of_weak_spots(problem, result, uses_blocks=False):
     if not problem.learns or trace.stopped or problem.is_interim:
         return
     warn_at_bounds(problem.start, result.parameters)
+    warn_of_few_rows(problem)
     if trace.cut_by == "max_iter":
         warn_of_max_iter(problem.settings.max_iter)
     if _is_given(problem.start) and _has_left_out(problem.rows, result):
@@ -44,6 +46,18 @@ def warn_of_weak_spots(problem, result, uses_blocks=False):
 def by_mean(problem, result):
     """Return some rows, and what q(u) predicts of them."""
     return predicted_at_some(problem.rows, result.posterior, result.likelihood)
+
+
+def warn_of_few_rows(problem):
+    """Warn of frequencies that are learned from so few rows that they overfit."""
+    count = learned_numbers(problem.space, problem.start.parameters.Z)
+    if len(problem.rows) < ROWS_FOR_A_NUMBER * count:
+        warn_caller(
+            f'inducing="fourier" needs {ROWS_FOR_A_NUMBER} rows for each number that is learned '
+            f"of the frequencies. Got {len(problem.rows)} rows for {count}: they may overfit, and "
+            "intervals hold too little. Lower n_inducing, hold the frequencies "
+            "(optimize_inducing=False), or choose inducing inputs."
+        )
 
 
 def warn_of_missed(problem, result, look, asks_reach=True):

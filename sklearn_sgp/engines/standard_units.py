@@ -115,7 +115,7 @@ class StandardUnits:
                 bounds = space.group(name).bounds
                 bounds = np.where(shift == 0.0, bounds, self._rounded(name, bounds - shift))
                 space = space.with_group(name, bounds=bounds)
-        if space.learns("Z"):
+        if space.learns("Z") and not start.parameters.has_features:
             unit = space.group("Z").unit / self.inputs.scale
             space = space.with_group("Z", unit=_rounded(unit))
         if space.prior is not None:
@@ -132,7 +132,8 @@ class StandardUnits:
         values = {name: self._rounded(name, value) for name, value in values.items()}
         theta, shift = parameters.theta, self._shift(parameters)
         values["theta"] = np.where(shift == 0.0, values["theta"], _rounded(theta - shift))
-        values["Z"] = _rounded((parameters.Z - self.inputs.center) / self.inputs.scale)
+        if not parameters.has_features:  # which are in units of the length scales
+            values["Z"] = _rounded((parameters.Z - self.inputs.center) / self.inputs.scale)
         return type(parameters)(self._expression(parameters.expression), values)
 
     @property
@@ -199,7 +200,8 @@ class StandardUnits:
         values = dict(parameters.values)
         values["theta"] = parameters.theta + self._shift(origin)
         values["log_noise"] = parameters.log_noise + self._of_noise
-        values["Z"] = parameters.Z * self.inputs.scale + self.inputs.center
+        if not parameters.has_features:
+            values["Z"] = parameters.Z * self.inputs.scale + self.inputs.center
         begun = self.parameters(origin).values
         for name, before in origin.values.items():
             if np.shape(begun[name]) == np.shape(values.get(name)):

@@ -9,6 +9,7 @@ from .._warnings import warn_caller
 from ..data.categories import PLAIN_COLUMNS, InputColumns
 from ..data.checks import check_variance
 from ..data.inducing import choose_inducing, given_inducing, with_more_inducing
+from ..data.missing import NO_MISSING
 from ..data.rows import column_mean_std
 from ..data.target_units import UNIT, TargetUnits
 from ..kernels._compile import compile_without_noise
@@ -19,10 +20,13 @@ from ..kernels._defaults import (
     starting_length_scale,
     with_categories,
 )
+from ..kernels._features import draw_features
 from ..kernels._length_scales import input_scales, scale_places, with_shorter_scales
+from ..kernels._missing import with_missing
 from ..kernels._white_noise import fixed_unit_noise, has_default_bounds, starting_noise
 from ..kernels.categories._binding import bound_to, check_seen_codes
 from ..kernels.categories._node import category_leaves, category_slots, of_known_categories
+from ..optimize.frequencies import Frequencies
 from ..optimize.parameters import Group, Parameters, ParameterSpace, TiedLengthScales
 from ..optimize.priors import CategoryPlaces, Product, TiedCategories
 from .base import Start
@@ -50,9 +54,10 @@ class Choices:
     ``noise_variance`` and its bounds are None for classifiers. ``ties_length_scales`` says whether
     a weak prior ties those of the default kernel. ``learns`` says whether anything is learned, and
     ``kernel_set`` names default kernels; see `default_kernels`. ``columns`` has the names of the
-    columns, and which are categories for the default kernel. ``n_latent`` is the number of latent
-    functions that outputs mix, None for independent outputs. With ``normalize_y=False``, or a pair,
-    starting values and default bounds are relative to the targets as they are.
+    columns, and which are categories for the default kernel; ``missing`` fills them. ``n_latent``
+    is the number of latent functions that outputs mix, None for independent outputs. With
+    ``normalize_y=False``, or a pair, starting values and default bounds are relative to the targets
+    as they are.
     """
 
     kernel: object
@@ -65,9 +70,15 @@ class Choices:
     learns: bool = True
     kernel_set: str = "one"
     columns: InputColumns = PLAIN_COLUMNS
+    missing: object = NO_MISSING
     n_latent: int | None = None
     learns_means: bool = False
     normalize_y: object = True
+
+    @property
+    def has_features(self):
+        """True if Fourier features take the place of inducing inputs."""
+        return isinstance(self.inducing, str) and self.inducing == "fourier"
 
     @property
     def mixes_outputs(self):
@@ -102,7 +113,7 @@ def start(rows, choices, likelihood, rng, previous=None, choose=None):
     )
     Z = first.parameters.Z
     others = (_start_with(kernel, *shared, lambda _: Z) for kernel in kernels[1:])
-    if choices.kernel is None:
+    if choices.kernel is None and not choices.has_features:
         first, *others = with_proportions([first, *others], rows, std, choices, previous)
     return replace(first, alternatives=tuple(others))
 
@@ -116,8 +127,10 @@ def _kernels(rows, choices, likelihood, std, previous, units):
     """Return the given kernel, or default ones: of an earlier fit alone, if it was one of them."""
     names, categorical = choices.columns.names, choices.columns.categorical
     if choices.kernel is not None:
-        return [bound_to(choices.kernel, rows.X, names)]
-    kernel_set = choices.kernel_set if choices.learns else "one"
+        return [of_columns(choices.kernel, rows.X, choices.columns)]
+    # learned frequencies say what a choice of the kernel would
+    compares = choices.learns and not choices.has_features
+    kernel_set = choices.kernel_set if compares else "one"
     if kernel_set == "labels" and not begins_with_regressions(likelihood):
         kernel_set = "one"
     kernels = with_categories(
@@ -133,6 +146,21 @@ def _kernels(rows, choices, likelihood, std, previous, units):
     if previous is not None:
         return [kernel for kernel in kernels if same_structure(kernel, previous)] or kernels
     return kernels
+
+
+def of_columns(kernel, X, columns):
+    """Return the user's kernel with numbers of columns, which also sees where values are missing.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Inputs of the kernel.
+    columns : InputColumns
+    """
+    count = X.shape[1] - len(columns.incomplete)
+    names = None if columns.names is None else columns.names[:count]
+    own = X[:, :count] if columns.incomplete else X
+    return with_missing(bound_to(kernel, own, names), count, columns.incomplete)
 
 
 def _start_with(kernel, rows, choices, likelihood, previous, center, std, units, inducing_inputs):
@@ -216,13 +244,17 @@ def _groups(choices, parameters, likelihood, theta_bounds, noise_bounds, std, un
         yield Group("mixing", None, units.size)
     if parameters.has_means:
         yield Group("means", None, np.ravel(units.size))
-    if choices.optimize_inducing and expression.differentiable_inputs:
+    if choices.optimize_inducing and choices.has_features:
+        waves = parameters.Z[:, -1]
+        yield Frequencies("Z", None, n_constants=int(len(waves) - 2 * (waves < 0).sum()))
+    elif choices.optimize_inducing and expression.differentiable_inputs:
         yield Group("Z", None, starting_length_scale(std), expression.held_columns)
 
 
 def _learned(previous, likelihood, parameters, bounds):
     """Return values of an earlier fit, within the bounds, where they mean the same and are free."""
-    if previous is None or previous.parameters.Z.shape[1] != parameters.expression.n_features:
+    n_features = parameters.expression.n_features
+    if previous is None or previous.parameters.expression.n_features != n_features:
         return {}
     old, kept = previous.parameters_to_start_from, []
     if structure(old.kernel.sklearn_kernel) == structure(parameters.kernel.sklearn_kernel):
@@ -265,12 +297,14 @@ def _inducing_inputs(rows, choices, parameters, std, rng, choose, previous=None)
     """Return inducing inputs as given or chosen; of an earlier fit if chosen the same way."""
     kernel = parameters.kernel
     method, n_inducing, n_columns = choices.inducing, choices.n_inducing, rows.X.shape[1]
+    if choices.has_features:
+        return _features(parameters, n_inducing, rng, previous)
     old = None
     if previous is not None and previous.start.inducing == fingerprint(method):
         old = previous.parameters.Z
         old = old if old.shape[1] == n_columns and _same_categories(previous, choices) else None
     if not isinstance(method, str):
-        Z = given_inducing(method, n_columns) if old is None else old
+        Z = given_inducing(method, n_columns, choices.missing) if old is None else old
         check_seen_codes(parameters.expression, Z, InputColumns(choices.columns.names))
         return Z
     scale = input_scales(kernel, std)
@@ -284,6 +318,16 @@ def _inducing_inputs(rows, choices, parameters, std, rng, choose, previous=None)
         least_noise = float(np.min(parameters.noise_variance))
         return choose(rows, kernel, least_noise, scale, rng)
     return choose_inducing(method, rows.X, rows.observations, n_inducing, kernel, scale, rng)
+
+
+def _features(parameters, n_features, rng, previous):
+    """Return features drawn, or those of an earlier fit of a kernel of the same form."""
+    Z = draw_features(parameters.kernel, n_features, rng)
+    if previous is None or not previous.parameters.has_features:
+        return Z
+    old = previous.parameters
+    same = same_structure(parameters.kernel.sklearn_kernel, previous)
+    return old.Z if same and old.Z.shape == Z.shape else Z
 
 
 def random_starts(problem):

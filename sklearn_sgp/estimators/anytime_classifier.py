@@ -45,8 +45,9 @@ class AnytimeSGPClassifier(SGPClassifier):
     model : {"auto", "sor", "dtc", "vfe", "fitc", "fic", "pitc", "pic", "lma", "vif"} or \
             BlockModel or list of (str or BlockModel, float), default="auto"
         "auto" is "vif", or "pic" with a ``block_column``. A list is a mixture of models with
-        one test conditional, of weights that sum to 1: ``[("dtc", 0.5), ("fitc", 0.5)]``. "sor" and
-        "dtc" learn under the variational bound, since their own marginal overfits. A
+        one test conditional, with weights: ``[("fitc", 0.5), ("pitc", 0.5)]``; where these sum to
+        less than 1, rows are trusted less. "lma" and "vif" are in none. "sor" and "dtc" learn under
+        the variational bound, since their own marginal overfits. A
         :class:`~sklearn_sgp.BlockModel` is a model of your own.
 
     alpha_epsilon : float or "auto", default="auto"
@@ -93,22 +94,29 @@ class AnytimeSGPClassifier(SGPClassifier):
     blocks_per_step : int, default=1
         Number of blocks of a step of the anytime solver.
 
-    schedule : {"average", "robbins-monro"}, default="average"
+    schedule : {"average", "robbins-monro", "gradient"}, default="average"
         Steps of the anytime solver. "average" takes the mean over all blocks so far, in a new order
         in each epoch. It is unbiased at any time, and it stops after one epoch, where it is the
         closed form. "robbins-monro" draws blocks with replacement for ``max_iter`` epochs, and its
         step t has the length ``step_size / (1 + step_decay * step_size * t) ** step_power``.
+        "gradient" does so, too, with plain gradients in mean and covariance of the inducing values
+        in the place of natural ones: for comparisons, as it needs thousands of steps. All later
+        steps are halved where one would leave no covariance.
 
     step_size, step_decay, step_power : float, default=0.1, 0.9, 0.75
-        Length of the first step of "robbins-monro", and how the others become shorter.
+        Length of the first step of "robbins-monro" and "gradient", and how others become shorter.
 
     n_inducing : int, default=256
         Largest number of inducing inputs. Fewer distinct rows give fewer inducing inputs.
 
-    inducing : {"kmeans", "greedy", "random"} or array-like of shape (n_inducing, n_features), \
-            default="kmeans"
+    inducing : {"kmeans", "greedy", "random", "fourier"} or array-like of shape \
+            (n_inducing, n_features), default="kmeans"
         How inducing inputs are chosen: k-means centres, rows of largest conditional variance, or
-        random rows. An array gives the inducing inputs themselves.
+        random rows. An array gives the inducing inputs themselves. "fourier" takes features in
+        their place: cosines and sines of ``n_inducing // 2`` frequencies, drawn from the kernel's
+        spectral density and learned with the rest. They need stationary kernels without
+        categories, in blocks ``model="sor"``, "dtc" or "vfe", and many rows: with fewer than 20
+        for each number that is learned of the frequencies intervals may be too narrow.
 
     optimize_inducing : bool, default=True
         Whether they are learned with the kernel, but where ``optimizer`` chooses them afterwards.
@@ -154,6 +162,10 @@ class AnytimeSGPClassifier(SGPClassifier):
         keep the arrays or memory maps that ``fit`` got, until `partial_fit` adds rows; changing
         those changes the model.
 
+    offset_column : int or str, default=None
+        Column of X, by index or name, that is added to the function as it is, such as what another
+        model says; no input of the kernel. For "probit", "logit" and "ordinal".
+
     categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
         Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of a
         dataframe's categorical type. Values of several kinds in the first rows are compared as
@@ -161,6 +173,11 @@ class AnytimeSGPClassifier(SGPClassifier):
         With ``kernel=None`` each category has a random intercept and a function of the other
         columns; where kernels are compared, the latter must raise the objective. Any other kernel
         should have a :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
+
+    missing : {"auto", "error"}, default="auto"
+        What NaN in numeric columns of X is. "auto" takes it for a value that is missing: it becomes
+        what the other columns of its row make expected, and the kernel sees where each column that
+        lacks values in the first rows does. "error" refuses it.
 
     jitter : float, default=1e-8
         Smallest value added to the diagonal of the inducing inputs' covariance, relative to its
@@ -201,7 +218,10 @@ class AnytimeSGPClassifier(SGPClassifier):
         The likelihood with learned parameters.
 
     inducing_points_ : ndarray of shape (n_inducing, n_features)
-        Inducing inputs, in units of X.
+        Inducing inputs, in units of X. None of them with ``inducing="fourier"``.
+
+    frequencies_ : ndarray of shape (n_inducing // 2, n_features) or None
+        With ``inducing="fourier"``: frequencies of the features, in cycles for each unit of X.
 
     objective_ : float
         Log marginal likelihood of the regressions (for "vfe" the variational bound), summed over
@@ -306,7 +326,6 @@ class AnytimeSGPClassifier(SGPClassifier):
             "noise_variance",
             "noise_variance_bounds",
             "normalize_y",
-            "offset_column",
             "include_noise",
         )
     } | {
@@ -357,7 +376,9 @@ class AnytimeSGPClassifier(SGPClassifier):
         learning_rate=0.01,
         natural_step=0.1,
         copy_X=True,
+        offset_column=None,
         categorical_features=None,
+        missing="auto",
         jitter=1e-8,
         warm_start=False,
         n_jobs=None,
@@ -396,7 +417,9 @@ class AnytimeSGPClassifier(SGPClassifier):
         self.learning_rate = learning_rate
         self.natural_step = natural_step
         self.copy_X = copy_X
+        self.offset_column = offset_column
         self.categorical_features = categorical_features
+        self.missing = missing
         self.jitter = jitter
         self.warm_start = warm_start
         self.n_jobs = n_jobs

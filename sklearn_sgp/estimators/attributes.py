@@ -35,7 +35,7 @@ def fitted_attributes(model, fitted, weight):
         "_fitted": fitted,
         "kernel_": fitted.sklearn_kernel,
         "likelihood_": fitted.public_likelihood,
-        "inducing_points_": read_only_copy(parameters.Z),
+        **_of_inducing(parameters, form),
         "objective_": fitted.objective - weight * targets.log_scale,
         "is_categorical_": form.mask(model.n_features_in_),
         "categories_": form.codes.values,
@@ -50,6 +50,16 @@ def fitted_attributes(model, fitted, weight):
     return (
         attributes | targets.attributes | fitted.state.attributes | model._more_attributes(fitted)
     )
+
+
+def _of_inducing(parameters, form):
+    """Return the inducing inputs, or no input and the frequencies in their place."""
+    Z, frequencies = parameters.Z, None
+    if parameters.has_features:
+        Z = np.empty((0, parameters.expression.n_features))
+        frequencies = read_only_copy(form.own_columns(parameters.kernel.frequencies()))
+    Z = form.own_columns(Z)
+    return {"inducing_points_": read_only_copy(Z), "frequencies_": frequencies}
 
 
 def _of_noise(model, fitted):

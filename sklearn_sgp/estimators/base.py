@@ -12,7 +12,7 @@ from .._floating_point import with_numpys_errors
 from .._linalg import NotPositiveDefiniteError
 from .._parallel import told_of_tasks
 from .._reference_link import LinkedToReference
-from .._saved import SavedWithVersion
+from .._saved import SavedWithVersion, with_version
 from ..collections.lazy import lazy_answers
 from ..data.inputs import any_collection
 from .constraints import FIXED_AFTER_FIT
@@ -74,11 +74,20 @@ class BaseSGP(SavedWithVersion, LinkedToReference, CallbackSupportMixin, BaseEst
     def __sklearn_is_fitted__(self):
         return self._fitted is not None
 
-    def __getstate__(self):
-        state = super().__getstate__()
+    def _kept(self):
+        """Return the attributes that copies and saved estimators have."""
+        state = self.__dict__.copy()
         if self._fitted is not None:
             state["_fitted"] = self._fitted.without_caches()
         return state
+
+    def __copy__(self):
+        copied = type(self).__new__(type(self))
+        copied.__dict__.update(self._kept())
+        return copied
+
+    def __getstate__(self):
+        return with_version(self._kept())
 
     # ---- What callbacks and `verbose` are told
 
@@ -164,4 +173,5 @@ def model_at(estimator, X):
         estimator._validate_params()
         return prior_model(estimator, X)
     check_is_fitted(estimator, "kernel_")
-    return estimator._model(), checked_inputs(estimator, X)
+    inputs = checked_inputs(estimator, X)
+    return estimator._model().where_unforeseen(inputs, estimator._format.missing), inputs

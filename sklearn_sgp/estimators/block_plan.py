@@ -15,6 +15,7 @@ from ..partitions.partition import PartitionChoice
 from .fit import Fit
 from .validation import rows_of_weight
 
+_OF_FEATURES = ("sor", "dtc", "vfe")
 # Rows of a group of "vif": half as many as its neighbours, so that factorisations serve many rows.
 _LEAST_GROUP = 30
 
@@ -40,10 +41,24 @@ def _check_blocks(model):
             "n_inducing must be positive unless the model is 'lma' or 'vif', which need no "
             f"inducing inputs. Got 0 for {named!r}."
         )
+    if isinstance(model.inducing, str) and model.inducing == "fourier":
+        _check_features(model)
     if model.block_column is not None and model.model == "vif":
         raise ValueError(
             "block_column must not be given with model='vif', which finds near rows itself. Leave "
             "it out, or take 'lma' or 'pic'."
+        )
+
+
+def _check_features(model):
+    """Refuse models with a variance of rows that inducing values leave: features leave none."""
+    named = model.model
+    names = [named] if not isinstance(named, list | tuple) else [one for one, _ in named]
+    if not all(isinstance(one, str) and one in _OF_FEATURES for one in names):
+        raise ValueError(
+            "The 'model' parameter must be one of 'sor', 'dtc' and 'vfe', or a mixture of these, "
+            'with inducing="fourier": features leave rows no variance of their own. Got '
+            f"{named!r}: name one of them, or choose inducing inputs."
         )
 
 
@@ -101,8 +116,9 @@ def block_plan(model, n_rows):
     schedule = None
     if model.solver == "anytime":
         schedule = Average()
-        if model.schedule == "robbins-monro":
-            schedule = RobbinsMonro(model.step_size, model.step_decay, model.step_power)
+        if model.schedule != "average":
+            steps = model.step_size, model.step_decay, model.step_power
+            schedule = RobbinsMonro(*steps, is_natural=model.schedule == "robbins-monro")
     size = model.block_size if model.n_blocks is None else -(-n_rows // model.n_blocks)
     return BlockPlan(
         specification=specification(named, model.alpha_divergence),

@@ -26,7 +26,9 @@ def choices_of(model):
     """Return what the user chose about kernel, noise and inducing inputs."""
     names = (field.name for field in fields(Choices))
     chosen = {name: getattr(model, name) for name in names if hasattr(model, name)}
-    chosen |= {"n_inducing": int(model.n_inducing), "columns": model._format.columns}
+    form = model._format
+    chosen |= {"n_inducing": int(model.n_inducing), "columns": form.columns}
+    chosen["missing"] = form.missing
     return Choices(**chosen, learns=model.optimizer is not None, **model._default_kernels())
 
 
@@ -59,7 +61,7 @@ def fingerprints(model):
     """Return fingerprints of the parameters that later batches cannot change."""
     names = model._fixed_after_fit
     given = {name: getattr(model, name) for name in names if hasattr(model, name)}
-    if isinstance(given.get("inducing"), str):
+    if isinstance(given.get("inducing"), str) and given["inducing"] != "fourier":
         given["inducing"] = "chosen"
     return {name: fingerprint(value) for name, value in given.items()}
 

@@ -11,6 +11,7 @@ from ..predict.classes import Classes
 from . import insights
 from .base import BaseSGP, ask, transaction
 from .labels import later_rows
+from .validation import takes_missing
 
 
 class SGPClassifier(ClassifierMixin, BaseSGP):
@@ -21,10 +22,11 @@ class SGPClassifier(ClassifierMixin, BaseSGP):
 
     _format = InputFormat()
     _has_prior = False  # before `fit`
+    offset_column = None  # of models that were saved before it was a parameter
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.categorical_features is not None  # in these columns
+        tags.input_tags.allow_nan = takes_missing(self)
         return tags
 
     # ---- Learning

@@ -10,6 +10,7 @@ from ..collections.source import Source
 from ..data.checks import check_scaled, validate_data
 from ..data.class_targets import ClassLabels
 from ..data.inputs import InputFormat, Inputs, column_position
+from ..data.missing import MAY_MISS, NO_MISSING
 from ..data.rows import MERGE_ROWS
 from ..data.targets import Targets
 from ..likelihoods._names import (
@@ -18,6 +19,7 @@ from ..likelihoods._names import (
     has_sites,
     regression_likelihood,
 )
+from ..optimize.momentum import STOCHASTIC
 from .block_plan import chosen_model
 from .fit import Fit
 from .labels import weight_of_classes
@@ -75,7 +77,7 @@ def labels_of(model, X, y, sample_weight):
     _check_parameters(model)
     X, _ = _split(model, X)
     partitions = partitions_of(X, y=y, sample_weight=sample_weight)
-    source = Source(partitions, label_part, LabelCounts)
+    source = _source(model, partitions, label_part, LabelCounts)
     classes, of_class = source.summary.labels, source.summary.weights
     factors = None
     if model.class_weight is not None:
@@ -115,11 +117,19 @@ def _split(model, X):
             f"{model.offset_column!r}: fit a sample in memory."
         )
     block = column_position(example, block_column, "block_column")
-    model._format = InputFormat(block=block)
+    missing = MAY_MISS if model.missing == "auto" else NO_MISSING
+    model._format = InputFormat(block=block, missing=missing)
     validate_data(model, example, reset=True)
     names = getattr(model, "feature_names_in_", None)
     model._format = replace(model._format, names=None if names is None else tuple(names))
     return (X, None) if block is None else split_labels(X, block)
+
+
+def _source(model, partitions, check_y, summary):
+    """Return the `Source` of a collection; the estimator learns what stands for missing values."""
+    source = Source(partitions, check_y, summary, model._format.missing)
+    model._format = replace(model._format, missing=source.missing)
+    return source
 
 
 def _numbers(model, X, y, sample_weight, labels):
@@ -128,7 +138,7 @@ def _numbers(model, X, y, sample_weight, labels):
     _check_regression(model, likelihood)
     more = {} if labels is None else {"blocks": labels}
     partitions = partitions_of(X, y=y, sample_weight=sample_weight, **more)
-    source = Source(partitions, NumbersCheck(likelihood), Moments)
+    source = _source(model, partitions, NumbersCheck(likelihood), Moments)
     if len(source) <= MERGE_ROWS and not more:
         X, y, weight = source.in_memory()
         return Fit.of(Inputs(X), y, weight)
@@ -144,10 +154,11 @@ def _numbers(model, X, y, sample_weight, labels):
 
 
 def _check_parameters(model):
-    if model.optimizer == "adam":
+    if model.optimizer in STOCHASTIC:
         raise ValueError(
             "optimizer must be 'auto', 'lbfgs' or None for dask collections, as small random "
-            "batches of rows would be gathered from everywhere. Got 'adam'."
+            "batches of rows would be gathered from everywhere. Got "
+            f"{model.optimizer!r}."
         )
     if model.categorical_features is not None:
         raise ValueError(

@@ -8,6 +8,7 @@ from .._compat import HasMethods, Interval, StrOptions
 from ..engines.blocks.models import NAMES
 from ..factors.own_model import BlockModel
 from ..likelihoods._names import CLASSIFICATION, REGRESSION
+from ..optimize.momentum import STOCHASTIC
 
 # What `partial_fit` takes from the first batch; "inducing" only where it is an array.
 FIXED_AFTER_FIT = (
@@ -19,6 +20,7 @@ FIXED_AFTER_FIT = (
     "noise_variance_bounds",
     "normalize_y",
     "categorical_features",
+    "missing",
     "block_column",
     "offset_column",
     "n_latent",
@@ -38,7 +40,7 @@ LATENT_FIXED_AFTER_FIT = (
 SHARED_CONSTRAINTS = {
     "kernel": [None, Kernel],
     "n_inducing": [Interval(Integral, 1, None, closed="left")],
-    "inducing": [StrOptions({"kmeans", "greedy", "random"}), "array-like"],
+    "inducing": [StrOptions({"kmeans", "greedy", "random", "fourier"}), "array-like"],
     "optimize_inducing": ["boolean"],
     "optimizer": [None, StrOptions({"auto", "lbfgs", "adam"})],
     "init_size": [Interval(Integral, 1, None, closed="left")],
@@ -51,6 +53,7 @@ SHARED_CONSTRAINTS = {
     "learning_rate": [Interval(Real, 0, None, closed="neither")],
     "natural_step": [Interval(Real, 0, 1, closed="right")],
     "categorical_features": [None, StrOptions({"from_dtype"}), "array-like"],
+    "missing": [StrOptions({"auto", "error"})],
     "jitter": [Interval(Real, 0, 1e-3, closed="both")],
     "warm_start": ["boolean"],
     "n_jobs": [None, Integral],
@@ -76,13 +79,18 @@ _CLASS_LIKELIHOODS = [
     StrOptions({"auto", *CLASSIFICATION}),
     HasMethods(["expected_log_density", "probabilities"]),
 ]
-CLASSIFIER_CONSTRAINTS = SHARED_CONSTRAINTS | {"likelihood": _CLASS_LIKELIHOODS}
+CLASSIFIER_CONSTRAINTS = SHARED_CONSTRAINTS | {
+    "likelihood": _CLASS_LIKELIHOODS,
+    "offset_column": COLUMN,
+}
 ROWS_CONSTRAINTS = {
+    "optimizer": [None, StrOptions({"auto", "lbfgs", *STOCHASTIC})],
     "total_samples": [None, Interval(Integral, 1, None, closed="left")],
     "n_restarts_optimizer": [Interval(Integral, 0, None, closed="left")],
 }
 STREAM_CONSTRAINTS = {
     "forget_factor": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"})],
+    "old_posterior_power": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})],
     "trust_region": [Interval(Real, 0, None, closed="neither")],
     "min_inducing": [None, Interval(Integral, 1, None, closed="left")],
 }
@@ -101,7 +109,7 @@ BLOCK_CONSTRAINTS = {
     "block_size": [Interval(Integral, 1, None, closed="left")],
     "partition": [StrOptions({"kmeans", "contiguous", "random"}), HasMethods(["fit", "predict"])],
     "blocks_per_step": [Interval(Integral, 1, None, closed="left")],
-    "schedule": [StrOptions({"average", "robbins-monro"})],
+    "schedule": [StrOptions({"average", "robbins-monro", "gradient"})],
     "step_size": [Interval(Real, 0, 1, closed="right")],
     "step_decay": [Interval(Real, 0, None, closed="left")],
     "step_power": [Interval(Real, 0.5, 1, closed="right")],
@@ -109,10 +117,12 @@ BLOCK_CONSTRAINTS = {
     "n_neighbors": [Interval(Integral, 0, None, closed="left")],
     "copy_X": ["boolean"],
 }
+_OF_COLUMNS = ("categorical_features", "missing")
 LATENT_CONSTRAINTS = {
-    name: value for name, value in SHARED_CONSTRAINTS.items() if name != "categorical_features"
+    name: value for name, value in SHARED_CONSTRAINTS.items() if name not in _OF_COLUMNS
 } | {
     **NOISE_CONSTRAINTS,
+    "inducing": [StrOptions({"kmeans", "greedy", "random"}), "array-like"],
     "n_components": [Interval(Integral, 1, None, closed="left")],
     "noise": [StrOptions({"columns", "shared"})],
     "normalize": ["boolean"],

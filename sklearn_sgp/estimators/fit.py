@@ -56,7 +56,7 @@ class Fit:
     @classmethod
     def of(cls, inputs, y, weight):
         """Begin with checked rows; ``inputs`` are `data.inputs.Inputs`."""
-        X, labels, offset = inputs
+        X, labels, offset = inputs[:3]
         n_samples = count_samples(X, weight)
         return cls(X, y, weight, labels, y.ndim, n_samples, offset=offset)
 

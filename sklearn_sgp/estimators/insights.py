@@ -5,7 +5,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data.inputs import Inputs
 from ..engines.left_out import left_out_rows
-from ..kernels._functionals import terms_of
 from ..predict.importances import column_shares
 from .base import ask
 
@@ -76,7 +75,7 @@ def predict_terms(self, X, return_std=False):
         terms do not add up there.
     """
     check_is_fitted(self, "kernel_")
-    count = len(terms_of(self._fitted.posterior.prior.kernel))
+    count = len(self._fitted.posterior.prior.kernel.terms())
     return ask(self, "terms", X, with_std=bool(return_std), count=count)
 
 
@@ -143,6 +142,11 @@ def feature_importances(model):
     """
     check_is_fitted(model, "kernel_")
     fitted, form = model._fitted, model._format
+    if fitted.parameters.has_features:
+        raise AttributeError(
+            "feature_importances_ needs inducing inputs, about which the mean changes. Got "
+            'inducing="fourier": take sklearn.inspection.permutation_importance.'
+        )
 
     def mean(X):
         if fitted.state.labels is not None:  # inducing inputs are in no block
@@ -150,6 +154,9 @@ def feature_importances(model):
         return fitted.predictor.mean(Inputs(X), model.n_jobs)
 
     share = column_shares(mean, _typical_inputs(fitted))
+    of_missing = share[len(form.own_columns(share[None])[0]) :]
+    share = form.own_columns(share[None])[0].copy()
+    share[list(form.missing.columns)] += of_missing
     for k in form.apart:
         share = np.insert(share, k, 0.0)
     return share

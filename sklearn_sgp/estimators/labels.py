@@ -60,7 +60,7 @@ def weight_of_classes(class_weight, y, classes, weight):
 def later_rows(model, X, y, sample_weight):
     """Make the `Rows` of a later batch."""
     checked = checked_labels(model, X, y, sample_weight, reset=False, classes=model.classes_)
-    (X, labels, _), y, weight = checked
-    X, y, weight, labels = drop_zero_weight(X, y, weight, labels)
+    (X, labels, offset, _), y, weight = checked
+    X, y, weight, labels, offset = drop_zero_weight(X, y, weight, labels, offset)
     targets = model._fitted.targets
-    return rows_with(X, targets.encode(y), weight, targets, labels)
+    return rows_with(X, targets.encode(y), weight, targets, labels, offset)

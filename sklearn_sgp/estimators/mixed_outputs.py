@@ -8,6 +8,7 @@ from ..data.checks import check_array
 from ..data.readable import refuse_dates
 from ..data.targets import observed_columns, read_only_copy
 from ..likelihoods._names import regression_likelihood
+from ..optimize.momentum import STOCHASTIC
 from .validation import checked_inputs, checked_weight
 
 
@@ -79,8 +80,8 @@ def _check_mixing(model):
         )
     elif isinstance(model.normalize_y, str):
         wrong = f"normalize_y={model.normalize_y!r}, which transforms targets"
-    elif model.optimizer == "adam":
-        wrong = "optimizer='adam'"
+    elif model.optimizer in STOCHASTIC:
+        wrong = f"optimizer={model.optimizer!r}"
     if wrong is not None:
         raise ValueError(
             "n_latent must be None except with Gaussian noise, targets that are at most "

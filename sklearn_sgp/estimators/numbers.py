@@ -19,7 +19,7 @@ def checked_numbers(model, X, y, sample_weight, *, reset):
 
 def later_rows(fitted, inputs, y, weight):
     """Make the `Rows` of a later batch, with the scaling of the first one."""
-    X, labels, offset = inputs
+    X, labels, offset = inputs[:3]
     y = fitted.targets.columns(y)
     X, y, weight, labels, offset = drop_zero_weight(X, y, weight, labels, offset)
     fitted.likelihood.check_targets(y)

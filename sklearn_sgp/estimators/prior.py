@@ -6,9 +6,11 @@ from dataclasses import replace
 import numpy as np
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
+from ..data.categories import PLAIN_COLUMNS
+from ..data.missing import NO_MISSING
 from ..data.rows import make_rows
 from ..data.targets import Targets
-from ..engines.start import start
+from ..engines.start import of_columns, start
 from ..gp.posterior import Posterior
 from ..kernels._defaults import with_categories
 from ..kernels.categories._binding import bound_to
@@ -44,7 +46,8 @@ def prior_model(model, X):
     y = np.zeros((1, n_outputs))
     targets = Targets.fit(y, None, normalize_y, ndim=1 if n_outputs == 1 else 2)
     likelihood = regression_likelihood(model.likelihood)
-    choices = replace(choices_of(model), kernel=kernel, inducing=Z, learns=False, normalize_y=True)
+    bound = {"kernel": kernel, "inducing": Z, "columns": PLAIN_COLUMNS, "missing": NO_MISSING}
+    choices = replace(choices_of(model), **bound, learns=False, normalize_y=True)
     started = start(make_rows(Z, y, None, targets), choices, likelihood, np.random.RandomState(0))
     noise_variance = started.parameters.noise_variance
     prior = settings_of(model).prior(started.parameters)
@@ -60,4 +63,5 @@ def _kernel(model, X):
     if kernel is None:  # the length scales of the default kernel come from the data of a fit
         plain, categorical = ConstantKernel(1.0) * RBF(1.0), form.columns.categorical
         kernel = with_categories(lambda _: [plain], np.ones(X.shape[1]), categorical)[0]
-    return bound_to(kernel, X, form.columns.names)
+        return bound_to(kernel, X)
+    return of_columns(kernel, X, form.columns)

@@ -20,6 +20,7 @@ from ..likelihoods._names import (
 )
 from .block_plan import by_regressions, uses_near_rows
 from .mean_steps import VouchForMean
+from .missing import noise_of
 from .mixed_outputs import mixes_outputs
 from .noise_steps import AlternateNoise, ScaleVariances, TellDoubt
 from .steps import (
@@ -58,9 +59,9 @@ def variational(model):
     return Variational(model.inducing, model.n_inducing, model.total_samples)
 
 
-def svgp_regressor(model, previous):
-    """List what `SVGPRegressor.fit` does."""
-    likelihood = regression_likelihood(model.likelihood)
+def svgp_regressor(model, previous, live_elsewhere=False):
+    """List what `SVGPRegressor.fit` does, for rows in memory or of a collection."""
+    likelihood = noise_of(model, live_elsewhere)
     engine = UseEngine(variational(model))
     pose = PoseProblem(model, previous=previous)
     if mixes_outputs(model):
@@ -80,9 +81,9 @@ def _mean(model, likelihood, engine_steps, **options):
     return [VouchForMean(model, engine_steps, **options)] if warps_targets(likelihood) else []
 
 
-def anytime_regressor(model, previous, merges):
+def anytime_regressor(model, previous, merges, live_elsewhere=False):
     """List what `AnytimeSGPRegressor.fit` does; rows of given blocks are not merged."""
-    likelihood = regression_likelihood(model.likelihood)
+    likelihood = noise_of(model, live_elsewhere)
     encode = [InitialiseLikelihood(likelihood), ScaleTargets(model)]
     if merges:
         encode = [MergeRepeatedRows(), *encode]

@@ -16,6 +16,7 @@ from ..predict.units import FunctionsInUnits
 from . import insights, mixed_outputs
 from .base import BaseSGP, ask, model_at, transaction
 from .numbers import training_rows
+from .validation import takes_missing
 
 # Largest covariance, in rows, of which sample_y(method="auto") takes a root.
 _JOINT_ROWS = 2000
@@ -35,7 +36,7 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.requires_fit = self._fitted is not None or not self._has_prior
-        tags.input_tags.allow_nan = self.categorical_features is not None  # in these columns
+        tags.input_tags.allow_nan = takes_missing(self)
         return tags
 
     # ---- Learning

@@ -13,7 +13,7 @@ from .._linalg import single_blas_thread
 from ..data.checks import check_scaled
 from ..data.class_targets import ClassLabels, ClassTargets
 from ..data.distinct import contains_rows
-from ..data.rows import make_rows, merge_observed, merge_repeated, merge_with_offset
+from ..data.rows import make_rows, merge_observed, merge_with_offset
 from ..data.targets import Targets, observed_columns, target_columns
 from ..data.winsorize import winsorized
 from ..engines.base import Fitted, Problem
@@ -34,7 +34,7 @@ from ..selection.warps import learned_warps, power_warps
 from .block_plan import block_plan, uses_near_rows
 from .chosen import choices_of, inference_of, settings_of
 from .limits import check_warps, in_units
-from .offsets import beside_offset
+from .offsets import beside_offset, check_offset_of_classes
 
 # Targets further from the median, in median absolute deviations, count as so far where the centre
 # and scale of targets with outliers are found.
@@ -152,17 +152,19 @@ class ScaleObserved:
 
 
 def _placed(labels, fit, merges):
-    """Return X, the positions of the classes, weights, and the total weight of each class, (C,).
+    """Return the fit with the positions of the classes as y, and their total weights, (C,).
 
     Repeated rows are merged if so wished. Labels of rows of weight zero may be anything.
     """
-    X, y, weight = fit.X, fit.y, fit.weight
+    X, y, weight, offset = fit.X, fit.y, fit.weight, fit.offset
     known = y if weight is None else np.where(weight > 0.0, y, labels.classes[0])
     place = labels.positions(known)
     if merges:
-        X, place, weight, _ = merge_repeated(X, place, weight)
+        X, place, weight, offset, _ = merge_with_offset(X, place, weight, offset)
+        place = place.ravel().astype(np.intp)
     of_class = np.bincount(place, weights=weight, minlength=labels.n_outputs)
-    return X, place, weight, of_class.astype(np.float64)
+    placed = replace(fit, X=X, y=place, weight=weight, offset=offset, targets=labels)
+    return placed, of_class.astype(np.float64)
 
 
 def _known_or_present(classes, fit):
@@ -184,10 +186,13 @@ class EncodeLabels:
         classes = _known_or_present(self.classes, fit)
         likelihood = self.likelihood_of(classes)
         labels = ClassLabels(classes, likelihood)
-        X, place, weight, of_class = _placed(labels, fit, self.merges)
-        y = likelihood.codes(place)
-        likelihood = likelihood.for_classes(of_class).initialized(y, weight)
-        return replace(fit, X=X, y=y, weight=weight, targets=labels, likelihood=likelihood)
+        fit, of_class = _placed(labels, fit, self.merges)
+        y, given = likelihood.codes(fit.y), likelihood
+        likelihood = likelihood.for_classes(of_class).initialized(y, fit.weight)
+        if fit.offset is not None:
+            check_offset_of_classes(likelihood, len(classes))
+            likelihood = beside_offset(likelihood, given, fit.offset, fit.weight)
+        return replace(fit, y=y, likelihood=likelihood)
 
 
 @dataclass(frozen=True)
@@ -200,12 +205,14 @@ class EncodeAsRegressions:
 
     def __call__(self, fit):
         labels = ClassLabels(check_classes(_known_or_present(self.classes, fit)), None)
-        X, place, weight, of_class = _placed(labels, fit, self.merges)
+        placed, of_class = _placed(labels, fit, self.merges)
+        if fit.offset is not None:
+            check_offset_of_classes(labels_as_targets(_USUAL_ALPHA), len(of_class))
 
         def encoded(alpha):
             targets = ClassTargets.fit(labels, labels_as_targets(alpha), of_class)
-            y, likelihood = targets.codes(place), targets.likelihood
-            return replace(fit, X=X, y=y, weight=weight, targets=targets, likelihood=likelihood)
+            y, likelihood = targets.codes(placed.y), targets.likelihood
+            return replace(placed, y=y, targets=targets, likelihood=likelihood)
 
         alpha = self.model.alpha_epsilon
         if isinstance(alpha, str):

@@ -52,8 +52,10 @@ def take_batch(model, inputs, y, weight, clock, previous=None):
     if model._fitted is None:
         model.log_evidence_ = 0.0
         _begin(model, engine, InitialRows.of(inputs, y, weight, previous), clock)
-    elif engine.begins_anew(model._fitted, settings_of(model)):
-        _begin_anew(model, engine, inputs, y, weight, clock)
+    elif _is_short(model, engine):
+        rows = _later_rows(model, inputs, y, weight)  # an error where they do not fit those before
+        watch = scored(model, model._fitted, rows)
+        _begin_anew(model, engine, _joined(model._fitted, inputs, y, weight), clock, watch)
     else:
         check_same_parameters(model)
         _add(model, engine, inputs, y, weight, clock)
@@ -61,7 +63,7 @@ def take_batch(model, inputs, y, weight, clock, previous=None):
     if model.verbose:
         print(
             f"[{type(model).__name__}] {Trace(clock).seconds()}: batch {model.n_steps_}, "
-            f"{model.n_samples_seen_} rows, {len(model.inducing_points_)} inducing inputs, "
+            f"{model.n_samples_seen_} rows, {len(model._fitted.parameters.Z)} inducing inputs, "
             f"objective {model.objective_:.6g}"
         )
 
@@ -87,13 +89,22 @@ def _begin(model, engine, initial, clock):
     store_fit(model, fit)
 
 
-def _begin_anew(model, engine, inputs, y, weight, clock):
+def _is_short(model, engine):
+    """Return whether a stream has so few rows that it begins anew with whatever comes."""
+    fitted = model._fitted
+    may_begin = engine.may_begin_anew(fitted, settings_of(model))
+    return may_begin and fitted.state.initial_rows.is_short
+
+
+def _joined(fitted, inputs, y, weight):
+    """Return the initial rows of a stream with those of a batch."""
+    earlier = fitted.state.initial_rows
+    return InitialRows.of(inputs, y, weight, earlier.previous, earlier)
+
+
+def _begin_anew(model, engine, initial, clock, watch):
     """Learn as if the rows so far and these had been one batch."""
-    rows = _later_rows(model, inputs, y, weight)  # an error where they do not fit those before
-    watch = scored(model, model._fitted, rows)
     n_batches, evidence = model.n_steps_ + 1, model.log_evidence_
-    earlier = model._fitted.state.initial_rows
-    initial = InitialRows.of(inputs, y, weight, earlier.previous, earlier)
     _begin(model, engine, initial, clock)
     state = replace(model._fitted.state, watch=watch)
     model._fitted = replace(model._fitted, n_steps=n_batches, state=state)
@@ -110,6 +121,13 @@ def _add(model, engine, inputs, y, weight, clock):
         before = telling_outputs_apart(replace(before, targets=targets.with_gaps()))
     is_informative = targets.is_informative(rows)
     before, share = watched(model, before, rows)
+    initial = None
+    if engine.may_begin_anew(before, settings_of(model)):
+        initial = _joined(before, inputs, y, weight).worth_keeping(before.state.initial_rows)
+        if initial is not None and initial.has_doubled:
+            initial = replace(initial, theta=before.parameters.theta)
+            _begin_anew(model, engine, initial, clock, before.state.watch)
+            return
     engine = replace(engine, forget_factor=share)
     before, rows = in_units_with(before, rows, share)
     targets = before.targets
@@ -127,6 +145,7 @@ def _add(model, engine, inputs, y, weight, clock):
     # the objective is that of this batch alone
     fitted = fitted.with_noise(noise, noise.constant - before.row_noise.constant)
     targets = targets.of_rows(y, weight)
+    fitted = replace(fitted, state=replace(fitted.state, initial_rows=initial))
     store(model, replace(fitted, targets=targets), rows.total_weight, trace)
     model.n_samples_seen_ += count_samples(inputs.X, weight)
 
@@ -158,8 +177,8 @@ def _later_rows(model, inputs, y, weight):
 
 
 def _engine(model):
-    inducing = None
-    if isinstance(model.inducing, str):
+    inducing, old_power = None, model.old_posterior_power
+    if isinstance(model.inducing, str) and model.inducing != "fourier":  # features stay
         inducing = StreamInducing(model.inducing, model.n_inducing, model.min_inducing)
     return Stream(
         inducing=inducing,
@@ -168,7 +187,15 @@ def _engine(model):
         trust_region=float(model.trust_region),
         keeps_scales=model.kernel is None,
         random_state=model.random_state,
+        keeps_rows=inducing is not None and _keeps_rows(model),
+        old_posterior_power=None if old_power == "auto" else float(old_power),
     )
+
+
+def _keeps_rows(model):
+    """Return whether a stream may begin anew: nothing fades, and learning is soon at its end."""
+    is_short = model.optimizer != "adam" and model.max_time is None
+    return model.kernel is None and is_short and model.forget_factor == 1.0
 
 
 def _fitted_so_far(model):

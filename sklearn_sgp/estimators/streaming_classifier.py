@@ -35,6 +35,13 @@ class StreamingSGPClassifier(SGPClassifier):
         function and learned thresholds, as a cumulative probit model has them. An instance is a
         :class:`~sklearn_sgp.likelihoods.Likelihood`.
 
+    old_posterior_power : float or "auto", default="auto"
+        Power, from 0 to 1, of the factor of the old posterior, which matters where inducing inputs
+        are dropped or moved: above 0 what the new ones cannot tell of an old one counts as lost.
+        "auto" means that of a batch's rows, which is 0 for other likelihoods than Gaussian noise,
+        but at least 0.5: with 0 a noise-free series with room for two thirds of the inducing inputs
+        that it needs had errors of 0.3 where 0.02 are left. 0 is the variational algorithm of [1]_.
+
     forget_factor : float or "auto", default=1.0
         Power to which each batch raises the old posterior's information, that about the noise
         included. Below 1 the past fades. "auto" takes for each batch the power of 1, 0.99, 0.97,
@@ -61,13 +68,17 @@ class StreamingSGPClassifier(SGPClassifier):
     n_inducing : int, default=100
         Largest number of inducing inputs. Fewer distinct rows give fewer inducing inputs.
 
-    inducing : {"greedy", "kmeans", "random"} or array-like of shape (n_inducing, n_features), \
-            default="greedy"
+    inducing : {"greedy", "kmeans", "random", "fourier"} or array-like of shape \
+            (n_inducing, n_features), default="greedy"
         How inducing inputs are chosen from the old ones and the rows of a batch. "greedy" takes
         those of largest conditional variance, one after another. If it has to drop some for a batch
         that is learned from, it keeps those that the others would predict worst. "kmeans" takes
         centres and "random" takes random ones; an old inducing input then counts as many rows as
         its share of all rows before. An array gives the inducing inputs of all batches.
+        "fourier" takes features in their place: cosines and sines of ``n_inducing // 2``
+        frequencies, drawn from the spectral density of a stationary kernel. Kernel and frequencies
+        are learned from the rows with which the stream begins, which are kept until there are five
+        for each number that is learned of the frequencies, and held from then on.
 
     optimize_inducing : bool, default=True
         Whether the inducing inputs are learned together with the kernel. Each one is learned with
@@ -106,6 +117,10 @@ class StreamingSGPClassifier(SGPClassifier):
     natural_step : float, default=1.0
         Largest length of a natural-gradient step, in (0, 1]. Gaussian noise takes no such steps.
 
+    offset_column : int or str, default=None
+        Column of X, by index or name, that is added to the function as it is, such as what another
+        model says; no input of the kernel. For "probit", "logit" and "ordinal".
+
     categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
         Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of a
         dataframe's categorical type. Values of several kinds in the first rows are compared as
@@ -113,6 +128,11 @@ class StreamingSGPClassifier(SGPClassifier):
         With ``kernel=None`` each category has a random intercept and a function of the other
         columns; where kernels are compared, the latter must raise the objective. Any other kernel
         should have a :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
+
+    missing : {"auto", "error"}, default="auto"
+        What NaN in numeric columns of X is. "auto" takes it for a value that is missing: it becomes
+        what the other columns of its row make expected, and the kernel sees where each column that
+        lacks values in the first rows does. "error" refuses it.
 
     jitter : float, default=1e-8
         Value added to the diagonal of the inducing inputs' covariance, relative to its mean. Each
@@ -146,7 +166,10 @@ class StreamingSGPClassifier(SGPClassifier):
         The likelihood with learned parameters.
 
     inducing_points_ : ndarray of shape (n_inducing, n_features)
-        Inducing inputs, in units of X.
+        Inducing inputs, in units of X. None of them with ``inducing="fourier"``.
+
+    frequencies_ : ndarray of shape (n_inducing // 2, n_features) or None
+        With ``inducing="fourier"``: frequencies of the features, in cycles for each unit of X.
 
     objective_ : float
         Online bound of the last batch, in nats, for y as it was given. If the kernel and the old
@@ -262,6 +285,7 @@ class StreamingSGPClassifier(SGPClassifier):
         kernel=None,
         *,
         likelihood="auto",
+        old_posterior_power="auto",
         forget_factor=1.0,
         trust_region=1.0,
         min_inducing=None,
@@ -278,7 +302,9 @@ class StreamingSGPClassifier(SGPClassifier):
         n_iter_no_change=5,
         learning_rate=0.01,
         natural_step=1.0,
+        offset_column=None,
         categorical_features=None,
+        missing="auto",
         jitter=1e-8,
         warm_start=False,
         n_jobs=None,
@@ -287,6 +313,7 @@ class StreamingSGPClassifier(SGPClassifier):
     ):
         self.kernel = kernel
         self.likelihood = likelihood
+        self.old_posterior_power = old_posterior_power
         self.forget_factor = forget_factor
         self.trust_region = trust_region
         self.min_inducing = min_inducing
@@ -303,7 +330,9 @@ class StreamingSGPClassifier(SGPClassifier):
         self.n_iter_no_change = n_iter_no_change
         self.learning_rate = learning_rate
         self.natural_step = natural_step
+        self.offset_column = offset_column
         self.categorical_features = categorical_features
+        self.missing = missing
         self.jitter = jitter
         self.warm_start = warm_start
         self.n_jobs = n_jobs
@@ -336,7 +365,7 @@ class StreamingSGPClassifier(SGPClassifier):
 
     def _later_rows(self, inputs, y, weight):
         targets = self._fitted.targets
-        return rows_with(inputs.X, targets.encode(y), weight, targets)
+        return rows_with(inputs.X, targets.encode(y), weight, targets, None, inputs.offset)
 
     def _recipe(self, engine, initial):
         return recipes.streaming_classifier(self, engine, initial)

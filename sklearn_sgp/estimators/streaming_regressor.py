@@ -23,8 +23,8 @@ class StreamingSGPRegressor(SGPRegressor):
 
     Every batch chooses its inducing inputs from the old ones and its rows, learns kernel, noise and
     inducing inputs on the online bound, and updates the posterior. The estimator keeps the
-    posterior and no rows, so that memory and time of a batch do not depend on the number of rows
-    so far.
+    posterior and none but its first rows, so that memory and time of a batch do not depend on the
+    number of rows so far.
 
     Parameters
     ----------
@@ -60,9 +60,16 @@ class StreamingSGPRegressor(SGPRegressor):
 
     alpha_divergence : float, default=0.0
         Power of the factors of a batch's rows. 0 gives the variational bound, 1 gives expectation
-        propagation, and a value between gives Power-EP. The factor of the old posterior has a power
-        of at least 0.5, which matters if inducing inputs are dropped. Likelihoods other than
-        Gaussian noise take 0 only.
+        propagation, and a value between gives Power-EP. Likelihoods other than Gaussian noise take
+        0 only. With the same number as ``old_posterior_power`` each batch is that of [1]_ to the
+        letter: both 0 are its variational algorithm.
+
+    old_posterior_power : float or "auto", default="auto"
+        Power, from 0 to 1, of the factor of the old posterior, which matters where inducing inputs
+        are dropped or moved: above 0 what the new ones cannot tell of an old one counts as lost.
+        "auto" means that of a batch's rows, which is 0 for other likelihoods than Gaussian noise,
+        but at least 0.5: with 0 a noise-free series with room for two thirds of the inducing inputs
+        that it needs had errors of 0.3 where 0.02 are left. 0 is the variational algorithm of [1]_.
 
     n_latent : int, default=None
         None means that columns of y are independent outputs. A number is that of latent functions
@@ -99,13 +106,17 @@ class StreamingSGPRegressor(SGPRegressor):
     n_inducing : int, default=100
         Largest number of inducing inputs. Fewer distinct rows give fewer inducing inputs.
 
-    inducing : {"greedy", "kmeans", "random"} or array-like of shape (n_inducing, n_features), \
-            default="greedy"
+    inducing : {"greedy", "kmeans", "random", "fourier"} or array-like of shape \
+            (n_inducing, n_features), default="greedy"
         How inducing inputs are chosen from the old ones and the rows of a batch. "greedy" takes
         those of largest conditional variance, one after another. If it has to drop some for a batch
         that is learned from, it keeps those that the others would predict worst. "kmeans" takes
         centres and "random" takes random ones; an old inducing input then counts as many rows as
         its share of all rows before. An array gives the inducing inputs of all batches.
+        "fourier" takes features in their place: cosines and sines of ``n_inducing // 2``
+        frequencies, drawn from the spectral density of a stationary kernel. Kernel and frequencies
+        are learned from the rows with which the stream begins, which are kept until there are five
+        for each number that is learned of the frequencies, and held from then on.
 
     optimize_inducing : bool, default=True
         Whether the inducing inputs are learned together with the kernel. Each one is learned with
@@ -178,6 +189,11 @@ class StreamingSGPRegressor(SGPRegressor):
         columns; where kernels are compared, the latter must raise the objective. Any other kernel
         should have a :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
 
+    missing : {"auto", "error"}, default="auto"
+        What NaN in numeric columns of X is. "auto" takes it for a value that is missing: it becomes
+        what the other columns of its row make expected, and the kernel sees where each column that
+        lacks values in the first rows does. "error" refuses it.
+
     jitter : float, default=1e-8
         Value added to the diagonal of the inducing inputs' covariance, relative to its mean. Each
         batch begins with a hundredth of it, which is raised tenfold while the sum is not positive
@@ -218,7 +234,10 @@ class StreamingSGPRegressor(SGPRegressor):
         Correlations of the outputs' functions under the prior. None without ``n_latent``.
 
     inducing_points_ : ndarray of shape (n_inducing, n_features)
-        Inducing inputs, in units of X.
+        Inducing inputs, in units of X. None of them with ``inducing="fourier"``.
+
+    frequencies_ : ndarray of shape (n_inducing // 2, n_features) or None
+        With ``inducing="fourier"``: frequencies of the features, in cycles for each unit of X.
 
     objective_ : float
         Online bound of the last batch, in nats, for y as it was given. If the kernel and the old
@@ -301,7 +320,9 @@ class StreamingSGPRegressor(SGPRegressor):
     hundred rows. Later batches may have any size. If the kernel is learned, rows are kept until
     there are 25 of positive weight, and the stream begins anew with each batch until then: its
     bands are guesses so far. With batches of 10 rows, 90 % bands held 81 to 100 % of new rows later
-    on (ten tables). ``kernel``,
+    on (ten tables). With the default kernel and Gaussian noise up to 1,024 rows are kept to begin
+    anew each time that they have doubled, unless something fades, has changed or is limited by
+    ``max_time``. ``kernel``,
     ``likelihood``, ``optimize_inducing``, ``noise_variance``, ``noise_variance_bounds``,
     ``normalize_y``, ``categorical_features`` and ``n_latent`` must stay as in the first batch.
 
@@ -358,6 +379,7 @@ class StreamingSGPRegressor(SGPRegressor):
         *,
         likelihood="gaussian",
         alpha_divergence=0.0,
+        old_posterior_power="auto",
         n_latent=None,
         forget_factor=1.0,
         trust_region=1.0,
@@ -381,6 +403,7 @@ class StreamingSGPRegressor(SGPRegressor):
         offset_column=None,
         include_noise=True,
         categorical_features=None,
+        missing="auto",
         jitter=1e-8,
         warm_start=False,
         n_jobs=None,
@@ -390,6 +413,7 @@ class StreamingSGPRegressor(SGPRegressor):
         self.kernel = kernel
         self.likelihood = likelihood
         self.alpha_divergence = alpha_divergence
+        self.old_posterior_power = old_posterior_power
         self.n_latent = n_latent
         self.forget_factor = forget_factor
         self.trust_region = trust_region
@@ -413,6 +437,7 @@ class StreamingSGPRegressor(SGPRegressor):
         self.offset_column = offset_column
         self.include_noise = include_noise
         self.categorical_features = categorical_features
+        self.missing = missing
         self.jitter = jitter
         self.warm_start = warm_start
         self.n_jobs = n_jobs

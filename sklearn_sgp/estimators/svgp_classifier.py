@@ -46,24 +46,30 @@ class SVGPClassifier(SGPClassifier):
 
     total_samples : int, default=None
         Only ``partial_fit`` uses it. None means that all rows are new. A number is that of the rows
-        of the whole data set, which may come more than once. A row counts as one whatever its
-        weight, and not at all if its weight is zero.
+        of the whole data set, which may come more than once: each batch, the first as well, moves
+        the posterior by ``natural_step`` towards what its rows say if they stand for all. A row
+        counts as one whatever its weight, and not at all if its weight is zero.
 
     n_inducing : int, default=256
         Largest number of inducing inputs. Fewer distinct rows give fewer inducing inputs.
 
-    inducing : {"kmeans", "greedy", "random"} or array-like of shape (n_inducing, n_features), \
-            default="kmeans"
+    inducing : {"kmeans", "greedy", "random", "fourier"} or array-like of shape \
+            (n_inducing, n_features), default="kmeans"
         How inducing inputs are chosen: k-means centres, rows of largest conditional variance, or
-        random rows. An array gives the inducing inputs themselves.
+        random rows. An array gives the inducing inputs themselves. "fourier" takes features in
+        their place: cosines and sines of ``n_inducing // 2`` frequencies, drawn from the kernel's
+        spectral density and learned with the rest. They need stationary kernels without
+        categories, in blocks ``model="sor"``, "dtc" or "vfe", and many rows: with fewer than 20
+        for each number that is learned of the frequencies intervals may be too narrow.
 
     optimize_inducing : bool, default=True
         Whether the inducing inputs are learned together with the kernel.
 
-    optimizer : {"auto", "lbfgs", "adam"} or None, default="auto"
+    optimizer : {"auto", "lbfgs", "adam", "sgd"} or None, default="auto"
         "auto" runs L-BFGS on a subset of the rows and then on larger subsets. "lbfgs" runs L-BFGS
-        on all rows. "adam" takes stochastic steps from the start. None computes the posterior at
-        the starting values.
+        on all rows. "adam" takes stochastic steps from the start. "sgd" takes those of [1]_: plain
+        gradients with a momentum of 0.9, for which ``learning_rate`` must be some thousand times
+        smaller. None computes the posterior at the starting values.
 
     init_size : int, default=8192
         Number of rows of the first L-BFGS stage.
@@ -100,6 +106,10 @@ class SVGPClassifier(SGPClassifier):
     natural_step : float, default=0.1
         Length of a stochastic natural-gradient step, in (0, 1].
 
+    offset_column : int or str, default=None
+        Column of X, by index or name, that is added to the function as it is, such as what another
+        model says; no input of the kernel. For "probit", "logit" and "ordinal".
+
     categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
         Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of a
         dataframe's categorical type. Values of several kinds in the first rows are compared as
@@ -107,6 +117,11 @@ class SVGPClassifier(SGPClassifier):
         With ``kernel=None`` each category has a random intercept and a function of the other
         columns; where kernels are compared, the latter must raise the objective. Any other kernel
         should have a :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
+
+    missing : {"auto", "error"}, default="auto"
+        What NaN in numeric columns of X is. "auto" takes it for a value that is missing: it becomes
+        what the other columns of its row make expected, and the kernel sees where each column that
+        lacks values in the first rows does. "error" refuses it.
 
     jitter : float, default=1e-8
         Smallest value added to the diagonal of the inducing inputs' covariance, relative to its
@@ -138,7 +153,10 @@ class SVGPClassifier(SGPClassifier):
         The likelihood with learned parameters.
 
     inducing_points_ : ndarray of shape (n_inducing, n_features)
-        Inducing inputs, in units of X.
+        Inducing inputs, in units of X. None of them with ``inducing="fourier"``.
+
+    frequencies_ : ndarray of shape (n_inducing // 2, n_features) or None
+        With ``inducing="fourier"``: frequencies of the features, in cycles for each unit of X.
 
     objective_ : float
         Variational bound on the log evidence of the training rows, in nats, for y as it was given.
@@ -273,7 +291,9 @@ class SVGPClassifier(SGPClassifier):
         n_iter_no_change=5,
         learning_rate=0.01,
         natural_step=0.1,
+        offset_column=None,
         categorical_features=None,
+        missing="auto",
         jitter=1e-8,
         warm_start=False,
         n_jobs=None,
@@ -298,7 +318,9 @@ class SVGPClassifier(SGPClassifier):
         self.n_iter_no_change = n_iter_no_change
         self.learning_rate = learning_rate
         self.natural_step = natural_step
+        self.offset_column = offset_column
         self.categorical_features = categorical_features
+        self.missing = missing
         self.jitter = jitter
         self.warm_start = warm_start
         self.n_jobs = n_jobs
@@ -319,7 +341,7 @@ class SVGPClassifier(SGPClassifier):
             recipe = recipes.of_collection(recipe)
         learn(self, fit, recipe, FitProgress(self, X, y), clock)
         if is_batch and self.total_samples is not None:
-            self._fitted = scaled_to_total(self._fitted, self.total_samples)
+            self._fitted = scaled_to_total(self._fitted, self.total_samples, self.natural_step)
 
     def _add_rows(self, X, y, sample_weight):
         """Add a later batch to the posterior."""

@@ -3,6 +3,7 @@
 from .._compat import FitProgress
 from ..data.inputs import any_collection
 from ..engines.variational.partial_fit import scaled_to_total
+from ..optimize.momentum import STOCHASTIC
 from ..optimize.progress import Clock
 from . import collections, recipes
 from .chosen import check_same_parameters, previous_fit
@@ -62,8 +63,9 @@ class SVGPRegressor(SGPRegressor):
 
     total_samples : int, default=None
         Only ``partial_fit`` uses it. None means that all rows are new. A number is that of the rows
-        of the whole data set, which may come more than once. A row counts as one whatever its
-        weight, and not at all if its weight is zero.
+        of the whole data set, which may come more than once: each batch, the first as well, moves
+        the posterior by ``natural_step`` towards what its rows say if they stand for all. A row
+        counts as one whatever its weight, and not at all if its weight is zero.
 
     n_latent : int, default=None
         None means that columns of y are independent outputs. A number is that of latent functions
@@ -76,10 +78,14 @@ class SVGPRegressor(SGPRegressor):
     n_inducing : int, default=256
         Largest number of inducing inputs. Fewer distinct rows give fewer inducing inputs.
 
-    inducing : {"kmeans", "greedy", "random"} or array-like of shape (n_inducing, n_features), \
-            default="kmeans"
+    inducing : {"kmeans", "greedy", "random", "fourier"} or array-like of shape \
+            (n_inducing, n_features), default="kmeans"
         How inducing inputs are chosen: k-means centres, rows of largest conditional variance, or
-        random rows. An array gives the inducing inputs themselves.
+        random rows. An array gives the inducing inputs themselves. "fourier" takes features in
+        their place: cosines and sines of ``n_inducing // 2`` frequencies, drawn from the kernel's
+        spectral density and learned with the rest. They need stationary kernels without
+        categories, in blocks ``model="sor"``, "dtc" or "vfe", and many rows: with fewer than 20
+        for each number that is learned of the frequencies intervals may be too narrow.
 
     optimize_inducing : bool, default=True
         Whether the inducing inputs are learned together with the kernel.
@@ -91,10 +97,11 @@ class SVGPRegressor(SGPRegressor):
     noise_variance_bounds : pair of float or "fixed", default=(1e-6, 1e3)
         Bounds of the noise variance, by default times that of the targets. "fixed" holds the start.
 
-    optimizer : {"auto", "lbfgs", "adam"} or None, default="auto"
+    optimizer : {"auto", "lbfgs", "adam", "sgd"} or None, default="auto"
         "auto" runs L-BFGS on a subset of the rows and then on larger subsets. "lbfgs" runs L-BFGS
-        on all rows. "adam" takes stochastic steps from the start. None computes the posterior at
-        the starting values.
+        on all rows. "adam" takes stochastic steps from the start. "sgd" takes those of [1]_: plain
+        gradients with a momentum of 0.9, for which ``learning_rate`` must be some thousand times
+        smaller. None computes the posterior at the starting values.
 
     init_size : int, default=8192
         Number of rows of the first L-BFGS stage.
@@ -157,6 +164,11 @@ class SVGPRegressor(SGPRegressor):
         columns; where kernels are compared, the latter must raise the objective. Any other kernel
         should have a :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
 
+    missing : {"auto", "error"}, default="auto"
+        What NaN in numeric columns of X is. "auto" takes it for a value that is missing: it becomes
+        what the other columns of its row make expected, and the kernel sees where each column that
+        lacks values in the first rows does. "error" refuses it.
+
     jitter : float, default=1e-8
         Value added to the diagonal of the inducing inputs' covariance, relative to its mean, less
         beside small noise. It is raised tenfold, with a warning, where that is singular.
@@ -195,7 +207,10 @@ class SVGPRegressor(SGPRegressor):
         Correlations of the outputs' functions under the prior. None without ``n_latent``.
 
     inducing_points_ : ndarray of shape (n_inducing, n_features)
-        Inducing inputs, in units of X.
+        Inducing inputs, in units of X. None of them with ``inducing="fourier"``.
+
+    frequencies_ : ndarray of shape (n_inducing // 2, n_features) or None
+        With ``inducing="fourier"``: frequencies of the features, in cycles for each unit of X.
 
     objective_ : float
         Variational bound on the log evidence of the training rows, in nats, for y as it was given.
@@ -343,6 +358,7 @@ class SVGPRegressor(SGPRegressor):
         offset_column=None,
         include_noise=True,
         categorical_features=None,
+        missing="auto",
         jitter=1e-8,
         warm_start=False,
         n_jobs=None,
@@ -373,6 +389,7 @@ class SVGPRegressor(SGPRegressor):
         self.offset_column = offset_column
         self.include_noise = include_noise
         self.categorical_features = categorical_features
+        self.missing = missing
         self.jitter = jitter
         self.warm_start = warm_start
         self.n_jobs = n_jobs
@@ -387,13 +404,13 @@ class SVGPRegressor(SGPRegressor):
         else:
             fit = Fit.of(*checked_numbers(self, X, y, sample_weight, reset=True))
             X, y = fit.for_callbacks(X, y, self._format)
-        recipe = recipes.svgp_regressor(self, previous)
+        recipe = recipes.svgp_regressor(self, previous, fit.y is None)
         if fit.y is None:
             recipe = recipes.of_collection(recipe)
         learn(self, fit, recipe, FitProgress(self, X, y), clock)
         self._drift = DriftCheck.of(self)
         if is_batch and self.total_samples is not None:
-            self._fitted = scaled_to_total(self._fitted, self.total_samples)
+            self._fitted = scaled_to_total(self._fitted, self.total_samples, self.natural_step)
 
     def _add_rows(self, X, y, sample_weight):
         """Add a later batch to the posterior."""
@@ -407,6 +424,6 @@ class SVGPRegressor(SGPRegressor):
     def _default_kernels(self):
         return {
             "ties_length_scales": True,
-            "kernel_set": "one" if self.optimizer == "adam" else "smooth",
+            "kernel_set": "one" if self.optimizer in STOCHASTIC else "smooth",
             "learns_means": mixes_outputs(self) and self.normalize_y is True,
         }

@@ -23,6 +23,7 @@ from ..data.inputs import (
     kernel_categories,
     refuse_things,
 )
+from ..data.missing import MAY_MISS, NO_MISSING
 from ..data.readable import explain, refuse_dates
 from ..data.rows import drop_zero_weight
 from ..partitions.partition import check_labels
@@ -53,11 +54,13 @@ def checked_rows(estimator, X, y, sample_weight, *, reset, **check_y):
 
 
 def _checked_rows(estimator, X, y, sample_weight, reset, check_y):
-    X, labels, offset = _split_apart(estimator, X, reset, learns=True, weight=sample_weight)
+    given = _split_apart(estimator, X, reset, learns=True, weight=sample_weight)
+    X, labels, offset = given[:3]
     coded, waits = estimator._format.coded(X)
     if check_y.get("y_numeric"):
         refuse_dates(y, name="y")
-    options = {"order": None, "dtype": _DTYPE, **check_y}
+    finite = {"ensure_all_finite": estimator._format.all_finite}
+    options = {"order": None, "dtype": _DTYPE, **finite, **check_y}
     try:
         if not estimator._format.apart:
             X, y = validate_data(estimator, coded, y, reset=reset, **options)
@@ -66,8 +69,9 @@ def _checked_rows(estimator, X, y, sample_weight, reset, check_y):
     except ValueError as error:
         explain(coded, error, estimator._format.apart)
         raise
+    _learn_missing(estimator, X, sample_weight, reset)
     names = getattr(coded, "columns", None)
-    X = estimator._format.checked(X, waits, _kernel(estimator, reset), names)
+    X = estimator._format.checked(X, waits, names, _kernel(estimator, reset))
     inputs = _inputs_with(estimator, X, labels, offset, reset)
     return inputs, y, checked_weight(sample_weight, inputs.X)
 
@@ -87,9 +91,12 @@ def checked_inputs(estimator, X, *, reset=False, learns=False, weight=None):
     """
     X = as_table(X)
     with _naming_kernels_of_things(estimator, X):
-        X, labels, offset = _split_apart(estimator, X, reset, learns, weight)
-        X = estimator._format.read(X, _validator(estimator, reset), _kernel(estimator, reset))
-        return _inputs_with(estimator, X, labels, offset, reset)
+        X, labels, offset = _split_apart(estimator, X, reset, learns, weight)[:3]
+        validated = estimator._format.validated(X, _validator(estimator, reset))
+        _learn_missing(estimator, validated[0], weight, reset)
+        X = estimator._format.checked(*validated, _kernel(estimator, reset))
+        inputs = _inputs_with(estimator, X, labels, offset, reset)
+        return inputs if learns else estimator._format.with_unforeseen(inputs, validated[0])
 
 
 @contextmanager
@@ -108,6 +115,16 @@ def _validator(estimator, reset):
     if not estimator._format.apart:
         return partial(validate_data, estimator, reset=reset, dtype=_DTYPE)
     return partial(check_array, dtype=_DTYPE, estimator=estimator, input_name="X")
+
+
+def takes_missing(estimator):
+    """Return whether X may hold NaN, in some column at least."""
+    return estimator.missing == "auto" or estimator.categorical_features is not None
+
+
+def _learn_missing(estimator, X, weight, reset):
+    if reset:
+        estimator._format = estimator._format.with_missing(X, weight)
 
 
 def _kernel(estimator, reset):
@@ -153,13 +170,14 @@ def _split_apart(estimator, X, reset, learns, weight):
                 "The 'offset_column' parameter must name another column than 'block_column'. Got "
                 f"{given['offset_column']!r} for both."
             )
-        estimator._format = InputFormat(block=block, offset=offset)
+        missing = MAY_MISS if estimator.missing == "auto" else NO_MISSING
+        estimator._format = InputFormat(block=block, offset=offset, missing=missing)
     form = estimator._format
     has_names = hasattr(X, "columns") and hasattr(estimator, "feature_names_in_")
     if form.apart or (form.codes.are_found and not reset and has_names):
         # an error of names is first
         validate_data(estimator, X, reset=reset and bool(form.apart), skip_check_array=True)
-    whole, (X, labels, offset) = X, form.split(X)
+    whole, (X, labels, offset) = X, form.split(X)[:3]
     if reset:
         given = kernel_categories(whole, estimator.categorical_features, form.apart)
         form = form.with_codes(X, given, weight)
@@ -171,6 +189,6 @@ def _split_apart(estimator, X, reset, learns, weight):
 
 def rows_of_weight(inputs, y, weight):
     """Return checked rows without those of weight zero."""
-    X, labels, offset = inputs
+    X, labels, offset = inputs[:3]
     X, y, weight, labels, offset = drop_zero_weight(X, y, weight, labels, offset)
     return Inputs(X, labels, offset), y, weight

@@ -76,6 +76,7 @@ def _log_density(model, fitted, rows):
         return model._model().log_density(inputs, y[:, 0] if targets.ndim == 1 else y)
     mean, variance = fitted.predictor.moments(inputs, model.n_jobs)
     variance = np.broadcast_to(variance, mean.shape)
+    mean = inputs.shifted(mean)
     if not is_gappy:
         return fitted.likelihood.log_predictive_density(rows.targets, mean, variance)
     noise = fitted.noise.noise_at(rows.X, fitted.noise_variance, mean.shape[1], model.n_jobs)

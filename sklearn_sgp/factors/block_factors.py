@@ -169,7 +169,7 @@ class Model:
 
 @dataclass(frozen=True)
 class Mixture:
-    """Models whose log factors are added with weights that sum to 1 (Hoang et al., remark 2).
+    """Models whose log factors are added with weights (Hoang et al., remark 2).
 
     Parameters
     ----------

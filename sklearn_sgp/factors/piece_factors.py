@@ -54,7 +54,8 @@ def block_factors(prior, rows, noise_variance, model):
     for each in by_output:
         n_left -= 1
         parts = [(share, single(one, *each)) for one, share in model.components]
-        factors.append(parts[0][1] if len(parts) == 1 else MixtureFactor(parts))
+        is_one = len(parts) == 1 and parts[0][0] == 1.0
+        factors.append(parts[0][1] if is_one else MixtureFactor(parts))
     return factors
 
 

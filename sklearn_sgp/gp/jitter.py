@@ -9,6 +9,7 @@ import numpy as np
 from .._core import _linalg as la
 from .._linalg import NotPositiveDefiniteError, copy_of
 from .._warnings import warn_caller
+from ..kernels._features import are_features
 from .prior import Prior
 
 MAX_JITTER = 1e-3
@@ -48,6 +49,8 @@ def factorise_with_jitter(kernel, Z, jitter, noise_variance=np.inf):
     SingularCovarianceError
         A ValueError: not even ``MAX_JITTER`` helps. Names cause and cure.
     """
+    if are_features(kernel.expression, Z):
+        return Prior.build(kernel, Z, 0.0, 0.0)  # their covariance is the identity
     scale = _scale(kernel, Z)
     rung = _small_beside(noise_variance, jitter, scale)
     while True:
@@ -95,6 +98,8 @@ def factorise_above(kernel, Z, delta, jitter, noise_variance):
     prior : Prior or None
         None where it would be both above the noise and above the ``jitter`` asked for.
     """
+    if are_features(kernel.expression, Z):
+        return None
     scale = _scale(kernel, Z)
     rung = _next(delta / scale)
     if rung > min(max(jitter, noise_variance / scale), MAX_JITTER):
@@ -121,7 +126,7 @@ def factorise_again(prior, jitter):
         If the ladder ends here.
     """
     rung = _next(prior.jitter)
-    if rung > MAX_JITTER:
+    if rung > MAX_JITTER or are_features(prior.kernel.expression, prior.Z):
         raise SingularCovarianceError(_ladder_message(prior.kernel, prior.Z, jitter))
     larger = factorise_with_jitter(prior.kernel, prior.Z, rung)
     warn_about_jitter(larger.jitter, jitter)

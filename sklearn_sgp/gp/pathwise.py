@@ -7,7 +7,7 @@ docs/theory.md, eq. 9.
 import numpy as np
 
 from .._linalg import product
-from ..kernels._random_features import sample_features
+from ..kernels._features import prior_features
 
 N_FEATURES = 2048
 # Draws that share random frequencies. What these get wrong averages out over the groups alone: of
@@ -77,7 +77,7 @@ def _columns(v):
 
 def _group(prior, v, rng, n_features):
     """Draw functions that share frequencies; return features, weights and update at Z."""
-    features = sample_features(prior.kernel, n_features, rng)
+    features = prior_features(prior.kernel, n_features, rng)
     at_Z = features(prior.Z)  # (m, n_features)
     weights = rng.standard_normal((at_Z.shape[1], v.shape[1]))
     # u of the prior draw, with the jitter as its noise
@@ -100,7 +100,7 @@ class PathwiseDraws:
     @property
     def n_features(self):
         """Number of columns of X."""
-        return self.draws[0].Z.shape[1]
+        return self.draws[0].kernel.expression.n_features
 
     def __call__(self, X):
         return np.concatenate([draw(X) for draw in self.draws], axis=1)

@@ -226,7 +226,7 @@ class _Builder:
         covariance, free = kernel.covariance, kernel.is_learned
         diagonal = self._appended(covariance.diagonal, free[0])
         factor = self._appended(covariance.factor.ravel(), free[1], signed=True)
-        return CategoricalNode(diagonal, factor, kernel.rank)
+        return CategoricalNode(diagonal, factor, kernel.rank, self._appended([0.0], False))
 
     def _opaque(self, kernel, center):
         if not isinstance(kernel, Kernel) or isinstance(kernel, CompoundKernel):

@@ -6,13 +6,13 @@ parameters (scikit-learn's ``theta``, mostly logarithms) and in Z. The model nev
 `Groups` say which rows meet which in many small blocks that are made together.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from .._core import _linalg as la
-from .nodes import leaves
+from .nodes import Sum, leaves
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,11 @@ class KernelExpression:
         """True if covariances fall from distance zero on with a slope, as those of Matern-1/2."""
         parts = leaves(self.node, np.arange(self.n_features))
         return any(leaf.has_kink for leaf, _ in parts)
+
+    @property
+    def summands(self):
+        """Nodes of the terms of a sum, in its order; the root alone where it is none."""
+        return _summands(self.node)
 
     def bind(self, theta):
         """Return the kernel at the free log parameters ``theta``."""
@@ -179,6 +184,25 @@ class BoundKernel:
 
         return values, gradient
 
+    def slope_block(self, Z, X, column):
+        """Compute the derivatives of K(Z, X) in a column of X, shape (m, n)."""
+        return self.expression.node.slope_block(self.values, _read(Z), _read(X), column)
+
+    def slope_variance(self, X, column):
+        """Compute variances of slopes, (n,), infinite where the process has none."""
+        return self.expression.node.slopes_at(self.values, _read(X), column)[2]
+
+    def terms(self):
+        """Return the terms of a kernel that is a sum, as kernels of the same inputs.
+
+        Returns
+        -------
+        terms : list of BoundKernel
+            In the order of the sum; the kernel itself where it is none.
+        """
+        every = self.expression.summands
+        return [BoundKernel(replace(self.expression, node=node), self.values) for node in every]
+
     def diag_vjp(self, X, g):
         """Compute the gradient of sum(g * diag K(X, X)) in theta, shape (n_theta,).
 
@@ -196,6 +220,12 @@ class BoundKernel:
         node, Z, X = self.expression.node, _read(Z), _read(X)
         node.block_vjp(self.values, Z, X, np.ascontiguousarray(G), grad, grad_Z, direct=direct)
         return grad[self.expression.free], grad_Z
+
+
+def _summands(node):
+    if isinstance(node, Sum):
+        return [*_summands(node.left), *_summands(node.right)]
+    return [node]
 
 
 def _read(X):

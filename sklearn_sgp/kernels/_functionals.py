@@ -5,12 +5,11 @@ with the functional at X, (m, n); ``blocks(X, near, groups)``, those of the func
 f(near), group by group; and ``diag(X)``, variances of the functional, (n,).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from ._compiled import BoundKernel
-from .nodes import Sum
 
 
 @dataclass(frozen=True)
@@ -22,8 +21,7 @@ class SlopeKernel:
 
     def block(self, Z, X):
         """Return covariances of f(Z) with the slopes at X, (m, n)."""
-        node, values = self.kernel.expression.node, self.kernel.values
-        return node.slope_block(values, np.asarray(Z), np.asarray(X), self.column)
+        return self.kernel.slope_block(Z, X, self.column)
 
     def blocks(self, X, near, groups):
         """Return covariances of the slopes at X with f(near), the entries of all groups."""
@@ -34,8 +32,7 @@ class SlopeKernel:
 
     def diag(self, X):
         """Return variances of the slopes, (n,), infinite where the process has none."""
-        node = self.kernel.expression.node
-        return node.slopes_at(self.kernel.values, np.asarray(X), self.column)[2]
+        return self.kernel.slope_variance(X, self.column)
 
 
 def check_slopes(kernel):
@@ -45,26 +42,3 @@ def check_slopes(kernel):
             "Slopes need kernels of scikit-learn or of this package, whose formulas are known. Got "
             f"{kernel.sklearn_kernel!r}: take differences of predict."
         )
-
-
-def terms_of(kernel):
-    """Return the terms of a kernel that is a sum, as kernels of the same inputs.
-
-    Parameters
-    ----------
-    kernel : BoundKernel
-
-    Returns
-    -------
-    terms : list of BoundKernel
-        In the order of the sum; the kernel itself where it is none.
-    """
-    expression = kernel.expression
-    nodes = _summands(expression.node)
-    return [BoundKernel(replace(expression, node=node), kernel.values) for node in nodes]
-
-
-def _summands(node):
-    if isinstance(node, Sum):
-        return [*_summands(node.left), *_summands(node.right)]
-    return [node]

@@ -55,7 +55,7 @@ def sample_features(kernel, n_features, rng):
         If part of the kernel has no known spectral density.
     """
     expression = kernel.expression
-    terms = _multiplied_out(expression.node, np.arange(expression.n_features))
+    terms = multiplied_out(expression.node, np.arange(expression.n_features))
     products = [_Product.of(pairs) for pairs in terms]
     exact = sum(product.width for product in products if not product.is_random)
     n_random = sum(1 for product in products if product.is_random)
@@ -140,13 +140,13 @@ class _Term:
 # ---- The kernel multiplied out
 
 
-def _multiplied_out(node, columns):
+def multiplied_out(node, columns):
     """Return the terms of a node, each of them a list of factors (leaf, columns)."""
     _check_expandable(node)
     if not node.children:
         return [[(node, columns)]]
     inner = node.columns_of_children(columns)
-    children = [_multiplied_out(child, inner) for child in node.children]
+    children = [multiplied_out(child, inner) for child in node.children]
     if isinstance(node, nodes.Product):
         return _product(children)
     if isinstance(node, nodes.Power):
@@ -264,7 +264,7 @@ def _sample_phases(p, waves, count, rng):
 def _sample_frequencies(p, leaf, count, rng):
     """Draw frequencies per unit of the inputs, (d, count), and their weights, (count,)."""
     shape = p[list(leaf.shape)]
-    unscaled, weight = _DENSITIES[leaf.name](len(leaf.center), count, rng, *shape), np.ones(count)
+    unscaled, weight = DENSITIES[leaf.name](len(leaf.center), count, rng, *shape), np.ones(count)
     if leaf.name == "squared_exponential":
         unscaled, weight = _widened(unscaled, rng)
     return unscaled / np.reshape(leaf.scales(p), (-1, 1)), weight
@@ -313,7 +313,7 @@ def _harmonics(d, count, rng, length_scale, period):
     return 2.0 * np.pi / period * j
 
 
-_DENSITIES = {
+DENSITIES = {
     "squared_exponential": _gaussian,
     "matern12": partial(_student_t, dof=1.0),
     "matern32": partial(_student_t, dof=3.0),

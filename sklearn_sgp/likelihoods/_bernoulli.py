@@ -3,6 +3,7 @@
 from copy import copy
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import erfcx, expit, log_expit, log_ndtr, ndtri_exp
 
 from ._base import SMALLEST_PROBABILITY, ExpectedLogDensity, Likelihood
@@ -43,6 +44,20 @@ class _Bernoulli(Likelihood):
         first, second = log_frequencies(weight)
         offset = self._link_inverse_at(second - first)
         return copy(self).set_params(offset=float(offset))
+
+    def beside(self, known, weight):
+        """Return the likelihood where known numbers (n,) are added to the function.
+
+        With its offset the frequencies of the classes are expected as they were without these.
+        """
+        share, low, high = np.exp(self._log_link(self._offset)), -known.max(), -known.min()
+
+        def surplus(moved):
+            p = np.exp(self._log_link(self._offset + moved + known))
+            return np.average(p, weights=weight) - share
+
+        moved = low if low == high else brentq(surplus, low - 1e-9, high + 1e-9)
+        return copy(self).set_params(offset=self._offset + float(moved))
 
     def as_regressions(self, of_class):
         """Return the regressions with known noise that learning begins with."""

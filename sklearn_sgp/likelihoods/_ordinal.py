@@ -42,6 +42,15 @@ class Ordinal(Likelihood):
         share = np.cumsum(weight + 0.5)[:-1] / (weight.sum() + 0.5 * len(weight))
         return self._with(np.sqrt(2.0) * ndtri(share))
 
+    def beside(self, known, weight):
+        """Return the likelihood where known numbers (n,) are added to the function.
+
+        Learned thresholds then begin farther by their mean.
+        """
+        if not self._learned:
+            return self
+        return self._with(self._cuts + np.average(known, weights=weight))
+
     def _check(self, n_classes):
         try:
             thresholds = np.asarray(self.thresholds, dtype=np.float64)

@@ -5,7 +5,7 @@ import numpy as np
 from .._linalg import NotPositiveDefiniteError
 from ..gp.prior import Prior
 
-_STEEPEST = 1e150  # squares of steeper slopes are not finite
+STEEPEST = 1e150  # squares of steeper slopes are not finite
 
 
 class Adam:
@@ -27,7 +27,7 @@ class Adam:
     def step(self, x, gradient, bounds):
         """Return the vector after one step up the gradient."""
         self.t += 1
-        gradient = np.clip(gradient, -_STEEPEST, _STEEPEST)
+        gradient = np.clip(gradient, -STEEPEST, STEEPEST)
         self.mean += (1.0 - self.decay_mean) * (gradient - self.mean)
         self.square += (1.0 - self.decay_square) * (gradient**2 - self.square)
         mean = self.mean / (1.0 - self.decay_mean**self.t)

@@ -10,7 +10,7 @@ a `Group` with bounds and units where it is learned, and an entry in the objecti
     likelihood   the likelihood's own parameters, where it has any
     mixing       weights of latent functions in outputs, where they are mixed, shape (t, Q)
     means        of mixed outputs that have gaps, in units of the scaled targets, shape (t,)
-    Z            inducing inputs, in units of X
+    Z            inducing inputs, in units of X, or Fourier features (`kernels._features`)
 """
 
 from collections.abc import Callable
@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..kernels import KernelExpression
+from ..kernels._features import are_features, with_features
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,13 @@ class Parameters:
 
     @property
     def kernel(self):
-        return self.expression.bind(self.theta)
+        """The kernel, or that of the process that features make."""
+        return with_features(self.expression.bind(self.theta), self.values.get("Z"))
+
+    @property
+    def has_features(self):
+        """True if Z has features in the place of inducing inputs."""
+        return are_features(self.expression, self.Z)
 
     @property
     def noise_variance(self):

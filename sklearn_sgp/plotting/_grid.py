@@ -62,8 +62,11 @@ def places_of(X, categories):
 def input_grid(X, inducing_points, resolution, categories=(None, None)):
     """Return grid values of one or two features, a little beyond the range of X; or all codes."""
     places = inducing_points if X is None else check_array(X)
-    if places is None:
-        raise ValueError("X must be given: the pipeline's steps cannot be inverted.")
+    if places is None or not len(places):
+        raise ValueError(
+            "X must be given: the pipeline's steps cannot be inverted, or there are no inducing "
+            "inputs."
+        )
     if places.shape[1] > 2:
         raise ValueError(
             f"PosteriorDisplay draws one or two features. Got {places.shape[1]}: use predict on "

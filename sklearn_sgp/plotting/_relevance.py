@@ -162,7 +162,7 @@ class RelevanceDisplay:
         """
         pyplot("RelevanceDisplay.from_estimator")
         model = fitted_model(estimator, "kernel_", "RelevanceDisplay")
-        relevances, part_names = _relevances(model.kernel_, model.n_features_in_)
+        relevances, part_names = _relevances(model)
         xlabel = "inverse length scale"
         scale = _spread(model) if scale is None else scale
         if scale is not False:
@@ -174,18 +174,24 @@ class RelevanceDisplay:
         return display.plot(ax, sort=sort, bar_kwargs=bar_kwargs)
 
 
-def _relevances(kernel, n_features):
-    """Return inverse length scales, shape (n_parts, n_features), and the names of the parts."""
-    parts = length_scales(kernel, n_features)
+def _relevances(model):
+    """Return inverse length scales, shape (n_parts, n_features), and the names of the parts.
+
+    What says where values of X are missing is no feature, and parts that see nothing else are none.
+    """
+    kernel, n_features = model.kernel_, model.n_features_in_
+    n_more = len(model._format.columns.incomplete) if hasattr(model, "_format") else 0
+    parts = length_scales(kernel, n_features + n_more)
+    parts = [part for part in parts if part.columns.min() < n_features]
     if not parts:
         raise ValueError(
             "RelevanceDisplay needs a kernel with a length scale, such as RBF or Matern. Got "
             f"{kernel}."
         )
-    relevances = np.zeros((len(parts), n_features))
+    relevances = np.zeros((len(parts), n_features + n_more))
     for row, part in zip(relevances, parts, strict=True):
         row[part.columns] = 1.0 / part.values
-    return relevances, _numbered([part.part for part in parts])
+    return relevances[:, :n_features], _numbered([part.part for part in parts])
 
 
 def _numbered(names):

@@ -8,10 +8,11 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 from .._parallel import in_chunks
 from .base import Predictor
 from .observations import OWN_MEAN
+from .unforeseen import AveragesUnforeseen
 
 
 @dataclass(frozen=True)
-class Classes:
+class Classes(AveragesUnforeseen):
     """Distribution of labels: a predictor, a likelihood and the encoding of labels.
 
     ``inputs`` of its methods are `data.inputs.Inputs`. It can be pickled without an estimator.
@@ -70,5 +71,6 @@ class Classes:
     def _of_moments(self, method, inputs):
         """Return what the likelihood makes of latent means and variances, in chunks."""
         mean, variance = self.predictor.moments(inputs, self.n_jobs)
+        mean = inputs.shifted(mean)
         variance = np.ascontiguousarray(np.broadcast_to(variance, mean.shape))
         return in_chunks(getattr(self.likelihood, method), (mean, variance), self.n_jobs)

@@ -123,4 +123,5 @@ class InducingPoints:
 
     def with_posterior(self, posterior):
         """Replace q(u)."""
-        return replace(self, posterior=posterior)
+        blocks = None if self.blocks is None else self.blocks.with_posterior(posterior)
+        return replace(self, posterior=posterior, blocks=blocks)

@@ -35,11 +35,10 @@ class _OwnMoments:
     A copy, as for a worker in another process or a pickle, begins empty.
     """
 
-    def __init__(self):
-        self.X = self.moments = self.places = self.of_places = None
+    X = moments = places = of_places = None
 
-    def __reduce__(self):
-        return _OwnMoments, ()
+    def __getstate__(self):
+        return None
 
     def of(self, X, compute):
         """Return the moments at X, which are all training rows."""
@@ -188,6 +187,11 @@ class NearRows:
     def with_blocks(self, blocks, labels):
         """Return the predictor of test rows that are labelled by some blocks, and of others."""
         return NearRows(self.posterior, self.noise_variance, blocks, labels=labels)
+
+    def with_posterior(self, posterior):
+        """Replace q(u)."""
+        cache = FactorCache(self.cache.max_bytes)
+        return replace(self, posterior=posterior, cache=cache, own=_OwnMoments())
 
     def ready(self):
         """Return the predictor with an empty cache for the cells of predictions."""

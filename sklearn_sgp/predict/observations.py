@@ -14,6 +14,7 @@ from .gradients import slopes
 from .multi_output import MixedOutputs
 from .rounded import log_rounded_density
 from .terms import terms
+from .unforeseen import AveragesUnforeseen
 
 # Numbers in the covariances between outputs that are held at a time.
 _MOST_COVARIANCES = 1 << 21
@@ -109,7 +110,7 @@ EQUAL_NOISE = EqualNoise()
 
 
 @dataclass(frozen=True)
-class Observations:
+class Observations(AveragesUnforeseen):
     """Distribution of observations: a predictor, a likelihood, noise and the encoding of targets.
 
     ``inputs`` of its methods are `data.inputs.Inputs`. It can be pickled without an estimator.

@@ -2,8 +2,6 @@
 
 import numpy as np
 
-from ..kernels._functionals import terms_of
-
 
 def terms(model, inputs, with_std=False):
     """Return the posterior mean of each term, (n, k) or (n, t, k), and its deviation.
@@ -30,7 +28,7 @@ def terms(model, inputs, with_std=False):
             "normalize_y=True and name a likelihood."
         )
     means, deviations = [], []
-    for term in terms_of(model.predictor.posterior.prior.kernel):
+    for term in model.predictor.posterior.prior.kernel.terms():
         mean, variance = model.predictor.of_functional(term).moments(inputs, model.n_jobs)
         means.append(mean * targets.scale)
         variance = np.broadcast_to(variance, mean.shape)

@@ -28,6 +28,7 @@ class FunctionsInUnits:
     def __call__(self, X):
         X = as_table(X)
         n_features = self.functions.n_features + len(self.form.apart)
+        n_features -= len(self.form.missing.columns)
         if np.ndim(X) == 2 and np.shape(X)[1] != n_features:
             raise ValueError(f"X must have {n_features} features, as in fit. Got {np.shape(X)[1]}.")
         X = self.form.read(self.form.split(X)[0], partial(check_array, dtype=_DTYPE))

@@ -20,6 +20,7 @@ from block_helpers import (
     with_labels,
 )
 from dense import log_normal
+from fitted_models import fitted
 from numpy.testing import assert_allclose
 
 
@@ -174,6 +175,35 @@ def test_a_mixture_of_one_is_the_model(toy, model):
     for pairs in ([(model, 1.0)], [(model, 0.25), (model, 0.75)]):
         mixed = fixed(pairs, block_column=LABEL).fit(*with_labels(toy))
         assert_same_model(plain, mixed, at=LABELLED_TEST)
+
+
+@pytest.mark.parametrize("solver", ["exact", "anytime"])
+@pytest.mark.parametrize("model", ["dtc", "fitc", "pitc", "pic"])
+def test_weights_need_not_sum_to_one(toy, model, solver):
+    """A weight is a power of the factors: twice as much noise, where no residual is kept."""
+    options = {"solver": solver, "block_column": LABEL}
+    X, y = with_labels(toy)
+    half = fixed([(model, 0.3), (model, 0.2)], **options).fit(X, y)
+    expected = fitted(fixed(model, **options).fit(X, y)).posterior.scaled(0.5)
+    assert_allclose(fitted(half).posterior.H[0], expected.H[0], rtol=1e-9, atol=1e-9)
+    assert_allclose(fitted(half).posterior.h, expected.h, rtol=1e-9, atol=1e-9)
+    assert np.isfinite(half.predict_std(LABELLED_TEST)).all()
+
+
+def test_weights_are_powers_where_every_row_is_an_inducing_input(toy):
+    """Half of the factors is twice the noise, also where the exact process has closed forms."""
+    X, y = toy
+    half = fixed([("fitc", 0.5)], inducing=X).fit(X, y)
+    noisy = fixed("fitc", inducing=X, noise_variance=2.0 * NOISE).fit(X, y)
+    assert_allclose(half.predict(X_TEST), noisy.predict(X_TEST), rtol=1e-4)
+
+
+@pytest.mark.parametrize("pairs", [[("fitc", 0.6)], [("vfe", 0.5), ("pitc", 1.0)]])
+def test_powers_of_the_evidence_are_learned(toy, pairs):
+    """The gradient is that of the evidence with any weights: learning raises it."""
+    start = fixed(pairs, block_size=20).fit(*toy)
+    learned = fixed(pairs, block_size=20, optimizer="lbfgs", max_iter=20).fit(*toy)
+    assert learned.objective_ > start.objective_ + 1.0
 
 
 def test_weights_may_be_negative_as_long_as_there_is_a_posterior(toy):

@@ -51,7 +51,7 @@ every_method = pytest.mark.parametrize("method", METHODS)
 def fresh(name, **parameters):
     """An estimator that learns a little, and its targets."""
     model, kind = ESTIMATORS[name]
-    small = {"n_inducing": 6, "max_iter": 2, "random_state": 0, "n_jobs": 1}
+    small = {"n_inducing": 6, "max_iter": 2, "random_state": 0, "n_jobs": 1, "missing": "error"}
     return pickle.loads(pickle.dumps(model)).set_params(**(small | parameters)), TARGETS[kind]
 
 

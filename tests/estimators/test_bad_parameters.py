@@ -37,7 +37,7 @@ White = WhiteKernel
         ("noise_variance", 0.0),
         ("noise_variance", -1.0),
         ("noise_variance_bounds", "free"),
-        ("optimizer", "sgd"),
+        ("optimizer", "momentum"),
         ("init_size", 0),
         ("batch_size", 0),
         ("max_iter", 0),

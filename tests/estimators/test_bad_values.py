@@ -14,14 +14,14 @@ def test_nan_and_infinity(toy, method, bad, where):
     data = {"X": toy[0], "y": toy[1], "sample_weight": np.ones(60)}
     data[where] = with_entry(data[where], bad)
     with pytest.raises(ValueError, match=f"{where} contains (NaN|infinity)"):
-        getattr(quick(), method)(**data)
+        getattr(quick(missing="error"), method)(**data)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_nan_and_infinity_in_predictions(toy, bad):
     """Every predicting method refuses NaN and infinities in X, log_density in y as well."""
     X, y = toy
-    model, X_bad = quick().fit(X, y), with_entry(X, bad)
+    model, X_bad = quick(missing="error").fit(X, y), with_entry(X, bad)
     for predict in (model.predict, model.predict_std, model.predict_quantiles, model.sample_y):
         with pytest.raises(ValueError, match="X contains"):
             predict(X_bad)

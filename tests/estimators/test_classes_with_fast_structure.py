@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.linear_model import LogisticRegression
 
@@ -37,6 +38,28 @@ def test_two_periods_in_the_plane_are_found(kind, n_classes, least):
     """300 rows are enough: the exact process with the best kernel has 0.86 and 0.79."""
     X, y = checkered(900, n_classes, 1)
     assert kind(random_state=0).fit(X[:300], y[:300]).score(X[300:], y[300:]) > least
+
+
+@FAST
+@pytest.mark.slow
+def test_three_classes_are_found_as_the_exact_process_finds_them():
+    """Softmax functions are as accurate as the exact process of each class, to 0.03."""
+    for seed in range(4):
+        X, y = checkered(2300, 3, 3000 + seed)
+        exact = GaussianProcessClassifier(3.0 * RBF([0.5, 0.5])).fit(X[:300], y[:300])
+        model = SVGPClassifier(random_state=seed).fit(X[:300], y[:300])
+        assert model.score(X[300:], y[300:]) > exact.score(X[300:], y[300:]) - 0.03
+
+
+@FAST
+@pytest.mark.parametrize("seed", [0, 3])
+def test_length_scales_of_three_classes_are_judged_by_all_labels(seed):
+    """A fifth of 300 labels does not tell how smooth the functions are; all of them in turn do."""
+    X, y = checkered(2300, 3, 3000 + seed)
+    model = SVGPClassifier(random_state=seed).fit(X[:300], y[:300])
+    assert model.log_density(X[300:], y[300:]).mean() > -0.48  # -0.52 and -0.45 by a fifth
+    choices = [one["choice"] for one in model.choices_ if one["taken"]]
+    assert {"variance, powers of 4", "length scales, powers of 1.5"} <= set(choices)
 
 
 @FAST

@@ -28,7 +28,6 @@ def test_a_stream_begins_anew_until_it_has_enough_rows(kind, rng):
         stream.partial_fit(X[lo:hi], y[lo:hi], sample_weight=weight[lo:hi], **classes)
         evidence += stream.objective_
     whole.partial_fit(X[:60], y[:60], sample_weight=weight)
-    assert stream._fitted.state.initial_rows is None
     assert (stream.n_steps_, stream.n_samples_seen_) == (3, 60)
     assert_allclose(stream.log_evidence_, evidence, rtol=1e-10)
     assert_allclose(stream.log_evidence_, whole.log_evidence_, rtol=1e-10)
@@ -36,6 +35,38 @@ def test_a_stream_begins_anew_until_it_has_enough_rows(kind, rng):
     assert_allclose(getattr(stream, answer)(X), getattr(whole, answer)(X), atol=1e-10)
     taught(stream, batches(X[60:], y[60:], 200))
     assert stream.n_steps_ == 5
+
+
+def test_a_stream_begins_anew_when_its_first_rows_have_doubled(rng):
+    """After 60 rows, 120 are a first batch of all; batches between them are added."""
+    X = rng.uniform(0.0, 6.0, (150, 1))
+    y = np.sin(16.0 * X[:, 0]) + 0.1 * rng.standard_normal(150)
+    stream, whole = StreamingSGPRegressor(), StreamingSGPRegressor()
+    taught(stream, batches(X[:120], y[:120], 60, 90))
+    whole.partial_fit(X[:120], y[:120])
+    assert (stream.n_steps_, stream.n_samples_seen_) == (3, 120)
+    assert len(stream.batch_log_densities_) == 2
+    # it may also begin with what it had learned, so that it ends where the other does, or higher
+    assert stream.log_evidence_ > whole.log_evidence_ - 0.01
+    assert_allclose(stream.predict(X), whole.predict(X), atol=0.05)
+
+
+@pytest.mark.parametrize("size", [60, 1000])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: np.sin(16.0 * x),
+        lambda x: np.sin(x) + 0.5 * np.sin(20.0 * x),
+        lambda x: np.cos(11.0 * x) * x,
+    ],
+)
+def test_fast_functions_are_found(rng, function, size):
+    """Also those that are noise at the usual length scales, or that a slow one hides."""
+    X = rng.uniform(0.0, 6.0, (1000, 1))
+    f = function(X[:, 0])
+    y = f + 0.1 * rng.standard_normal(1000)
+    model = taught(StreamingSGPRegressor(), batches(X, y, *range(size, 1000, size)))
+    assert np.var(model.predict(X) - f) < 0.03 * np.var(f)
 
 
 @pytest.mark.filterwarnings("ignore:Batches should go on")  # there was no function so far

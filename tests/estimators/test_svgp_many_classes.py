@@ -14,7 +14,9 @@ from sklearn_sgp.engines.variational import class_variance
 from sklearn_sgp.engines.variational.inference import SiteInference
 from sklearn_sgp.likelihoods import Softmax
 from sklearn_sgp.objectives.left_out_classes import LeftOutClasses, is_better
+from sklearn_sgp.objectives.scores import Score
 from sklearn_sgp.objectives.sites import SiteProblem
+from sklearn_sgp.optimize.choices import Tried
 from sklearn_sgp.optimize.progress import Clock, Trace
 
 
@@ -55,23 +57,27 @@ def test_the_variance_is_the_best_of_those_beside_it():
     """By labels held out; a search in both directions."""
     steps = {}
 
+    class Labels:
+        def __init__(self, peak):
+            self.peak = peak
+
+        def tried(self, name, power):
+            steps.setdefault(self.peak, []).append(power)
+            score = Score(np.full(50, -abs(power - self.peak)), np.ones(50))
+            return Tried(name, SimpleNamespace(parameters=power), score, 0.0)
+
     class Known(class_variance.VarianceSearch):
         def __init__(self, peak):
-            self.peak, self.deadline = peak, np.inf
-            self.held_out = type("Rows", (), {"weights": (np.ones(50),)})
-            self.problem = SimpleNamespace(trace=Trace(Clock()))
+            self.first = self.every = Labels(peak)
+            self.deadline, self.problem = np.inf, SimpleNamespace(trace=Trace(Clock()))
 
         def _variances(self, parameters):
             return {power: power for power in range(-1, 6)}
 
-        def _longer_scales(self, power):
-            return {}
+        def _changed(self, power, variance, scales):
+            return None
 
-        def _scored(self, power):
-            steps.setdefault(self.peak, []).append(power)
-            return np.full(50, -abs(power - self.peak)), power, None
-
-    assert [Known(peak).best(None)[0] for peak in range(-1, 6)] == list(range(-1, 6))
+    assert [Known(peak).best(None).parameters for peak in range(-1, 6)] == list(range(-1, 6))
     assert steps[4] == [2, 3, 4, 5] and steps[1] == [2, 3, 1, 0]
 
 
@@ -205,9 +211,7 @@ def test_without_time_the_regressions_predict(monkeypatch):
     """No step of a softmax can be paid for: q(u) is that of the labels' regressions."""
     X, y = spots(5, n=400)
     same = SiteProblem.ascend
-    monkeypatch.setattr(
-        class_variance.VarianceSearch, "best", lambda self, parameters: (parameters, None)
-    )
+    monkeypatch.setattr(class_variance.VarianceSearch, "best", lambda self, parameters: None)
     monkeypatch.setattr(
         SiteProblem, "ascend", lambda self, q, tol, **options: same(self, q, tol, max_iter=0)
     )

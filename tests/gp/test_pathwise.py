@@ -69,7 +69,7 @@ def test_moments_are_those_of_the_posterior(kernel, delta, monkeypatch):
     case = make_case(kernel, delta=delta)
     points = _points(case)
     features = ExactFeatures(case.kernel, np.unique(np.vstack([case.Z, points]), axis=0))
-    monkeypatch.setattr(pathwise, "sample_features", lambda *_: features)
+    monkeypatch.setattr(pathwise, "prior_features", lambda *_: features)
     H, h = random_information(5, 2)
     _assert_moments(_draws(case, H, h, points), *_expected(case, H, h, points))
 

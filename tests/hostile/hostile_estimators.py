@@ -90,7 +90,11 @@ _SHARED = {
     "callbacks": ["stop", "predict"],
     "categorical_features": ["from_dtype", (0,), ("column 0",), (True,)],
 }
-_BATCHES = {"batch_size": [1, 3, 64], "total_samples": [1, 100]}
+_BATCHES = {
+    "batch_size": [1, 3, 64],
+    "total_samples": [1, 100],
+    "optimizer": ["lbfgs", "adam", "sgd", None],
+}
 _NUMBERS = {
     "noise_variance": [1e-12, 1e-3, 1.0, 1e6, (0.1, 1e-3)],
     "noise_variance_bounds": ["fixed", (1e-12, 1e-10), (1.0, 1e9)],
@@ -120,7 +124,7 @@ _BLOCKS = {
     "markov_order": [0, 3],
     "n_neighbors": [0, 1, 5],
     "blocks_per_step": [2, 100],
-    "schedule": ["robbins-monro"],
+    "schedule": ["robbins-monro", "gradient"],
     "step_size": [1.0, 1e-6],
     "step_decay": [0.0, 100.0],
     "step_power": [0.51, 1.0],
@@ -128,6 +132,7 @@ _BLOCKS = {
 }
 _STREAM = {
     "forget_factor": [0.9, 1e-6],
+    "old_posterior_power": [0.0, 1.0],
     "trust_region": [1e-6, 100.0],
     "min_inducing": [1, 5],
     "batch_size": [1, 4],

@@ -1,5 +1,7 @@
 """Categorical is the covariance F F' + diag(b), and a kernel of scikit-learn."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -271,3 +273,23 @@ def test_large_blocks_are_what_pairs_are(rng, monkeypatch):
         found.append((*(node.blocks(p, codes, codes, g) for g in (triangles, blocks)), gradient))
     for one, other in zip(*found, strict=True):
         assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+
+
+def test_the_variance_of_new_categories_may_be_learned():
+    """It stands in the place of that of F and b, in blocks, diagonals, draws and gradients."""
+    codes = np.array([[0.0], [3.0], [1.0], [5.0], [3.0]])
+    compiled = bound(KERNEL, 1)
+    slot = compiled.expression.node.learned_variance
+    values = compiled.values.copy()
+    values[slot] = 2.5
+    wide = replace(compiled, values=values)
+    same = (codes == codes.T) & (codes > 2)
+    extra = 2.5 - (np.diag(B).mean() - FACTOR.mean(axis=0) @ FACTOR.mean(axis=0))
+    assert_allclose(wide.gram(codes), KERNEL(codes) + extra * same, rtol=1e-13)
+    assert_allclose(wide.diag(codes), np.diag(wide.gram(codes)), rtol=1e-13)
+    expression = replace(compiled.expression, values=values)
+    G = np.random.default_rng(0).standard_normal((5, 5))
+    G += G.T
+    found = wide.gram_vjp(codes, G)[0]
+    expected = differences(lambda t: np.sum(G * expression.bind(t).gram(codes)), KERNEL.theta)
+    assert_allclose(found, expected, rtol=1e-6, atol=1e-8)

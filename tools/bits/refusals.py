@@ -82,6 +82,7 @@ VALUES = {
     "step_power": (0.4,),
     "copy_X": (2,),
     "forget_factor": (0.0, 1.5),
+    "old_posterior_power": (-0.1, 1.5, "none"),
     "trust_region": (0.0,),
     "min_inducing": (0, 50),
     "n_components": (0, 9),

@@ -19,11 +19,15 @@ class InputColumns:
         Columns of categories, which a default kernel treats as such.
     categories : tuple of tuple
         The values of each of these in the first rows, in the order of their codes.
+    incomplete : tuple of int
+        Columns that lacked values in the first rows. For each of them the kernel sees one more
+        column behind all others, which says where.
     """
 
     names: tuple | None = None
     categorical: tuple = ()
     categories: tuple = ()
+    incomplete: tuple = ()
 
     def mask(self, n_features):
         """Return a mask of the columns of categories, shape (n_features,); None where none is."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from ..base import Fitted
 from ..diagnostics import warn_of_weak_spots
 from ..explained import hardly_explains
+from ..levels import with_spread_of_levels
 from ..variational.class_start import with_regressed_start
 from .sites import SitesInBlocks
 from .solver import add, fit
@@ -33,8 +34,12 @@ class BlockModels:
         nothing of classes, they begin anew at what regressions of some labels have found; the
         better evidence is kept.
         """
-        if not problem.start.likelihood.conjugate:
-            return SitesInBlocks(self.plan).fit(problem)
+        by_sites = not problem.start.likelihood.conjugate
+        learn = SitesInBlocks(self.plan).fit if by_sites else self._fit
+        fitted = learn(problem)
+        return with_spread_of_levels(fitted) if problem.learns else fitted
+
+    def _fit(self, problem):
         plan, done = self.plan, problem
         fitted = fit(problem, plan, self.before)
         may_begin_anew = problem.rows.of_classes and not plan.uses_near_rows

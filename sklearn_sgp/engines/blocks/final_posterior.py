@@ -21,6 +21,7 @@ from ...gp.posterior import Posterior
 from ...optimize import shares
 from ...optimize.budget import measured_seconds
 from ..exact import exact_fit
+from .gradient_ascent import GradientAscent
 from .natural_gradient import NaturalGradientAscent
 from .state import Progress
 
@@ -127,7 +128,8 @@ def final_posterior(problem, plan, parameters, blocks, budget, before=None):
 
     result, objective = found(prior)
     reached = problem.trace.reached if plan.model == plan.objective else None
-    if reached is not None and result.seen.all() and before is None:
+    is_optimal = result.seen.all() and (plan.schedule is None or plan.schedule.in_one_epoch)
+    if reached is not None and is_optimal and before is None:
         if objective < reached - problem.plateau().tol:  # by rounding
             other = found(problem.prior(parameters))
             result, objective = max((result, objective), other, key=lambda one: one[1])
@@ -150,7 +152,8 @@ def exact_where_it_is(result, problem, plan, noise_variance):
     """Return q(u) and evidence of the exact process where the inducing inputs are all rows."""
     run, objective = result
     in_order = plan.schedule is None or plan.schedule.in_one_epoch
-    if plan.model.dense or not (in_order and run.seen.all()):
+    counts_once = np.isclose(sum(share for _, share in plan.model.components), 1.0)
+    if plan.model.dense or not (in_order and run.seen.all() and counts_once):
         return result
     exact = exact_fit(run.posterior.prior, noise_variance, problem.rows)
     if exact is None:
@@ -260,7 +263,8 @@ def _warn_of_part(blocks, seen, why):
 def _steps(problem, plan, parameters, prior, blocks, budget, before):
     """Take steps until time or epochs are over, or a callback or Ctrl-C ends them."""
     settings, schedule = problem.settings, plan.schedule
-    ascent = NaturalGradientAscent(
+    kind = NaturalGradientAscent if schedule.is_natural else GradientAscent
+    ascent = kind(
         prior,
         parameters.noise_variance,
         plan.model,

@@ -114,14 +114,14 @@ def _mixture(pairs, alpha):
         shares = []
     named = [(*_named(one), share) for one, share in shares]
     conditionals = {conditional for _, conditional, _ in named}
-    total = sum(share for *_, share in named)
     conditioned = any(model.conditioned for model, *_ in named)
     n_dense = len({model for model, *_ in named if model.dense})
-    if len(conditionals) != 1 or conditioned or not np.isclose(total, 1.0) or alpha != 1.0:
+    finite = all(np.isfinite(share) for *_, share in named)
+    if len(conditionals) != 1 or conditioned or not finite or alpha != 1.0:
         raise ValueError(
             f"The 'model' parameter must be one of {sorted(NAMES)}, a BlockModel, or pairs of one "
-            "and a weight with one test conditional and weights that sum to 1, with "
-            f"alpha_divergence=1 and without 'lma' and 'vif'. Got {pairs!r}."
+            "and a finite weight with one test conditional, with alpha_divergence=1 and without "
+            f"'lma' and 'vif', whose partitions others do not share. Got {pairs!r}."
         )
     if n_dense > 1:
         raise ValueError(
@@ -138,4 +138,5 @@ def _combined(models):
     shares = {}
     for model, share in models:
         shares[model] = shares.get(model, 0.0) + share
-    return next(iter(shares)) if len(shares) == 1 else Mixture(tuple(shares.items()))
+    alone = len(shares) == 1 and np.isclose(next(iter(shares.values())), 1.0)
+    return next(iter(shares)) if alone else Mixture(tuple(shares.items()))

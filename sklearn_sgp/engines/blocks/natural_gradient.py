@@ -61,13 +61,19 @@ class NaturalGradientAscent:
         n_seen, seen = self.n_seen + len(chosen), self.seen.copy()
         seen[chosen] = True
         rho = self.schedule.rho(self.n_steps, len(chosen), n_seen)
-        share = len(self.blocks) / len(chosen)
-        posterior = self.posterior.towards(asked, rho, share)
-        constant = (1.0 - rho) * self.constant + (rho * share) * constant
+        moved = self._moved(asked, constant, rho, len(chosen))
         steps = self.n_steps + 1
         # no call between these assignments, so that no signal is handled there
-        self.posterior, self.constant = posterior, constant
+        vars(self).update(moved)
         self.n_steps, self.n_seen, self.seen = steps, n_seen, seen
+
+    def _moved(self, asked, constant, rho, count):
+        """Return what a step changes, by name, given what so many blocks say."""
+        share = len(self.blocks) / count
+        return {
+            "posterior": self.posterior.towards(asked, rho, share),
+            "constant": (1.0 - rho) * self.constant + (rho * share) * constant,
+        }
 
     def of_rows_seen(self):
         """Return q(u) and its constant as of the blocks that have come, none counted for others."""

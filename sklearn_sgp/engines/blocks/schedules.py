@@ -7,11 +7,18 @@ import numpy as np
 
 @dataclass(frozen=True)
 class RobbinsMonro:
-    """rho_t = size / (1 + decay size t)^power, blocks drawn with replacement: the paper's steps."""
+    """rho_t = size / (1 + decay size t)^power, blocks drawn with replacement: the paper's steps.
+
+    Parameters
+    ----------
+    is_natural : bool
+        Whether steps follow the natural gradient; else mean and covariance follow their own slopes.
+    """
 
     size: float
     decay: float
     power: float
+    is_natural: bool = True
     in_one_epoch = False  # steps go on after it
 
     def draw(self, n_blocks, count, rng):
@@ -60,7 +67,7 @@ class Average:
     The average of all targets so far: unbiased at any time, and after whole epochs the optimum.
     """
 
-    in_one_epoch = True
+    in_one_epoch = is_natural = True
 
     def draw(self, n_blocks, count, rng):
         """Yield sets of blocks without end."""

@@ -248,6 +248,8 @@ def _explained_anew(fitted, rows, c, share):
     kernel, old = start.with_values(theta=start.theta + move).kernel, fitted.posterior
     mean, function, told = 0.0, kernel.gram(X), 0.0
     if share:
+        if fitted.parameters.has_features:  # no other kernel knows their weights
+            return -np.inf, _told_by_features(old, X)
         if not hasattr(old, "projected"):  # outputs that mix functions
             return -np.inf, 1.0
         variance = np.trace(function)
@@ -265,6 +267,12 @@ def _explained_anew(fitted, rows, c, share):
         level = 0.0 if share else float(one @ u) ** 2 / float(one @ one)
         values.append(0.5 * (level - float(u @ u)) - half_log_det)
     return max(values) - (1.5 - 0.5 * share) * np.log(len(y)), told
+
+
+def _told_by_features(posterior, X):
+    """Return which share of the function's variance at some inputs is known."""
+    left = posterior.mean_variance(X)[1].mean()
+    return 1.0 - float(left / posterior.prior.kernel.diag(X).mean())
 
 
 def _explained(residual, function, noise, factors):
@@ -308,6 +316,7 @@ def answered(fitted, answer):
         weight_seen=answer.share * state.weight_seen,
         weight_learned=(1.0 if is_level else _HARDLY) * state.weight_learned,
         begins_anew=answer.begins_anew,
+        initial_rows=None,
     )
     return replace(
         fitted,

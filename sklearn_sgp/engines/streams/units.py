@@ -61,9 +61,9 @@ def _is_free(space, parameters):
     if not space.learns("theta"):
         return False
     theta = parameters.theta + np.log(2.0) * variance_mask(expression)
-    X = parameters.Z[:1]
-    before = parameters.kernel.diag(X)
-    return bool(np.allclose(parameters.with_values(theta=theta).kernel.diag(X), 2.0 * before))
+    X = parameters.Z[:1, : expression.n_features]
+    before = expression.bind(parameters.theta).diag(X)
+    return bool(np.allclose(expression.bind(theta).diag(X), 2.0 * before))
 
 
 def in_other_units(fitted, change):
@@ -124,11 +124,10 @@ def _scaled_prior(prior, factor, parameters):
     """Return the prior of inducing values times a factor: in whitened coordinates the same."""
     if factor == 1.0:
         return prior
-    delta = factor**2 * prior.delta
-    theta = _larger(prior.kernel.theta, factor, parameters)
-    return Prior(
-        parameters.with_values(theta=theta).kernel, prior.Z, delta, factor * prior.L, prior.jitter
-    )
+    kernel = parameters.with_values(theta=_larger(prior.kernel.theta, factor, parameters)).kernel
+    if parameters.has_features:
+        factor = 1.0  # that of weights is what it is
+    return Prior(kernel, prior.Z, factor**2 * prior.delta, factor * prior.L, prior.jitter)
 
 
 def _larger(theta, factor, parameters):

@@ -16,12 +16,12 @@ from ..._linalg import NotPositiveDefiniteError
 from ...data.rows import random_index
 from ...kernels._length_scales import with_larger_variance, with_shorter_scales
 from ...objectives.class_regressions import ClassRegressions
-from ...objectives.scores import Score, is_better
-from ...objectives.sites import SiteBound
+from ...objectives.scores import is_better
 from ...optimize import shares
 from ...optimize.budget import count_within
-from ...optimize.choices import Tried, tell
-from .class_regressions import RegressionInference, held_out_classes, regressions_of
+from ...optimize.choices import tell
+from .class_regressions import RegressionInference, regressions_of
+from .label_folds import LabelFolds, parts_of
 
 # Rows held out, at most, and as a share of all; with fewer rows than the last nothing is held out.
 _HELD_OUT, _LABELS_SHARE, _LEAST_LABELS = 2048, 0.2, 20
@@ -38,8 +38,6 @@ _FACTOR, _FIRST, _LEAST, _LARGEST = 4.0, 2, -1, 5
 # of eight tables gain 0.03 nats (lines with noise 0.12, two periods of a sine 0.05) and lose 0.01
 # once, for 4 % more time. Gains of more than their standard error alone, by 60 labels: nothing.
 _LONGER, _MOST_LONGER = 1.5, 6
-# Gain of the bound, in nats a row, with which iterations for q(u) end while variances are compared.
-_VARIANCE_TOL = 1e-3
 
 
 def from_regressions(problem, budget, learn):
@@ -77,23 +75,23 @@ def from_regressions(problem, budget, learn):
         return problem, parameters, n_iter
     size = _affordable(problem, budget)
     known, held_out = (part.random_subset(size, problem.rng) for part in (known, held_out))
-    search = VarianceSearch(
-        problem, known, held_out, perf_counter() + shares.VARIANCE_OF_CLASSES * budget.left()
-    )
-    parameters, q = search.best(parameters)
-    if q is None:  # no time: the functions of the regressions are those of a softmax, roughly
+    parts = parts_of(known, held_out, problem.rng)[: max(size // len(known), 1)]
+    deadline = perf_counter() + shares.VARIANCE_OF_CLASSES * budget.left()
+    search = VarianceSearch(problem, parts, deadline)
+    best = search.best(parameters)
+    if best is None:  # no time: the functions of the regressions are those of a softmax, roughly
         some = easier.rows.random_subset(_AT_ONCE, problem.rng)
         regressions = ClassRegressions(some, likelihood, problem.settings.n_jobs)
         q, _ = regressions.optimal_q(problem.prior(parameters))
         problem.inference.keep_q(q, some.total_weight)
         return problem, parameters, n_iter
-    likelihood = held_out_classes(problem.start.likelihood, q, held_out).calibrated()
+    likelihood = best.left_out.calibrated()
     if problem.start.earlier is not None:
-        parameters, q, likelihood = search.best_or_earlier(parameters, q, likelihood)
-    problem.inference.keep_q(q, known.total_weight)
+        best, likelihood = search.best_or_earlier(best, likelihood)
+    problem.inference.keep_q(best.q, known.total_weight)
     problem = replace(problem, start=replace(problem.start, likelihood=likelihood))
     problem.trace.start = problem.start
-    return problem, parameters, n_iter
+    return problem, best.parameters, n_iter
 
 
 def _affordable(problem, budget):
@@ -119,40 +117,44 @@ class VarianceSearch:
 
     Parameters
     ----------
-    known : Rows
-        That q(u) rests on.
+    problem : Problem
+    parts : list of (Rows, Rows)
+        Known, and held out. All of them tell length scales, the first one what the variance is,
+        and the temperature.
     deadline : float
         Reading of time.perf_counter() after which no further variance is tried.
     """
 
-    def __init__(self, problem, known, held_out, deadline):
-        self.problem, self.held_out, self.deadline = problem, held_out, deadline
-        inference, weight = problem.inference, known.total_weight
-        self.bound = SiteBound(
-            known,
-            inference.likelihood,
-            inference.n_latent,
-            _VARIANCE_TOL * weight,
-            with_inputs=False,
-            n_jobs=problem.settings.n_jobs,
-            deadline=deadline,
-        )
+    def __init__(self, problem, parts, deadline):
+        self.problem, self.deadline = problem, deadline
+        self.first = self.every = LabelFolds(problem, parts[:1], deadline)
+        if len(parts) > 1:
+            self.every = LabelFolds(problem, parts, deadline)
 
     def best(self, parameters):
-        """Return the best parameters, and their q(u); None where time is over."""
+        """Return `JudgedLabels` of the best parameters; None where time is over."""
         variances = self._variances(parameters)
         first = min(_FIRST, max(variances))
         if perf_counter() > self.deadline:
-            return parameters, None
-        return self._with_longer_scales(self._best_variance(variances, first)).result
+            return None
+        best = self._best_variance(variances, first)
+        scaled = self._with_longer_scales(best).result
+        return scaled if self.every is self.first else self._unless_worse(best, scaled.parameters)
+
+    def _unless_worse(self, best, scaled):
+        """Return what few inducing inputs have found, unless it is surely worse by all of them."""
+        if scaled is best.result.parameters:
+            return best.result
+        found = self.first.tried("longer", scaled)
+        return best.result if best.score.is_better(found.score) else found.result
 
     def _best_variance(self, variances, first):
-        best, went_up = self._tried(variances, first), False
+        best, went_up = self.first.tried(f"power {first}", variances[first]), False
         tried = [best]
         for direction in (1, -1):  # up first: most tables want more than the first one
             power = first + direction
             while power in variances and perf_counter() < self.deadline:
-                tried.append(self._tried(variances, power))
+                tried.append(self.first.tried(f"power {power}", variances[power]))
                 if not tried[-1].score.is_better(best.score):
                     break
                 best, power, went_up = tried[-1], power + direction, direction > 0
@@ -162,70 +164,73 @@ class VarianceSearch:
         return best
 
     def _with_longer_scales(self, first):
-        """Return the best on the way to longer length scales, while labels are predicted better."""
-        scales = self._longer_scales(first.result[0])
-        best, tried = first, [replace(first, name="power 0")]
-        taken = tried[0]
-        for power in scales:
-            if perf_counter() >= self.deadline:
+        """Return the best on the way to longer length scales, while labels are predicted better.
+
+        With the same variance, or with one that grows with them.
+        """
+        best = replace(first, name="power 0")
+        if self.every is not self.first:
+            best = self.every.tried(best.name, first.result.parameters)
+        tried, ways = [best], [1.0, _FACTOR]
+        for power in range(1, _MOST_LONGER + 1):
+            better = self._first_better(best, ways, power, tried)
+            if better is None:
                 break
-            tried.append(self._tried(scales, power))
-            if not tried[-1].score.mean > best.score.mean:
-                break
-            best = taken = tried[-1]
-        tell(f"length scales, powers of {_LONGER:g}", tried, taken, self.problem.trace)
+            best = better
+        tell(f"length scales, powers of {_LONGER:g}", tried, best, self.problem.trace)
         return best
 
-    def _tried(self, options, power):
-        """Score one of some parameters, which are known by their power."""
-        began = perf_counter()
-        log_p, *result = self._scored(options[power])
-        score = Score(log_p, self.held_out.weights[0])
-        return Tried(f"power {power}", tuple(result), score, perf_counter() - began)
+    def _first_better(self, best, ways, power, tried):
+        """Return the first that is better than the best, and put its way first; None for none."""
+        for variance in tuple(ways):
+            changed = self._changed(best.result.parameters, variance, _LONGER)
+            if changed is None or perf_counter() >= self.deadline:
+                continue
+            more = ", more variance" if variance > 1.0 else ""
+            tried.append(self.every.tried(f"power {power}{more}", changed))
+            if tried[-1].score.mean > best.score.mean:
+                ways.sort(key=lambda one: one != variance)
+                return tried[-1]
+        return None
 
-    def best_or_earlier(self, parameters, q, likelihood):
+    def best_or_earlier(self, now, likelihood):
         """Return what was learned now, or what an earlier fit had learned if it is as good.
 
         Parameters
         ----------
+        now : JudgedLabels
         likelihood : Likelihood
             With the temperature.
         """
         start = self.problem.start
-        now = held_out_classes(likelihood, q, self.held_out)
-        _, _, q_before = self._scored(start.parameters)
-        before = held_out_classes(start.likelihood, q_before, self.held_out)
+        before = self.first.judged(start.parameters, start.likelihood)
         temperature = getattr(start.earlier, "temperature", 1.0)
         scores = (
-            now.log_probabilities(likelihood.temperature),
-            before.log_probabilities(temperature),
+            now.left_out.log_probabilities(likelihood.temperature),
+            before.left_out.log_probabilities(temperature),
         )
-        if is_better(*scores, self.held_out.weights[0]):
-            return parameters, q, likelihood
-        return start.parameters, q_before, before.at(temperature)
+        if is_better(*scores, now.left_out.weight):
+            return now, likelihood
+        return before, before.left_out.at(temperature)
 
     def _variances(self, parameters):
         """Return parameters with variances times powers of a factor, by these; those in bounds."""
-        powers = range(_LEAST, _LARGEST + 1)
-        return {0: parameters} | self._in_bounds(with_larger_variance, _FACTOR, powers, parameters)
-
-    def _longer_scales(self, parameters):
-        """Return parameters with longer length scales by powers of a step; those in bounds."""
-        powers = range(1, _MOST_LONGER + 1)
-        return self._in_bounds(with_shorter_scales, _LONGER, powers, parameters)
-
-    def _in_bounds(self, change, factor, powers, parameters):
-        result, space, expression = {}, self.problem.space, parameters.expression
-        for power in powers:
-            theta = change(expression, parameters.theta, factor**power)
-            changed = parameters.with_values(theta=theta)
-            moves = not np.array_equal(theta, parameters.theta)
-            if moves and np.array_equal(space.clipped(changed).theta, theta):
-                result[power] = changed
+        result = {0: parameters}
+        for power in range(_LEAST, _LARGEST + 1):
+            changed = self._changed(parameters, variance=_FACTOR**power)
+            result |= {} if changed is None else {power: changed}
         return result
 
-    def _scored(self, parameters):
-        """Score parameters: log probabilities of held-out labels, parameters, q(u)."""
-        _, q, _, _ = self.bound.at(parameters, self.problem.prior(parameters))
-        classes = held_out_classes(self.problem.start.likelihood, q, self.held_out)
-        return classes.log_probabilities(1.0), parameters, q
+    def _changed(self, parameters, variance, scales=1.0):
+        """Return parameters with factors of variance and length scales; None beyond the bounds."""
+        changed = parameters
+        factors = ((with_shorter_scales, scales), (with_larger_variance, variance))
+        for change, factor in factors:
+            if factor == 1.0:
+                continue
+            theta = change(changed.expression, changed.theta, factor)
+            if np.array_equal(theta, changed.theta):
+                return None
+            changed = changed.with_values(theta=theta)
+        is_within = np.array_equal(self.problem.space.clipped(changed).theta, changed.theta)
+        return changed if is_within else None

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from ..diagnostics import warn_of_weak_spots
 from ..explained import is_doubtful
+from ..levels import with_spread_of_levels
 from .class_regressions import has_bound_of_labels
 from .class_start import begun_with_regressions
 from .partial_fit import add_rows, more_inducing_inputs
@@ -44,7 +45,7 @@ class Variational:
             cut_by, other.inference.kept, trace.cut_by = trace.cut_by, None, None
             done, fitted = _better(done, fitted, *run(other), cut_by)
         warn_of_weak_spots(done, fitted)
-        return fitted
+        return with_spread_of_levels(fitted) if problem.learns else fitted
 
     def add(self, fitted, problem):
         """Add rows, minibatch by minibatch; see `Engine`."""

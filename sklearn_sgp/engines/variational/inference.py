@@ -79,6 +79,8 @@ def in_measured_units(space, parameters, rows, delta, has_learned, optimal):
     optimal : callable
         ``optimal(prior, sample)`` returns the q(u) of some rows.
     """
+    if parameters.has_features:
+        return space
     if not (has_learned and space.learns("Z")):
         return with_input_units(space)
     prior = Prior.build(parameters.kernel, parameters.Z, delta)
@@ -87,6 +89,8 @@ def in_measured_units(space, parameters, rows, delta, has_learned, optimal):
 
 def in_units_of(space, parameters, q):
     """Return the space with units of Z from what has been learned, and its q(u)."""
+    if parameters.has_features:
+        return space
     scales = input_scales(parameters.kernel, np.full(parameters.Z.shape[1], np.inf))
     return with_input_units(space, (q.coefficients**2).sum(axis=1), scales)
 
@@ -206,13 +210,13 @@ class ConjugateInference(RowInference):
 
         Direct coordinates are taken only where a step in kernel or Z cannot throw q(u) off: held as
         L H L^T, the data part takes a relative change of K(Z, Z) times its condition number
-        (docs/theory.md, eq. 14); whitened, none of it.
+        (docs/theory.md, eq. 14); whitened, none of it. Steps of "sgd" may be of any length.
         """
         if np.ndim(parameters.noise_variance):
             return q.under(prior)
         q, s2 = q.under(prior), parameters.noise_variance
         coordinates = Whitened
-        if settings.learning_rate * prior.condition <= 1.0:
+        if settings.optimizer != "sgd" and settings.learning_rate * prior.condition <= 1.0:
             coordinates = choose_coordinates(rows, prior, s2, DIRECT_GRADIENT_LIMIT)
         return q if isinstance(q, coordinates) else coordinates.from_posterior(q.posterior)
 

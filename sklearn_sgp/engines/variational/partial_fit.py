@@ -12,6 +12,8 @@ from ...data.inducing import greedy_error, inputs_of_new_categories, new_inducin
 from ...data.rows import column_mean_std, random_index
 from ...optimize.adam import Adam, adam_step
 from ...optimize.budget import Budget, measured_seconds
+from ...optimize.frequencies import holding_function
+from ...optimize.momentum import Momentum, stochastic_optimizer
 from ...optimize.progress import Clock
 from .scalars import RowScalars
 
@@ -30,7 +32,7 @@ class RowState:
     exact : bool
         True while the sums were all made at the current hyperparameters and every row was counted
         once, so that they give the bound itself.
-    adam : Adam or None
+    adam : Adam, Momentum or None
     seconds : float
         Of the last batch.
     n_added : int
@@ -39,7 +41,7 @@ class RowState:
 
     scalars: RowScalars
     exact: bool
-    adam: Adam | None = None
+    adam: Adam | Momentum | None = None
     seconds: float = 0.0
     n_added: int = 0
 
@@ -69,22 +71,27 @@ class RowState:
         return self
 
 
-def scaled_to_total(fitted, total):
-    """Scale the information of the rows, on the noise as well, to that of a larger data set.
+def scaled_to_total(fitted, total, natural_step=1.0):
+    """Take a natural-gradient step from the prior, with rows that stand for a larger data set.
+
+    The information of the rows, on the noise as well, is scaled to that of all.
 
     Parameters
     ----------
     total : int
         Number of rows.
+    natural_step : float
     """
-    factor, noise = total / fitted.n_samples, fitted.row_noise
+    factor, noise = natural_step * total / fitted.n_samples, fitted.row_noise
     posterior = fitted.posterior.scaled(factor)
     posterior.warm_cache()
     return replace(
         fitted,
         predictor=fitted.predictor.with_posterior(posterior),
         row_noise=noise.scaled(factor),
-        told_mean=fitted.told_mean.mapped(partial(scaled_to_total, total=total)),
+        told_mean=fitted.told_mean.mapped(
+            partial(scaled_to_total, total=total, natural_step=natural_step)
+        ),
     )
 
 
@@ -94,7 +101,7 @@ def more_inducing_inputs(method, n_inducing, rows, parameters, rng):
     Categories that come for the first time have some in any case, for which others have to go where
     there are ``n_inducing`` already. Other rows have as many as there are fewer.
     """
-    if not isinstance(method, str):
+    if not isinstance(method, str) or parameters.has_features:
         return parameters.Z[:0]
     kernel, std = parameters.kernel, column_mean_std(rows.X, rows.observations)[1]
     new = inputs_of_new_categories(method, rows, parameters.Z, n_inducing, kernel, std, rng)
@@ -121,8 +128,8 @@ def add_rows(
     With ``total_samples=None`` a row's information is added to (H, h): the natural-gradient step
     of length b_t / N_t with the sums rescaled to N_t rows. With a number, (H, h) move towards the
     minibatch's by ``natural_step``, as if it stood for all rows (docs/theory.md, eq. 15). Then
-    kernel, noise and inducing inputs take one step of Adam. After ``max_steps`` steps or the time
-    of the clock rows are only added.
+    kernel, noise and inducing inputs take one step of Adam, or "sgd". After ``max_steps`` steps or
+    the time of the clock rows are only added.
 
     Parameters
     ----------
@@ -202,6 +209,8 @@ class _BatchSteps:
         self.before, self.settings, self.inference = fitted, settings, inference
         self.total_samples, self.is_new = total_samples, total_samples is None
         self.space, self.parameters = fitted.start.space, fitted.parameters
+        if self.is_new and self.parameters.has_features:
+            self.space = holding_function(self.space)
         self.posterior, self.jitter = fitted.posterior, fitted.jitter
         self.scalars, self.exact, self.adam = state.scalars, state.exact, copy.deepcopy(state.adam)
         self.n_free = len(self.space.pack(self.parameters))
@@ -252,8 +261,7 @@ class _BatchSteps:
         self.add(piece, self.space.learns("Z") if self.learns else None)
         if not self.learns:
             return
-        if self.adam is None:
-            self.adam = Adam(self.n_free, self.settings.learning_rate)
+        self.adam = stochastic_optimizer(self.n_free, self.settings, self.adam)
         gradient, delta = self.added.terms.gradient, self.posterior.prior.delta
         moved = adam_step(self.adam, self.space, self.parameters, gradient, delta)
         if moved is not None:

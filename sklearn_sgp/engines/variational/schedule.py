@@ -12,6 +12,7 @@ from ...data.rows import random_index
 from ...factors.passes import CHUNK
 from ...optimize import shares
 from ...optimize.budget import LEAST_EVALUATIONS, MIN_SECONDS, Budget, measured_seconds
+from ...optimize.momentum import STOCHASTIC
 from ..ascent import best_of_priors
 from ..base import Fitted
 from ..diagnostics import warn_of_weak_spots
@@ -64,7 +65,7 @@ def run(problem):
         units, optimizer = learning_units(problem), problem.settings.optimizer
         with units.told(problem.trace):
             found = units.posed(problem, looks_at_all(problem))
-            if optimizer == "adam":
+            if optimizer in STOCHASTIC:
                 parameters, n_iter, n_steps = ascend_stochastic(
                     found, found.start.parameters, budget
                 )

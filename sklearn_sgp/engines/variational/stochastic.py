@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from ...optimize.adam import Adam, adam_step
+from ...optimize.adam import adam_step
+from ...optimize.momentum import stochastic_optimizer
 
 
 def ascend_stochastic(problem, parameters, budget):
-    """Learn by natural gradient on q(u) and Adam on the rest, until the smoothed bound is flat.
+    """Learn by natural gradient on q(u) and Adam or "sgd" on the rest, until the bound is flat.
 
     In the first epoch only q(u) moves, as in Hensman et al. (2013, section 4.1).
 
@@ -50,7 +51,7 @@ class StochasticSteps:
         prior, settings = problem.prior(parameters), problem.settings
         self.delta = prior.delta
         self.q = problem.inference.first_q(prior, parameters, problem.rows, settings)
-        self.adam = Adam(len(problem.space.pack(parameters)), settings.learning_rate)
+        self.adam = stochastic_optimizer(len(problem.space.pack(parameters)), settings)
         self.n_steps = 0
 
     def epoch(self, moves, budget):

@@ -116,10 +116,14 @@ class CategoryCovariance:
         F.
     diagonal : ndarray of shape (n_categories,)
         b.
+    learned_variance : float
+        The variance that a category not seen before has alone, as levels were found to scatter; 0
+        if it is that of F and b.
     """
 
     factor: np.ndarray
     diagonal: np.ndarray
+    learned_variance: float = 0.0
 
     @cached_property
     def rows(self):
@@ -133,6 +137,8 @@ class CategoryCovariance:
         """The variance that each category shares with no other, shape (n_categories + 1,)."""
         if not len(self.factor):
             return starting_diagonal(1)
+        if self.learned_variance:
+            return np.append(self.diagonal, self.learned_variance)
         mean_variance = np.einsum("ij,ij->", self.factor, self.factor) / len(self.factor)
         mean_variance += self.diagonal.mean()
         return np.append(self.diagonal, mean_variance - self.rows[-1] @ self.rows[-1])
@@ -201,8 +207,9 @@ class CategoryCovariance:
         in_b, in_F = in_specific[..., :-1].copy(), in_rows[..., :-1, :].copy()
         if len(self.factor):
             # the last row is the mean of the others; its specific variance completes the mean one
-            share = in_specific[..., -1:] / len(self.factor)
-            in_b += share
             in_F += in_rows[..., -1:, :] / len(self.factor)
-            in_F += 2.0 * share[..., None] * (self.factor - self.rows[-1])
+            if not self.learned_variance:
+                share = in_specific[..., -1:] / len(self.factor)
+                in_b += share
+                in_F += 2.0 * share[..., None] * (self.factor - self.rows[-1])
         return in_b, in_F

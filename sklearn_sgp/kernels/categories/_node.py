@@ -1,8 +1,10 @@
 """The node of a kernel over categories, and where its parameters are."""
 
+from typing import NamedTuple
+
 import numpy as np
 
-from ..nodes import Leaf, leaves
+from ..nodes import Constant, Leaf, leaves
 from ._covariance import CategoryCovariance, codes_of
 
 # Blocks of so many entries on average are computed as matrices, smaller ones pair by pair.
@@ -17,8 +19,11 @@ class CategoricalNode(Leaf):
     diagonal, factor : slice
         Slots of b, and of F row by row.
     rank : int
+    learned_variance : slice
+        Slot of what a category not seen before has alone; see `CategoryCovariance`.
     """
 
+    learned_variance = slice(0, 0)  # of kernels that were saved before they had it
     differentiable_inputs = True  # the gradient in codes is zero
     holds_inputs = True
 
@@ -26,12 +31,14 @@ class CategoricalNode(Leaf):
         """Return 1, as there is no variance besides F and b."""
         return 1.0
 
-    def __init__(self, diagonal, factor, rank):
+    def __init__(self, diagonal, factor, rank, learned_variance=slice(0, 0)):
         self.diagonal, self.factor, self.rank = diagonal, factor, rank
+        self.learned_variance = learned_variance
 
     def covariance(self, p):
         """Return the `CategoryCovariance`."""
-        return CategoryCovariance(p[self.factor].reshape(-1, self.rank), p[self.diagonal])
+        factor, learned = p[self.factor].reshape(-1, self.rank), p[self.learned_variance]
+        return CategoryCovariance(factor, p[self.diagonal], float(learned.sum()))
 
     def block(self, p, Z, X, direct=False):
         return self.covariance(p).block(codes_of(Z), codes_of(X))
@@ -112,3 +119,34 @@ def of_known_categories(Z, expression):
     for leaf, column in category_leaves(expression):
         known &= Z[:, column] < leaf.diagonal.stop - leaf.diagonal.start
     return Z[known]
+
+
+class Level(NamedTuple):
+    """A term of a kernel that gives each category of a column a level, and nothing else."""
+
+    leaf: CategoricalNode
+    column: int
+    covariance: CategoryCovariance
+    constant: float
+
+
+def level_of(term):
+    """Return the `Level` that a term of a sum is, a `BoundKernel`; None if it is something else.
+
+    Kernels that were given, with nothing to learn, are none.
+    """
+    expression = term.expression
+    every = list(leaves(expression.node, np.arange(expression.n_features)))
+    found = [(leaf, columns) for leaf, columns in every if isinstance(leaf, CategoricalNode)]
+    others = [leaf for leaf, _ in every if not isinstance(leaf, (CategoricalNode, Constant))]
+    if len(found) != 1 or others:
+        return None
+    leaf, (column,) = found[0]
+    learns = expression.free[leaf.factor].any() or expression.free[leaf.diagonal].any()
+    has_slot = leaf.learned_variance.stop > leaf.learned_variance.start
+    if not (learns and has_slot):
+        return None
+    covariance = leaf.covariance(term.values)
+    row = np.zeros((1, expression.n_features))
+    constant = float(term.diag(row)[0] / covariance.diag(np.zeros(1, dtype=np.intp))[0])
+    return Level(leaf, int(column), covariance, constant)

@@ -1,5 +1,6 @@
 """Names of models: which factor a block has, what is learned under, which test conditional."""
 
+import numpy as np
 import pytest
 
 from sklearn_sgp.engines.blocks.models import NAMES, specification
@@ -63,7 +64,8 @@ def test_a_model_that_comes_twice_is_one():
     ("pairs", "alpha"),
     [
         ([("fitc", 0.5), ("fic", 0.5)], 1.0),
-        ([("fitc", 0.5), ("pitc", 0.6)], 1.0),
+        ([("fitc", 0.5), ("pitc", np.inf)], 1.0),
+        ([("lma", 0.5), ("pic", 0.5)], 1.0),
         ([("fitc", 0.5), ("pitc", 0.5)], 0.5),
         ([("fitc", 0.5), ("svgp", 0.5)], 1.0),
         ([("fitc", "most"), ("pitc", 0.5)], 1.0),
@@ -73,6 +75,6 @@ def test_a_model_that_comes_twice_is_one():
     ],
 )
 def test_mixtures_that_cannot_be(pairs, alpha):
-    """A mixture needs known names, weights that sum to 1, one test conditional and alpha 1."""
+    """A mixture needs known names, finite weights, one test conditional and alpha 1."""
     with pytest.raises(ValueError, match="'model' parameter must be one of"):
         specification(pairs, alpha)

@@ -1,10 +1,12 @@
 """The state of a stream between batches: when it begins anew, what it counts."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from stream_helpers import batches, make_line, taught
 
 from sklearn_sgp import StreamingSGPRegressor
@@ -53,20 +55,50 @@ def test_weights_are_counted(rng, weighted):
 
 
 def test_the_first_rows_are_kept_until_they_are_enough(rng):
-    """Fewer than 25 rows are kept as they came, then none; without learning there is no need."""
+    """Rows are kept as they came until they would be too many; without learning none are."""
     X, y = make_line(rng)
-    model = model_of()
-    model.partial_fit(X[:10], y[:10])
-    assert_array_equal(model._fitted.state.initial_rows.rows.X, X[:10])
-    assert_array_equal(model._fitted.state.initial_rows.rows.y, y[:10])
-    model.partial_fit(X[10:20], y[10:20])
-    assert_array_equal(model._fitted.state.initial_rows.rows.X, X[:20])
-    assert engine_of().begins_anew(model._fitted, settings_of(model))
-    model.partial_fit(X[20:30], y[20:30])
+    order = rng.permutation(900)
+    X, y = X[order], y[order]
+    model, engine = model_of(), engine_of()
+    n_begun = []
+    for lo, hi in ((0, 10), (10, 20), (20, 30), (30, 50), (50, 60)):
+        model.partial_fit(X[lo:hi], y[lo:hi])
+        kept = model._fitted.state.initial_rows
+        assert_array_equal(kept.rows.X, X[:hi])
+        assert_array_equal(kept.rows.y, y[:hi])
+        n_begun.append(kept.n_begun)
+    assert n_begun == [10, 20, 30, 30, 60]
+    assert engine.may_begin_anew(model._fitted, settings_of(model))
+    model.partial_fit(X[60:600], y[60:600])  # 600 cannot double any more
     assert model._fitted.state.initial_rows is None
-    assert not engine_of().begins_anew(model._fitted, settings_of(model))
+    assert not engine.may_begin_anew(model._fitted, settings_of(model))
     still = model_of(optimizer=None).partial_fit(X[:10], y[:10])
     assert still._fitted.state.initial_rows is None
+
+
+def test_nothing_is_kept_of_what_fades_or_has_changed(rng):
+    """Rows of a first batch that later ones are to forget, or that a shift has left, are gone."""
+    X, y = make_line(rng)
+    own = ConstantKernel() * RBF(1.0)
+    for options in ({"forget_factor": 0.9}, {"forget_factor": "auto"}, {"kernel": own}):
+        assert model_of(**options).partial_fit(X[:30], y[:30])._fitted.state.initial_rows is None
+    order = np.random.default_rng(0).permutation(900)
+    X, y = X[order], y[order]
+    model = taught(model_of(max_iter=20), batches(X[:300], y[:300], 100, 200))
+    kept = model._fitted.state.initial_rows
+    assert_array_equal(kept.rows.X, X[:300])
+    with pytest.warns(UserWarning, match="Batches should go on"):
+        model.partial_fit(X[300:500], y[300:500] + 10.0)
+    assert model._fitted.state.initial_rows is None
+    for spoil in (
+        lambda X, y: (X, y * np.where(y == y.max(), 100.0, 1.0)),
+        lambda X, y: (X + 99.0, y),
+    ):
+        model = model_of(max_iter=20).partial_fit(X[:100], y[:100])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # what is far off may be told
+            model.partial_fit(*spoil(X[100:200], y[100:200]))
+        assert model._fitted.state.initial_rows is None
 
 
 def test_a_stream_that_is_spent_does_not_begin_anew(rng):
@@ -74,7 +106,7 @@ def test_a_stream_that_is_spent_does_not_begin_anew(rng):
     X, y = make_line(rng)
     fitted = model_of().partial_fit(X[:10], y[:10])._fitted
     for options in ({"max_steps": 1}, {"optimizer": None}):
-        assert not engine_of().begins_anew(fitted, settings_of(model_of(**options)))
+        assert not engine_of().may_begin_anew(fitted, settings_of(model_of(**options)))
 
 
 def test_initial_rows_leave_out_weights_of_zero():

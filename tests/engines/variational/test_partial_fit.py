@@ -160,6 +160,8 @@ def test_scaling_to_a_total():
     assert_allclose(scaled.posterior.H[0], 2.5 * result.posterior.H[0])
     assert_allclose(scaled.posterior.h, 2.5 * result.posterior.h)
     assert scaled.parameters is result.parameters and scaled.objective == result.objective
+    half = scaled_to_total(result, 60.0, natural_step=0.5)
+    assert_allclose(half.posterior.h, 1.25 * result.posterior.h)
 
 
 def counts():

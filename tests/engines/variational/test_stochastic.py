@@ -12,6 +12,7 @@ from dense import (
     WEIGHTED,
     PoissonLogRate,
     central_difference,
+    gaussian_expectation,
     held_moments,
     make_case,
     make_settings,
@@ -62,6 +63,40 @@ def natural_step(steps, rho, rows=None):
     before = steps.parameters
     steps.step(steps.problem.rows if rows is None else rows, moves=False)
     assert steps.parameters is before
+
+
+# Plain gradients with momentum
+
+
+@pytest.mark.parametrize("likelihood", ["gaussian", "poisson"])
+def test_several_steps_with_momentum(likelihood):
+    """Natural steps of one rate, and slopes of the dense bound with momentum, times another."""
+    case, given, expectation = make_case(), Gaussian(), gaussian_expectation
+    if likelihood == "poisson":
+        counts = np.random.default_rng(0).poisson(2.0, case.y.shape).astype(float)
+        case, given, expectation = replace(case, y=counts), PoissonLogRate(), poisson_expectation
+    problem = problem_for(case, given, learning_rate=1e-4, natural_step=0.3)
+    problem = replace(problem, settings=replace(problem.settings, optimizer="sgd"))
+    steps, space = StochasticSteps(problem, case.parameters), case.space()
+    velocity = 0.0
+    for _ in range(3):
+        before, q = steps.parameters, steps.q.posterior
+        asked = problem.inference.minibatch(steps.q, before, case.rows, 1.0, False).target
+
+        def bound(x, before=before, q=q):
+            at = space.unpack(x, before)
+            matrices, noise = case.matrices(at), at.noise_variance
+            u = moments_of_information(matrices[0], q.H[0], q.h)
+            return uncollapsed_bound(*matrices, case.y, noise, *u, None, expectation)
+
+        slope = central_difference(bound, space.pack(before))
+        velocity = 0.9 * velocity + slope
+        steps.step(case.rows, moves=True)
+        expected = space.pack(before) + 1e-4 * velocity
+        assert_allclose(space.pack(steps.parameters), expected, rtol=1e-6, atol=1e-9)
+        moved = q.towards(asked.posterior, 0.3)
+        assert_allclose(steps.q.posterior.H[0], moved.H[0], rtol=1e-9, atol=1e-9)
+        assert_allclose(steps.q.posterior.h, moved.h, rtol=1e-9, atol=1e-9)
 
 
 # Natural steps

@@ -1,0 +1,102 @@
+"""The table and the picture of the project's README: ours beside boosting on ten tables."""
+
+from pathlib import Path
+
+from experiments.boosting import OURS, OURS_WITH_NOISE
+from experiments.records import mean_of
+
+from tables.opening import NOTHING, stored_tables
+
+TITLES = {
+    OURS: "`AnytimeSGPRegressor()`",
+    OURS_WITH_NOISE: '`likelihood="auto"`',
+    "tuned boosting": "tuned boosting",
+    "CatBoost": "CatBoost",
+}
+COLUMNS = ("data, training rows", *TITLES.values())
+_LOOKS = {
+    OURS: {"color": "#0072b2", "marker": "o", "markersize": 9},
+    OURS_WITH_NOISE: {"color": "#0072b2", "marker": "D", "markersize": 8, "mfc": "white"},
+    "tuned boosting": {"color": "#d55e00", "marker": "s", "markersize": 7},
+    "CatBoost": {"color": "#e69f00", "marker": "^", "markersize": 8},
+}
+_PICTURE = "ten_tables.png"
+
+
+def rows(found):
+    """A row of cells for each table: log density, RMSE and seconds."""
+    for name, records in found["details"].items():
+        shown = [records[who] for who in TITLES]
+        best = {key: min(mean_of(some, key) for some in shown) for key in ("rmse", "nlpd")}
+        rows_learned = f"{records[OURS][0]['rows']:,}"
+        yield (f"{name.replace('_', ' ')}, {rows_learned}", *(_cell(some, best) for some in shown))
+
+
+def _cell(records, best):
+    scores = []
+    for key, sign in (("nlpd", -1.0), ("rmse", 1.0)):
+        value = mean_of(records, key)
+        text = f"{sign * value:.3f}".replace("-", "−")
+        scores.append(f"**{text}**" if value <= best[key] else text)
+    return f"{scores[0]} · {scores[1]} · {mean_of(records, 'seconds'):,.0f} s"
+
+
+def wins(found):
+    """Two sentences: on how many tables ours is ahead of both rivals."""
+    said = []
+    for ours in (OURS, OURS_WITH_NOISE):
+        ahead = {
+            key: sum(_is_ahead(records, ours, key) for records in found["details"].values())
+            for key in ("nlpd", "rmse")
+        }
+        n = len(found["details"])
+        said.append(
+            f"{TITLES[ours]} is ahead of both boostings in log density on {ahead['nlpd']} of {n} "
+            f"tables, and in RMSE on {ahead['rmse']}."
+        )
+    return "\n".join(said)
+
+
+def _is_ahead(records, ours, key):
+    rivals = [who for who in TITLES if who not in (OURS, OURS_WITH_NOISE)]
+    return all(mean_of(records[ours], key) < mean_of(records[who], key) for who in rivals)
+
+
+def as_markdown(results):
+    """What stands between the markers of the project's README."""
+    found = stored_tables(results)
+    if found is None:
+        return NOTHING
+    lines = [f"| {' | '.join(row)} |" for row in [COLUMNS, ["---"] * len(COLUMNS), *rows(found)]]
+    return "\n".join([*lines, "", wins(found)])
+
+
+def draw(results, folder):
+    """Save log density against seconds of fitting, one panel for each table."""
+    found = stored_tables(results)
+    if found is None:
+        return
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        print("no picture for the README: it needs matplotlib (the extra `plot`)")
+        return
+    figure = Figure(figsize=(13, 5.6), layout="constrained")
+    panes = figure.subplots(2, -(-len(found["details"]) // 2), squeeze=False).ravel()
+    handles = {}
+    for pane, (name, records) in zip(panes, found["details"].items(), strict=False):
+        for who, look in _LOOKS.items():
+            seconds, density = mean_of(records[who], "seconds"), -mean_of(records[who], "nlpd")
+            handles[who] = pane.plot(seconds, density, linestyle="none", **look)[0]
+        pane.set(xscale="log", title=f"{name.replace('_', ' ')}\n{records[OURS][0]['rows']:,} rows")
+        pane.set(xlim=(1.0, 1000.0), xticks=[1, 10, 100, 1000], xticklabels=["1", "10", "100", ""])
+        pane.grid(alpha=0.3)
+        pane.margins(y=0.15)
+    figure.supxlabel("seconds of fitting, two cores")
+    figure.supylabel("log density of new rows, nats: higher is better")
+    names = [TITLES[who].replace("`", "") for who in handles]
+    figure.legend(
+        handles.values(), names, loc="outside upper center", ncols=len(names), frameon=False
+    )
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    figure.savefig(Path(folder) / _PICTURE, dpi=110)

@@ -1,0 +1,290 @@
+"""Missing values among numeric columns of X: filled from the others, and told to the kernel.
+
+A value that is missing becomes the one that the known columns of its row make expected, and a
+column that holds 1 where another one has no value stands behind all others. Whatever learns and
+predicts sees a table without gaps, and a length scale says how much a gap tells.
+"""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from .._sampling import fixed_index
+from .rows import in_parts
+
+# Rows that relations of columns are learned from, and rounds of that. 15 draws of five tables of
+# 1,000 rows, 5 to 50 % missing: nats a row with 60 rounds on all rows are the same to 0.003.
+SAMPLE_ROWS, _ROUNDS = 2048, 20
+# Most columns whose relations are learned: they are a matrix, which is saved with a model.
+_MOST_RELATED = 64
+# Rows that one stands for which lacks what none lacked before. Five tables, 1,000 rows to learn
+# from, 10 and 30 % missing in later ones: 8, 16 and 32 have the same nats a row to 0.01.
+_LEAST_ALTERNATIVES = 8
+
+
+class Sketch(NamedTuple):
+    """Some rows, and what is counted among all of a part.
+
+    Attributes
+    ----------
+    sample : ndarray of shape (m, d)
+    weight : ndarray of shape (m,)
+        Of these rows, each of which stands for others.
+    lacking : ndarray of shape (d,)
+        Number of rows that lack each column.
+    n_rows : int
+        Those that count.
+    """
+
+    sample: np.ndarray
+    weight: np.ndarray
+    lacking: np.ndarray
+    n_rows: int
+
+    @classmethod
+    def of(cls, X, weight=None, size=SAMPLE_ROWS):
+        """Look at rows (n, d) of weights (n,), or None for 1; a sample has ``size`` at most."""
+        index = fixed_index(len(X), size)
+        sample = np.asarray(X[index], dtype=np.float64)
+        of_sample = np.ones(len(index)) if weight is None else weight[index]
+        counted = slice(None) if weight is None else weight > 0.0
+        lacking, n_rows = np.zeros(X.shape[1], dtype=np.int64), len(X)
+        if len(X) and np.isnan(X.max()):
+            is_missing = np.isnan(np.asarray(X))[counted]
+            lacking, n_rows = is_missing.sum(axis=0), len(is_missing)
+        return cls(sample, of_sample * (len(X) / max(len(index), 1)), lacking, n_rows)
+
+
+class NoMissing:
+    """No value of X may be missing; attributes as those of `MissingValues`."""
+
+    columns = ()
+    allowed = False
+
+    def learned(self, X, sample_weight=None, categorical=()):
+        """Return itself."""
+        return self
+
+    def learned_from(self, sketches, categorical=()):
+        """Return itself."""
+        return self
+
+    def filled(self, X):
+        """Return X as it is."""
+        return X
+
+
+@dataclass(frozen=True)
+class MissingValues:
+    """Fills what is missing, as the rows of a first batch say.
+
+    Parameters
+    ----------
+    columns : tuple of int
+        Columns of which some of these rows had no value.
+    mean, std : ndarray of shape (d,)
+        Of the columns.
+    low, high : ndarray of shape (d,)
+        Smallest and largest values.
+    precision : ndarray of shape (d, d) or None
+        Inverse correlations of the columns; None for unrelated ones.
+    """
+
+    columns: tuple = ()
+    mean: np.ndarray | None = None
+    std: np.ndarray | None = None
+    low: np.ndarray | None = None
+    high: np.ndarray | None = None
+    precision: np.ndarray | None = field(default=None)
+
+    allowed = True
+
+    def learned(self, X, sample_weight=None, categorical=()):
+        """Return what rows of positive weight say.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Numbers, NaN where one is missing.
+        sample_weight : array-like of shape (n,) or None
+            Not checked yet: of no effect where it is not valid.
+        categorical : sequence of int
+            Columns of categories, which are not missing.
+        """
+        weight = _valid_weight(X, sample_weight)
+        return self.learned_from([Sketch.of(X, weight)], categorical)
+
+    def learned_from(self, sketches, categorical=()):
+        """Return what the rows of some parts say; see `learned`."""
+        samples, weights, lacking, n_rows = zip(*sketches, strict=True)
+        sample, weight, lacking = np.concatenate(samples), np.concatenate(weights), sum(lacking)
+        columns = tuple(np.flatnonzero((lacking > 0) & (lacking < sum(n_rows))).tolist())
+        if not weight.any():  # all of them may be of weight zero in a sample
+            weight = np.ones(len(sample))
+        mean, std, low, high = _moments(sample, weight)
+        precision = None
+        if sample.shape[1] <= _MOST_RELATED:
+            scaled = (sample - mean) / std
+            scaled[:, list(categorical)] = 0.0  # codes have no order
+            shift, precision = _learned_relations(scaled, weight)
+            mean = mean + std * shift
+        return MissingValues(columns, mean, std, low, high, precision)
+
+    def filled(self, X):
+        """Return X without gaps, and behind it for each of ``columns`` whether it is missing.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+
+        Returns
+        -------
+        X : array of shape (n, d + len(columns))
+        """
+        X = np.array(X)
+        is_missing = np.isnan(X)
+        for rows, gap in _groups(is_missing):
+            X[np.ix_(rows, gap)] = self._expected(X[rows], gap)
+        tells = is_missing[:, list(self.columns)].astype(X.dtype)
+        return np.concatenate([X, tells], axis=1)
+
+    def unforeseen(self, X):
+        """Return a mask (n, d) of missing values in columns that had all of theirs; or None."""
+        is_missing = np.isnan(X)
+        is_missing[:, list(self.columns)] = False
+        is_missing[:, self.low == self.high] = False  # nothing else is known of these
+        return is_missing if is_missing.any() else None
+
+    def alternatives(self, X, unforeseen):
+        """Yield rows, and what they may be where nothing says that values are missing.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, d + k)
+            Filled.
+        unforeseen : ndarray of shape (n, d)
+
+        Yields
+        ------
+        rows : ndarray of shape (m,)
+        points : ndarray of shape (m, s, d + k)
+            Equally likely ones, with the conditional moments of what is missing.
+        """
+        d = unforeseen.shape[1]
+        is_missing = unforeseen.copy()
+        is_missing[:, list(self.columns)] = X[:, d:] > 0.0
+        for group, gap in _groups(is_missing):
+            for part, own in _groups(unforeseen[group]):
+                rows = group[part]
+                scatter, own = self._scatter(gap, own), np.flatnonzero(own)
+                points = np.repeat(X[rows, None], len(scatter), axis=1)
+                likely = points[..., own] + scatter
+                points[..., own] = np.clip(likely, self.low[own], self.high[own])
+                yield rows, points
+
+    def _scatter(self, gap, own):
+        """Return differences (s, k) of columns from what is expected where ``gap`` is missing."""
+        covariance = np.eye(int(own.sum()))
+        if self.precision is not None:
+            inner = own[gap]
+            covariance = np.linalg.inv(self.precision[np.ix_(gap, gap)])[np.ix_(inner, inner)]
+        return _normal_points(len(covariance)) @ np.linalg.cholesky(covariance).T * self.std[own]
+
+    def _expected(self, X, gap):
+        """Return what is expected in columns that some rows all lack, (n, k)."""
+        if self.precision is None:
+            return np.broadcast_to(self.mean[gap], (len(X), int(gap.sum())))
+        scaled = (X[:, ~gap] - self.mean[~gap]) / self.std[~gap]
+        expected = _given_others(self.precision, gap, scaled)
+        # beyond what was ever seen relations of columns say nothing
+        return np.clip(self.mean[gap] + self.std[gap] * expected, self.low[gap], self.high[gap])
+
+
+NO_MISSING, MAY_MISS = NoMissing(), MissingValues()
+
+
+def _normal_points(k):
+    """Return points (s, k) with the mean and the covariance of k standard normal variables."""
+    half = max(_LEAST_ALTERNATIVES // 2, k)
+    left, _, right = np.linalg.svd(
+        np.random.RandomState(0).standard_normal((half, k)), full_matrices=False
+    )
+    points = np.sqrt(half) * left @ right
+    return np.concatenate([points, -points])
+
+
+def _valid_weight(X, sample_weight):
+    """Return weights as an array; None where they are not valid, or all alike."""
+    if sample_weight is None:
+        return None
+    weight = np.asarray(sample_weight)
+    if weight.shape != X.shape[:1] or weight.dtype.kind not in "biuf":
+        return None
+    weight = weight.astype(np.float64)
+    return weight if np.isfinite(weight).all() and (weight > 0.0).any() else None
+
+
+def _moments(X, weight):
+    """Return means, deviations, least and largest of what is known of columns; 0 of nothing."""
+    known = ~np.isnan(X) & (weight > 0.0)[:, None]
+    count = np.where(known, weight[:, None], 0.0)
+    total = np.maximum(count.sum(axis=0), np.finfo(float).tiny)
+    low = np.where(known, X, np.inf).min(axis=0)
+    high = np.where(known, X, -np.inf).max(axis=0)
+    is_empty = ~known.any(axis=0)
+    low[is_empty] = high[is_empty] = 0.0
+    size = np.maximum(np.maximum(-low, high), np.finfo(float).tiny)
+    scaled = np.where(known, X, 0.0) / size  # squares of large numbers overflow
+    mean = (count * scaled).sum(axis=0) / total
+    variance = (count * (scaled - mean) ** 2).sum(axis=0) / total
+    std = size * np.sqrt(variance)
+    return np.clip(size * mean, low, high), np.where(std > 0.0, std, 1.0), low, high
+
+
+def _learned_relations(Z, weight):
+    """Return mean and precision of a normal distribution of rows that lack some values.
+
+    Expectation maximisation, from independent columns. As much is known before of unrelated ones
+    as so many rows tell as there are columns.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n, d)
+        Columns of mean 0 and variance 1, as far as they are known.
+    weight : ndarray of shape (n,)
+    """
+    d, total, is_missing = Z.shape[1], weight.sum(), np.isnan(Z)
+    groups, Z = list(_groups(is_missing)), np.where(is_missing, 0.0, Z)
+    mean, precision = np.zeros(d), np.eye(d)
+    for _ in range(_ROUNDS if groups else 1):
+        spread = np.zeros((d, d))
+        for rows, gap in groups:
+            known = Z[np.ix_(rows, ~gap)] - mean[~gap]
+            Z[np.ix_(rows, gap)] = mean[gap] + _given_others(precision, gap, known)
+            places = np.ix_(gap, gap)
+            spread[places] += weight[rows].sum() * np.linalg.inv(precision[places])
+        mean = weight @ Z / total
+        centred = Z - mean
+        scatter = (centred.T * weight) @ centred + spread
+        precision = np.linalg.inv((scatter + d * np.eye(d)) / (total + d))
+    return mean, precision
+
+
+def _given_others(precision, gap, known):
+    """Return conditional means of some columns (n, k) given the others, in standard units."""
+    places = np.flatnonzero(gap), np.flatnonzero(~gap)
+    own = cho_factor(precision[np.ix_(places[0], places[0])])
+    return -cho_solve(own, precision[np.ix_(*places)] @ known.T).T
+
+
+def _groups(is_missing):
+    """Yield rows that lack the same columns, and a mask of these."""
+    rows = np.flatnonzero(is_missing.any(axis=1))
+    if not len(rows):
+        return
+    gaps, group = np.unique(is_missing[rows], axis=0, return_inverse=True)
+    group = group.ravel()
+    order = np.argsort(group, kind="stable")
+    yield from zip(in_parts(rows[order], np.bincount(group)), gaps, strict=True)

@@ -1,0 +1,44 @@
+"""Which types a file of a model may name, for readers that ask before they load."""
+
+from sklearn.gaussian_process import kernels
+
+from ..kernels import Categorical, Columns
+from ..likelihoods._names import CLASSIFICATION, REGRESSION
+from .anytime_classifier import AnytimeSGPClassifier
+from .anytime_regressor import AnytimeSGPRegressor
+from .bayesian_gplvm import BayesianGPLVM
+from .streaming_classifier import StreamingSGPClassifier
+from .streaming_regressor import StreamingSGPRegressor
+from .svgp_classifier import SVGPClassifier
+from .svgp_regressor import SVGPRegressor
+
+_ESTIMATORS = [
+    SVGPRegressor,
+    SVGPClassifier,
+    AnytimeSGPRegressor,
+    AnytimeSGPClassifier,
+    StreamingSGPRegressor,
+    StreamingSGPClassifier,
+    BayesianGPLVM,
+]
+# Estimators write kernels and likelihoods as words. Grids of searches hold them as they are, and
+# searches may hold a scorer.
+_PARAMETERS = [
+    Columns,
+    Categorical,
+    *REGRESSION.values(),
+    *CLASSIFICATION.values(),
+    *(
+        found
+        for found in vars(kernels).values()
+        if isinstance(found, type) and issubclass(found, kernels.Kernel)
+    ),
+]
+_SCORERS = ["sklearn_sgp.metrics.log_density_scorer", "sklearn_sgp.metrics.neg_crps_scorer"]
+
+#: Names of the types that files of models may hold, searches and pipelines around them included:
+#: what ``skops.io.load`` takes as ``trusted``, and MLflow as ``skops_trusted_types``.
+TRUSTED_TYPES = [
+    *(f"{kind.__module__}.{kind.__qualname__}" for kind in _ESTIMATORS + _PARAMETERS),
+    *_SCORERS,
+]

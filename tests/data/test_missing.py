@@ -1,0 +1,130 @@
+"""Missing values become what the other columns make expected; a column for each says where."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from sklearn_sgp.data.missing import MAY_MISS, NO_MISSING, Sketch
+
+
+def with_holes(X, share, seed=0):
+    """A copy of a table in which values are missing at random, but not in its last column."""
+    holes = np.random.default_rng(seed).random(X.shape) < share
+    holes[:, -1] = False
+    return np.where(holes, np.nan, X)
+
+
+@pytest.fixture
+def table():
+    """300 rows of three correlated columns and one by itself, in units of their own."""
+    rng = np.random.default_rng(1)
+    common = rng.standard_normal((300, 1))
+    X = np.c_[common + 0.3 * rng.standard_normal((300, 3)), rng.standard_normal(300)]
+    return X * [1.0, 100.0, 0.01, 1.0] + [0.0, 5e3, 0.0, -2.0]
+
+
+def test_filled_by_the_conditional_mean(table):
+    """A value that is missing becomes the conditional mean of a normal distribution."""
+    learned = MAY_MISS.learned(table)
+    scale = np.outer(learned.std, learned.std)
+    covariance = np.linalg.inv(learned.precision) * scale
+    row = table[5].copy()
+    row[[0, 2]] = np.nan
+    of_known = np.linalg.solve(covariance[np.ix_([1, 3], [1, 3])], (row - learned.mean)[[1, 3]])
+    expected = learned.mean[[0, 2]] + covariance[np.ix_([0, 2], [1, 3])] @ of_known
+    filled = learned.filled(row[None])
+    assert_allclose(filled[0, [0, 2]], expected, rtol=1e-9)
+    assert_array_equal(filled[0, [1, 3]], row[[1, 3]])
+
+
+def test_relations_are_learned_from_rows_with_holes(table):
+    """Of rows that lack a quarter of their values nearly the same is learned as of whole ones."""
+    holes = with_holes(table, 0.25)
+    whole, learned = MAY_MISS.learned(table), MAY_MISS.learned(holes)
+    assert learned.columns == (0, 1, 2)
+    correlations = [np.linalg.inv(one.precision) for one in (whole, learned)]
+    assert_allclose(*correlations, atol=0.1)
+    error = (learned.filled(holes)[:, :4] - table)[np.isnan(holes)[:, 1], 1]
+    assert np.sqrt((error**2).mean()) < 0.6 * table[:, 1].std()
+
+
+def test_columns_that_tell_where(table):
+    """Behind the columns stands one for each that lacked values in the first rows, 1 where so."""
+    holes = with_holes(table, 0.2)
+    filled = MAY_MISS.learned(holes).filled(holes)
+    assert_array_equal(filled[:, 4:], np.isnan(holes[:, :3]))
+    later = holes.copy()
+    later[:, 3] = np.nan  # had all its values before
+    assert MAY_MISS.learned(holes).filled(later).shape == (300, 7)
+
+
+def test_whole_tables_stay_as_they_are(table):
+    """A table that lacks nothing is filled by nothing, and so is one that may not."""
+    assert_array_equal(MAY_MISS.learned(table).filled(table), table)
+    assert NO_MISSING.filled(table) is table
+
+
+def test_weights_are_repetitions(table):
+    """A row of weight 2 says what two equal rows say, one of weight 0 nothing."""
+    holes = with_holes(table, 0.2)
+    weight = np.random.default_rng(2).integers(0, 3, len(holes))
+    one = MAY_MISS.learned(holes, weight)
+    other = MAY_MISS.learned(np.repeat(holes, weight, axis=0))
+    for name in ("mean", "std", "low", "high", "precision"):
+        assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-9)
+
+
+def test_order_of_rows(table):
+    """The order of the rows has no say."""
+    holes = with_holes(table, 0.2)
+    one, other = MAY_MISS.learned(holes), MAY_MISS.learned(holes[::-1])
+    assert_allclose(one.precision, other.precision, rtol=1e-8, atol=1e-10)
+    assert_allclose(one.filled(holes), other.filled(holes), rtol=1e-8)
+
+
+def test_nothing_beyond_what_was_seen(table):
+    """No value is filled in that is smaller or larger than all that were known."""
+    learned = MAY_MISS.learned(with_holes(table, 0.1))
+    far = np.array([[1e6, np.nan, np.nan, 0.0], [-1e6, np.nan, np.nan, 0.0]])
+    filled = learned.filled(far)[:, 1:3]
+    assert (filled >= learned.low[1:3]).all() and (filled <= learned.high[1:3]).all()
+
+
+@pytest.mark.parametrize("size", [1e-90, 1.0, 1e99])
+def test_columns_of_any_size(size):
+    """Columns of any size, of one value, and of none at all are filled by finite numbers."""
+    rng = np.random.default_rng(3)
+    X = size * with_holes(rng.standard_normal((50, 5)), 0.3)
+    X[:, 1], X[:20, 2] = np.nan, np.nan
+    X[:, 2] = np.where(np.isnan(X[:, 2]), np.nan, size)
+    learned = MAY_MISS.learned(X)
+    assert learned.columns == (0, 2, 3)  # a column without a value has no say
+    filled = learned.filled(X)
+    assert np.isfinite(filled).all()
+    assert_array_equal(filled[:, 1], 0.0)
+    assert_array_equal(filled[:, 2], size)
+
+
+def test_many_columns():
+    """Columns too many for their relations to be kept are filled by their means."""
+    X = with_holes(np.random.default_rng(4).standard_normal((30, 80)), 0.2)
+    learned = MAY_MISS.learned(X)
+    assert learned.precision is None
+    assert_allclose(learned.filled(X)[:, :80], np.where(np.isnan(X), np.nanmean(X, axis=0), X))
+
+
+def test_parts_say_what_all_rows_say(table):
+    """What parts of the rows tell together is what all tell, where each is looked at as a whole."""
+    holes = with_holes(table, 0.2)
+    parts = [Sketch.of(holes[lo : lo + 100]) for lo in (0, 100, 200)]
+    one, other = MAY_MISS.learned_from(parts), MAY_MISS.learned(holes)
+    assert one.columns == other.columns
+    assert_allclose(one.precision, other.precision, rtol=1e-9)
+
+
+def test_types_of_numbers(table):
+    """Numbers of single precision stay such, and the table itself stays as it was."""
+    holes = with_holes(table, 0.2).astype(np.float32)
+    before = holes.copy()
+    assert MAY_MISS.learned(holes).filled(holes).dtype == np.float32
+    assert_array_equal(holes, before)

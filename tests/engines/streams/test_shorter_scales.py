@@ -1,0 +1,67 @@
+"""Length scales shorter than those that were found, where rows ask for them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from dense import make_parameters
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize_scalar
+from scipy.stats import multivariate_normal
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+
+from sklearn_sgp import StreamingSGPRegressor
+from sklearn_sgp.engines.streams.shorter_scales import _RATIOS, _best, shorter_scales
+
+
+def fast(rng, n=200):
+    X = rng.uniform(0.0, 6.0, (n, 1))
+    return X, np.sin(16.0 * X[:, 0]) + 0.1 * rng.standard_normal(n)
+
+
+def test_amplitude_and_noise_are_the_best_ones(rng):
+    """The evidence is that of the dense process, up to a constant, and no other is better."""
+    X, y = fast(rng, 40)
+    parameters = make_parameters(ConstantKernel(1.7) * RBF(0.1), X[:5], 0.3)
+    value, found = _best(parameters, X, y[:, None])
+    K = RBF(0.1)(X)
+
+    def evidence(log_amplitude, ratio):
+        covariance = np.exp(log_amplitude) * (K + ratio * np.eye(40))
+        return multivariate_normal(cov=covariance).logpdf(y)
+
+    best = max(
+        -minimize_scalar(lambda a, r=r: -evidence(a, r), bounds=(-9, 9), method="bounded").fun
+        for r in _RATIOS
+    )
+    amplitude = np.exp(found.theta[0])
+    assert_allclose(evidence(found.theta[0], found.noise_variance / amplitude), best, rtol=1e-6)
+    assert_allclose(value, best + 20.0 * (1.0 + np.log(2.0 * np.pi)), rtol=1e-6)
+    assert_allclose(found.theta[1], np.log(0.1))
+
+
+@pytest.mark.parametrize("shift", [0.0, 1.0])
+def test_noise_is_no_reason_and_a_fast_function_is(rng, shift):
+    """Where rows ask for shorter length scales, these come back; otherwise none do."""
+    X, y = fast(rng)
+    y = y if shift else rng.permutation(y)
+    fitted = StreamingSGPRegressor(max_iter=1).partial_fit(X, y)._fitted
+    start = replace(fitted.start, parameters=fitted.start.parameters)
+    model = StreamingSGPRegressor().partial_fit(X, y)
+    rows = model._later_rows((X, None, None), y, None)
+    found = shorter_scales(start, start.parameters, rows)
+    assert (found is not None) == bool(shift)
+    if shift:
+        assert np.exp(found.theta[1]) < 0.3 * np.exp(start.parameters.theta[1])
+
+
+def test_other_kernels_and_few_rows_are_left_alone(rng):
+    """A kernel that was given has the length scales that it was given."""
+    X, y = fast(rng)
+    given = StreamingSGPRegressor(ConstantKernel() * RBF(1.0), max_iter=1).partial_fit(X, y)
+    rows = given._later_rows((X, None, None), y, None)
+    start = given._fitted.start
+    assert shorter_scales(start, start.parameters, rows) is None
+    start = StreamingSGPRegressor(max_iter=1).partial_fit(X, y)._fitted.start
+    assert shorter_scales(start, start.parameters, rows) is not None
+    assert shorter_scales(start, start.parameters, rows.select(np.arange(19))) is None

@@ -1,0 +1,131 @@
+"""Categories that were not there before are draws of the levels that were found."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.gaussian_process.kernels import RBF
+
+from sklearn_sgp import (
+    AnytimeSGPRegressor,
+    StreamingSGPRegressor,
+    SVGPClassifier,
+    SVGPRegressor,
+)
+from sklearn_sgp.kernels import Categorical, Columns
+
+OPTIONS = {"n_inducing": 40, "categorical_features": [1], "random_state": 0}
+COUNT = 15
+ESTIMATORS = {
+    "svgp": SVGPRegressor(**OPTIONS),
+    "vfe": AnytimeSGPRegressor(model="vfe", **OPTIONS),
+    "vif": AnytimeSGPRegressor(**OPTIONS),
+    "stream": StreamingSGPRegressor(**OPTIONS),
+    "own": SVGPRegressor(Columns(RBF(), [0]) + 2.0 * Columns(Categorical(1), [1]), **OPTIONS),
+}
+
+
+@pytest.fixture(scope="module")
+def data():
+    """450 rows of 15 categories, whose levels scatter by 30, and what they have in common."""
+    rng = np.random.default_rng(3)
+    levels = 30.0 * rng.standard_normal(COUNT)
+    X = np.column_stack([rng.uniform(-2, 2, 450), np.arange(450) % COUNT])
+    return X, 10.0 * np.sin(2 * X[:, 0]) + levels[X[:, 1].astype(int)] + rng.standard_normal(450)
+
+
+def at(x, codes):
+    return np.column_stack([np.full(len(codes), x), codes])
+
+
+def of_a_draw(known):
+    """The variance of a draw from a population of which some are known."""
+    n = len(known)
+    return known.var(ddof=1) * (1 + 1 / n) * (n + 1) / (n - 1)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_bands_are_as_wide_as_levels_scatter(data, name):
+    """Mean and variance of a new category are those of a draw of the known ones' levels."""
+    model = ESTIMATORS[name].fit(*data)
+    levels = model.predict(at(0.3, np.arange(COUNT)))
+    assert np.ptp(levels) > 60.0
+    new = at(0.3, [COUNT, COUNT + 7])
+    mean, cov = model.predict(new, return_cov=True, include_noise=False)
+    assert_allclose(mean, levels.mean(), atol=0.1 * levels.std())
+    assert_allclose(np.diag(cov), of_a_draw(levels), rtol=0.12)
+    assert abs(cov[0, 1]) < 0.1 * cov[0, 0]
+
+
+@pytest.mark.parametrize("name", ["svgp", "vif", "stream"])
+def test_rows_of_one_new_category_share_its_level(data, name):
+    """The mean of many rows of a new category is hardly surer than one of them."""
+    model = ESTIMATORS[name].fit(*data)
+    new = np.column_stack([np.linspace(-1.5, 1.5, 20), np.full(20, COUNT)])
+    _, cov = model.predict(new, return_cov=True, include_noise=False)
+    assert cov.mean() > 0.95 * np.diag(cov).mean()
+
+
+def test_several_outputs_have_the_mean_spread(data):
+    """Outputs with one kernel have one variance of new categories, the mean in scaled units."""
+    X, y = data
+    model = SVGPRegressor(**OPTIONS).fit(X, np.column_stack([y, -3.0 * y + 2.0]))
+    levels = model.predict(at(0.3, np.arange(COUNT)))
+    std = model.predict(at(0.3, [COUNT]), return_std=True)[1][0]
+    assert_allclose(std**2, [of_a_draw(one) for one in levels.T], rtol=0.15)
+
+
+def test_few_levels_say_little_of_others(data):
+    """Two levels make a wide band, one is what the kernel makes of it."""
+    X, y = data
+    for count in (1, 2):
+        few = X[:, 1] < count
+        model = SVGPRegressor(**OPTIONS).fit(X[few], y[few])
+        std = model.predict_std(at(0.3, [COUNT]), include_noise=False)[0]
+        assert np.isfinite(std)
+        if count == 2:
+            levels = model.predict(at(0.3, [0, 1]))
+            assert std > 2.0 * levels.std(ddof=1)
+
+
+def test_given_kernels_are_taken_at_their_word(data):
+    """Without learning new categories have the variance that F and b say."""
+    kernel = Columns(RBF(), [0]) + Columns(Categorical(1, n_categories=COUNT), [1])
+    model = SVGPRegressor(kernel, optimizer=None, **OPTIONS).fit(*data)
+    _, cov = model.predict(at(0.3, [COUNT]), return_cov=True, include_noise=False)
+    assert cov[0, 0] < 0.6 * of_a_draw(model.predict(at(0.3, np.arange(COUNT))))
+
+
+def test_known_categories_stay_as_they_are(data):
+    """Pickles and later batches of new categories keep the band, and learn the new level."""
+    X, y = data
+    for estimator in (ESTIMATORS["svgp"], ESTIMATORS["stream"], ESTIMATORS["vif"]):
+        model = pickle.loads(pickle.dumps(estimator.fit(X, y)))
+        before = model.predict_std(at(0.3, [COUNT]))[0]
+        more = at(0.0, np.full(25, COUNT))
+        more[:, 0] = np.linspace(-2, 2, 25)
+        model.partial_fit(more, 10.0 * np.sin(2 * more[:, 0]) + 75.0)
+        mean, std = model.predict(at(0.3, [COUNT, COUNT + 1]), return_std=True)
+        assert abs(mean[0] - 75.0 - 10.0 * np.sin(0.6)) < 6.0
+        assert std[0] < 0.2 * before and std[1] > 0.5 * before
+
+
+def test_a_fit_that_goes_on_has_them(data):
+    """warm_start begins at the kernel that was learned, with new categories as wide."""
+    X, y = data
+    model = SVGPRegressor(warm_start=True, **OPTIONS)
+    first = model.fit(X, y).predict_std(at(0.3, [COUNT]))
+    assert_allclose(model.fit(X, y).predict_std(at(0.3, [COUNT])), first, rtol=0.05)
+
+
+def test_classes_of_new_categories():
+    """A new category of a classifier is less sure than the known ones."""
+    rng = np.random.default_rng(0)
+    c = rng.integers(0, 12, 600)
+    y = (np.array([-3.0, 3.0])[c % 2] + 0.5 * rng.standard_normal(600)) > 0
+    X = np.column_stack([rng.standard_normal(600), c])
+    model = SVGPClassifier(**OPTIONS).fit(X, y)
+    known, new = (model.predict_proba(at(0.0, codes))[:, 1] for codes in (np.arange(12), [12]))
+    assert np.abs(known - 0.5).min() > 0.45
+    assert abs(new[0] - 0.5) < 0.15
