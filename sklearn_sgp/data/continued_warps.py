@@ -19,6 +19,7 @@ class Identity:
     """The warp of an output that is not warped."""
 
     is_identity = True
+    lowest = -np.inf
 
     def __call__(self, y):
         """Return y as it is."""
@@ -59,6 +60,7 @@ class Warp:
     """
 
     is_identity = False
+    lowest = -np.inf  # target that there may be
 
     shape: object
     low: float

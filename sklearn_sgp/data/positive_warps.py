@@ -1,7 +1,9 @@
 """Warps of targets that are positive: shapes of their logarithm, whose inverse is positive, too.
 
 Beyond the data such a warp goes on as a line of the logarithm. So the ends of bands stay positive,
-and the process of log y is among the warps, exactly.
+and the process of log y is among the warps, exactly. Targets of which some are 0 and none is less
+have warps whose inverse is at least 0: an observation is max(h(z), 0), which is 0 as often as h(z)
+is not above it.
 """
 
 from dataclasses import dataclass, field
@@ -89,6 +91,7 @@ class PositiveWarp:
     """
 
     is_identity = False
+    lowest = -np.inf
 
     of_log: object
     edges: np.ndarray = field(init=False)  # the range of y in which the logarithm is taken
@@ -133,3 +136,51 @@ class PositiveWarp:
         below, above = np.minimum(z - inside, 0.0), np.maximum(z - inside, 0.0)
         y = np.clip(np.exp(inverse(inside)), *self.edges)
         return y + below / self.slopes[0] + above / self.slopes[1]
+
+
+@dataclass(frozen=True)
+class FromZero:
+    """A monotone function of numbers from 0 on, whose inverse is never below 0.
+
+    Below 0 it is a steep line, so that a number there has no probability, and 0 all of it that the
+    function itself has at 0 and below.
+
+    Parameters
+    ----------
+    of_shifted : PositiveWarp, continued_warps.Warp or Identity
+        Of y + shift.
+    shift : float
+    steep : float
+        Slope below 0.
+    """
+
+    is_identity = False
+    lowest = 0.0
+
+    of_shifted: object
+    shift: float
+    steep: float
+
+    def __call__(self, y):
+        """Compute phi(y), of any shape."""
+        y = np.asarray(y, dtype=np.float64)
+        inside = self.of_shifted(np.maximum(y, 0.0) + self.shift)
+        return inside + self.steep * np.minimum(y, 0.0)
+
+    def log_slope(self, y):
+        """Compute log phi'(y), of any shape."""
+        inside = self.of_shifted.log_slope(np.maximum(y, 0.0) + self.shift)
+        return np.where(np.asarray(y) < 0.0, np.log(self.steep), inside)
+
+    @property
+    def end_slopes(self):
+        """Slopes of the inverse at its two ends."""
+        return 0.0, self.of_shifted.end_slopes[1]
+
+    def inverse(self, z):
+        """Solve phi(y) = z for y, to rounding; 0 where that is below 0."""
+        return np.maximum(self.of_shifted.inverse(z) - self.shift, 0.0)
+
+    def near_inverse(self, z):
+        """Solve to about eight digits, faster: for what means are taken of."""
+        return np.maximum(self.of_shifted.near_inverse(z) - self.shift, 0.0)

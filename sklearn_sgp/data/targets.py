@@ -116,6 +116,7 @@ class Targets(Encoding):
     grid: float = field(default=0.0, kw_only=True)
     resolution: object = field(default=0.0, kw_only=True)
 
+    lowest = -np.inf  # target of each output that there may be
     keeps_means = True  # the mean of y is linear in that of the latent function
     follows_rows = property(lambda self: self.grid > 0.0)
 
@@ -260,8 +261,8 @@ class Targets(Encoding):
         """Return the widths of the intervals that targets were rounded from, (n, t), or 0."""
         if not np.any(self.resolution):
             return 0.0
-        low, high = self.cells(self.in_units(rows.targets), self.resolution)
-        return high - low
+        y, half = self.in_units(rows.targets), 0.5 * np.broadcast_to(self.resolution, rows.y.shape)
+        return self.scaled(y + half) - self.scaled(np.maximum(y - half, self.lowest))
 
     # ---- And back
 
@@ -375,6 +376,10 @@ class WarpedTargets(Targets):
         parts = zip(self.warps, np.broadcast_to(is_cut, y.shape[1]), y.T, strict=True)
         warps = (Within(w, one.min(), one.max()) if cut else w for w, cut, one in parts)
         return replace(self, mean_warps=tuple(warps))
+
+    @property
+    def lowest(self):
+        return np.array([warp.lowest for warp in self.warps])
 
     def warped(self, y):
         return _of_each(self.warps, "__call__", y)

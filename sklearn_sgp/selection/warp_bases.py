@@ -12,7 +12,7 @@ import numpy as np
 from scipy.stats import norm
 
 from ..data.continued_warps import Identity, Warp
-from ..data.positive_warps import Composed, PositiveWarp, Power
+from ..data.positive_warps import Composed, FromZero, PositiveWarp, Power
 from ..data.warps import TanhSum
 
 # Powers of positive targets, but for targets whose largest is less than so many times the smallest:
@@ -20,6 +20,15 @@ from ..data.warps import TanhSum
 POWERS, _LEAST_RATIO = (0.5, 0.0), 2.0
 # The interval of a positive target that was rounded ends above such a share of it.
 _LEAST_END = 0.25
+# Amounts and counts are 0 in so many of the rows, and in so many rows, at least. They are tried as
+# these powers of y + c, with c such a share of the median of what is positive, or the step of
+# rounded targets. Logarithms of it put zeros far out: where 15 % of incomes over five decades are 0
+# the pinball loss of their 95 % quantile was 1.2 to 2 times that of boosting (0.92 by square root).
+_FROM_ZERO = (0.5,)
+_LEAST_ZEROS, _FEWEST_ZEROS, _SHIFT = 0.01, 5, 0.1
+# Slope below 0, in mean slopes between 0 and the largest target: no number there has a probability.
+_STEEP = 1e4
+_AT_ZERO = 1e-9  # of what is 0, beside the centre
 _USUAL = norm.ppf(0.9) - norm.ppf(0.1)
 
 
@@ -30,11 +39,33 @@ def center_and_spread(y):
     return float(center), float(spread) if spread > 0.0 else float(y.std())
 
 
-def bases_of(y):
-    """Return the bases for targets (n,), the simplest first."""
+def bases_of(y, step=0.0):
+    """Return the bases for targets (n,), the simplest first.
+
+    Parameters
+    ----------
+    step : float
+        That targets were rounded to, 0 where they were not.
+    """
+    if are_from_zero(y):
+        return _bases_from_zero(y, step)
     if y.min() <= 0.0 or y.max() < _LEAST_RATIO * y.min():
         return [LineBase(*center_and_spread(y))]
     return [PowerBase.of(y, power) for power in (1.0, *POWERS)]
+
+
+def are_from_zero(y):
+    """Return whether no target is below 0 and enough are 0: amounts and counts."""
+    n_zeros = np.count_nonzero(y == 0.0)
+    return bool(y.min() == 0.0 < y.max() and n_zeros >= max(_LEAST_ZEROS * len(y), _FEWEST_ZEROS))
+
+
+def _bases_from_zero(y, step):
+    """Return targets as they are, and square roots of them and a shift: one of two."""
+    shifts = {_SHIFT * float(np.median(y[y > 0.0]))} | ({float(step)} if step else set())
+    inner = [(LineBase(*center_and_spread(y)), 0.0)]
+    inner += [(PowerBase.of(y + c, power), c) for c in sorted(shifts) for power in _FROM_ZERO]
+    return [FromZeroBase(base, shift) for base, shift in inner]
 
 
 @dataclass(frozen=True)
@@ -53,6 +84,10 @@ class LineBase:
     def log_slope(self, t):
         """Return zeros."""
         return np.zeros(np.shape(t))
+
+    def is_atom(self, t):
+        """Return where a target stands for all values below it, too: nowhere."""
+        return np.zeros(np.shape(t), dtype=bool)
 
     def low_end(self, t, low):
         """Return the lower end of the interval of a target."""
@@ -118,6 +153,10 @@ class PowerBase:
     def _log(self, t):
         return np.log(self.center + self.spread * np.maximum(t, self._least))
 
+    def is_atom(self, t):
+        """Return where a target stands for all values below it, too: nowhere."""
+        return np.zeros(np.shape(t), dtype=bool)
+
     def low_end(self, t, low):
         """Return the lower end of the interval of a target: of a positive one."""
         least = (_LEAST_END * (self.center + self.spread * t) - self.center) / self.spread
@@ -131,3 +170,57 @@ class PowerBase:
         if psi is not None:
             shape = Composed(self.power, TanhSum(psi, self.of_center, self.of_spread))
         return PositiveWarp(Warp(shape, float(np.log(low)), float(np.log(high))))
+
+
+@dataclass(frozen=True)
+class FromZeroBase:
+    """A base of targets that are 0 or more, which predictions then are, too.
+
+    Parameters
+    ----------
+    of_shifted : LineBase or PowerBase
+        Of y + shift.
+    shift : float
+    """
+
+    of_shifted: object
+    shift: float
+
+    @property
+    def name(self):
+        """The base in words."""
+        of = f" of y + {self.shift:.3g}" if self.shift else ""
+        return f"{self.of_shifted.name}{of}, from 0 on"
+
+    @property
+    def center(self):
+        """The centre of y."""
+        return self.of_shifted.center - self.shift
+
+    @property
+    def spread(self):
+        """The scatter of y."""
+        return self.of_shifted.spread
+
+    def value(self, t):
+        """Compute the values, of any shape."""
+        return self.of_shifted.value(t)
+
+    def log_slope(self, t):
+        """Compute the logarithms of the slopes in t."""
+        return self.of_shifted.log_slope(t)
+
+    def is_atom(self, t):
+        """Return where a target stands for all values below it, too: at 0."""
+        return self.center + self.spread * t <= _AT_ZERO * max(abs(self.center), self.spread)
+
+    def low_end(self, t, low):
+        """Return the lower end of the interval of a target."""
+        return self.of_shifted.low_end(t, low)
+
+    def warp(self, psi, low, high):
+        """Return the warp of all numbers with learned parameters, None for the base alone."""
+        ends = np.array([low, high]) + self.shift
+        warp = self.of_shifted.warp(psi, *ends)
+        bottom, top = warp(ends)
+        return FromZero(warp, self.shift, float(_STEEP * (top - bottom) / (high - low)))

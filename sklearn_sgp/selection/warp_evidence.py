@@ -17,6 +17,7 @@ from ..predict.rounded import log_mean_density
 from .warp_bases import LineBase
 
 AS_THEY_ARE = LineBase(0.0, 1.0)
+_TINY = np.finfo(np.float64).tiny
 
 
 class _Targets(NamedTuple):
@@ -40,7 +41,9 @@ class WarpedEvidence:
 
     The group "warp" of the parameters holds those of `shapes.TanhSum`; without it the targets are
     scaled only. What is learned from has mean 0 and variance 1 whatever the warp. Slopes of targets
-    that were rounded are means over their intervals: a spike within one has no gain.
+    that were rounded are means over their intervals: a spike within one has no gain. Nor is a
+    spike at 0 taken where 0 stands for all below: the score of a row there is the log of the
+    probability of 0.
 
     Parameters
     ----------
@@ -70,6 +73,7 @@ class WarpedEvidence:
         counts = list(zip(n_before, self._evidence.counts, strict=True))
         self._counts = np.concatenate([np.append(np.zeros(k), own) for k, own in counts])
         self._own = np.concatenate([np.arange(k + len(own)) >= k for k, own in counts])
+        self._is_atom = before.is_atom(t)
         self.weight = self._evidence.weight
 
     def __call__(self, parameters):
@@ -120,6 +124,9 @@ class WarpedEvidence:
         middle = np.where(width > 0.0, 0.5 * (low + high) - center, value - center) / scale
         columns = middle[own, None], width[own, None], mean, variance, 0.0
         each = log_mean_density(likelihood, *columns) + (log_slope - np.log(scale))[own]
+        atom, edge = self._is_atom[own], (high[own] - center) / scale
+        below = likelihood.cdf(edge[atom, None], mean[atom], variance[atom], 0.0)
+        each[atom] = np.log(np.maximum(below[:, 0], _TINY))
         return Score(each, self._counts[own])
 
     def _log_slope(self):

@@ -179,9 +179,10 @@ class _OneOutput:
         """Learn a warp, or return the identity."""
         if not _can_be_warped(self.y):
             return Identity()
-        self.bases = bases_of(self.y)
+        step = resolutions(self.y[:, None])[0]
+        self.bases = bases_of(self.y, step)
         self.center, self.spread = self.bases[0].center, self.bases[0].spread
-        self.step = resolutions(self.y[:, None])[0] / self.spread
+        self.step = step / self.spread
         try:
             base, psi = self._best(seconds)
         except NotPositiveDefiniteError:

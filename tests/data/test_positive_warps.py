@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
 from sklearn_sgp.data.continued_warps import Warp
-from sklearn_sgp.data.positive_warps import Composed, PositiveWarp, Power
+from sklearn_sgp.data.positive_warps import Composed, FromZero, PositiveWarp, Power
 from sklearn_sgp.data.warps import TanhSum
 
 LOW, HIGH = np.log(0.02), np.log(700.0)
@@ -67,3 +67,26 @@ def test_the_square_root_is_found():
     best = (of_root.log_density(X[new], root[new]) - np.log(2.0 * root[new])).mean()
     model = SVGPRegressor(normalize_y="warped", random_state=0).fit(X[old], root[old] ** 2)
     assert model.log_density(X[new], root[new] ** 2).mean() > best - 0.02
+
+
+@pytest.fixture
+def from_zero():
+    shape = Power(0.5, float(np.log(3.0)))
+    return FromZero(PositiveWarp(Warp(shape, float(np.log(1.0)), float(np.log(41.0)))), 1.0, 1e4)
+
+
+def test_a_warp_from_zero_has_no_value_below(from_zero):
+    """From 0 on its inverse leads back; what lies below what 0 becomes is 0."""
+    y = np.linspace(0.0, 60.0, 50)
+    z = from_zero(y)
+    assert (np.diff(z) > 0.0).all()
+    assert_allclose(from_zero.inverse(z), y, atol=1e-9)
+    assert_array_equal(from_zero.inverse(z[0] - np.array([0.1, 5.0, 1e6])), 0.0)
+    assert from_zero(-1.0) < z[0] - 1e3
+
+
+def test_slopes_of_a_warp_from_zero_are_those_of_differences(from_zero):
+    """On both sides of 0."""
+    y, step = np.array([-2.0, 0.5, 3.0, 30.0]), 1e-6
+    slopes = (from_zero(y + step) - from_zero(y - step)) / (2.0 * step)
+    assert_allclose(np.exp(from_zero.log_slope(y)), slopes, rtol=1e-5)

@@ -1,0 +1,61 @@
+"""Targets of which none is below 0 and some are 0: counts and amounts."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from sklearn_sgp import AnytimeSGPRegressor
+
+
+def table(n=300):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2.0, 2.0, (n, 1))
+    y = np.maximum(np.sin(2.0 * X[:, 0]) + 0.5 * rng.standard_normal(n), 0.0) ** 2
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y = table()
+    return AnytimeSGPRegressor(likelihood="auto", random_state=0).fit(X, y)
+
+
+def test_no_prediction_is_below_zero(fitted):
+    """Quantiles, draws and means are numbers that there may be, and the choice is told."""
+    X = np.linspace(-2.0, 2.0, 40)[:, None]
+    distribution = fitted.predict_distribution(X)
+    assert (distribution.ppf(0.05) >= 0.0).all() and (distribution.ppf(0.05) == 0.0).any()
+    assert (distribution.rvs((50, 40), random_state=0) >= 0.0).all()
+    assert (distribution.mean() >= 0.0).all()
+    names = [one["candidate"] for one in fitted.choices_ if one["choice"] == "warp"]
+    assert names and all("from 0 on" in name for name in names)
+
+
+def test_zero_has_the_probability_of_all_below(fitted):
+    """The distribution has all that is not above 0 at 0: as large a share as draws have."""
+    X = np.linspace(-2.0, 2.0, 9)[:, None]
+    distribution = fitted.predict_distribution(X)
+    draws = distribution.rvs((20_000, 9), random_state=0)
+    assert_allclose(distribution.cdf(0.0), (draws <= 0.0).mean(axis=0), atol=0.015)
+    assert_allclose(distribution.cdf(-0.1), 0.0, atol=1e-6)
+
+
+def test_moments_are_those_of_draws(fitted):
+    """Means and deviations are of what is cut at 0."""
+    X = np.linspace(-2.0, 2.0, 9)[:, None]
+    distribution = fitted.predict_distribution(X)
+    own, _ = fitted._fitted.targets.moments(
+        distribution._likelihood, *distribution._latent, distribution._noise
+    )
+    draws = distribution.rvs((40_000, 9), random_state=0)
+    assert_allclose(own, draws.mean(axis=0), atol=0.02)
+    assert_allclose(distribution.std(), draws.std(axis=0), atol=0.05)
+
+
+def test_one_zero_says_nothing_of_what_may_be():
+    """A smallest target that is 0 by chance is no limit of others."""
+    X, y = table()
+    y = np.sin(2.0 * X[:, 0]) + 0.1 * np.random.default_rng(1).standard_normal(len(X))
+    fitted = AnytimeSGPRegressor(likelihood="auto", random_state=0).fit(X, y - y.min())
+    names = [one["candidate"] for one in fitted.choices_]
+    assert not any("from 0 on" in name for name in names)
