@@ -15,7 +15,7 @@ from .._sampling import fixed_index
 from .rows import in_parts
 
 # Rows that relations of columns are learned from, and rounds of that. 15 draws of five tables of
-# 1,000 rows, 5 to 50 % missing: nats a row with 60 rounds on all rows are the same to 0.003.
+# 1,000 rows, 5 to 50 % missing: nats a row with up to 60 rounds are the same to 0.01.
 SAMPLE_ROWS, _ROUNDS = 2048, 20
 # Most columns whose relations are learned: they are a matrix, which is saved with a model.
 _MOST_RELATED = 64

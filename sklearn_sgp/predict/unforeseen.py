@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..data.rows import in_parts
 from .base import Predictor
 
 
@@ -35,15 +36,17 @@ class Unforeseen:
         """Return means, and variances of each function; see `Predictor`."""
         mean, variance = self.predictor.moments(inputs, n_jobs)
         mean, variance = mean.copy(), np.array(np.broadcast_to(variance, mean.shape))
-        for rows, points in self.missing.alternatives(inputs.X, inputs.unforeseen):
-            count = points.shape[1]
-            each = inputs.select(np.repeat(rows, count))
-            each = each._replace(X=points.reshape(len(each.X), -1), unforeseen=None)
-            means, variances = self.predictor.moments(each, n_jobs)
-            means = means.reshape(len(rows), count, -1)
-            mean[rows] = means.mean(axis=1)
-            within = variances.reshape(len(rows), count, -1).mean(axis=1)
-            variance[rows] = within + means.var(axis=1)
+        groups = list(self.missing.alternatives(inputs.X, inputs.unforeseen))
+        each = inputs.select(np.concatenate([np.repeat(r, p.shape[1]) for r, p in groups]))
+        X = np.concatenate([points.reshape(-1, points.shape[2]) for _, points in groups])
+        means, variances = self.predictor.moments(each._replace(X=X, unforeseen=None), n_jobs)
+        sizes = [points.shape[0] * points.shape[1] for _, points in groups]
+        parts = zip(groups, in_parts(means, sizes), in_parts(variances, sizes), strict=True)
+        for (rows, points), of_means, of_variances in parts:
+            shape = (*points.shape[:2], -1)
+            of_means = of_means.reshape(shape)
+            mean[rows] = of_means.mean(axis=1)
+            variance[rows] = of_variances.reshape(shape).mean(axis=1) + of_means.var(axis=1)
         return mean, variance
 
     def joint(self, inputs, n_jobs=None):
