@@ -89,6 +89,10 @@ class Whole:
         """Return what is drawn, of values for each feature."""
         return values
 
+    def names(self, names):
+        """Return names of the features that are drawn."""
+        return names
+
     def inputs(self, X):
         """Return rows of all features for those that are drawn."""
         return X
@@ -121,6 +125,10 @@ class Slice:
             return None
         one = slice(self.column, self.column + 1)
         return values[:, one] if getattr(values, "ndim", 1) == 2 else list(values)[one] or [None]
+
+    def names(self, names):
+        """Return names of the features that are drawn."""
+        return [f"x{self.column}" if names is None else names[self.column]]
 
     def inputs(self, X):
         """Return rows of all features for those that are drawn."""

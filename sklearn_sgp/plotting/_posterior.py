@@ -288,7 +288,7 @@ class PosteriorDisplay:
             X=part.of(data.get("X")),
             y=data.get("y"),
             inducing_points=part.of(inducing_points),
-            feature_names=part.of(names),
+            feature_names=part.names(names),
             band_name=f"{100 * confidence:g} % band of {kind}",
             categories=None if all(one is None for one in shown) else shown,
         )

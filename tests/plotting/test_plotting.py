@@ -373,6 +373,8 @@ def test_posterior_beside_categories():
     display = PosteriorDisplay.from_estimator(model, X, feature=0)
     np.testing.assert_allclose(display.mean, [0.0, 1.0, 2.0], atol=0.2)
     assert [label.get_text() for label in display.ax_.get_xticklabels()] == list(names)
+    unnamed = PosteriorDisplay.from_estimator(model, X, feature=1)
+    assert unnamed.ax_.get_xlabel() == "x1"
 
 
 @pytest.mark.parametrize("n_features", [1, 2])
