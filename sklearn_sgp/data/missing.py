@@ -223,7 +223,8 @@ def _valid_weight(X, sample_weight):
     if weight.shape != X.shape[:1] or weight.dtype.kind not in "biuf":
         return None
     weight = weight.astype(np.float64)
-    return weight if np.isfinite(weight).all() and (weight > 0.0).any() else None
+    is_valid = np.isfinite(weight).all() and (weight >= 0.0).all() and (weight > 0.0).any()
+    return weight if is_valid else None
 
 
 def _moments(X, weight):

@@ -128,3 +128,12 @@ def test_types_of_numbers(table):
     before = holes.copy()
     assert MAY_MISS.learned(holes).filled(holes).dtype == np.float32
     assert_array_equal(holes, before)
+
+
+def test_weights_that_are_refused_later_change_nothing_before():
+    """Weights that add up to nothing with a negative one leave the refusal to those who check."""
+    X, weight = np.arange(6.0).reshape(3, 2), np.array([1.0, -1.0, 0.0])
+    with np.errstate(all="raise"):
+        refused, without = MAY_MISS.learned(X, weight), MAY_MISS.learned(X)
+    assert_array_equal(refused.mean, without.mean)
+    assert_array_equal(refused.precision, without.precision)
