@@ -26,8 +26,8 @@ _MIN_INITIAL_ROWS = 25
 # Up to so many are kept, and a stream begins anew with each batch that doubles them: what few rows
 # have chosen, and a function that they did not show, would be for ever. sin(6 x) in the first of
 # six columns in batches of 200 was missed in one of 12 draws with 512, in half of them in batches
-# of 60 without; in 15 parts of four tables in their order densities rose by 0.08 nats a row in the
-# mean, and fell by 0.015 at most. It is as many as `fit` begins with. Half of them where there is a
+# of 60 without; in 10 parts of four tables in their order densities rose by 0.08 nats a row in the
+# mean, and fell by 0.09 at most. It is as many as `fit` begins with. Half of them where there is a
 # signal: of 40 days by the hour 100 inducing inputs hold no daily cycle, of 20 days they do.
 # Classes gain little, and their first batches cost more.
 _MOST_INITIAL_ROWS = 1024
