@@ -86,7 +86,7 @@ class MissingValues:
         Columns of which some of these rows had no value.
     mean, std : ndarray of shape (d,)
         Of the columns.
-    low, high : ndarray of shape (d,)
+    limits : ndarray of shape (d, 2)
         Smallest and largest values.
     precision : ndarray of shape (d, d) or None
         Inverse correlations of the columns; None for unrelated ones.
@@ -95,8 +95,7 @@ class MissingValues:
     columns: tuple = ()
     mean: np.ndarray | None = None
     std: np.ndarray | None = None
-    low: np.ndarray | None = None
-    high: np.ndarray | None = None
+    limits: np.ndarray | None = None
     precision: np.ndarray | None = field(default=None)
 
     allowed = True
@@ -123,14 +122,14 @@ class MissingValues:
         columns = tuple(np.flatnonzero((lacking > 0) & (lacking < sum(n_rows))).tolist())
         if not weight.any():  # all of them may be of weight zero in a sample
             weight = np.ones(len(sample))
-        mean, std, low, high = _moments(sample, weight)
+        mean, std, limits = _moments(sample, weight)
         precision = None
         if sample.shape[1] <= _MOST_RELATED:
             scaled = (sample - mean) / std
             scaled[:, list(categorical)] = 0.0  # codes have no order
             shift, precision = _learned_relations(scaled, weight)
             mean = mean + std * shift
-        return MissingValues(columns, mean, std, low, high, precision)
+        return MissingValues(columns, mean, std, limits, precision)
 
     def filled(self, X):
         """Return X without gaps, and behind it for each of ``columns`` whether it is missing.
@@ -154,7 +153,7 @@ class MissingValues:
         """Return a mask (n, d) of missing values in columns that had all of theirs; or None."""
         is_missing = np.isnan(X)
         is_missing[:, list(self.columns)] = False
-        is_missing[:, self.low == self.high] = False  # nothing else is known of these
+        is_missing[:, np.ptp(self.limits, axis=1) == 0.0] = False  # nothing else is known of these
         return is_missing if is_missing.any() else None
 
     def alternatives(self, X, unforeseen):
@@ -181,7 +180,7 @@ class MissingValues:
                 scatter, own = self._scatter(gap, own), np.flatnonzero(own)
                 points = np.repeat(X[rows, None], len(scatter), axis=1)
                 likely = points[..., own] + scatter
-                points[..., own] = np.clip(likely, self.low[own], self.high[own])
+                points[..., own] = np.clip(likely, *self.limits[own].T)
                 yield rows, points
 
     def _scatter(self, gap, own):
@@ -199,7 +198,7 @@ class MissingValues:
         scaled = (X[:, ~gap] - self.mean[~gap]) / self.std[~gap]
         expected = _given_others(self.precision, gap, scaled)
         # beyond what was ever seen relations of columns say nothing
-        return np.clip(self.mean[gap] + self.std[gap] * expected, self.low[gap], self.high[gap])
+        return np.clip(self.mean[gap] + self.std[gap] * expected, *self.limits[gap].T)
 
 
 NO_MISSING, MAY_MISS = NoMissing(), MissingValues()
@@ -241,7 +240,8 @@ def _moments(X, weight):
     mean = (count * scaled).sum(axis=0) / total
     variance = (count * (scaled - mean) ** 2).sum(axis=0) / total
     std = size * np.sqrt(variance)
-    return np.clip(size * mean, low, high), np.where(std > 0.0, std, 1.0), low, high
+    limits = np.column_stack([low, high])
+    return np.clip(size * mean, low, high), np.where(std > 0.0, std, 1.0), limits
 
 
 def _learned_relations(Z, weight):

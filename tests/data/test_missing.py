@@ -70,7 +70,7 @@ def test_weights_are_repetitions(table):
     weight = np.random.default_rng(2).integers(0, 3, len(holes))
     one = MAY_MISS.learned(holes, weight)
     other = MAY_MISS.learned(np.repeat(holes, weight, axis=0))
-    for name in ("mean", "std", "low", "high", "precision"):
+    for name in ("mean", "std", "limits", "precision"):
         assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-9)
 
 
@@ -87,7 +87,7 @@ def test_nothing_beyond_what_was_seen(table):
     learned = MAY_MISS.learned(with_holes(table, 0.1))
     far = np.array([[1e6, np.nan, np.nan, 0.0], [-1e6, np.nan, np.nan, 0.0]])
     filled = learned.filled(far)[:, 1:3]
-    assert (filled >= learned.low[1:3]).all() and (filled <= learned.high[1:3]).all()
+    assert (filled >= learned.limits[1:3, 0]).all() and (filled <= learned.limits[1:3, 1]).all()
 
 
 @pytest.mark.parametrize("size", [1e-90, 1.0, 1e99])

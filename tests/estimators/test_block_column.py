@@ -89,7 +89,7 @@ def test_other_columns_than_in_fit(frame, kind):
 
 
 BAD = {
-    "NaN": (lambda X: np.where([True, False, False], np.nan, X), "X contains NaN"),
+    "infinity": (lambda X: np.where([True, False, False], np.inf, X), "X contains infinity"),
     "one axis": (lambda X: X[:, 0], "2D array"),
     "three axes": (lambda X: X[None], "dim 3|3 dim|2D"),
     "sparse": (csr_array, "Sparse data"),

@@ -102,7 +102,7 @@ def test_partial_fit_that_fails_leaves_the_model(toy, monkeypatch, error, owner,
 @pytest.mark.parametrize(
     "spoil",
     [
-        lambda X, y, w: (with_entry(X, np.nan), y, w),
+        lambda X, y, w: (with_entry(X, np.inf), y, w),
         lambda X, y, w: (X, with_entry(y, np.inf), w),
         lambda X, y, w: (X[:, :1], y[:-1], w),
         lambda X, y, w: (X, y, -w),

@@ -97,5 +97,5 @@ def test_the_choice_of_the_program_is_given_back(toy):
         SVGPRegressor(**FEW | {"max_iter": 50}).fit(X, y)
         assert np.geterr() == chosen
         with pytest.raises(ValueError, match="X"):
-            SVGPRegressor(**FEW).fit(X * np.nan, y)
+            SVGPRegressor(missing="error", **FEW).fit(X * np.nan, y)
         assert np.geterr() == chosen

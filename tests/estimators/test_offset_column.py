@@ -189,7 +189,7 @@ def test_errors_name_columns_by_their_place_in_all_of_them():
     """A column is told by where it stands in X, however many stand before it that are no inputs."""
     X, y, _ = counts(40)
     table = np.column_stack([np.arange(40) % 4, X])
-    table[3, 2] = np.nan
+    table[3, 2] = np.inf
     model = AnytimeSGPRegressor(likelihood="poisson", model="pic", block_column=0, offset_column=1)
     with pytest.raises(ValueError, match="column 2"):
         model.fit(table, y)

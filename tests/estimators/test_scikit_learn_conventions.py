@@ -50,9 +50,10 @@ def test_tags(kind):
     assert tags.target_tags.required == (KINDS[kind] is not None)
     assert tags.target_tags.multi_output == (KINDS[kind] == "regressor")
     assert not tags.input_tags.sparse
-    assert tags.input_tags.allow_nan == (kind is BayesianGPLVM)
+    assert tags.input_tags.allow_nan
     if KINDS[kind] is not None:  # a missing category is one of its own
-        assert get_tags(kind(categorical_features=[0])).input_tags.allow_nan
+        assert not get_tags(kind(missing="error")).input_tags.allow_nan
+        assert get_tags(kind(missing="error", categorical_features=[0])).input_tags.allow_nan
     assert (tags.transformer_tags is not None) == (kind is BayesianGPLVM)
 
 

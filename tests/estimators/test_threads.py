@@ -65,8 +65,8 @@ def test_eight_threads_fit_predict_and_raise(model, toy):
     def work(number):
         mine = clone(model)
         if number % 4 == 3:
-            with pytest.raises(ValueError, match="NaN"):
-                mine.fit(np.full_like(X, np.nan), y)
+            with pytest.raises(ValueError, match="infinity"):
+                mine.fit(np.full_like(X, np.inf), y)
         return _predictions(mine.fit(X, y), X)
 
     for found in _at_once(work):

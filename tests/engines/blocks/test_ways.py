@@ -70,4 +70,5 @@ def test_what_more_groups_say_of_labels_is_kept_unless_it_is_clearly_worse(monke
             patch.setattr(CompositeLearning, "value", value)
             fitted = AnytimeSGPClassifier(alpha_epsilon=0.01, random_state=0, n_inducing=20)
             theta = fitted.fit(*table)._fitted.parameters.theta
-        assert np.array_equal(theta, learned[3].theta) == is_kept
+        # the variance, which is first, is chosen anew by rows that are left out
+        assert np.array_equal(theta[1:], learned[3].theta[1:]) == is_kept
