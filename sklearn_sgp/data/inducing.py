@@ -51,7 +51,9 @@ def choose_inducing(method, X, weight, n_inducing, kernel, scale, rng):
         return candidates[np.sort(picked)]
     if method == "greedy":
         return candidates[greedy_variance(kernel, candidates, mass, n_inducing)]
-    return kmeans_centres(kernel, candidates, mass, n_inducing, scale, rng)
+    if method == "kmeans":
+        return kmeans_centres(kernel, candidates, mass, n_inducing, scale, rng)
+    raise NotImplementedError(f"No inducing inputs by {method!r}.")
 
 
 def distinct_rows(X, weight, n_inducing, rng):

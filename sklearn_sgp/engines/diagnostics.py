@@ -31,7 +31,7 @@ def warn_of_weak_spots(problem, result, uses_blocks=False):
     if not problem.learns or trace.stopped or problem.is_interim:
         return
     warn_at_bounds(problem.start, result.parameters)
-    warn_of_few_rows(problem)
+    warn_of_few_rows_for_frequencies(problem)
     if trace.cut_by == "max_iter":
         warn_of_max_iter(problem.settings.max_iter)
     if _is_given(problem.start) and _has_left_out(problem.rows, result):
@@ -48,7 +48,7 @@ def by_mean(problem, result):
     return predicted_at_some(problem.rows, result.posterior, result.likelihood)
 
 
-def warn_of_few_rows(problem):
+def warn_of_few_rows_for_frequencies(problem):
     """Warn of frequencies that are learned from so few rows that they overfit."""
     count = learned_numbers(problem.space, problem.start.parameters.Z)
     if len(problem.rows) < ROWS_FOR_A_NUMBER * count:
@@ -61,7 +61,7 @@ def warn_of_few_rows(problem):
 
 
 def warn_of_missed(problem, result, look, asks_reach=True):
-    """Warn of a kernel without reach, or else of targets that learning, at its end, explains not.
+    """Warn of a kernel without reach, or else of targets that a finished fit does not explain.
 
     Parameters
     ----------

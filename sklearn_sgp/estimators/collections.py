@@ -16,7 +16,7 @@ from ..data.targets import Targets
 from ..likelihoods._names import (
     classification_likelihood,
     has_row_precision,
-    has_sites,
+    needs_row_precision,
     regression_likelihood,
 )
 from ..optimize.momentum import STOCHASTIC
@@ -169,7 +169,7 @@ def _check_parameters(model):
 
 def _check_regression(model, likelihood):
     in_blocks = hasattr(model, "block_column")
-    noise_apart = has_row_precision(likelihood) if in_blocks else not has_sites(likelihood)
+    noise_apart = has_row_precision(likelihood) if in_blocks else needs_row_precision(likelihood)
     wrong = None
     if noise_apart or model.likelihood == "auto":
         wrong = f"likelihood={model.likelihood!r}, whose noise differs from row to row"

@@ -13,8 +13,8 @@ from ..engines.variational.engine import Variational
 from ..likelihoods._names import (
     classification_likelihood,
     has_row_precision,
-    has_sites,
     near_class_likelihood,
+    needs_row_precision,
     regression_likelihood,
     warps_targets,
 )
@@ -67,7 +67,7 @@ def svgp_regressor(model, previous, live_elsewhere=False):
     if mixes_outputs(model):
         return Recipe([engine, ScaleObserved(model, likelihood), pose], [Learn(), MoveMeans()])
     encode = [MergeRepeatedRows(), InitialiseLikelihood(likelihood), ScaleTargets(model)]
-    if not has_sites(likelihood):  # noise of each row, or a choice among noises
+    if needs_row_precision(likelihood):  # noise of each row, or a choice among noises
         pose = PoseProblem(model, noise_apart=True, previous=previous)
         mean = _mean(model, likelihood, [engine])
         learn = [AlternateNoise(), ScaleVariances(), *mean, TellDoubt()]
@@ -102,7 +102,7 @@ def streaming_regressor(model, engine, initial):
     else:
         scale = [MergeRepeatedRows(), InitialiseLikelihood(likelihood), ScaleTargets(model)]
         scale = [ScalePresent(scale, ScaleObserved(model, likelihood))]
-        noise_apart = not has_sites(likelihood)
+        noise_apart = needs_row_precision(likelihood)
     pose = PoseProblem(model, noise_apart, initial.previous, engine.first_inducing)
     mean = _mean(model, likelihood, [], combines=False, choose=engine.first_inducing)
     learn = [AlternateNoise(), ScaleVariances(), *mean, TellDoubt()] if noise_apart else [Learn()]

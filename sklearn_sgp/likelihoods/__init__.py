@@ -1,9 +1,9 @@
 """Likelihoods: how targets, counts and classes arise from latent functions.
 
 This folder holds the interface `Likelihood`, the likelihoods that estimators know by name, and
-the quadrature they need (docs/theory.md, section 10). It imports only `_core` and third parties.
-Only `estimators` and `noise`, which has a likelihood of its own, import from it; all other code is
-given a likelihood.
+the quadrature they need (docs/theory.md, section 10). It imports only `_core`, private
+modules and third parties. Only `estimators` and `noise`, which has a likelihood of its own, import
+from it; all other code is given a likelihood.
 
 `Gaussian` is for numbers, `StudentT` for numbers with outliers, `HeteroscedasticGaussian` and
 `HeteroscedasticStudentT` for the same with noise that depends on the input, `Poisson` and

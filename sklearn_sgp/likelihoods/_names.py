@@ -67,9 +67,9 @@ def has_row_precision(likelihood):
     return any(one.row_precision.differs for one in NoiseChoice.of(likelihood).candidates)
 
 
-def has_sites(likelihood):
-    """Return True unless precisions of the rows are the only way to learn it."""
-    return not has_row_precision(likelihood) or has_expected_log_density(likelihood)
+def needs_row_precision(likelihood):
+    """Return True if precisions of the rows are the only way to learn it."""
+    return has_row_precision(likelihood) and not has_expected_log_density(likelihood)
 
 
 def has_expected_log_density(likelihood):
@@ -175,7 +175,7 @@ def _instance(likelihood, task, named):
             f"{likelihood.__name__}(). Got {likelihood!r}."
         )
     needed = (_MUST_DEFINE if isinstance(likelihood, Likelihood) else _INTERFACE)[task]
-    if not has_sites(likelihood):
+    if needs_row_precision(likelihood):
         needed = [name for name in needed if name != "expected_log_density"]
     missing = [name for name in needed if not hasattr(likelihood, name)]
     if "expected_log_density" in needed and not has_expected_log_density(likelihood):

@@ -22,7 +22,12 @@ from sklearn_sgp.likelihoods import (
     RowPrecision,
     StudentT,
 )
-from sklearn_sgp.likelihoods._names import has_row_precision, has_sites, may_vary, warps_targets
+from sklearn_sgp.likelihoods._names import (
+    has_row_precision,
+    may_vary,
+    needs_row_precision,
+    warps_targets,
+)
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(8)
 
@@ -243,8 +248,8 @@ def test_what_noise_says_of_itself():
     """A fit finds precisions for noise in which they differ, by sites too where it has these."""
     gaussian, t, mine = Gaussian(), StudentT(), ContaminatedNormal()
     assert [has_row_precision(one) for one in (gaussian, t, mine)] == [False, True, True]
-    assert [has_sites(one) for one in (gaussian, t, mine)] == [True, True, False]
+    assert [needs_row_precision(one) for one in (gaussian, t, mine)] == [False, False, True]
     assert not (may_vary(t) or may_vary(mine)) and may_vary(HeteroscedasticGaussian())
     assert t.row_precision.n_parameters == 0 and StudentT(None).row_precision.n_parameters == 1
     for silent in (Likelihood(), object()):
-        assert NoiseChoice.of(silent).candidates == [] and has_sites(silent)
+        assert NoiseChoice.of(silent).candidates == [] and not needs_row_precision(silent)

@@ -83,6 +83,8 @@ class StreamInducing:
         if self.method == "kmeans":
             centres = kmeans_centres(kernel, candidates, mass, self.n_inducing, scale, rng)
             return centres, NO_PAIRS
+        if self.method != "random":
+            raise NotImplementedError(f"No inducing inputs of streams by {self.method!r}.")
         share = mass / mass.sum()
         picked = rng.choice(len(candidates), self.n_inducing, replace=False, p=share)
         return _pairs(candidates, np.sort(picked), len(old))
