@@ -22,10 +22,10 @@ from .row_noise import RowNoise, squared_errors
 
 # Fits given the noise at most, and a gain of the bound, in nats a row, with which they end.
 _NOISE_ROUNDS, _LEAST_NOISE_GAIN = 6, 1e-3
-# In so many of them kernel and noise learn for so many iterations, from where they are. The function
-# of 600 rows of three instruments has deviations of 0.28 where noise is largest; 0.33 with one
-# round of 4, 0.16 with two of 8, which take 2 to 3 s more at 10,000 rows of four tables. With four
-# rounds in all, heavy tails of 500 rows were not found.
+# In so many of them kernel and noise learn for so many iterations, from where they are. The
+# function of 600 rows of three instruments has deviations of 0.28 where noise is largest; 0.33 with
+# one round of 4, 0.16 with two of 8, which take 2 to 3 s more at 10,000 rows of four tables. With
+# four rounds in all, heavy tails of 500 rows were not found.
 _LEARNING_ROUNDS, _GIVEN_NOISE_ITERATIONS = 1, 8
 # Targets so many standard deviations from their median are not believed at first.
 _FAR_TARGET = 6.0
