@@ -22,10 +22,14 @@ def stored_tables(results):
 def legend(results):
     """What the cells are, and when they were measured: it need not be the run of the page."""
     found = stored_tables(results)
+    at = found.get("rivals_commit")
+    rivals = "rivals but tuned boosting"
+    if at:
+        rivals = f"rivals at commit {at}, {found['rivals_begun']}"
     return (
-        f"{LEGEND} Measured at commit {found['commit']}, {found['begun']}, load "
-        f"{found['load']:.1f}, {found['splits']} splits at most where there are several; rivals "
-        "but tuned boosting in a run of their own."
+        f"{LEGEND} Ours measured at commit {found['commit']}, {found['begun']}, load "
+        f"{found['load']:.1f}, {found['splits']} splits at most where there are several; {rivals} "
+        "in a run of their own."
     )
 
 
