@@ -10,7 +10,7 @@ from ..data.targets import count_samples
 from ..engines.base import Problem
 from ..engines.streams.gaps import telling_outputs_apart
 from ..engines.streams.inducing import StreamInducing
-from ..engines.streams.stream import InitialRows, Stream
+from ..engines.streams.stream import InitialRows, Stream, trusts
 from ..engines.streams.units import in_units_with
 from ..noise.left_out import with_precisions
 from ..noise.stream_noise import StreamedSquares, faded
@@ -122,7 +122,7 @@ def _add(model, engine, inputs, y, weight, clock):
     is_informative = targets.is_informative(rows)
     before, share = watched(model, before, rows)
     initial = None
-    if engine.may_begin_anew(before, settings_of(model)):
+    if engine.may_begin_anew(before, settings_of(model)) and trusts(before, rows):
         initial = _joined(before, inputs, y, weight).worth_keeping(
             before.state.initial_rows, before.state.has_signal
         )

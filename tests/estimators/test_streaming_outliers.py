@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from stream_helpers import taught
+from stream_helpers import batches, taught
 
 from sklearn_sgp import StreamingSGPRegressor
 
@@ -46,6 +46,42 @@ def test_one_broken_reading_is_told_before_it_is_learned_from(size, reading, rng
         assert_array_equal(model.predict(GRID), before)
         taught(model, pieces[6:])
     assert_allclose(model.predict(GRID), function(GRID), atol=0.2)
+
+
+@pytest.mark.parametrize("size", [60, 30])
+@pytest.mark.parametrize("off", [4.0, 8.0])
+def test_a_stream_does_not_begin_anew_with_a_broken_reading(off, size):
+    """What the first rows have taught holds it back, though it is within the range of targets."""
+    for seed in (1, 3):
+        rng = np.random.default_rng(seed)
+        X = rng.uniform(0.0, 10.0, (500, 2))
+        f = np.sin(X[:, 0])
+        y = f + 0.1 * rng.standard_normal(500)
+        y[63] += off
+        pieces = batches(X[:120], y[:120], *range(60, 120, size))
+        model = taught(StreamingSGPRegressor(random_state=0), pieces)
+        assert np.sqrt(np.mean((model.predict(X) - f) ** 2)) < 0.06
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_broken_reading_in_a_first_batch_is_no_fast_function(seed):
+    """The noise is larger, but the function has the length scales that the other rows ask for."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(0.0, 10.0, (1120, 2))
+    f = np.sin(X[:, 0])
+    y = f[:120] + 0.1 * rng.normal(size=1120)[:120]
+    y[63] += 8.0
+    model = StreamingSGPRegressor(random_state=0).partial_fit(X[:120], y)
+    assert np.sqrt(np.mean((model.predict(X[120:]) - f[120:]) ** 2)) < 0.4
+
+
+def test_outputs_without_a_value_in_a_batch_are_no_reason_to_begin_anew_or_not(rng):
+    """A batch in which one output is missing throughout is added without a warning."""
+    X = rng.uniform(0.0, 10.0, (120, 1))
+    y = np.column_stack([np.sin(X[:, 0]), np.cos(X[:, 0])]) + 0.1 * rng.normal(size=(120, 2))
+    y[60:, 1] = np.nan
+    model = taught(StreamingSGPRegressor(random_state=0), batches(X, y, 60))
+    assert_allclose(model.predict(X)[:, 0], np.sin(X[:, 0]), atol=0.2)
 
 
 @pytest.mark.parametrize("size", [50, 5, 1])

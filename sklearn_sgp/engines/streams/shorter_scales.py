@@ -16,6 +16,9 @@ _LOOKED_AT_ROWS, _FEWEST_LOOKED_AT = 160, 20
 # first batches of 200 rows; smooth functions, steps, pure noise and 24 first batches of nine tables
 # are left alone (one of 36 draws of noise and smooth functions was not, with 256 rows).
 _OF_FOUND, _OF_START = (0.3, 0.1), (0.15, 0.04)
+# Rows that are left out, those farthest from what the others predict, when shorter scales must
+# explain the others better too: broken readings have passed for a fast function. TODO
+_LEFT_OUT = 0.05
 # Noise, as shares of the function's variance.
 _RATIOS = np.array([1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0])
 
@@ -38,11 +41,29 @@ def shorter_scales(start, parameters, rows):
     if len(rows) < _FEWEST_LOOKED_AT or np.isnan(rows.y).any() or not np.ptp(rows.y, axis=0).any():
         return None
     X, y = np.asarray(rows.X, dtype=np.float64), rows.targets
-    least = _best(parameters, X, y)[0] + np.log(len(rows))
     tried = [_shorter(parameters, share) for share in _OF_FOUND]
     tried += [_shorter(start.parameters, share) for share in _OF_START]
+    best = _better(parameters, tried, X, y)
+    if best is None:
+        return None
+    near = _near(_best(parameters, X, y)[1], X, y)
+    is_rough = _better(parameters, tried, X[near], y[near]) is not None
+    return start.space.clipped(best.with_values(Z=parameters.Z)) if is_rough else None
+
+
+def _better(parameters, tried, X, y):
+    """Return the best of those tried, None where it explains rows hardly better."""
+    least = _best(parameters, X, y)[0] + np.log(len(X))
     value, best = max((_best(one, X, y) for one in tried), key=lambda pair: pair[0])
-    return start.space.clipped(best.with_values(Z=parameters.Z)) if value > least else None
+    return best if value > least else None
+
+
+def _near(parameters, X, y):
+    """Return the rows that the others predict best, all but a few."""
+    noise = float(np.mean(parameters.noise_variance))  # of all outputs, see `_best`
+    precision = np.linalg.inv(parameters.kernel.gram(X) + noise * np.eye(len(X)))
+    off = (precision @ y) ** 2 / np.diagonal(precision)[:, None]  # squares, in predicted deviations
+    return np.sort(np.argsort(off.max(axis=1))[: len(X) - int(np.ceil(_LEFT_OUT * len(X)))])
 
 
 def with_best_units(parameters, rows):

@@ -82,22 +82,22 @@ class Gathered:
     def v(self):
         """Logarithm of the median square about the level, standardised, (t,)."""
         n = np.maximum(np.isfinite(self.whitened).sum(axis=0), 1)
-        middle = np.maximum(_quantiles(self.whitened, 0.5), np.finfo(np.float64).tiny)
+        middle = np.maximum(quantiles(self.whitened, 0.5), np.finfo(np.float64).tiny)
         v = 2.0 * np.log(middle) - np.log(_MEDIAN)
         return np.where(self.information > 0.0, v / np.sqrt(_USUAL_SCATTER + _SCATTER / n), 0.0)
 
     @property
     def is_off(self):
         """Return which outputs have many rows far from their predictions, (t,)."""
-        return _quantiles(self.distances, _MOST_ROWS) > _OFF
+        return quantiles(self.distances, _MOST_ROWS) > _OFF
 
     @property
     def is_close(self):
         """Return which outputs have nearly all rows much nearer than predicted, (t,)."""
-        return _quantiles(self.distances, _MOST_ROWS) < _CLOSE
+        return quantiles(self.distances, _MOST_ROWS) < _CLOSE
 
 
-def _quantiles(values, share):
+def quantiles(values, share):
     """Return a quantile of each column, those that are NaN left out; 1 where none is left."""
     seen = np.isfinite(values)
     each = zip(values.T, seen.T, strict=True)

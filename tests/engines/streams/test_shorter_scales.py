@@ -11,7 +11,7 @@ from scipy.stats import multivariate_normal
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from sklearn_sgp import StreamingSGPRegressor
-from sklearn_sgp.engines.streams.shorter_scales import _RATIOS, _best, shorter_scales
+from sklearn_sgp.engines.streams.shorter_scales import _RATIOS, _best, _near, shorter_scales
 
 
 def fast(rng, n=200):
@@ -65,3 +65,28 @@ def test_other_kernels_and_few_rows_are_left_alone(rng):
     start = StreamingSGPRegressor(max_iter=1).partial_fit(X, y)._fitted.start
     assert shorter_scales(start, start.parameters, rows) is not None
     assert shorter_scales(start, start.parameters, rows.select(np.arange(19))) is None
+
+
+@pytest.mark.parametrize("frequency", [1.0, 16.0])
+def test_one_broken_reading_is_no_fast_function(frequency, rng):
+    """The rows without those farthest off must ask for shorter length scales as well."""
+    X = rng.uniform(0.0, 6.0, (160, 1))
+    y = np.sin(frequency * X[:, 0]) + 0.1 * rng.standard_normal(160)
+    y[63] += 8.0
+    model = StreamingSGPRegressor(max_iter=1).partial_fit(X, y)
+    start = model._fitted.start
+    found = shorter_scales(start, start.parameters, model._later_rows((X, None, None), y, None))
+    assert (found is not None) == (frequency > 1.0)
+
+
+def test_rows_farthest_from_what_the_others_predict_are_left_out(rng):
+    """Residuals are those of leaving each row out, in deviations of the dense prediction."""
+    X, y = fast(rng, 40)
+    parameters = make_parameters(ConstantKernel(1.7) * RBF(0.1), X[:5], 0.3)
+    K = parameters.kernel.gram(X) + 0.3 * np.eye(40)
+    far = np.empty(40)
+    for i in range(40):
+        rest = np.delete(np.arange(40), i)
+        weights = np.linalg.solve(K[np.ix_(rest, rest)], K[rest, i])
+        far[i] = abs(y[i] - weights @ y[rest]) / np.sqrt(K[i, i] - weights @ K[rest, i])
+    assert_allclose(_near(parameters, X, y[:, None]), np.sort(np.argsort(far)[:38]))
