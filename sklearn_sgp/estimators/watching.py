@@ -12,6 +12,7 @@ from ..engines.streams.shifts import (
     can_move,
     fading_share,
     gathered,
+    warn_of_narrow_bands,
     warn_of_shift,
 )
 from ..engines.streams.stream import counted
@@ -43,9 +44,12 @@ def watched(model, fitted, rows):
         share, watch = fading_share(fitted, some, watch, model.n_jobs)
     if seen is None:
         return _with(fitted, watch), share
+    was_narrow = watch.is_narrow
     watch, seen, alarm = watch.after(seen, can_move(fitted), can_fall(fitted))
     fitted = _with(fitted, watch)
     if not alarm.any():
+        if watch.is_narrow and not (was_narrow or fitted.noise.differs):
+            warn_of_narrow_bands(watch.held)
         return fitted, share
     answer = answer_to(fitted, some, seen, alarm, model.n_jobs)
     warn_of_shift(answer, fitted.targets, seen.rows)

@@ -175,3 +175,25 @@ def test_a_fading_past_is_chosen_by_what_came_next():
             scores[drift, factor] = np.mean(model.batch_log_densities_[5:])
     assert scores[0.25, "auto"] > scores[0.25, 1.0] + 0.1
     assert scores[0.0, "auto"] > scores[0.0, 1.0] - 0.02
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_bands_that_hold_too_few_are_told(seed):
+    """A random walk in time goes on otherwise than a stream knows, batch after batch."""
+    X = np.arange(600.0)[:, None]
+    y = np.cumsum(np.random.default_rng(seed).normal(size=600))
+    model = StreamingSGPRegressor(random_state=0)
+    with pytest.warns(UserWarning, match=r"bands of 90 %.*take differences of y"):
+        for begin in range(0, 600, 60):
+            model.partial_fit(X[begin : begin + 60], y[begin : begin + 60])
+    assert max(model._fitted.state.watch.held) <= 1.0
+
+
+def test_bands_that_hold_enough_are_not_told():
+    """Differences of a random walk are noise, of which nothing is said."""
+    y = np.random.default_rng(0).normal(size=600)
+    X = np.column_stack([np.r_[0.0, y[:-1]], np.r_[0.0, 0.0, y[:-2]]])
+    model = StreamingSGPRegressor(random_state=0)
+    for begin in range(0, 600, 60):
+        model.partial_fit(X[begin : begin + 60], y[begin : begin + 60])
+    assert min(model._fitted.state.watch.held) > 0.75

@@ -336,6 +336,16 @@ def can_fall(fitted):
     return can_move(fitted) & (not fitted.noise.differs)
 
 
+def warn_of_narrow_bands(held):
+    """Say that bands of several batches were too narrow, and what to do about it."""
+    shares = ", ".join(f"{share:.0%}" for share in held)
+    warn_caller(
+        f"Batches should go on as those before do. Got {shares} of the rows of the last ones in "
+        "their bands of 90 %: the stream is too sure of what comes next. Where rows come in time, "
+        'take differences of y, earlier values of y as columns of X, or forget_factor="auto".'
+    )
+
+
 def warn_of_shift(answer, targets, n_rows):
     """Say what changed."""
     warn_caller(
