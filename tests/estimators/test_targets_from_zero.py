@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 
-from sklearn_sgp import AnytimeSGPRegressor
+from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
 
 
 def table(n=300):
@@ -59,3 +60,18 @@ def test_one_zero_says_nothing_of_what_may_be():
     fitted = AnytimeSGPRegressor(likelihood="auto", random_state=0).fit(X, y - y.min())
     names = [one["candidate"] for one in fitted.choices_]
     assert not any("from 0 on" in name for name in names)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [AnytimeSGPRegressor(random_state=0), SVGPRegressor(n_inducing=20, random_state=0)],
+    ids=["vif", "svgp"],
+)
+@pytest.mark.parametrize("share", [0.9, 0.97])
+def test_mostly_zeros_are_predicted_at_their_level(model, share):
+    """Where nearly all targets are 0 the mean of predictions is that of the targets."""
+    rng = np.random.default_rng(1)
+    X = rng.uniform(0.0, 5.0, (800, 2))
+    y = np.where(rng.random(800) < share, 0.0, np.exp(rng.normal(size=800)))
+    fitted = clone(model).set_params(likelihood="auto").fit(X, y)
+    assert_allclose(fitted.predict(X).mean(), y.mean(), atol=3.0 * y.std() / np.sqrt(800))
