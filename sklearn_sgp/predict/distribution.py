@@ -53,7 +53,7 @@ class PredictiveDistribution:
             Of shape `shape`.
         """
         share, rest = self._mean_parts
-        return share * self._moments()[0] + rest
+        return self._targets.not_below_lowest(share * self._moments()[0] + rest)
 
     def var(self) -> _Array:
         """Compute the variances.

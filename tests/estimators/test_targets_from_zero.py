@@ -1,11 +1,14 @@
 """Targets of which none is below 0 and some are 0: counts and amounts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
+from sklearn_sgp.predict.observations import CombinedMean
 
 
 def table(n=300):
@@ -51,6 +54,21 @@ def test_moments_are_those_of_draws(fitted):
     draws = distribution.rvs((40_000, 9), random_state=0)
     assert_allclose(own, draws.mean(axis=0), atol=0.02)
     assert_allclose(distribution.std(), draws.std(axis=0), atol=0.05)
+
+
+def test_a_combination_of_means_is_not_below_zero():
+    """Where part of the mean is that of a model which knows no limit, it is cut at 0 everywhere."""
+    X, y = table()
+    model = AnytimeSGPRegressor(likelihood="auto", random_state=0).fit(X, y)
+    other = AnytimeSGPRegressor(random_state=0).fit(X, y - 1.0)
+    fitted, reference = model._fitted, other._fitted
+    reference = replace(reference, predictor=reference.predictor.ready())
+    model._fitted = replace(fitted, told_mean=CombinedMean(reference, np.array([0.3])))
+    mean = model.predict(X)
+    assert (mean >= 0.0).all() and (mean == 0.0).any() and (mean > 0.0).any()
+    assert_array_equal(model.predict_distribution(X).mean(), mean)
+    assert_array_equal(model.predict(X, return_std=True)[0], mean)
+    assert_allclose(model.predict(X[:9], return_cov=True)[0], mean[:9], rtol=1e-9, atol=1e-12)
 
 
 def test_one_zero_says_nothing_of_what_may_be():
