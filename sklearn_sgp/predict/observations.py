@@ -253,7 +253,7 @@ class Observations(AveragesUnforeseen):
         """Return the log density of observations, (n,), of all outputs of a row.
 
         With a resolution it is the log probability of the interval that was rounded, less the log
-        of its width.
+        of its width. Without one, the lowest target that there may be counts by its probability.
         """
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         check_consistent_length(inputs.X, y)
@@ -266,6 +266,9 @@ class Observations(AveragesUnforeseen):
         if np.any(resolution):
             parts = self.likelihood, y, resolution, *moments, noise
             return log_rounded_density(targets, *parts)
+        if np.isfinite(targets.lowest).any():
+            own = PredictiveDistribution(self.likelihood, *moments, noise, targets, (1.0, 0.0))
+            return own.logpdf(y.reshape(shape)).reshape(n, -1).sum(axis=1)
         log_p = self.likelihood.log_predictive_density(targets.scaled(y), *moments, noise)
         return log_p + targets.log_slope(y).sum(axis=-1)
 
