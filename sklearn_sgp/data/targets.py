@@ -266,6 +266,10 @@ class Targets(Encoding):
 
     # ---- And back
 
+    def not_below_lowest(self, values):
+        """Raise values, of the shape of y, to the lowest target that there may be."""
+        return values
+
     def unwarped(self, values):
         """Undo `warped`, of values whose second axis are the outputs."""
         return values
@@ -380,6 +384,9 @@ class WarpedTargets(Targets):
     @property
     def lowest(self):
         return np.array([warp.lowest for warp in self.warps])
+
+    def not_below_lowest(self, values):
+        return np.maximum(values, self.squeezed(self.lowest))
 
     def warped(self, y):
         return _of_each(self.warps, "__call__", y)

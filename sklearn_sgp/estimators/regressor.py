@@ -307,7 +307,8 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
         resolution : float or array-like of shape (n_targets,), default=0.0
             Step that y was rounded to, as ``resolution_``: the log probability of an interval of
             this width about y, less the log of the width. 0 takes the density, which may be a spike
-            where y has few values.
+            where y has few values. Where a warp is taken for targets that are 0 or more, 0 has
+            a probability; 0 then takes the log of that for each y of 0.
 
         Returns
         -------

@@ -21,8 +21,13 @@ class Adam:
     decay_mean, decay_square, floor = 0.9, 0.999, 1e-8
 
     def __init__(self, size, learning_rate):
-        self.learning_rate = learning_rate
+        self.learning_rate = self.asked_rate = learning_rate
         self.mean, self.square, self.t = np.zeros(size), np.zeros(size), 0
+
+    def asks(self, learning_rate):
+        """Take another rate where that is not what was asked for; else a shorter one stays."""
+        if learning_rate != self.asked_rate:
+            self.learning_rate = self.asked_rate = learning_rate
 
     def step(self, x, gradient, bounds):
         """Return the vector after one step up the gradient."""

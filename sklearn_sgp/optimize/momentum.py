@@ -26,7 +26,10 @@ class Momentum:
     decay = 0.9
 
     def __init__(self, size, learning_rate):
-        self.learning_rate, self.velocity, self.t = learning_rate, np.zeros(size), 0
+        self.learning_rate = self.asked_rate = learning_rate
+        self.velocity, self.t = np.zeros(size), 0
+
+    asks = Adam.asks
 
     def step(self, x, gradient, bounds):
         """Return the vector after one step up the gradient."""
@@ -40,7 +43,11 @@ class Momentum:
 def stochastic_optimizer(size, settings, before=None):
     """Return the optimiser of stochastic steps: "sgd" if that is asked for, else Adam.
 
-    One ``before`` of the same kind goes on.
+    One ``before`` of the same kind goes on, at the rate that is asked for now: where another one
+    was before, at that.
     """
     kind = Momentum if settings.optimizer == "sgd" else Adam
-    return before if isinstance(before, kind) else kind(size, settings.learning_rate)
+    if not isinstance(before, kind):
+        return kind(size, settings.learning_rate)
+    before.asks(settings.learning_rate)
+    return before

@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from .._floating_point import with_numpys_errors
 from ..data.varying_noise import each_output, of_rows
 
+_TINY = np.finfo(np.float64).tiny  # whose logarithm is a number
 _Array: TypeAlias = NDArray[np.float64]
 
 
@@ -53,7 +54,7 @@ class PredictiveDistribution:
             Of shape `shape`.
         """
         share, rest = self._mean_parts
-        return share * self._moments()[0] + rest
+        return self._targets.not_below_lowest(share * self._moments()[0] + rest)
 
     def var(self) -> _Array:
         """Compute the variances.
@@ -103,7 +104,7 @@ class PredictiveDistribution:
         cdf : ndarray
             Of the shape that ``y`` and `shape` broadcast to.
         """
-        return np.clip(self._at(y, "cdf"), 0.0, 1.0)
+        return np.clip(self._at(y, "cdf", 0.0), 0.0, 1.0)
 
     def sf(self, y: ArrayLike) -> _Array:
         """Compute P(observation > y), the survival function ``1 - cdf(y)``.
@@ -118,7 +119,7 @@ class PredictiveDistribution:
         sf : ndarray
             Of the shape that ``y`` and `shape` broadcast to.
         """
-        return np.clip(self._at(y, "sf"), 0.0, 1.0)
+        return np.clip(self._at(y, "sf", 1.0), 0.0, 1.0)
 
     def ppf(self, q: ArrayLike) -> _Array:
         """Compute quantiles, the inverse of `cdf`. Of counts, the smallest with ``cdf >= q``.
@@ -177,6 +178,9 @@ class PredictiveDistribution:
     def logpdf(self, y: ArrayLike) -> _Array:
         """Compute log densities; of counts, log probabilities.
 
+        Where a warp is taken for targets that are 0 or more, 0 has a probability, which is that of
+        all at 0 and below on the scale of the warp. There this is the log of it, and below 0 -inf.
+
         The sum over the outputs of a row is what `log_density` of the regressor returns, but with
         ``n_latent``, where that is joint and these are marginal.
 
@@ -190,13 +194,17 @@ class PredictiveDistribution:
         logpdf : ndarray
             Log densities in nats, of the shape that ``y`` and `shape` broadcast to.
         """
-        log_density = self._at(y, "log_predictive_density")
+        log_density = self._at(y, "log_predictive_density", -np.inf)
         columns, shape = self._broadcast(np.asarray(y, dtype=np.float64))
         slope = np.broadcast_to(self._targets.log_slope(columns), columns.shape)
-        return log_density + slope.reshape(shape)
+        log_density = log_density + slope.reshape(shape)
+        is_atom = (columns == self._targets.lowest).reshape(shape)
+        if not is_atom.any():
+            return log_density
+        return np.where(is_atom, np.log(np.maximum(self.cdf(y), _TINY)), log_density)
 
     def pdf(self, y: ArrayLike) -> _Array:
-        """Compute densities; of counts, probabilities.
+        """Compute densities; of counts, and of a lowest target (see `logpdf`), probabilities.
 
         Parameters
         ----------
@@ -252,8 +260,8 @@ class PredictiveDistribution:
 
     # ---- Broadcasting
 
-    def _at(self, y, method):
-        """Evaluate a method of the likelihood at each value."""
+    def _at(self, y, method, below):
+        """Evaluate a method of the likelihood at each value, one for those below all targets."""
         y, shape = self._broadcast(np.asarray(y, dtype=np.float64))
         targets, scaled = self._targets, self._targets.scaled(y)
         mean, variance = self._latent_at(shape)
@@ -262,7 +270,7 @@ class PredictiveDistribution:
             at = scaled[:, own], mean[:, own], variance[:, own], own_noise
             # a log density has lost its last axis
             result[:, own] = getattr(one, method)(*at).reshape(-1, 1)
-        return result.reshape(shape)
+        return np.where(y < targets.lowest, below, result).reshape(shape)
 
     def _broadcast_shape(self, shape):
         """Return the shape that values of a shape and the predictions broadcast to, or None."""

@@ -72,10 +72,10 @@ class CombinedMean:
         return replace(self, reference=function(self.reference))
 
 
-def combined(own, parts):
-    """Return the mean of own means and `parts`, all of the shape of y."""
+def combined(targets, own, parts):
+    """Return the mean of own means and `parts`, all of the shape of y, where targets may be."""
     share, rest = parts
-    return share * own + rest
+    return targets.not_below_lowest(share * own + rest)
 
 
 @dataclass(frozen=True)
@@ -158,14 +158,14 @@ class Observations(AveragesUnforeseen):
         if not self._has_linear_mean:
             return self.mean_std(inputs)[0]
         mean = inputs.shifted(self.predictor.mean(inputs, self.n_jobs))
-        return combined(self.targets.mean_in_units(mean), self._mean_parts(inputs))
+        return combined(self.targets, self.targets.mean_in_units(mean), self._mean_parts(inputs))
 
     def mean_std(self, inputs, include_noise=True):
         """Return means and standard deviations, of the shape of y."""
         mean, std = self._own_mean_std(inputs, include_noise)
         if not (include_noise or self._has_linear_mean):  # what is predicted is an observation
             mean, _ = self._own_mean_std(inputs)
-        return combined(mean, self._mean_parts(inputs)), std
+        return combined(self.targets, mean, self._mean_parts(inputs)), std
 
     def _own_mean_std(self, inputs, include_noise=True):
         """Return those of the distribution."""
@@ -187,7 +187,7 @@ class Observations(AveragesUnforeseen):
             return self.mean(inputs), covariance
         noise = self.noise_at(inputs.X)
         mean, covariance = self.targets.covariance(self.likelihood, *latent, noise)
-        return combined(mean, self._mean_parts(inputs)), covariance
+        return combined(self.targets, mean, self._mean_parts(inputs)), covariance
 
     def noise_std(self, inputs):
         """Return standard deviations of the noise alone, of the shape of y."""
@@ -253,7 +253,7 @@ class Observations(AveragesUnforeseen):
         """Return the log density of observations, (n,), of all outputs of a row.
 
         With a resolution it is the log probability of the interval that was rounded, less the log
-        of its width.
+        of its width. Without one, the lowest target that there may be counts by its probability.
         """
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         check_consistent_length(inputs.X, y)
@@ -266,6 +266,9 @@ class Observations(AveragesUnforeseen):
         if np.any(resolution):
             parts = self.likelihood, y, resolution, *moments, noise
             return log_rounded_density(targets, *parts)
+        if np.isfinite(targets.lowest).any():
+            own = PredictiveDistribution(self.likelihood, *moments, noise, targets, (1.0, 0.0))
+            return own.logpdf(y.reshape(shape)).reshape(n, -1).sum(axis=1)
         log_p = self.likelihood.log_predictive_density(targets.scaled(y), *moments, noise)
         return log_p + targets.log_slope(y).sum(axis=-1)
 

@@ -1,14 +1,24 @@
-"""Which mean predicts rows that are left out: squares decide, as only they see far tails."""
+"""Which mean predicts rows that are left out: squares decide, as only they see far tails.
+
+Where a few large targets make nearly all of the squares these hardly tell one level from another.
+The mean of the residuals does, and must be 0 within its standard errors.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
+
+from ..objectives.scores import mean_and_error
 
 # Squares of the distribution's own mean, in units of the best combination's, up to which that is
 # not worth a second model: a root of 1.005, half of what a choice may cost at all.
 _LITTLE_MORE = 1.01
 # And what that is: the largest ratio of roots where one of two distributions is taken.
 _LARGEST_RATIO = 1.01
+# Standard errors by which the left-out residuals may be off 0 in the mean, as chance has them in 3
+# of 1,000 fits. Of 1,500 rows of which 97 % are 0 a mean near 0 costs 0.3 and 0.7 % of the squares
+# of one at the right level, .05, and is off by 4.7 and 4.1 standard errors (two draws).
+_MOST_ERRORS = 3.0
 
 
 class MeanChoice(NamedTuple):
@@ -43,12 +53,24 @@ def best_mean(y, weight, own, cut, reference):
     best = _square(y, weight, share * own + (1.0 - share) * reference)
     if _square(y, weight, own) <= _LITTLE_MORE * best:
         share = 1.0
+    if _is_off(y, weight, share * own + (1.0 - share) * reference, reference):
+        share = 0.0
     return MeanChoice(share, is_cut)
 
 
 def costs_mean(y, weight, own, reference):
-    """Return whether the root of the squares of the distribution's own mean is 1 % larger."""
+    """Return whether the distribution's own mean is off, or has 1 % larger roots of squares."""
+    if _is_off(y, weight, own, reference):
+        return True
     return _square(y, weight, own) > _LARGEST_RATIO**2 * _square(y, weight, reference)
+
+
+def _is_off(y, weight, told, reference):
+    """Return whether a mean is not at the level of the targets, and the reference's is nearer."""
+    if len(y) < 2 or not np.isfinite(told).all():
+        return False
+    (bias, error), (other, _) = (mean_and_error(y - mean, weight) for mean in (told, reference))
+    return bool(abs(bias) > max(_MOST_ERRORS * error, abs(other)))
 
 
 def _best_share(y, weight, own, reference):

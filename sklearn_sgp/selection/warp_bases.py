@@ -26,6 +26,11 @@ _LEAST_END = 0.25
 # loss of their 95 % quantile was 1.2 to 2 times that of boosting (0.76 to 0.92 by square root).
 _FROM_ZERO = (0.5,)
 _LEAST_ZEROS, _FEWEST_ZEROS, _SHIFT = 0.01, 5, 0.1
+# And in no more than that: a 0 is learned as the value that it has, with half of the noise above
+# it, so that no row is 0 much more often than in half of all cases. Where 97 % were, two draws had
+# 0.48 and 0.49. Brier scores of "is 0" of a normal variable cut at 0, two draws of 1,000 rows, and
+# those of the share of zeros: half .20 (.25), 60 % .24 (.24), 70 % .26 (.21), 90 % .31 (.09).
+_MOST_ZEROS = 0.6
 # Slope below 0, in mean slopes between 0 and the largest target: no number there has a probability.
 _STEEP = 1e4
 _AT_ZERO = 1e-9  # of what is 0, beside the centre
@@ -55,9 +60,10 @@ def bases_of(y, step=0.0):
 
 
 def are_from_zero(y):
-    """Return whether no target is below 0 and enough are 0: amounts and counts."""
+    """Return whether no target is below 0 and enough are 0, not too many: amounts and counts."""
     n_zeros = np.count_nonzero(y == 0.0)
-    return bool(y.min() == 0.0 < y.max() and n_zeros >= max(_LEAST_ZEROS * len(y), _FEWEST_ZEROS))
+    fewest = max(_LEAST_ZEROS * len(y), _FEWEST_ZEROS)
+    return bool(y.min() == 0.0 < y.max() and fewest <= n_zeros <= _MOST_ZEROS * len(y))
 
 
 def _bases_from_zero(y, step):

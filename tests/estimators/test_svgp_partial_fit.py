@@ -147,3 +147,16 @@ def test_partial_fit_that_learns_does_no_harm(optimize_inducing):
         densities.append(model.log_density(X[1500:], y[1500:]).mean())
     assert min(densities[1:]) > densities[0] - 0.02
     assert densities[-1] > densities[0]
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_another_learning_rate_holds_from_the_next_batch_on(wave, optimizer):
+    """With a rate of next to nothing a later batch leaves the kernel as it is."""
+    X, y = wave
+    model = SVGPRegressor(n_inducing=10, optimizer=optimizer, learning_rate=1e-5, random_state=0)
+    model.set_params(optimize_inducing=False, batch_size=50)
+    model.partial_fit(X[:200], y[:200])
+    model.partial_fit(X[200:400], y[200:400])
+    before = model.kernel_.theta
+    model.set_params(learning_rate=1e-15).partial_fit(X[400:600], y[400:600])
+    assert_allclose(model.kernel_.theta, before, atol=1e-8)

@@ -1,10 +1,16 @@
 """Targets of which none is below 0 and some are 0: counts and amounts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.integrate import quad
+from sklearn.base import clone
 
-from sklearn_sgp import AnytimeSGPRegressor
+from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
+from sklearn_sgp.metrics import log_density_scorer
+from sklearn_sgp.predict.observations import CombinedMean
 
 
 def table(n=300):
@@ -52,6 +58,69 @@ def test_moments_are_those_of_draws(fitted):
     assert_allclose(distribution.std(), draws.std(axis=0), atol=0.05)
 
 
+def test_nothing_is_below_zero(fitted):
+    """A number below 0 has no probability, none is above it that is not, and no density."""
+    X = np.linspace(-2.0, 2.0, 9)[:, None]
+    distribution = fitted.predict_distribution(X)
+    for y in (-1e-9, -1e-4, -3.0):
+        assert_array_equal(distribution.cdf(y), 0.0)
+        assert_array_equal(distribution.sf(y), 1.0)
+        assert_array_equal(distribution.pdf(y), 0.0)
+        assert_array_equal(distribution.logpdf(y), -np.inf)
+        assert_array_equal(fitted.log_density(X, np.full(9, y)), -np.inf)
+
+
+def test_zero_counts_by_its_probability(fitted):
+    """The log density of 0 is the log of its probability; with densities above all adds up to 1."""
+    X, y = table()
+    distribution = fitted.predict_distribution(X)
+    log_p = fitted.log_density(X, y)
+    assert_allclose(log_p, distribution.logpdf(y), rtol=1e-12)
+    assert_allclose(log_p[y == 0.0], np.log(distribution.cdf(0.0))[y == 0.0], rtol=1e-12)
+    one = fitted.predict_distribution(X[:1])
+    above, _ = quad(lambda at: one.pdf(at)[0], 1e-300, np.inf, limit=200)
+    assert_allclose(one.pdf(0.0)[0] + above, 1.0, rtol=1e-5)
+    assert log_density_scorer(fitted, X, y) == log_p.mean()
+
+
+def test_a_step_of_zeros_has_their_probability(fitted):
+    """The interval about 0 holds what 0 has and the numbers to its upper end."""
+    X, _ = table()
+    step = 0.02
+    rounded = fitted.log_density(X, np.zeros(len(X)), resolution=step)
+    probability = fitted.predict_distribution(X).cdf(0.5 * step)
+    assert_allclose(rounded, np.log(probability / step), atol=1e-3)  # the line below 0 is steep
+
+
+def test_outputs_count_their_own_zeros():
+    """Of several outputs only those from 0 on have a probability there."""
+    X, y = table(200)
+    Y = np.column_stack([y, np.cos(X[:, 0]) + 0.1 * np.random.default_rng(1).normal(size=200)])
+    model = SVGPRegressor(normalize_y="warped", n_inducing=15, max_iter=20, random_state=0)
+    model.fit(X, Y)
+    assert_array_equal(model._fitted.targets.lowest, [0.0, -np.inf])
+    at = np.zeros((200, 2))
+    distribution = model.predict_distribution(X)
+    assert_allclose(distribution.pdf(at)[:, 0], distribution.cdf(at)[:, 0], rtol=1e-12)
+    assert (distribution.cdf(at - 0.5)[:, 1] > 0.0).all()
+    assert_allclose(model.log_density(X, at), distribution.logpdf(at).sum(axis=1), rtol=1e-12)
+
+
+def test_a_combination_of_means_is_not_below_zero():
+    """Where part of the mean is that of a model which knows no limit, it is cut at 0 everywhere."""
+    X, y = table()
+    model = AnytimeSGPRegressor(likelihood="auto", random_state=0).fit(X, y)
+    other = AnytimeSGPRegressor(random_state=0).fit(X, y - 1.0)
+    fitted, reference = model._fitted, other._fitted
+    reference = replace(reference, predictor=reference.predictor.ready())
+    model._fitted = replace(fitted, told_mean=CombinedMean(reference, np.array([0.3])))
+    mean = model.predict(X)
+    assert (mean >= 0.0).all() and (mean == 0.0).any() and (mean > 0.0).any()
+    assert_array_equal(model.predict_distribution(X).mean(), mean)
+    assert_array_equal(model.predict(X, return_std=True)[0], mean)
+    assert_allclose(model.predict(X[:9], return_cov=True)[0], mean[:9], rtol=1e-9, atol=1e-12)
+
+
 def test_one_zero_says_nothing_of_what_may_be():
     """A smallest target that is 0 by chance is no limit of others."""
     X, y = table()
@@ -59,3 +128,18 @@ def test_one_zero_says_nothing_of_what_may_be():
     fitted = AnytimeSGPRegressor(likelihood="auto", random_state=0).fit(X, y - y.min())
     names = [one["candidate"] for one in fitted.choices_]
     assert not any("from 0 on" in name for name in names)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [AnytimeSGPRegressor(random_state=0), SVGPRegressor(n_inducing=20, random_state=0)],
+    ids=["vif", "svgp"],
+)
+@pytest.mark.parametrize("share", [0.9, 0.97])
+def test_mostly_zeros_are_predicted_at_their_level(model, share):
+    """Where nearly all targets are 0 the mean of predictions is that of the targets."""
+    rng = np.random.default_rng(1)
+    X = rng.uniform(0.0, 5.0, (800, 2))
+    y = np.where(rng.random(800) < share, 0.0, np.exp(rng.normal(size=800)))
+    fitted = clone(model).set_params(likelihood="auto").fit(X, y)
+    assert_allclose(fitted.predict(X).mean(), y.mean(), atol=3.0 * y.std() / np.sqrt(800))

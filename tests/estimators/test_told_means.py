@@ -12,7 +12,7 @@ from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
 from sklearn_sgp.engines.blocks import engine, solver
 from sklearn_sgp.estimators import mean_steps
 from sklearn_sgp.predict.observations import CombinedMean
-from sklearn_sgp.selection.means import best_mean
+from sklearn_sgp.selection.means import best_mean, costs_mean
 
 KINDS = [
     pytest.param(SVGPRegressor(n_inducing=30, max_iter=30, random_state=0), id="svgp"),
@@ -48,6 +48,17 @@ def test_a_mean_that_is_cut_is_taken_where_it_is_nearer():
     far = np.array([0.0, 0.0, 0.0, np.inf])
     assert best_mean(y, weight, far, np.full(4, 0.1), np.full(4, 1.0)) == (1.0, True)
     assert best_mean(y, weight, np.full(4, 0.1), np.full(4, 0.2), np.full(4, 1.0)) == (1.0, False)
+
+
+def test_a_mean_at_the_wrong_level_is_not_told():
+    """Where few large targets make the squares, the mean of the residuals decides."""
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(4000) < 0.97, 0.0, np.exp(rng.normal(size=4000)))
+    weight, level = np.ones(4000), np.full(4000, y.mean())
+    assert best_mean(y, weight, 0.3 * level, 0.3 * level, level).share == 0.0
+    assert costs_mean(y, weight, 0.3 * level, level)
+    assert best_mean(y, weight, level, level, 0.3 * level).share == 1.0
+    assert not costs_mean(y, weight, level, 0.3 * level)
 
 
 @pytest.mark.parametrize("model", KINDS)

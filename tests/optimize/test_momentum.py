@@ -40,3 +40,15 @@ def test_the_optimiser_of_a_name(name, kind):
     assert stochastic_optimizer(3, settings, first) is first
     other = make_settings(optimizer="sgd" if kind is Adam else "adam")
     assert type(stochastic_optimizer(3, other, first)) is not kind
+
+
+@pytest.mark.parametrize("name", ["sgd", "adam"])
+def test_another_rate_is_taken(name):
+    """A rate that is changed between batches holds from then on; a shortened one stays else."""
+    settings = make_settings(optimizer=name, learning_rate=0.2)
+    first = stochastic_optimizer(3, settings)
+    first.learning_rate *= 0.5  # as after a step that could not be taken
+    assert stochastic_optimizer(3, settings, first).learning_rate == 0.1
+    other = make_settings(optimizer=name, learning_rate=0.05)
+    assert stochastic_optimizer(3, other, first) is first
+    assert first.learning_rate == 0.05

@@ -108,7 +108,7 @@ def _objective(model):
 def _mixture(pairs, alpha):
     try:
         shares = [(name, float(share)) for name, share in pairs]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         shares = []
     if not all(isinstance(one, BlockModel) or one in NAMES for one, _ in shares):
         shares = []

@@ -69,6 +69,7 @@ def test_a_model_that_comes_twice_is_one():
         ([("fitc", 0.5), ("pitc", 0.5)], 0.5),
         ([("fitc", 0.5), ("svgp", 0.5)], 1.0),
         ([("fitc", "most"), ("pitc", 0.5)], 1.0),
+        ([("fitc", 10**400)], 1.0),
         (["fitc", "pitc"], 1.0),
         ([], 1.0),
         (3, 1.0),
