@@ -285,7 +285,19 @@ def _groups(is_missing):
     rows = np.flatnonzero(is_missing.any(axis=1))
     if not len(rows):
         return
-    gaps, group = np.unique(is_missing[rows], axis=0, return_inverse=True)
-    group = group.ravel()
+    # bits: sorting rows of 20 booleans takes 15 times as long
+    _, first, group = np.unique(_keys(is_missing[rows]), return_index=True, return_inverse=True)
+    gaps, group = is_missing[rows[first]], group.ravel()
     order = np.argsort(group, kind="stable")
     yield from zip(in_parts(rows[order], np.bincount(group)), gaps, strict=True)
+
+
+def _keys(is_missing):
+    """Return for each row of a mask a number, or bytes, that other rows have where they are equal.
+
+    They are in the order of the rows.
+    """
+    bits = np.packbits(is_missing, axis=1)
+    size = -bits.shape[1] % 8
+    bits = np.ascontiguousarray(np.pad(bits, ((0, 0), (0, size))))
+    return bits.view(">u8")[:, 0] if bits.shape[1] == 8 else bits.view(f"V{bits.shape[1]}")[:, 0]

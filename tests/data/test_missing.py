@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_sgp.data.missing import MAY_MISS, NO_MISSING, Sketch
+from sklearn_sgp.data.missing import MAY_MISS, NO_MISSING, Sketch, _groups
 
 
 def with_holes(X, share, seed=0):
@@ -137,3 +137,16 @@ def test_weights_that_are_refused_later_change_nothing_before():
         refused, without = MAY_MISS.learned(X, weight), MAY_MISS.learned(X)
     assert_array_equal(refused.mean, without.mean)
     assert_array_equal(refused.precision, without.precision)
+
+
+@pytest.mark.parametrize("d", [1, 8, 64, 65, 200])
+def test_rows_that_lack_the_same_are_together(d):
+    """Each row that lacks something is in one group, that of its pattern, in the rows' order."""
+    mask = np.random.default_rng(0).random((300, d)) < 1.5 / d
+    groups = list(_groups(mask))
+    assert_array_equal(np.sort(np.concatenate([r for r, _ in groups])), np.where(mask.any(1))[0])
+    patterns = np.unique(mask[mask.any(axis=1)], axis=0)
+    assert_array_equal([gap for _, gap in groups], patterns)
+    for rows, gap in groups:
+        assert_array_equal(mask[rows], np.broadcast_to(gap, (len(rows), d)))
+        assert (np.diff(rows) > 0).all()
