@@ -45,16 +45,25 @@ class Sketch(NamedTuple):
 
     @classmethod
     def of(cls, X, weight=None, size=SAMPLE_ROWS):
-        """Look at rows (n, d) of weights (n,), or None for 1; a sample has ``size`` at most."""
-        index = fixed_index(len(X), size)
-        sample = np.asarray(X[index], dtype=np.float64)
-        of_sample = np.ones(len(index)) if weight is None else weight[index]
-        counted = slice(None) if weight is None else weight > 0.0
+        """Look at rows (n, d) of weights (n,), or None for 1.
+
+        A sample has ``size`` rows of positive weight at most, and as many more that have a value in
+        columns of which these have none.
+        """
+        counted = np.arange(len(X)) if weight is None else np.flatnonzero(weight > 0.0)
+        index = counted[fixed_index(len(counted), size)]
+        stands_for = np.full(len(index), len(counted) / max(len(index), 1))
         lacking, n_rows = np.zeros(X.shape[1], dtype=np.int64), len(X)
         if len(X) and np.isnan(X.max()):
-            is_missing = np.isnan(np.asarray(X))[counted]
-            lacking, n_rows = is_missing.sum(axis=0), len(is_missing)
-        return cls(sample, of_sample * (len(X) / max(len(index), 1)), lacking, n_rows)
+            known = ~np.isnan(np.asarray(X))[counted]
+            lacking, n_rows = (~known).sum(axis=0), len(known)
+            is_rare = known.any(axis=0) & np.isnan(X[index]).all(axis=0)
+            more = counted[known[:, is_rare].any(axis=1)]
+            some = more[fixed_index(len(more), size)]
+            index = np.append(index, some)
+            stands_for = np.append(stands_for, np.full(len(some), len(more) / max(len(some), 1)))
+        of_sample = stands_for if weight is None else weight[index] * stands_for
+        return cls(np.asarray(X[index], dtype=np.float64), of_sample, lacking, n_rows)
 
 
 class NoMissing:

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_sgp.data.missing import MAY_MISS, NO_MISSING, Sketch, _groups
+from sklearn_sgp._sampling import fixed_index
+from sklearn_sgp.data.missing import MAY_MISS, NO_MISSING, SAMPLE_ROWS, Sketch, _groups
 
 
 def with_holes(X, share, seed=0):
@@ -72,6 +73,36 @@ def test_weights_are_repetitions(table):
     other = MAY_MISS.learned(np.repeat(holes, weight, axis=0))
     for name in ("mean", "std", "limits", "precision"):
         assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-9)
+
+
+@pytest.mark.parametrize("n_more", [100, 5000])
+def test_rows_of_weight_zero_say_nothing_of_large_tables(table, n_more):
+    """Rows of weight zero leave what is learned as it is, however many there are."""
+    holes = with_holes(np.tile(table, (10, 1)), 0.2)
+    rng = np.random.default_rng(0)
+    weight = rng.integers(1, 3, len(holes)).astype(float)
+    both = np.concatenate([holes, np.full((n_more, 4), 1e6)])
+    all_weights, order = np.append(weight, np.zeros(n_more)), np.arange(len(both))
+    place = np.sort(rng.permutation(len(both))[: len(holes)])
+    order[place], rest = np.arange(len(holes)), np.setdiff1d(np.arange(len(both)), place)
+    order[rest] = np.arange(len(holes), len(both))
+    one = MAY_MISS.learned(holes, weight)
+    other = MAY_MISS.learned(both[order], all_weights[order])
+    for name in ("mean", "std", "limits", "precision"):
+        assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-9)
+
+
+def test_columns_that_are_rarely_known():
+    """What is known of a column is learned, be it of few rows that no sample has."""
+    X = np.random.default_rng(0).standard_normal((100_000, 3))
+    X[:, 2] = np.nan
+    rare = np.setdiff1d(np.arange(len(X)), fixed_index(len(X), SAMPLE_ROWS))[::4000][:20]
+    X[rare, 2] = np.arange(20) + 90.0
+    learned = MAY_MISS.learned(X)
+    assert learned.columns == (2,)
+    assert_array_equal(learned.limits[2], [90.0, 109.0])
+    assert_allclose(learned.mean[:2], X[:, :2].mean(axis=0), atol=0.1)
+    assert abs(np.delete(learned.filled(X)[:, 2], rare).mean() - 99.5) < 0.5
 
 
 def test_order_of_rows(table):
