@@ -193,12 +193,20 @@ class MissingValues:
                 yield rows, points
 
     def _scatter(self, gap, own):
-        """Return differences (s, k) of columns from what is expected where ``gap`` is missing."""
+        """Return differences (s, k) of columns from what is expected where ``gap`` is missing.
+
+        They are the same whatever the order of the columns: those whose means are lower in their
+        range come first.
+        """
         covariance = np.eye(int(own.sum()))
         if self.precision is not None:
             inner = own[gap]
             covariance = np.linalg.inv(self.precision[np.ix_(gap, gap)])[np.ix_(inner, inner)]
-        return _normal_points(len(covariance)) @ np.linalg.cholesky(covariance).T * self.std[own]
+        low, high = self.limits[own].T
+        order = np.argsort((self.mean[own] - low) / (high - low), kind="stable")
+        root = np.linalg.cholesky(covariance[np.ix_(order, order)])
+        scatter = _normal_points(len(order)) @ root.T
+        return scatter[:, np.argsort(order)] * self.std[own]
 
     def _expected(self, X, gap):
         """Return what is expected in columns that some rows all lack, (n, k)."""

@@ -170,6 +170,21 @@ def test_weights_that_are_refused_later_change_nothing_before():
     assert_array_equal(refused.precision, without.precision)
 
 
+@pytest.mark.parametrize("order", [[1, 0, 2, 3], [3, 2, 1, 0], [2, 3, 0, 1]])
+def test_alternatives_do_not_depend_on_the_order_of_columns(table, order):
+    """Of columns in another order a row may be the same, whatever it lacks, to rounding."""
+    mask = np.random.default_rng(3).random(table.shape) < 0.5
+    holes = np.where(mask, np.nan, table)
+    expected, changed = np.empty((300, 8, 4)), np.empty((300, 8, 4))
+    expected[:], changed[:] = table[:, None], table[:, None, order]
+    for columns, answer in ((slice(None), expected), (order, changed)):
+        learned = MAY_MISS.learned(table[:, columns])
+        filled = learned.filled(holes[:, columns])
+        for rows, points in learned.alternatives(filled, mask[:, columns]):
+            answer[rows] = points
+    assert_allclose(changed / table.std(axis=0)[order], (expected / table.std(axis=0))[..., order])
+
+
 @pytest.mark.parametrize("d", [1, 8, 64, 65, 200])
 def test_rows_that_lack_the_same_are_together(d):
     """Each row that lacks something is in one group, that of its pattern, in the rows' order."""
