@@ -224,17 +224,22 @@ def _sent(X, y, labels, question, home, count):
     inputs = question.read(X, labels)
     number = question.model.predictor.number(inputs)
     there, sent = np.where(number < 0, 0, home[number]), []
+    unforeseen = inputs.unforeseen
+    if unforeseen is None:
+        n_filled = len(question.form.missing.columns)
+        unforeseen = np.zeros((len(number), inputs.X.shape[1] - n_filled), dtype=bool)
     for k in range(count):
         own = np.flatnonzero(there == k)
         y_own = None if y is None else np.asarray(y)[own]
-        sent.append((own, (inputs.X[own], y_own, number[own])))
+        sent.append((own, (inputs.X[own], y_own, number[own], unforeseen[own])))
     return sent
 
 
 def _answered_there(*arguments):
     """Return for each of several partitions places of rows, and what is answered for them.
 
-    It is done where the blocks of these rows are, each of which is factorised once: no cache.
+    It is done where the blocks of these rows are, each of which is factorised once: no cache. What
+    a row may be that lacks values is answered in the block of what is expected.
     """
     *part, numbers, sent, load, question = arguments
     places = [own for own, _ in sent]
@@ -242,9 +247,11 @@ def _answered_there(*arguments):
         return [(own, question.nothing()) for own in places]
     blocks = blocks_here(loaded_rows(*part, load))
     question = question.with_predictor(question.model.predictor.with_blocks(blocks, numbers))
-    X, y, number = zip(*(arrays for own, arrays in sent if len(own)), strict=True)
+    X, y, *known = zip(*(arrays for own, arrays in sent if len(own)), strict=True)
     y = None if y[0] is None else np.concatenate(y)
-    answers = question.answer(Inputs(np.concatenate(X), np.concatenate(number)), y)
+    number, unforeseen = map(np.concatenate, known)
+    lacks = unforeseen if unforeseen.any() else None
+    answers = question.answer(Inputs(np.concatenate(X), number, unforeseen=lacks), y)
     ends = np.cumsum([*map(len, places)])[:-1]
     split = [np.split(array, ends) for array in answers]
     return list(zip(places, zip(*split, strict=True), strict=True))

@@ -42,7 +42,17 @@ def left_out_rows(name, fitted, given, places, n_seen):
         )
     if not fitted.state.keeps_rows:
         return given, None
-    return given, _places_among(_kept(fitted.state), given)
+    kept = _kept(fitted.state)
+    places = _places_among(kept, given)
+    return _with_precisions(given, kept.select(places)), places
+
+
+def _with_precisions(given, kept):
+    """Return rows with the precisions of the kept ones that they are, or are merged in."""
+    if kept.counts is None:
+        return given
+    weight, counts = kept.weights
+    return given.with_precision((weight.T / counts).T)
 
 
 def _kept_in_order(name, fitted, places, n_seen):

@@ -22,7 +22,7 @@ from ..kernels._defaults import (
 )
 from ..kernels._features import draw_features
 from ..kernels._length_scales import input_scales, scale_places, with_shorter_scales
-from ..kernels._missing import with_missing
+from ..kernels._missing import least_columns, with_missing
 from ..kernels._white_noise import fixed_unit_noise, has_default_bounds, starting_noise
 from ..kernels.categories._binding import bound_to, check_seen_codes
 from ..kernels.categories._node import category_leaves, category_slots, of_known_categories
@@ -151,6 +151,8 @@ def _kernels(rows, choices, likelihood, std, previous, units):
 def of_columns(kernel, X, columns):
     """Return the user's kernel with numbers of columns, which also sees where values are missing.
 
+    A kernel that names columns behind those of the user, as learned ones do, sees this already.
+
     Parameters
     ----------
     X : array of shape (n, d)
@@ -158,6 +160,8 @@ def of_columns(kernel, X, columns):
     columns : InputColumns
     """
     count = X.shape[1] - len(columns.incomplete)
+    if count < least_columns(kernel) <= X.shape[1]:
+        return bound_to(kernel, X, columns.names)
     names = None if columns.names is None else columns.names[:count]
     own = X[:, :count] if columns.incomplete else X
     return with_missing(bound_to(kernel, own, names), count, columns.incomplete)

@@ -44,6 +44,24 @@ def with_missing(kernel, n_columns, incomplete):
     return kernel * Columns(RBF(np.ones(len(tells))), tells) if tells else kernel
 
 
+def least_columns(kernel):
+    """Return how many columns there must be, as far as a kernel says: 0 where it does not.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    """
+    if isinstance(kernel, Columns):
+        indices = [c for c in np.ravel(kernel.columns) if type(c) in (int, np.int64)]
+        return int(max(indices, default=-1)) + 1
+    if isinstance(kernel, KernelOperator):
+        return max(least_columns(kernel.k1), least_columns(kernel.k2))
+    if isinstance(kernel, Exponentiation):
+        return least_columns(kernel.kernel)
+    count = np.size(getattr(kernel, "length_scale", 0.0))
+    return count if count > 1 else 0
+
+
 def _seen(kernel, columns):
     """Return the columns, among those that it is given, that a kernel depends on."""
     if isinstance(kernel, Columns):

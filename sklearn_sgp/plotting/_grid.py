@@ -59,9 +59,14 @@ def places_of(X, categories):
     return table.astype(np.float64)
 
 
+def checked_places(X):
+    """Return checked inputs, NaN where a value is missing."""
+    return check_array(X, ensure_all_finite="allow-nan")
+
+
 def input_grid(X, inducing_points, resolution, categories=(None, None)):
     """Return grid values of one or two features, a little beyond the range of X; or all codes."""
-    places = inducing_points if X is None else check_array(X)
+    places = inducing_points if X is None else checked_places(X)
     if places is None or not len(places):
         raise ValueError(
             "X must be given: the pipeline's steps cannot be inverted, or there are no inducing "
@@ -72,7 +77,13 @@ def input_grid(X, inducing_points, resolution, categories=(None, None)):
             f"PosteriorDisplay draws one or two features. Got {places.shape[1]}: name the one to "
             "vary, by the 'feature' parameter; the others are held."
         )
-    low, high = places.min(axis=0), places.max(axis=0)
+    unknown = np.isnan(places).all(axis=0)
+    if unknown.any():
+        raise ValueError(
+            "X must have a value in each feature that is drawn. Got NaN alone in feature "
+            f"{np.flatnonzero(unknown)[0]} of these."
+        )
+    low, high = np.nanmin(places, axis=0), np.nanmax(places, axis=0)
     margin = np.where(high > low, 0.05 * (high - low), 1.0)
     numbers = np.linspace(low - margin, high + margin, resolution).T
     pairs = zip(numbers, categories, strict=False)
@@ -114,7 +125,9 @@ class Slice:
     """
 
     def __init__(self, column, places, categories):
-        self.column, self.held = column, np.median(places, axis=0)
+        known = ~np.isnan(places).all(axis=0)  # of other columns no value is known, nor held
+        self.column, self.held = column, np.full(places.shape[1], np.nan)
+        self.held[known] = np.nanmedian(places[:, known], axis=0)
         for one, values in enumerate(categories):
             if values is not None:
                 self.held[one] = np.bincount(places[:, one].astype(int)).argmax()
@@ -141,7 +154,7 @@ def drawn_part(feature, X, inducing_points, categories, names):
     """Return the `Slice` through a feature that is given by index or name; `Whole` for None."""
     if feature is None:
         return Whole()
-    places = inducing_points if X is None else check_array(X)
+    places = inducing_points if X is None else checked_places(X)
     if places is None or not len(places):
         raise ValueError("X must be given, for the values that the other features are held at.")
     n_features = places.shape[1]
@@ -193,7 +206,7 @@ def checked_observations(X, y, target, subsample, random_state):
         return {}
     if X is None:
         raise ValueError("X must be given together with y.")
-    X, y = check_array(X), check_array(y, ensure_2d=False, input_name="y")
+    X, y = checked_places(X), check_array(y, ensure_2d=False, input_name="y")
     check_consistent_length(X, y)
     if subsample is not None and subsample < len(X):
         rows = check_random_state(random_state).choice(len(X), subsample, replace=False)

@@ -3,12 +3,12 @@
 from typing import Self
 
 import numpy as np
-from sklearn.utils import check_array
 
 from ._common import checked_names, drawing_axes, fitted_model, pyplot
 from ._grid import (
     categories_of,
     checked_observations,
+    checked_places,
     drawn_part,
     inducing_points_in_inputs,
     input_grid,
@@ -276,7 +276,7 @@ class PosteriorDisplay:
         data = checked_observations(X, y, target, subsample, random_state)
         names = getattr(estimator, "feature_names_in_", None)
         part = drawn_part(feature, X, inducing_points, categories, names)
-        X, shown = None if X is None else check_array(X), part.of(categories)
+        X, shown = None if X is None else checked_places(X), part.of(categories)
         grid = input_grid(part.of(X), part.of(inducing_points), grid_resolution, shown)
         kind = "observations" if include_noise else "the function"
         posterior = posterior_on_grid(

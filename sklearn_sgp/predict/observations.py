@@ -14,7 +14,7 @@ from .gradients import slopes
 from .multi_output import MixedOutputs
 from .rounded import log_rounded_density
 from .terms import terms
-from .unforeseen import AveragesUnforeseen
+from .unforeseen import AveragesUnforeseen, Unforeseen
 
 # Numbers in the covariances between outputs that are held at a time.
 _MOST_COVARIANCES = 1 << 21
@@ -171,7 +171,7 @@ class Observations(AveragesUnforeseen):
         """Return those of the distribution."""
         moments, likelihood, noise = self._moments(inputs), None, None
         if include_noise:
-            likelihood, noise = self.likelihood, self.noise_at(inputs.X)
+            likelihood, noise = self.likelihood, self.noise_at(inputs)
         return self.targets.mean_std(likelihood, *moments, noise)
 
     def std(self, inputs, include_noise=True):
@@ -185,7 +185,7 @@ class Observations(AveragesUnforeseen):
         if not include_noise:
             covariance = self.targets.covariance(None, *latent, None)[1]
             return self.mean(inputs), covariance
-        noise = self.noise_at(inputs.X)
+        noise = self.noise_at(inputs)
         mean, covariance = self.targets.covariance(self.likelihood, *latent, noise)
         return combined(self.targets, mean, self._mean_parts(inputs)), covariance
 
@@ -200,10 +200,15 @@ class Observations(AveragesUnforeseen):
         variance = mean = np.zeros((len(inputs.X), targets.n_outputs))
         if not targets.keeps_means:  # the noise in units of y depends on the function
             mean = self.predictor.mean(inputs, self.n_jobs)
-        return targets.mean_std(self.likelihood, mean, variance, self.noise_at(inputs.X))[1]
+        return targets.mean_std(self.likelihood, mean, variance, self.noise_at(inputs))[1]
 
-    def noise_at(self, X):
+    def noise_at(self, inputs):
         """Return the noise variance, or what is known of it at each input."""
+        if isinstance(self.predictor, Unforeseen):
+            return self.predictor.noise(self._noise_at, inputs)
+        return self._noise_at(inputs.X)
+
+    def _noise_at(self, X):
         n_outputs = self.targets.n_outputs
         return self.row_noise.noise_at(X, self.noise_variance, n_outputs, self.n_jobs)
 
@@ -233,19 +238,19 @@ class Observations(AveragesUnforeseen):
         """Return means and deviations of training rows, each given all others."""
         mean, variance = self.predictor.left_out(rows, places, self.n_jobs)
         moments = rows.shifted(mean), np.broadcast_to(variance, mean.shape)
-        return self.targets.mean_std(self.likelihood, *moments, self.noise_at(rows.X))
+        return self.targets.mean_std(self.likelihood, *moments, self._noise_at(rows.X))
 
     # ---- Distributions
 
     def quantiles(self, inputs, levels):
         """Return quantiles, (n, n_levels) or (n, t, n_levels)."""
         moments = self._moments(inputs)
-        values = self.likelihood.quantiles(*moments, self.noise_at(inputs.X), levels)
+        values = self.likelihood.quantiles(*moments, self.noise_at(inputs), levels)
         return self.targets.samples_in_units(values)
 
     def distribution(self, inputs):
         """Return the `PredictiveDistribution`."""
-        moments, noise = self._moments(inputs), self.noise_at(inputs.X)
+        moments, noise = self._moments(inputs), self.noise_at(inputs)
         parts = self._mean_parts(inputs)
         return PredictiveDistribution(self.likelihood, *moments, noise, self.targets, parts)
 
@@ -262,7 +267,7 @@ class Observations(AveragesUnforeseen):
         if y.shape != shape:
             raise ValueError(f"y must have shape {shape}, as in fit. Got {y.shape}.")
         y = y.reshape(n, -1)
-        moments, noise = self._moments(inputs), self.noise_at(inputs.X)
+        moments, noise = self._moments(inputs), self.noise_at(inputs)
         if np.any(resolution):
             parts = self.likelihood, y, resolution, *moments, noise
             return log_rounded_density(targets, *parts)
@@ -280,7 +285,7 @@ class Observations(AveragesUnforeseen):
         return self.targets.samples_in_units(draws)
 
     def _joint_draws(self, inputs, n_samples, rng, include_noise):
-        noise, likelihood = self.noise_at(inputs.X), self.likelihood
+        noise, likelihood = self.noise_at(inputs), self.likelihood
         mean, covariance = self.predictor.joint(inputs, self.n_jobs)
         mean = inputs.shifted(mean)
         if include_noise and likelihood.conjugate:  # with it the covariance is well conditioned
@@ -301,7 +306,7 @@ class Observations(AveragesUnforeseen):
         if inputs.offset is not None:
             draws = draws + inputs.offset[:, None, None]
         if include_noise:
-            draws = self.likelihood.draw(draws, self.noise_at(inputs.X), rng)
+            draws = self.likelihood.draw(draws, self.noise_at(inputs), rng)
         return self.targets.samples_in_units(draws)
 
 
@@ -343,8 +348,7 @@ class MixedObservations(Observations):
         y = (self.targets.columns(y) - self.targets.mean) / self.targets.scale
         size = max(1, _MOST_COVARIANCES // y.shape[1] ** 2)
         pieces = (slice(lo, lo + size) for lo in range(0, len(y), size))
-        X = inputs.X
-        return np.concatenate([self._log_density(inputs._replace(X=X[i]), y[i]) for i in pieces])
+        return np.concatenate([self._log_density(inputs.select(i), y[i]) for i in pieces])
 
     def _log_density(self, inputs, y):
         mean, covariance = self.predictor.across_outputs(inputs, self.n_jobs)

@@ -1,11 +1,47 @@
 """Predictions where values are missing that no training row lacked."""
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from ..data.rows import in_parts
+from ..data.inputs import Inputs
+from ..data.varying_noise import VaryingNoise
 from .base import Predictor
+
+# Rows whose alternatives are held at a time: those of 20 columns take 10 MB.
+_ROWS_AT_A_TIME = 8192
+
+
+class Alternatives(NamedTuple):
+    """Values that some rows may have, equally likely.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (m,)
+        Their places.
+    inputs : Inputs
+        Those of the first row, then those of the second, ...
+    count : ndarray of shape (m,)
+        How many each row has.
+    """
+
+    rows: np.ndarray
+    inputs: Inputs
+    count: np.ndarray
+
+    def mean(self, values):
+        """Return the mean of each row, (m, t)."""
+        return np.add.reduceat(values, self._first, axis=0) / self.count[:, None]
+
+    def log_mean(self, log_values):
+        """Return the logarithm of the mean of each row, (m, t), from logarithms."""
+        total = np.logaddexp.reduceat(log_values, self._first, axis=0)
+        return total - np.log(self.count)[:, None]
+
+    @property
+    def _first(self):
+        return np.cumsum(self.count) - self.count
 
 
 @dataclass(frozen=True)
@@ -30,36 +66,74 @@ class Unforeseen:
 
     def mean(self, inputs, n_jobs=None):
         """Return means; see `Predictor`."""
-        return self.moments(inputs, n_jobs)[0]
+        mean = self.predictor.mean(inputs, n_jobs).copy()
+        for each in self._alternatives(inputs):
+            mean[each.rows] = each.mean(self.predictor.mean(each.inputs, n_jobs))
+        return mean
 
     def moments(self, inputs, n_jobs=None):
         """Return means, and variances of each function; see `Predictor`."""
         mean, variance = self.predictor.moments(inputs, n_jobs)
         mean, variance = mean.copy(), np.array(np.broadcast_to(variance, mean.shape))
-        groups = list(self.missing.alternatives(inputs.X, inputs.unforeseen))
-        each = inputs.select(np.concatenate([np.repeat(r, p.shape[1]) for r, p in groups]))
-        X = np.concatenate([points.reshape(-1, points.shape[2]) for _, points in groups])
-        means, variances = self.predictor.moments(each._replace(X=X, unforeseen=None), n_jobs)
-        sizes = [points.shape[0] * points.shape[1] for _, points in groups]
-        parts = zip(groups, in_parts(means, sizes), in_parts(variances, sizes), strict=True)
-        for (rows, points), of_means, of_variances in parts:
-            shape = (*points.shape[:2], -1)
-            of_means = of_means.reshape(shape)
-            mean[rows] = of_means.mean(axis=1)
-            variance[rows] = of_variances.reshape(shape).mean(axis=1) + of_means.var(axis=1)
+        for each in self._alternatives(inputs):
+            means, variances = self.predictor.moments(each.inputs, n_jobs)
+            mean[each.rows] = centre = each.mean(means)
+            away = (means - np.repeat(centre, each.count, axis=0)) ** 2
+            variance[each.rows] = each.mean(variances + away)
         return mean, variance
 
     def joint(self, inputs, n_jobs=None):
         """Return means and joint covariances of each function; see `Predictor`.
 
-        What one row lacks says nothing of others: variances alone are larger.
+        What one row lacks says nothing of others: variances alone are larger. Where one is smaller,
+        its row keeps its correlations.
         """
         _, covariance = self.predictor.joint(inputs, n_jobs)
         mean, variance = self.moments(inputs, n_jobs)
         shape = (*covariance.shape[:2], mean.shape[1])
-        covariance, each = np.array(np.broadcast_to(covariance, shape)), np.arange(len(mean))
-        covariance[each, each] = np.maximum(covariance[each, each], variance)
+        covariance = np.array(np.broadcast_to(covariance, shape))
+        rows = np.flatnonzero(inputs.unforeseen.any(axis=1))
+        before = covariance[rows, rows]
+        is_less = variance[rows] < before
+        factor = np.ones_like(mean)
+        factor[rows] = np.sqrt(
+            np.divide(variance[rows], before, np.ones_like(before), where=is_less)
+        )
+        covariance *= factor[:, None] * factor[None]
+        covariance[rows, rows] = variance[rows]
         return mean, covariance
+
+    def noise(self, noise_at, inputs):
+        """Return noise at inputs whose first two moments are averaged.
+
+        Parameters
+        ----------
+        noise_at : callable
+            On inputs X it returns a `VaryingNoise`, or what does not depend on them.
+        """
+        noise = noise_at(inputs.X)
+        if not isinstance(noise, VaryingNoise):
+            return noise
+        log_mean, log_variance = map(np.array, noise)
+        for each in self._alternatives(inputs):
+            own_mean, own_variance = noise_at(each.inputs.X)
+            first = each.log_mean(own_mean + 0.5 * own_variance)
+            second = each.log_mean(2.0 * (own_mean + own_variance))
+            spread = np.maximum(second - 2.0 * first, 0.0)
+            log_mean[each.rows], log_variance[each.rows] = first - 0.5 * spread, spread
+        return VaryingNoise(log_mean, log_variance)
+
+    def _alternatives(self, inputs):
+        """Yield the `Alternatives` of some rows at a time."""
+        places = np.flatnonzero(inputs.unforeseen.any(axis=1))
+        for lo in range(0, len(places), _ROWS_AT_A_TIME):
+            part = inputs.select(places[lo : lo + _ROWS_AT_A_TIME])
+            groups = list(self.missing.alternatives(part.X, part.unforeseen))
+            own = np.concatenate([rows for rows, _ in groups])
+            count = np.concatenate([np.full(len(r), p.shape[1]) for r, p in groups])
+            X = np.concatenate([points.reshape(-1, points.shape[2]) for _, points in groups])
+            each = part.select(np.repeat(own, count))._replace(X=X, unforeseen=None)
+            yield Alternatives(places[lo + own], each, count)
 
 
 class AveragesUnforeseen:
@@ -69,4 +143,9 @@ class AveragesUnforeseen:
         """Return the model for such inputs, averaged; itself for any other ones."""
         if inputs.unforeseen is None:
             return self
-        return replace(self, predictor=Unforeseen(self.predictor, missing))
+
+        def averaged(fitted):
+            return replace(fitted, predictor=Unforeseen(fitted.predictor, missing))
+
+        model, told_mean = averaged(self), self.told_mean
+        return model if told_mean.is_own else replace(model, told_mean=told_mean.mapped(averaged))

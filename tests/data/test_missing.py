@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_sgp.data.missing import MAY_MISS, NO_MISSING, Sketch
+from sklearn_sgp._sampling import fixed_index
+from sklearn_sgp.data.missing import MAY_MISS, NO_MISSING, SAMPLE_ROWS, Sketch, _groups
 
 
 def with_holes(X, share, seed=0):
@@ -74,6 +75,36 @@ def test_weights_are_repetitions(table):
         assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-9)
 
 
+@pytest.mark.parametrize("n_more", [100, 5000])
+def test_rows_of_weight_zero_say_nothing_of_large_tables(table, n_more):
+    """Rows of weight zero leave what is learned as it is, however many there are."""
+    holes = with_holes(np.tile(table, (10, 1)), 0.2)
+    rng = np.random.default_rng(0)
+    weight = rng.integers(1, 3, len(holes)).astype(float)
+    both = np.concatenate([holes, np.full((n_more, 4), 1e6)])
+    all_weights, order = np.append(weight, np.zeros(n_more)), np.arange(len(both))
+    place = np.sort(rng.permutation(len(both))[: len(holes)])
+    order[place], rest = np.arange(len(holes)), np.setdiff1d(np.arange(len(both)), place)
+    order[rest] = np.arange(len(holes), len(both))
+    one = MAY_MISS.learned(holes, weight)
+    other = MAY_MISS.learned(both[order], all_weights[order])
+    for name in ("mean", "std", "limits", "precision"):
+        assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-9)
+
+
+def test_columns_that_are_rarely_known():
+    """What is known of a column is learned, be it of few rows that no sample has."""
+    X = np.random.default_rng(0).standard_normal((100_000, 3))
+    X[:, 2] = np.nan
+    rare = np.setdiff1d(np.arange(len(X)), fixed_index(len(X), SAMPLE_ROWS))[::4000][:20]
+    X[rare, 2] = np.arange(20) + 90.0
+    learned = MAY_MISS.learned(X)
+    assert learned.columns == (2,)
+    assert_array_equal(learned.limits[2], [90.0, 109.0])
+    assert_allclose(learned.mean[:2], X[:, :2].mean(axis=0), atol=0.1)
+    assert abs(np.delete(learned.filled(X)[:, 2], rare).mean() - 99.5) < 0.5
+
+
 def test_order_of_rows(table):
     """The order of the rows has no say."""
     holes = with_holes(table, 0.2)
@@ -137,3 +168,31 @@ def test_weights_that_are_refused_later_change_nothing_before():
         refused, without = MAY_MISS.learned(X, weight), MAY_MISS.learned(X)
     assert_array_equal(refused.mean, without.mean)
     assert_array_equal(refused.precision, without.precision)
+
+
+@pytest.mark.parametrize("order", [[1, 0, 2, 3], [3, 2, 1, 0], [2, 3, 0, 1]])
+def test_alternatives_do_not_depend_on_the_order_of_columns(table, order):
+    """Of columns in another order a row may be the same, whatever it lacks, to rounding."""
+    mask = np.random.default_rng(3).random(table.shape) < 0.5
+    holes = np.where(mask, np.nan, table)
+    expected, changed = np.empty((300, 8, 4)), np.empty((300, 8, 4))
+    expected[:], changed[:] = table[:, None], table[:, None, order]
+    for columns, answer in ((slice(None), expected), (order, changed)):
+        learned = MAY_MISS.learned(table[:, columns])
+        filled = learned.filled(holes[:, columns])
+        for rows, points in learned.alternatives(filled, mask[:, columns]):
+            answer[rows] = points
+    assert_allclose(changed / table.std(axis=0)[order], (expected / table.std(axis=0))[..., order])
+
+
+@pytest.mark.parametrize("d", [1, 8, 64, 65, 200])
+def test_rows_that_lack_the_same_are_together(d):
+    """Each row that lacks something is in one group, that of its pattern, in the rows' order."""
+    mask = np.random.default_rng(0).random((300, d)) < 1.5 / d
+    groups = list(_groups(mask))
+    assert_array_equal(np.sort(np.concatenate([r for r, _ in groups])), np.where(mask.any(1))[0])
+    patterns = np.unique(mask[mask.any(axis=1)], axis=0)
+    assert_array_equal([gap for _, gap in groups], patterns)
+    for rows, gap in groups:
+        assert_array_equal(mask[rows], np.broadcast_to(gap, (len(rows), d)))
+        assert (np.diff(rows) > 0).all()

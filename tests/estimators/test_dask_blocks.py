@@ -151,3 +151,22 @@ def test_partitions_of_unknown_size(rng, visits):
 def test_runs_of_partitions(sizes, bounds):
     """For a model of ten rows in two partitions."""
     assert lazy._together(sizes, 10, 2) == bounds
+
+
+@pytest.mark.parametrize("labelled", [False, True])
+def test_unforeseen_holes(rng, labelled):
+    """Rows that lack what no training row lacked are averaged as those of arrays are."""
+    X, y = table(rng, 1000)
+    new = X[:300].copy()
+    new.iloc[100:, 1] = np.nan
+    if labelled:
+        X, new = X.assign(block=np.arange(1000) // 100), new.assign(block=np.arange(300) % 10)
+    model = fitted(X.to_numpy(), y, block_column=2 if labelled else None, n_inducing=60)
+    here = np.array(model.predict(new.to_numpy(), return_std=True))
+    chunks = da.from_array(new.to_numpy(), (70, -1))
+    lazily = np.array(da.compute(*model.predict(chunks, return_std=True)))
+    assert here[1, 100:].min() > 2.0 * here[1, :100].mean()
+    # without labels arrays find the block of each value that a row may have
+    tolerance = 1e-8 if labelled else 0.1
+    assert_allclose(lazily, here, atol=tolerance)
+    assert_allclose(lazily[:, :100], here[:, :100], atol=1e-8)

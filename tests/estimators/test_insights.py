@@ -241,6 +241,26 @@ def test_left_out_rows_come_in_their_order():
     assert len(more.leave_one_out()[0]) == N + 9
 
 
+@pytest.mark.parametrize("holes", [False, True])
+def test_left_out_rows_have_their_noise(holes):
+    """Rows that are given again have the noise that the fit found for each, merged or not."""
+    wide = np.random.default_rng(0).uniform(-2.0, 2.0, (200, 2))
+    y = wide[:, 0] + 0.1 * np.exp(wide[:, 1]) * np.random.default_rng(1).standard_normal(200)
+    likelihood = "gaussian" if holes else "heteroscedastic"
+    wide[::3, 1] = np.nan if holes else wide[::3, 1]
+    model = AnytimeSGPRegressor(n_neighbors=5, likelihood=likelihood, random_state=0)
+    own = model.fit(wide, y).leave_one_out()
+    assert np.ptp(own[1]) > 0.1
+    assert_allclose(model.leave_one_out(wide, y), own, rtol=1e-9, atol=1e-12)
+    order = np.random.default_rng(0).permutation(200)
+    shuffled = model.leave_one_out(wide[order], y[order])
+    assert_allclose(shuffled, np.array(own)[:, order], rtol=1e-7, atol=1e-9)
+    twice = np.vstack([wide, wide[:50]])
+    again = model.fit(twice, np.append(y, y[:50])).leave_one_out(twice, np.append(y, y[:50]))
+    assert_allclose(np.array(again)[:, 200:], np.array(again)[:, :50], rtol=1e-5, atol=1e-8)
+    assert np.abs(again[0][100:200] - own[0][100:200]).mean() < 0.2
+
+
 def test_left_out_rows_that_are_not_there():
     """Models without rows, streams, other rows and mixed outputs say what is missing."""
     with pytest.raises(ValueError, match="keeps no training rows here: pass X="):

@@ -385,3 +385,19 @@ def test_unforeseen_holes_of_outputs():
         assert mean.shape == std.shape == (N, 2) and (std.mean(axis=0) > sure.mean(axis=0)).all()
         assert model.sample_y(rows, n_samples=3).shape == (N, 2, 3)
         assert np.isfinite(model.log_density(rows, targets)).all()
+
+
+@pytest.mark.parametrize("given", [None, RBF(np.ones(3)), RBF() + Columns(RBF(), [1])])
+@pytest.mark.parametrize("name", ["svgp", "vif", "classifier"])
+def test_learned_kernels_are_given_back(name, given):
+    """A learned kernel, which sees where values are missing, is taken as it is by another fit."""
+    model, y = model_of(name, kernel=given, max_iter=10)
+    learned = model.fit(X, y).kernel_
+    again = clone(model).set_params(kernel=learned, optimizer=None).fit(X, y)
+    assert again.kernel_ == learned
+    frame = pd.DataFrame(X, columns=list("abc"))
+    assert clone(again).fit(frame, y).kernel_ == learned
+    for columns in (1, "b", slice(0, 2), [True, True, False], [-2], np.array([0, 1])):
+        clone(again).set_params(kernel=Columns(RBF(), columns)).fit(frame, y)
+    with pytest.raises(ValueError, match="entries"):
+        clone(model).set_params(kernel=RBF(np.ones(7))).fit(X, y)

@@ -360,6 +360,26 @@ def test_posterior_of_one_of_several_features(column):
         PosteriorDisplay.from_estimator(model, frame)
 
 
+def test_posterior_of_rows_that_lack_values():
+    """Ranges, medians and dots are those of what is known; a feature without a value is refused."""
+    rng = np.random.default_rng(1)
+    X = rng.uniform(0.0, 4.0, (60, 2))
+    y = np.sin(X[:, 0])
+    X[::4, 1], X[1::4, 0] = np.nan, np.nan
+    model = SVGPRegressor(n_inducing=15, max_iter=30, random_state=0).fit(X, y)
+    one = PosteriorDisplay.from_estimator(model, X, y, feature=0, grid_resolution=9)
+    rows = np.column_stack([one.grid[0], np.full(9, np.nanmedian(X[:, 1]))])
+    np.testing.assert_allclose(one.mean, model.predict(rows))
+    assert one.grid[0][0] < np.nanmin(X[:, 0]) < np.nanmax(X[:, 0]) < one.grid[0][-1]
+    both = PosteriorDisplay.from_estimator(model, X, y, grid_resolution=5)
+    assert both.mean.shape == (5, 5) and np.isfinite(both.mean).all()
+    unknown = np.column_stack([X[:, 0], np.full(60, np.nan)])
+    held = PosteriorDisplay.from_estimator(model, unknown, feature=0, grid_resolution=9)
+    assert np.isfinite(held.mean).all()
+    with pytest.raises(ValueError, match="must have a value in each feature that is drawn"):
+        PosteriorDisplay.from_estimator(model, unknown, feature=1)
+
+
 def test_posterior_beside_categories():
     """Categories that are held are held at the commonest; one that varies has a place for each."""
     rng = np.random.default_rng(0)

@@ -1,0 +1,88 @@
+"""Predictions of rows that lack what no training row lacked."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from sklearn_sgp import SVGPRegressor
+from sklearn_sgp.predict import unforeseen
+from sklearn_sgp.predict.observations import CombinedMean
+
+RNG = np.random.default_rng(0)
+X = RNG.uniform(-2.0, 2.0, (600, 2))
+Y = X[:, 0] + 0.1 * np.exp(1.5 * X[:, 1]) * RNG.standard_normal(600)
+ROWS = np.where([False, True], np.nan, X[:80])
+
+
+@pytest.fixture(scope="module")
+def model():
+    model = SVGPRegressor(n_inducing=20, likelihood="heteroscedastic", max_iter=40, random_state=0)
+    return model.fit(X, Y)
+
+
+def each_of(model, rows):
+    """Return what rows may be, all as if nothing were missing, (n, s, d)."""
+    missing, mask = model._format.missing, np.isnan(rows)
+    each = np.empty((len(rows), 8, 2))
+    for places, points in missing.alternatives(missing.filled(rows), mask):
+        each[places] = points
+    return each
+
+
+def averaged_model(model, rows):
+    missing, mask = model._format.missing, np.isnan(rows)
+    inputs = unforeseen.Inputs(missing.filled(rows), unforeseen=mask if mask.any() else None)
+    return model._model().where_unforeseen(inputs, missing), inputs
+
+
+def noise_std(model, rows):
+    averaged, inputs = averaged_model(model, rows)
+    return averaged.noise_std(inputs)
+
+
+def test_noise_is_averaged(model):
+    """The noise variance, and that of observations, are the means over what a row may be."""
+    each = each_of(model, ROWS)
+    noise = noise_std(model, each.reshape(-1, 2)).reshape(each.shape[:2])
+    assert_allclose(noise_std(model, ROWS) ** 2, (noise**2).mean(axis=1), rtol=1e-8)
+    mean, std = (
+        part.reshape(each.shape[:2]) for part in model.predict(each.reshape(-1, 2), return_std=True)
+    )
+    variance = (std**2).mean(axis=1) + mean.var(axis=1)
+    assert_allclose(model.predict(ROWS, return_std=True)[1] ** 2, variance, rtol=1e-8)
+    bands = model.predict_quantiles(ROWS, [0.05, 0.95])
+    assert 0.8 < np.mean((bands[:, 0] < Y[:80]) & (Y[:80] < bands[:, 1])) < 0.99
+
+
+def test_both_parts_of_a_told_mean_are_averaged(model):
+    """A mean that is told in part by another fit is averaged in both."""
+    fitted = model._fitted
+    other = SVGPRegressor(n_inducing=20, max_iter=20, random_state=0).fit(X, X[:, 1] ** 2)
+    asked = SVGPRegressor(n_inducing=20, max_iter=20, random_state=0).fit(X, Y)
+    told = CombinedMean(other._fitted, np.array([0.3]))
+    asked._fitted = replace(fitted, told_mean=told)
+    each = each_of(model, ROWS)
+    at_each = asked.predict(each.reshape(-1, 2)).reshape(each.shape[:2])
+    assert np.ptp(at_each, axis=1).max() > 1.0
+    assert_allclose(asked.predict(ROWS), at_each.mean(axis=1), rtol=1e-8, atol=1e-10)
+
+
+def test_covariances_have_the_variances(model):
+    """Joint covariances have the variances of single rows at their diagonal, be they smaller."""
+    rows = np.concatenate([ROWS, X[:20], np.where([True, False], np.nan, X[:20])])
+    for observed in (True, False):
+        std = model.predict_std(rows, include_noise=observed)
+        averaged, inputs = averaged_model(model, rows)
+        covariance = averaged.mean_cov(inputs, observed)[1]
+        assert_allclose(np.diagonal(covariance), std**2, rtol=1e-6)
+        assert np.linalg.eigvalsh(covariance).min() > -1e-9
+
+
+def test_rows_are_answered_in_parts(model, monkeypatch):
+    """A prediction does not depend on how many rows are answered at a time."""
+    rows = np.concatenate([ROWS, X[:20], np.where([True, False], np.nan, X[:20])])
+    whole = model.predict(rows, return_std=True)
+    monkeypatch.setattr(unforeseen, "_ROWS_AT_A_TIME", 7)
+    assert_allclose(model.predict(rows, return_std=True), whole, rtol=1e-9, atol=1e-12)
