@@ -38,7 +38,7 @@ _MOST_ROWS = 0.7
 # its rows in them. 5 of 6 random walks in batches of 60 were told; none of 39 streams of 15 batches
 # of sines in time and in random order, fast ones, one of six columns, noise with heavy tails and
 # three tables.
-_NARROW_BATCHES, _NARROW, _BAND = 3, 0.75, 1.645
+_NARROW_BATCHES, _HELD_BY_NARROW_BANDS, _BAND = 3, 0.75, 1.645
 # Mean log densities of batches that are kept.
 _TRACE = 100
 
@@ -247,7 +247,7 @@ class Watch:
         if np.isnan(held):
             return self
         every = (*self.held, held)[-_NARROW_BATCHES:]
-        is_few = len(every) == _NARROW_BATCHES and max(every) < _NARROW
+        is_few = len(every) == _NARROW_BATCHES and max(every) < _HELD_BY_NARROW_BANDS
         return replace(self, held=every, is_narrow=is_few)
 
     def forgetting(self):
