@@ -27,12 +27,14 @@ def rows(found):
     """A row of cells for each table: log density, RMSE and seconds."""
     for name, records in found["details"].items():
         shown = [records[who] for who in TITLES]
-        best = {key: min(mean_of(some, key) for some in shown) for key in ("rmse", "nlpd")}
+        best = {key: min(mean_of(some, key) for some in shown if some) for key in ("rmse", "nlpd")}
         rows_learned = f"{records[OURS][0]['rows']:,}"
         yield (f"{name.replace('_', ' ')}, {rows_learned}", *(_cell(some, best) for some in shown))
 
 
 def _cell(records, best):
+    if not records:
+        return "not run"
     scores = []
     for key, sign in (("nlpd", -1.0), ("rmse", 1.0)):
         value = mean_of(records, key)
@@ -59,7 +61,7 @@ def wins(found):
 
 def _is_ahead(records, ours, key):
     rivals = [who for who in TITLES if who not in (OURS, OURS_WITH_NOISE)]
-    return all(mean_of(records[ours], key) < mean_of(records[who], key) for who in rivals)
+    return bool(records[ours]) and all(mean_of(records[ours], key) < mean_of(records[who], key) for who in rivals)
 
 
 def as_markdown(results):
@@ -86,6 +88,8 @@ def draw(results, folder):
     handles = {}
     for pane, (name, records) in zip(panes, found["details"].items(), strict=False):
         for who, look in _LOOKS.items():
+            if not records[who]:
+                continue
             seconds, density = mean_of(records[who], "seconds"), -mean_of(records[who], "nlpd")
             handles[who] = pane.plot(seconds, density, linestyle="none", **look)[0]
         pane.set(xscale="log", title=f"{name.replace('_', ' ')}\n{records[OURS][0]['rows']:,} rows")
