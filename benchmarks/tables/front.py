@@ -27,7 +27,8 @@ def rows(found):
     """A row of cells for each table: log density, RMSE and seconds."""
     for name, records in found["details"].items():
         shown = [records[who] for who in TITLES]
-        best = {key: min(mean_of(some, key) for some in shown if some) for key in ("rmse", "nlpd")}
+        there = [some for some in shown if some]
+        best = {key: min(mean_of(some, key) for some in there) for key in ("rmse", "nlpd")}
         rows_learned = f"{records[OURS][0]['rows']:,}"
         yield (f"{name.replace('_', ' ')}, {rows_learned}", *(_cell(some, best) for some in shown))
 
