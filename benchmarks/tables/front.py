@@ -62,7 +62,9 @@ def wins(found):
 
 def _is_ahead(records, ours, key):
     rivals = [who for who in TITLES if who not in (OURS, OURS_WITH_NOISE)]
-    return bool(records[ours]) and all(mean_of(records[ours], key) < mean_of(records[who], key) for who in rivals)
+    if not records[ours]:
+        return False
+    return all(mean_of(records[ours], key) < mean_of(records[who], key) for who in rivals)
 
 
 def as_markdown(results):
