@@ -74,8 +74,16 @@ def _bases_from_zero(y, step):
     return [FromZeroBase(base, shift) for base, shift in inner]
 
 
+class _WithoutAtom:
+    """A base of targets none of which stands for others."""
+
+    def is_atom(self, t):
+        """Return where a target stands for all values below it, too: nowhere."""
+        return np.zeros(np.shape(t), dtype=bool)
+
+
 @dataclass(frozen=True)
-class LineBase:
+class LineBase(_WithoutAtom):
     """Targets as they are, (y - center) / spread."""
 
     center: float
@@ -91,10 +99,6 @@ class LineBase:
         """Return zeros."""
         return np.zeros(np.shape(t))
 
-    def is_atom(self, t):
-        """Return where a target stands for all values below it, too: nowhere."""
-        return np.zeros(np.shape(t), dtype=bool)
-
     def low_end(self, t, low):
         """Return the lower end of the interval of a target."""
         return low
@@ -107,7 +111,7 @@ class LineBase:
 
 
 @dataclass(frozen=True)
-class PowerBase:
+class PowerBase(_WithoutAtom):
     """A power of positive targets y = center + spread t, itself centred and scaled.
 
     Parameters
@@ -158,10 +162,6 @@ class PowerBase:
 
     def _log(self, t):
         return np.log(self.center + self.spread * np.maximum(t, self._least))
-
-    def is_atom(self, t):
-        """Return where a target stands for all values below it, too: nowhere."""
-        return np.zeros(np.shape(t), dtype=bool)
 
     def low_end(self, t, low):
         """Return the lower end of the interval of a target: of a positive one."""
