@@ -207,12 +207,13 @@ def _or_elsewhere(found, n_iter, rows, old, weight_seen, plan):
 
     That is asked of classes that a default kernel hardly explains, where a stream begins.
     """
-    if not plan.learns or not (old is None or plan.restarts):
+    begins = old is None or plan.restarts or plan.forget_factor == 0.0
+    if not plan.learns or not begins:
         return plan, found, n_iter
     found, n_iter = _or_as_before(found, n_iter, rows, old, weight_seen, plan)
     better = None
     if plan.inducing is not None:
-        better = better_start(plan.start, found[0].parameters, rows)
+        better = better_start(plan.start, found[0].parameters, rows, plan.inducing.n_inducing)
     if better is not None:
         return plan, *_better_from(better, found, n_iter, rows, old, weight_seen, plan)
     problem, fitted = plan.problem(rows), _fitted(plan, *found, n_iter, 1)

@@ -25,11 +25,12 @@ _LEFT_OUT = 0.05
 _RATIOS = np.array([1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0])
 
 
-def better_start(start, parameters, rows):
+def better_start(start, parameters, rows, n_inducing):
     """Return parameters that explain rows better, or None, also where none are looked for.
 
     They have shorter length scales if these explain better even the rows that are not far off.
-    Otherwise they have the length scales found, with less noise: repeated rows can prove that.
+    Otherwise they have the length scales found, with less noise, as repeated rows can prove it; not
+    where these are at more places than inducing inputs can hold, which take the rest for noise.
 
     Parameters
     ----------
@@ -38,6 +39,8 @@ def better_start(start, parameters, rows):
     parameters : Parameters
         As found.
     rows : Rows
+    n_inducing : int
+        Most inducing inputs.
     """
     is_default = "theta" in start.with_default_bounds and start.space.learns("theta")
     rows = rows.fixed_subset(_LOOKED_AT_ROWS)
@@ -48,7 +51,9 @@ def better_start(start, parameters, rows):
     X, y = np.asarray(rows.X, dtype=np.float64), rows.targets
     tried = [_shorter(parameters, share) for share in _OF_FOUND]
     tried += [_shorter(start.parameters, share) for share in _OF_START]
-    best = _with_shorter(parameters, tried, X, y) or _with_less_noise(parameters, X, y)
+    best = _with_shorter(parameters, tried, X, y)
+    if best is None and len(np.unique(X, axis=0)) <= n_inducing:
+        best = _with_less_noise(parameters, X, y)
     return None if best is None else start.space.clipped(best.with_values(Z=parameters.Z))
 
 

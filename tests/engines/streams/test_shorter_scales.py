@@ -56,7 +56,7 @@ def test_noise_is_no_reason_and_a_fast_function_is(rng, shift):
     start = replace(fitted.start, parameters=fitted.start.parameters)
     model = StreamingSGPRegressor().partial_fit(X, y)
     rows = model._later_rows((X, None, None), y, None)
-    found = better_start(start, start.parameters, rows)
+    found = better_start(start, start.parameters, rows, 20)
     assert (found is not None) == bool(shift)
     if shift:
         assert np.exp(found.theta[1]) < 0.3 * np.exp(start.parameters.theta[1])
@@ -68,10 +68,10 @@ def test_other_kernels_and_few_rows_are_left_alone(rng):
     given = StreamingSGPRegressor(ConstantKernel() * RBF(1.0), max_iter=1).partial_fit(X, y)
     rows = given._later_rows((X, None, None), y, None)
     start = given._fitted.start
-    assert better_start(start, start.parameters, rows) is None
+    assert better_start(start, start.parameters, rows, 20) is None
     start = StreamingSGPRegressor(max_iter=1).partial_fit(X, y)._fitted.start
-    assert better_start(start, start.parameters, rows) is not None
-    assert better_start(start, start.parameters, rows.select(np.arange(19))) is None
+    assert better_start(start, start.parameters, rows, 20) is not None
+    assert better_start(start, start.parameters, rows.select(np.arange(19)), 20) is None
 
 
 @pytest.mark.parametrize("frequency", [1.0, 16.0])
@@ -82,7 +82,8 @@ def test_one_broken_reading_is_no_fast_function(frequency, rng):
     y[63] += 8.0
     model = StreamingSGPRegressor(max_iter=1).partial_fit(X, y)
     start = model._fitted.start
-    found = better_start(start, start.parameters, model._later_rows((X, None, None), y, None))
+    rows = model._later_rows((X, None, None), y, None)
+    found = better_start(start, start.parameters, rows, 20)
     assert (found is not None) == (frequency > 1.0)
 
 
