@@ -33,7 +33,6 @@ from ..selection.classes import AlphaTrials, calibrated
 from ..selection.warps import learned_warps, power_warps
 from .block_plan import block_plan, uses_near_rows
 from .chosen import choices_of, inference_of, settings_of
-from .limits import check_warps, in_units
 from .offsets import beside_offset, check_offset_of_classes
 
 # Targets further from the median, in median absolute deviations, count as so far where the centre
@@ -91,7 +90,7 @@ class ScaleTargets:
         normalize_y = self.model.normalize_y if likelihood.scales_targets else False
         if isinstance(normalize_y, str) and not self.warps:
             normalize_y = True
-        check_warps(likelihood, normalize_y)
+        _check_warps(likelihood, normalize_y)
         if normalize_y is True and self.warps and warps_targets(likelihood):
             normalize_y = "warped"
         # one target of any size must not be the unit of all others, where noise has a word for it
@@ -104,7 +103,7 @@ class ScaleTargets:
         if likelihood.scales_targets:
             check_scaled(targets, y)
             targets = targets.with_resolution(y)
-            likelihood = in_units(likelihood, targets)
+            likelihood = scaled_likelihood(likelihood, targets)
         return replace(fit, y=targets.warped(y), targets=targets, likelihood=likelihood)
 
     def _warps(self, fit, y, kind):
@@ -118,6 +117,22 @@ class ScaleTargets:
         return learned_warps(
             fit.X, y, fit.weight, choices, noise, settings, rng, seconds, told=fit.trace
         )
+
+
+def _check_warps(likelihood, normalize_y):
+    """Refuse a warp of targets that are known only to lie beyond a limit."""
+    if isinstance(normalize_y, str) and not getattr(likelihood, "takes_warps", True):
+        raise ValueError(
+            "The 'normalize_y' parameter must be True, False or a pair of numbers with "
+            f"{likelihood!r}. Got {normalize_y!r}: transform the targets and their limits yourself."
+        )
+
+
+def scaled_likelihood(likelihood, targets):
+    """Return the likelihood of targets as they are scaled."""
+    if not hasattr(likelihood, "for_scaled_targets"):  # one that derives from no base
+        return likelihood
+    return likelihood.for_scaled_targets(targets.mean, targets.scale)
 
 
 @dataclass(frozen=True)

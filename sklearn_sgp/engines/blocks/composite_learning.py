@@ -32,7 +32,7 @@ from ..start import default_starts
 from .candidates import best_start, task_of
 from .coverage import check_coverage
 from .hyperparameters import ascend_scaled
-from .near_starts import above_repeats, in_units, numbers_of_categories
+from .near_starts import above_repeats, numbers_of_categories, with_variances_of
 from .pace import LEAST_GROUPS, seconds_of_group
 from .ways import FIRST_PASSES, RATE, TRIAL_ITERATIONS, AllRows, Labels, Numbers, learn_in_rounds
 
@@ -95,7 +95,7 @@ def _starts(problem, sample):
     """Return the starts that are compared."""
     starts = default_starts(problem.start)
     if sample.rows is not problem.rows:
-        return [in_units(start, sample.rows, problem.rows) for start in starts]
+        return [with_variances_of(start, sample.rows, problem.rows) for start in starts]
     if sample.is_first:
         return [above_repeats(start, sample.rows) for start in starts]
     return starts

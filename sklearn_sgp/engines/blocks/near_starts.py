@@ -22,7 +22,7 @@ def above_repeats(start, rows):
     return replace(start, space=start.space.raised("log_noise", least_noise_variance(rows)))
 
 
-def in_units(start, rows, all_rows):
+def with_variances_of(start, rows, all_rows):
     """Begin default kernel and noise in proportion to the targets, which have lost their tails."""
     share = np.log(np.mean(rows.targets**2) / np.mean(all_rows.targets**2))
     parameters, is_default = start.parameters, start.with_default_bounds

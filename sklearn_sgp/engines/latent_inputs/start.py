@@ -176,7 +176,7 @@ def learned_space(space):
     return space.without("mean").without("log_variance")
 
 
-def in_units(space, n_values):
+def with_learning_units(space, n_values):
     """Set units in which L-BFGS goes far in its first iterations.
 
     Curvature in kernel and noise grows with the number of values, that in a log variance is 1/2 at
