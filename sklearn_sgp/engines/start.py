@@ -1,4 +1,7 @@
-"""From what the user gave to starting values, bounds and the space of what is learned."""
+"""From what the user gave to starting values, bounds and the space of what is learned.
+
+Which of the starts that are made here goes on is chosen by each engine, in its `candidates`.
+"""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -42,7 +45,7 @@ _TIES = 4.0
 # With 1 for F stations of `plot_categories` have RMSE 0.265 and 0.245 (two draws), with 4 0.246 and
 # 0.242; on three other draws of 100 to 300 categories the log density gains up to 0.01.
 _CATEGORY_TIES = (4.0, 4.0, 1.0)
-# Default kernels among which fits by near rows choose; see `blocks/candidates.py`.
+# Default kernels among which fits by near rows choose; see `blocks.candidates`.
 _NUMBERS_FIRST = ("local", "classes")
 _USUAL_NOISE = (1e-4, 1.0)  # of random starts, in units of the scaled targets' variance
 
