@@ -25,7 +25,6 @@ from ..likelihoods._names import (
     regression_likelihood,
     warps_targets,
 )
-from ..noise.before_sites import learn_before_sites
 from ..optimize import shares
 from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
@@ -290,18 +289,22 @@ class PoseProblem:
         Whose parameters are taken, where they still fit.
     choose : callable or None
         See `engines.start.start`.
+    goes_on : bool
+        Whether the parameters of what this fit has learned so far are taken.
     """
 
     model: object
     noise_apart: bool = False
     previous: Fitted | None = None
     choose: object = None
+    goes_on: bool = False
 
     def __call__(self, fit):
         model, choices = self.model, choices_of(self.model)
         rng, rows = check_random_state(model.random_state), rows_of(fit)
         likelihood = regression_likelihood("gaussian") if self.noise_apart else fit.likelihood
-        started = start(rows, choices, likelihood, rng, self.previous, self.choose)
+        previous = fit.fitted if self.goes_on else self.previous
+        started = start(rows, choices, likelihood, rng, previous, self.choose)
         inference = inference_of(model, likelihood, fit.targets.n_outputs)
         shared = started, inference, settings_of(model), fit.trace, rng, fit.n_samples
         contained = not choices.mixes_outputs and contains_rows(started.parameters.Z, rows)
@@ -340,15 +343,11 @@ class Learn:
     """Lets the engine solve the problem."""
 
     def __call__(self, fit):
-        return replace(fit, fitted=fit.engine.fit(fit.problem))
+        return replace(fit, fitted=self.of(fit)(fit.problem))
 
-
-@dataclass(frozen=True)
-class LearnBeforeSites:
-    """Learns by precisions of the rows first, which cost less, then by sites."""
-
-    def __call__(self, fit):
-        return replace(fit, fitted=learn_before_sites(fit.problem, fit.engine.fit))
+    def of(self, fit):
+        """Return ``learn(problem)``, a `Fitted`, for steps that solve other problems, too."""
+        return fit.engine.fit
 
 
 @dataclass(frozen=True)
@@ -375,12 +374,22 @@ class HoldKernelOfOneClass:
 
 @dataclass(frozen=True)
 class Calibrate:
-    """Sets temperature, variance and length scales of classes by rows left out."""
+    """Sets temperature, variance and length scales of classes by rows left out.
 
+    Parameters
+    ----------
+    learn : Learn
+        The step that learns again with other scales.
+    keeps_inducing : bool
+        Whether inducing inputs stay where they are.
+    """
+
+    learn: Learn
     keeps_inducing: bool
 
     def __call__(self, fit):
         problem, fitted = fit.problem, fit.fitted
         if not problem.learns or problem.trace.stopped or fitted.interrupted:
             return fit
-        return replace(fit, fitted=calibrated(problem, fitted, fit.engine.fit, self.keeps_inducing))
+        learn = self.learn.of(fit)
+        return replace(fit, fitted=calibrated(problem, fitted, learn, self.keeps_inducing))
