@@ -11,7 +11,7 @@ from ..engines.base import Problem
 from ..engines.streams.gaps import telling_outputs_apart
 from ..engines.streams.inducing import StreamInducing
 from ..engines.streams.stream import InitialRows, Stream, trusts
-from ..engines.streams.units import in_units_with
+from ..engines.streams.units import with_units_of_all
 from ..noise.left_out import with_precisions
 from ..noise.stream_noise import StreamedSquares, faded
 from ..optimize.progress import Trace
@@ -131,7 +131,7 @@ def _add(model, engine, inputs, y, weight, clock):
             _begin_anew(model, engine, initial, clock, before.state.watch)
             return
     engine = replace(engine, forget_factor=share)
-    before, rows = in_units_with(before, rows, share)
+    before, rows = with_units_of_all(before, rows, share)
     targets = before.targets
     before = faded(before, share)
     trace = Trace(clock)
