@@ -17,7 +17,7 @@ from ..._linalg import NotPositiveDefiniteError
 from ..._sampling import fixed_index
 from ...data.repeats import least_noise_variance
 from ...kernels._length_scales import matern12_component, variance_mask
-from ...kernels._words import in_words
+from ...kernels._parts import in_words
 from ...kernels.categories._node import category_leaves, category_slots
 from ...kernels.nodes import leaves
 from ...optimize import shares

@@ -14,7 +14,7 @@ import numpy as np
 from ...data.inducing import choose_inducing
 from ...data.rows import column_mean_std, each_weight, random_index
 from ...kernels._length_scales import input_scales
-from ...kernels._words import in_words
+from ...kernels._parts import in_words
 from ...objectives.scores import Score
 from ...optimize import shares
 from ...optimize.choices import compare, numbered
