@@ -17,6 +17,7 @@ from .._linalg import single_openmp_thread
 from .._parallel import group_bounds, map_groups, resolved_jobs, shares_memory
 from ..data.clusters import nearest
 from .partition import KMeansTree
+from .shares import Shares, nearest_two
 
 # The nearest rows are looked for in the nearest groups that hold so many times as many.
 _SPARE = 8
@@ -308,15 +309,28 @@ class NearestCells:
         def assign_part(begin, end):
             for lo in range(begin, end, _ASSIGN_ROWS):
                 hi = min(end, lo + _ASSIGN_ROWS)
-                points = np.asarray(X[lo:hi], dtype=np.float64) / self.scale
-                cells[lo:hi] = nearest(points, self.centres)
+                cells[lo:hi] = nearest(self._points(X[lo:hi]), self.centres)
 
-        if 0 < len(X) <= _LEAST_THREAD_ROWS:
-            assign_part(0, len(X))
-        elif len(X):
-            n_jobs = resolved_jobs(None) if shares_memory() else 1
-            map_groups(assign_part, group_bounds(len(X), _LEAST_THREAD_ROWS), n_jobs)
+        map_groups(assign_part, *_of_threads(len(X)))
         return cells
+
+    def shares(self, X, column=None):
+        """Return the cells that count for each row, with the slopes of weights in a column."""
+        direction = None
+        if column is not None:
+            unit = np.zeros((2, X.shape[1]))
+            unit[1, column] = 1.0
+            direction = np.subtract(*self._points(unit)[::-1])
+
+        def of_part(lo, hi):
+            return nearest_two(self._points(X[lo:hi]), self.centres, direction)
+
+        parts = map_groups(of_part, *_of_threads(len(X)))
+        *two, slope = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        return Shares.of_two(*two, None if column is None else slope)
+
+    def _points(self, X):
+        return np.asarray(X, dtype=np.float64) / self.scale
 
     def joined_by(self, X):
         """Assign the cells of later rows; cells stay where they are."""
@@ -332,6 +346,13 @@ class NearestCells:
         whole = NearestCells(np.vstack([self.centres, centres[1:]]), self.scale)
         whole.centres[k] = centres[0]
         return whole, numbers[labels]
+
+
+def _of_threads(n_rows):
+    """Return runs of rows for threads, as many as there may be, and the number of threads."""
+    if n_rows <= _LEAST_THREAD_ROWS:
+        return [(0, n_rows)], 1  # also where there are none
+    return group_bounds(n_rows, _LEAST_THREAD_ROWS), resolved_jobs(None) if shares_memory() else 1
 
 
 def _means(points, cells, centres):
