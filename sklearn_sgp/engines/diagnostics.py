@@ -46,7 +46,7 @@ def warn_of_weak_spots(problem, result, uses_blocks=False):
     else:
         warn_of_missed(problem, result, None if uses_blocks else by_mean)
     likelihood = result.likelihood
-    if not (likelihood.conjugate or result.noise.differs) and trace.cut_by is None:
+    if not (likelihood.conjugate or result.noise.differs) and trace.cut_by in (None, "max_iter"):
         check_left_out(problem, result)
 
 

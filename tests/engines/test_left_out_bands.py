@@ -47,6 +47,23 @@ def test_counts_as_they_should_be_are_not(where, likelihood, overdispersed):
     ESTIMATORS[where](likelihood=likelihood).fit(*counts(overdispersed))
 
 
+@pytest.mark.parametrize("max_iter", [2, 4])
+@pytest.mark.parametrize("overdispersed", [True, False])
+def test_counts_are_looked_at_where_learning_was_cut_short(max_iter, overdispersed):
+    """Where max_iter was too small bands that hold too few are told, and no right ones."""
+    model = SVGPRegressor(
+        1.0 * RBF(1.0), n_inducing=15, random_state=0, likelihood="poisson", max_iter=max_iter
+    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(*counts(overdispersed))
+    told = [str(one.message) for one in caught]
+    assert any(one.startswith("max_iter") for one in told)
+    about_bands = [one for one in told if one.startswith("Intervals")]
+    assert len(about_bands) == overdispersed
+    assert all("Raise max_iter first. Take likelihood" in one for one in about_bands)
+
+
 def test_limits_are_inside_where_bands_reach_beyond():
     """A target at a limit is held by a band that reaches there or beyond it."""
     likelihood = Censored(lower=0.0, noise_variance=1.0)
@@ -104,7 +121,7 @@ def test_probabilities_that_are_too_sure_are_told():
     rng, doubts = np.random.default_rng(0), []
     X, y = np.zeros((300, 1)), rng.choice([-1.0, 1.0], (300, 1))
     rows = Rows(X, y, None, np.zeros(1), np.ones(1))
-    problem = SimpleNamespace(trace=SimpleNamespace(doubt=doubts.append))
+    problem = SimpleNamespace(trace=SimpleNamespace(doubt=doubts.append, cut_by=None))
     fitted = SimpleNamespace(likelihood=Probit())
     left_out_bands._check(problem, fitted, rows, (np.full((300, 1), 2.0), np.zeros((300, 1))))
     assert len(doubts) == 1 and "98% for the most probable class" in doubts[0]

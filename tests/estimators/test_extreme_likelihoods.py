@@ -109,6 +109,7 @@ def test_counts_are_checked_in_every_batch(inputs, counts, estimator, likelihood
     assert_unchanged(model, before)
 
 
+@pytest.mark.filterwarnings("ignore:Intervals of 90%:UserWarning")
 def test_an_instance_is_as_good_as_its_name(inputs, counts):
     """Poisson() takes its prior mean from the counts, as "poisson" does, and predicts the same."""
     name, instance = (

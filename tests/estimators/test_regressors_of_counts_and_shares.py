@@ -148,6 +148,7 @@ def test_limits_are_no_values():
     assert abs(errors["limits"].mean()) < 0.35 * abs(errors["values"].mean())
 
 
+@pytest.mark.filterwarnings("ignore:Intervals of 90%:UserWarning")
 def test_parameters_that_are_given_stay():
     """A number of one's own is not learned; several outputs may have one each."""
     X, y, _ = table("gamma", 80)

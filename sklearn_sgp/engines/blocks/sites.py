@@ -128,7 +128,7 @@ def _warn(problem, start, fitted, found):
     warn_at_bounds(start, fitted.parameters)
     if problem.trace.cut_by == "max_iter":
         warn_of_max_iter(problem.settings.max_iter)
-    elif fitted.n_used is None:
+    if fitted.n_used is None:
         check_left_out_of_sites(problem, fitted, found.rows)
 
 
