@@ -176,7 +176,7 @@ class CompositeLearning:
             draw = (time.perf_counter() - begin) / len(groups)
             each = draw + seconds_of_group(groups, parameters, self.n_jobs)
         of_trial = ((GROUP_SIZE + NEIGHBORS) / (GROUP_SIZE + self.more_neighbors)) ** 3
-        work = Numbers.work(n_starts, of_trial)
+        work = Numbers(self).work(n_starts, of_trial)
         self.n_groups = max(LEAST_GROUPS, count_within(self.n_groups, budget.left(), work * each))
         self.seconds_of_pass = self.n_groups * each
 
