@@ -33,7 +33,7 @@ from .mixed_bound import MixedOnlineBound
 from .old_posterior import OldPosterior
 from .online_bound import ConjugateOnlineBound, SiteOnlineBound
 from .search_space import plausible, trusted, within
-from .shorter_scales import shorter_scales, with_best_units
+from .shorter_scales import better_start, with_best_units
 from .units import of_ones, with_ones
 
 # The first batch to learn from is learned from twice, as its inducing inputs are first chosen by a
@@ -248,14 +248,15 @@ def _or_elsewhere(found, n_iter, rows, old, weight_seen, plan):
 
     That is asked of classes that a default kernel hardly explains, where a stream begins.
     """
-    if not plan.learns or not (old is None or plan.restarts):
+    begins = old is None or plan.restarts or plan.forget_factor == 0.0
+    if not plan.learns or not begins:
         return plan, found, n_iter
     found, n_iter = _or_as_before(found, n_iter, rows, old, weight_seen, plan)
-    faster = None
+    better = None
     if plan.inducing is not None:
-        faster = shorter_scales(plan.start, found[0].parameters, rows)
-    if faster is not None:
-        return plan, *_better_from(faster, found, n_iter, rows, old, weight_seen, plan)
+        better = better_start(plan.start, found[0].parameters, rows, plan.inducing.n_inducing)
+    if better is not None:
+        return plan, *_better_from(better, found, n_iter, rows, old, weight_seen, plan)
     problem, fitted = plan.problem(rows), _fitted(plan, *found, n_iter, 1)
     if not is_doubtful(problem, fitted, found[2]):
         return plan, found, n_iter

@@ -18,9 +18,9 @@ from ...optimize import shares
 from ...optimize.progress import Trace
 from ..proportions import with_own_scales
 from ..start import shorter_start
+from .candidates import best_start
 from .class_regressions import RegressionInference, regressions_of
 from .inference import INNER_TOL
-from .starts import best_start
 
 # Rows whose labels are looked at, and iterations. With 256 rows as
 # inducing inputs of 500 or 1,024 a stream of three classes stays at an accuracy of 0.54 (0.82
