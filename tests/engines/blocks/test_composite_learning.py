@@ -11,10 +11,9 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 from sklearn_sgp import AnytimeSGPRegressor
 from sklearn_sgp.data.repeats import least_noise_variance
 from sklearn_sgp.engines.blocks import (
+    candidates,
     composite_learning,
     coverage,
-    near_starts,
-    short_scales,
     solver,
 )
 from sklearn_sgp.engines.blocks.candidates import task_of
@@ -326,7 +325,7 @@ def walks(rng, n_walks=40, n=2400):
 def probed(problem, begin):
     sample = composite_learning.CompositeLearning(problem)
     task = task_of(problem, problem.start)
-    return short_scales.probed(task, sample, begin, Budget(problem.trace.clock))
+    return candidates.probed(task, sample, begin, Budget(problem.trace.clock))
 
 
 def test_far_steps_make_the_rough_part_short_where_rows_are_strangers(rng):
@@ -370,4 +369,4 @@ def test_equal_inputs_tell_of_noise_that_no_group_has(rng):
     _, parameters, _ = learned(problem)
     assert parameters.noise_variance >= least * (1 - 1e-9)
     chosen = replace(problem.start, with_default_bounds=())
-    assert near_starts.above_repeats(chosen, problem.rows) is chosen
+    assert candidates.above_repeats(chosen, problem.rows) is chosen

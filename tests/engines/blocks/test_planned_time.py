@@ -95,7 +95,7 @@ def test_what_is_planned_is_what_is_done(monkeypatch):
     sample.plan(1, problem.start.parameters, budget)
     measured = machine.now
     assert measured < 0.03 * 2.0
-    seconds = sample.n_groups * Numbers.work(1, 0.125) * EACH
+    seconds = sample.n_groups * Numbers(sample).work(1, 0.125) * EACH
     assert 0.8 * (2.0 - measured) < seconds <= 1.05 * (2.0 - measured)
     np.testing.assert_allclose(sample.seconds_of_pass, sample.n_groups * EACH, rtol=0.2)
 
