@@ -21,15 +21,15 @@ def test_the_log_noise_is_learned_from_some_rows(model, likelihood, monkeypatch)
 
     Of eight data sets the bound of VIF is 9 to 87 lower than that of a noise from all rows.
     """
-    X, y = data(1000, tails=4.0)
+    X, y = data(600, tails=4.0)
     options = {"max_iter": 10} | ({} if model is None else {"block_size": 25})
     whole = made(model, likelihood, **options).fit(X, y)
-    monkeypatch.setattr(alternation, "LARGEST_SAMPLE", 500)
-    monkeypatch.setattr(log_noise, "LARGEST_SAMPLE", 400)
+    monkeypatch.setattr(alternation, "LARGEST_SAMPLE", 300)
+    monkeypatch.setattr(log_noise, "LARGEST_SAMPLE", 240)
     some = made(model, likelihood, **options).fit(X, y)
     ratio = some.noise_std(X_TEST) / whole.noise_std(X_TEST)
     assert np.abs(np.log(ratio)).mean() < 0.2
-    assert abs(some.objective_ - whole.objective_) < 0.1 * len(X)  # half of it is 300
+    assert abs(some.objective_ - whole.objective_) < 0.1 * len(X)  # half of it is 180
 
 
 @pytest.mark.parametrize("model", ["pic", "lma", "vif"])
@@ -108,14 +108,14 @@ def test_many_rows_are_predicted_once(monkeypatch):
 
     Bands and the mean are judged by some of the rows that variances were scaled by.
     """
-    asked, moments = [], NearRows.moments
+    asked, moments = [], NearRows._of_one_cell
 
     def counted(predictor, inputs, n_jobs=None):
         asked.append((predictor.own, len(inputs.X)))
         return moments(predictor, inputs, n_jobs)
 
     X, y = data(1600)
-    monkeypatch.setattr(NearRows, "moments", counted)
+    monkeypatch.setattr(NearRows, "_of_one_cell", counted)
     monkeypatch.setattr(NearRows, "most_rows", 200)
     monkeypatch.setattr(left_out, "_LEFT_OUT_ROWS", 800)
     for step in (bands, mean_steps):
