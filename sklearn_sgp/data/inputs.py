@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
-from ..kernels._generic import generic_parts
+from ..kernels._parts import generic_parts
 from ..kernels.categories._binding import check_seen_codes
 from .categories import CategoryCodes, InputColumns, categorical_columns
 from .checks import LARGEST, check_labels_present, check_variance
