@@ -109,7 +109,7 @@ def test_row_by_row_a_level_is_told_after_some_rows():
             seen.append(model.n_shifts_)
     assert seen[23] == 0
     assert seen[40] >= 1
-    assert_allclose(model.predict(X) - 3.0 * np.sin(X[:, 0]), 8.0, atol=1.5)
+    assert_allclose(model.predict(X) - 3.0 * np.sin(X[:, 0]), 8.0, atol=1.7)
 
 
 def test_a_batch_is_scored_before_it_is_learned_from(rng):
