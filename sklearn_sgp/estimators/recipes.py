@@ -103,7 +103,8 @@ def streaming_regressor(model, engine, initial):
         scale = [MergeRepeatedRows(), InitialiseLikelihood(likelihood), ScaleTargets(model)]
         scale = [ScalePresent(scale, ScaleObserved(model, likelihood))]
         noise_apart = needs_row_precision(likelihood)
-    pose = PoseProblem(model, noise_apart, initial.previous, engine.first_inducing)
+    known = initial.previous, engine.first_inducing, initial.level.kernel_of
+    pose = PoseProblem(model, noise_apart, *known)
     mean = _mean(model, likelihood, [], combines=False, choose=engine.first_inducing)
     learn = [AlternateNoise(), ScaleVariances(), *mean, TellDoubt()] if noise_apart else [Learn()]
     begin = BeginStream(engine, initial)

@@ -275,17 +275,22 @@ class PoseProblem:
         Whose parameters are taken, where they still fit.
     choose : callable or None
         See `engines.start.start`.
+    kernel_of : callable or None
+        ``kernel_of(rows)``: kernel and noise variance that take the place of default ones.
     """
 
     model: object
     noise_apart: bool = False
     previous: Fitted | None = None
     choose: object = None
+    kernel_of: object = None
 
     def __call__(self, fit):
         model, choices = self.model, choices_of(self.model)
         rng, rows = check_random_state(model.random_state), rows_of(fit)
         likelihood = regression_likelihood("gaussian") if self.noise_apart else fit.likelihood
+        if self.kernel_of is not None:
+            choices = choices.by_default(*self.kernel_of(rows))
         started = start(rows, choices, likelihood, rng, self.previous, self.choose)
         inference = inference_of(model, likelihood, fit.targets.n_outputs)
         shared = started, inference, settings_of(model), fit.trace, rng, fit.n_samples
