@@ -39,7 +39,7 @@ def one_batch_ahead(series, seed, n_batches=9, **options):
     y, X = 50.0 + 3.0 * series(rng, N * n_batches), np.arange(float(N * n_batches))[:, None] / 10
     model, held, ahead = StreamingSGPRegressor(random_state=0, **options), [], []
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Batches should go on")
+        warnings.filterwarnings("ignore", message="Batches should go on|The fit explains")
         for k in range(0, len(y), N):
             part = slice(k, k + N)
             if k >= 3 * N:
