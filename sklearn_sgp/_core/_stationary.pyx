@@ -37,6 +37,12 @@ PROFILES = {
 }
 
 
+def check_profile(int profile):
+    """Refuse a number of no profile, as C has a case for each of them and for no other."""
+    if not 0 <= profile < 6:
+        raise ValueError(f"profile must be one of the numbers of PROFILES. Got {profile}.")
+
+
 def simd_level():
     """Name of the instruction set in use: "baseline", "avx2" or "avx512"."""
     return sgp_simd_level().decode()
@@ -126,6 +132,7 @@ def value_block(
     cdef const double *xx_ptr = NULL
     if Xt.shape[0] != d or out.shape[0] != m or out.shape[1] != n or shape.shape[0] != 2:
         raise ValueError("value_block: shapes do not agree")
+    check_profile(profile)
     if m == 0 or n == 0:
         return
     if lower:
@@ -189,6 +196,7 @@ def value_blocks(
     cdef ptrdiff_t total = 0, largest = 0
     if X.shape[1] != d or shape.shape[0] != 2 or column_bounds.shape[0] != n_blocks + 1:
         raise ValueError("value_blocks: shapes do not agree")
+    check_profile(profile)
     check_index(rows, row_bounds, Z.shape[0])
     check_index(columns, column_bounds, X.shape[0])
     for g in range(n_blocks):
@@ -285,6 +293,7 @@ def vjp_block(
     if (Xt.shape[0] != d or G.shape[0] != m or G.shape[1] != n or shape.shape[0] != 2
             or sums.shape[0] != 3):
         raise ValueError("vjp_block: shapes do not agree")
+    check_profile(profile)
     sums[0] = sums[1] = sums[2] = 0
     if m == 0 or n == 0:
         return

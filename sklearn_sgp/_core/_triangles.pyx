@@ -9,7 +9,7 @@ from libc.string cimport memcpy, memset
 from scipy.linalg.cython_blas cimport dtrmm
 
 from ._linalg import check_sizes
-from ._stationary import check_index
+from ._stationary import check_index, check_profile
 
 include "_blas_int.pxi"
 
@@ -47,6 +47,7 @@ def vjp_triangles(
     if (G.shape[0] != (counts * (counts + 1) // 2).sum() or shape.shape[0] != 2
             or sums.shape[0] != 3 or squares.shape[0] != d):
         raise ValueError("vjp_triangles: shapes do not agree")
+    check_profile(profile)
     check_index(rows, bounds, X.shape[0])
     sums[:] = 0.0
     squares[:] = 0.0

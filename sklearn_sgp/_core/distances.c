@@ -6,23 +6,8 @@
 #define SGP_CENTRES 128
 #define SGP_FEW_CENTRES 16
 
-#define TARGET
-#define NAME(x) x##_base
-#include "distances_rows.h"
-#undef NAME
-#undef TARGET
-#ifdef SGP_X86
-#define TARGET TARGET_AVX2
-#define NAME(x) x##_avx2
-#include "distances_rows.h"
-#undef NAME
-#undef TARGET
-#define TARGET TARGET_AVX512
-#define NAME(x) x##_avx512
-#include "distances_rows.h"
-#undef NAME
-#undef TARGET
-#endif
+#define ROW_KERNELS "distances_rows.h"
+#include "instruction_sets.h"
 
 static const sgp_distance_kernels kernels[] = {
     {distances_base, nearest_base},

@@ -2,23 +2,8 @@
 #include "latents.h"
 #include "simd.h"
 
-#define TARGET
-#define NAME(x) x##_base
-#include "latents_rows.h"
-#undef NAME
-#undef TARGET
-#ifdef SGP_X86
-#define TARGET TARGET_AVX2
-#define NAME(x) x##_avx2
-#include "latents_rows.h"
-#undef NAME
-#undef TARGET
-#define TARGET TARGET_AVX512
-#define NAME(x) x##_avx512
-#include "latents_rows.h"
-#undef NAME
-#undef TARGET
-#endif
+#define ROW_KERNELS "latents_rows.h"
+#include "instruction_sets.h"
 
 #define KERNELS(suffix) \
     {first_##suffix, second_##suffix, first_reverse_##suffix, second_reverse_##suffix, \

@@ -5,23 +5,8 @@
 
 #define SGP_PI 3.14159265358979323846
 
-#define TARGET
-#define NAME(x) x##_base
-#include "profiles_rows.h"
-#undef NAME
-#undef TARGET
-#ifdef SGP_X86
-#define TARGET TARGET_AVX2
-#define NAME(x) x##_avx2
-#include "profiles_rows.h"
-#undef NAME
-#undef TARGET
-#define TARGET TARGET_AVX512
-#define NAME(x) x##_avx512
-#include "profiles_rows.h"
-#undef NAME
-#undef TARGET
-#endif
+#define ROW_KERNELS "profiles_rows.h"
+#include "instruction_sets.h"
 
 #define ROWS(suffix) \
     {sqdist_##suffix, sqdist_from_products_##suffix, value_##suffix, vjp_##suffix, \

@@ -1,7 +1,9 @@
 /* The row kernels, written once and included for each instruction set.
 
    Expects NAME(x) (decorated name) and TARGET (function attribute). The reductions carry `omp simd`
-   (SGP_SUMS) so that compilers may split the sums over lanes; no OpenMP runtime is involved. */
+   (SGP_SUMS) so that compilers may split the sums over lanes; no OpenMP runtime is involved. Each
+   profile has a case and there is no default, so that compilers tell of one that is forgotten;
+   callers have refused numbers that are no profile (`check_profile`). */
 
 TARGET static void NAME(sqdist)(double *restrict r2, const double *restrict xt, ptrdiff_t ld,
                                 const double *restrict z, ptrdiff_t d, ptrdiff_t n) {
@@ -51,7 +53,7 @@ TARGET static void NAME(sqdist_from_products)(double *restrict r2, const double 
 TARGET static void NAME(value)(int profile, double *restrict row, double variance,
                                const double *shape, ptrdiff_t n) {
     const double s2 = variance;
-    switch (profile) {
+    switch ((enum sgp_profile)profile) {
     case SGP_SQUARED_EXPONENTIAL:
         for (ptrdiff_t i = 0; i < n; ++i) row[i] = s2 * exp_neg(-0.5 * row[i]);
         break;
@@ -75,12 +77,13 @@ TARGET static void NAME(value)(int profile, double *restrict row, double varianc
         for (ptrdiff_t i = 0; i < n; ++i) row[i] = s2 * exp_neg(-alpha * log1p(half * row[i]));
         break;
     }
-    default: { /* periodic: shape = (length scale, period), r2 in the inputs' own units */
+    case SGP_PERIODIC: { /* shape = (length scale, period), r2 in the inputs' own units */
         const double c = -2.0 / (shape[0] * shape[0]), w = SGP_PI / shape[1];
         for (ptrdiff_t i = 0; i < n; ++i) {
             const double s = sin(w * sqrt(row[i]));
             row[i] = s2 * exp_neg(c * s * s);
         }
+        break;
     }
     }
 }
@@ -88,7 +91,7 @@ TARGET static void NAME(value)(int profile, double *restrict row, double varianc
 TARGET static void NAME(value_slope)(int profile, double *restrict row, double *restrict slope,
                                      double variance, ptrdiff_t n) {
     const double s2 = variance;
-    switch (profile) {
+    switch ((enum sgp_profile)profile) {
     case SGP_SQUARED_EXPONENTIAL:
         for (ptrdiff_t i = 0; i < n; ++i) {
             row[i] = s2 * exp_neg(-0.5 * row[i]);
@@ -109,12 +112,16 @@ TARGET static void NAME(value_slope)(int profile, double *restrict row, double *
             slope[i] = -1.5 * e;
         }
         break;
-    default: /* Matern 5/2 */
+    case SGP_MATERN52:
         for (ptrdiff_t i = 0; i < n; ++i) {
             const double t2 = 5.0 * row[i], t = sqrt(t2), e = s2 * exp_neg(-t);
             row[i] = (1.0 + t + t2 * (1.0 / 3.0)) * e;
             slope[i] = (-5.0 / 6.0) * (1.0 + t) * e;
         }
+        break;
+    case SGP_RATIONAL_QUADRATIC:
+    case SGP_PERIODIC:
+        break; /* keep no slopes: `values_and_slopes` refuses them */
     }
 }
 
@@ -133,7 +140,7 @@ TARGET static void NAME(vjp)(int profile, double *restrict g, const double *rest
                              double variance, const double *shape, double *sums, ptrdiff_t n) {
     const double s2 = variance;
     double gk = 0.0, g0 = 0.0, g1 = 0.0;
-    switch (profile) {
+    switch ((enum sgp_profile)profile) {
     case SGP_SQUARED_EXPONENTIAL:
         SGP_SUMS(gk)
         for (ptrdiff_t i = 0; i < n; ++i) {
@@ -181,7 +188,7 @@ TARGET static void NAME(vjp)(int profile, double *restrict g, const double *rest
         }
         break;
     }
-    default: {
+    case SGP_PERIODIC: {
         const double ell = shape[0], period = shape[1];
         const double c = -2.0 / (ell * ell), w = SGP_PI / period;
         for (ptrdiff_t i = 0; i < n; ++i) {
@@ -194,6 +201,7 @@ TARGET static void NAME(vjp)(int profile, double *restrict g, const double *rest
             g1 += t * (-2.0 / period) * c * w * s * co * r;
             g[i] = t * c * w * s_over_r * co;
         }
+        break;
     }
     }
     sums[0] += gk;

@@ -50,26 +50,11 @@ ptrdiff_t sgp_softmax_range(const double *mean, const double *sd, ptrdiff_t C, d
     return n;
 }
 
-#define TARGET
-#define NAME(x) x##_baseline
-#include "softmax_rows.h"
-#undef NAME
-#undef TARGET
-#ifdef SGP_X86
-#define TARGET TARGET_AVX2
-#define NAME(x) x##_avx2
-#include "softmax_rows.h"
-#undef NAME
-#undef TARGET
-#define TARGET TARGET_AVX512
-#define NAME(x) x##_avx512
-#include "softmax_rows.h"
-#undef NAME
-#undef TARGET
-#endif
+#define ROW_KERNELS "softmax_rows.h"
+#include "instruction_sets.h"
 
 static const sgp_softmax_row rows[] = {
-    row_baseline,
+    row_base,
 #ifdef SGP_X86
     row_avx2,
     row_avx512,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
-from ..kernels._generic import generic_parts
+from ..kernels._parts import generic_parts
 from ..kernels.categories._binding import check_seen_codes
 from .categories import CategoryCodes, InputColumns, categorical_columns
 from .checks import LARGEST, check_labels_present, check_variance
@@ -335,19 +335,30 @@ def kernel_categories(X, categorical_features, apart):
     return [k - sum(k > other for other in apart) for k in columns if k not in apart]
 
 
+# Kinds of arrays that numpy makes numbers of without an error: complex ones, dates, differences.
+_NO_REALS = "cmM"
+
+
 def as_offset(column):
     """Return what is added to the function, (n,), or raise a ValueError."""
-    try:
-        offset = column.astype(np.float64)
-        is_number = np.isfinite(offset)
-    except (TypeError, ValueError):
-        offset, is_number = column, np.array([isinstance(one, Real) for one in column])
+    offset, is_number = _as_reals(column)
     if not is_number.all():
         raise ValueError(
             "The 'offset_column' parameter must name a column of finite numbers, such as the "
             f"logarithm of an exposure. Got {offset[~is_number][0]!r}: leave such rows out."
         )
     return offset
+
+
+def _as_reals(column):
+    """Return a column as numbers and which are finite, or as it is and which are numbers."""
+    if column.dtype.kind in _NO_REALS:
+        return column, np.zeros(len(column), dtype=bool)
+    try:
+        reals = column.astype(np.float64)
+        return reals, np.isfinite(reals)
+    except (TypeError, ValueError):
+        return column, np.array([isinstance(one, Real) for one in column])
 
 
 def as_labels(labels):

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from .._sampling import fixed_index
+from .checks import LARGEST
 from .rows import in_parts
 
 # Rows that relations of columns are learned from, and rounds of that. 15 draws of five tables of
@@ -239,7 +240,7 @@ def _valid_weight(X, sample_weight):
     if weight.shape != X.shape[:1] or weight.dtype.kind not in "biuf":
         return None
     weight = weight.astype(np.float64)
-    is_valid = np.isfinite(weight).all() and (weight >= 0.0).all() and (weight > 0.0).any()
+    is_valid = (weight >= 0.0).all() and (weight <= LARGEST).all() and (weight > 0.0).any()
     return weight if is_valid else None
 
 

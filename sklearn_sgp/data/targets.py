@@ -204,7 +204,7 @@ class Targets(Encoding):
             self.ndim, self.mean, self.scale, one, grid=self.grid, resolution=self.resolution
         )
 
-    def in_units_of(self, moments):
+    def with_moments(self, moments):
         """Take centre and scale from the `RunningMoments` of all rows so far."""
         mean, scale = moments.units(self.mean, self.scale)
         return replace(self, mean=mean, scale=scale)

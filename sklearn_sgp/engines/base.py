@@ -13,11 +13,10 @@ from ..data.rows import Rows
 from ..data.target_units import UNIT, TargetUnits
 from ..gp.jitter import (
     factorise_above,
-    factorise_again,
     factorise_finally,
-    factorise_larger,
     factorise_with_jitter,
 )
+from ..gp.posterior import Posterior
 from ..kernels._white_noise import join_noise, split_noise
 from ..optimize.parameters import Parameters, ParameterSpace
 from ..optimize.progress import VISIBLE_GAIN, Plateau, Trace
@@ -75,14 +74,6 @@ class Settings:
         """
         noise = self._noise(parameters)
         return factorise_above(parameters.kernel, parameters.Z, delta, self.jitter, noise)
-
-    def prior_again(self, prior):
-        """Factorise p(u) with more jitter, where something that rests on the last one failed."""
-        return factorise_again(prior, self.jitter)
-
-    def larger_prior(self, prior, Z, jitter):
-        """Factorise p(u) at more inducing inputs, with the old jitter if that is enough."""
-        return factorise_larger(prior, Z, jitter)
 
     def plateau(self, weight, interim=False, exact=False):
         """Return the `Plateau` at which rows of this weight have nothing more to gain.
@@ -302,6 +293,18 @@ class Fitted:
         begun = start.parameters.without(name)
         start = replace(start, parameters=begun, space=start.space.without(name))
         return replace(self, start=start, parameters=parameters)
+
+    def telling_outputs_apart(self):
+        """Return the same with an H for each output, though they had one for all."""
+        t, parameters, old = self.targets.n_outputs, self.parameters, self.posterior
+        if np.ndim(parameters.log_noise) or parameters.mixes_outputs or t == 1:
+            return self
+        parameters = parameters.with_values(log_noise=np.full(t, parameters.log_noise))
+        posterior = Posterior(old.prior, old.H * t, old.h)
+        noise_variance = parameters.noise_variance
+        predictor = replace(self.predictor, posterior=posterior, noise_variance=noise_variance)
+        start = self.start.telling_outputs_apart(t)
+        return replace(self, start=start, parameters=parameters, predictor=predictor)
 
     def with_noise(self, noise, constant=None):
         """Add noise of the rows, and its constant or another one to the bound."""

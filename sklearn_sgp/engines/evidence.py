@@ -4,6 +4,7 @@ import numpy as np
 
 from .._linalg import NotPositiveDefiniteError
 from ..factors.passes import CHUNK
+from ..gp.jitter import factorise_again
 from ..kernels._white_noise import join_gradient, split_noise
 from ..objectives.block_evidence import block_evidence
 from ..optimize.parameters import Group, ParameterSpace
@@ -165,4 +166,4 @@ def _with_enough_jitter(settings, parameters, evaluate):
         try:
             return evaluate(prior.delta)
         except NotPositiveDefiniteError:
-            prior = settings.prior_again(prior)
+            prior = factorise_again(prior, settings.jitter)

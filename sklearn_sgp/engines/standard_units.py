@@ -120,7 +120,7 @@ class StandardUnits:
             space = space.with_group("Z", unit=_rounded(unit))
         if space.prior is not None:
             columns = np.delete(self.inputs.scale, start.columns.categorical)
-            space = replace(space, prior=space.prior.in_units(np.log(columns)))
+            space = replace(space, prior=space.prior.for_scaled_inputs(np.log(columns)))
         units = start.units
         if self.target != 1.0:
             units = TargetUnits(*(_on_relative_grid(square / self.target**2) for square in units))

@@ -1,4 +1,7 @@
-"""From what the user gave to starting values, bounds and the space of what is learned."""
+"""From what the user gave to starting values, bounds and the space of what is learned.
+
+Which of the starts that are made here goes on is chosen by each engine, in its `candidates`.
+"""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,17 +15,17 @@ from ..data.inducing import choose_inducing, given_inducing, with_more_inducing
 from ..data.missing import NO_MISSING
 from ..data.rows import column_mean_std
 from ..data.target_units import UNIT, TargetUnits
+from ..kernels._columns import least_columns, with_missing
 from ..kernels._compile import compile_without_noise
 from ..kernels._defaults import (
     SHORTER,
     default_kernels,
-    in_units,
+    for_targets_of_size,
     starting_length_scale,
     with_categories,
 )
 from ..kernels._features import draw_features
 from ..kernels._length_scales import input_scales, scale_places, with_shorter_scales
-from ..kernels._missing import least_columns, with_missing
 from ..kernels._white_noise import fixed_unit_noise, has_default_bounds, starting_noise
 from ..kernels.categories._binding import bound_to, check_seen_codes
 from ..kernels.categories._node import category_leaves, category_slots, of_known_categories
@@ -42,7 +45,7 @@ _TIES = 4.0
 # With 1 for F stations of `plot_categories` have RMSE 0.265 and 0.245 (two draws), with 4 0.246 and
 # 0.242; on three other draws of 100 to 300 categories the log density gains up to 0.01.
 _CATEGORY_TIES = (4.0, 4.0, 1.0)
-# Default kernels among which fits by near rows choose; see `blocks/candidates.py`.
+# Default kernels among which fits by near rows choose; see `blocks.candidates`.
 _NUMBERS_FIRST = ("local", "classes")
 _USUAL_NOISE = (1e-4, 1.0)  # of random starts, in units of the scaled targets' variance
 
@@ -155,7 +158,7 @@ def _kernels(rows, choices, likelihood, std, previous, units):
     )
     if units is not UNIT and not choices.mixes_outputs:  # where outputs are mixed, W has the units
         low, high = units.bounds
-        kernels = [in_units(kernel, low, units.middle, high) for kernel in kernels]
+        kernels = [for_targets_of_size(kernel, low, units.middle, high) for kernel in kernels]
     kernels = [bound_to(kernel, rows.X, names) for kernel in kernels]
     if previous is not None:
         return [kernel for kernel in kernels if same_structure(kernel, previous)] or kernels

@@ -60,7 +60,7 @@ class BaseSGP(SavedWithVersion, LinkedToReference, CallbackSupportMixin, BaseEst
 
     A fitted estimator holds ``_fitted``, an `engines.base.Fitted`, and ``_given``, fingerprints of
     the parameters that later batches cannot change: those of ``_fixed_after_fit``. ``_mark`` is
-    that of `repeated_fits`.
+    that of `learning.mark_of`.
     """
 
     _fitted = None

@@ -23,8 +23,8 @@ from ..optimize.momentum import STOCHASTIC
 from .block_plan import chosen_model
 from .fit import Fit
 from .labels import weight_of_classes
-from .limits import in_units
 from .mixed_outputs import mixes_outputs
+from .steps import scaled_likelihood
 
 _BY_ORDER = ("contiguous", "random")
 # Models in blocks whose factors are rows.
@@ -148,7 +148,7 @@ def _numbers(model, X, y, sample_weight, labels):
     targets = Targets.fit_moments(moments, normalize_y)
     if likelihood.scales_targets:
         check_scaled(targets, np.stack([-moments.largest, moments.largest]))
-        likelihood = in_units(likelihood, targets)
+        likelihood = scaled_likelihood(likelihood, targets)
     rows = source.rows(Scaled(targets), moments.weight)
     return Fit(rows, None, None, None, moments.ndim, len(rows), targets, likelihood)
 

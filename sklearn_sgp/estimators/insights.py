@@ -5,7 +5,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data.inputs import Inputs
 from ..engines.left_out import left_out_rows
-from ..predict.importances import column_shares
+from ..predict.explanations import column_shares
 from .base import ask
 
 

@@ -21,7 +21,7 @@ from ..predict.rounded import log_rounded_density
 from ..selection.means import best_mean, costs_mean
 from .chosen import later_problem
 from .noise_steps import ScaleVariances
-from .steps import FURTHEST, PoseProblem, ScaleTargets
+from .steps import FURTHEST
 
 # So few rows may have several kernels that are much alike in density and not in errors: the other
 # mean is learned for some iterations, from the kernel that the warped targets have. Without that
@@ -47,20 +47,16 @@ class VouchForMean:
 
     Parameters
     ----------
-    model : BaseSGP
-    engine_steps : list of callable
-        Steps that choose the engine of that fit.
+    with_own_kernel, with_same_kernel : list of callable
+        Steps of that fit, which begin with `BeginPlain`.
     combines : bool
         Whether a combination of both means may be told. Else, as in streams, whose later rows would
         all be learned from twice, the Gaussian one is the fit where the other costs squares.
-    choose : callable or None
-        As that of `PoseProblem`.
     """
 
-    model: object
-    engine_steps: list
+    with_own_kernel: list
+    with_same_kernel: list
     combines: bool = True
-    choose: object = None
 
     def __call__(self, fit):
         problem, fitted = fit.problem, fit.fitted
@@ -99,26 +95,39 @@ class VouchForMean:
 
     def _plain(self, fit, learns):
         """Return a fit without a warp and with Gaussian noise, with a kernel of its own or not."""
+        has_time = fit.trace.clock.left() > 0.0
+        for step in self.with_own_kernel if learns and has_time else self.with_same_kernel:
+            fit = step(fit)
+        return fit
+
+
+@dataclass(frozen=True)
+class BeginPlain:
+    """Begins the fit without a warp and with Gaussian noise, in the time that is left."""
+
+    def __call__(self, fit):
         left = fit.trace.clock.left()
-        learns = learns and left > 0.0
         y, gaussian = fit.targets.unwarped(fit.y), regression_likelihood("gaussian")
         trace = Trace(Clock(left if 0.0 < left < np.inf else None))
-        posed = replace(fit, y=y, likelihood=gaussian, trace=trace)
-        scale = ScaleTargets(self.model, warps=False)
-        pose = PoseProblem(self.model, True, fit.fitted, self.choose)
-        for step in (scale, *self.engine_steps, pose):
-            posed = step(posed)
-        settings, begin = posed.problem.settings, posed.problem.start
+        return replace(fit, y=y, likelihood=gaussian, trace=trace)
+
+
+@dataclass(frozen=True)
+class Shorten:
+    """Makes learning short, from one start, or leaves it out; nobody is warned twice."""
+
+    learns: bool
+
+    def __call__(self, fit):
+        settings, begin = fit.problem.settings, replace(fit.problem.start, alternatives=())
         settings = replace(
             settings,
-            optimizer=self.model.optimizer if learns else None,
+            optimizer=settings.optimizer if self.learns else None,
             max_iter=min(_ITERATIONS, settings.max_iter),
             n_restarts_optimizer=0,
         )
-        begin = replace(begin, alternatives=())
-        # interim: nobody is warned twice
-        problem = replace(posed.problem, start=begin, settings=settings, is_interim=True)
-        return replace(posed, problem=problem, fitted=posed.engine.fit(problem))
+        problem = replace(fit.problem, start=begin, settings=settings, is_interim=True)
+        return replace(fit, problem=problem)
 
 
 def with_later_rows(model, engine, rows, clock, learns=True):
@@ -183,7 +192,9 @@ class _Judged:
     def against(self, reference):
         """Compare the fit with a reference of its own kernel, by the same rows."""
         others = _left_out(reference, self.places)[1]
-        return replace(self, reference=reference, others=others, shares_kernel=False)
+        judged = replace(self, reference=reference, others=others, shares_kernel=False)
+        judged.__dict__["own_means"] = self.own_means
+        return judged
 
     @property
     def y(self):
@@ -208,11 +219,16 @@ class _Judged:
         return any(costs_mean(y, weight, own, plain) for y, weight, own, _, plain in self._means)
 
     @cached_property
+    def own_means(self):
+        """The means of the fit, (n, t), and those that are cut."""
+        targets, shape = self.fit.targets, self.rows.y.shape
+        within = targets.with_means_within(targets.unwarped(self.fit.problem.rows.y), True)
+        return [one.moments(*self.moments)[0].reshape(shape) for one in (targets, within)]
+
+    @cached_property
     def _means(self):
         """For each output targets, weights, and means: the own, that cut, and the reference's."""
-        targets, plain, y = self.fit.targets, self.reference.targets, self.y
-        within = targets.with_means_within(targets.unwarped(self.fit.problem.rows.y), True)
-        own, cut = (one.moments(*self.moments)[0].reshape(y.shape) for one in (targets, within))
+        plain, y, (own, cut) = self.reference.targets, self.y, self.own_means
         mean = plain.in_units(self.others[1])
         # a target that is no unit of the others is no judge of their means either
         is_near = winsorized(y, FURTHEST) == y

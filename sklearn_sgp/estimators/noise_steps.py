@@ -4,18 +4,49 @@ from dataclasses import dataclass, replace
 
 from ..likelihoods._names import may_vary
 from ..noise.bands import with_honest_bands
+from ..noise.before_sites import learn_before_sites
 from ..noise.heteroscedastic import alternate_noise
 from ..noise.left_out import with_variance_scale
+from .steps import Learn
 
 
 @dataclass(frozen=True)
 class AlternateNoise:
-    """Learns function and noise of each row in turn, by coordinate ascent."""
+    """Learns function and noise of each row in turn, by coordinate ascent.
+
+    First the function, with the same noise everywhere. What it leaves says which noise is taken, if
+    that is to be chosen, and what the noise of each row is. Where it differs from row to row the
+    function is learned again given it, and so on.
+
+    Parameters
+    ----------
+    learn : Learn
+        The step that learns the function.
+    """
+
+    learn: Learn
 
     def __call__(self, fit):
         fit.problem.trace.keeps_doubts = may_vary(fit.likelihood)
-        problem, fitted, first = alternate_noise(fit.problem, fit.likelihood, fit.engine.fit)
+        learn = self.learn.of(fit)
+        problem, fitted, first = alternate_noise(fit.problem, fit.likelihood, learn)
         return replace(fit, problem=problem, fitted=fitted, first=first)
+
+
+@dataclass(frozen=True)
+class LearnBeforeSites:
+    """Learns by precisions of the rows first, which cost less, then by sites.
+
+    Parameters
+    ----------
+    learn : Learn
+        The step that is taken for each.
+    """
+
+    learn: Learn
+
+    def __call__(self, fit):
+        return replace(fit, fitted=learn_before_sites(fit.problem, self.learn.of(fit)))
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,6 @@ from ..likelihoods._names import (
     regression_likelihood,
     warps_targets,
 )
-from ..noise.before_sites import learn_before_sites
 from ..optimize import shares
 from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
@@ -33,7 +32,6 @@ from ..selection.classes import AlphaTrials, calibrated
 from ..selection.warps import learned_warps, power_warps
 from .block_plan import block_plan, uses_near_rows
 from .chosen import choices_of, inference_of, settings_of
-from .limits import check_warps, in_units
 from .offsets import beside_offset, check_offset_of_classes
 
 # Targets further from the median, in median absolute deviations, count as so far where the centre
@@ -91,7 +89,7 @@ class ScaleTargets:
         normalize_y = self.model.normalize_y if likelihood.scales_targets else False
         if isinstance(normalize_y, str) and not self.warps:
             normalize_y = True
-        check_warps(likelihood, normalize_y)
+        _check_warps(likelihood, normalize_y)
         if normalize_y is True and self.warps and warps_targets(likelihood):
             normalize_y = "warped"
         # one target of any size must not be the unit of all others, where noise has a word for it
@@ -104,7 +102,7 @@ class ScaleTargets:
         if likelihood.scales_targets:
             check_scaled(targets, y)
             targets = targets.with_resolution(y)
-            likelihood = in_units(likelihood, targets)
+            likelihood = scaled_likelihood(likelihood, targets)
         return replace(fit, y=targets.warped(y), targets=targets, likelihood=likelihood)
 
     def _warps(self, fit, y, kind):
@@ -118,6 +116,22 @@ class ScaleTargets:
         return learned_warps(
             fit.X, y, fit.weight, choices, noise, settings, rng, seconds, told=fit.trace
         )
+
+
+def _check_warps(likelihood, normalize_y):
+    """Refuse a warp of targets that are known only to lie beyond a limit."""
+    if isinstance(normalize_y, str) and not getattr(likelihood, "takes_warps", True):
+        raise ValueError(
+            "The 'normalize_y' parameter must be True, False or a pair of numbers with "
+            f"{likelihood!r}. Got {normalize_y!r}: transform the targets and their limits yourself."
+        )
+
+
+def scaled_likelihood(likelihood, targets):
+    """Return the likelihood of targets as they are scaled."""
+    if not hasattr(likelihood, "for_scaled_targets"):  # one that derives from no base
+        return likelihood
+    return likelihood.for_scaled_targets(targets.mean, targets.scale)
 
 
 @dataclass(frozen=True)
@@ -277,6 +291,8 @@ class PoseProblem:
         See `engines.start.start`.
     kernel_of : callable or None
         ``kernel_of(rows)``: kernel and noise variance that take the place of default ones.
+    goes_on : bool
+        Whether the parameters of what this fit has learned so far are taken.
     """
 
     model: object
@@ -284,6 +300,7 @@ class PoseProblem:
     previous: Fitted | None = None
     choose: object = None
     kernel_of: object = None
+    goes_on: bool = False
 
     def __call__(self, fit):
         model, choices = self.model, choices_of(self.model)
@@ -291,7 +308,8 @@ class PoseProblem:
         likelihood = regression_likelihood("gaussian") if self.noise_apart else fit.likelihood
         if self.kernel_of is not None:
             choices = choices.by_default(*self.kernel_of(rows))
-        started = start(rows, choices, likelihood, rng, self.previous, self.choose)
+        previous = fit.fitted if self.goes_on else self.previous
+        started = start(rows, choices, likelihood, rng, previous, self.choose)
         inference = inference_of(model, likelihood, fit.targets.n_outputs)
         shared = started, inference, settings_of(model), fit.trace, rng, fit.n_samples
         contained = not choices.mixes_outputs and contains_rows(started.parameters.Z, rows)
@@ -330,15 +348,11 @@ class Learn:
     """Lets the engine solve the problem."""
 
     def __call__(self, fit):
-        return replace(fit, fitted=fit.engine.fit(fit.problem))
+        return replace(fit, fitted=self.of(fit)(fit.problem))
 
-
-@dataclass(frozen=True)
-class LearnBeforeSites:
-    """Learns by precisions of the rows first, which cost less, then by sites."""
-
-    def __call__(self, fit):
-        return replace(fit, fitted=learn_before_sites(fit.problem, fit.engine.fit))
+    def of(self, fit):
+        """Return ``learn(problem)``, a `Fitted`, for steps that solve other problems, too."""
+        return fit.engine.fit
 
 
 @dataclass(frozen=True)
@@ -365,12 +379,22 @@ class HoldKernelOfOneClass:
 
 @dataclass(frozen=True)
 class Calibrate:
-    """Sets temperature, variance and length scales of classes by rows left out."""
+    """Sets temperature, variance and length scales of classes by rows left out.
 
+    Parameters
+    ----------
+    learn : Learn
+        The step that learns again with other scales.
+    keeps_inducing : bool
+        Whether inducing inputs stay where they are.
+    """
+
+    learn: Learn
     keeps_inducing: bool
 
     def __call__(self, fit):
         problem, fitted = fit.problem, fit.fitted
         if not problem.learns or problem.trace.stopped or fitted.interrupted:
             return fit
-        return replace(fit, fitted=calibrated(problem, fitted, fit.engine.fit, self.keeps_inducing))
+        learn = self.learn.of(fit)
+        return replace(fit, fitted=calibrated(problem, fitted, learn, self.keeps_inducing))

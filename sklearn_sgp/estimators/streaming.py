@@ -8,10 +8,9 @@ from ..data.inputs import Inputs
 from ..data.rows import merge_with_offset
 from ..data.targets import count_samples
 from ..engines.base import Problem
-from ..engines.streams.gaps import telling_outputs_apart
 from ..engines.streams.inducing import StreamInducing
 from ..engines.streams.stream import InitialRows, Stream, trusts
-from ..engines.streams.units import in_units_with
+from ..engines.streams.units import with_units_of_all
 from ..noise.left_out import with_precisions
 from ..noise.stream_noise import StreamedSquares, faded
 from ..optimize.progress import Trace
@@ -118,7 +117,7 @@ def _add(model, engine, inputs, y, weight, clock):
     rows = _later_rows(model, inputs, y, weight)
     before, targets = model._fitted, model._fitted.targets
     if not mixes_outputs(model) and has_gaps(rows):
-        before = telling_outputs_apart(replace(before, targets=targets.with_gaps()))
+        before = replace(before, targets=targets.with_gaps()).telling_outputs_apart()
     is_informative = targets.is_informative(rows)
     before, share = watched(model, before, rows)
     initial = None
@@ -128,7 +127,7 @@ def _add(model, engine, inputs, y, weight, clock):
             _begin_anew(model, engine, initial, clock, before.state.watch)
             return
     engine = replace(engine, forget_factor=share)
-    before, rows = in_units_with(before, rows, share)
+    before, rows = with_units_of_all(before, rows, share)
     targets = before.targets
     before = faded(before, share)
     trace = Trace(clock)

@@ -107,7 +107,7 @@ def with_categories(kernels_of, std, categorical, numbers_first=False):
         Columns of categories.
     numbers_first : bool
         Whether a fit chooses a kernel of the numbers alone before it looks at categories; see
-        `engines.blocks.category_starts`. All kernels of the numbers then come with intercepts, with
+        `engines.blocks.candidates`. All kernels of the numbers then come with intercepts, with
         functions of categories, with those of combinations, and last by themselves. Intercepts are
         then independent: densities of groups of rows, which all have the same intercepts, would
         make F these intercepts.
@@ -136,7 +136,7 @@ def with_categories(kernels_of, std, categorical, numbers_first=False):
     return [plain[0] + intercepts, *by_category, *combined[:1]]
 
 
-def in_units(kernel, low, middle, high):
+def for_targets_of_size(kernel, low, middle, high):
     """Return a default kernel, made for targets of mean square 1, for others.
 
     Parameters
@@ -145,7 +145,9 @@ def in_units(kernel, low, middle, high):
         Mean squares: the least of the outputs, one between, and the largest.
     """
     if isinstance(kernel, Sum):
-        return Sum(*(in_units(term, low, middle, high) for term in (kernel.k1, kernel.k2)))
+        return Sum(
+            *(for_targets_of_size(term, low, middle, high) for term in (kernel.k1, kernel.k2))
+        )
     names = [h.name for h in kernel.hyperparameters if h.name.endswith("constant_value")]
     if not names:
         return ConstantKernel(middle, "fixed") * kernel

@@ -85,8 +85,8 @@ class Likelihood(BaseEstimator):
         Lower and upper bounds of `theta`.
 
     **Methods with a default**, documented below: `n_latent`, `check_targets`, `initialized`,
-    `with_theta`; in regression also `in_units`, `are_numbers`, `is_inside`, `for_output` and `sf`,
-    for classes `for_classes`, `codes` and `decision`.
+    `with_theta`; in regression also `for_scaled_targets`, `are_numbers`, `is_inside`, `for_output`
+    and `sf`, for classes `for_classes`, `codes` and `decision`.
 
     **Methods of which every likelihood must define one**; both make fits and predictions faster.
     With ``log_density`` alone, a likelihood without noise works in every estimator.
@@ -242,7 +242,7 @@ class Likelihood(BaseEstimator):
         """
         return self
 
-    def in_units(self, center, scale):
+    def for_scaled_targets(self, center, scale):
         """Suit the likelihood to targets as they are scaled, where ``scales_targets`` is True.
 
         Called once, with the first batch, after `initialized`. Targets are learned as ``(y -

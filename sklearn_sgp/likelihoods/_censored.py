@@ -73,7 +73,7 @@ class Censored(OwnParameter, Likelihood):
             )
         return self._with_own(t)
 
-    def in_units(self, center, scale):
+    def for_scaled_targets(self, center, scale):
         """Return the likelihood of targets as they are scaled."""
         return copy(self).set_params(units=(np.array(center), np.array(scale)))
 

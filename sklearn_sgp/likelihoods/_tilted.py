@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 # Nodes of the first rule. It is repeated with twice as many for rows of which every other node
-# tells a logarithm that is off by so much: the error of the rule is some square of that.
+# tells a share that is off by so much: the error of the rule is some square of that.
 _TILTED_NODES, _MOST_TILTED_NODES, _HALF_RULE_ERROR = 65, 2000, 1e-5
 # The integrand is cut where it is exp of minus this of its largest value.
 _NEGLIGIBLE_DROP = 40.0
@@ -116,7 +116,8 @@ class _Rule:
         else:
             value, away = self.values(rows, count)
         peak = value.max(axis=1)
-        value = np.exp(value - peak[:, None])
+        with np.errstate(invalid="ignore"):  # zero everywhere: NaN, which who asks looks for
+            value = np.exp(value - peak[:, None])
         total, sd = value.sum(axis=1), self.sd[rows]
         half = 2.0 * value[:, ::2].sum(axis=1)
         first = np.einsum("ij,ij->i", value, away) / total
@@ -124,4 +125,4 @@ class _Rule:
         step = (self.high - self.low)[rows] / (count - 1)
         log_integral = peak + np.log(total * step) - 0.5 * np.log(2.0 * np.pi)
         moments = log_integral, first / sd, (second - 1.0) / sd**2
-        return moments, np.abs(np.log(half / total)) < _HALF_RULE_ERROR
+        return moments, np.abs(half - total) < _HALF_RULE_ERROR * total

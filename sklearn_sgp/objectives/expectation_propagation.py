@@ -191,7 +191,8 @@ def _next_step(step, change, last):
 def moved(sites, step, cavity, moments, held):
     """Return sites that match the tilted moments, as far as a step goes."""
     mean, variance = cavity
-    shrinkage = 1.0 + variance * moments.curvature  # of the variance, by the likelihood
+    # of the variance, by the likelihood; rounding leaves none of a variance that is huge
+    shrinkage = np.maximum(1.0 + variance * moments.curvature, np.finfo(np.float64).eps)
     precision = np.maximum(-moments.curvature / shrinkage, LEAST_PRECISION)
     # so that the mean is matched, whatever became of the precision
     shift = moments.slope * (1.0 + variance * precision) + mean * precision

@@ -197,7 +197,7 @@ class TiedLengthScales:
     places: tuple
     precision: float
 
-    def in_units(self, log_scale):
+    def for_scaled_inputs(self, log_scale):
         """Return the same density of length scales in units of so much, (d,)."""
         return replace(self, log_std=self.log_std - log_scale)
 

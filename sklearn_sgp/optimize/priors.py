@@ -46,7 +46,7 @@ class TiedCategories:
     places: tuple
     precisions: tuple
 
-    def in_units(self, log_scale):
+    def for_scaled_inputs(self, log_scale):
         """Return the same, as categories have no units."""
         return self
 
@@ -88,9 +88,11 @@ class Product:
 
     factors: tuple[Callable, ...]
 
-    def in_units(self, log_scale):
+    def for_scaled_inputs(self, log_scale):
         """Return the same density of parameters where columns have these units, (d,)."""
-        return replace(self, factors=tuple(one.in_units(log_scale) for one in self.factors))
+        return replace(
+            self, factors=tuple(one.for_scaled_inputs(log_scale) for one in self.factors)
+        )
 
     def __call__(self, theta):
         values, gradients = zip(*(factor(theta) for factor in self.factors), strict=True)

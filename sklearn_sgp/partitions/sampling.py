@@ -7,12 +7,7 @@ from .neighbours import nearest_rows
 
 # So few rows are one group, conditioned on nothing: the exact Gaussian process.
 LARGEST_WHOLE = 512
-# Near rows are searched for among at most so many.
-_LARGEST_SEARCH = 1 << 20
 _MOST_GROUPS_OF_A_ROW = 3
-# To build a tree takes longer than all distances of so few places: 195 places among 700,000 rows
-# of 8 columns take 0.3 s, with a tree 2.5 s.
-_FEW_PLACES = 512
 
 
 def random_groups(rows, n_groups, size, rng):
@@ -31,7 +26,10 @@ def whole_group(rows):
 
 
 def sampled_groups(rows, scale, n_groups, size, n_neighbors, rng):
-    """Sample groups of near rows to learn from.
+    """Sample groups of near rows to learn from, the nearest of all rows.
+
+    Among half of two million pressures on a grid a kernel was learned for predictions from half of
+    them: 3.1 nats where one from all has 3.7.
 
     Parameters
     ----------
@@ -49,17 +47,9 @@ def sampled_groups(rows, scale, n_groups, size, n_neighbors, rng):
     """
     if len(rows) <= LARGEST_WHOLE:
         return [whole_group(rows)]
-    rows = rows.random_subset(_LARGEST_SEARCH, rng)
     points = np.asarray(rows.X, dtype=np.float64) / scale
     n_groups = min(n_groups, -(-_MOST_GROUPS_OF_A_ROW * len(points) // size))
     middles = random_index(len(points), n_groups, rng)
-    if n_groups <= _FEW_PLACES:
-        points -= points.mean(axis=0)  # squares of distances come from squares of points
-    near = nearest_rows(
-        points,
-        points[middles],
-        size + n_neighbors,
-        algorithm="brute" if n_groups <= _FEW_PLACES else "auto",
-    )
+    near = nearest_rows(points, points[middles], size + n_neighbors)
     group = (np.arange(size, size + n_neighbors), np.arange(size))
     return [ConditionedRows(rows.select(index), (group,)) for index in near]

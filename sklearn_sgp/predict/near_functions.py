@@ -18,8 +18,8 @@ class NearFunctions:
     Parameters
     ----------
     near : object
-        ``near.each_cell(X)`` gives test rows of cells, the numbers of their near rows, and the
-        factorised cell; see `near_rows.NearRows`.
+        ``near.each_cell(X)`` gives test rows of cells, what the cell counts for each, the numbers
+        of their near rows, and the factorised cell; see `near_rows.NearRows`.
     posterior : Posterior
     rows : Rows
         Training rows.
@@ -52,13 +52,14 @@ class NearFunctions:
 
     def __call__(self, X):
         values = self.given_u(X)
-        for index, near, cell in self.near.each_cell(X):
+        for index, share, near, cell in self.near.each_cell(X):
             if not len(near):
                 continue
             at = X[index]
             prior, differences = self.posterior.prior, self._differences(near)
             cross = prior.kernel.block(at, cell.X)
             cross -= product(prior.whitened_rows(at), cell.At, trans_b=True)
+            cross *= share[:, None]
             for factor, (_, columns) in zip(cell.factors, self.posterior.by_precision, strict=True):
                 solved = differences[:, columns].reshape(len(near), -1).copy()
                 L = transposed(factor.U)

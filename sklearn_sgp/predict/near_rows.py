@@ -15,9 +15,12 @@ from ..gp.functionals import of_functional
 from ..gp.posterior import Posterior, without_own
 from ..kernels import Groups
 from ..partitions.blocks import AnyBlocks, are_near
+from ..partitions.neighbours import NearestCells
 from ..partitions.partition import position_of
+from ..partitions.shares import Shares
 from .base import share_left
 from .between_cells import BetweenCells, CellErrors
+from .near_functional import NearFunctional
 from .near_functions import NearFunctions
 
 # Test rows that are predicted together.
@@ -50,12 +53,12 @@ class _OwnMoments:
         return self.moments
 
     def at(self, places, compute):
-        """Return the moments at some of the rows."""
-        if self.moments is not None:
-            return tuple(part[places] for part in self.moments)
-        if self.places is None or not np.array_equal(self.places, places):
-            self.places, self.of_places = places, compute()
-        return self.of_places
+        """Return the moments at some of the rows, which may be some of those before."""
+        if self.moments is None:
+            if self.places is None or position_of(places, self.places).min(initial=0) < 0:
+                self.places, self.of_places = places, compute()
+            places = position_of(places, self.places)
+        return tuple(part[places] for part in self.moments or self.of_places)
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,7 @@ class NearRows:
     labels: np.ndarray | None = None
     cache: FactorCache = field(default_factory=partial(FactorCache, 0), compare=False)
     own: _OwnMoments = field(default_factory=_OwnMoments, compare=False)
+    most_rows = 8192  # 10,000 rows take 1 s, a quarter of a default fit
 
     @property
     def has_functions(self):
@@ -97,17 +101,19 @@ class NearRows:
 
     def mean_at(self, X):
         """Return means at inputs, where rows have no labels."""
-        return self._conditional(None).mean(X, self.partition.assign(X))
+        shares = self._shares_at(X)
+        return shares.sums(self.conditional(None).mean(shares.inputs(X), shares.cell))
 
     def each_cell(self, X):
-        """Yield test rows of each cell that they are in, numbers of near rows, and the `Cell`."""
-        conditional = self._conditional(None)
-        order, numbers, first = _places(self.partition.assign(X))
+        """Yield test rows of cells, what the cell counts, numbers of near rows, and the `Cell`."""
+        conditional, shares = self.conditional(None), self._shares_at(X)
+        order, numbers, first = _places(shares.cell)
         for g, (k, near) in enumerate(zip(numbers, self.blocks.near(numbers), strict=True)):
-            index = order[first[g] : first[g + 1]]
+            entries = order[first[g] : first[g + 1]]
+            index = shares.row[entries]
             cells = conditional._cells(X, index, [k], np.array([0, len(index)]))
             ((_, _, (cell,)),) = cells.parts(self.posterior)
-            yield index, near, cell
+            yield index, shares.weight[entries], near, cell
 
     def number(self, inputs):
         """Return the number of the block of each row, -1 for none."""
@@ -117,17 +123,34 @@ class NearRows:
             return np.full(len(inputs.X), -1)
         return self.partition.assign(inputs.X)
 
-    def _conditional(self, n_jobs):
+    def shares(self, inputs):
+        """Return the cells that count for each row: `Shares`."""
+        if self.labels is None and self.partition is not None:
+            return self._shares_at(inputs.X)
+        return Shares.of_one(self.number(inputs))
+
+    def _shares_at(self, X):
+        if isinstance(self.partition, NearestCells):
+            return self.partition.shares(X)
+        return Shares.of_one(self.partition.assign(X))
+
+    def conditional(self, n_jobs):
         around = self.blocks.around
         return LocalConditional(self.posterior, self.noise_variance, around, n_jobs, self.cache)
 
     def mean(self, inputs, n_jobs=None):
         """Return means; see `Predictor`."""
-        return self._conditional(n_jobs).mean(inputs.X, self.number(inputs))
+        shares = self.shares(inputs)
+        return shares.sums(self.conditional(n_jobs).mean(shares.inputs(inputs.X), shares.cell))
 
     def moments(self, inputs, n_jobs=None):
         """Return means and variances; see `Predictor`."""
-        return self._conditional(n_jobs).mean_variance(inputs.X, self.number(inputs))
+        shares, conditional = self.shares(inputs), self.conditional(n_jobs)
+        return shares.moments(*conditional.mean_variance(shares.inputs(inputs.X), shares.cell))
+
+    def _of_one_cell(self, rows, n_jobs):
+        """Return moments at training rows by their nearest cells alone: each is among its rows."""
+        return self.conditional(n_jobs).mean_variance(rows.X, self.number(rows))
 
     def novelty(self, inputs, n_jobs=None):
         """Return the share of the prior variance that is left; see `Predictor`."""
@@ -136,29 +159,31 @@ class NearRows:
 
     def of_functional(self, kernel):
         """Return the predictor of a linear functional; see `Predictor`."""
-        return NearFunctional(self, of_functional(self.posterior, kernel))
+        seen = of_functional(self.posterior, kernel)
+        return NearFunctional(self, seen, getattr(kernel, "column", None))
 
     def joint(self, inputs, n_jobs=None):
         """Return means and joint covariances; see `Predictor`."""
-        conditional, blocks, between = self._conditional(n_jobs), self.blocks, None
+        conditional, blocks, between = self.conditional(n_jobs), self.blocks, None
         if blocks.is_conditioned and not share_factors(blocks.rows):
             between = BetweenCells.of(blocks, self.noise_variance, n_jobs)
-        return conditional.mean_covariance(inputs.X, self.number(inputs), between)
+        shares = self.shares(inputs)
+        X = shares.inputs(inputs.X)
+        return shares.joint(*conditional.mean_covariance(X, shares.cell, between))
 
     def training_moments(self, rows, n_jobs=None):
         """Return the moments at training rows, given their near rows."""
         if len(rows) != len(self.blocks.rows):
-            return self.moments(rows, n_jobs)
-        return self.own.of(rows.X, lambda: self.moments(rows, n_jobs))
+            return self._of_one_cell(rows, n_jobs)
+        return self.own.of(rows.X, lambda: self._of_one_cell(rows, n_jobs))
 
     def left_out(self, rows, places=None, n_jobs=None):
         """Return the moments without the row itself, where it is among its near rows."""
         number = self.number(rows)
         if places is None:
-            mean, variance = self.training_moments(rows, n_jobs)
-            places = np.arange(len(rows))
+            places, (mean, variance) = np.arange(len(rows)), self.training_moments(rows, n_jobs)
         else:
-            mean, variance = self.own.at(places, lambda: self.moments(rows, n_jobs))
+            mean, variance = self.own.at(places, lambda: self._of_one_cell(rows, n_jobs))
         known = are_near(self.blocks, places, number)[:, None]
         noise = self.noise_variance / rows.weights[0].reshape(len(rows), -1)
         without = without_own(mean, variance, rows.targets, noise)
@@ -196,26 +221,6 @@ class NearRows:
     def ready(self):
         """Return the predictor with an empty cache for the cells of predictions."""
         return replace(self, cache=FactorCache(_CACHE_BYTES), own=_OwnMoments())
-
-
-@dataclass(frozen=True)
-class NearFunctional:
-    """Predicts a linear functional of the functions that `NearRows` predicts.
-
-    Parameters
-    ----------
-    near : NearRows
-    seen : Posterior
-        Of the functional; see `gp.functionals`.
-    """
-
-    near: NearRows
-    seen: Posterior
-
-    def moments(self, inputs, n_jobs=None):
-        """Return means and variances; see `Predictor`."""
-        conditional = self.near._conditional(n_jobs)
-        return conditional.mean_variance(inputs.X, self.near.number(inputs), self.seen)
 
 
 class LocalConditional:

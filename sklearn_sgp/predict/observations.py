@@ -10,10 +10,9 @@ from .._parallel import in_chunks
 from ..data.checks import check_array
 from .base import Predictor
 from .distribution import PredictiveDistribution
-from .gradients import slopes
+from .explanations import slopes, terms
 from .multi_output import MixedOutputs
 from .rounded import log_rounded_density
-from .terms import terms
 from .unforeseen import AveragesUnforeseen, Unforeseen
 
 # Numbers in the covariances between outputs that are held at a time.

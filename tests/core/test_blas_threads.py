@@ -102,7 +102,7 @@ def test_eight_threads_that_come_and_go():
 
     def come_and_go(number):
         barrier.wait(10)
-        for _ in range(50):
+        for _ in range(20):
             with single_blas_thread():
                 assert counts() == {1}
             try:

@@ -169,16 +169,15 @@ def test_shapes_must_agree():
         _latents.combine(np.ones((2, 3)), np.ones((4, 5)), np.ones((2, 5)))
 
 
-_SUMS = """
-import sys
-sys.path.insert(0, sys.argv[1])
-from test_latents import arguments, expectations, reverse
-import numpy as np
-case = arguments(Q=5, m=19)
-first, second, _ = expectations(*case)
-found = reverse(case, np.ones(first.shape), np.ones(second.shape))
-print(repr([float(np.sum(part)) for part in (first, second, *found.values())]))
-"""
+def sums():
+    """Of all that expectations and their reverse mode return, for one case."""
+    case = arguments(Q=5, m=19)
+    first, second, _ = expectations(*case)
+    found = reverse(case, np.ones(first.shape), np.ones(second.shape))
+    return [float(np.sum(part)) for part in (first, second, *found.values())]
+
+
+_SUMS = "import sys; sys.path.insert(0, sys.argv[1]); import test_latents as t; print(t.sums())"
 
 
 @pytest.mark.parametrize("level", ["0", "1"])
@@ -186,10 +185,7 @@ def test_instruction_sets_agree(level):
     """Narrower instruction sets give the same numbers to rounding."""
     here = os.path.dirname(__file__)
 
-    def sums(**chosen):
-        environment = {**os.environ, **chosen}
-        command = [sys.executable, "-c", _SUMS, here]
-        done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
-        return np.array(eval(done.stdout))
-
-    assert_allclose(sums(SKLEARN_SGP_SIMD=level), sums(), rtol=1e-11)
+    command = [sys.executable, "-c", _SUMS, here]
+    environment = os.environ | {"SKLEARN_SGP_SIMD": level}
+    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    assert_allclose(eval(done.stdout), sums(), rtol=1e-11)

@@ -46,6 +46,6 @@ def test_neighbours_are_the_same_on_one_thread(monkeypatch, small):
     """How many threads search does not matter to what is found."""
     points = np.random.default_rng(0).normal(size=(400, 3))
     monkeypatch.setattr(neighbours, "_SMALL_SEARCH", small)
-    found = nearest_rows(points, points[:20], 5, algorithm="brute")
+    found = nearest_rows(points, points[:20], 5)
     away = ((points[:20, None] - points) ** 2).sum(axis=2)
     assert np.array_equal(found, np.argsort(away, axis=1)[:, :5])

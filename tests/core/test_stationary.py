@@ -387,6 +387,26 @@ def test_instruction_sets_agree(level, tmp_path):
             assert_allclose(block, expected, rtol=1e-11, atol=1e-11)
 
 
+@pytest.mark.parametrize("number", [-1, len(_stationary.PROFILES)])
+def test_a_number_of_no_profile_is_refused(number, rng):
+    """No block is computed by another profile in the place of one that does not exist."""
+    X, out, sums, squares = normal(rng, 4, 2), np.empty((4, 4)), np.empty(3), np.empty(2)
+    Xt, bounds, index = np.ascontiguousarray(X.T), np.array([0, 4]), np.arange(4)
+    both, entries = (index, index, bounds, bounds), np.empty(16)
+    blocks, triangles = _stationary, _triangles
+    calls = [
+        lambda: blocks.value_block(number, X, Xt, 1.0, SHAPE, out, True),
+        lambda: blocks.value_blocks(number, X, X, *both, 1.0, SHAPE, entries, True),
+        lambda: blocks.vjp_block(number, X, Xt, 1.0, SHAPE, out, sums, True),
+        lambda: triangles.vjp_triangles(
+            number, X, index, bounds, 1.0, SHAPE, np.empty(10), sums, squares
+        ),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match=f"numbers of PROFILES. Got {number}"):
+            call()
+
+
 def test_threads_agree(rng):
     """Blocks computed at once in two Python threads are those of one thread, bit for bit."""
     jobs = [(p, normal(rng, 40, 5), normal(rng, 300, 5), d) for p in FORMULAS for d in FALSE_TRUE]

@@ -161,9 +161,10 @@ def test_types_of_numbers(table):
     assert_array_equal(holes, before)
 
 
-def test_weights_that_are_refused_later_change_nothing_before():
-    """Weights that add up to nothing with a negative one leave the refusal to those who check."""
-    X, weight = np.arange(6.0).reshape(3, 2), np.array([1.0, -1.0, 0.0])
+@pytest.mark.parametrize("weight", [[1.0, -1.0, 0.0], [1.0, 1e300, 1.0], [np.inf, 1.0, 1.0]])
+def test_weights_that_are_refused_later_change_nothing_before(weight):
+    """Weights that cannot be, or whose squares overflow, leave the refusal to those who check."""
+    X = np.arange(6.0).reshape(3, 2)
     with np.errstate(all="raise"):
         refused, without = MAY_MISS.learned(X, weight), MAY_MISS.learned(X)
     assert_array_equal(refused.mean, without.mean)

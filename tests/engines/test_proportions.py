@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sklearn_sgp.data.rows import Rows
-from sklearn_sgp.data.spreads import column_ranges, column_spreads
+from sklearn_sgp.engines.proportions import column_ranges, column_spreads
 from sklearn_sgp.engines.start import Choices, start
 from sklearn_sgp.likelihoods import Softmax
 from sklearn_sgp.optimize.parameters import Group

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.gaussian_process.kernels import RBF, DotProduct, Matern
 
-from sklearn_sgp.engines.reach import has_reach
+from sklearn_sgp.engines.diagnostics import has_reach
 from sklearn_sgp.kernels._compile import compile_kernel
 
 

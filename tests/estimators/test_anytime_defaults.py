@@ -35,7 +35,7 @@ def data(rng):
 def test_the_default_is_vif(data):
     """The same predictions as with the model named."""
     X, y, X_test, _ = data
-    model = AnytimeSGPRegressor(**QUICK).fit(X, y)
+    model = AnytimeSGPRegressor(**QUICK | {"max_iter": 3}).fit(X, y)
     named = clone(model).set_params(model="vif").fit(X, y)
     assert (model.predict(X_test) == named.predict(X_test)).all()
 
@@ -45,7 +45,7 @@ def test_the_default_with_blocks_is_pic(data):
     """Blocks that the user knows are blocks of PIC."""
     X, y, X_test, _ = data
     X, X_test = (np.column_stack([part, np.floor(part[:, 2])]) for part in (X, X_test))
-    model = AnytimeSGPRegressor(block_column=3, **QUICK).fit(X, y)
+    model = AnytimeSGPRegressor(block_column=3, **QUICK | {"max_iter": 3}).fit(X, y)
     named = clone(model).set_params(model="pic").fit(X, y)
     assert model.n_blocks_ == 4
     assert (model.predict(X_test) == named.predict(X_test)).all()

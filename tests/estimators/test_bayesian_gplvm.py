@@ -219,7 +219,7 @@ def test_it_works_in_pipelines_and_searches():
     """A classifier of the latent inputs, the number of dimensions searched."""
     t, _, incomplete = curve(90)
     pipeline = make_pipeline(BayesianGPLVM(**QUICK), KNeighborsClassifier(3))
-    choices = {"bayesiangplvm__n_components": [1, 2], "bayesiangplvm__kernel": [None, RBF()]}
+    choices = [{"bayesiangplvm__n_components": [1, 2]}, {"bayesiangplvm__kernel": [RBF()]}]
     search = GridSearchCV(pipeline, choices, cv=2)
     search.fit(incomplete, t > 0)
     assert search.best_score_ > 0.8

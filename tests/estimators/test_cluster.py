@@ -67,15 +67,15 @@ def test_a_cluster_gives_the_same(rng, client, estimator, predicts_by):
     assert_allclose(remote.objective_, objective, rtol=1e-8)
 
 
-@pytest.mark.parametrize("n_classes", [3, 5])
 @pytest.mark.parametrize(
-    "estimator",
+    ("estimator", "n_classes"),
     [
-        AnytimeSGPClassifier(solver="exact", n_blocks=6, n_neighbors=10),
-        AnytimeSGPClassifier(model="pic", n_blocks=6, blocks_per_step=2),
-        SVGPClassifier(),
+        (AnytimeSGPClassifier(solver="exact", n_blocks=6, n_neighbors=10), 3),
+        (AnytimeSGPClassifier(solver="exact", n_blocks=6, n_neighbors=10), 5),
+        (AnytimeSGPClassifier(model="pic", n_blocks=6, blocks_per_step=2), 5),
+        (SVGPClassifier(), 3),
     ],
-    ids=["vif", "pic", "svgp"],
+    ids=["vif-3", "vif-5", "pic-5", "svgp-3"],
 )
 def test_classes_on_a_cluster(rng, client, estimator, n_classes):
     """Probabilities are those of this process, with factors shared by classes or not."""

@@ -37,10 +37,10 @@ ESTIMATORS = [
     AnytimeSGPRegressor(schedule="robbins-monro", block_size=20, **QUICK),
     AnytimeSGPRegressor(model="lma", block_size=20, **QUICK),
     AnytimeSGPRegressor(model="vif", block_size=20, n_neighbors=6, **QUICK),
-    AnytimeSGPClassifier(),
+    AnytimeSGPClassifier(**QUICK),
     AnytimeSGPClassifier(model="fitc", solver="exact", alpha_epsilon=0.01, **QUICK),
     AnytimeSGPClassifier(model="pic", block_size=20, alpha_epsilon=0.01, **QUICK),
-    SVGPClassifier(),
+    SVGPClassifier(**QUICK),
     SVGPClassifier(likelihood="softmax", n_inducing=10, **QUICK),
     SVGPClassifier(optimizer="adam", n_inducing=10, **QUICK),
     SVGPClassifier(n_inducing=10, init_size=10, batch_size=16, **QUICK),
@@ -49,7 +49,7 @@ ESTIMATORS = [
     StreamingSGPRegressor(alpha_divergence=0.5, n_inducing=10, **QUICK),
     StreamingSGPRegressor(inducing="kmeans", min_inducing=3, forget_factor=0.9, **QUICK),
     StreamingSGPRegressor(inducing="random", n_inducing=10, optimizer="adam", **QUICK),
-    StreamingSGPClassifier(),
+    StreamingSGPClassifier(**QUICK),
     StreamingSGPClassifier(likelihood="softmax", n_inducing=10, **QUICK),
     BayesianGPLVM(**QUICK),
     BayesianGPLVM(3, n_inducing=8, init_size=10, batch_size=8, noise="columns", **QUICK),
@@ -65,7 +65,10 @@ VARIANTS = [
     SVGPRegressor(normalize_y="yeo-johnson", **QUICK),
     SVGPRegressor(total_samples=1000, **QUICK),
     AnytimeSGPRegressor(model=[("dtc", 0.5), ("fitc", 0.5)], **QUICK),
+    SVGPClassifier(),
     SVGPClassifier(optimizer=None, total_samples=1000),
+    AnytimeSGPClassifier(),
+    StreamingSGPClassifier(),
     StreamingSGPRegressor(optimizer=None),
 ] + [
     AnytimeSGPRegressor(model=model, optimizer=None, n_inducing=100, block_size=20)
@@ -103,5 +106,7 @@ def test_checks_that_are_not_asked_of_every_estimator(name):
     if check is None:
         pytest.skip(f"this scikit-learn has no {name}")
     every = (SVGPRegressor, AnytimeSGPRegressor, AnytimeSGPClassifier, SVGPClassifier)
-    for estimator in (kind() for kind in (*every, StreamingSGPRegressor, StreamingSGPClassifier)):
+    for estimator in (
+        kind(**QUICK) for kind in (*every, StreamingSGPRegressor, StreamingSGPClassifier)
+    ):
         check(type(estimator).__name__, estimator)

@@ -22,8 +22,27 @@ def rows_of(rng, n, n_outputs=1):
     return X, y[:, 0] if n_outputs == 1 else y
 
 
+def shares_of(partition, T):
+    """Return what each cell counts for each row, by the two nearest centres: (n, n_cells)."""
+    if not hasattr(partition, "centres") or isinstance(partition.centres, list):  # a tree of LMA
+        cells = partition.assign(T)
+        return (cells[:, None] == np.arange(cells.max() + 1)).astype(float)
+    points = T / partition.scale
+    away = np.linalg.norm(points[:, None] - partition.centres, axis=2)
+    share = np.zeros_like(away)
+    for i, one in enumerate(away):
+        k, other, third = np.argsort(one)[:3]
+        room = min(one[third], 1.3 * one[k]) - one[k]
+        second = max(0.0, 1.0 - (one[other] - one[k]) / room) ** 2
+        share[i, [k, other]] = np.array([1.0, second]) / (1.0 + second)
+    return share
+
+
 def dense(model, T, noise):
-    """The covariances of what predictions get wrong, by matrices of all rows."""
+    """The covariances of what predictions get wrong, by matrices of all rows.
+
+    Where two cells are joined, variances are the largest that theirs allow.
+    """
     predictor = fitted(model).predictor
     blocks, posterior = predictor.blocks, predictor.posterior
     X, n = np.asarray(blocks.rows.X), len(blocks.rows)
@@ -31,13 +50,19 @@ def dense(model, T, noise):
     A = posterior.prior.whitened(both)
     S = kernel(both) - A.T @ A
     S[:n, :n] += np.diag(noise)
-    W = np.zeros((len(T), len(both)))
-    cells = predictor.partition.assign(T)
-    for i, near in enumerate(blocks.near(cells)):
-        W[i, n + i] = 1.0
-        W[i, near] = -np.linalg.solve(S[np.ix_(near, near)], S[near, n + i])
+    share = shares_of(predictor.partition, T)
+    W, std = np.zeros((len(T), len(both))), np.zeros(len(T))
+    of_u = posterior.precisions[0].covariance
+    for i, k in zip(*np.nonzero(share), strict=True):
+        (near,), one = blocks.near([k]), np.zeros(len(both))
+        one[n + i] = 1.0
+        one[near] = -np.linalg.solve(S[np.ix_(near, near)], S[near, n + i])
+        W[i] += share[i, k] * one
+        std[i] += share[i, k] * np.sqrt(one @ S @ one + one @ A.T @ of_u @ A @ one)
     b = W @ A.T
-    return W @ S @ W.T + b @ posterior.precisions[0].covariance @ b.T
+    covariance = W @ S @ W.T + b @ of_u @ b.T
+    factor = std / np.sqrt(np.diag(covariance))
+    return covariance * np.outer(factor, factor)
 
 
 CASES = [
@@ -96,6 +121,60 @@ def test_sums_and_differences_are_those_of_the_exact_process(rng, n_inducing):
         for weights in (pairs, averages):
             variances = [np.einsum("ki,ij,kj->k", weights, C, weights) for C in (covariance, exact)]
             assert_allclose(np.sqrt(variances[0]), np.sqrt(variances[1]), rtol=0.05)
+
+
+def across_borders(model, rng):
+    """Return pairs of places a hair apart, between which the nearest cell changes."""
+    partition, pairs = fitted(model).predictor.partition, []
+    while len(pairs) < 40:
+        a, b = rng.uniform(-1.0, 1.0, (2, 1, partition.centres.shape[1]))
+        first, last = partition.assign(a)[0], partition.assign(b)[0]
+        if first == last:
+            continue
+        for _ in range(40):
+            middle = (a + b) / 2.0
+            here = partition.assign(middle)[0]
+            a, b = (middle, b) if here == first else (a, middle)
+        pairs.append(np.vstack([a, b]))
+    return np.vstack(pairs)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("n_columns", [1, 2, 4])
+def test_nothing_jumps_where_the_nearest_cell_changes(seed, n_columns):
+    """Means, deviations, slopes' means and drawn functions go on from one cell to the next."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1.0, 1.0, (900, n_columns))
+    y = np.sin(4.0 * X).sum(axis=1) + np.sqrt(NOISE) * rng.standard_normal(900)
+    kernel = ConstantKernel(2.0) * RBF([0.5] * n_columns)
+    ours = AnytimeSGPRegressor(kernel, n_neighbors=10, n_inducing=8, **GIVEN).fit(X, y)
+    places = across_borders(ours, rng)
+    mean, std = ours.predict(places), ours.predict_std(places, include_noise=False)
+    assert np.abs(np.diff(mean.reshape(-1, 2))).max() < 1e-5 * std.min()
+    assert np.abs(np.diff(np.log(std).reshape(-1, 2))).max() < 1e-5
+    drawn = ours.sample_functions(2, random_state=0)(places)
+    assert np.abs(np.diff(drawn.reshape(-1, 2, 2), axis=1)).max() < 1e-5 * std.min()
+    covariance = ours.predict(places, return_cov=True)[1] - NOISE * np.eye(len(places))
+    for i in range(0, len(places), 2):
+        one, other, between = covariance[i, i], covariance[i + 1, i + 1], covariance[i, i + 1]
+        assert between > (1.0 - 1e-5) * np.sqrt(one * other)
+
+
+@pytest.mark.parametrize("n_columns", [1, 3])
+def test_slopes_are_those_of_joined_means(rng, n_columns):
+    """Slopes are limits of differences of means, also where two cells are joined."""
+    X = rng.uniform(-1.0, 1.0, (900, n_columns))
+    y = np.sin(4.0 * X).sum(axis=1) + np.sqrt(NOISE) * rng.standard_normal(900)
+    kernel = ConstantKernel(2.0) * RBF([0.5] * n_columns)
+    ours = AnytimeSGPRegressor(kernel, n_neighbors=10, n_inducing=8, **GIVEN).fit(X, y)
+    T, step = rng.uniform(-1.0, 1.0, (200, n_columns)), 1e-6
+    assert fitted(ours).predictor.partition.shares(T).n_further > 20
+    slopes = ours.predict_gradient(T)
+    for column in range(n_columns):
+        moved = np.zeros(n_columns)
+        moved[column] = step
+        differences = (ours.predict(T + moved) - ours.predict(T - moved)) / (2.0 * step)
+        assert_allclose(slopes[:, column], differences, rtol=1e-4, atol=1e-4)
 
 
 def test_rows_of_a_new_category_share_its_level(rng):

@@ -180,7 +180,7 @@ def test_categories_and_holes():
     table = pd.DataFrame({"x": X[:, 0], "group": groups, "z": X[:, 1]})
     target = Y + 2.0 * (np.arange(N) % 3 == 1)
     for name in ("svgp", "vif", "stream"):
-        model, _ = model_of(name, categorical_features=["group"], max_iter=40)
+        model, _ = model_of(name, categorical_features=["group"], max_iter=25)
         assert model.fit(table, target).score(table, target) > 0.7
         assert len(model.categories_[0]) == 3
         assert_array_equal(model.is_categorical_, [False, True, False])
@@ -273,7 +273,7 @@ def test_columns_without_values():
     table = np.c_[X, np.full(N, np.nan)]
     constant = np.c_[X, np.zeros(N)]
     for name in ("svgp", "vif", "stream", "classifier"):
-        model, y = model_of(name)
+        model, y = model_of(name, max_iter=5)
         expected = answers(clone(model).fit(constant, y), constant)
         assert_array_equal(answers(model.fit(table, y), table), expected)
 

@@ -212,3 +212,20 @@ def test_rows_that_are_left_out_have_it_too():
     mean, std = model.leave_one_out()
     near = np.abs(np.log(np.sort(mean) / np.sort(model.predict(X))))
     assert np.median(near) < 0.1 and (std > 0.0).all()
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        np.full(20, 1.0 + 2.0j),
+        np.full(20, np.datetime64("2026-01-01", "ns")),
+        np.full(20, np.timedelta64(3, "D")),
+    ],
+    ids=lambda column: str(column.dtype),
+)
+def test_what_is_no_real_number_is_refused(column):
+    """Complex numbers, dates and differences of dates are nothing that could be added."""
+    X = pd.DataFrame({"added": column, "x": np.linspace(0.0, 1.0, 20)})
+    model = SVGPRegressor(likelihood="poisson", offset_column="added", n_inducing=5)
+    with pytest.raises(ValueError, match="must name a column of finite numbers"):
+        model.fit(X, np.ones(20))

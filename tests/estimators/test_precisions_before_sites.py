@@ -25,7 +25,7 @@ def test_it_ends_where_sites_alone_end(likelihood, monkeypatch):
     def alone(problem, learner):
         return learner(problem)
 
-    monkeypatch.setattr("sklearn_sgp.estimators.steps.learn_before_sites", alone)
+    monkeypatch.setattr("sklearn_sgp.estimators.noise_steps.learn_before_sites", alone)
     expected = made(None, likelihood, max_iter=100).fit(X, y)
     assert found.n_iter_ < expected.n_iter_
     assert abs(found.objective_ - expected.objective_) < 1e-3 * len(y)

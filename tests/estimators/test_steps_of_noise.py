@@ -23,7 +23,7 @@ def fitted(request):
     shared = {"likelihood": "heteroscedastic", "n_inducing": 100, "random_state": 0}
     if request.param == "svgp":
         return SVGPRegressor(max_iter=30, **shared).fit(X, y)
-    return AnytimeSGPRegressor(**shared).fit(X, y)
+    return AnytimeSGPRegressor(max_iter=30, **shared).fit(X, y)
 
 
 def test_both_sides_of_a_step_are_known(fitted):

@@ -451,4 +451,39 @@ FOUND = [
             course="batches",
         ),
     ),
+    (
+        400000,
+        "RuntimeWarning: the logarithm of half a sum that is zero, of a peak at one node alone",
+        Case(
+            estimator="AnytimeSGPRegressor",
+            parameters=(
+                ("kernel", "huge constant"),
+                ("max_time", 1e-09),
+                ("likelihood", "Poisson()"),
+            ),
+            table=Table(seed=102, n=1, x_shift=1e8, targets="counts", spoilt="X without columns"),
+            course="batches",
+            later=Table(seed=252, n=2, x_shift=1e8, targets="counts"),
+            points=Table(seed=388, n=2, x_shift=1e8, targets="counts"),
+        ),
+    ),
+    (
+        400002,
+        "ComplexWarning: complex numbers as what is added to the function",
+        Case(
+            "SVGPClassifier",
+            parameters=(("offset_column", 1),),
+            table=Table(seed=125, n=60, d=5, targets="two classes", spoilt="complex X"),
+            points=Table(n=3, d=5, targets="two classes"),
+        ),
+    ),
+    (
+        400014,
+        "RuntimeWarning: relations of columns under a weight that is refused later",
+        Case(
+            "AnytimeSGPRegressor",
+            table=Table(seed=2, n=13, d=60, spoilt="huge weight"),
+            points=Table(seed=80, n=5, d=60),
+        ),
+    ),
 ]

@@ -157,7 +157,7 @@ def _numbers(model, X, y, table, refusals):
     mean, std = model.predict(X, return_std=True)
     _check("mean", mean)
     _check("std", std, 0.0)
-    if not (std > 0.0).all():
+    if model.include_noise and not (std > 0.0).all():
         raise Nonsense("std is zero")
     _check("latent std", model.predict_std(X, include_noise=False), 0.0)
     levels = (0.01, 0.5, 0.99)

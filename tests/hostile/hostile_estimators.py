@@ -100,7 +100,8 @@ PARTITIONS = {"a clusterer": lambda: MiniBatchKMeans(3, n_init=1, random_state=0
 _SHARED = {
     "kernel": list(KERNELS),
     "n_inducing": [8, 1, 2, 40, 1000],
-    "inducing": ["kmeans", "greedy", "random", "rows", "all rows", "far away", "one place"],
+    "inducing": ["kmeans", "greedy", "random", "rows", "all rows", "far away", "one place"]
+    + ["fourier"],
     "optimize_inducing": [False],
     "optimizer": ["lbfgs", "adam", None],
     "init_size": [1, 5, 100],
@@ -126,6 +127,7 @@ _BATCHES = {
     "optimizer": ["lbfgs", "adam", "sgd", None],
 }
 _NUMBERS = {
+    "include_noise": [False],
     "noise_variance": [1e-12, 1e-3, 1.0, 1e6, (0.1, 1e-3)],
     "noise_variance_bounds": ["fixed", (1e-12, 1e-10), (1.0, 1e9)],
     "normalize_y": [False, "yeo-johnson", "warped", (3.0, 1e-3), ((0.0, 1e3), (1.0, 1e2))],
@@ -184,9 +186,10 @@ _NOT_LATENT = {"missing", "categorical_features", "n_restarts_optimizer"}
 
 PARAMETERS = {
     "SVGPRegressor": _SHARED | _BATCHES | _NUMBERS | _COUNTS | _OFFSETS | {"n_latent": [1, 2]},
-    "SVGPClassifier": _SHARED | _BATCHES | _CLASSES | _WEIGHTED,
+    "SVGPClassifier": _SHARED | _BATCHES | _CLASSES | _OFFSETS | _WEIGHTED,
     "AnytimeSGPRegressor": _SHARED | _NUMBERS | _COUNTS | _OFFSETS | _BLOCKS,
     "AnytimeSGPClassifier": _SHARED
+    | _OFFSETS
     | _BLOCKS
     | _WEIGHTED
     | {"alpha_epsilon": [0.01, 1e-12, 100.0], "likelihood": ["ordinal"]},
@@ -197,11 +200,11 @@ PARAMETERS = {
     | _OFFSETS
     | {"alpha_divergence": [0.5, 1.0], "n_latent": [1, 2]}
     | {"forget_factor": [0.9, 1e-6, "auto", "auto"]},
-    "StreamingSGPClassifier": _SHARED | _STREAM | _CLASSES,
+    "StreamingSGPClassifier": _SHARED | _STREAM | _CLASSES | _OFFSETS,
     "BayesianGPLVM": {k: v for k, v in _SHARED.items() if k not in _NOT_LATENT}
     | {"batch_size": [1, 3], "noise_variance_bounds": ["fixed"], "noise_variance": [1e-6, 1.0]}
     # 3,000 rows with 1,000 inducing inputs ask for some 10 s of work an evaluation, by n m^2 Q
-    | {"n_inducing": [8, 1, 2, 40, 200]}
+    | {"n_inducing": [8, 1, 2, 40, 200], "inducing": ["greedy", "random", "rows", "one place"]}
     | _LATENT,
 }
 for _name, _known in PARAMETERS.items():

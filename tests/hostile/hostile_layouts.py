@@ -101,6 +101,16 @@ def _foreign(y):
     return y.astype(y.dtype.newbyteorder(">")) if y.dtype.kind in "fiu" else y
 
 
+def _whole(y):
+    if not _is_float(y):
+        return y
+    return np.clip(np.round(np.nan_to_num(y)), -(2.0**53), 2.0**53).astype(np.int64)
+
+
+def _truth(y):
+    return y > 0.0 if _is_float(y) else y
+
+
 def _polars(y):
     return pl.Series(y) if y.ndim == 1 else pl.DataFrame(y, schema=_columns(y))
 
@@ -112,6 +122,8 @@ Y_LAYOUTS = {
     "read-only": _read_only,
     "memory map": _memory_map,
     "single precision": lambda y: y.astype(np.float32) if _is_float(y) else y,
+    "integers": _whole,
+    "truth values": _truth,
     "foreign bytes": _foreign,
     "objects": lambda y: y.astype(object),
     "lists": lambda y: y.tolist(),

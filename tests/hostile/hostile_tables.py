@@ -72,6 +72,7 @@ INPUTS = {
     "integers": lambda rng, X: np.round(3.0 * X),
     "binary": lambda rng, X: (X > 0.0).astype(float),
     "few places": _few_places,
+    "every row twice": lambda rng, X: X[np.arange(len(X)) // 2],
     "one place": lambda rng, X: np.ones_like(X),
     "a constant column": lambda rng, X: X * (np.arange(X.shape[1]) > 0),
     "one line": _line,
@@ -115,6 +116,7 @@ NUMBERS = {
     "all sizes": lambda rng, f: np.exp(10.0 * rng.standard_normal(len(f))),
     "noise here and there": lambda rng, f: f + np.abs(f) ** 3 * rng.standard_normal(len(f)),
     "integers": lambda rng, f: np.round(3.0 * f),
+    "contradictions": lambda rng, f: f + (-1.0) ** np.arange(len(f)),
 }
 COUNTS = {
     "counts": lambda rng, f: rng.poisson(np.exp(1.0 + f)).astype(float),
@@ -151,6 +153,8 @@ LABELS = {
     "a class of one member": lambda rng, f: _with_last(np.zeros(len(f), int), 1),
     "a third class of one member": lambda rng, f: _with_last((f > 0.0).astype(int), 7),
     "random classes": lambda rng, f: rng.integers(0, 2, len(f)),
+    "contradicting classes": lambda rng, f: np.arange(len(f)) % 2,
+    "four classes with short periods": lambda rng, f: np.digitize(np.sin(12 * f), [-0.7, 0, 0.7]),
     "ten classes": lambda rng, f: rng.integers(-5, 5, len(f)),
     "truth values": lambda rng, f: f > 0.0,
     "signs": lambda rng, f: np.where(f > 0.0, 1.0, -1.0),

@@ -37,6 +37,7 @@ def main():
     parser.add_argument("--replay", help="the repr of a case")
     parser.add_argument("--smaller", type=int, default=40, help="tries to simplify a failure")
     parser.add_argument("--refusals", action="store_true", help="print messages of errors")
+    parser.add_argument("--strategies", action="store_true", help="count cases and failures")
     parser.add_argument("--worker", nargs=4, metavar=("SEED", "CASES", "ABOUT", "LOG"))
     options = parser.parse_args()
     if options.worker:
@@ -117,12 +118,16 @@ def _where(error):
 
 def _survey(options):
     failures, refusals, examples = defaultdict(list), Counter(), {}
+    strategies, failed_by = Counter(), Counter()
     done, started, slowest, seed = 0, time.perf_counter(), (0.0, None), options.seed
     while done < options.cases and time.perf_counter() - started < options.seconds:
         count = min(EACH, options.cases - done)
         for case, outcome in _slice(seed, count, options.about):
             done += 1
+            of_case = [] if case is None else _strategies(_case(case))
+            strategies.update(of_case)
             if "failure" in outcome:
+                failed_by.update(of_case)
                 found = failures[_signature(outcome)]
                 found.append((seed, case, outcome))
                 if len(found) == 1:
@@ -138,6 +143,9 @@ def _survey(options):
     if options.refusals:
         for template, times in refusals.most_common():
             print(f"{times:6d} {template}\n       {_short(_case(examples[template]))}")
+    if options.strategies:
+        for name, times in sorted(strategies.items()):
+            print(f"{times:6d} {failed_by[name]:4d} {name}")
     seconds = time.perf_counter() - started
     failed = sum(map(len, failures.values()))
     print(f"slowest: {slowest[0]:.1f} s {slowest[1]}")
@@ -146,6 +154,17 @@ def _survey(options):
         f"in {len(failures)} ways, {sum(refusals.values())} refusals of {len(refusals)} kinds"
     )
     return bool(failures)
+
+
+def _strategies(case):
+    """Names of what a case tries, for counts."""
+    names = [case.estimator, f"course: {case.course}"]
+    names += [f"{name}={value}" for name, value in case.parameters]
+    for about in ("inputs", "targets", "weights", "layout", "missing", "blocks", "y_layout"):
+        names.append(f"{about}: {getattr(case.table, about)}")
+    names.append(f"spoilt: {case.table.spoilt != 'nothing'}")
+    names.append(f"units: {case.table.x_scale:g}, {case.table.y_scale:g}")
+    return names
 
 
 def _slice(seed, count, about=""):

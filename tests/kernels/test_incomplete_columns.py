@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
 
 from sklearn_sgp.kernels import Columns
-from sklearn_sgp.kernels._missing import with_missing
+from sklearn_sgp.kernels._columns import with_missing
 
 RNG = np.random.default_rng(0)
 X = np.c_[RNG.standard_normal((12, 3)), RNG.integers(0, 2, (12, 2))]  # of columns 0 and 2

@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from scipy.stats import norm
 
 from sklearn_sgp.engines.latent_inputs.calibration import _factors, _most_likely
-from sklearn_sgp.engines.latent_inputs.components import PrincipalComponents, starting_inputs
+from sklearn_sgp.engines.latent_inputs.start import PrincipalComponents, starting_inputs
 from sklearn_sgp.gp.prior import Prior
 from sklearn_sgp.latents.bound import groups_of, inputs_of, latent_bound, posterior_of
 from sklearn_sgp.latents.expectations import expectations_of

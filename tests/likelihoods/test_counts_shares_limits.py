@@ -183,7 +183,7 @@ def test_units_change_no_density():
     """Targets as scaled have the densities of targets, in units of the scale."""
     y, center, scale = np.array([[1.0], [3.0], [9.0]]), np.array([2.0]), np.array([4.0])
     plain = Censored(lower=1.0, upper=8.0, noise_variance=0.16 * 16.0)
-    scaled = Censored(lower=1.0, upper=8.0, noise_variance=0.16).in_units(center, scale)
+    scaled = Censored(lower=1.0, upper=8.0, noise_variance=0.16).for_scaled_targets(center, scale)
     mean, variance = np.full((3, 1), 3.5), np.full((3, 1), 2.0)
     expected = plain.log_predictive_density(y, mean, variance)
     latent = (mean - center) / scale, variance / scale**2
@@ -215,7 +215,7 @@ def test_limits_of_the_targets_are_their_repeated_ends():
 def test_tilted_moments_of_limits_are_those_of_quadrature(power):
     """Closed forms for numbers and limits are what quadrature finds."""
     likelihood = Censored(lower=-0.5, upper=1.0, noise_variance=0.2)
-    likelihood = likelihood.in_units(np.zeros(1), np.full(1, 2.0)).for_output(0)
+    likelihood = likelihood.for_scaled_targets(np.zeros(1), np.full(1, 2.0)).for_output(0)
     y, mean = np.array([[-3.0], [-0.25], [0.1], [0.5], [4.0]]), np.linspace(-1.0, 1.0, 5)
     parts = y, mean, np.full(5, 0.7), np.full(5, power)
     found = likelihood.tilted_moments(*parts)

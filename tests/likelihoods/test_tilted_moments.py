@@ -59,6 +59,14 @@ def test_a_row_does_not_depend_on_others():
         assert_allclose(together[:, own], alone, rtol=1e-12)
 
 
+def test_a_peak_between_two_nodes():
+    """Where every other node sees nothing of an integrand more nodes look, without a warning."""
+    mean, variance, one = np.zeros(1), np.array([1e12]), np.ones(1)
+    with np.errstate(all="raise", under="ignore"):
+        moments = Poisson(0.0).tilted_moments(np.array([[3.0]]), mean, variance, one)
+    assert_allclose(mean + variance * moments.slope, 0.92, atol=0.02)  # of digamma(3)
+
+
 def test_without_a_log_density_the_error_names_it():
     """A likelihood that gives no log density says what is missing, and for what."""
     one = np.ones(1)

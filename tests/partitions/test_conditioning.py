@@ -89,19 +89,28 @@ def test_nearest_rows(rng):
     """The rows nearest to a place, nearest first."""
     points, places = rng.standard_normal((50, 3)), rng.standard_normal((4, 3))
     away = ((points[None] - places[:, None]) ** 2).sum(axis=2)
-    for algorithm in ("auto", "brute"):
-        found = nearest_rows(points, places, 6, algorithm=algorithm)
-        assert_array_equal(found, np.argsort(away, axis=1)[:, :6])
-        found = nearest_rows(points, places, 50, algorithm=algorithm)
-        assert_array_equal(found, np.argsort(away, axis=1))
+    assert_array_equal(nearest_rows(points, places, 6), np.argsort(away, axis=1)[:, :6])
+    assert_array_equal(nearest_rows(points, places, 50), np.argsort(away, axis=1))
+
+
+@pytest.mark.parametrize(("n_columns", "n_places"), [(2, 9), (3, 600), (9, 9)])
+@pytest.mark.parametrize("count", [1, 30])
+def test_nearest_of_many_rows(rng, monkeypatch, n_columns, n_places, count):
+    """The same rows are the nearest, whether a tree finds them or a search among all."""
+    points, places = (rng.standard_normal((n, n_columns)) for n in (2000, n_places))
+    expected = nearest_rows(points, places, count)
+    monkeypatch.setattr(neighbours, "_MANY_ROWS", 1000)
+    assert_array_equal(nearest_rows(points, places, count), expected)
+    monkeypatch.setattr(neighbours, "_MOST_DISTANCES", 0)
+    assert_array_equal(nearest_rows(points, places, count), expected)
 
 
 def test_all_distances_at_once_find_what_a_search_finds(rng, monkeypatch):
     """Few distances are one product, many a search of scikit-learn's."""
     points = rng.standard_normal((700, 5))
-    at_once = nearest_rows(points, points[:60], 90, algorithm="brute")
+    at_once = nearest_rows(points, points[:60], 90)
     monkeypatch.setattr(neighbours, "_MOST_DISTANCES", 0)
-    assert_array_equal(nearest_rows(points, points[:60], 90, algorithm="brute"), at_once)
+    assert_array_equal(nearest_rows(points, points[:60], 90), at_once)
     assert_array_equal(at_once[:, 0], np.arange(60))
 
 

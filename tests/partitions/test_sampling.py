@@ -44,3 +44,11 @@ def test_rows_from_anywhere_are_given_nothing(rng):
     assert [len(piece) for piece in groups] == [40, 40, 40]
     assert all(len(piece.groups[0][0]) == 0 for piece in groups)
     assert all(len(np.unique(piece.X, axis=0)) == 40 for piece in groups)
+
+
+def test_groups_of_many_rows_are_as_dense_as_the_table(rng):
+    """However many rows there are, a group is of rows next to one another."""
+    X = np.arange(1_200_000.0)[:, None]
+    rows = Rows(X, X, None, np.zeros(1), np.ones(1))
+    for piece in sampled_groups(rows, np.ones(1), 3, 6, 10, np.random.RandomState(0)):
+        assert_array_equal(np.diff(np.sort(piece.X[:, 0])), np.ones(15))

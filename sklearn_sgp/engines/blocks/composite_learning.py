@@ -29,10 +29,9 @@ from ...optimize.budget import MIN_SECONDS, count_within
 from ...optimize.stochastic import ascend_in_passes
 from ...partitions.sampling import LARGEST_WHOLE, random_groups, sampled_groups, whole_group
 from ..start import default_starts
-from .candidates import best_start, task_of
+from .candidates import above_repeats, best_start, numbers_of_categories, task_of, with_variances_of
 from .coverage import check_coverage
 from .hyperparameters import ascend_scaled
-from .near_starts import above_repeats, in_units, numbers_of_categories
 from .pace import LEAST_GROUPS, seconds_of_group
 from .ways import FIRST_PASSES, RATE, TRIAL_ITERATIONS, AllRows, Labels, Numbers, learn_in_rounds
 
@@ -95,7 +94,7 @@ def _starts(problem, sample):
     """Return the starts that are compared."""
     starts = default_starts(problem.start)
     if sample.rows is not problem.rows:
-        return [in_units(start, sample.rows, problem.rows) for start in starts]
+        return [with_variances_of(start, sample.rows, problem.rows) for start in starts]
     if sample.is_first:
         return [above_repeats(start, sample.rows) for start in starts]
     return starts
@@ -177,7 +176,7 @@ class CompositeLearning:
             draw = (time.perf_counter() - begin) / len(groups)
             each = draw + seconds_of_group(groups, parameters, self.n_jobs)
         of_trial = ((GROUP_SIZE + NEIGHBORS) / (GROUP_SIZE + self.more_neighbors)) ** 3
-        work = Numbers.work(n_starts, of_trial)
+        work = Numbers(self).work(n_starts, of_trial)
         self.n_groups = max(LEAST_GROUPS, count_within(self.n_groups, budget.left(), work * each))
         self.seconds_of_pass = self.n_groups * each
 

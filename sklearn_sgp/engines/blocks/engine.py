@@ -34,23 +34,23 @@ class BlockModels:
         nothing of classes, they begin anew at what regressions of some labels have found; the
         better evidence is kept.
         """
-        by_sites = not problem.start.likelihood.conjugate
-        learn = SitesInBlocks(self.plan).fit if by_sites else self._fit
-        fitted = learn(problem)
+        if problem.start.likelihood.conjugate:
+            done, fitted = self._or_anew(problem, fit(problem, self.plan, self.before))
+            if not fitted.interrupted:
+                warn_of_weak_spots(done, fitted, self.plan.model.dense)
+        else:
+            fitted = SitesInBlocks(self.plan).fit(problem)
         return with_spread_of_levels(fitted) if problem.learns else fitted
 
-    def _fit(self, problem):
-        plan, done = self.plan, problem
-        fitted = fit(problem, plan, self.before)
-        may_begin_anew = problem.rows.of_classes and not plan.uses_near_rows
+    def _or_anew(self, problem, fitted):
+        """Return a problem and its fit, or those from another start where these are better."""
+        may_begin_anew = problem.rows.of_classes and not self.plan.uses_near_rows
         if may_begin_anew and not fitted.interrupted and hardly_explains(problem, fitted):
             other = with_regressed_start(problem)
-            again = None if other is None else fit(other, plan)
+            again = None if other is None else fit(other, self.plan)
             if again is not None and again.objective > fitted.objective:
-                done, fitted = other, again
-        if not fitted.interrupted:
-            warn_of_weak_spots(done, fitted, plan.model.dense)
-        return fitted
+                return other, again
+        return problem, fitted
 
     def add(self, fitted, problem):
         """Add rows to blocks; see `Engine`."""

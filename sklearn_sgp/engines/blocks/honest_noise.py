@@ -24,8 +24,8 @@ from ...partitions.neighbours import nearest_rows
 from .composite_learning import CompositeLearning
 from .pace import LEAST_GROUPS, seconds_of_group
 
-# Rows whose nearest rows are looked at, among so many, and how many of these.
-_PROBED, _SEARCHED, _NEAREST = 200, 1 << 17, 10
+# Rows whose nearest rows are looked at, and how many of these.
+_PROBED, _NEAREST = 200, 10
 # Shares of what near rows cannot tell of a term that may become noise, and nats a row that these
 # may cost. 1,000 rows of nine columns, three of which come twice: -435 nats for new rows, some
 # equal to known ones, with none of it, -1.45 with 2e-3 nats, -1.44 with 4e-3. Eight public tables
@@ -192,14 +192,12 @@ class _Share:
 
 def _near_rows(problem, parameters):
     """Return some rows, each followed by those nearest to it, (g, n, d), and weights (g,)."""
-    rng = np.random.RandomState(0)
-    rows = problem.rows.random_subset(_SEARCHED, rng)
+    rng, rows = np.random.RandomState(0), problem.rows
     X = np.asarray(rows.X, dtype=np.float64)
     std = column_mean_std(rows.X, rows.observations)[1]
     points = X / nearness_scales(parameters.kernel, std)
-    points -= points.mean(axis=0)  # squares of distances come from squares of points
     some = random_index(len(X), min(_PROBED, len(X)), rng)
-    near = nearest_rows(points, points[some], min(_NEAREST + 1, len(X)), algorithm="brute")
+    near = nearest_rows(points, points[some], min(_NEAREST + 1, len(X)))
     others = np.stack([row[row != i][:_NEAREST] for i, row in zip(some, near, strict=True)])
     weight = rows.weights[0][some]
     return X[np.column_stack([some, others])], weight if weight.ndim == 1 else weight.mean(axis=1)

@@ -19,11 +19,10 @@ from ...optimize.budget import MIN_SECONDS, count_within, measured_seconds
 from ...optimize.stochastic import ascend_in_passes
 from ...partitions.sampling import LARGEST_WHOLE, random_groups, sampled_groups, whole_group
 from ..start import default_starts
-from .candidates import best_start, task_of
+from .candidates import best_start, task_of, with_variational_start
 from .composite_learning import GROUP_SIZE, NEIGHBORS, WIDE_EVERY
 from .hyperparameters import ascend_scaled
 from .pace import LEAST_GROUPS
-from .site_starts import with_variational_start
 from .ways import learn_in_rounds
 
 # Rows around a group from the second round on.

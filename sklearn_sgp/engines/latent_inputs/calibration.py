@@ -21,7 +21,7 @@ from ...optimize.budget import measured_seconds
 from ...optimize.lbfgs import ascend_lbfgs
 from ...optimize.progress import Clock, Trace
 from .final_posterior import choose_candidates, optimal_model, with_inputs, without_inputs
-from .start import in_units, log_variance_bounds
+from .start import log_variance_bounds, with_learning_units
 
 # Rows that are filled in, at most, and in how many parts their entries are hidden in turn.
 _FILLED_ROWS, _PARTS = 1000, 4
@@ -118,7 +118,7 @@ def _forgetful(parameters, q, rest, space, settings, seconds):
     delta = settings.prior(parameters).delta
     parameters, _, _ = ascend_lbfgs(
         partial(latent_bound, table=rest, delta=delta, n_jobs=settings.n_jobs),
-        in_units(space, rest.counts()[0].sum()),
+        with_learning_units(space, rest.counts()[0].sum()),
         start,
         max_iter=_FORGETTING,
         plateau=settings.plateau(len(rest)),

@@ -20,7 +20,7 @@ from .final_posterior import (
     with_inputs,
     without_inputs,
 )
-from .start import free_space, in_units, learned_space, sample_rows, start_at
+from .start import free_space, learned_space, sample_rows, start_at, with_learning_units
 from .state import LatentState
 from .stochastic import learn_from_minibatches
 
@@ -188,7 +188,7 @@ def _rounds(problem, start, table, seconds, holds_noise):
     deadline = time.perf_counter() + seconds
     trace.begin(f"learning from {len(table)} of {len(problem.rows)} rows")
     parameters, value, n_iter = start.parameters, -np.inf, 0
-    space = in_units(free_space(start, settings), table.counts()[0].sum())
+    space = with_learning_units(free_space(start, settings), table.counts()[0].sum())
     plateau, size, before = settings.plateau(len(table)), _ROUND, -np.inf
     held = min(_HELD_ROUNDS * _ROUND, int(_HELD_SHARE * settings.max_iter))
     held = held if holds_noise and space.learns("log_noise") else 0

@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 
+from ..._linalg import product, sandwich
 from ..._sampling import fixed_index
 from ...gp.posterior import Posterior
 from ...latents.bound import groups_of, inputs_of, latent_bound, posterior_of
@@ -24,7 +25,6 @@ from .final_posterior import (
     with_inputs,
     without_inputs,
 )
-from .projection_gradient import projection_gradient
 from .start import learned_space
 
 # Iterations of the q(x) of a row that a step meets for the first time, and later.
@@ -247,3 +247,40 @@ def _step(state, table, rows, q, known, candidates, jumps=False):
     state.posterior = state.posterior.towards(target, settings.natural_step, scale)
     state.move(part, q[rows], target)
     return estimate
+
+
+def projection_gradient(posterior, target, scale):
+    """Differentiate the bound through the projected q(u) in theta and Z, at no move (eq. 71).
+
+    The gradient of the bound holds q(v). A step of kernel or inducing inputs moves q(v) too, since
+    it carries (H, h) over to the new inducing values. Where q(u) is optimal that changes nothing,
+    at any other q(u) the step would follow the gradient of another move, and the bound may fall.
+
+    Parameters
+    ----------
+    target : Posterior
+        Information of some rows, with as many H as the posterior.
+    scale : float
+        What these rows are multiplied by to stand for all rows.
+
+    Returns
+    -------
+    theta : ndarray of shape (n_theta,)
+    Z : ndarray of shape (m, Q)
+    """
+    prior = posterior.prior
+    C = np.zeros(prior.K.shape)
+    for wanted, (precision, own) in zip(target.H, posterior.by_precision, strict=True):
+        H, S = precision.H, precision.covariance
+        h, V = posterior.h[:, own], np.ascontiguousarray(posterior.v_mean[:, own])
+        lack = scale * (target.h[:, own] - product(wanted, V)) - V
+        h_bar = product(S, lack)
+        A = product(h_bar, V, trans_b=True)
+        inner = product(S, product(H - scale * wanted, S))
+        H_bar = -0.5 * (A + A.T + h.shape[1] * inner)
+        C += 2.0 * product(H_bar, H)
+        C += product(h_bar, np.ascontiguousarray(h), trans_b=True)
+    G = sandwich(prior.L_inv, C, trans=True)
+    of_factor = prior.kernel.gram_vjp(prior.Z, prior.gram_cotangent(C))
+    of_block = prior.kernel.block_vjp(prior.Z, prior.Z, np.ascontiguousarray(G))
+    return of_factor[0] + of_block[0], of_factor[1] + of_block[1]

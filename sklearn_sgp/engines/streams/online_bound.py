@@ -14,7 +14,6 @@ from ...factors.passes import CHUNK
 from ...gp.posterior import Posterior
 from ...gp.prior import Prior
 from ...objectives.sites import SiteBound
-from ..variational.inference import INNER_TOL
 from .old_posterior import OldPosteriorFactor, Projection, old_posterior_gradient
 
 
@@ -127,18 +126,20 @@ class SiteOnlineBound(OnlineBound):
 
     Parameters
     ----------
+    tol : float
+        Gain, in nats a row, with which inner iterations end.
     rho : float
         Length of the first inner step.
     """
 
-    def __init__(self, *args, likelihood, n_latent, rho=1.0, **options):
+    def __init__(self, *args, likelihood, n_latent, tol, rho=1.0, **options):
         super().__init__(*args, **options)
         self.n_latent = n_latent
         self.of_rows = SiteBound(
             self.rows,
             likelihood,
             n_latent,
-            INNER_TOL * self.rows.total_weight,
+            tol * self.rows.total_weight,
             with_inputs=self.with_inputs,
             n_jobs=self.n_jobs,
             rho=rho,

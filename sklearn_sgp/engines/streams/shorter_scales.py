@@ -1,4 +1,4 @@
-"""Whether a batch varies faster than a default kernel has found, and where to begin then.
+"""Whether a batch varies faster, or has less noise, than was found, and where to begin then.
 
 A fast function is noise at the usual length scales, and no gradient leads away from there.
 """
@@ -25,8 +25,12 @@ _LEFT_OUT = 0.05
 _RATIOS = np.array([1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0])
 
 
-def shorter_scales(start, parameters, rows):
-    """Return parameters that explain rows better, with shorter length scales, or None.
+def better_start(start, parameters, rows, n_inducing):
+    """Return parameters that explain rows better, or None, also where none are looked for.
+
+    They have shorter length scales if these explain better even the rows that are not far off.
+    Otherwise they have the length scales found, with less noise, as repeated rows can prove it; not
+    where these are at more places than inducing inputs can hold, which take the rest for noise.
 
     Parameters
     ----------
@@ -35,6 +39,8 @@ def shorter_scales(start, parameters, rows):
     parameters : Parameters
         As found.
     rows : Rows
+    n_inducing : int
+        Most inducing inputs.
     """
     is_default = "theta" in start.with_default_bounds and start.space.learns("theta")
     rows = rows.fixed_subset(_LOOKED_AT_ROWS)
@@ -45,25 +51,55 @@ def shorter_scales(start, parameters, rows):
     X, y = np.asarray(rows.X, dtype=np.float64), rows.targets
     tried = [_shorter(parameters, share) for share in _OF_FOUND]
     tried += [_shorter(start.parameters, share) for share in _OF_START]
-    best = _better(parameters, tried, X, y)
-    if best is None:
+    best = _with_shorter(parameters, tried, X, y)
+    if best is None and len(np.unique(X, axis=0)) <= n_inducing:
+        best = _with_less_noise(parameters, X, y)
+    return None if best is None else start.space.clipped(best.with_values(Z=parameters.Z))
+
+
+def _with_shorter(parameters, tried, X, y):
+    """Return the best of those tried, None where it explains rows, or the near ones, no better."""
+    as_long, best = _best(parameters, X, y), _best_of(tried, X, y)
+    if best[0] <= as_long[0] + np.log(len(X)):
         return None
-    near = _near(_best(parameters, X, y)[1], X, y)
-    is_rough = _better(parameters, tried, X[near], y[near]) is not None
-    return start.space.clipped(best.with_values(Z=parameters.Z)) if is_rough else None
+    near = _near(as_long[1], X, y)
+    X, y = X[near], y[near]
+    is_rough = _best_of(tried, X, y)[0] > _best(parameters, X, y)[0] + np.log(len(X))
+    return best[1] if is_rough else None
 
 
-def _better(parameters, tried, X, y):
-    """Return the best of those tried, None where it explains rows hardly better."""
-    least = _best(parameters, X, y)[0] + np.log(len(X))
-    value, best = max((_best(one, X, y) for one in tried), key=lambda pair: pair[0])
-    return best if value > least else None
+def _with_less_noise(parameters, X, y):
+    """Return parameters with the best amplitude and noise, None where that is hardly less noise.
+
+    Of 12 tables of 82 rows at 50 places, with another value at each and without noise, 11 had a
+    noise of 0.23 to 1 deviations of the targets.
+    """
+    value, best = _best(parameters, X, y)
+    is_less = np.mean(best.noise_variance) < np.mean(parameters.noise_variance)
+    has_proof = value > _evidence(parameters, X, y) + np.log(len(X))
+    return best if is_less and has_proof else None
+
+
+def _best_of(tried, X, y):
+    return max((_best(one, X, y) for one in tried), key=lambda pair: pair[0])
+
+
+def _covariance(parameters, X):
+    """Return that of rows of the exact process, with the noise that outputs have in the mean."""
+    noise = float(np.mean(parameters.noise_variance))
+    return parameters.kernel.gram(X) + noise * np.eye(len(X))
+
+
+def _evidence(parameters, X, y):
+    """Return that of the exact process as `_best` counts it."""
+    values, Q = eigh(_covariance(parameters, X), check_finite=False)
+    squares = ((Q.T @ y) ** 2).mean(axis=1)
+    return 0.5 * (len(X) - np.sum(squares / values + np.log(values)))
 
 
 def _near(parameters, X, y):
     """Return the rows that the others predict best, all but a few."""
-    noise = float(np.mean(parameters.noise_variance))  # of all outputs, see `_best`
-    precision = np.linalg.inv(parameters.kernel.gram(X) + noise * np.eye(len(X)))
+    precision = np.linalg.inv(_covariance(parameters, X))
     off = (precision @ y) ** 2 / np.diagonal(precision)[:, None]  # squares, in predicted deviations
     return np.sort(np.argsort(off.max(axis=1))[: len(X) - int(np.ceil(_LEFT_OUT * len(X)))])
 

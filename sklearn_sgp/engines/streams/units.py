@@ -90,17 +90,18 @@ def in_other_units(fitted, change):
     predictor = replace(
         fitted.predictor, posterior=posterior, noise_variance=parameters.noise_variance
     )
-    state = replace(fitted.state, ones=share * ones)
+    waiting = fitted.state.waiting.in_units(change.factor)
+    state = replace(fitted.state, ones=share * ones, waiting=waiting)
     return replace(fitted, parameters=parameters, predictor=predictor, state=state)
 
 
-def in_units_with(fitted, rows, share):
+def with_units_of_all(fitted, rows, share):
     """Return a stream and a batch in units of all targets, of which those so far count a share."""
     state = fitted.state
     if state.moments is None:
         return fitted, rows
     moments = state.moments.tempered(share).joined(RunningMoments.of(rows.y, rows.observations))
-    targets = fitted.targets.in_units_of(moments)
+    targets = fitted.targets.with_moments(moments)
     change = UnitChange.between(fitted.targets, targets)
     fitted = in_other_units(fitted, change)
     fitted = replace(fitted, targets=targets, state=replace(fitted.state, moments=moments))

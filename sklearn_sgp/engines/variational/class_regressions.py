@@ -1,7 +1,7 @@
 """The inference with which kernel and inducing inputs of several classes are learned.
 
-It answers what `fitting.stages` asks of an inference while it learns (see `fitting.inference`). The
-last q(u) is not its business.
+It answers what `schedule` and `candidates` ask of an inference while they learn (see `inference`).
+The last q(u) is not its business.
 """
 
 import numpy as np

@@ -18,9 +18,9 @@ from ...optimize import shares
 from ...optimize.progress import Trace
 from ..proportions import with_own_scales
 from ..start import shorter_start
+from .candidates import best_start
 from .class_regressions import RegressionInference, regressions_of
 from .inference import INNER_TOL
-from .starts import best_start
 
 # Rows whose labels are looked at, and iterations. With 256 rows as
 # inducing inputs of 500 or 1,024 a stream of three classes stays at an accuracy of 0.54 (0.82
@@ -157,16 +157,23 @@ def _bound_of(problem, rows):
     return value
 
 
+def with_iterations_of_regressions(problem):
+    """Return the problem with more iterations than a bound takes, as each costs less."""
+    settings = problem.settings
+    max_iter = _START_ITERATIONS if settings.max_iter >= _SHORT else settings.max_iter
+    return replace(problem, settings=replace(settings, max_iter=max_iter))
+
+
 def _learned(problem, inference, rows):
     """Return the start whose regressions were best, with all that is free, and its parameters."""
-    settings, starts = problem.settings, (problem.start, *problem.start.alternatives)
-    max_iter = _START_ITERATIONS if settings.max_iter >= _SHORT else settings.max_iter
+    starts = problem.start, *problem.start.alternatives
+    problem = with_iterations_of_regressions(problem)
     trial = replace(
         problem,
         rows=rows,
         start=_of_kernels(problem.start),
         inference=inference,
-        settings=replace(settings, max_iter=max_iter, n_restarts_optimizer=0),
+        settings=replace(problem.settings, n_restarts_optimizer=0),
         trace=Trace(problem.trace.clock),
     )
     seconds = shares.START_OF_CLASSES * problem.trace.clock.left()

@@ -30,7 +30,7 @@ from ...objectives.collapsed import collapsed_bound, collapsed_value, optimal_q
 from ...objectives.rounding import gradient_limit
 from ...objectives.sites import SiteBound, SiteProblem
 from ...objectives.uncollapsed import MinibatchTerms, minibatch_bound, minibatch_of_outputs
-from ...optimize.units import with_input_units
+from ...optimize.input_units import with_input_units
 from ...predict.inducing import InducingPoints
 from ..exact import exact_fit, exact_objective
 from .scalars import RowScalars
@@ -84,10 +84,11 @@ def in_measured_units(space, parameters, rows, delta, has_learned, optimal):
     if not (has_learned and space.learns("Z")):
         return with_input_units(space)
     prior = Prior.build(parameters.kernel, parameters.Z, delta)
-    return in_units_of(space, parameters, optimal(prior, rows.fixed_sample(_UNIT_ROWS)))
+    q = optimal(prior, rows.fixed_sample(_UNIT_ROWS))
+    return with_learned_input_units(space, parameters, q)
 
 
-def in_units_of(space, parameters, q):
+def with_learned_input_units(space, parameters, q):
     """Return the space with units of Z from what has been learned, and its q(u)."""
     if parameters.has_features:
         return space
@@ -333,7 +334,7 @@ class SiteInference(RowInference):
         units = with_input_units(space)
         if has_learned and with_inputs:
             last = bound.at(parameters, prior, last)[1]
-            units = in_units_of(space, parameters, last)
+            units = with_learned_input_units(space, parameters, last)
         best = -np.inf
 
         def objective(candidate):

@@ -10,6 +10,7 @@ import numpy as np
 from ..._warnings import warn_caller
 from ...data.inducing import greedy_error, inputs_of_new_categories, new_inducing_inputs
 from ...data.rows import column_mean_std, random_index
+from ...gp.jitter import factorise_larger
 from ...optimize.adam import Adam, adam_step
 from ...optimize.budget import Budget, measured_seconds
 from ...optimize.frequencies import holding_function
@@ -229,7 +230,7 @@ class _BatchSteps:
     def enlarge(self, new_Z):
         """Add inducing inputs."""
         self.parameters = self.parameters.with_values(Z=np.vstack([self.parameters.Z, new_Z]))
-        prior = self.settings.larger_prior(self.posterior.prior, self.parameters.Z, self.jitter)
+        prior = factorise_larger(self.posterior.prior, self.parameters.Z, self.jitter)
         self.posterior, self.jitter = self.posterior.padded(prior), prior.jitter
         self.adam, self.n_free = None, len(self.space.pack(self.parameters))
 

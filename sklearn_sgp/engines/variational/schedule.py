@@ -13,15 +13,14 @@ from ...factors.passes import CHUNK
 from ...optimize import shares
 from ...optimize.budget import LEAST_EVALUATIONS, MIN_SECONDS, Budget, measured_seconds
 from ...optimize.momentum import STOCHASTIC
-from ..ascent import best_of_priors
+from ..ascent import ascend, best_of_priors
 from ..base import Fitted
 from ..diagnostics import warn_of_weak_spots
 from ..standard_units import learning_units
+from .candidates import best_start, likely_starts
 from .class_regressions import learns_by_regressions
 from .class_variance import from_regressions
-from .likely_starts import likely_starts
 from .partial_fit import RowState
-from .starts import ascend, best_start
 from .stochastic import ascend_stochastic
 
 # Refinements are on so many times the rows of the warm start.

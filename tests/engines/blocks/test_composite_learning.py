@@ -11,10 +11,9 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 from sklearn_sgp import AnytimeSGPRegressor
 from sklearn_sgp.data.repeats import least_noise_variance
 from sklearn_sgp.engines.blocks import (
+    candidates,
     composite_learning,
     coverage,
-    near_starts,
-    short_scales,
     solver,
 )
 from sklearn_sgp.engines.blocks.candidates import task_of
@@ -74,14 +73,14 @@ def test_bands_that_are_too_narrow_are_told(rng, monkeypatch):
     """Where 90 % intervals hold less than 85 % of rows that were not learned from."""
     monkeypatch.setattr(coverage, "_WITHIN", 1.0)  # as if errors were 1.6 times as large
     with pytest.warns(UserWarning, match=r"of 90 % should hold .* Got [56].%: standard deviations"):
-        learned(problem_with(rng, ROUGH))
+        learned(problem_with(rng, ROUGH, max_iter=5))
 
 
 def test_far_targets_do_not_choose_the_kernel(rng, monkeypatch):
     """Starts are compared without the tails of heavy-tailed targets; the noise has them."""
-    X, y = rough_rows(rng, 2000)
+    X, y = rough_rows(rng, 1300)
     noise = 2.0 * rng.standard_t(2.5, len(y))
-    problem = problem_of(X, y + noise, kernel=ROUGH, optimizer="auto")
+    problem = problem_of(X, y + noise, kernel=ROUGH, optimizer="auto", max_iter=10)
     furthest, value = [], composite_learning.CompositeLearning.value
 
     def seen(sample, *args):
@@ -108,7 +107,7 @@ def test_noise_of_each_row_has_its_own_way_with_tails(rng):
 
 def test_inducing_inputs_stay(rng):
     """They have no part in the density; the solver chooses them afterwards."""
-    problem = problem_with(rng, ROUGH)
+    problem = problem_with(rng, ROUGH, max_iter=3)
     _, parameters, _ = learned(problem)
     assert_array_equal(parameters.Z, problem.start.parameters.Z)
     assert not np.allclose(parameters.theta, problem.start.parameters.theta)
@@ -192,7 +191,7 @@ def test_no_other_start_is_tried_when_time_is_over(rng, monkeypatch):
     monkeypatch.setattr(composite_learning.CompositeLearning, "trial", noted)
     other = problem_with(rng, ROUGH).start
     for seconds, kernels in ((1e-9, [SMOOTH]), (None, [SMOOTH, ROUGH])):
-        problem = problem_with(rng, max_time=seconds)
+        problem = problem_with(rng, max_time=seconds, max_iter=3)
         learned(replace(problem, start=replace(problem.start, alternatives=(other,))))
         assert all(any(kernel == one for one in kernels) for kernel in tried)
         assert len(tried) >= len(kernels)
@@ -215,7 +214,8 @@ def test_a_peak_of_few_rows_is_learned_as_it_is(rng, n, most, monkeypatch):
     x = rng.uniform(0.0, 10.0, 1200)
     f = 1000.0 * np.exp(-((x - 5.0) ** 2) / 0.02)
     y = f + rng.standard_normal(1200)
-    model = AnytimeSGPRegressor(n_inducing=50, normalize_y=False).fit(x[:n, None], y[:n])
+    model = AnytimeSGPRegressor(n_inducing=50, max_iter=30, normalize_y=False)
+    model.fit(x[:n, None], y[:n])
     mean, std = model.predict(x[n:, None], return_std=True)
     assert np.sqrt(np.mean((mean - f[n:]) ** 2)) < most * f.std()  # 1 for a constant
     assert 0.3 < np.mean(((y[n:] - mean) / std) ** 2) < 3.0
@@ -325,7 +325,7 @@ def walks(rng, n_walks=40, n=2400):
 def probed(problem, begin):
     sample = composite_learning.CompositeLearning(problem)
     task = task_of(problem, problem.start)
-    return short_scales.probed(task, sample, begin, Budget(problem.trace.clock))
+    return candidates.probed(task, sample, begin, Budget(problem.trace.clock))
 
 
 def test_far_steps_make_the_rough_part_short_where_rows_are_strangers(rng):
@@ -369,4 +369,4 @@ def test_equal_inputs_tell_of_noise_that_no_group_has(rng):
     _, parameters, _ = learned(problem)
     assert parameters.noise_variance >= least * (1 - 1e-9)
     chosen = replace(problem.start, with_default_bounds=())
-    assert near_starts.above_repeats(chosen, problem.rows) is chosen
+    assert candidates.above_repeats(chosen, problem.rows) is chosen

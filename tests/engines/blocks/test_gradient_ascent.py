@@ -76,7 +76,7 @@ def test_steps_that_are_too_long_are_halved(model):
     """Where one would leave no covariance, it and later ones are halved; the optimum is found."""
     case = make_case()
     ours = _ascent(case, model, RobbinsMonro(1.0, 0.0, 0.75, is_natural=False))
-    for _ in range(4000):
+    for _ in range(1500):
         ours.step(np.arange(5))
     optimum = NaturalGradientAscent(
         case.prior, case.noise, model, blocks_of(case), RobbinsMonro(1.0, 0.0, 0.75)

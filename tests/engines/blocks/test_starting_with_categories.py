@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from sklearn_sgp.data.categories import InputColumns
 from sklearn_sgp.data.rows import Rows
-from sklearn_sgp.engines.blocks.category_starts import begins_with_categories, has_categories
+from sklearn_sgp.engines.blocks.candidates import begins_with_categories, has_categories
 from sklearn_sgp.engines.start import Choices, default_starts, start
 from sklearn_sgp.likelihoods import Gaussian
 

@@ -8,8 +8,7 @@ from block_helpers import problem_of
 
 from sklearn_sgp.data.categories import InputColumns
 from sklearn_sgp.engines.blocks import candidates, composite_learning
-from sklearn_sgp.engines.blocks.candidates import best_start
-from sklearn_sgp.engines.blocks.category_starts import has_categories
+from sklearn_sgp.engines.blocks.candidates import best_start, has_categories
 from sklearn_sgp.engines.start import Choices, default_starts, start
 from sklearn_sgp.likelihoods import Gaussian
 from sklearn_sgp.objectives.scores import Score

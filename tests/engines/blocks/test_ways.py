@@ -1,5 +1,7 @@
 """How groups are followed where labels are learned: few of them for each start, then all."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -68,7 +70,27 @@ def test_what_more_groups_say_of_labels_is_kept_unless_it_is_clearly_worse(monke
 
         with monkeypatch.context() as patch:
             patch.setattr(CompositeLearning, "value", value)
-            fitted = AnytimeSGPClassifier(alpha_epsilon=0.01, random_state=0, n_inducing=20)
+            fitted = AnytimeSGPClassifier(
+                alpha_epsilon=0.01, random_state=0, n_inducing=20, max_iter=20
+            )
             theta = fitted.fit(*table)._fitted.parameters.theta
         # the variance, which is first, is chosen anew by rows that are left out
         assert np.array_equal(theta[1:], learned[3].theta[1:]) == is_kept
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_passes"), [(2000, 2), (250_000, 2), (300_000, 3), (2_000_000, 6)]
+)
+def test_trials_of_many_rows_have_as_many_passes_as_these_are_worth(n_rows, n_passes):
+    """A pass for every 100,000 rows, two at least, at most those of a round; time is planned so."""
+    asked = []
+
+    def climb(task, parameters, n_passes, rate, seconds, budget, every):
+        asked.append(n_passes)
+
+    way = ways.Numbers(SimpleNamespace(rows=range(n_rows), climb=climb))
+    way.trial(None, None, np.inf, None)
+    assert asked == [n_passes]
+    assert way.work(3, 0.5) - way.work(2, 0.5) == pytest.approx(
+        0.5 * (n_passes / 2 + 0.4) + 3.0 + 2.0 * 0.4
+    )

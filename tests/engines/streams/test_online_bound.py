@@ -157,8 +157,8 @@ def test_gaussian_noise_by_sites_is_the_collapsed_bound(t):
             if collapsed:
                 bound = bound_of(part, old, kept)
             else:
-                bound = SiteOnlineBound(part, old, kept, DELTA, likelihood=Gaussian(), n_latent=t)
-                bound.of_rows.tol = 0.0
+                options = {"likelihood": Gaussian(), "n_latent": t, "tol": 0.0}
+                bound = SiteOnlineBound(part, old, kept, DELTA, **options)
             posterior, value = bound.posterior(parameters_of(Z))
             old, total = OldPosterior.of(posterior), total + value
         sums.append(total)
@@ -215,7 +215,6 @@ def test_gradient_of_the_bound_by_sites(likelihood, power):
     rows = targets_for(rows, likelihood)
     noise = new.log_noise if likelihood.has_noise else 0.0
     new = new.with_values(log_noise=noise)
-    options = {"likelihood": likelihood, "n_latent": 1, "power": power}
+    options = {"likelihood": likelihood, "n_latent": 1, "power": power, "tol": 0.0}
     bound = SiteOnlineBound(rows, OldPosterior.of(old), kept, 1e-6, **options)
-    bound.of_rows.tol = 0.0
     check_gradient(bound, new, rtol=1e-4)

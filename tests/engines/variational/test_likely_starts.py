@@ -10,12 +10,12 @@ from scipy.stats import norm
 
 from sklearn_sgp import SVGPClassifier, SVGPRegressor
 from sklearn_sgp.data.rows import Rows
+from sklearn_sgp.engines import ascent
 from sklearn_sgp.engines.base import Problem
 from sklearn_sgp.engines.start import Choices, default_starts, start
-from sklearn_sgp.engines.variational import likely_starts as of_few
-from sklearn_sgp.engines.variational import starts
+from sklearn_sgp.engines.variational import candidates
+from sklearn_sgp.engines.variational.candidates import likely_starts
 from sklearn_sgp.engines.variational.inference import inference_for
-from sklearn_sgp.engines.variational.likely_starts import likely_starts
 from sklearn_sgp.likelihoods import Gaussian, StudentT
 from sklearn_sgp.optimize.progress import Clock, Trace
 
@@ -81,7 +81,7 @@ def test_at_most_half_of_the_starts_go_on(n, kind):
 def test_what_goes_on_is_about_as_good_as_what_all_rows_would_choose(kind):
     """After 20 iterations on all rows the starts that are left lose at most 0.05 nats a row."""
     problem = make_problem(make_rows(2500, kind), n_inducing=40)
-    every = starts.trials(problem, default_starts(problem.start), problem.rows, np.inf, False)
+    every = candidates.trials(problem, default_starts(problem.start), problem.rows, np.inf, False)
     found = {id(one.kernel) for one in likely_starts(problem, problem.rows, np.inf)[0]}
     left = [one.score for one in every if id(one.problem.start.kernel) in found]
     assert max(left) >= max(one.score for one in every) - 0.05 * 2500
@@ -100,7 +100,7 @@ def test_the_order_of_the_rows_does_not_say_which_are_few():
     rows = make_rows(2500)
     shuffled = rows.select(np.random.default_rng(1).permutation(2500))
     drawn = [
-        one.select(of_few._some(one, 100, np.random.RandomState(3))) for one in (rows, shuffled)
+        one.select(candidates._some(one, 100, np.random.RandomState(3))) for one in (rows, shuffled)
     ]
     assert_array_equal(drawn[0].X, drawn[1].X)
     assert_array_equal(drawn[0].y, drawn[1].y)
@@ -109,12 +109,12 @@ def test_the_order_of_the_rows_does_not_say_which_are_few():
 def test_a_start_that_cannot_be_evaluated_is_left_behind(monkeypatch):
     """Starts keep their place where one of them fails on few rows."""
     problem = make_problem(make_rows(2500))
-    given, run = default_starts(problem.start), of_few.trials
+    given, run = default_starts(problem.start), candidates.trials
 
     def without_first(problem, some, *args):
         return run(problem, some[1:] if len(some) == len(given) else some, *args)
 
-    monkeypatch.setattr(of_few, "trials", without_first)
+    monkeypatch.setattr(candidates, "trials", without_first)
     found, _ = likely_starts(problem, problem.rows, np.inf)
     assert {id(one.kernel) for one in found} <= {id(one.kernel) for one in given[1:]}
 
@@ -147,7 +147,7 @@ def test_many_rows_end_where_more_iterations_gain_nothing_visible(interim, gain,
     """100 iterations at the pace of the last ten, or these ten, gain below 0.01 nats a row."""
     trace = SimpleNamespace(objectives=[])
     problem = SimpleNamespace(rows=make_rows(5000), is_exact=False, trace=trace)
-    ends, told = starts._small_gain(problem, interim), []
+    ends, told = ascent._small_gain(problem, interim), []
     for k in range(15):
         trace.objectives.append(5000.0 * gain * k / 10.0)
         told.append(ends(None))
@@ -158,7 +158,7 @@ def test_few_rows_are_learned_from_to_the_end():
     """Up to 2,048 rows, and for the exact process, nothing but `tol` ends a run."""
     few = SimpleNamespace(rows=range(2048), is_exact=False)
     exact = SimpleNamespace(rows=range(5000), is_exact=True)
-    assert starts._small_gain(few, False) is starts._small_gain(exact, False) is None
+    assert ascent._small_gain(few, False) is ascent._small_gain(exact, False) is None
 
 
 def test_a_default_fit_of_many_rows_comes_near_to_the_bound_of_a_long_one():

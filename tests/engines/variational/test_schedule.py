@@ -10,9 +10,10 @@ from sklearn.gaussian_process.kernels import RBF
 
 from sklearn_sgp import SVGPRegressor
 from sklearn_sgp.data.rows import Rows
+from sklearn_sgp.engines import ascent
 from sklearn_sgp.engines.base import Problem
 from sklearn_sgp.engines.start import Choices, start
-from sklearn_sgp.engines.variational import schedule, starts
+from sklearn_sgp.engines.variational import candidates, schedule
 from sklearn_sgp.engines.variational.inference import inference_for
 from sklearn_sgp.likelihoods import Gaussian, StudentT
 from sklearn_sgp.optimize.budget import MIN_SECONDS, Budget
@@ -88,7 +89,7 @@ def test_refinements_count_rows_for_those_they_stand_for(weighted, monkeypatch):
         return run(problem, parameters, rows, *args, **options)
 
     monkeypatch.setattr(schedule, "ascend", spy)
-    monkeypatch.setattr(starts, "ascend", spy)
+    monkeypatch.setattr(candidates, "ascend", spy)
     rows = make_rows(2000, weighted)
     model = SVGPRegressor(RBF(), n_inducing=5, init_size=50, max_iter=1, random_state=0)
     model.fit(rows.X, rows.y, sample_weight=rows.weight)
@@ -113,7 +114,7 @@ def test_the_warm_start_takes_its_units_anew(max_iter, runs, monkeypatch):
         seen.append((max_iter, space.group("Z").unit))
         return start.with_values(), 0.0, max_iter
 
-    monkeypatch.setattr(starts, "ascend_lbfgs", count)
+    monkeypatch.setattr(ascent, "ascend_lbfgs", count)
     rows = make_rows(100)
     SVGPRegressor(RBF(), n_inducing=5, max_iter=max_iter, random_state=0).fit(rows.X, rows.y)
     assert [iterations for iterations, _ in seen] == runs

@@ -1,8 +1,20 @@
-"""Kernels in few words: names of their terms, without numbers."""
+"""Parts of a kernel: their names, in few words, and those over things that are no numbers."""
 
-from sklearn.gaussian_process.kernels import ConstantKernel, Matern, Product, Sum
+from sklearn.gaussian_process.kernels import (
+    CompoundKernel,
+    ConstantKernel,
+    Exponentiation,
+    Kernel,
+    KernelOperator,
+    Matern,
+    Product,
+    Sum,
+    WhiteKernel,
+)
 
 from ._columns import Columns
+
+_ANYWHERE = (ConstantKernel, WhiteKernel)  # they look at no entry
 
 
 def in_words(kernel):
@@ -35,3 +47,21 @@ def _factors(kernel):
 def _factor(kernel):
     words = in_words(kernel)
     return f"({words})" if " + " in words else words
+
+
+def generic_parts(kernel):
+    """Return the parts of a kernel that say they need no rows of numbers.
+
+    Constants and white noise do not either, but have nothing to say of strings alone.
+
+    Parameters
+    ----------
+    kernel : object
+        As the user gave it.
+    """
+    if isinstance(kernel, KernelOperator):
+        return generic_parts(kernel.k1) + generic_parts(kernel.k2)
+    if isinstance(kernel, Exponentiation | Columns):
+        return generic_parts(kernel.kernel)
+    is_one = isinstance(kernel, Kernel) and not isinstance(kernel, (*_ANYWHERE, CompoundKernel))
+    return [kernel] if is_one and not kernel.requires_vector_input else []

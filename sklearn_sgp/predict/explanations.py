@@ -1,10 +1,76 @@
-"""Slopes of predictive means in each column of X, and their deviations."""
+"""What carries a predicted function: terms of a sum, slopes in each column, shares of columns."""
 
 from functools import partial
 
 import numpy as np
 
 from ..kernels._functionals import SlopeKernel, check_slopes
+
+# Inputs, and orders in which columns take their values from one another, that it is averaged over.
+_MOST_INPUTS, _ORDERS = 256, 4
+
+
+def terms(model, inputs, with_std=False):
+    """Return the posterior mean of each term, (n, k) or (n, t, k), and its deviation.
+
+    They are in units of y, about its centre: their sum and ``y_mean_`` make the function.
+
+    Parameters
+    ----------
+    model : Observations
+    inputs : Inputs
+    with_std : bool
+        Whether to return the deviations, too.
+
+    Raises
+    ------
+    ValueError
+        If targets are warped, so that terms do not add up in units of y.
+    """
+    targets = model.targets
+    if not targets.keeps_means or not model.told_mean.is_own:
+        raise ValueError(
+            "predict_terms needs targets that are at most centred and scaled, so that terms add up "
+            "in units of y. Got warped ones, or a mean of two fits (likelihood='auto'): set "
+            "normalize_y=True and name a likelihood."
+        )
+    means, deviations = [], []
+    for term in model.predictor.posterior.prior.kernel.terms():
+        mean, variance = model.predictor.of_functional(term).moments(inputs, model.n_jobs)
+        means.append(mean * targets.scale)
+        variance = np.broadcast_to(variance, mean.shape)
+        deviations.append(np.sqrt(variance) * targets.scale)
+    result = [np.stack(each, axis=2) for each in (means, deviations)]
+    result = [each[:, 0] if targets.ndim == 1 else each for each in result]
+    return tuple(result) if with_std else result[0]
+
+
+def column_shares(mean, X):
+    """Return the share of each column in the changes of a function, (d,), adding up to one.
+
+    It is the mean of squared changes where one column alone takes its value from another row, as
+    in total Sobol indices. All are zero where the function is constant. It has no units, and takes
+    any kernel, categories included.
+
+    Parameters
+    ----------
+    mean : callable
+        ``mean(X)``, (n, t), in units in which functions compare.
+    X : ndarray of shape (n, d)
+    """
+    rng, d = np.random.RandomState(0), X.shape[1]
+    if len(X) > _MOST_INPUTS:
+        X = X[np.sort(rng.permutation(len(X))[:_MOST_INPUTS])]
+    X, changes = np.array(X, dtype=np.float64), np.zeros(d)
+    here = mean(X)
+    for _ in range(_ORDERS):
+        order = rng.permutation(len(X))
+        for k in range(d):
+            changed = X.copy()
+            changed[:, k] = X[order, k]
+            changes[k] += ((mean(changed) - here) ** 2).sum()
+    total = changes.sum()
+    return changes / total if total > 0.0 else changes
 
 
 def slopes(model, inputs, columns, with_std=False):
