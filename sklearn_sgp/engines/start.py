@@ -60,7 +60,7 @@ class Choices:
     columns, and which are categories for the default kernel; ``missing`` fills them. ``n_latent``
     is the number of latent functions that outputs mix, None for independent outputs. With
     ``normalize_y=False``, or a pair, starting values and default bounds are relative to the targets
-    as they are.
+    as they are. ``has_default_kernel`` says that ``kernel`` was not given by the user.
     """
 
     kernel: object
@@ -77,6 +77,20 @@ class Choices:
     n_latent: int | None = None
     learns_means: bool = False
     normalize_y: object = True
+    has_default_kernel: bool = False
+
+    def by_default(self, kernel, noise_variance):
+        """Return the same with another default kernel, whose inducing inputs stay where they are.
+
+        Parameters
+        ----------
+        noise_variance : float
+            That learning begins with, unless it was given.
+        """
+        given = self.noise_variance is not None or isinstance(self.noise_variance_bounds, str)
+        noise = self.noise_variance if given else noise_variance
+        own = {"kernel": kernel, "noise_variance": noise, "optimize_inducing": False}
+        return replace(self, **own, has_default_kernel=True)
 
     @property
     def has_features(self):
@@ -212,7 +226,7 @@ def _start_with(kernel, rows, choices, likelihood, previous, center, std, units,
         tuple(_groups(choices, parameters, likelihood, theta_bounds, noise_bounds, std, units)),
         _prior(choices, expression, std),
     )
-    default = ("theta",) if choices.kernel is None else ()
+    default = ("theta",) if choices.kernel is None or choices.has_default_kernel else ()
     if not whites and has_default_bounds(choices.noise_variance_bounds):
         default = (*default, "log_noise")
     inducing = fingerprint(choices.inducing)

@@ -142,7 +142,8 @@ def streaming_regressor(model, engine, initial):
         scale = [MergeRepeatedRows(), InitialiseLikelihood(likelihood), ScaleTargets(model)]
         scale = [ScalePresent(scale, ScaleObserved(model, likelihood))]
         noise_apart = needs_row_precision(likelihood)
-    pose = PoseProblem(model, noise_apart, initial.previous, engine.first_inducing)
+    known = initial.previous, engine.first_inducing, initial.level.kernel_of
+    pose = PoseProblem(model, noise_apart, *known)
     learn = [Learn()]
     if noise_apart:
         learn = _with_noise(model, likelihood, [], engine.first_inducing, combines=False)

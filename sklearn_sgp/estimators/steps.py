@@ -289,6 +289,8 @@ class PoseProblem:
         Whose parameters are taken, where they still fit.
     choose : callable or None
         See `engines.start.start`.
+    kernel_of : callable or None
+        ``kernel_of(rows)``: kernel and noise variance that take the place of default ones.
     goes_on : bool
         Whether the parameters of what this fit has learned so far are taken.
     """
@@ -297,12 +299,15 @@ class PoseProblem:
     noise_apart: bool = False
     previous: Fitted | None = None
     choose: object = None
+    kernel_of: object = None
     goes_on: bool = False
 
     def __call__(self, fit):
         model, choices = self.model, choices_of(self.model)
         rng, rows = check_random_state(model.random_state), rows_of(fit)
         likelihood = regression_likelihood("gaussian") if self.noise_apart else fit.likelihood
+        if self.kernel_of is not None:
+            choices = choices.by_default(*self.kernel_of(rows))
         previous = fit.fitted if self.goes_on else self.previous
         started = start(rows, choices, likelihood, rng, previous, self.choose)
         inference = inference_of(model, likelihood, fit.targets.n_outputs)

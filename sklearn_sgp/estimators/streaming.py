@@ -121,12 +121,9 @@ def _add(model, engine, inputs, y, weight, clock):
     is_informative = targets.is_informative(rows)
     before, share = watched(model, before, rows)
     initial = None
-    if engine.may_begin_anew(before, settings_of(model)) and trusts(before, rows):
-        initial = _joined(before, inputs, y, weight).worth_keeping(
-            before.state.initial_rows, before.state.has_signal
-        )
+    if engine.may_begin_anew(before, settings_of(model)):
+        initial = _kept(model, engine, before, inputs, y, weight, rows)
         if initial is not None and initial.has_doubled:
-            initial = replace(initial, theta=before.parameters.theta)
             _begin_anew(model, engine, initial, clock, before.state.watch)
             return
     engine = replace(engine, forget_factor=share)
@@ -149,6 +146,19 @@ def _add(model, engine, inputs, y, weight, clock):
     fitted = replace(fitted, state=replace(fitted.state, initial_rows=initial))
     store(model, replace(fitted, targets=targets), rows.total_weight, trace)
     model.n_samples_seen_ += count_samples(inputs.X, weight)
+
+
+def _kept(model, engine, before, inputs, y, weight, rows):
+    """Return the initial rows with those of a batch, None where they are kept no longer."""
+    earlier = before.state.initial_rows
+    initial = _joined(before, inputs, y, weight)
+    if engine.follows_level:
+        initial = initial.judged(earlier, before, rows, model.n_jobs)
+    else:
+        initial = replace(initial, theta=before.parameters.theta)
+    if not (initial.begins_otherwise or initial.level.is_near or trusts(before, rows)):
+        return None
+    return initial.worth_keeping(earlier, before.state.has_signal)
 
 
 def _with_noise(model, engine, before, problem, share):
@@ -189,6 +199,7 @@ def _engine(model):
         keeps_scales=model.kernel is None,
         random_state=model.random_state,
         keeps_rows=inducing is not None and _keeps_rows(model),
+        follows_level=_follows_level(model),
         old_posterior_power=None if old_power == "auto" else float(old_power),
     )
 
@@ -197,6 +208,13 @@ def _keeps_rows(model):
     """Return whether a stream may begin anew: nothing fades, and learning is soon at its end."""
     is_short = model.optimizer != "adam" and model.max_time is None
     return model.kernel is None and is_short and model.forget_factor == 1.0
+
+
+def _follows_level(model):
+    """Return whether a level may wander: of numbers that are all there, and functions apart."""
+    columns = model._format.columns
+    is_plain = not columns.categorical and not columns.incomplete
+    return is_plain and _keeps_rows(model) and not mixes_outputs(model)
 
 
 def _fitted_so_far(model):

@@ -323,9 +323,11 @@ class StreamingSGPRegressor(SGPRegressor):
     bands are guesses so far. With batches of 10 rows, 90 % bands held 81 to 100 % of new rows later
     on (ten tables). With the default kernel and Gaussian noise 512 rows (1,024 of noise) are kept
     to begin anew each time that they have doubled, unless something fades, has changed or is
-    limited by ``max_time``. ``kernel``,
-    ``likelihood``, ``optimize_inducing``, ``noise_variance``, ``noise_variance_bounds``,
-    ``normalize_y``, ``categorical_features`` and ``n_latent`` must stay as in the first batch.
+    limited by ``max_time``. If each batch so far lies beyond those before in one column, as time
+    does, what came next decides between that kernel and a level that wanders: a random walk, a
+    trend that wanders, and a smooth function of the other columns. ``kernel``, ``likelihood``,
+    ``optimize_inducing``, ``noise_variance``, ``noise_variance_bounds``, ``normalize_y``,
+    ``categorical_features`` and ``n_latent`` must stay as in the first batch.
 
     Centre and scale of the targets, ``y_mean_`` and ``y_scale_``, are those of all rows so far
     (``forget_factor`` included) with Gaussian noise and unless ``normalize_y`` gives them. What was

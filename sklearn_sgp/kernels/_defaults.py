@@ -64,21 +64,21 @@ def default_kernels(std, kernel_set):
     """
     if kernel_set == "wide":
         share = np.sqrt(len(std))
-        rough = _scaled(Matern, std, _ROUGH_VARIANCE, share, nu=0.5)
-        return [_scaled(RBF, std, share=share) + rough]
-    smooth = _scaled(RBF, std)
+        rough = scaled(Matern, std, _ROUGH_VARIANCE, share, nu=0.5)
+        return [scaled(RBF, std, share=share) + rough]
+    smooth = scaled(RBF, std)
     if kernel_set in ("one", "proportional", "labels"):
         return [smooth]
-    middle, rough = _scaled(Matern, std, nu=1.5), _scaled(Matern, std, _ROUGH_VARIANCE, nu=0.5)
+    middle, rough = scaled(Matern, std, nu=1.5), scaled(Matern, std, _ROUGH_VARIANCE, nu=0.5)
     if kernel_set == "smooth":
         return [smooth, middle, smooth + rough]
     if kernel_set == "classes":
         return [smooth, smooth + rough if len(std) <= _MOST_ARD_COLUMNS else middle]
-    short = _scaled(Matern, std, _SHORT_ROUGH_VARIANCE, SHORTER, nu=0.5)
+    short = scaled(Matern, std, _SHORT_ROUGH_VARIANCE, SHORTER, nu=0.5)
     return [smooth + rough, middle + rough, smooth + short]
 
 
-def _scaled(make, std, variance=1.0, share=1.0, **options):
+def scaled(make, std, variance=1.0, share=1.0, **options):
     """Return a variance times a stationary kernel with ARD length scales, times ``share``."""
     length_scale = starting_length_scale(std)
     bounds = length_scale[:, None] * _LENGTH_SCALE_RANGE

@@ -18,6 +18,7 @@ from .batch import LEAST_POWER, StreamPlan, first_batch, next_batch, sees_signal
 from .inducing import StreamInducing
 from .search_space import humble
 from .waiting import LEAST_LEARNED, NONE_WAITING, Waiting
+from .wandering import UNKNOWN_LEVEL, Level
 from .watch import UNWATCHED, Watch, quantiles
 
 # A stream begins anew with every batch until it has so many rows. Scaling, starting values and
@@ -65,6 +66,8 @@ class InitialRows:
         Number of rows from which it goes on.
     theta : ndarray or None
         What the default kernel has learned from them.
+    level : Level
+        Whether it wanders.
     """
 
     rows: Rows
@@ -73,6 +76,7 @@ class InitialRows:
     n_begun: int = 0
     least: int = _MIN_INITIAL_ROWS
     theta: np.ndarray | None = None
+    level: Level = UNKNOWN_LEVEL
 
     @classmethod
     def of(cls, inputs, y, weight, previous, earlier=None):
@@ -81,12 +85,34 @@ class InitialRows:
         rows = Rows(*parts, 0.0, 1.0, offset=offset)
         if earlier is None:
             return cls(rows, previous)
-        return replace(earlier, rows=earlier.rows.joined(rows), are_joined=True)
+        level = earlier.level.beyond(earlier.rows.X, rows.X)
+        return replace(earlier, rows=earlier.rows.joined(rows), are_joined=True, level=level)
+
+    def judged(self, earlier, fitted, batch, n_jobs):
+        """Return these as a batch speaks for a level that wanders, or for none.
+
+        Parameters
+        ----------
+        earlier : InitialRows
+            Without the batch.
+        fitted : Fitted
+            The stream, which has not learned from the batch.
+        batch : Rows
+        """
+        level = self.level.judged(fitted, earlier.rows, batch, n_jobs)
+        theta = fitted.parameters.theta if level.wanders == self.level.wanders else None
+        n_begun = self.n_begun if level.wanders == self.level.wanders else 0  # to begin anew
+        return replace(self, level=level, theta=theta, n_begun=n_begun)
 
     @property
     def is_short(self):
         """True if they are too few to go on from."""
         return len(self.rows) < self.least
+
+    @property
+    def begins_otherwise(self):
+        """True if a stream is to begin anew with another kernel."""
+        return not self.n_begun
 
     @property
     def has_doubled(self):
@@ -193,6 +219,8 @@ class Stream:
         Whether centre and scale of the targets are those of all rows so far.
     keeps_rows : bool
         Whether rows may be kept to begin anew: nothing of them fades, and there is time to learn.
+    follows_level : bool
+        Whether these may say that a level wanders.
     """
 
     inducing: StreamInducing | None
@@ -207,6 +235,7 @@ class Stream:
     is_informative: bool = True
     follows_units: bool = False
     keeps_rows: bool = False
+    follows_level: bool = False
 
     @property
     def old_power(self):
@@ -233,7 +262,8 @@ class Stream:
         fitted, ones = first_batch(rows, plan)
         if plan.restarts:
             has_signal = sees_signal(fitted, rows, weight)
-        is_kept = is_short or (self._may_keep(problem) and 2 * n_rows <= _most_kept(has_signal))
+        room = _most_kept(has_signal) // (1 if self.initial.level.may_wander else 2)
+        is_kept = is_short or (self._may_keep(problem) and n_rows <= room)
         state = StreamState(
             weight,
             plan.learns * weight,
