@@ -44,6 +44,37 @@ def on_grid(scaled, grid):
     return scaled
 
 
+class ReadRows:
+    """Rows of an array that are computed where they are read; never copied as a whole.
+
+    A slice of rows is one as well. Any other key reads: the rows then are an array. Classes of them
+    have ``base``, an array (n, d), ``dtype``, ``__getitem__``, and ``of_columns(which)``, the "max"
+    or "min" of each column.
+    """
+
+    ndim = 2
+    shape = property(lambda self: self.base.shape)
+    nbytes = property(lambda self: self.base.nbytes)
+
+    def __len__(self):
+        return len(self.base)
+
+    def __array__(self, dtype=None, copy=None):
+        if copy is False:
+            raise ValueError("The rows must be copied, as they are computed where they are read.")
+        return np.asarray(self[:, :], dtype=dtype)
+
+    def max(self, axis=None):
+        """Return the largest numbers of the columns, or of all."""
+        largest = self.of_columns("max")
+        return largest if axis == 0 else largest.max()
+
+    def min(self, axis=None):
+        """Return the smallest numbers of the columns, or of all."""
+        smallest = self.of_columns("min")
+        return smallest if axis == 0 else smallest.min()
+
+
 class AnyRows(ABC):
     """The interface of rows to learn from: `Rows` in memory, or rows that live elsewhere.
 

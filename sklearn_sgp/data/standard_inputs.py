@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .rows import column_mean_std
+from .rows import ReadRows, column_mean_std
 
 # In units of the scatter of a column, or of a target. The shortest length scale that a default
 # kernel may have is 1,600 such steps, so that functions do not see them. Two roundings of one input
@@ -10,10 +10,8 @@ from .rows import column_mean_std
 LEARNING_GRID = 2.0**-24
 
 
-class StandardInputs:
-    """Rows of inputs, centred, scaled and rounded where they are read; never copied as a whole.
-
-    A slice of rows is one as well. Any other key reads: the rows then are an array.
+class StandardInputs(ReadRows):
+    """Rows of inputs, centred, scaled and rounded where they are read.
 
     Parameters
     ----------
@@ -22,7 +20,7 @@ class StandardInputs:
         Of columns of categories 0 and 1, which leave codes as they are.
     """
 
-    ndim, dtype = 2, np.dtype(np.float64)
+    dtype = np.dtype(np.float64)
 
     def __init__(self, base, center, scale):
         self.base, self.center, self.scale = base, center, scale
@@ -42,12 +40,6 @@ class StandardInputs:
         center[list(categorical)], scale[list(categorical)] = 0.0, 1.0
         return cls(X, center, scale)
 
-    shape = property(lambda self: self.base.shape)
-    nbytes = property(lambda self: self.base.nbytes)
-
-    def __len__(self):
-        return len(self.base)
-
     def __getitem__(self, key):
         if isinstance(key, slice):
             return StandardInputs(self.base[key], self.center, self.scale)
@@ -55,22 +47,9 @@ class StandardInputs:
         values = np.asarray(self.base[rows], dtype=np.float64)[..., columns]
         return _standard(values, self.center[columns], self.scale[columns])
 
-    def __array__(self, dtype=None, copy=None):
-        if copy is False:
-            raise ValueError("The rows must be copied, as they are centred and scaled.")
-        return np.asarray(self[:, :], dtype=dtype)
-
-    def max(self, axis=None):
-        """Return the largest numbers of the columns, or of all."""
-        return self._extremes("max", axis)
-
-    def min(self, axis=None):
-        """Return the smallest numbers of the columns, or of all."""
-        return self._extremes("min", axis)
-
-    def _extremes(self, which, axis):
-        extremes = _standard(getattr(self.base, which)(axis=0), self.center, self.scale)
-        return extremes if axis == 0 else getattr(extremes, which)()
+    def of_columns(self, which):
+        """Return the "max" or "min" of each column."""
+        return _standard(getattr(self.base, which)(axis=0), self.center, self.scale)
 
 
 def _standard(values, center, scale):

@@ -192,7 +192,9 @@ class _Judged:
     def against(self, reference):
         """Compare the fit with a reference of its own kernel, by the same rows."""
         others = _left_out(reference, self.places)[1]
-        return replace(self, reference=reference, others=others, shares_kernel=False)
+        judged = replace(self, reference=reference, others=others, shares_kernel=False)
+        judged.__dict__["own_means"] = self.own_means
+        return judged
 
     @property
     def y(self):
@@ -217,11 +219,16 @@ class _Judged:
         return any(costs_mean(y, weight, own, plain) for y, weight, own, _, plain in self._means)
 
     @cached_property
+    def own_means(self):
+        """The means of the fit, (n, t), and those that are cut."""
+        targets, shape = self.fit.targets, self.rows.y.shape
+        within = targets.with_means_within(targets.unwarped(self.fit.problem.rows.y), True)
+        return [one.moments(*self.moments)[0].reshape(shape) for one in (targets, within)]
+
+    @cached_property
     def _means(self):
         """For each output targets, weights, and means: the own, that cut, and the reference's."""
-        targets, plain, y = self.fit.targets, self.reference.targets, self.y
-        within = targets.with_means_within(targets.unwarped(self.fit.problem.rows.y), True)
-        own, cut = (one.moments(*self.moments)[0].reshape(y.shape) for one in (targets, within))
+        plain, y, (own, cut) = self.reference.targets, self.y, self.own_means
         mean = plain.in_units(self.others[1])
         # a target that is no unit of the others is no judge of their means either
         is_near = winsorized(y, FURTHEST) == y

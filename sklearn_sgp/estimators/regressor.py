@@ -10,9 +10,9 @@ from ..data.checks import check_count
 from ..data.inputs import InputFormat
 from ..likelihoods._names import regression_likelihood
 from ..predict.distribution import check_levels
+from ..predict.drawn_functions import FunctionsInUnits
 from ..predict.observations import Observations
 from ..predict.rescaled import Rescaled
-from ..predict.units import FunctionsInUnits
 from . import insights, mixed_outputs
 from .base import BaseSGP, ask, model_at, transaction
 from .numbers import training_rows

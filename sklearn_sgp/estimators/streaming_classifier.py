@@ -96,7 +96,8 @@ class StreamingSGPClassifier(SGPClassifier):
         Number of rows of each later batch of ``fit``.
 
     max_iter : int, default=20
-        Largest number of iterations of the optimiser on a batch.
+        Largest number of iterations of the optimiser on a batch. A later batch has one of L-BFGS
+        for each five rows.
 
     max_steps : int, default=None
         Number of batches that are learned from. Later batches only update the posterior. None means

@@ -75,6 +75,43 @@ def compare(about, candidates, run, trace):
     return best_first
 
 
+def climb(first, at, directions, most, gains, about, trace):
+    """Go on by steps in one direction while each gains, or else in the other one.
+
+    Parameters
+    ----------
+    first : Tried
+        Where to begin.
+    at : callable
+        ``at(k)`` returns `Tried` of k steps from there, up or down; None where there is none.
+    directions : tuple of {-1, 1}
+    most : int
+        Steps in a direction.
+    gains : callable
+        ``gains(score, best)``: whether a score is better than the best so far.
+    about, trace
+        As of `compare`, which are told what was tried.
+
+    Returns
+    -------
+    best : Tried
+    """
+    best, tried = first, [first]
+    for direction in directions:
+        for count in range(1, most + 1):
+            one = at(direction * count)
+            if one is None:
+                break
+            tried.append(one)
+            if not gains(one.score, best.score):
+                break
+            best = one
+        if best is not first:
+            break
+    tell(about, tried, best, trace)
+    return best
+
+
 def tell(about, tried, taken, trace):
     """Tell the trace what was tried and which of it goes on; nothing where there was no choice.
 

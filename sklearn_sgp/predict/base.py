@@ -12,6 +12,8 @@ class Predictor(Protocol):
     covariances have one entry at last, (n, 1) or (n, n, 1), where all functions share them.
     """
 
+    most_rows: int  # training rows whose moments cost little beside a fit
+
     def mean(self, inputs, n_jobs=None):
         """Return means, (n, t)."""
 

@@ -31,6 +31,7 @@ class InducingPoints:
     conditional: type = ExactConditional
     alpha: float = 0.0
     blocks: NearRows | None = None
+    most_rows = 200_000
 
     @property
     def _conditional(self):

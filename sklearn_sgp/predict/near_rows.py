@@ -53,12 +53,12 @@ class _OwnMoments:
         return self.moments
 
     def at(self, places, compute):
-        """Return the moments at some of the rows."""
-        if self.moments is not None:
-            return tuple(part[places] for part in self.moments)
-        if self.places is None or not np.array_equal(self.places, places):
-            self.places, self.of_places = places, compute()
-        return self.of_places
+        """Return the moments at some of the rows, which may be some of those before."""
+        if self.moments is None:
+            if self.places is None or position_of(places, self.places).min(initial=0) < 0:
+                self.places, self.of_places = places, compute()
+            places = position_of(places, self.places)
+        return tuple(part[places] for part in self.moments or self.of_places)
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,7 @@ class NearRows:
     labels: np.ndarray | None = None
     cache: FactorCache = field(default_factory=partial(FactorCache, 0), compare=False)
     own: _OwnMoments = field(default_factory=_OwnMoments, compare=False)
+    most_rows = 8192  # 10,000 rows take 1 s, a quarter of a default fit
 
     @property
     def has_functions(self):
@@ -180,8 +181,7 @@ class NearRows:
         """Return the moments without the row itself, where it is among its near rows."""
         number = self.number(rows)
         if places is None:
-            mean, variance = self.training_moments(rows, n_jobs)
-            places = np.arange(len(rows))
+            places, (mean, variance) = np.arange(len(rows)), self.training_moments(rows, n_jobs)
         else:
             mean, variance = self.own.at(places, lambda: self._of_one_cell(rows, n_jobs))
         known = are_near(self.blocks, places, number)[:, None]

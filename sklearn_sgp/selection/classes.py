@@ -22,7 +22,7 @@ from ..objectives.left_out_classes import LeftOutClasses
 from ..objectives.scores import Score
 from ..optimize import shares
 from ..optimize.budget import Budget
-from ..optimize.choices import Tried, tell
+from ..optimize.choices import Tried, climb, tell
 from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
 
@@ -159,11 +159,6 @@ class Trial(NamedTuple):
         """Log probabilities at the best temperature: `Score`."""
         return Score(self.log_p, self.left_out.weight)
 
-    @property
-    def value(self):
-        """Mean log probability at the best temperature."""
-        return self.score.mean
-
 
 class Trials:
     """Models of all but some rows held out."""
@@ -222,24 +217,19 @@ class Trials:
 
     def _best_along(self, about, change, factor, first):
         """Return the best on the way down, or else up."""
-        best, tried = first, [Tried("as learned", first, first.score, 0.0)]
-        for direction in (-1, 1):
-            for power in range(1, _MOST_POWERS + 1):
-                began, times = time.perf_counter(), factor ** (direction * power)
-                parameters = self._changed(change, times, first.parameters)
-                if parameters is None:
-                    break
-                trial = self.of(parameters)
-                seconds = time.perf_counter() - began
-                tried.append(Tried(f"power {direction * power}", trial, trial.score, seconds))
-                if trial.value <= best.value:
-                    break
-                best = trial
-            if best is not first:
-                break
-        taken = next(one for one in tried if one.result is best)
-        tell(f"{about}, powers of {factor:g}", tried, taken, self.problem.trace)
-        return best
+
+        def at(power):
+            began = time.perf_counter()
+            parameters = self._changed(change, factor**power, first.parameters)
+            if parameters is None:
+                return None
+            trial = self.of(parameters)
+            return Tried(f"power {power}", trial, trial.score, time.perf_counter() - began)
+
+        how = (-1, 1), _MOST_POWERS, lambda score, best: score.mean > best.mean
+        begin = Tried("as learned", first, first.score, 0.0)
+        told = f"{about}, powers of {factor:g}", self.problem.trace
+        return climb(begin, at, *how, *told).result
 
     def _changed(self, change, factor, parameters):
         """Return parameters of a changed kernel; None where bounds leave no room."""

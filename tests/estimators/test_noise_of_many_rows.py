@@ -6,10 +6,12 @@ from numpy.testing import assert_allclose
 from varying_noise import X_TEST, data, made
 
 from sklearn_sgp.engines.blocks import engine, solver
+from sklearn_sgp.estimators import mean_steps
+from sklearn_sgp.noise import bands, left_out, log_noise
 from sklearn_sgp.noise import heteroscedastic as alternation
-from sklearn_sgp.noise import log_noise
 from sklearn_sgp.optimize import shares
 from sklearn_sgp.optimize.progress import Clock
+from sklearn_sgp.predict.near_rows import NearRows
 
 
 @pytest.mark.parametrize("model", [None, "fitc", "pic", "vif"])
@@ -99,3 +101,28 @@ def test_a_round_begins_in_time_alone(monkeypatch):
     monkeypatch.setattr(engine, "fit", slow)
     fitted = made("pic", optimizer=None, max_time=1e3).fit(*data(400))
     assert len(fits) == 1 and np.ptp(fitted.noise_std(X_TEST)) > 0.1
+
+
+def test_many_rows_are_predicted_once(monkeypatch):
+    """Noise is learned from some of many rows, and what is left out is predicted once.
+
+    Bands and the mean are judged by some of the rows that variances were scaled by.
+    """
+    asked, moments = [], NearRows._of_one_cell
+
+    def counted(predictor, inputs, n_jobs=None):
+        asked.append((predictor.own, len(inputs.X)))
+        return moments(predictor, inputs, n_jobs)
+
+    X, y = data(1600)
+    monkeypatch.setattr(NearRows, "_of_one_cell", counted)
+    monkeypatch.setattr(NearRows, "most_rows", 200)
+    monkeypatch.setattr(left_out, "_LEFT_OUT_ROWS", 800)
+    for step in (bands, mean_steps):
+        monkeypatch.setattr(step, "JUDGING_ROWS", 400)
+    made("vif", "auto", max_iter=3, n_neighbors=40).fit(X, y)
+    own, _ = asked[0]
+    sizes = [size for of_fit, size in asked if of_fit is not own]  # the first fit is looked at, too
+    assert max(sizes) < 1000
+    assert sum(size < 400 for size in sizes) <= alternation._ROUNDS_OF_MANY
+    assert sum(size >= 600 for size in sizes) == 1

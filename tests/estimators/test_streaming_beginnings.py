@@ -1,8 +1,11 @@
 """How streams begin: few rows, rows without a signal, and how far later batches may go."""
 
+import warnings
+from copy import copy
+
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from stream_helpers import SCALING, batches, in_units, log_parameters, make_line, taught
 
 from sklearn_sgp import (
@@ -116,6 +119,7 @@ def test_a_constant_stream():
 # The trust region
 
 
+@pytest.mark.filterwarnings("ignore:y should be near what the stream predicts")
 def test_a_batch_moves_parameters_no_further_than_it_may(rng):
     """Log parameters move within trust_region, noise further upwards, whatever a batch asks for."""
     X, y = make_line(rng)
@@ -141,7 +145,7 @@ def test_more_rows_than_before_may_move_them_further(rng):
     assert np.abs(log_parameters(model) - before).max() > 0.2
 
 
-@pytest.mark.parametrize("size", [1, 10])
+@pytest.mark.parametrize("size", [10, 20])
 def test_few_rows_move_parameters_less(rng, size):
     """Below 40 rows the trust region is smaller in proportion."""
     X, y = make_line(rng)
@@ -155,6 +159,45 @@ def test_few_rows_move_parameters_less(rng, size):
     assert np.abs(moved[:-1]).max() <= most + 1e-9
     assert -most - 1e-9 <= moved[-1] <= 5.0 * most + 1e-9
     assert np.abs(moved).max() > 0.5 * most
+
+
+def test_rows_wait_until_ten_have_come(rng):
+    """Nine single rows move the posterior as under a given kernel; the tenth moves the kernel."""
+    X, y = make_line(rng)
+    order = rng.permutation(len(X))
+    X, y = X[order], 3.0 * y[order]  # noise may move
+    model = StreamingSGPRegressor(n_inducing=60, trust_region=0.2, normalize_y=SCALING)
+    model.partial_fit(X[:520], y[:520])
+    before, given = log_parameters(model), copy(model).set_params(optimizer=None)
+    for row in range(520, 529):
+        rows = slice(row, row + 1)
+        model.partial_fit(X[rows], y[rows])
+        given.partial_fit(X[rows], y[rows])
+    assert_array_equal(log_parameters(model), before)
+    for one, other in zip(
+        model.predict(X, return_std=True), given.predict(X, return_std=True), strict=True
+    ):
+        assert_array_equal(one, other)
+    moved = log_parameters(model.partial_fit(X[529:530], y[529:530])) - before
+    most = 0.2 * 10 / 40
+    assert 0.0 < np.abs(moved[:-1]).max() <= most + 1e-9
+    assert -most - 1e-9 <= moved[-1] <= 5.0 * most + 1e-9
+
+
+@pytest.mark.parametrize("size", [1, 3, 60])
+def test_noise_learned_in_short_batches_is_that_of_long_ones(size, rng):
+    """Noise that a first batch made ten times too small is found, whatever the batches' size."""
+    X = rng.uniform(0.0, 9.0, (1000, 1))
+    y = np.sin(2.0 * X[:, 0]) + np.where(np.arange(1000) < 520, 0.1, 0.3) * rng.standard_normal(
+        1000
+    )
+    model = StreamingSGPRegressor(n_inducing=30, random_state=0)
+    cuts = range(520, 1000, size)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a shift may be told
+        taught(model, batches(X, y, *cuts))
+    std = model.y_scale_ * np.sqrt(model.noise_variance_)
+    assert 0.22 < std < 0.4
 
 
 # Jitter

@@ -5,7 +5,7 @@ import pytest
 
 from sklearn_sgp._linalg import NotPositiveDefiniteError
 from sklearn_sgp.objectives.scores import Score
-from sklearn_sgp.optimize.choices import compare, numbered
+from sklearn_sgp.optimize.choices import Tried, climb, compare, numbered
 from sklearn_sgp.optimize.progress import Clock, Trace
 
 
@@ -31,6 +31,30 @@ def test_equal_scores_keep_their_order():
     """Of equal candidates the first goes on."""
     tried = compare("x", [("1", 1), ("2", 2)], lambda k: (k, score(1.0)), Trace(Clock()))
     assert [one.name for one in tried] == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("heights", "best", "told"),
+    [
+        ({0: 0.0, 1: 1.0, 2: 2.0, 3: 1.5}, 2, [0, 1, 2, 3]),  # the other way is not tried
+        ({0: 0.0, 1: -1.0, -1: 1.0, -2: 0.5}, -1, [0, 1, -1, -2]),
+        ({0: 0.0, 1: 1.0}, 1, [0, 1]),  # the end of the way
+        ({0: 0.0, 1: 1.0, 2: 2.0, 3: 3.0, 4: 4.0}, 3, [0, 1, 2, 3]),  # the most steps
+        ({0: 0.0}, 0, []),
+    ],
+)
+def test_a_climb_ends_where_a_step_gains_nothing(heights, best, told):
+    """It goes on one way while each step gains, the other way if the first one did not gain."""
+    trace = Trace(Clock())
+
+    def at(step):
+        return Tried(str(step), step, score(heights[step]), 0.0) if step in heights else None
+
+    def gains(one, other):
+        return one.mean > other.mean
+
+    assert climb(at(0), at, (1, -1), 3, gains, "power", trace).result == best
+    assert [int(entry["candidate"]) for entry in trace.choices] == told
 
 
 def test_a_single_candidate_is_no_choice():

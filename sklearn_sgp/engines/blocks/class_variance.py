@@ -14,7 +14,7 @@ import numpy as np
 from ..._linalg import NotPositiveDefiniteError
 from ...kernels._length_scales import with_larger_variance
 from ...objectives.scores import Score
-from ...optimize.choices import Tried, tell
+from ...optimize.choices import Tried, climb
 from .composite_learning import CompositeLearning
 
 # So many rows are enough to hold some out, and the whole model of the others is asked.
@@ -45,21 +45,9 @@ def with_variance_of_labels(problem, parameters):
     if not rows.of_classes or len(rows) >= LEAST_HELD_OUT or not problem.space.learns("theta"):
         return parameters
     judge = _Judge(problem, parameters)
-    tried = [judge.tried(0)]
-    best = tried[0]
-    for direction in (1, -1):
-        for power in range(1, _MOST_POWERS + 1):
-            one = judge.tried(direction * power)
-            if one is None:
-                break
-            tried.append(one)
-            if not one.score.is_better(best.score):
-                break
-            best = one
-        if best is not tried[0]:
-            break
-    tell(f"variance, powers of {_TIMES:g}", tried, best, problem.trace)
-    return best.result
+    how = (1, -1), _MOST_POWERS, Score.is_better
+    about = f"variance, powers of {_TIMES:g}"
+    return climb(judge.tried(0), judge.tried, *how, about, problem.trace).result
 
 
 class _Judge:

@@ -35,6 +35,7 @@ from .online_bound import ConjugateOnlineBound, SiteOnlineBound
 from .search_space import plausible, trusted, within
 from .shorter_scales import better_start, with_best_units
 from .units import of_ones, with_ones
+from .waiting import NONE_WAITING, Waiting
 
 # The first batch to learn from is learned from twice, as its inducing inputs are first chosen by a
 # kernel that is only a guess; nothing holds its parameters near where they start. So is one with
@@ -55,6 +56,11 @@ _SIGNAL_OF_A_FEATURE = 4.0
 # the noise of 3 rows says nothing of that of 1,000 before. With 200, batches of ten rows of ten
 # tables learn too late (0.15 nats a row worse than with 40, which is 0.09 better than no limit).
 _ROWS_TO_MOVE = 40.0
+# A later batch has one iteration of L-BFGS for each so many rows. On 10 parts of four tables in
+# batches of 60 densities are 0.002 nats a row lower than with 20 (no table by more than 0.006), in
+# three quarters of the time. With 10 rows it is 0.001 and half of the time, but one of 300 random
+# streams was too sure, by a mean squared standardised residual of 5.9; with 5 the largest is 3.2.
+_ROWS_OF_AN_ITERATION = 5.0
 # Functions that hardly bend have an amplitude of many standard deviations of the targets. With 100
 # the jitter asked for, 1e-8 of its square, would count as noise of 1e-4, and bands be 2 to 7 times
 # too wide. The ladder begins at such a share of it.
@@ -107,6 +113,10 @@ class StreamPlan:
         What a default kernel has learned from most of the rows of a first batch.
     old_power : float
         Power of the old posterior's factor.
+    waiting : Waiting
+        Earlier rows that this batch is learned from with.
+    waits : bool
+        Whether its own rows are left to be learned from with later ones.
     holds_function : bool
         Whether kernel and Fourier features stay; see `optimize.frequencies.holding_function`.
     """
@@ -129,6 +139,15 @@ class StreamPlan:
     earlier_theta: np.ndarray | None = None
     old_power: float = LEAST_POWER
     holds_function: bool = False
+    waiting: Waiting = NONE_WAITING
+    waits: bool = False
+
+    def of_later(self, weight):
+        """Return the plan of a batch that few rows are learned from, of so much weight."""
+        if self.settings.optimizer == "adam":
+            return self
+        most = min(self.settings.max_iter, max(int(np.ceil(weight / _ROWS_OF_AN_ITERATION)), 1))
+        return replace(self, settings=replace(self.settings, max_iter=most))
 
     def choose(self, rows, parameters, old, seen, spare=0):
         """Choose inducing inputs (m, d); return also the pairs of new and old that are the same."""
@@ -369,8 +388,10 @@ def _best_of_rounds(parameters, rows, old, weight_seen, plan):
     radius = share = np.inf
     if not first:
         # parameters that rest on fewer rows than now come are no more than a start
-        share = rows.total_weight / plan.weight_learned
-        radius = plan.trust_region * max(min(1.0, rows.total_weight / _ROWS_TO_MOVE), share)
+        weight = plan.waiting.weight + rows.total_weight
+        share = weight / plan.weight_learned
+        radius = plan.trust_region * max(min(1.0, weight / _ROWS_TO_MOVE), share)
+        plan = plan.of_later(weight) if share <= 1.0 else plan
     space = trusted(plausible(plan.start, parameters, rows), parameters, radius)
     space = space.without("log_noise") if plan.holds_noise else space
     space = holding_function(space) if plan.holds_function else space
@@ -429,7 +450,7 @@ def _chosen(parameters, rows, old, weight_seen, plan):
     """
     old_Z = _old_inputs(parameters, old)
     most = None if plan.inducing is None else plan.inducing.thins_to
-    if old is None or most is None or not plan.learns:
+    if old is None or most is None or not (plan.learns or plan.waits):
         return plan.choose(rows, parameters, old_Z, weight_seen)
     Z, kept = plan.choose(rows, parameters, old_Z, weight_seen, spare=most)
     if len(Z) <= most:
@@ -469,14 +490,15 @@ def _optimized(proposal, rows, old, plan, space):
     if not plan.learns or not len(space.pack(proposal.parameters)):
         return _updated(proposal, rows, old, plan), 0
     bound = plan.bound(rows, old, proposal)
+    objective = plan.waiting.beside(bound)
     if settings.optimizer == "adam":
-        parameters, n_iter = _by_adam(bound, space, proposal, plan)
+        parameters, n_iter = _by_adam(bound, objective, space, proposal, plan)
     else:
         exact = isinstance(bound, ExactBound)
         runs = _runs(space, proposal, rows, plan, exact)
         while not runs.is_over:
             found = ascend_lbfgs(
-                bound,
+                objective,
                 space,
                 runs.parameters,
                 max_iter=runs.left,
@@ -511,11 +533,11 @@ def _held(bound, proposal, gradient):
     return gradient
 
 
-def _by_adam(bound, space, proposal, plan):
+def _by_adam(bound, objective, space, proposal, plan):
     parameters, settings = proposal.parameters, plan.settings
     adam = Adam(len(space.pack(parameters)), settings.learning_rate)
     for _ in range(settings.max_iter):
-        value, gradient = bound(parameters)
+        value, gradient = objective(parameters)
         gradient = _held(bound, proposal, gradient)
         moved = adam_step(adam, space, parameters, gradient, proposal.prior.delta)
         if moved is not None:

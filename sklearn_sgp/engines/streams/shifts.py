@@ -11,6 +11,7 @@ from ..._warnings import warn_caller
 from ...data.inputs import Inputs
 from ...gp.jitter import factorise_with_jitter
 from ...kernels._length_scales import variance_mask
+from .waiting import NONE_WAITING
 from .watch import LEAST_ROWS, Gathered
 
 # Rows of a batch that are looked at together.
@@ -317,6 +318,7 @@ def answered(fitted, answer):
         weight_learned=(1.0 if is_level else _HARDLY) * state.weight_learned,
         begins_anew=answer.begins_anew,
         initial_rows=None,
+        waiting=NONE_WAITING,
     )
     return replace(
         fitted,

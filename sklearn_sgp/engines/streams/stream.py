@@ -17,6 +17,7 @@ from ..levels import with_spread_of_levels
 from .batch import LEAST_POWER, StreamPlan, first_batch, next_batch, sees_signal
 from .inducing import StreamInducing
 from .search_space import humble
+from .waiting import LEAST_LEARNED, NONE_WAITING, Waiting
 from .watch import UNWATCHED, Watch, quantiles
 
 # A stream begins anew with every batch until it has so many rows. Scaling, starting values and
@@ -136,6 +137,8 @@ class StreamState:
         How batches were predicted.
     begins_anew : bool
         Whether the next batch is to begin at the starting values, as nothing is what it was.
+    waiting : Waiting
+        Rows that kernel and noise are to be learned from with later ones.
     """
 
     weight_seen: float
@@ -147,6 +150,7 @@ class StreamState:
     ones: np.ndarray | None = None
     watch: Watch = UNWATCHED
     begins_anew: bool = False
+    waiting: Waiting = NONE_WAITING
 
     keeps_rows = False
     labels = None  # of blocks
@@ -255,16 +259,23 @@ class Stream:
         plan = self._plan(problem, fitted.n_steps, state.has_signal, state.weight_learned)
         if state.begins_anew:
             plan = replace(plan, restarts=plan.learns)
-        plan = replace(plan, holds_noise=fitted.noise.differs)
+        plan = replace(plan, holds_noise=fitted.noise.differs, waiting=state.waiting)
+        if plan.learns and _is_to_wait(plan, weight):
+            plan = replace(plan, learns=False, waits=True)
         learn = _with_features if fitted.parameters.has_features else next_batch
         more, ones = learn(fitted, rows, state.weight_seen, plan)
         weight_seen, has_signal = state.weight_seen + weight, state.has_signal
         if plan.restarts:
             has_signal = sees_signal(more, rows, weight_seen)
+        learned = plan.learns * (weight + state.waiting.weight)
+        if plan.learns:
+            state = replace(state, waiting=NONE_WAITING)
+        elif plan.waits:
+            state = replace(state, waiting=state.waiting.joined(more, rows))
         state = replace(
             state,
             weight_seen=weight_seen,
-            weight_learned=state.weight_learned + plan.learns * weight,
+            weight_learned=state.weight_learned + learned,
             has_signal=has_signal,
             ones=ones,
             begins_anew=False,
@@ -367,6 +378,13 @@ def _humble(problem):
     if missing <= 0.0:
         return problem
     return replace(problem, start=humble(problem.start, missing))
+
+
+def _is_to_wait(plan, weight):
+    """Return whether the rows of a batch are so few that more are to come first."""
+    knows = plan.weight_learned >= LEAST_LEARNED and not plan.restarts
+    is_plain = plan.start.likelihood.conjugate and plan.forget_factor > 0.0
+    return knows and is_plain and plan.waiting.weight + weight < LEAST_LEARNED
 
 
 def _is_spent(settings, n_batches):

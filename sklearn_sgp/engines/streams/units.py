@@ -90,7 +90,8 @@ def in_other_units(fitted, change):
     predictor = replace(
         fitted.predictor, posterior=posterior, noise_variance=parameters.noise_variance
     )
-    state = replace(fitted.state, ones=share * ones)
+    waiting = fitted.state.waiting.in_units(change.factor)
+    state = replace(fitted.state, ones=share * ones, waiting=waiting)
     return replace(fitted, parameters=parameters, predictor=predictor, state=state)
 
 

@@ -16,10 +16,10 @@ from ..._linalg import NotPositiveDefiniteError
 from ...data.rows import random_index
 from ...kernels._length_scales import with_larger_variance, with_shorter_scales
 from ...objectives.class_regressions import ClassRegressions
-from ...objectives.scores import is_better
+from ...objectives.scores import Score, is_better
 from ...optimize import shares
 from ...optimize.budget import count_within
-from ...optimize.choices import tell
+from ...optimize.choices import climb, tell
 from .class_regressions import RegressionInference, regressions_of
 from .label_folds import LabelFolds, parts_of
 
@@ -149,19 +149,16 @@ class VarianceSearch:
         return best.result if best.score.is_better(found.score) else found.result
 
     def _best_variance(self, variances, first):
-        best, went_up = self.first.tried(f"power {first}", variances[first]), False
-        tried = [best]
-        for direction in (1, -1):  # up first: most tables want more than the first one
-            power = first + direction
-            while power in variances and perf_counter() < self.deadline:
-                tried.append(self.first.tried(f"power {power}", variances[power]))
-                if not tried[-1].score.is_better(best.score):
-                    break
-                best, power, went_up = tried[-1], power + direction, direction > 0
-            if went_up:
-                break
-        tell(f"variance, powers of {_FACTOR:g}", tried, best, self.problem.trace)
-        return best
+        def at(step):
+            power = first + step
+            if power not in variances or perf_counter() >= self.deadline:
+                return None
+            return self.first.tried(f"power {power}", variances[power])
+
+        begin = self.first.tried(f"power {first}", variances[first])
+        how = (1, -1), len(variances), Score.is_better  # most tables want more than the first one
+        about = f"variance, powers of {_FACTOR:g}"
+        return climb(begin, at, *how, about, self.problem.trace)
 
     def _with_longer_scales(self, first):
         """Return the best on the way to longer length scales, while labels are predicted better.

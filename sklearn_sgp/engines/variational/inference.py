@@ -30,7 +30,7 @@ from ...objectives.collapsed import collapsed_bound, collapsed_value, optimal_q
 from ...objectives.rounding import gradient_limit
 from ...objectives.sites import SiteBound, SiteProblem
 from ...objectives.uncollapsed import MinibatchTerms, minibatch_bound, minibatch_of_outputs
-from ...optimize.units import with_input_units
+from ...optimize.input_units import with_input_units
 from ...predict.inducing import InducingPoints
 from ..exact import exact_fit, exact_objective
 from .scalars import RowScalars

@@ -11,7 +11,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.engines.variational.inference import ConjugateInference
 from sklearn_sgp.likelihoods import Gaussian
-from sklearn_sgp.optimize.units import with_input_units
+from sklearn_sgp.optimize.input_units import with_input_units
 
 SCALES = np.array([0.7, 0.7])
 SPACE = make_space(3, np.array([1.0, 2.0]), bound=10.0)
