@@ -44,8 +44,8 @@ def watched(model, fitted, rows):
         share, watch = fading_share(fitted, some, watch, model.n_jobs)
     if seen is None:
         return _with(fitted, watch), share
-    was_narrow = watch.is_narrow
-    watch, seen, alarm = watch.after(seen, can_move(fitted), can_fall(fitted))
+    was_narrow, alone = watch.is_narrow, watch.alone
+    watch, seen, alarm = watch.tempered(share).after(seen, can_move(fitted), can_fall(fitted))
     fitted = _with(fitted, watch)
     if not alarm.any():
         if watch.is_narrow and not (was_narrow or fitted.noise.differs):
@@ -53,7 +53,7 @@ def watched(model, fitted, rows):
         return fitted, share
     answer = answer_to(fitted, some, seen, alarm, model.n_jobs)
     warn_of_shift(answer, fitted.targets, seen.rows)
-    return answered(fitted, answer), answer.share * share
+    return answered(fitted, answer, alone), answer.share * share
 
 
 def _with(fitted, watch):

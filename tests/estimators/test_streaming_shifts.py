@@ -95,22 +95,52 @@ def test_outliers_are_no_shift():
     assert model.n_shifts_ == 0
 
 
-def test_row_by_row_a_level_is_told_after_some_rows():
-    """One row says nothing of a level, sixteen do."""
-    rng = np.random.default_rng(0)
-    model = StreamingSGPRegressor(n_inducing=20, max_iter=5, random_state=0)
-    model.partial_fit(*rows(rng, 240))
-    X, y = rows(rng, 48)
-    seen = []
+def level_in_pieces(seed, size, level=8.0, outputs=1, **options):
+    """A stream in pieces of a few rows, whose level moves after 24 of 48: it, and their inputs."""
+    rng = np.random.default_rng(seed)
+    model = StreamingSGPRegressor(n_inducing=20, max_iter=5, random_state=0, **options)
+    X, y = rows(rng, 288)
+    y[-24:] += level
+    y = y if outputs == 1 else np.column_stack([y, -y])
+    model.partial_fit(X[:240], y[:240])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        for k in range(48):
-            level = 8.0 * (k >= 24)
-            model.partial_fit(X[k : k + 1], y[k : k + 1] + level)
-            seen.append(model.n_shifts_)
-    assert seen[23] == 0
-    assert seen[40] >= 1
-    assert_allclose(model.predict(X) - 3.0 * np.sin(X[:, 0]), 8.0, atol=1.7)
+        for k in range(240, 288, size):
+            model.partial_fit(X[k : k + size], y[k : k + size])
+            if k + size == 264:
+                assert model.n_shifts_ == 0
+    return model, X[240:]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_row_by_row_a_level_is_told_after_some_rows(seed):
+    """One row says nothing of a level; eight do, and that they are where it is."""
+    model, X = level_in_pieces(seed, 1)
+    assert model.n_shifts_ >= 1
+    off = model.predict(X) - 3.0 * np.sin(X[:, 0]) - 8.0
+    assert_allclose(off, 0.0, atol=1.5)
+    assert np.sqrt(np.mean(off**2)) < 0.8  # 1.2, 0.2, 1.6, 7.5 with levels of rows apart
+
+
+@pytest.mark.parametrize(
+    "size, options",
+    [
+        (3, {}),
+        (6, {}),
+        (1, {"outputs": 2}),
+        (2, {"forget_factor": 0.97}),
+        (2, {"forget_factor": "auto"}),
+        (2, {"inducing": "fourier"}),
+        (3, {"alpha_divergence": 0.5}),
+    ],
+)
+def test_levels_of_few_rows_at_a_time(size, options):
+    """In pieces, with several outputs, fading or features, the function is kept where it moved."""
+    model, X = level_in_pieces(1, size, **options)
+    assert model.n_shifts_ >= 1
+    right = 3.0 * np.sin(X[:, 0]) + 8.0
+    right = right if options.get("outputs", 1) == 1 else np.column_stack([right, -right])
+    assert np.sqrt(np.mean((model.predict(X) - right) ** 2)) < 0.8
 
 
 def test_a_batch_is_scored_before_it_is_learned_from(rng):

@@ -56,7 +56,9 @@ def wanders(model):
     return model._fitted.start.kernel.get_params().get("k2__k2__nu") == 1.5
 
 
-LEAST_HELD = {walk: 0.68, noisy_walk: 0.75, long_memory: 0.7, drift: 0.6}  # before: .59 at most
+# Measured over 12 draws: .66 (drift) to .79 (noisy walk). The goal is .8; where the level is found
+# late, or the first rows are kept no longer before, bands are too narrow until then or for ever.
+LEAST_HELD = {walk: 0.68, noisy_walk: 0.75, long_memory: 0.7, drift: 0.6}
 
 
 @pytest.mark.slow

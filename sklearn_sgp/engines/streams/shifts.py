@@ -12,16 +12,10 @@ from ...data.inputs import Inputs
 from ...gp.jitter import factorise_with_jitter
 from ...kernels._length_scales import variance_mask
 from .waiting import NONE_WAITING
-from .watch import LEAST_ROWS, Gathered
+from .watch import LEAST_ROWS, Alone, Gathered, near_others
 
 # Rows of a batch that are looked at together.
 _ROWS = 100
-# A residual further from the median one than so many predicted deviations, or median absolute
-# deviations, counts as so far: outliers are no shift.
-_ROWS_ARE_WITHIN = 3.0
-# A row alone may be an outlier, too.
-_ROW_IS_WITHIN = 4.0
-_MAD = 1.4826
 # Factors of the noise variance, and shares of what the old rows say, that may explain a batch.
 _NOISE_FACTORS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1000.0)
 _PAST_SHARES = (1.0, 0.3, 0.1, 0.01, 0.0)
@@ -31,6 +25,8 @@ _EXPLAINED_BEFORE = 0.5
 _ANEW_NOISES = (1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3)
 # Shares of the past for ``forget_factor="auto"``, and what a batch counts after the next.
 _FADING, _MEMORY = (1.0, 0.99, 0.97, 0.9, 0.75), 0.9
+# Share of a level that a row alone must be able to tell, as division by less says nothing.
+_LEAST_OF_A_LEVEL = 0.1
 # What rows count that kernel and noise were learned from, where these are no more than a start.
 _HARDLY = 1e-9
 
@@ -77,11 +73,7 @@ class Prediction(NamedTuple):
 def _without_outliers(residual, deviation):
     """Bring residuals that are alone in being far away in."""
     ratio = residual / deviation
-    middle = np.median(ratio)
-    reach = _ROWS_ARE_WITHIN * max(1.0, _MAD * float(np.median(np.abs(ratio - middle))))
-    if len(ratio) < LEAST_ROWS:
-        middle, reach = 0.0, _ROW_IS_WITHIN
-    return deviation * np.clip(ratio, middle - reach, middle + reach), np.abs(ratio)
+    return deviation * near_others(ratio), np.abs(ratio)
 
 
 def _whitened(residual, covariance):
@@ -112,7 +104,40 @@ def gathered(fitted, rows, n_jobs):
         return None, rows
     level, information, *columns = zip(*parts, strict=True)
     padded = (_padded(each, len(rows)) for each in columns)
-    return Gathered(len(rows), np.array(level), np.array(information), *padded), rows
+    sums = np.array(level), np.array(information)
+    return Gathered(len(rows), *sums, *padded, _alone(fitted, prediction, rows)), rows
+
+
+def _alone(fitted, prediction, rows):
+    """Return the rows of a short batch; none of a long one."""
+    n, t = prediction.residual.shape
+    if n >= LEAST_ROWS:
+        return ()
+    X, values = np.array(rows.X, dtype=np.float64), np.zeros((3, n, t))
+    left = np.maximum(1.0 - _told(fitted, X), _LEAST_OF_A_LEVEL)
+    for c in range(t):
+        residual, function, noise = prediction.output(c)
+        covariance, seen = function + np.diag(noise), ~np.isnan(prediction.residual[:, c])
+        own, deviation = left[seen, c], np.sqrt(np.diagonal(covariance))
+        share = own * np.linalg.solve(covariance, own)
+        values[:, seen, c] = residual / deviation, deviation / own, share
+    return tuple(map(Alone, X, rows.weights[1], *values))
+
+
+def _told(fitted, X):
+    """Return what rows that came alone tell of a level of 1 at some places, (n, t)."""
+    alone, posterior = fitted.state.watch.alone, fitted.posterior
+    if not alone or fitted.parameters.mixes_outputs:
+        return np.zeros((len(X), posterior.h.shape[1]))
+    seen = np.array([one.share != 0.0 for one in alone])
+    return replace(posterior, h=_information(fitted, alone, seen)).mean(X)
+
+
+def _information(fitted, alone, targets):
+    """Return the h, (m, t), of rows that came alone with some targets, (n, t)."""
+    X, weight = (np.array(each) for each in list(zip(*alone, strict=True))[:2])
+    noise = fitted.noise.noise_at(X, fitted.noise_variance, targets.shape[1], 1)
+    return fitted.posterior.prior.whitened(X) @ (weight[:, None] * targets / noise)
 
 
 def _padded(columns, n):
@@ -295,11 +320,17 @@ def _explained(residual, function, noise, factors):
     return best
 
 
-def answered(fitted, answer):
+def answered(fitted, answer, alone=()):
     """Return a stream after an `Answer`, and the share of what is known that is left.
 
     The share is not applied yet: the batch that follows does.
+
+    Parameters
+    ----------
+    alone : tuple of Alone
+        Rows that were learned from already, as far as they are known to be of after the shift.
     """
+    fitted = _without_levels_of(fitted, answer.level, alone)
     targets, state, parameters = fitted.targets, fitted.state, fitted.parameters
     level = answer.level * targets.scale
     moments = state.moments
@@ -326,6 +357,20 @@ def answered(fitted, answer):
         parameters=parameters.with_values(log_noise=log_noise),
         state=state,
     )
+
+
+def _without_levels_of(fitted, level, alone):
+    """Return a stream in which rows already at the level that moved do not move with all others.
+
+    The information h of the rows is linear in their targets; see `units`.
+    """
+    posterior = fitted.posterior
+    if not (alone and level.any()) or fitted.parameters.mixes_outputs:
+        return fitted
+    moves = level * np.array([one.is_nearer(level) for one in alone])
+    h = posterior.h - _information(fitted, alone, moves)
+    predictor = replace(fitted.predictor, posterior=replace(posterior, h=h))
+    return replace(fitted, predictor=predictor)
 
 
 def can_move(fitted):

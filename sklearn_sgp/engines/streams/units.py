@@ -91,7 +91,8 @@ def in_other_units(fitted, change):
         fitted.predictor, posterior=posterior, noise_variance=parameters.noise_variance
     )
     waiting = fitted.state.waiting.in_units(change.factor)
-    state = replace(fitted.state, ones=share * ones, waiting=waiting)
+    watch = fitted.state.watch.in_units(change.factor)
+    state = replace(fitted.state, ones=share * ones, waiting=waiting, watch=watch)
     return replace(fitted, parameters=parameters, predictor=predictor, state=state)
 
 

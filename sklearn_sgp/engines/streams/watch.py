@@ -6,6 +6,7 @@ ever right, so that both are compared with those of the batches before, by Stude
 """
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import t as student
@@ -30,6 +31,11 @@ _FIRST_LEVEL_SCATTER = 3.0
 _ALARM = 3e-3
 # Fewer rows are gathered with those of the next batches.
 LEAST_ROWS = 8
+# A residual further from the median one than so many predicted deviations, or median absolute
+# deviations, counts as so far: outliers are no shift.
+_ROWS_ARE_WITHIN, _MAD = 3.0, 1.4826
+# A row alone may be an outlier, too.
+_ROW_IS_WITHIN = 4.0
 # An alarm needs 30 % of the rows this many predicted deviations off; 5 % of right models' are. For
 # noise that fell, all but 30 % must be within so many.
 _OFF, _CLOSE = 2.0, 0.4
@@ -41,6 +47,36 @@ _MOST_ROWS = 0.7
 _NARROW_BATCHES, _HELD_BY_NARROW_BANDS, _BAND = 3, 0.75, 1.645
 # Mean log densities of batches that are kept.
 _TRACE = 100
+
+
+class Alone(NamedTuple):
+    """Hold a row of a short batch, which alone says nothing.
+
+    Attributes
+    ----------
+    place : ndarray of shape (d,)
+    weight : float
+    ratio, deviation : ndarray of shape (t,)
+        Level that the row speaks for, and its deviation in scaled targets: what rows before it that
+        came alone have told of a level is no longer in its residual.
+    share : ndarray of shape (t,)
+        What it counts in the level; 0 where the output was not observed.
+    """
+
+    place: np.ndarray
+    weight: float
+    ratio: np.ndarray
+    deviation: np.ndarray
+    share: np.ndarray
+
+    def in_units(self, factor):
+        """Return the same for targets times a factor, (t,)."""
+        return self._replace(deviation=factor * self.deviation, share=self.share / factor**2)
+
+    def is_nearer(self, level):
+        """Return which outputs, (t,), are nearer to a level that moved than to that before."""
+        own = self.ratio * self.deviation
+        return (np.abs(own - level) < np.abs(own)) & (self.share != 0.0)
 
 
 @dataclass(frozen=True)
@@ -55,6 +91,8 @@ class Gathered:
     distances, whitened : ndarray of shape (n, t)
         Residuals in predicted deviations, and whitened ones about the level, without their signs;
         NaN where there are none.
+    alone : tuple of Alone
+        Rows of short batches.
     """
 
     rows: int
@@ -62,6 +100,7 @@ class Gathered:
     information: np.ndarray
     distances: np.ndarray
     whitened: np.ndarray
+    alone: tuple = ()
 
     def joined(self, other):
         """Add the rows of both."""
@@ -71,7 +110,33 @@ class Gathered:
             self.information + other.information,
             np.concatenate([self.distances, other.distances]),
             np.concatenate([self.whitened, other.whitened]),
+            (*self.alone, *other.alone),
         )
+
+    def in_units(self, factor):
+        """Return the same for targets times a factor, (t,)."""
+        return replace(
+            self,
+            level=self.level / factor,
+            information=self.information / factor**2,
+            alone=tuple(one.in_units(factor) for one in self.alone),
+        )
+
+    def as_one_batch(self):
+        """Return the same with the level of rows that came one by one, as if they had come at once.
+
+        One row far off may be an outlier, eight of them are a level.
+        """
+        if len(self.alone) < self.rows:
+            return self
+        ratio, deviation, share = (
+            np.array(each) for each in list(zip(*self.alone, strict=True))[2:]
+        )
+        level = np.zeros_like(self.level)
+        for c, seen in enumerate((share != 0.0).T):
+            near = deviation[seen, c] * near_others(ratio[seen, c])
+            level[c] = share[seen, c] @ near
+        return replace(self, level=level, information=share.sum(axis=0))
 
     @property
     def z(self):
@@ -106,6 +171,15 @@ class Gathered:
     def is_close(self):
         """Return which outputs have nearly all rows much nearer than predicted, (t,)."""
         return quantiles(self.distances, _MOST_ROWS) < _CLOSE
+
+
+def near_others(ratio):
+    """Bring residuals, in predicted deviations, that are alone in being far away in."""
+    middle, reach = 0.0, _ROW_IS_WITHIN
+    if len(ratio) >= LEAST_ROWS:
+        middle = np.median(ratio)
+        reach = _ROWS_ARE_WITHIN * max(1.0, _MAD * float(np.median(np.abs(ratio - middle))))
+    return np.clip(ratio, middle - reach, middle + reach)
 
 
 def quantiles(values, share):
@@ -229,6 +303,7 @@ class Watch:
         none = np.zeros(t, dtype=bool)
         if seen.rows < LEAST_ROWS:
             return replace(self, gathered=seen), seen, none
+        seen = seen.as_one_batch()
         levels = self.levels or Usual.unknown(t, has_mean=False, scatter=_FIRST_LEVEL_SCATTER)
         scales = self.scales or Usual.unknown(t, has_mean=True, scatter=_FIRST_SCATTER)
         least = np.log(_ALARM / t)
@@ -249,6 +324,23 @@ class Watch:
         every = (*self.held, held)[-_NARROW_BATCHES:]
         is_few = len(every) == _NARROW_BATCHES and max(every) < _HELD_BY_NARROW_BANDS
         return replace(self, held=every, is_narrow=is_few)
+
+    @property
+    def alone(self):
+        """Rows that came in short batches since the last decision."""
+        return () if self.gathered is None else self.gathered.alone
+
+    def in_units(self, factor):
+        """Return the same for targets times a factor, (t,)."""
+        gathered = self.gathered
+        return self if gathered is None else replace(self, gathered=gathered.in_units(factor))
+
+    def tempered(self, share):
+        """Let the rows so far count a share."""
+        if share == 1.0 or not self.alone:
+            return self
+        alone = tuple(one._replace(weight=share * one.weight) for one in self.alone)
+        return replace(self, gathered=replace(self.gathered, alone=alone))
 
     def forgetting(self):
         """Begin anew to learn what is usual."""
