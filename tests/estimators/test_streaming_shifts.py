@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -141,6 +142,48 @@ def test_levels_of_few_rows_at_a_time(size, options):
     right = 3.0 * np.sin(X[:, 0]) + 8.0
     right = right if options.get("outputs", 1) == 1 else np.column_stack([right, -right])
     assert np.sqrt(np.mean((model.predict(X) - right) ** 2)) < 0.8
+
+
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_rows_that_are_gathered_follow_units_and_pickles(outputs):
+    """Between two decisions a saved stream goes on bit for bit, and other units change no level."""
+    rng = np.random.default_rng(3)
+    model = StreamingSGPRegressor(n_inducing=20, max_iter=3, random_state=0)
+    X, y = rows(rng, 160)
+    y[120:] += 6.0
+    y = y if outputs == 1 else np.column_stack([y, -2.0 * y])
+    model.partial_fit(X[:120], y[:120])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        for k in range(120, 125):
+            model.partial_fit(X[k : k + 1], y[k : k + 1])
+        gathered = model._fitted.state.watch.gathered
+        assert gathered.rows == len(gathered.alone) == 5
+        factor = np.arange(1.0, outputs + 1.0)
+        there = gathered.in_units(factor)
+        assert_allclose(there.z, gathered.z)
+        assert_allclose(there.as_one_batch().z, gathered.as_one_batch().z)
+        assert_allclose(there.mean_level, factor * gathered.mean_level)
+        again = pickle.loads(pickle.dumps(model))
+        for one in (model, again):
+            for k in range(125, 160):
+                one.partial_fit(X[k : k + 1], y[k : k + 1])
+    assert model.n_shifts_ == again.n_shifts_ >= 1
+    assert_array_equal(model.predict(X), again.predict(X))
+
+
+def test_a_stream_that_gathered_without_rows_goes_on():
+    """Sums of short batches that were saved without their rows still tell."""
+    rng = np.random.default_rng(4)
+    model = StreamingSGPRegressor(n_inducing=20, max_iter=3, random_state=0)
+    model.partial_fit(*rows(rng, 120)).partial_fit(*rows(rng, 3))
+    state = model._fitted.state
+    bare = replace(state.watch.gathered, alone=())
+    state = replace(state, watch=replace(state.watch, gathered=bare))
+    model._fitted = replace(model._fitted, state=state)
+    for _ in range(3):
+        model.partial_fit(*rows(rng, 3))
+    assert model.n_shifts_ == 0
 
 
 def test_a_batch_is_scored_before_it_is_learned_from(rng):
