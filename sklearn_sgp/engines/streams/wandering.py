@@ -235,7 +235,7 @@ class Level:
         """Look at which columns grow with a batch."""
         if self.wanders or not (len(before) and len(X)):  # late rows are as good as others
             return self
-        grows = np.min(X, axis=0) > np.max(before, axis=0)
+        grows = X.min(axis=0) > before.max(axis=0)
         return replace(self, grows=grows if self.grows is None else grows & self.grows)
 
     def judged(self, fitted, before, rows, n_jobs):
