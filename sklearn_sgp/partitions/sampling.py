@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..data.rows import ConditionedRows, random_index
-from .neighbours import nearest_rows
+from .neighbours import nearest_in_table
 
 # So few rows are one group, conditioned on nothing: the exact Gaussian process.
 LARGEST_WHOLE = 512
@@ -47,9 +47,8 @@ def sampled_groups(rows, scale, n_groups, size, n_neighbors, rng):
     """
     if len(rows) <= LARGEST_WHOLE:
         return [whole_group(rows)]
-    points = np.asarray(rows.X, dtype=np.float64) / scale
-    n_groups = min(n_groups, -(-_MOST_GROUPS_OF_A_ROW * len(points) // size))
-    middles = random_index(len(points), n_groups, rng)
-    near = nearest_rows(points, points[middles], size + n_neighbors)
+    n_groups = min(n_groups, -(-_MOST_GROUPS_OF_A_ROW * len(rows) // size))
+    middles = random_index(len(rows), n_groups, rng)
+    near = nearest_in_table(rows.X, scale, middles, size + n_neighbors)
     group = (np.arange(size, size + n_neighbors), np.arange(size))
     return [ConditionedRows(rows.select(index), (group,)) for index in near]

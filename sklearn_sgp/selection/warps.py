@@ -13,6 +13,7 @@ from .._sampling import fixed_index
 from .._warnings import warn_caller
 from ..data.checks import LARGEST
 from ..data.continued_warps import Identity, Warp
+from ..data.missing import NO_MISSING
 from ..data.resolution import resolutions
 from ..data.rows import Rows, column_mean_std, drop_zero_weight, on_grid, random_index
 from ..data.scaling import GRID
@@ -112,7 +113,8 @@ def learned_warps(X, y, weight, choices, likelihood, settings, rng, seconds=np.i
     choices = replace(
         choices,
         n_inducing=1,
-        inducing=X[:1],
+        inducing=X[:1],  # whose gaps are filled, with columns that say where
+        missing=NO_MISSING,
         optimize_inducing=False,
         learns=False,
         kernel_set="one",

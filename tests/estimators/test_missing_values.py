@@ -334,6 +334,16 @@ def test_noise_that_is_asked_for():
         assert type(model.fit(X, Y).likelihood_).__name__ != "HeteroscedasticGaussian"
 
 
+@pytest.mark.parametrize("name", ["svgp", "vif", "stream"])
+@pytest.mark.parametrize("kernel", [None, RBF([1.0, 1.0, 1.0])])
+def test_warped_targets(name, kernel):
+    """Tables with holes may have a warp learned: the order of skewed targets is predicted."""
+    for parameters in ({"normalize_y": "warped"}, {"likelihood": "auto"}):
+        model, _ = model_of(name, kernel=kernel, **parameters)
+        predicted = model.fit(X, np.exp(2.0 * Y)).predict_quantiles(X, [0.5])[:, 0]
+        assert np.corrcoef(predicted.argsort().argsort(), Y.argsort().argsort())[0, 1] > 0.8
+
+
 @pytest.mark.parametrize("name", ["svgp", "stream of classes"])
 def test_checks_of_scikit_learn(name):
     """scikit-learn's checks pass with missing values allowed, and with them refused."""

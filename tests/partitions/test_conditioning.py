@@ -9,7 +9,7 @@ from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.partitions import neighbours
 from sklearn_sgp.partitions.blocks import NeighboursChoice
 from sklearn_sgp.partitions.chains import ChainChoice
-from sklearn_sgp.partitions.neighbours import NearGroups, nearest_rows
+from sklearn_sgp.partitions.neighbours import NearGroups, nearest_in_table, nearest_rows
 from sklearn_sgp.partitions.partition import KMeansTree, OrderedPartition, PartitionChoice
 
 
@@ -103,6 +103,52 @@ def test_nearest_of_many_rows(rng, monkeypatch, n_columns, n_places, count):
     assert_array_equal(nearest_rows(points, places, count), expected)
     monkeypatch.setattr(neighbours, "_MOST_DISTANCES", 0)
     assert_array_equal(nearest_rows(points, places, count), expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_pieces_of_a_table_have_the_nearest_of_all(rng, monkeypatch, dtype):
+    """However small the pieces, also where the last one has fewer rows than are wanted."""
+    X, scale, some = (
+        rng.standard_normal((407, 3)).astype(dtype),
+        np.array([1.0, 0.2, 3.0]),
+        [3, 406],
+    )
+    points = X.astype(np.float64) / scale
+    away = ((points[None] - points[some][:, None]) ** 2).sum(axis=2)
+    for values in (3, 300, 3 * 406):
+        monkeypatch.setattr(neighbours, "_VALUES_AT_ONCE", values)
+        found = nearest_in_table(X, scale, np.array(some), 20)
+        assert_array_equal(found, np.argsort(away, axis=1)[:, :20])
+
+
+def test_pieces_of_a_table_that_repeats_itself(rng, monkeypatch):
+    """Of rows that are equally near each is found once, and none further away."""
+    places = rng.standard_normal((7, 2))
+    X, some = places[rng.integers(7, size=900)], np.arange(4)
+    for values in (1 << 24, 200):
+        monkeypatch.setattr(neighbours, "_VALUES_AT_ONCE", values)
+        for row, near in zip(X[some], nearest_in_table(X, np.ones(2), some, 60), strict=True):
+            assert len(np.unique(near)) == 60
+            assert (X[near] == row).all()
+
+
+def test_a_large_table_is_never_copied_as_a_whole(rng, monkeypatch):
+    """Memory of a search does not grow with the rows of a memory map."""
+    X, seen = rng.standard_normal((1000, 2)), []
+
+    class Table:
+        shape = X.shape
+
+        def __len__(self):
+            return len(X)
+
+        def __getitem__(self, key):
+            seen.append(len(X[key]))
+            return X[key]
+
+    monkeypatch.setattr(neighbours, "_VALUES_AT_ONCE", 200)
+    nearest_in_table(Table(), np.ones(2), np.arange(3), 5)
+    assert max(seen) == 100
 
 
 def test_all_distances_at_once_find_what_a_search_finds(rng, monkeypatch):
@@ -282,3 +328,16 @@ def test_workers_do_not_change_near_rows(rng):
         assert_array_equal(found, expected)
     for found, expected in zip(two.earlier(40), one.earlier(40), strict=True):
         assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("column", [None, 1])
+def test_shares_of_pieces_are_those_of_all(rng, monkeypatch, column):
+    """Rows have the same cells, weights and slopes, however many are looked at together."""
+    cells = neighbours.NearestCells(rng.standard_normal((9, 3)), np.array([1.0, 2.0, 0.5]))
+    X = rng.standard_normal((53, 3))
+    whole = cells.shares(X, column)
+    assert whole.n_further
+    monkeypatch.setattr(neighbours, "_ASSIGN_ROWS", 8)
+    pieces = cells.shares(X, column)
+    for name in ("row", "cell", "weight", "slope"):
+        assert_array_equal(getattr(pieces, name), getattr(whole, name))

@@ -20,7 +20,7 @@ from ...kernels._rough_part import Term
 from ...objectives.composite_likelihood import CompositeLikelihood
 from ...optimize import shares
 from ...optimize.budget import count_within
-from ...partitions.neighbours import nearest_rows
+from ...partitions.neighbours import nearest_in_table
 from .composite_learning import CompositeLearning
 from .pace import LEAST_GROUPS, seconds_of_group
 
@@ -193,11 +193,12 @@ class _Share:
 def _near_rows(problem, parameters):
     """Return some rows, each followed by those nearest to it, (g, n, d), and weights (g,)."""
     rng, rows = np.random.RandomState(0), problem.rows
-    X = np.asarray(rows.X, dtype=np.float64)
-    std = column_mean_std(rows.X, rows.observations)[1]
-    points = X / nearness_scales(parameters.kernel, std)
+    X, count = rows.X, min(_NEAREST + 1, len(rows))
+    std = column_mean_std(X, rows.observations)[1]
     some = random_index(len(X), min(_PROBED, len(X)), rng)
-    near = nearest_rows(points, points[some], min(_NEAREST + 1, len(X)))
+    near = nearest_in_table(X, nearness_scales(parameters.kernel, std), some, count)
     others = np.stack([row[row != i][:_NEAREST] for i, row in zip(some, near, strict=True)])
     weight = rows.weights[0][some]
-    return X[np.column_stack([some, others])], weight if weight.ndim == 1 else weight.mean(axis=1)
+    index = np.column_stack([some, others])
+    near = np.asarray(X[index.ravel()], dtype=np.float64).reshape(*index.shape, -1)
+    return near, weight if weight.ndim == 1 else weight.mean(axis=1)
