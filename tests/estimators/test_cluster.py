@@ -17,7 +17,10 @@ from sklearn_sgp import (
 
 distributed = pytest.importorskip("distributed")
 # distributed's own, at start-up and shut-down
-pytestmark = pytest.mark.filterwarnings("default")
+pytestmark = [
+    pytest.mark.filterwarnings("default"),
+    pytest.mark.filterwarnings("ignore:max_iter="),
+]
 
 
 @pytest.fixture(scope="module")

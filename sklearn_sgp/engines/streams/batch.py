@@ -66,8 +66,8 @@ _ROWS_OF_AN_ITERATION = 5.0
 # too wide. The ladder begins at such a share of it.
 _JITTER_SHARE = 1e-2
 # Rows of a first batch of several classes whose labels judge. Of four draws of red wine in three
-# classes streams of 900 rows lose 0.027 nats a row with first batches of 150, 0.004 with 200, none
-# with 300; three classes of two periods in the plane gain 0.1 with 300.
+# classes streams of 900 rows lose 0.027 nats a row with first batches of 150, gain 0.004 with 200
+# and nothing with 300; three classes of two periods in the plane gain 0.1 with 300.
 _ROWS_THAT_JUDGE = 256
 # Gains, in nats a row, with which iterations for q(u) end. What thins out inducing inputs needs
 # little: ten digits in batches of 200 take 11 passes in the place of 31 for it, and end with the
