@@ -92,9 +92,7 @@ def _with_level(X, column, weight, others):
 def _of_default_kernel(X, weight, std):
     """Yield processes with default kernels."""
     for share in _SCALE_SHARES:
-        S = X / (share * starting_length_scale(std))
-        away = (S**2).sum(axis=1)
-        smooth = np.exp(-0.5 * np.maximum(away[:, None] + away - 2.0 * S @ S.T, 0.0))
+        smooth = _smooth(X / (share * starting_length_scale(std)))
         for noise in _NOISE_RATIOS:
             yield Exact(smooth, noise / weight), None
 
@@ -126,7 +124,12 @@ def _of_others(X, column):
     std = np.delete(X, column, axis=1).std(axis=0)
     if not std.any():
         return 0.0
-    S = np.delete(X, column, axis=1) / starting_length_scale(np.where(std > 0.0, std, 1.0))
+    scale = starting_length_scale(np.where(std > 0.0, std, 1.0))
+    return _smooth(np.delete(X, column, axis=1) / scale)
+
+
+def _smooth(S):
+    """Return covariances of a smooth function at places in units of its length scales."""
     away = (S**2).sum(axis=1)
     return np.exp(-0.5 * np.maximum(away[:, None] + away - 2.0 * S @ S.T, 0.0))
 

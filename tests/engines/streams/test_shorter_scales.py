@@ -106,7 +106,7 @@ def test_repeated_rows_can_prove_that_there_is_less_noise(noise, rng):
     X = np.linspace(0.0, 6.0, 30)[rng.integers(0, 30, 80)][:, None]
     y = np.sin(X[:, 0])[:, None] + noise * rng.standard_normal((80, 1))
     found = make_parameters(ConstantKernel(1.0) * RBF(1.0), X[:5], 0.25)
-    better = _with_less_noise(found, X, y)
+    better = _with_less_noise(found, _best(found, X, y), X, y)
     assert (better is not None) == (noise < 0.1)
     if better is not None:
         assert better.noise_variance < 1e-2
