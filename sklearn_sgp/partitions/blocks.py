@@ -14,7 +14,7 @@ import numpy as np
 
 from ..data.rows import ConditionedRows, in_parts
 from .growth import GrowingCells
-from .neighbours import NearestCells, NearGroups, RowsAround
+from .neighbours import NearestCells, NearGroups, RowsAround, scaled_points
 from .partition import KMeansTree
 
 # Test rows of a cell are conditioned on so many times as many rows as a group of training rows.
@@ -329,7 +329,7 @@ class Neighbours:
         """Find the rows that groups are conditioned on, in a random order."""
         order, before = rng.permutation(len(blocks.groups)), [None] * len(blocks.groups)
         groups = [blocks.members(g) for g in order]
-        near = NearGroups(_points(blocks.rows.X, self.scale), groups, self.n_jobs)
+        near = NearGroups(scaled_points(blocks.rows.X, self.scale), groups, self.n_jobs)
         for g, rows in zip(order, near.earlier(self.n_neighbors), strict=True):
             before[g] = rows
         return before
@@ -349,7 +349,7 @@ class Neighbours:
         order = first + rng.permutation(len(blocks.groups) - first)
         cells = [known.rows_of_cells([k]) for k in range(n_cells)]
         groups = [rows for rows in cells if len(rows)] + [blocks.members(g) for g in order]
-        near = NearGroups(_points(blocks.rows.X, self.scale), groups, self.n_jobs)
+        near = NearGroups(scaled_points(blocks.rows.X, self.scale), groups, self.n_jobs)
         before = [None] * len(order)
         earlier = near.earlier_of_rows(self.n_neighbors, len(groups) - len(order))
         for g, rows in zip(order, earlier, strict=True):
@@ -362,7 +362,7 @@ class Neighbours:
 
     def near_cells(self, blocks):
         """Return what finds the rows near the centres of cells."""
-        points = _points(blocks.rows.X, self.scale)
+        points = scaled_points(blocks.rows.X, self.scale)
         groups = [blocks.rows_of_cells([k]) for k in range(blocks.n_cells)]
         groups = [rows for rows in groups if len(rows)]
         count = _NEAR_TEST_GROUPS * (self.n_neighbors + self.group_size)
@@ -419,7 +419,7 @@ class Neighbours:
             return self.centres
         members = growing.members(changed)
         centres = np.vstack([self.centres, np.zeros((count - first, self.centres.shape[1]))])
-        points = _points(growing.X[np.concatenate(members)], self.scale)
+        points = scaled_points(growing.X[np.concatenate(members)], self.scale)
         sizes = np.array([len(own) for own in members])
         starts = np.append(0, np.cumsum(sizes)[:-1])
         centres[changed] = np.add.reduceat(points, starts, axis=0) / sizes[:, None]
@@ -461,11 +461,7 @@ def _shared(parts):
     return needed, in_parts(place, [len(part) for part in parts])
 
 
-def _points(X, scale):
-    return np.asarray(X, dtype=np.float64) / scale
-
-
 def centres_of(groups, scale):
     order = slice(None) if groups.sorted else groups.order
-    sums = np.add.reduceat(_points(groups.rows.X[order], scale), groups.bounds[:-1], axis=0)
+    sums = np.add.reduceat(scaled_points(groups.rows.X[order], scale), groups.bounds[:-1], axis=0)
     return sums / np.diff(groups.bounds)[:, None]

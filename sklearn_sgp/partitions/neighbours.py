@@ -94,16 +94,17 @@ def nearest_in_table(X, scale, some, count):
     -------
     rows : ndarray of int, shape (k, count)
     """
-    places, step = _in_units(X[some], scale), max(count, _VALUES_AT_ONCE // X.shape[1])
+    places, step = scaled_points(X[some], scale), max(count, _VALUES_AT_ONCE // X.shape[1])
     if len(X) <= step:
-        return nearest_rows(_in_units(X, scale), places, count)
+        return nearest_rows(scaled_points(X, scale), places, count)
     near = _NearSoFar(places, count)
     for lo in range(0, len(X), step):
-        near.look_among(_in_units(X[lo : lo + step], scale), lo)
+        near.look_among(scaled_points(X[lo : lo + step], scale), lo)
     return near.rows
 
 
-def _in_units(X, scale):
+def scaled_points(X, scale):
+    """Return rows in units in which distances are taken, in double precision."""
     return np.asarray(X, dtype=np.float64) / scale
 
 
@@ -345,7 +346,7 @@ class NearestCells:
         """
         cells = cls(centres, scale)
         if _MOVES * math.prod(X.shape) * len(centres) <= _MOST_PRODUCTS:
-            points = np.asarray(X, dtype=np.float64) / scale
+            points = scaled_points(X, scale)
             for _ in range(_MOVES):
                 cells = cls(_means(points, cells.assign(X), cells.centres), scale)
         return cells
@@ -356,15 +357,7 @@ class NearestCells:
         As with BLAS, as many threads work as there may be: a third of a prediction's time goes here
         where cells are many and test rows are as many as training rows.
         """
-        cells = np.empty(len(X), dtype=np.intp)
-
-        def assign_part(begin, end):
-            for lo in range(begin, end, _ASSIGN_ROWS):
-                hi = min(end, lo + _ASSIGN_ROWS)
-                cells[lo:hi] = nearest(self._points(X[lo:hi]), self.centres)
-
-        map_groups(assign_part, *_of_threads(len(X)))
-        return cells
+        return self._in_parts(X, lambda points: [nearest(points, self.centres)], [np.intp])[0]
 
     def shares(self, X, column=None):
         """Return the cells that count for each row, with the slopes of weights in a column."""
@@ -372,23 +365,26 @@ class NearestCells:
         if column is not None:
             unit = np.zeros((2, X.shape[1]))
             unit[1, column] = 1.0
-            direction = np.subtract(*self._points(unit)[::-1])
+            direction = np.subtract(*scaled_points(unit, self.scale)[::-1])
+        dtypes = np.intp, np.intp, float, float
+        *two, slope = self._in_parts(
+            X, lambda points: nearest_two(points, self.centres, direction), dtypes
+        )
+        return Shares.of_two(*two, None if column is None else slope)
 
-        shares = [np.empty(len(X), dtype) for dtype in (np.intp, np.intp, float, float)]
+    def _in_parts(self, X, look, dtypes):
+        """Return what ``look`` says of the points of the rows, arrays (n,), some rows at a time."""
+        found = [np.empty(len(X), dtype) for dtype in dtypes]
 
         def of_part(begin, end):
             for lo in range(begin, end, _ASSIGN_ROWS):
                 hi = min(end, lo + _ASSIGN_ROWS)
-                found = nearest_two(self._points(X[lo:hi]), self.centres, direction)
-                for whole, part in zip(shares, found, strict=True):
+                parts = look(scaled_points(X[lo:hi], self.scale))
+                for whole, part in zip(found, parts, strict=True):
                     whole[lo:hi] = part
 
         map_groups(of_part, *_of_threads(len(X)))
-        *two, slope = shares
-        return Shares.of_two(*two, None if column is None else slope)
-
-    def _points(self, X):
-        return np.asarray(X, dtype=np.float64) / self.scale
+        return found
 
     def joined_by(self, X):
         """Assign the cells of later rows; cells stay where they are."""
@@ -399,7 +395,7 @@ class NearestCells:
         parts = KMeansTree(size, self.scale)
         labels = parts.fit(X, rng)
         centres = np.empty((parts.n_blocks, self.centres.shape[1]))
-        centres = _means(np.asarray(X, dtype=np.float64) / self.scale, labels, centres)
+        centres = _means(scaled_points(X, self.scale), labels, centres)
         numbers = np.append(k, len(self.centres) + np.arange(parts.n_blocks - 1))
         whole = NearestCells(np.vstack([self.centres, centres[1:]]), self.scale)
         whole.centres[k] = centres[0]
