@@ -3,8 +3,7 @@
 import numpy as np
 
 from .._linalg import copy_of
-from ..data.rows import weight_of
-from ..gp.posterior import outputs_by_noise
+from ..data.rows import outputs_by_noise, weight_of
 from ..kernels import Groups
 from .block_factors import MixtureFactor, naming_block
 from .class_noise import ClassNoise
