@@ -32,6 +32,14 @@ def _random_twentieth(table, split):
     return slice(None), test
 
 
+def _cut(table, split):
+    """Another random 100,000 rows for each split, 5 % of them for testing."""
+    order = np.random.default_rng(split).permutation(len(table["y"]))[:100_000]
+    test = np.zeros(len(order), dtype=bool)
+    test[: len(order) // 20] = True
+    return order, test
+
+
 def _first_30000(table, split):
     """A stream: what comes later is for testing."""
     return slice(None), np.arange(len(table["y"])) >= 30_000
@@ -87,6 +95,8 @@ _FILES = {
     "airline": ("airline_2008", _airline),
     "airline_720k": ("airline_2008", _airline_720k),
     "airline_all": ("airline_2008", _random_twentieth),
+    "airline_cut": ("airline_2008", _cut),
+    "sea_level_pressure_cut": ("slp_natl_2001_2010", _cut),
     "sea_level_pressure": ("slp_natl_2001_2010", _random_twentieth),
     "kin40k": ("kin40k", _fold),
     "pol": ("pol", _fold),
