@@ -34,10 +34,11 @@ def _random_twentieth(table, split):
 
 def _cut(table, split):
     """Another random 100,000 rows for each split, 5 % of them for testing."""
-    order = np.random.default_rng(split).permutation(len(table["y"]))[:100_000]
-    test = np.zeros(len(order), dtype=bool)
-    test[: len(order) // 20] = True
-    return order, test
+    n = len(table["y"])
+    used = np.random.default_rng(split).permutation(n)[:100_000]
+    test = np.zeros(n, dtype=bool)
+    test[used[: len(used) // 20]] = True
+    return used, test
 
 
 def _first_30000(table, split):
