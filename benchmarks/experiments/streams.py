@@ -143,7 +143,7 @@ def stream_memory(context):
         context.run(ours, "refitted", path, **course, memory=memory, **rival)[-1]
         for memory in memories
     ]
-    learned = {"subset": context.size(_SUBSET, 40), "restarts": context.size(4, 0), "places": 1}
+    learned = {"subset": context.size(_SUBSET, 40), "restarts": context.size(1, 0), "places": 1}
     points[_EXACT_LAST] = [
         context.run(exact, "last_rows", path, **course, memory=memory, **learned)[-1]
         for memory in memories

@@ -32,13 +32,17 @@ def _random_twentieth(table, split):
     return slice(None), test
 
 
-def _cut(table, split):
-    """Another random 100,000 rows for each split, 5 % of them for testing."""
-    n = len(table["y"])
-    used = np.random.default_rng(split).permutation(n)[:100_000]
-    test = np.zeros(n, dtype=bool)
-    test[used[: len(used) // 20]] = True
-    return used, test
+def _cut(rows):
+    """So many random rows, others for each split, 5 % of them for testing."""
+
+    def rule(table, split):
+        n = len(table["y"])
+        used = np.random.default_rng(split).permutation(n)[:rows]
+        test = np.zeros(n, dtype=bool)
+        test[used[: rows // 20]] = True
+        return used, test
+
+    return rule
 
 
 def _first_30000(table, split):
@@ -96,8 +100,9 @@ _FILES = {
     "airline": ("airline_2008", _airline),
     "airline_720k": ("airline_2008", _airline_720k),
     "airline_all": ("airline_2008", _random_twentieth),
-    "airline_cut": ("airline_2008", _cut),
-    "sea_level_pressure_cut": ("slp_natl_2001_2010", _cut),
+    "airline_100k": ("airline_2008", _cut(100_000)),
+    "airline_30k": ("airline_2008", _cut(30_000)),
+    "pressure_30k": ("slp_natl_2001_2010", _cut(30_000)),
     "sea_level_pressure": ("slp_natl_2001_2010", _random_twentieth),
     "kin40k": ("kin40k", _fold),
     "pol": ("pol", _fold),
