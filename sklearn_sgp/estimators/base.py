@@ -169,10 +169,11 @@ def ask(estimator, method, X, y=None, **options):
 
 def model_at(estimator, X):
     """Return the predictive model, and checked inputs; before `fit` that of the prior, if any."""
-    if estimator._fitted is None and estimator._has_prior:
-        estimator._validate_params()
-        return prior_model(estimator, X)
-    check_is_fitted(estimator, "kernel_")
+    if estimator._fitted is None:
+        if estimator._has_prior:
+            estimator._validate_params()
+            return prior_model(estimator, X)
+        check_is_fitted(estimator, "kernel_")  # it is not; what is fitted needs none of its tags
     model, inputs = estimator._model(), _checked_inputs(estimator, as_table(X))
     if inputs.unforeseen is not None:
         model = model.averaged(estimator._format.missing)
