@@ -2,22 +2,22 @@
 
 import time
 from contextlib import contextmanager, nullcontext
+from functools import partial
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_array, check_is_fitted
 
-from .._compat import CallbackSupportMixin
+from .._compat import CallbackSupportMixin, _check_feature_names, _check_n_features
 from .._floating_point import with_numpys_errors
 from .._linalg import NotPositiveDefiniteError
 from .._parallel import told_of_tasks
 from .._reference_link import LinkedToReference
 from .._saved import SavedWithVersion, with_version
 from ..collections.lazy import lazy_answers
-from ..data.inputs import any_collection
+from ..data.inputs import any_collection, as_table, naming_kernels_of_things
 from .constraints import FIXED_AFTER_FIT
 from .prior import prior_model
-from .validation import checked_inputs
 
 # Between two lines about a prediction; shorter predictions have none.
 _TOLD_SECONDS = 5.0
@@ -173,5 +173,39 @@ def model_at(estimator, X):
         estimator._validate_params()
         return prior_model(estimator, X)
     check_is_fitted(estimator, "kernel_")
-    inputs = checked_inputs(estimator, X)
-    return estimator._model().where_unforeseen(inputs, estimator._format.missing), inputs
+    model, inputs = estimator._model(), _checked_inputs(estimator, as_table(X))
+    if inputs.unforeseen is not None:
+        model = model.averaged(estimator._format.missing)
+    return model, inputs
+
+
+def _checked_inputs(estimator, X):
+    """Return the checked `Inputs` of a prediction."""
+    form, fitted = estimator._format, estimator._fitted
+    validate = partial(_validated, estimator)
+    known = None if form.block is None else fitted.state.labels
+    with naming_kernels_of_things(X, estimator.kernel, estimator.categorical_features):
+        parts = form.parted(X, validate, partial(_check_columns, estimator))
+        return form.of_test_rows(parts, validate, fitted.predictor.posterior.prior.kernel, known)
+
+
+def _validated(estimator, X, **options):
+    """Return inputs without what the kernel does not see as an array of as many columns as in fit.
+
+    As `sklearn.utils.validation.validate_data` does, without the tags, which say nothing of X.
+    """
+    given, is_whole = X, not estimator._format.apart
+    if is_whole:
+        _check_feature_names(estimator, X, reset=False)
+    options |= {"dtype": [np.float64, np.float32], "estimator": estimator, "input_name": "X"}
+    with np.errstate(invalid="ignore"):  # sums of infinities of both signs, refused anyway
+        X = check_array(X, **options)
+    if is_whole:
+        _check_n_features(estimator, given, reset=False)
+    return X
+
+
+def _check_columns(estimator, X):
+    """Refuse other columns than those of fit."""
+    _check_feature_names(estimator, X, reset=False)
+    _check_n_features(estimator, X, reset=False)

@@ -16,7 +16,7 @@ from .._core._densities import add_class_densities, add_densities, densities
 from .._core._memory import empty
 from .._linalg import NotPositiveDefiniteError, cholesky, copy_of, inverse_from_cholesky, product
 from .._parallel import group_bounds, map_groups
-from ..data.rows import weight_of
+from ..data.rows import outputs_by_noise, weight_of
 from ..factors.block_factors import (
     SingularBlockError,
     repetition_constant,
@@ -25,7 +25,6 @@ from ..factors.block_factors import (
 )
 from ..factors.class_noise import ClassFactors, ClassNoise
 from ..factors.gradients import Gradient, noise_gradient
-from ..gp.posterior import outputs_by_noise
 from ..kernels import Groups
 from .scores import Score
 

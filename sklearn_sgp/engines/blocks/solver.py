@@ -19,7 +19,7 @@ from ...factors.joined_rows import KnownBlocks, kept, may_join, sums_of_joined
 from ...factors.passes import Pieces
 from ...gp.posterior import Posterior
 from ...kernels._length_scales import input_scales, nearness_scales
-from ...kernels.categories._units import units_of
+from ...kernels.categories._units import largest_change, units_of
 from ...optimize.budget import Budget
 from ...partitions.blocks import Blocks
 from ...partitions.partition import LARGEST_SHARE, position_of
@@ -194,7 +194,7 @@ def _blocks_again(problem, parameters):
         return None
     if before.partition is not None:
         scale = nearness_scales(parameters.kernel, _column_std(problem.rows))
-        if scale.largest_change(before.partition.scale) > _SAME_SCALE:
+        if largest_change(scale, before.partition.scale) > _SAME_SCALE:
             return None
     return before.blocks.weighted_as(problem.rows), before.partition, before.labels
 
