@@ -14,8 +14,8 @@ import numpy as np
 from .._core import _linalg as la
 from .._linalg import cholesky, copy_of, transposed
 from .._parallel import group_bounds, map_groups
-from ..data.rows import weight_of
-from ..gp.posterior import Posterior, outputs_by_noise
+from ..data.rows import outputs_by_noise, weight_of
+from ..gp.posterior import Posterior
 from .block_factors import DenseFactor, Model, naming_block
 from .block_sums import BlockSums
 from .class_noise import share_factors
