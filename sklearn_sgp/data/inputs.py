@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.utils.validation import check_array
 
+from .._compat import _check_feature_names, _check_n_features
 from ..kernels._parts import generic_parts
 from ..kernels.categories._binding import check_seen_codes
 from .categories import CategoryCodes, InputColumns, categorical_columns
@@ -176,6 +178,21 @@ class InputFormat:
         """
         return self.checked(*self.validated(X, validate), kernel)
 
+    def validate(self, estimator, X, **options):
+        """Return an array of inputs without what the kernel does not see, for `read`.
+
+        As `validate_data` of scikit-learn does for rows of a prediction, without the tags of the
+        estimator, which say nothing of X.
+        """
+        given, options = X, {**options, "dtype": [np.float64, np.float32], "input_name": "X"}
+        if not self.apart:
+            _check_feature_names(estimator, X, reset=False)
+        with np.errstate(invalid="ignore"):  # sums of infinities of both signs, refused anyway
+            X = check_array(X, estimator=estimator, **options)
+        if not self.apart:
+            _check_n_features(estimator, given, reset=False)
+        return X
+
     def validated(self, X, validate):
         """Return an array, whether its codes wait, and names of its columns; see `read`."""
         given, waits = self.coded(X)
@@ -282,6 +299,12 @@ def as_table(X):
     if hasattr(X, "collect") and hasattr(X, "collect_schema"):
         raise TypeError(f"X must hold its rows. Got a {type(X).__name__}: pass X.collect().")
     return X.to_pandas() if hasattr(X, "column_names") and hasattr(X, "to_pandas") else X
+
+
+def check_columns(estimator, X):
+    """Refuse other columns than those that an estimator was fitted to."""
+    _check_feature_names(estimator, X, reset=False)
+    _check_n_features(estimator, X, reset=False)
 
 
 @contextmanager

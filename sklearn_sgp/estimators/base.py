@@ -6,16 +6,16 @@ from functools import partial
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from .._compat import CallbackSupportMixin, _check_feature_names, _check_n_features
+from .._compat import CallbackSupportMixin
 from .._floating_point import with_numpys_errors
 from .._linalg import NotPositiveDefiniteError
 from .._parallel import told_of_tasks
 from .._reference_link import LinkedToReference
 from .._saved import SavedWithVersion, with_version
 from ..collections.lazy import lazy_answers
-from ..data.inputs import any_collection, as_table, naming_kernels_of_things
+from ..data.inputs import any_collection, as_table, check_columns, naming_kernels_of_things
 from .constraints import FIXED_AFTER_FIT
 from .prior import prior_model
 
@@ -169,10 +169,11 @@ def ask(estimator, method, X, y=None, **options):
 
 def model_at(estimator, X):
     """Return the predictive model, and checked inputs; before `fit` that of the prior, if any."""
-    if estimator._fitted is None and estimator._has_prior:
-        estimator._validate_params()
-        return prior_model(estimator, X)
-    check_is_fitted(estimator, "kernel_")
+    if estimator._fitted is None:
+        if estimator._has_prior:
+            estimator._validate_params()
+            return prior_model(estimator, X)
+        check_is_fitted(estimator, "kernel_")  # it is not; what is fitted needs none of its tags
     model, inputs = estimator._model(), _checked_inputs(estimator, as_table(X))
     if inputs.unforeseen is not None:
         model = model.averaged(estimator._format.missing)
@@ -182,30 +183,8 @@ def model_at(estimator, X):
 def _checked_inputs(estimator, X):
     """Return the checked `Inputs` of a prediction."""
     form, fitted = estimator._format, estimator._fitted
-    validate = partial(_validated, estimator)
+    validate = partial(form.validate, estimator)
     known = None if form.block is None else fitted.state.labels
     with naming_kernels_of_things(X, estimator.kernel, estimator.categorical_features):
-        parts = form.parted(X, validate, partial(_check_columns, estimator))
+        parts = form.parted(X, validate, partial(check_columns, estimator))
         return form.of_test_rows(parts, validate, fitted.predictor.posterior.prior.kernel, known)
-
-
-def _validated(estimator, X, **options):
-    """Return inputs without what the kernel does not see as an array of as many columns as in fit.
-
-    As `sklearn.utils.validation.validate_data` does, without the tags, which say nothing of X.
-    """
-    given, is_whole = X, not estimator._format.apart
-    if is_whole:
-        _check_feature_names(estimator, X, reset=False)
-    options |= {"dtype": [np.float64, np.float32], "estimator": estimator, "input_name": "X"}
-    with np.errstate(invalid="ignore"):  # sums of infinities of both signs, refused anyway
-        X = check_array(X, **options)
-    if is_whole:
-        _check_n_features(estimator, given, reset=False)
-    return X
-
-
-def _check_columns(estimator, X):
-    """Refuse other columns than those of fit."""
-    _check_feature_names(estimator, X, reset=False)
-    _check_n_features(estimator, X, reset=False)
