@@ -38,8 +38,8 @@ _FACTOR, _FIRST, _LEAST, _LARGEST = 4.0, 2, -1, 5
 # of eight tables gain 0.03 nats (lines with noise 0.12, two periods of a sine 0.05) and lose 0.01
 # once, for 4 % more time. Gains of more than their standard error alone, by 60 labels: nothing.
 _LONGER, _MOST_LONGER = 1.5, 6
-# What is told of this search before it is measured: seconds for each row and class, where those of an
-# evaluation are as `ascent` has them.
+# What is told of this search before it is measured: seconds for each row and class, where those of
+# an evaluation are as `ascent` has them.
 _SEARCH, _SECONDS_OF_LABEL = "variance of classes, by labels held out", 1.3e-4
 
 
