@@ -44,23 +44,17 @@ def learn(model, fit, recipe, progress, clock):
     trace, attributes_now = fit.trace, partial(_attributes_now, model, fit, recipe)
     log_scale = fit.problem.rows.total_weight * fit.targets.log_scale
     with model._following(trace, progress, log_scale, attributes_now):
-        fit = _run(recipe.learn, fit)
+        seconds = [_seconds_of(step, fit) for step in recipe.learn]
+        for k, step in enumerate(recipe.learn):
+            trace.forecast.expect(LATER, sum(seconds[k:]))
+            fit = step(fit)
+            trace.forecast.did(LATER)
         fit = better_of(model, fit, mark)
     store_fit(model, fit)
     model._mark = mark
     if model.verbose:
         model._print_end(trace)
     progress.end()
-
-
-def _run(steps, fit):
-    """Run the steps that learn, and tell the forecast of those that are left."""
-    forecast, seconds = fit.trace.forecast, [_seconds_of(step, fit) for step in steps]
-    for k, step in enumerate(steps):
-        forecast.expect(LATER, sum(seconds[k:]))
-        fit = step(fit)
-        forecast.did(LATER)
-    return fit
 
 
 def _seconds_of(step, fit):
