@@ -357,6 +357,8 @@ def probed(task, sample, parameters, budget):
         begin, scales, np.log(_SHORTER), _LEAST_SWEEP_GAIN, _PROBE_SWEEPS,
         lambda: time.perf_counter() < limit,
     )  # fmt: skip
-    if value < some.value(task, parameters).mean - _PROMISING:
+    promises = value >= some.value(task, parameters).mean - _PROMISING
+    sample.ahead.probed()
+    if not promises:
         return None
     return begins.with_values(theta=theta)
