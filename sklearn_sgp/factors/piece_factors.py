@@ -1,12 +1,9 @@
 """Which factors a piece of the data has: one of all outputs, or one for each noise variance."""
 
-from functools import cached_property
-
 import numpy as np
 
 from .._linalg import copy_of, transposed
-from ..data.rows import weight_of
-from ..gp.posterior import outputs_by_noise
+from ..data.rows import outputs_by_noise, weight_of
 from ..kernels import Groups
 from .block_factors import MixtureFactor, naming_block
 from .class_noise import ClassNoise
@@ -36,8 +33,8 @@ def block_factors(prior, rows, noise_variance, model):
         for columns, s2 in outputs
     ]
     if model.conditioned:
-        near = _NearGroups(prior, rows, counts)
-        return [_mixed(near.parts(model, *each)) for each in by_output]
+        near = _NearGroups(kernel, rows, prior.whitened_rows(rows.X), counts, model.components)
+        return [_mixed(near.parts(*each)) for each in by_output]
     A, diagonal = prior.whitened(rows.X), kernel.diag(rows.X)
     gram = kernel.gram(rows.X) if model.dense else None
     n_left = len(outputs)
@@ -68,38 +65,31 @@ class _NearGroups:
     Models whose blocks are independent take the groups alone.
     """
 
-    def __init__(self, prior, rows, counts):
-        self.kernel, self.counts = prior.kernel, counts
-        self.X, self.At = np.asarray(rows.X, dtype=np.float64), prior.whitened_rows(rows.X)
-        self.given = rows.groups
+    def __init__(self, kernel, rows, At, counts, components):
+        self.kernel, self.At, self.counts, self.components = kernel, At, counts, components
+        self.X = np.asarray(rows.X, dtype=np.float64)
+        self.given, self.covariances = rows.groups, {}
+        ones = [one for one, _ in self.components if not isinstance(one, OwnModel)]
+        for is_given in {one.conditioned for one in ones}:
+            groups = self.given if is_given else [(own[:0], own) for _, own in self.given]
+            triangles = Groups.triangles(rows_of_groups(groups))
+            self.covariances[is_given] = groups, self.kernel.blocks(self.X, self.X, triangles)
 
-    def parts(self, model, *targets):
+    def parts(self, *targets):
         """Return weights and factors of a model or of all that it mixes."""
-        every = [(share, self._factors(one, *targets)) for one, share in model.components]
+        every = [(share, self._factors(one, *targets)) for one, share in self.components]
         return [(share, factor) for share, factors in every for factor in factors]
 
     def _factors(self, one, y, weight, s2):
         if isinstance(one, OwnModel):
             return [self._own(one, own, y, weight, s2) for _, own in self.given]
-        groups, K = self._of_rows_given if one.conditioned else self._of_rows_alone
+        groups, K = self.covariances[one.conditioned]
         return [ConditionedFactor(self.At, y, weight, K, groups, s2, self.counts)]
 
     def _own(self, one, rows, y, weight, s2):
         X, A = self.X[rows], transposed(self.At[rows])
         K = self.kernel.gram(X) if one.dense else self.kernel.diag(X)
         return one.factor(A, y[rows], weight[rows], self.counts[rows], K, s2)
-
-    @cached_property
-    def _of_rows_given(self):
-        return self._with_covariances(self.given)
-
-    @cached_property
-    def _of_rows_alone(self):
-        return self._with_covariances([(own[:0], own) for _, own in self.given])
-
-    def _with_covariances(self, groups):
-        rows = Groups.triangles(rows_of_groups(groups))
-        return groups, self.kernel.blocks(self.X, self.X, rows)
 
 
 def _observed(factor):

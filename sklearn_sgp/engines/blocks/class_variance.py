@@ -69,8 +69,7 @@ class _Judge:
         if power and (np.array_equal(theta, before.theta) or not np.array_equal(clipped, theta)):
             return None
         try:
-            left_out = self.predict(changed)
-            score = Score(left_out.best_log_probabilities(), left_out.weight)
+            score = self.predict(changed).score()
         except NotPositiveDefiniteError:
             score = Score.none()
         name = f"power {power}" if power else "as learned"
