@@ -18,7 +18,6 @@ from ..data.rows import outputs_by_noise, weight_of
 from ..gp.posterior import Posterior
 from .block_factors import DenseFactor, Model, naming_block
 from .block_sums import BlockSums
-from .class_noise import share_factors
 from .piece_factors import block_factors
 
 # Memory for factors that are held, as much as predictions keep: 30 blocks of 1,000 rows. Of more
@@ -80,7 +79,7 @@ def kept(known, changed):
 
 def may_join(model, rows):
     """Return whether rows may join dense blocks of a model so: not where classes share factors."""
-    return model == _DENSE and not share_factors(rows)
+    return model == _DENSE and not rows.share_factors
 
 
 def sums_of_joined(prior, blocks, n_before, known, noise_variance, n_jobs):
