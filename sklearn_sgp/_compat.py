@@ -4,6 +4,8 @@ Validation of parameters and of columns is private in scikit-learn, though the s
 Callbacks came with 1.9, as an experiment: what changes there is changed here and nowhere else.
 """
 
+import math
+
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import (
@@ -76,8 +78,10 @@ class FitProgress:
         self._context.call_on_fit_task_begin(**self._arguments)
         return self
 
-    def step(self, reconstruction_attributes=None):
+    def step(self, reconstruction_attributes=None, stage="", seconds_left=math.inf):
         """Report a step that is over.
+
+        What is told besides are attributes of the context that callbacks get.
 
         Parameters
         ----------
@@ -85,12 +89,19 @@ class FitProgress:
             The fitted attributes with which the estimator would predict at this moment. A callable
             is called only if some callback wants them.
 
+        stage : str, default=""
+            What goes on, in words.
+
+        seconds_left : float, default=inf
+            Those that are expected; inf where nothing is known.
+
         Returns
         -------
         stop : bool
             Whether a callback asks to end the fit here.
         """
         task = self._context.subcontext(task_name="step")
+        task.stage, task.seconds_left = stage, seconds_left
         task.call_on_fit_task_begin(**self._arguments)
         return task.call_on_fit_task_end(
             **self._arguments, reconstruction_attributes=reconstruction_attributes

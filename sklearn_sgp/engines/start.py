@@ -21,17 +21,19 @@ from ..kernels._defaults import (
     SHORTER,
     default_kernels,
     for_targets_of_size,
+    line_kernels,
     starting_length_scale,
     with_categories,
 )
 from ..kernels._features import draw_features
-from ..kernels._length_scales import input_scales, scale_places, with_shorter_scales
+from ..kernels._length_scales import has_lines, input_scales, scale_places, with_shorter_scales
 from ..kernels._white_noise import fixed_unit_noise, has_default_bounds, starting_noise
 from ..kernels.categories._binding import bound_to, check_seen_codes
 from ..kernels.categories._node import category_leaves, category_slots, of_known_categories
 from ..optimize.frequencies import Frequencies
 from ..optimize.parameters import Group, Parameters, ParameterSpace, TiedLengthScales
 from ..optimize.priors import CategoryPlaces, Product, TiedCategories
+from .ascent import FEW_ROWS
 from .base import Start
 from .fingerprints import fingerprint, structure
 from .proportions import same_structure, with_proportions
@@ -121,7 +123,7 @@ def start(rows, choices, likelihood, rng, previous=None, choose=None):
     """
     center, std = column_mean_std(rows.X, rows.observations)
     units = _target_units(rows, choices, likelihood)
-    kernels = _kernels(rows, choices, likelihood, std, previous, units)
+    kernels = _kernels(rows, choices, likelihood, center, std, previous, units)
     shared = (rows, choices, likelihood, previous, center, std, units)
     first = _start_with(
         kernels[0],
@@ -140,7 +142,7 @@ def _target_units(rows, choices, likelihood):
     return TargetUnits.of(rows) if likelihood.scales_targets and not is_normalized else UNIT
 
 
-def _kernels(rows, choices, likelihood, std, previous, units):
+def _kernels(rows, choices, likelihood, center, std, previous, units):
     """Return the given kernel, or default ones: of an earlier fit alone, if it was one of them."""
     names, categorical = choices.columns.names, choices.columns.categorical
     if choices.kernel is not None:
@@ -156,6 +158,8 @@ def _kernels(rows, choices, likelihood, std, previous, units):
         categorical,
         kernel_set in _NUMBERS_FIRST,
     )
+    if _may_be_lines(rows, choices, likelihood):
+        kernels += line_kernels(std, center, kernel_set)
     if units is not UNIT and not choices.mixes_outputs:  # where outputs are mixed, W has the units
         low, high = units.bounds
         kernels = [for_targets_of_size(kernel, low, units.middle, high) for kernel in kernels]
@@ -163,6 +167,15 @@ def _kernels(rows, choices, likelihood, std, previous, units):
     if previous is not None:
         return [kernel for kernel in kernels if same_structure(kernel, previous)] or kernels
     return kernels
+
+
+def _may_be_lines(rows, choices, likelihood):
+    """Return whether lines are tried: for few rows of numbers with Gaussian noise, all at once."""
+    precision = likelihood.row_precision
+    is_plain = likelihood.conjugate and precision is not None and not precision.differs
+    of_numbers = not (choices.columns.categorical or choices.columns.incomplete)
+    one_table = len(rows) <= FEW_ROWS and not rows.live_elsewhere and rows.counts is None
+    return is_plain and of_numbers and one_table and not choices.mixes_outputs
 
 
 def of_columns(kernel, X, columns):
@@ -400,14 +413,22 @@ def default_starts(start):
     Returns
     -------
     starts : list of Start
-        Without alternatives; one alone where there is no choice of kernels.
+        Without alternatives; one alone where there is no choice of kernels. Those of `line_starts`
+        are compared with the best of these.
     """
-    starts = [replace(one, alternatives=()) for one in (start, *start.alternatives)]
-    if start.alternatives:
+    others = [one for one in start.alternatives if not has_lines(one.parameters.expression)]
+    starts = [replace(one, alternatives=()) for one in (start, *others)]
+    if others:
         numbers = [one for one in starts if not category_leaves(one.parameters.expression)]
         first = (numbers or starts)[0]
         starts.append(replace(first, parameters=shorter_start(first, SHORTER)))
     return starts
+
+
+def line_starts(start):
+    """Return starts with lines in the place of the smooth part, lines alone the last; see above."""
+    lines = [one for one in start.alternatives if has_lines(one.parameters.expression)]
+    return [replace(one, alternatives=()) for one in lines]
 
 
 def bic_penalty(start, n_rows):

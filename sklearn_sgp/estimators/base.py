@@ -19,7 +19,7 @@ from ..data.inputs import any_collection, as_table, check_columns, naming_kernel
 from .constraints import FIXED_AFTER_FIT
 from .prior import prior_model
 
-# Between two lines about a prediction; shorter predictions have none.
+# Between two lines about a prediction, and within a stage of a fit; shorter ones have none.
 _TOLD_SECONDS = 5.0
 
 _ILL_CONDITIONED = (
@@ -103,20 +103,30 @@ class BaseSGP(SavedWithVersion, LinkedToReference, CallbackSupportMixin, BaseEst
             Returns the fitted attributes, given the parameters amid the fit.
         """
 
+        told = 0.0
+
+        def on_stage(trace):
+            nonlocal told
+            told = trace.whole_clock.elapsed()
+            self._print_stage(trace)
+
         def on_iteration(trace, parameters_now):
             if self.verbose > 1:
                 self._print_entry(trace, trace.objectives[-1] - log_scale)
-            return progress.step(lambda: attributes_now(parameters_now()))
+            elif self.verbose and trace.whole_clock.elapsed() - told >= _TOLD_SECONDS:
+                on_stage(trace)
+            told_now = trace.words(), trace.seconds_left()
+            return progress.step(lambda: attributes_now(parameters_now()), *told_now)
 
         trace.on_iteration = on_iteration
-        trace.on_stage = self._print_stage if self.verbose else None
+        trace.on_stage = on_stage if self.verbose else None
         try:
             yield
         finally:
             trace.on_iteration = trace.on_stage = None  # they hold rows and self
 
     def _print_stage(self, trace):
-        print(f"[{type(self).__name__}] {trace.seconds()}: {trace.stage}")
+        print(f"[{type(self).__name__}] {trace.seconds()}: {trace.words()}")
 
     def _print_entry(self, trace, objective):
         n = len(trace.objectives)

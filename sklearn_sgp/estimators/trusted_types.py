@@ -2,7 +2,7 @@
 
 from sklearn.gaussian_process import kernels
 
-from ..kernels import Categorical, Columns
+from ..kernels import Categorical, Columns, Linear
 from ..likelihoods._names import CLASSIFICATION, REGRESSION
 from .anytime_classifier import AnytimeSGPClassifier
 from .anytime_regressor import AnytimeSGPRegressor
@@ -26,6 +26,7 @@ _ESTIMATORS = [
 _PARAMETERS = [
     Columns,
     Categorical,
+    Linear,
     *REGRESSION.values(),
     *CLASSIFICATION.values(),
     *(

@@ -136,6 +136,11 @@ class FactorCache:
                 self.held.move_to_end(k)
             return self.held.get(k)
 
+    def holds(self, numbers):
+        """Return whether all of some cells are held."""
+        with self.lock:
+            return all(k in self.held for k in numbers)
+
     def keep(self, k, cell):
         """Hold a cell, in the place of one of its number, and drop those that were used least."""
         with self.lock:
@@ -163,11 +168,11 @@ class Cells:
     numbers : list of int
         Of the cells.
     known : list of Cell or None
-        Those that are factorised.
+        Those that are factorised, all or none.
     rows : Rows or None
-        The near rows of all others.
+        The near rows of all cells, where none is.
     near : list of ndarray of int or None
-        Positions of these among them, for each of the others.
+        Positions of these among them, for each cell.
     noise_variance : float or ndarray of shape (t,)
     """
 
@@ -182,7 +187,10 @@ class Cells:
 
     @classmethod
     def around(cls, X, bounds, numbers, around, noise_variance, cache):
-        """Make cells; the near rows of those that the cache does not hold are gathered.
+        """Make cells; unless the cache holds them all their near rows are gathered.
+
+        All: what is computed of near rows has digits that depend on how many rows there are, and
+        predictions are not to depend on what the cache still holds of those before.
 
         Parameters
         ----------
@@ -190,10 +198,9 @@ class Cells:
             See `predict.near_rows.LocalConditional`.
         """
         known = [cache.find(k) for k in numbers]
-        new = [k for k, cell in zip(numbers, known, strict=True) if cell is None]
-        rows, near = around(new) if new else (None, [])
-        near = iter(near)
-        near = [next(near) if cell is None else None for cell in known]
+        rows, near = None, [None] * len(known)
+        if any(cell is None for cell in known):
+            known, (rows, near) = near, around(numbers)
         return cls(X, bounds, numbers, known, rows, near, noise_variance, cache)
 
     @cached_property
@@ -218,19 +225,15 @@ class Cells:
             yield X, bounds - bounds[0], self._cells(posterior, cells, np.diff(bounds))
 
     def _cells(self, posterior, index, counts):
-        cells, kept = [self.known[i] for i in index], []
-        new = [at for at, cell in enumerate(cells) if cell is None]
-        new_near = [self.near[index[at]] for at in new]
-        factorised = self._factorised(posterior, new_near) if new else []
-        for at, cell in zip(new, factorised, strict=True):
-            cells[at] = cell
+        cells, are_new = [self.known[i] for i in index], self.rows is not None
+        if are_new:
+            cells = self._factorised(posterior, [self.near[i] for i in index])
         for at, (cell, count) in enumerate(zip(cells, counts, strict=True)):
             # with more test rows than A has columns, a solve for A^T, made once, costs less
-            if 0 < cell.At.shape[1] < count and len(cell.X) and not cell.is_whitened:
+            whitens = 0 < cell.At.shape[1] < count and len(cell.X) and not cell.is_whitened
+            if whitens:
                 cells[at] = cell.whitened()
-                kept.append(at)
-        for at in sorted({*new, *kept}):
-            if len(cells[at].X):
+            if (are_new or whitens) and len(cell.X):
                 self.cache.keep(self.numbers[index[at]], cells[at])
         return cells
 

@@ -9,6 +9,7 @@ from ._columns import Columns
 from ._compile import compile_kernel
 from ._compiled import BoundKernel, Groups, KernelExpression
 from ._length_scales import length_scales
+from ._linear import Linear
 from ._white_noise import split_noise
 from .categories import Categorical
 
@@ -18,6 +19,7 @@ __all__ = [
     "Columns",
     "Groups",
     "KernelExpression",
+    "Linear",
     "additive",
     "compile_kernel",
     "length_scales",

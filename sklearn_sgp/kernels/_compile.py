@@ -19,6 +19,7 @@ from sklearn.gaussian_process.kernels import (
 from . import nodes
 from ._columns import Columns, column_indices
 from ._compiled import KernelExpression
+from ._linear import Linear
 from ._white_noise import split_noise
 from .categories._kernel import Categorical
 from .categories._node import CategoricalNode
@@ -153,7 +154,8 @@ class _Builder:
             Matern: self._matern,
             RationalQuadratic: self._rational_quadratic,
             ExpSineSquared: self._periodic,
-            DotProduct: self._linear,
+            DotProduct: self._dot_product,
+            Linear: self._lines,
             Categorical: self._categorical,
         }
         return builders.get(type(kernel), self._opaque)(kernel, center)
@@ -214,8 +216,17 @@ class _Builder:
     def _stationary(self, profile, kernel, center, **slots):
         return nodes.Stationary(profile, center, kernel_name=type(kernel).__name__, **slots)
 
-    def _linear(self, kernel, center):
+    def _dot_product(self, kernel, center):
         return nodes.Linear(self._slots(kernel, "sigma_0").start)
+
+    def _lines(self, kernel, center):
+        through = np.zeros_like(center) if kernel.center is None else np.ravel(kernel.center)
+        if len(through) != len(center):
+            raise ValueError(
+                f"The center of Linear must have one entry for each of the {len(center)} columns. "
+                f"Got {len(through)} entries."
+            )
+        return nodes.Lines(through.astype(np.float64), self._length_scale(kernel, center))
 
     def _categorical(self, kernel, center):
         if len(center) != 1:

@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, Sum
 
 from ._columns import Columns
+from ._linear import Linear
 from .categories._kernel import Categorical
 
 _LENGTH_SCALE_RANGE = np.array([1e-4, 1e4])  # in units of the inputs' standard deviations
@@ -76,6 +77,27 @@ def default_kernels(std, kernel_set):
         return [smooth, smooth + rough if len(std) <= _MOST_ARD_COLUMNS else middle]
     short = scaled(Matern, std, _SHORT_ROUGH_VARIANCE, SHORTER, nu=0.5)
     return [smooth + rough, middle + rough, smooth + short]
+
+
+def line_kernels(std, center, kernel_set):
+    """Return kernels with straight lines in the place of the smooth part, for tables with a trend.
+
+    Parameters
+    ----------
+    std, center : ndarray of shape (d,)
+        Standard deviations and means of the columns.
+    kernel_set : str
+        As of `default_kernels`.
+
+    Returns
+    -------
+    kernels : list of Kernel
+        Lines alone come last; none where a set has no such kernels.
+    """
+    length_scale = starting_length_scale(std)
+    line = Linear(length_scale, center, length_scale[:, None] * _LENGTH_SCALE_RANGE)
+    rough = scaled(Matern, std, _ROUGH_VARIANCE, nu=0.5)
+    return {"smooth": [line], "local": [line + rough, line]}.get(kernel_set, [])
 
 
 def scaled(make, std, variance=1.0, share=1.0, **options):

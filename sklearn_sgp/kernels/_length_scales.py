@@ -7,7 +7,7 @@ import numpy as np
 from ._compile import compile_kernel
 from ._white_noise import split_noise
 from .categories._units import units_of
-from .nodes import Constant, Opaque, Product, Selection, Sum, leaves
+from .nodes import Constant, Lines, Opaque, Product, Selection, Sum, leaves
 
 _LARGEST_NEARNESS_SCALE = 100.0  # in standard deviations of a column
 
@@ -58,6 +58,11 @@ def with_shorter_scales(expression, theta, share):
     theta : ndarray of shape (n_theta,)
     """
     return theta + np.log(share) * scale_mask(expression)
+
+
+def has_lines(expression):
+    """Return whether a part of the kernel is straight lines with length scales."""
+    return any(isinstance(leaf, Lines) for leaf, _ in _leaves(expression))
 
 
 def scale_mask(expression):

@@ -93,10 +93,10 @@ class _Term:
     """amplitude * product of linear factors * (cosines and sines, or 1).
 
     The amplitude is one for each column, (F,). ``phases`` is None or the columns (c,), the center
-    (c,) and the frequencies (c, F). Each of the
-    ``lines`` is a linear factor: sigma_0, its columns (c,) and, for each feature, the index (F,) of
-    the entry of (sigma_0, x) that multiplies it. Each of the ``intercepts`` is a factor over
-    categories: its column, and the `DrawnNumbers` of F columns.
+    (c,) and the frequencies (c, F). Each of the ``lines`` is a linear factor: a function of x that
+    gives its entries, as (sigma_0, x), the columns (c,) of x and, for each feature, the index (F,)
+    of the entry that multiplies it. Each of the ``intercepts`` is a factor over categories: its
+    column, and the `DrawnNumbers` of F columns.
     """
 
     amplitude: np.ndarray
@@ -120,8 +120,8 @@ class _Term:
             np.sin(angles, out=parts[1])
         for part in parts:
             part *= self.amplitude
-        for sigma_0, columns, index in self.lines:
-            entries = np.column_stack([np.full(len(X), sigma_0), X[:, columns]])[:, index]  # (n, F)
+        for entries_of, columns, index in self.lines:
+            entries = entries_of(X[:, columns])[:, index]  # (n, F)
             for part in parts:
                 part *= entries
         for column, numbers in self.intercepts:
@@ -205,7 +205,7 @@ class _Product:
     @classmethod
     def of(cls, pairs):
         waves = [pair for pair in pairs if isinstance(pair[0], nodes.Stationary)]
-        lines = [pair for pair in pairs if isinstance(pair[0], nodes.Linear)]
+        lines = [pair for pair in pairs if isinstance(pair[0], nodes.Linear | nodes.Lines)]
         intercepts = [pair for pair in pairs if isinstance(pair[0], CategoricalNode)]
         return cls([leaf for leaf, _ in pairs], waves, lines, intercepts)
 
@@ -242,7 +242,7 @@ def _entries(p, lines, count):
     shape = [1 + len(columns) for _, columns in lines]
     indices = np.unravel_index(np.arange(count) % math.prod(shape), shape)
     return tuple(
-        (p[leaf.sigma_0], columns, index)
+        (partial(leaf.entries, p), columns, index)
         for (leaf, columns), index in zip(lines, indices, strict=True)
     )
 

@@ -1,10 +1,12 @@
 """What a fit knows of its own course: time, trace of the objective, end of the gains."""
 
 import time
+from typing import NamedTuple
 
 import numpy as np
 
 from .._warnings import warn_caller
+from .forecast import Forecast
 
 # More iterations would gain something that can be seen if so many, at the pace of the last half,
 # would gain so much, in nats a row. Eight public tables of at most 1,500 rows, 64 inducing inputs,
@@ -12,6 +14,8 @@ from .._warnings import warn_caller
 # was so, and at most 0.002 and 0.001 elsewhere. A pace slackens, so that after few iterations much
 # is promised: after 50 on five of them, of which two gained 0.02 of test density or more.
 FURTHER, VISIBLE_GAIN = 100, 0.01
+# A limit is told where it is so many times what is expected.
+_FAR_MORE = 1.5
 
 
 class Clock:
@@ -34,6 +38,32 @@ class Clock:
         return clock
 
 
+PASSES, ITERATIONS = "pass {} of {}", "iteration {} of at most {}"
+
+
+class Steps(NamedTuple):
+    """Kind of the entries that follow in a trace, and how many there may be.
+
+    Parameters
+    ----------
+    word : str
+        With places for the number of an entry and for the largest one; "" where none is told.
+    most : int
+    part : str
+        Of the fit, as its `Forecast` has it.
+    work : float
+        Of an entry.
+    """
+
+    word: str = ""
+    most: int = 0
+    part: str = "more"
+    work: float = 0.0
+
+
+_UNCOUNTED = Steps()
+
+
 class Trace:
     """The course of a fit as it reports it: objective, seconds, and whether to stop.
 
@@ -53,15 +83,21 @@ class Trace:
         self.choices = []  # what was compared: see `choices`
         self.constant = 0.0  # of the bound, besides the objectives that are added
         self.start = None  # the `Start` that was chosen, where it is not that of the problem
-        self.stage = ""  # what is going on, in words
+        self.stage, self.steps, self.n_steps = (
+            "",
+            _UNCOUNTED,
+            0,
+        )  # what is going on, and how far it is
+        self.forecast = Forecast(clock)
         self.stopped = False
         self.cut_by = None  # what ended the last optimisation while it gained, if anything did
         self.reached = None  # the objective with which it ended, if that is one of all rows
         self.keeps_doubts = False  # whether a later step judges bands and tells of them
         self.kept_doubt = ""
 
-    def begin(self, stage):
+    def begin(self, stage, steps=_UNCOUNTED):
         """Tell in words what goes on from here, if that is something else than before."""
+        self.steps, self.n_steps = steps, 0
         if stage != self.stage:
             self.stage = stage
             if self.on_stage is not None:
@@ -80,15 +116,33 @@ class Trace:
             warn_caller(message, UserWarning)
 
     def seconds(self):
-        """Tell in words the seconds so far, and how many are left where the fit has a budget."""
-        clock = self.whole_clock
-        left = f" ({max(clock.left(), 0.0):.1f} s left)" if np.isfinite(clock.left()) else ""
-        return f"{clock.elapsed():.1f} s{left}"
+        """Tell in words the seconds so far, and how many are left, where that is known."""
+        clock, budget = self.whole_clock, max(self.whole_clock.left(), 0.0)
+        left, most = self.forecast.seconds_left(), self.forecast.most_seconds_left()
+        told = ""
+        if left < budget:
+            told = f" (about {_rounded(left)} s left"
+            told += f", at most {_rounded(min(most, budget))})" if most > _FAR_MORE * left else ")"
+        elif np.isfinite(budget):
+            told = f" ({budget:.1f} s left)"
+        return f"{clock.elapsed():.1f} s{told}"
+
+    def seconds_left(self):
+        """Return the seconds left, by what is expected and by the budget; inf if unknown."""
+        return min(self.forecast.seconds_left(), max(self.whole_clock.left(), 0.0))
+
+    def words(self):
+        """Tell in words what goes on, and how far it is."""
+        word, most = self.steps[:2]
+        which = f", {word.format(min(self.n_steps + 1, most), most)}" if word else ""
+        return self.stage + which
 
     def add(self, objective, parameters_now):
         """Record an objective; True if a callback asks to stop."""
         self.objectives.append(float(objective) + self.constant)
         self.times.append(self.clock.elapsed())
+        self.n_steps += 1
+        self.forecast.did(self.steps.part, self.steps.work)
         if self.on_iteration is not None and self.on_iteration(self, parameters_now):
             self.stopped = True
         return self.stopped
@@ -97,6 +151,10 @@ class Trace:
         """Replace the last entry where it is this objective, which rounding has spoilt."""
         if self.objectives and self.objectives[-1] == float(objective) + self.constant:
             self.objectives[-1] = float(right) + self.constant
+
+
+def _rounded(seconds):
+    return f"{seconds:.0f}" if seconds >= 10.0 else f"{seconds:.1f}"
 
 
 class Plateau:

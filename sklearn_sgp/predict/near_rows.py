@@ -265,7 +265,8 @@ class LocalConditional:
         """Return pairs of the test rows of each task, and what a function returns there.
 
         A task is one block, or a few where there are many; for workers that get a copy of the
-        posterior it is a group of them.
+        posterior it is a group of them. Tasks come first whose blocks are factorised: had these to
+        wait, others would have taken their places in the cache by then.
         """
         if len(blocks) == 1:  # what follows takes half as long again as such a prediction
             cells = self._cells(X, slice(None), blocks, _ONE_ROW)
@@ -275,6 +276,7 @@ class LocalConditional:
         bounds = [(lo, min(lo + step, len(numbers))) for lo in range(0, len(numbers), step)]
         if not shares_memory():
             bounds = group_bounds(len(numbers), 1)
+        bounds.sort(key=lambda ends: not self.cache.holds(numbers[slice(*ends)]))
         index = [order[first[lo] : first[hi]] for lo, hi in bounds]
         tasks = []
         for own, (lo, hi) in zip(index, bounds, strict=True):

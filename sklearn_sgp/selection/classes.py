@@ -23,6 +23,7 @@ from ..objectives.scores import Score
 from ..optimize import shares
 from ..optimize.budget import Budget
 from ..optimize.choices import Tried, climb, tell
+from ..optimize.forecast import LATER
 from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
 
@@ -44,6 +45,8 @@ _CELLS_OF_ONE = 3
 # These tell by which power of a factor the variance is multiplied, too, then all length scales.
 _CHANGES = (("variance", with_larger_variance, 2.5), ("length scales", with_shorter_scales, 1.25))
 _MOST_POWERS = 4
+# Of a trial, on the machine that a forecast counts by.
+_TRIAL_SECONDS_OF_ROW = 5e-5
 
 
 class AlphaTrials:
@@ -134,6 +137,7 @@ def calibrated(problem, fitted, learn, keeps_inducing):
             seconds = shares.TEMPERATURES * max_time
             left_out = near.left_out(fitted.parameters, likelihood, _JUDGED_ROWS, seconds)
         return _with_temperature(fitted, left_out)
+    problem.trace.begin("probabilities of classes held out")
     try:
         trials = Trials(problem, fitted, learn)
         best = trials.scored(trials.best_kernel())
@@ -180,8 +184,10 @@ class Trials:
 
     def _predictor(self, parameters):
         rng = np.random.RandomState(self.seed)  # the same cells for all
-        trace = Trace(Clock())
-        return self._fitted(parameters, self.known, trace, rng, is_interim=True).predictor
+        trace, known = Trace(Clock()), self.known
+        predictor = self._fitted(parameters, known, trace, rng, is_interim=True).predictor
+        self.problem.trace.forecast.did(LATER, _TRIAL_SECONDS_OF_ROW * len(known))
+        return predictor
 
     def _trial(self, parameters, predictor, rows):
         weight, counts = rows.weights

@@ -300,8 +300,9 @@ def test_two_ways_of_conditioning_are_refused(data):
     X, y, _ = data
     with pytest.raises(ValueError, match="one of 'lma' and 'vif' at most"):
         AnytimeSGPRegressor(model=[("lma", 0.5), ("vif", 0.5)]).fit(X, y)
+    labelled = np.column_stack([X, np.arange(len(X)) % 4])
     with pytest.raises(ValueError, match="block_column must not be given"):
-        AnytimeSGPRegressor(model=[("pic", 0.5), ("vif", 0.5)], block_column=0).fit(X, y)
+        AnytimeSGPRegressor(model=[("pic", 0.5), ("vif", 0.5)], block_column=2).fit(labelled, y)
 
 
 @EVERY

@@ -6,11 +6,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from dense import EVERY_KERNEL, assert_gradient, log_normal, make_case
+from dense import EVERY_KERNEL, assert_gradient, log_normal, make_case, random_information
 from numpy.testing import assert_allclose
 
 from sklearn_sgp.data.rows import ConditionedRows
 from sklearn_sgp.factors.block_factors import Mixture, Model, SingularBlockError
+from sklearn_sgp.factors.block_sums import block_gradient_sums, block_sums
+from sklearn_sgp.factors.passes import Pieces
 from sklearn_sgp.objectives.block_evidence import block_evidence
 
 CONDITIONED, PITC = Model("conditioned"), Model("full")
@@ -123,6 +125,17 @@ def test_a_mixture_with_blocks_that_know_no_other_rows(weighted, shares, groups)
         assert_allclose(value, expected, rtol=1e-9)
     function = partial(evidence, case, groups, model=mixed)
     assert_gradient(gradient, lambda p: function(p)[0], case.space(), case.parameters)
+
+
+@pytest.mark.parametrize("model", [CONDITIONED, Mixture(((PITC, 0.4), (CONDITIONED, 0.6)))])
+def test_gradient_sums_have_the_expected_log_factors(model, groups):
+    """Their value is the sum of E_q[log t], of the q(u) that the factors have or any other."""
+    case = make_case(t=2)
+    pieces = Pieces(pieces_of(case, groups))
+    posterior, constant = block_sums(case.prior, pieces, case.noise, model)
+    for q in (posterior, case.posterior(*random_information(5, 2))):
+        value = block_gradient_sums(q, pieces, case.noise, model).value
+        assert_allclose(value, posterior.expected_log_factor(q) + constant, rtol=1e-9)
 
 
 def test_a_mixture_for_outputs_with_their_own_noise(groups):

@@ -20,7 +20,7 @@ from sklearn.gaussian_process.kernels import (
     StationaryKernelMixin,
 )
 
-from sklearn_sgp.kernels import Categorical, Columns, Groups, compile_kernel
+from sklearn_sgp.kernels import Categorical, Columns, Groups, Linear, compile_kernel
 
 
 class Cauchy(StationaryKernelMixin, NormalizedKernelMixin, Kernel):
@@ -63,6 +63,7 @@ COMPILED = {
     "rational-quadratic": RationalQuadratic(1.2, 0.6),
     "exp-sine-squared": ExpSineSquared(1.4, 2.3),
     "dot-product": DotProduct(0.6),
+    "lines": 0.7 * Linear(SCALES, [0.3, -0.2, 0.1]) + Columns(Linear(0.8), [1]),
     "sum": RBF(SCALES) + 0.5 * DotProduct(0.6) + ConstantKernel(0.3),
     "product": 1.5 * RBF(SCALES) * Matern(1.2, nu=1.5),
     "constants": ConstantKernel(2.0) * (RBF(1.2) * ConstantKernel(0.5)) * ConstantKernel(3.0),

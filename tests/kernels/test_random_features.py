@@ -15,7 +15,7 @@ from sklearn.gaussian_process.kernels import (
     RationalQuadratic,
 )
 
-from sklearn_sgp.kernels import Columns, compile_kernel
+from sklearn_sgp.kernels import Columns, Linear, compile_kernel
 from sklearn_sgp.kernels._random_features import sample_features
 
 SCALES = [0.8, 1.5, 2.0]
@@ -39,11 +39,13 @@ RANDOM = {
     "columns-repeated": Columns(RBF([0.8, 1.5]), [1, 1]),
     "product-over-sum": 2.0 * (RBF(1.2) + Columns(Matern(0.7, nu=1.5), [0])),
     "power": (0.5 * RBF(1.2) + Columns(Matern(0.7, nu=1.5), [0])) ** 3,
+    "lines-times-stationary": Columns(Linear([0.8, 2.0]), [0, 2]) * RBF(SCALES),
     "linear-times-stationary": Columns(DotProduct(0.5), [0, 2]) * (1.0 + RBF(SCALES)),
 }
 EXACT = {
     "constant": ConstantKernel(1.7),
     "linear": 0.5 * DotProduct(0.8),
+    "lines": 0.5 * Linear(SCALES, [0.3, -0.2, 0.1]) + Columns(Linear(), [1]),
     "linear-columns": Columns(DotProduct(0.8), [2]) + DotProduct(0.1),
     "polynomial": (2.0 * DotProduct(0.8)) ** 3,
     "constant-power": ConstantKernel(1.7) ** 2 + RBF() ** 0,

@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from fitted_models import fitted
+from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_sgp import AnytimeSGPClassifier, AnytimeSGPRegressor, SVGPRegressor
+from sklearn_sgp.factors.cells import Cells
+from sklearn_sgp.predict import near_rows
 
 COMMON = {"n_inducing": 20, "optimizer": None, "random_state": 0}
 
@@ -65,3 +68,28 @@ def test_cells_that_are_known_need_no_rows(monkeypatch):
 
     monkeypatch.setattr(blocks, "around", refuse)
     assert_allclose(model.predict(X[:1], return_std=True), first, rtol=0.0)
+
+
+@pytest.mark.parametrize(("n_tasks", "together"), [(32, 1), (4, 3)])
+@pytest.mark.parametrize("share", [0.3, 0.7])
+def test_cells_that_are_held_come_first(monkeypatch, share, n_tasks, together):
+    """Where a cache holds a part of the cells, later predictions factorise the others alone.
+
+    Or those of one task, some of which are held, and no digit changes.
+    """
+    monkeypatch.setattr(near_rows, "_TASKS", n_tasks)
+    X, y = _table()
+    model = AnytimeSGPRegressor(model="vif", n_neighbors=10, n_jobs=1, **COMMON).fit(X, y[:, 0])
+    first, cache = model.predict(X, return_std=True), fitted(model).predictor.cache
+    every, cache.max_bytes = len(cache.held), int(share * cache.nbytes)
+    assert every > 6
+    cache._clear()
+    model.predict(X, return_std=True)
+    held, counts = len(cache.held), []
+    assert 1 < held < every
+    factorised = Cells._factorised
+    monkeypatch.setattr(
+        Cells, "_factorised", lambda *given: counts.append(len(given[2])) or factorised(*given)
+    )
+    assert_array_equal(model.predict(X, return_std=True), first)
+    assert sum(counts) < every - held + together

@@ -21,12 +21,13 @@ from ...kernels._parts import in_words
 from ...kernels.categories._node import category_leaves, category_slots
 from ...kernels.nodes import leaves
 from ...optimize import shares
-from ...optimize.choices import Comparison, numbered
+from ...optimize.choices import Comparison, Tried, numbered, tell
 from ...optimize.probes import far_steps
 from ...optimize.progress import Clock, Trace
 from ..explained import explains_little
+from ..lines import gains_enough, may_be_lines
 from ..proportions import with_own_scales
-from ..start import random_starts
+from ..start import bic_penalty, line_starts, random_starts
 from ..variational.engine import Variational
 
 # The two best trials get a round unless one is better by more than so many standard errors; the
@@ -80,6 +81,8 @@ def best_start(problem, sample, starts, budget):
         begins = [*((start, start.parameters) for start in starts), *drawn]
         result = _best_of(begins, sample.trial, shares.TRIALS, problem, budget)
         result = _or_elsewhere(problem, sample, result, shares.TRIALS, budget)
+        if sample.whole:
+            result = _or_lines(problem, sample, result, budget)
     if problem.rows.of_classes and explains_little(problem.rows, result[1][0].mean):
         result = _with_own_scales(problem, sample, starts, result, budget)
     begins, values, n_iter = result
@@ -153,6 +156,36 @@ def _or_elsewhere(problem, sample, result, share, budget):
     if value[0].mean > values[0].mean:
         begins, values = more + begins, value + values
     return begins, values, n_iter + n
+
+
+def _or_lines(problem, sample, result, budget):
+    """Try lines in the place of the smooth part where they may explain the rows; as `_best_of`.
+
+    If they do so better the rough part stays only where it gains what its parameters cost.
+    """
+    (begins, values, n_iter), rows, lines = result, sample.rows, line_starts(problem.start)
+    before = rows.total_weight * values[0].mean
+    if problem.trace.stopped or not lines or not may_be_lines(rows, before):
+        return result
+    tried, costs = [_tried(begins[0], values[0], 0.0)], []
+    for start in lines:
+        begin = time.perf_counter()
+        limit = begin + shares.TRIALS * budget.left() / len(lines)
+        learned, more, score = sample.trial(
+            task_of(problem, start), start.parameters, limit, budget
+        )
+        tried.append(_tried((start, learned), score, time.perf_counter() - begin))
+        costs.append(bic_penalty(start, len(rows)))
+        n_iter += more
+    after = rows.total_weight * np.array([one.score.mean for one in tried[1:]])
+    is_better = gains_enough(after.max(), before, len(rows))
+    taken = tried[1 + int(np.argmax(after - costs))] if is_better else tried[0]
+    tell("lines in the place of the smooth part", tried, taken, problem.trace)
+    return ((taken.result,), (taken.score,), n_iter) if is_better else (begins, values, n_iter)
+
+
+def _tried(begin, score, seconds):
+    return Tried(in_words(begin[0].kernel), begin, score, seconds)
 
 
 def _best_of(begins, run, share, problem, budget, about="kernel and start"):
@@ -357,6 +390,8 @@ def probed(task, sample, parameters, budget):
         begin, scales, np.log(_SHORTER), _LEAST_SWEEP_GAIN, _PROBE_SWEEPS,
         lambda: time.perf_counter() < limit,
     )  # fmt: skip
-    if value < some.value(task, parameters).mean - _PROMISING:
+    promises = value >= some.value(task, parameters).mean - _PROMISING
+    sample.ahead.probed()
+    if not promises:
         return None
     return begins.with_values(theta=theta)

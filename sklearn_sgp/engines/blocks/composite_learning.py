@@ -27,13 +27,14 @@ from ...objectives.scores import Score
 from ...optimize import shares
 from ...optimize.budget import MIN_SECONDS, count_within
 from ...optimize.lbfgs import ascend_lbfgs
+from ...optimize.progress import ITERATIONS, PASSES
 from ...optimize.stochastic import ascend_in_passes
 from ...partitions.sampling import LARGEST_WHOLE, random_groups, sampled_groups, whole_group
 from ..start import default_starts
 from .candidates import above_repeats, best_start, numbers_of_categories, task_of, with_variances_of
 from .coverage import check_coverage
 from .hyperparameters import lbfgs_options
-from .pace import LEAST_GROUPS, seconds_of_group
+from .pace import LEAST_GROUPS, Ahead, seconds_of_group
 from .ways import FIRST_PASSES, RATE, TRIAL_ITERATIONS, AllRows, Labels, Numbers, learn_in_rounds
 
 # Numbers are learned from so few rows in one group, the exact process: many groups of 300 rows cost
@@ -83,6 +84,7 @@ def learn_from_near_rows(problem, budget):
             sample.hold_out()
         n_starts = len(starts) + problem.settings.n_restarts_optimizer
         sample.plan(n_starts, starts[0].parameters, budget)
+        sample.ahead.learning(n_starts, sample.way.expected, sample.is_first)
         start, parameters, value, n_iter = best_start(problem, sample, starts, budget)
         if not problem.trace.stopped:
             best = start, parameters, value
@@ -112,6 +114,7 @@ def _from_best(problem, sample, start, parameters, value, budget):
         sample.rows, start = problem.rows, above_repeats(start, problem.rows)
         parameters, last = sample.learn_further(task_of(problem, start), parameters, budget)
         more += last
+    sample.ahead.learned()
     if not (sample.whole or problem.is_interim or sample.has_labels):
         check_coverage(sample.judging_groups(parameters), parameters, problem.trace)
     return start, parameters, more
@@ -143,6 +146,7 @@ class CompositeLearning:
         self.n_tests, self.n_neighbors = None, NEIGHBORS
         self.more_neighbors = NEIGHBORS if self.has_labels else MORE_NEIGHBORS
         self.n_jobs, self.seconds_of_pass = problem.settings.n_jobs, 0.0
+        self.ahead = Ahead(problem.trace.forecast, self.rows)
 
     @property
     def is_first(self):
@@ -153,6 +157,21 @@ class CompositeLearning:
     def way(self):
         """The class of `ways` that follows its groups."""
         return (AllRows if self.whole else Labels if self.has_labels else Numbers)(self)
+
+    @property
+    def distinct_groups(self):
+        """Groups of a draw: of few rows each is in one."""
+        return min(self.n_groups, -(-len(self.rows) // GROUP_SIZE))
+
+    @property
+    def group_rows(self):
+        """Rows of a group, with those around it."""
+        return GROUP_SIZE + self.n_neighbors
+
+    @property
+    def largest_group_rows(self):
+        """Rows of a group once learning goes on, with those around it."""
+        return GROUP_SIZE + self.more_neighbors
 
     def has_time(self, parameters, budget):
         """Return whether the exact process of all rows is affordable, where it is learned from."""
@@ -277,11 +296,13 @@ class CompositeLearning:
 
     def learn_whole(self, task, parameters, budget):
         """Learn in one long ascent with all rows in one group."""
+        self.ahead.round()
         groups, limit = self.groups(parameters), task.settings.max_iter
         return self.ascend(task, groups, parameters, limit, budget.left(), budget)
 
     def first_round(self, task, parameters, limit, budget):
         """Return parameters, iterations and the score after half a round, or before if better."""
+        self.ahead.finalist()
         self.n_neighbors = self.more_neighbors
         value, seconds = self.value(task, parameters), limit - time.perf_counter()
         most = min(FIRST_PASSES, task.settings.max_iter)
@@ -316,6 +337,7 @@ class CompositeLearning:
             value = self.value(task, parameters)
 
         def do_round(parameters, value, most, rate):
+            self.ahead.round()
             return self.round(task, parameters, value, most, rate, budget.left(), budget)
 
         def has_time():
@@ -340,8 +362,9 @@ class CompositeLearning:
         n_passes : int
         """
         count = self.fewer(every)
-        n_rows = count * (GROUP_SIZE + self.n_neighbors)
-        task.trace.begin(f"learning from {n_rows} of {len(self.rows)} rows, given those near them")
+        size = self.group_rows
+        steps = self.ahead.steps(PASSES, n_passes, self.ahead.seconds_of(count, size))
+        self._tell(task, count * size, steps)
 
         def draw(now):
             groups = []
@@ -361,6 +384,10 @@ class CompositeLearning:
             seconds=max(seconds, MIN_SECONDS),
         )  # fmt: skip
 
+    def _tell(self, task, n_rows, steps):
+        stage = f"learning from {n_rows} of {len(self.rows)} rows, given those near them"
+        task.trace.begin(stage, steps)
+
     def affordable(self, parameters, n_evaluations, seconds, budget):
         """Return how many groups can be evaluated so often in some seconds."""
         if not budget.is_limited:
@@ -375,7 +402,8 @@ class CompositeLearning:
         scale = self.rows.total_weight / evidence.weight
         n_rows = sum(len(piece) for piece in groups)
         task = replace(task, start=replace(task.start, space=space))
-        task.trace.begin(f"learning from {n_rows} of {len(self.rows)} rows, given those near them")
+        seconds_each = sum(self.ahead.seconds_of(1, len(piece.rows)) for piece in groups)
+        self._tell(task, n_rows, self.ahead.steps(ITERATIONS, max_iter, seconds_each))
         kind = self.n_neighbors, n_rows  # groups are of different sizes
         options = lbfgs_options(task, budget, seconds, kind=kind)
         options |= {"max_iter": max_iter, "scale": scale}

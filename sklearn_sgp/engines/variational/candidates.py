@@ -17,9 +17,10 @@ from ...kernels._length_scales import input_scales
 from ...kernels._parts import in_words
 from ...objectives.scores import Score
 from ...optimize import shares
-from ...optimize.choices import Comparison, numbered
+from ...optimize.choices import Comparison, Tried, numbered, tell
 from ..ascent import FEW_ROWS, ascend, better
-from ..start import bic_penalty, default_starts, random_starts
+from ..lines import gains_enough, may_be_lines
+from ..start import bic_penalty, default_starts, line_starts, random_starts
 
 # Iterations of the warm start after which the units of its variables are taken anew.
 WARM_ITERATIONS = 20
@@ -104,10 +105,32 @@ def _with_best_kernel(problem, starts, rows, seconds, interim):
     if len(starts) == 1:
         return replace(problem, start=starts[0]), None, problem.inference.kept, 0
     every = trials(problem, starts, rows, shares.KERNELS * seconds, interim)
+    if len(rows) == len(problem.rows):
+        every = _or_lines(problem, every, rows, shares.KERNELS * seconds, interim)
     best = every[0]
     trace.cut_by = best.cut_by
     n_iter = sum(one.result[2] for one in every) - best.result[2]
     return best.problem, best.result, best.kept, n_iter
+
+
+def _or_lines(problem, every, rows, seconds, interim):
+    """Try straight lines, too, where they may explain the rows; return all trials, best first."""
+    best, lines, trace = every[0], line_starts(problem.start), problem.trace
+    ended = trace.stopped or trace.cut_by == "max_time"
+    if ended or not lines or not may_be_lines(rows, best.result[1]):
+        return every
+    line = trials(problem, lines[-1:], rows, seconds, interim)[0]
+    is_taken = gains_enough(line.result[1], best.result[1], len(rows))
+    tried = [
+        Tried(in_words(one.problem.start.kernel), one, _of_value(one.result[1], problem), seconds)
+        for one in (best, line)
+    ]
+    tell("lines in the place of the kernel", tried, tried[is_taken], trace)
+    return [line, *every] if is_taken else [*every, line]
+
+
+def _of_value(value, problem):
+    return Score.of_objective(value, problem.rows.total_weight)
 
 
 class Trial(NamedTuple):

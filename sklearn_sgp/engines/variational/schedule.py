@@ -13,7 +13,8 @@ from ...factors.passes import CHUNK
 from ...optimize import shares
 from ...optimize.budget import LEAST_EVALUATIONS, MIN_SECONDS, Budget, measured_seconds
 from ...optimize.momentum import STOCHASTIC
-from ..ascent import ascend, best_of_priors
+from ...optimize.progress import Steps
+from ..ascent import USUAL_LAST, ascend, best_of_priors, expect_ascent, seconds_of_rows
 from ..base import Fitted
 from ..diagnostics import warn_of_weak_spots
 from ..standard_units import learning_units
@@ -38,6 +39,8 @@ _LEAST_START = 2048
 _PASSES = 3
 # Rows whose pass is timed: so many with one latent function, fewer with more, and at least.
 _TIMED, _LEAST_TIMED = 4 * CHUNK, 256
+# The part of a fit that a `Forecast` has last.
+_LAST = "q(u)"
 
 
 def fit(problem):
@@ -96,6 +99,7 @@ def _auto(problem, budget):
         rows = rows.holding(order)
         used = rows.select(np.sort(order[:init_size]))
         seconds = budget.stage_seconds(is_last=False)
+    _expect(problem, used, [] if is_only else refinement_sizes(len(rows), init_size))
     begin = time.perf_counter()
     starts, few = likely_starts(problem, used, shares.STAGE * seconds)
     seconds -= time.perf_counter() - begin
@@ -121,6 +125,15 @@ def _auto(problem, budget):
         )
         n_iter += more
     return problem, parameters, n_iter
+
+
+def _expect(problem, used, sizes):
+    """Tell the forecast of stages on some rows, then on so many, and of the last pass."""
+    trace, parameters, most = problem.trace, problem.start.parameters, problem.settings.max_iter
+    expect_ascent(trace, used, parameters, most)
+    for n_rows in sizes:
+        expect_ascent(trace, range(n_rows), parameters, most, USUAL_LAST)
+    trace.forecast.expect(_LAST, seconds_of_rows(problem.rows, parameters))
 
 
 def _warm_start_rows(problem):
@@ -174,7 +187,8 @@ def _final_posterior(problem, parameters, budget, n_iter, n_steps):
     used = rows if trace.stopped else _affordable(problem, parameters, budget)
     if used is not rows:
         used = used.weighted(rows.total_weight / used.total_weight)
-    trace.begin(f"q(u) from {len(used)} of {len(rows)} rows")
+    each = seconds_of_rows(used, parameters)
+    trace.begin(f"q(u) from {len(used)} of {len(rows)} rows", Steps("", 1, _LAST, each))
 
     def find(prior):
         seconds = trace.clock.left()

@@ -28,11 +28,13 @@ vector needs no new tree.
 
 from ._composites import Power, Product, Selection, Sum
 from ._leaves import Constant, Leaf, Linear, Opaque, Stationary, leaves
+from ._lines import Lines
 
 __all__ = [
     "Constant",
     "Leaf",
     "Linear",
+    "Lines",
     "Opaque",
     "Power",
     "Product",

@@ -88,7 +88,7 @@ def _on_and_above(n):
     return np.tri(n, dtype=bool).T
 
 
-class _ScaledLeaf(Leaf):
+class ScaledLeaf(Leaf):
     """A leaf times constants; ``amplitudes`` holds the slots of the constants."""
 
     amplitudes = ()
@@ -104,7 +104,7 @@ class _ScaledLeaf(Leaf):
         grad[list(self.amplitudes)] += self.variance(p) * g.sum()
 
 
-class Stationary(_ScaledLeaf):
+class Stationary(ScaledLeaf):
     """variance * profile(|x - z|^2 / length_scale^2), or the periodic kernel of |x - z|."""
 
     differentiable_inputs = True
@@ -252,13 +252,17 @@ def _squared_differences(W, X):
     return (sums * X * X - 2.0 * X * product(W, X)).sum(axis=0)
 
 
-class Linear(_ScaledLeaf):
+class Linear(ScaledLeaf):
     """variance * (sigma_0^2 + <x, z>)."""
 
     differentiable_inputs = True
 
     def __init__(self, sigma_0):
         self.sigma_0 = sigma_0  # slot
+
+    def entries(self, p, X):
+        """Return vectors whose products, times the variance, are the kernel: (n, 1 + d)."""
+        return np.column_stack([np.full(len(X), p[self.sigma_0]), X])
 
     def block(self, p, Z, X, direct=False):
         Z = np.ascontiguousarray(Z, dtype=np.float64)
@@ -296,7 +300,7 @@ class Linear(_ScaledLeaf):
             grad_Z += variance * GX
 
 
-class Constant(_ScaledLeaf):
+class Constant(ScaledLeaf):
     """variance, for all x and z."""
 
     differentiable_inputs = True

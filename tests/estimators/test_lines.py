@@ -1,0 +1,105 @@
+"""Default kernels of straight lines: taken where a trend asks for them, and nowhere else."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import WhiteKernel
+from sklearn.linear_model import LinearRegression
+
+from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
+from sklearn_sgp.data.rows import Rows
+from sklearn_sgp.engines.lines import least_squares_density
+
+REGRESSORS = [SVGPRegressor, AnytimeSGPRegressor]
+# Monthly passengers of an airline in thousands, 1949 to 1960 (Box and Jenkins, 1976).
+PASSENGERS = np.array(
+    """
+    112 118 132 129 121 135 148 148 136 119 104 118
+    115 126 141 135 125 149 170 170 158 133 114 140
+    145 150 178 163 172 178 199 199 184 162 146 166
+    171 180 193 181 183 218 230 242 209 191 172 194
+    196 196 236 235 229 243 264 272 237 211 180 201
+    204 188 235 227 234 264 302 293 259 229 203 229
+    242 233 267 269 270 315 364 347 312 274 237 278
+    284 277 317 313 318 374 413 405 355 306 271 306
+    315 301 356 348 355 422 465 467 404 347 305 336
+    340 318 362 348 363 435 491 505 404 359 310 337
+    360 342 406 396 420 472 548 559 463 407 362 405
+    417 391 419 461 472 535 622 606 508 461 390 432
+""".split(),
+    dtype=float,
+)
+LAGS, MONTHS = 12, 132
+
+
+def errors_by_recursion(model):
+    """Learn from all years but the last, and predict that from predictions alone."""
+    X = np.array([PASSENGERS[k - LAGS : k] for k in range(LAGS, MONTHS)])
+    model.fit(X, PASSENGERS[LAGS:MONTHS])
+    series = list(PASSENGERS[:MONTHS])
+    while len(series) < len(PASSENGERS):
+        series.append(float(model.predict(np.array([series[-LAGS:]]))[0]))
+    return np.abs(np.subtract(series, PASSENGERS)[MONTHS:]).mean()
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+def test_airline_passengers(kind):
+    """A year of passengers by recursion has at most the error of linear regression."""
+    model = kind(random_state=0)
+    assert errors_by_recursion(model) <= errors_by_recursion(LinearRegression())
+    assert "Linear" in str(model.kernel_)
+    taken = [choice["candidate"] for choice in model.choices_ if choice["taken"]]
+    assert taken[-1] == "Linear"
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+@pytest.mark.parametrize("n_columns", [1, 4])
+def test_trend_goes_on(kind, n_columns):
+    """Rows on a line with noise are predicted on it beyond the data, whatever kernel is taken."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0.0, 1.0, (150, n_columns))
+    y = 3.0 * X[:, 0] + 0.1 * rng.standard_normal(150)
+    new = rng.uniform(0.0, 1.0, (50, n_columns)) + 2.0 * np.eye(n_columns)[0]
+    mean, std = kind(random_state=0).fit(X, y).predict(new, return_std=True)
+    assert_allclose(mean, 3.0 * new[:, 0], atol=0.3)
+    assert (np.abs(mean - 3.0 * new[:, 0]) < 3.0 * std).all()
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+def test_lines_are_left_alone(kind):
+    """Where rows are on no line, none is tried."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0.0, 6.0, (120, 1))
+    model = kind(random_state=0).fit(X, np.sin(X[:, 0]) + 0.1 * rng.standard_normal(120))
+    assert not any("Linear" in choice["candidate"] for choice in model.choices_)
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+def test_kernel_of_lines_is_exact(kind):
+    """The kernel that is learned, given to the exact process, has the same predictions."""
+    model = kind(random_state=0)
+    errors_by_recursion(model)
+    X = np.array([PASSENGERS[k - LAGS : k] for k in range(LAGS, MONTHS)])
+    kernel = model.kernel_ + WhiteKernel(model.noise_variance_)
+    exact = GaussianProcessRegressor(kernel, optimizer=None, normalize_y=True)
+    mean, std = exact.fit(X, PASSENGERS[LAGS:MONTHS]).predict(X[:20] + 50.0, return_std=True)
+    ours = model.predict(X[:20] + 50.0, return_std=True)
+    assert_allclose(ours[0], mean, rtol=1e-4)
+    assert_allclose(ours[1], std, rtol=1e-3)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_no_evidence_is_above_least_squares(weighted):
+    """The bound by least squares is the log density at the best line and noise."""
+    rng = np.random.default_rng(1)
+    X, counts = rng.normal(size=(30, 2)), rng.integers(1, 4, 30)
+    y = X @ [1.0, -2.0] + rng.normal(size=30)
+    weight = counts.astype(float) if weighted else None
+    rows = Rows(X, y[:, None], weight, np.array([0.5]), np.array([2.0]))
+    each = counts if weighted else np.ones(30, dtype=int)
+    scaled = np.repeat((y - 0.5) / 2.0, each)
+    line = LinearRegression().fit(np.repeat(X, each, axis=0), scaled)
+    rest = scaled - line.predict(np.repeat(X, each, axis=0))
+    expected = -0.5 * (np.log(2.0 * np.pi * rest.var()) + rest**2 / rest.var()).sum()
+    assert least_squares_density(rows) == pytest.approx(expected)

@@ -1,0 +1,140 @@
+"""The time that a fit has left, by lines and callbacks, on a clock that counts operations."""
+
+import time
+
+import numpy as np
+import pytest
+
+from sklearn_sgp import (
+    AnytimeSGPRegressor,
+    SVGPClassifier,
+    SVGPRegressor,
+)
+from sklearn_sgp.engines.variational.inference import ConjugateInference, SiteInference
+from sklearn_sgp.objectives.composite_likelihood import CompositeLikelihood
+
+callback = pytest.importorskip("sklearn.callback", reason="scikit-learn has callbacks from 1.9 on")
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Intervals of 90 %", "ignore::sklearn.exceptions.ConvergenceWarning"
+)
+
+
+class Machine:
+    """Counts evaluations of groups and of bounds; nothing else takes time on it."""
+
+    def __init__(self, monkeypatch, slower=1.0):
+        self.now, self.slower = 0.0, slower
+        monkeypatch.setattr(time, "perf_counter", lambda: self.now)
+        for name, each in (("__call__", 1e-3), ("_each", 3e-4)):
+            self._count_groups(monkeypatch, name, each)
+        for kind, each in ((ConjugateInference, 1e-5), (SiteInference, 6e-5)):
+            self._count_bounds(monkeypatch, kind, each)
+
+    def _count_groups(self, monkeypatch, name, each):
+        method = getattr(CompositeLikelihood, name)
+
+        def counted(evidence, *given):
+            groups = given[0] if len(given) > 1 else evidence.groups
+            sizes = np.array([len(group.X) / 300.0 for group in groups])
+            self.now += self.slower * each * np.sum(sizes**1.5)
+            return method(evidence, *given)
+
+        monkeypatch.setattr(CompositeLikelihood, name, counted)
+
+    def _count_bounds(self, monkeypatch, kind, each):
+        method = kind.objective
+
+        def counting(inference, space, parameters, rows, *options):
+            units, bound = method(inference, space, parameters, rows, *options)
+
+            def counted(candidate):
+                self.now += self.slower * each * len(rows)
+                return bound(candidate)
+
+            return units, counted
+
+        monkeypatch.setattr(kind, "objective", counting)
+
+
+class Told:
+    """Keeps what each step tells: the time, the stage, and the seconds that are left."""
+
+    def __init__(self, machine):
+        self.machine, self.steps = machine, []
+
+    def setup(self, estimator, context):
+        """Callbacks have this."""
+
+    def teardown(self, estimator, context):
+        """And this."""
+
+    def on_fit_task_begin(self, estimator, context):
+        """And this."""
+
+    def on_fit_task_end(self, estimator, context):
+        """Note what a step tells."""
+        if context.task_name == "step":
+            self.steps.append((self.machine.now, context.stage, context.seconds_left))
+
+
+def table(kind, n=3000):
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-3.0, 3.0, (n, 3))
+    y = np.sin(2.0 * X[:, 0]) * X[:, 1] + 0.1 * rng.standard_normal(n)
+    return X, y > 0.0 if kind.__name__.endswith("Classifier") else y
+
+
+def told_of(kind, monkeypatch, slower=1.0, **options):
+    """Return the clock at the end, and what the steps of a fit told."""
+    with monkeypatch.context() as patch:
+        machine = Machine(patch, slower)
+        told = Told(machine)
+        kind(random_state=0, **options).set_callbacks(told).fit(*table(kind))
+        return machine.now, told.steps
+
+
+CASES = [
+    (AnytimeSGPRegressor, {}),
+    (SVGPRegressor, {"n_inducing": 40}),
+    (SVGPClassifier, {"n_inducing": 40}),
+]
+
+
+@pytest.mark.parametrize("kind, options", CASES)
+def test_what_is_left_is_known(kind, options, monkeypatch):
+    """From half of a fit on, nine of ten steps are right within 30 % of the whole."""
+    end, steps = told_of(kind, monkeypatch, **options)
+    errors = [abs(left - (end - now)) for now, _, left in steps if now > 0.5 * end]
+    assert len(errors) >= 5 and np.quantile(errors, 0.9) < 0.3 * end
+
+
+@pytest.mark.parametrize("kind, options", CASES[::2])
+def test_a_slow_machine_tells_as_much_more(kind, options, monkeypatch):
+    """On a machine of a fifth of the speed each step tells five times the seconds."""
+    _, fast = told_of(kind, monkeypatch, **options)
+    _, slow = told_of(kind, monkeypatch, slower=5.0, **options)
+    assert [stage for _, stage, _ in fast] == [stage for _, stage, _ in slow]
+    known = [(one[2], other[2]) for one, other in zip(fast, slow, strict=True)]
+    np.testing.assert_allclose(*(5.0 * np.array(known).T[0], np.array(known).T[1]), rtol=1e-9)
+
+
+def test_stages_say_how_far_they_are(monkeypatch):
+    """Passes and iterations are counted, the latter against a limit."""
+    _, steps = told_of(AnytimeSGPRegressor, monkeypatch)
+    assert any("given those near them, pass 3 of 6" in stage for _, stage, _ in steps)
+    _, steps = told_of(SVGPRegressor, monkeypatch, n_inducing=40)
+    assert any(", iteration 21 of at most 180" in stage for _, stage, _ in steps)
+
+
+def test_long_stages_have_more_than_one_line(monkeypatch, capsys):
+    """With `verbose=1` five seconds after a line there is another one, with what is left."""
+    with monkeypatch.context() as patch:
+        Machine(patch, slower=50.0)
+        AnytimeSGPRegressor(random_state=0, verbose=1).fit(*table(AnytimeSGPRegressor))
+    lines = capsys.readouterr().out.splitlines()
+    assert any(" s left): learning from " in line and ", pass 2 of " in line for line in lines)
+    seconds = [float(line.split("] ")[1].split(" s")[0]) for line in lines[:-1]]
+    stages = [line.split(": ")[1].split(", pass")[0] for line in lines[:-1]]
+    for k in range(1, len(seconds)):
+        assert stages[k] != stages[k - 1] or seconds[k] - seconds[k - 1] >= 5.0 - 0.1
