@@ -13,6 +13,7 @@ class Predictor(Protocol):
     """
 
     most_rows: int  # training rows whose moments cost little beside a fit
+    knows_rows: bool  # whether training rows are among those that they are predicted from
 
     def mean(self, inputs, n_jobs=None):
         """Return means, (n, t)."""
@@ -38,8 +39,8 @@ class Predictor(Protocol):
     def mean_at(self, X):
         """Return means at inputs X, (n, t), as those of functions that are drawn."""
 
-    def training_moments(self, rows, n_jobs=None):
-        """Return the moments at training rows, given all of them."""
+    def training_moments(self, rows, places=None, n_jobs=None):
+        """Return the moments at training rows, given all of them; ``places`` as of `left_out`."""
 
     def left_out(self, rows, places=None, n_jobs=None):
         """Return the moments at training rows, each given all others; NaN where there are none.

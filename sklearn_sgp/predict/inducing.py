@@ -31,7 +31,7 @@ class InducingPoints:
     conditional: type = ExactConditional
     alpha: float = 0.0
     blocks: NearRows | None = None
-    most_rows = 200_000
+    most_rows, knows_rows = 200_000, False
 
     @property
     def _conditional(self):
@@ -75,7 +75,7 @@ class InducingPoints:
         """Draw functions; see `Predictor`."""
         return draw_functions(self.posterior, n_samples, rng)
 
-    def training_moments(self, rows, n_jobs=None):
+    def training_moments(self, rows, places=None, n_jobs=None):
         """Return the moments at training rows; with ``alpha`` a row also says of its residual."""
         if self.blocks is not None:
             return self.blocks.moments(rows, n_jobs)

@@ -79,7 +79,7 @@ class SitesInBlocks:
         for left in range(_SWEEPS_OF_ALL, -1, -1):
             if fitted.interrupted or fitted.n_used is not None:
                 return _with_constant(fitted, found.constant), found
-            moments = fitted.predictor.training_moments(found.rows, n_jobs)
+            moments = fitted.predictor.training_moments(found.rows, n_jobs=n_jobs)
             moved, constant = swept(problem.rows, found, moments, likelihood)
             if not left or clock.left() < _SPARE_PASSES * seconds:
                 break
